@@ -35,7 +35,7 @@ FLOORS: Final = {
 parameters nor core, and parameters do not know core."""
 ROOMS: Final = {
     "_core": ("requests", "replies", "paging", "pace"),
-    "export": ("plan", "formats", "store", "folder", "fetch dataset", "remote", "read", "run verify"),
+    "export": ("plan", "formats", "store", "folder", "fetch dataset", "remote", "read", "seal", "run verify"),
 }
 """The folders of a package from the lowest one up; those of one text know nothing of each other."""
 NOT_ON_THE_GROUND: Final = {

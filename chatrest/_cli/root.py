@@ -35,6 +35,7 @@ from .export.cat import cat, changes
 from .export.command import export
 from .export.html import html, view
 from .export.load import load
+from .export.seal import seal
 from .export.status import status
 from .export.verify import verify
 from .guide import contents, guide
@@ -143,7 +144,7 @@ def help_(ctx: click.Context, words: tuple[str, ...]) -> None:
 _SECTIONS: Final[dict[str, tuple[click.Command, ...]]] = {
     "Try it": (demo, emulator, guide, help_),
     "Read and write": (users, messages, send, token, apps, call),
-    "Export and import": (export, status, verify, cat, changes, load, html, view, import_),
+    "Export and import": (export, status, verify, cat, changes, load, html, view, seal, import_),
     "Set up": (doctor, limits, completion),
 }
 

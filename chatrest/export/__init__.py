@@ -21,12 +21,13 @@ from .read.reading import read, read_raw, runs
 from .run.apps import AppResult, export_apps
 from .run.dry_run import Estimate, estimate
 from .run.entry_points import export
+from .seal.seal import SealResult, seal
 from .verify.result import Problem, Remedy, VerifyResult
 from .verify.whole import verify
 
 __all__ = [
     "AppExport", "AppResult", "AttachmentCounts", "AttachmentOptions", "Estimate",
     "ExportChange", "ExportChanges", "Failure", "NextRun", "Phase", "Plan", "Problem", "Progress", "Remedy",
-    "Report", "RunEntry", "VerifyResult", "attachment_files", "changes", "estimate", "export", "export_apps",
-    "read", "read_apps", "read_raw", "read_table", "runs", "verify",
+    "Report", "RunEntry", "SealResult", "VerifyResult", "attachment_files", "changes", "estimate", "export",
+    "export_apps", "read", "read_apps", "read_raw", "read_table", "runs", "seal", "verify",
 ]  # fmt: skip

@@ -21,7 +21,7 @@ from .conftest import error_line
 
 COMMANDS = [
     "apps", "call", "cat", "changes", "completion", "demo", "doctor", "emulator", "export", "guide", "help",
-    "html", "import", "limits", "load", "messages", "send", "status", "token", "users", "verify",
+    "html", "import", "limits", "load", "messages", "seal", "send", "status", "token", "users", "verify",
     "view",
 ]  # fmt: skip
 

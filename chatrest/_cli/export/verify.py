@@ -21,10 +21,11 @@ PROBLEMS_SHOWN: Final = 20
 @click.command(short_help="Check that an export is complete and undamaged.")
 @click.argument("out")
 @option_table(
+    ("--root", None, "HASH", "Of a bag of `chatrest seal`: the root hash that it must have."),
     AS_JSON,
     ("--quiet -q", bool, None, "Print nothing if the export is complete and undamaged."),
 )
-def verify(out: str, as_json: bool, quiet: bool) -> None:
+def verify(out: str, root: str | None, as_json: bool, quiet: bool) -> None:
     """Check the export in OUT, a folder or the address of an object store.
 
     Reads all files and compares them with the manifest and journal: every checksum and record, that no
@@ -37,12 +38,13 @@ def verify(out: str, as_json: bool, quiet: bool) -> None:
     Examples:
       chatrest verify out
       chatrest verify out --quiet && rsync -a out/ backup/
+      chatrest verify BAG --root 5f0c…     whether anything differs from what was sealed
       chatrest verify s3://bucket/chat       downloads one file after the other
     """
     from ...export import verify as verify_export  # imports aiohttp, which a help text does not need
 
     with streams.progress_bar(is_shown=not quiet, of_bytes=True) as show:
-        result = verify_export(out, progress=lambda done, total: show("verifying", done, total))
+        result = verify_export(out, root=root, progress=lambda done, total: show("verifying", done, total))
     if as_json:
         streams.write_json({"export": str(out), **structs.asdict(result), "count": result.count})
     else:
@@ -57,6 +59,10 @@ def verify(out: str, as_json: bool, quiet: bool) -> None:
 def _failure_text(out: str, result: "VerifyResult") -> str:
     if not result.count:
         return f"{out} is not complete: a run is writing it; verify it again when that has ended"
+    if any(each.kind == "seal" for each in result.problems):
+        return f"{out} is not as it was sealed: {plural(result.count, 'problem')}"
+    if result.root:
+        return f"{out} is as it was sealed, root hash {result.root}; the export in it was not complete"
     more = result.count - PROBLEMS_SHOWN
     hidden = f", of which {more:,} are not shown" if more > 0 else ""
     problems = f"{plural(result.count, 'problem')}{hidden}"
@@ -64,6 +70,8 @@ def _failure_text(out: str, result: "VerifyResult") -> str:
 
 
 def _summary(result: "VerifyResult") -> Iterator[str]:
+    if result.root:
+        yield f"as it was sealed: root hash {result.root}"
     id_range = f", ids {result.first} to {result.last}" if result.first is not None else ""
     yield f"{plural(result.messages, 'message')}{id_range}"
     end = "" if result.until is None else f" up to id {result.until}"

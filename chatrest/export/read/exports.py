@@ -10,7 +10,7 @@
 A reader goes over them in this order, and does with each what it does with a single one.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
@@ -20,6 +20,7 @@ from ..._cloud.store_errors import ObjectNotFoundError
 from ..._threads import wait_for
 from ..folder.journal import NAME as JOURNAL
 from ..folder.manifest import NAME as MANIFEST
+from ..folder.part_files import FolderFiles, PartFiles, find_parts
 from ..plan.parts import NAME as PARTS, Parts, is_app_name, part_number
 from ..remote.local_path import local_path
 from .folder_view import FolderView, open_view
@@ -76,10 +77,31 @@ def addresses_of(out: object) -> list[ExportAddress]:
     return list(_below(own)) or [own]
 
 
-def parts_at(out: object) -> Parts | None:
-    """Return the parts of an export; None for what is no export of parts."""
-    own = _root(out)
-    return _parts(own.out) if PARTS in _names(own.out)[0] else None
+def part_roots(addresses: Iterable[ExportAddress]) -> list[ExportAddress]:
+    """Return the folders with `parts.json` that these exports are parts of."""
+    roots = list[ExportAddress]()
+    for each in addresses:
+        folder, _, last = each.name.rpartition("/")
+        if part_number(last) is not None:
+            out = each.out.parent if isinstance(each.out, Path) else each.out.rpartition("/")[0]
+            roots.append(ExportAddress(out, folder))
+    return list(dict.fromkeys(roots))
+
+
+def parts_at(addresses: Iterable[ExportAddress]) -> Parts | None:
+    """Return what `parts.json` says where these are the parts of one export; None for others."""
+    roots = part_roots(addresses)
+    found = wait_for(find_parts(part_files(roots[0]))) if len(roots) == 1 else None
+    return None if found is None else found[0]
+
+
+def part_files(root: ExportAddress) -> PartFiles:
+    """Return the files that the parts there have in common."""
+    if isinstance(root.out, Path):
+        return FolderFiles(root.out)
+    from ..remote.part_objects import PartObjects
+
+    return PartObjects(root.out)
 
 
 def open_exports(out: object) -> Iterator[FolderView]:

@@ -114,8 +114,12 @@ def facts_of(out: str) -> ExportFacts:
 
     Raises `RequestInvalidError` where it is not an export, and `ObjectStoreError` where a store fails.
     """
-    each = [(address.name, _facts_at(address)) for address in addresses_of(out)]
-    return replace(each[0][1], export=out) if not each[0][0] else _sum(out, each)
+    addresses = addresses_of(out)
+    each = [(address.name, _facts_at(address)) for address in addresses]
+    if not each[0][0]:
+        return replace(each[0][1], export=out)
+    whole, parts = _sum(out, each), parts_at(addresses)
+    return whole if parts is None else replace(whole, plan=Raw(parts.plan.encoded()))
 
 
 def _facts_at(address: ExportAddress) -> ExportFacts:
@@ -145,7 +149,7 @@ def _sum(out: str, each: list[tuple[str, ExportFacts]]) -> ExportFacts:
         export=out,
         state="not complete" if worst == "not begun" and begun else worst,
         app=", ".join(sorted({facts.app for facts in begun})),
-        plan=_plan_of(out) or (begun[0].plan if begun else Raw(b"null")),
+        plan=begun[0].plan if begun else Raw(b"null"),
         reasons=[f"{name}: {reason}" for name, facts in each for reason in facts.reasons[:1]],
         started=max((facts.started for facts in begun if facts.started), default=None),
         finished=None if None in ends else max(filter(None, ends), default=None),
@@ -166,12 +170,6 @@ def _sum(out: str, each: list[tuple[str, ExportFacts]]) -> ExportFacts:
 
 def _started(run: RunFacts) -> int:
     return run.started
-
-
-def _plan_of(out: str) -> Raw | None:
-    """Return the plan of all parts together; None where nothing says so."""
-    parts = parts_at(out)
-    return None if parts is None else Raw(parts.plan.encoded())
 
 
 def _facts(view: FolderView, state: FolderState) -> ExportFacts:

@@ -15,7 +15,7 @@ from ..plan.file_names import DAMAGED
 
 Kind: TypeAlias = Literal[
     "manifest", "incomplete", "missing", "size", "damaged", "content", "duplicate", "unknown", "coverage",
-    "journal", "unsafe",
+    "journal", "unsafe", "seal",
 ]  # fmt: skip
 _SHOWN: Final = 3
 MOST_PROBLEMS: Final = 1_000
@@ -148,6 +148,8 @@ class VerifyResult(Struct, kw_only=True):
     """The lowest message id that was read."""
     last: int | None = None
     """The highest message id that was read."""
+    root: str = ""
+    """Of a bag of `chatrest seal` its root hash, where nothing in it differs from what was sealed."""
     exports: int = 1
     """The exports that were checked: the parts of a folder of parts, and those of each app."""
 

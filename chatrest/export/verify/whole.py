@@ -5,6 +5,10 @@
 | the proof of each                                       | `verify.py`, as of one export                  |
 | no message is in two of them                            | by the ids that were read                      |
 | one that `parts.json` names, and no run has begun       | not complete                                   |
+| one that was not read since the users were listed last  | not complete                                   |
+| what other parts have left it, and it did not take in   | not complete                                   |
+
+Of a bag each byte is compared with what was sealed, and its export is proven as any other.
 
 Many apps are proven one by one: their messages have nothing in common.
 
@@ -12,20 +16,32 @@ Memory: bitmaps of the ids of all parts of an app, which is an eighth of a byte 
 as they are together; ids that are no numbers as texts.
 """
 
+import re
 from collections.abc import Iterator
 from itertools import groupby
 from operator import attrgetter
 from os import PathLike
+from pathlib import Path
 from typing import final
 
+from msgspec import structs
+
+from ..._core.requests.arguments import check
 from ..._texts import plural
+from ..._threads import wait_for
+from ...errors import RequestInvalidError
+from ..folder.part_files import find_parts, is_settled, read_state
 from ..plan.id_set import IdSet
-from ..read.exports import ExportAddress, addresses_of, run_place
+from ..plan.parts import FOREIGN, part_number
+from ..read.exports import ExportAddress, addresses_of, bag_of, part_files, part_roots, parts_at, run_place
+from ..seal.bag import TAG_MANIFEST, faults_of, hash_of
 from .result import Problem, Remedy, VerifyResult, shortened
 from .verify import Progress, Verified, verify_export
 
 
-def verify(out: str | PathLike[str], *, progress: Progress | None = None) -> VerifyResult:
+def verify(
+    out: str | PathLike[str], *, root: str | None = None, progress: Progress | None = None
+) -> VerifyResult:
     """Check the export in the folder or object store `out`: every file, checksum and record, and that no
     message is missing or stored twice.
 
@@ -37,32 +53,70 @@ def verify(out: str | PathLike[str], *, progress: Progress | None = None) -> Ver
     `ok` where all are: a part that no run has begun yet is a problem. `progress` learns the bytes of each
     export when its check begins.
 
+    Of a bag that `seal` has made each byte is compared with what was sealed, and with `root`, the root hash
+    that was noted then, also that the bag is that one.
+
     The files of an object store (`s3://bucket/prefix`) are downloaded, a few ahead, and removed when they are
     checked.
 
     Raises `RequestInvalidError` where the folder is not an export, is of another version, or where its format
     needs an extra that is not installed, and `ObjectStoreError` where a store fails.
     """
+    bag = _sealed(out, root)
     addresses, results = addresses_of(out), list[VerifyResult]()
     whole, bytes_before = VerifyResult(exports=len(addresses)), 0
-    for _, exports in groupby(addresses, attrgetter("app")):
-        parts = _Parts()
+
+    def step(done: int, total: int) -> None:
+        if progress is not None:
+            progress(bytes_before + done, bytes_before + total)
+
+    for _, group in groupby(addresses, attrgetter("app")):
+        exports = list(group)
+        parts = _Parts(exports)
         for each in exports:
-
-            def step(done: int, total: int) -> None:
-                if progress is not None:
-                    progress(bytes_before + done, bytes_before + total)  # noqa: B023
-
-            result = parts.check(each, step)
+            results.append(result := parts.check(each, step))
             bytes_before += result.bytes
             whole.take(each.name, result)
-            results.append(result)
     whole.ok = all(each.ok for each in results) and not whole.count
     if whole.ok:
-        whole.plan = "; ".join(dict.fromkeys(each.plan for each in results))
+        together = parts_at(addresses)
+        words = dict.fromkeys(each.plan for each in results)
+        whole.plan = "; ".join(words) if together is None else together.plan.words
         ends = [each.until for each in results if each.until is not None]
         if not addresses[0].app and len(ends) == len(results):
             whole.until = min(ends)
+    return whole if bag is None else _with_seal(whole, bag, root, step)
+
+
+def _sealed(out: str | PathLike[str], root: str | None) -> Path | None:
+    bag = bag_of(out)
+    if root is not None:
+        is_hash = re.fullmatch("[0-9a-f]{64}", root)
+        check(bool(is_hash), "root", root, "the root hash that seal has printed, 64 hexadecimal digits")
+        if bag is None:
+            raise RequestInvalidError(f"root: {out} is no bag: expected one that `chatrest seal` has made")
+    return bag
+
+
+def _with_seal(whole: VerifyResult, bag: Path, root: str | None, step: Progress) -> VerifyResult:
+    """Return the result of the export in a bag, with what differs from what was sealed.
+
+    No run mends what is sealed.
+    """
+    whole.problems = [structs.replace(each, remedy="", advice=Remedy.NOTHING) for each in whole.problems]
+    differing, done, total = 0, 0, sum(each.stat().st_size for each in bag.rglob("*") if each.is_file())
+
+    def count(size: int) -> None:
+        nonlocal done
+        done += size
+        step(done, total)
+
+    for fault in faults_of(bag, root, count):
+        whole.add(Problem("seal", fault.place, fault.text))
+        differing += 1
+    if not differing:
+        whole.root = hash_of(bag / TAG_MANIFEST)
+    whole.ok &= not differing
     return whole
 
 
@@ -70,15 +124,16 @@ def verify(out: str | PathLike[str], *, progress: Progress | None = None) -> Ver
 class _Parts:
     """The parts of one export."""
 
-    def __init__(self) -> None:
+    def __init__(self, exports: list[ExportAddress]) -> None:
         self._ids, self._keys = IdSet(), set[str]()
         """The ids of the parts that were checked."""
+        self._roots = part_roots(exports)
 
     def check(self, address: ExportAddress, progress: Progress) -> VerifyResult:
         with address.open() as view:
+            words = Remedy.RUN.words(run_place(view), address.name)
             if address.name and not view.is_begun:
                 result = VerifyResult()
-                words = Remedy.RUN.words(run_place(view), address.name)
                 result.add(Problem("incomplete", "", "no run has begun it", words, Remedy.RUN))
                 return result
             verified = verify_export(view, progress)
@@ -87,6 +142,9 @@ class _Parts:
             text = f"{plural(len(twice), 'message')} that another part has as well: {shortened(twice)}"
             result.add(Problem("duplicate", "", text))
             result.ok = False
+        for text in self._lacks(address):
+            result.add(Problem("incomplete", "", text, words, Remedy.RUN))
+            result.ok = False
         self._ids.update(verified.ids)
         self._keys.update(verified.keys)
         return result
@@ -94,3 +152,23 @@ class _Parts:
     def _twice(self, verified: Verified) -> Iterator[str]:
         yield from map(str, self._ids & verified.ids)
         yield from sorted(self._keys.intersection(verified.keys))
+
+    def _lacks(self, address: ExportAddress) -> list[str]:
+        """Return why a part is not complete beside the others, whatever it says of itself."""
+        number = part_number(address.name.rpartition("/")[2])
+
+        async def lacks() -> list[str]:
+            files = part_files(self._roots[0])
+            if (found := await find_parts(files)) is None or number is None:
+                return []
+            parts, _ = found
+            state = await read_state(files, parts, number)
+            faults = {
+                "it was not read to its end since the users were listed last": state.night == parts.night,
+                f"what other parts have left in {FOREIGN}/ was not taken in": await is_settled(
+                    files, parts, number, state
+                ),
+            }
+            return [text for text, is_right in faults.items() if not is_right]
+
+        return [] if number is None else wait_for(lacks())

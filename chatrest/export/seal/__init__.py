@@ -1,0 +1,1 @@
+"""Seal an export: a bag that archives keep, and whose hashes show each difference."""

@@ -1,0 +1,135 @@
+"""The form of a bag (BagIt, RFC 8493), in which archives keep files, and which their tools check.
+
+```
+BAG/data/…                    the export
+BAG/bagit.txt                 the version of the form
+BAG/bag-info.txt              what it is: `label: value` lines
+BAG/manifest-sha256.txt       the SHA-256 of each file in data/
+BAG/tagmanifest-sha256.txt    that of each of the three files above
+```
+
+The root hash is the SHA-256 of `tagmanifest-sha256.txt`: who has noted it can tell any other byte in the bag.
+
+Names are written as they are. The RFC wants CR, LF and % percent-encoded; no name of an export has one of the
+first two, and of % neither `sha256sum` nor `bagit.py` knows, which would look for another file then.
+"""
+
+import hashlib
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from ...errors import ChatRestError
+
+DATA: Final = "data"
+DECLARATION: Final = "bagit.txt"
+INFO: Final = "bag-info.txt"
+MANIFEST: Final = "manifest-sha256.txt"
+TAG_MANIFEST: Final = "tagmanifest-sha256.txt"
+_DECLARED: Final = "BagIt-Version: 1.0\nTag-File-Character-Encoding: UTF-8\n"
+_CHUNK: Final = 1 << 20
+
+
+class BagFault(NamedTuple):
+    """Where a bag is not as it was sealed."""
+
+    place: str
+    """The file, below the folder of the bag."""
+    text: str
+
+
+def write_tags(bag: Path, hashes: Mapping[str, str], info: Iterable[tuple[str, str]]) -> str:
+    """Write the four files of a bag, and return the root hash. All is on the disk afterwards.
+
+    Its `data/` is there; `hashes` are those of the files in it, by their names below the bag.
+    """
+    fields = "".join(f"{label}: {' '.join(value.split())}\n" for label, value in info)
+    texts = {DECLARATION: _DECLARED, INFO: fields, MANIFEST: _manifest(hashes)}
+    tags = {name: _write(bag / name, text) for name, text in texts.items()}
+    return _write(bag / TAG_MANIFEST, _manifest(tags))
+
+
+def _manifest(hashes: Mapping[str, str]) -> str:
+    return "".join(f"{hashes[name]}  {name}\n" for name in sorted(hashes))
+
+
+def _write(path: Path, text: str) -> str:
+    data = text.encode()
+    with path.open("wb") as file:
+        file.write(data)
+        file.flush()
+        os.fsync(file.fileno())
+    return hashlib.sha256(data).hexdigest()
+
+
+def hash_of(path: Path, step: Callable[[int], object] = lambda _: None) -> str:
+    """Return the SHA-256 of a file; `step` is called with the bytes that were read."""
+    digest = hashlib.sha256()
+    with path.open("rb") as file:
+        while chunk := file.read(_CHUNK):
+            digest.update(chunk)
+            step(len(chunk))
+    return digest.hexdigest()
+
+
+def info_of(bag: Path) -> dict[str, str]:
+    """Return the fields of `bag-info.txt`; of one that stands twice the last value."""
+    lines = (bag / INFO).read_text(encoding="utf-8").splitlines()
+    return {label: value.strip() for label, _, value in (line.partition(":") for line in lines)}
+
+
+def hashes_of(bag: Path) -> dict[str, str]:
+    """Return the hashes that a bag has for the files in `data/`, by their names below the bag.
+
+    Raises `ChatRestError` where its manifest is damaged, and OSError.
+    """
+    return _read_manifest(bag / MANIFEST)
+
+
+def _read_manifest(path: Path) -> dict[str, str]:
+    hashes = dict[str, str]()
+    try:
+        lines = path.read_text(encoding="utf-8").splitlines()
+    except UnicodeDecodeError as error:
+        raise ChatRestError(f"{path} is damaged: {error}") from None
+    for number, line in enumerate(lines, 1):
+        digest, _, name = line.partition(" ")
+        name = name.lstrip(" *")
+        if len(digest) != 64 or not name or name.startswith("/") or ".." in name.split("/"):
+            raise ChatRestError(f"{path} is damaged: line {number}: expected a SHA-256 and a name in the bag")
+        hashes[name] = digest
+    return hashes
+
+
+def faults_of(bag: Path, root: str | None, step: Callable[[int], object]) -> Iterator[BagFault]:
+    """Yield where a bag is not as it was sealed: its root hash, its own files, and each file in `data/`."""
+    try:
+        found = hash_of(bag / TAG_MANIFEST)
+        if root is not None and found != root:
+            yield BagFault(TAG_MANIFEST, f"the root hash is {found}, and {root} was expected")
+        expected = _read_manifest(bag / TAG_MANIFEST)
+        if lack := {DECLARATION, INFO, MANIFEST}.difference(expected):
+            yield BagFault(TAG_MANIFEST, f"it has no hash of {', '.join(sorted(lack))}")
+        yield from _differing(bag, expected, step)
+        hashes = hashes_of(bag)
+    except (ChatRestError, OSError) as error:
+        yield BagFault(TAG_MANIFEST, f"the hashes of the bag cannot be read: {error}")
+        return
+    yield from _differing(bag, hashes, step)
+    for path in sorted((bag / DATA).rglob("*")):
+        name = path.relative_to(bag).as_posix()
+        if name not in hashes and (path.is_symlink() or not path.is_dir()):
+            yield BagFault(name, "it was not there when the bag was sealed")
+
+
+def _differing(bag: Path, hashes: Mapping[str, str], step: Callable[[int], object]) -> Iterator[BagFault]:
+    for name, expected in hashes.items():
+        path = bag / name
+        try:
+            if path.is_symlink() or hash_of(path, step) != expected:
+                yield BagFault(name, "its bytes are not those that were sealed")
+        except FileNotFoundError:
+            yield BagFault(name, "it was sealed, and is not there")
+        except OSError as error:
+            yield BagFault(name, f"it cannot be read ({error.strerror or error})")

@@ -1,0 +1,327 @@
+"""Make a bag of an export: its files as they are now, their hashes, and one root hash of all.
+
+| a file                                           | becomes, in `BAG/data/`                     |
+|--------------------------------------------------|---------------------------------------------|
+| of messages, older versions, tables, attachments | a hard link, as it never changes; a copy    |
+|                                                  | where the disk has no links                 |
+| what an interrupted run has left                 | a copy of the bytes that it has committed   |
+| the journal                                      | a copy of what it has committed             |
+| manifest, log of runs, what parts have in common | a copy                                      |
+
+What is no part of the export stays out: files that were set aside, and what a killed run has left. No run can
+begin meanwhile. The bag is made beside its place, and gets its name when all of it is on the disk.
+"""
+
+import os
+import shutil
+import sqlite3
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, closing
+from datetime import UTC, datetime
+from os import PathLike
+from pathlib import Path, PurePosixPath
+from typing import Final, NamedTuple
+
+import msgspec
+from msgspec import Struct
+
+from ..._cloud.address import is_address
+from ..._storage import InUseError
+from ..._threads import wait_for
+from ...errors import ChatRestError, RequestInvalidError
+from ..folder.journal import NAME as JOURNAL, Journal
+from ..folder.manifest import NAME as MANIFEST, Manifest
+from ..folder.opening import check_is_whole, read_folder, run_under_way
+from ..folder.part_files import find_parts, stamps_for
+from ..folder.run_log import NAME as RUNS
+from ..folder.tables import ATTACHMENTS, attachment_rows, table_path
+from ..plan.file_names import STEM, path_inside, seconds
+from ..plan.parts import FOREIGN, NAME as PARTS, STATE
+from ..plan.plan import Plan
+from ..read.exports import ExportAddress, addresses_of, bag_of, part_files, part_roots
+from ..read.facts import ExportFacts, facts_of
+from ..read.folder_view import FolderView
+from ..remote.local_path import local_path
+from ..store.inspection import path_of
+from .bag import DATA, DECLARATION, hash_of, write_tags
+
+_UNFINISHED: Final = ".sealing"
+"""Is added to the name of a bag while it is made."""
+
+
+class SealResult(Struct, frozen=True, kw_only=True):
+    """A bag that was made."""
+
+    bag: str
+    root: str
+    """The root hash: the SHA-256 of its `tagmanifest-sha256.txt`."""
+    files: int
+    """In `data/`."""
+    bytes: int
+    linked: int
+    """Of these files: hard links, which take no room."""
+    messages: int
+    complete: bool
+    """True if the export is complete; a bag of one that is not says so in its `bag-info.txt`."""
+
+
+def seal(
+    out: str | PathLike[str],
+    bag: str | PathLike[str],
+    *,
+    progress: Callable[[int, int], object] = lambda *_: None,
+) -> SealResult:
+    """Make the BagIt bag (RFC 8493) `bag` of the export in `out`, a folder or the address of an object store.
+
+    All that reads an export reads a bag, and `verify(bag, root=result.root)` says whether anything differs.
+    `progress` is called with the number of bytes that were hashed, and of all bytes. Reads each file once.
+    Where it fails or is cancelled nothing is left; a killed one leaves `BAG.sealing`, which the next removes.
+
+    Raises `RequestInvalidError` where `bag` exists or is inside of `out`, and for what is not an export;
+    `InUseError` while a run writes; `ChatRestError` for a file that is not there; OSError.
+    """
+    target = local_path(bag, "bag")
+    _check_target(out, target)
+    with ExitStack() as stack:
+        addresses = addresses_of(out)
+        views = [stack.enter_context(each.open()) for each in addresses]
+        views = [view for view in views if view.is_begun or not view.export]
+        for view in views:
+            if not view.is_remote:
+                check_is_whole(view.folder)
+                if view.is_begun and stack.enter_context(run_under_way(view.folder)):
+                    raise InUseError(
+                        f"{view.name}: an export is being written here; seal it when that has ended"
+                    )
+        if not views:
+            raise RequestInvalidError(f"{out}: no run has begun any of its parts: there is nothing to seal")
+        facts = facts_of(os.fspath(out))
+        work = _new_folder(target)
+        try:
+            return _made(_Work(work, target, progress), out, addresses, views, facts)
+        except BaseException:
+            shutil.rmtree(work, ignore_errors=True)
+            raise
+
+
+def _check_target(out: str | PathLike[str], target: Path) -> None:
+    if target.exists() or target.is_symlink():
+        raise RequestInvalidError(f"bag = {str(target)!r}: it exists; expected the path of a new folder")
+    if not (isinstance(out, str) and is_address(out)):
+        folder = local_path(out).resolve()
+        if target.resolve().is_relative_to(folder):
+            raise RequestInvalidError(
+                f"bag = {str(target)!r}: it is inside of the export {out}; expected another place"
+            )
+    if (sealed := bag_of(out)) is not None:
+        raise RequestInvalidError(f"{sealed} is a bag already: copy it, and verify it with its root hash")
+
+
+def _new_folder(target: Path) -> Path:
+    work = target.with_name(target.name + _UNFINISHED)
+    if work.exists():
+        if not (work / DECLARATION).is_file():
+            raise RequestInvalidError(f"'{work}' is in the way: it is no bag that was not finished")
+        shutil.rmtree(work)
+    work.mkdir(parents=True)
+    (work / DECLARATION).touch()  # so that the next one knows it as its own
+    return work
+
+
+class _Work(NamedTuple):
+    folder: Path
+    target: Path
+    progress: Callable[[int, int], object]
+
+
+def _made(
+    work: _Work,
+    out: str | PathLike[str],
+    addresses: list[ExportAddress],
+    views: list[FolderView],
+    facts: ExportFacts,
+) -> SealResult:
+    data, linked, period = work.folder / DATA, 0, list[int]()
+    for view in views:
+        linked += _take(view, data / PurePosixPath(view.export), period)
+    for root in part_roots(addresses):
+        _take_shared(root, data / PurePosixPath(root.name))
+    files = sorted(path for path in data.rglob("*") if path.is_file())
+    total, done = sum(path.stat().st_size for path in files), 0
+
+    def step(count: int) -> None:
+        nonlocal done
+        done += count
+        work.progress(done, total)
+
+    hashes = {path.relative_to(work.folder).as_posix(): hash_of(path, step) for path in files}
+    oxum = ("Payload-Oxum", f"{total}.{len(files)}")
+    info = [field for field in (*_info(facts, period), oxum) if field[1]]
+    root_hash = write_tags(work.folder, hashes, info)
+    _sync_folders(work.folder)
+    work.folder.rename(work.target)
+    return SealResult(
+        bag=str(work.target), root=root_hash, files=len(files), bytes=total, linked=linked,
+        messages=facts.messages, complete=facts.state == "complete",
+    )  # fmt: skip
+
+
+def _sync_folders(folder: Path) -> None:
+    for path in [folder, *(each for each in folder.rglob("*") if each.is_dir())]:
+        descriptor = os.open(path, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+
+
+# ── its files ──
+
+
+def _take(view: FolderView, folder: Path, period: list[int]) -> int:
+    """Put the files of an export into a folder, and the times of its messages into `period`; return how many
+    of the files are links.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    with ExitStack() as stack:
+        state = read_folder(view.folder, stack)
+        journal, linked = state.journal, 0
+        for name, size in _names(view, journal, state.manifest, period):
+            with view.file(name):
+                linked += _put(view, name, folder, size)
+        if journal is not None:
+            journal.write_snapshot(folder / JOURNAL)
+            with closing(sqlite3.connect(folder / JOURNAL)) as db:  # who opens it makes no files beside it
+                db.execute("PRAGMA journal_mode=DELETE")
+    for name in (MANIFEST, RUNS, *([JOURNAL] if journal is None else [])):
+        if (view.folder / name).is_file():
+            _copy(view.folder / name, folder / name)
+    return linked
+
+
+def _names(
+    view: FolderView, journal: Journal | None, manifest: Manifest | None, period: list[int]
+) -> Iterator[tuple[str, int | None]]:
+    """Yield the names of files, and of one that a run had begun how many bytes of it count."""
+    tables = list[str]()
+    if journal is not None:
+        for file in journal.files("open", "sealing", "sealed"):
+            if not file.size and file.state != "sealed":
+                continue
+            path_inside(view.folder, file.name)
+            path = path_of(view.folder, file)
+            is_open = file.state != "sealed" and path.exists()
+            yield (
+                path.relative_to(view.folder).as_posix() if is_open else file.name,
+                file.size if is_open else None,
+            )
+            if file.stem.partition("/")[0] == STEM:
+                for block in journal.iter_blocks(file.number):
+                    period += (seconds(each) for each in (block.since, block.until) if each > 0)
+                period[:] = [min(period), max(period)] if period else []
+            elif file.stem.partition("/")[0] == ATTACHMENTS:
+                tables.append(file.name)
+    elif manifest is not None:
+        yield from ((each.name, None) for each in manifest.files)
+        yield from ((each.file, None) for each in manifest.tables)
+        tables += (each.file for each in manifest.tables if each.table == ATTACHMENTS)
+    for table in tables:
+        with view.file(table):
+            names = [f"{ATTACHMENTS}/{row.file}" for row in attachment_rows(table_path(view.folder, table))]
+        yield from ((name, None) for name in names)
+
+
+def _put(view: FolderView, name: str, folder: Path, size: int | None) -> bool:
+    """Put a file there; return whether it is a link. Raises `ChatRestError` where it is missing."""
+    source, target = view.folder / name, folder / name
+    if size is None:  # the name of a segment is made of the name of its file
+        path_inside(view.folder, name)
+    if not source.is_file():
+        raise ChatRestError(
+            f"{view.name}/{name} is not there: `chatrest verify {view.name}` says what can safely be done"
+        )
+    target.parent.mkdir(parents=True, exist_ok=True)
+    if view.is_remote:
+        shutil.move(source, target)
+        return False
+    if size is None:
+        try:
+            os.link(source, target)
+            return True
+        except OSError:  # another disk, or one without links
+            pass
+    _copy(source, target, size)
+    return False
+
+
+def _copy(source: Path, target: Path, size: int | None = None) -> None:
+    shutil.copyfile(source, target)
+    with target.open("r+b") as file:
+        if size is not None:
+            file.truncate(size)
+        os.fsync(file.fileno())
+
+
+def _take_shared(root: ExportAddress, folder: Path) -> None:
+    """Copy what the parts of an export have in common, and have left one another."""
+    files = part_files(root)
+
+    async def contents() -> dict[str, bytes]:
+        found = await find_parts(files)
+        names = [PARTS]
+        if found is not None:
+            parts, _ = found
+            for night in parts.nights:
+                names += filter(None, (night.users, night.news))
+            for number, part in enumerate(parts.names):
+                left = await stamps_for(files, parts, number)
+                names += [f"{part}/{STATE}", *(f"{part}/{FOREIGN}/{each}" for each in left)]
+        stamped = {name: await files.read(name) for name in names}
+        return {name: each.data for name, each in stamped.items() if each is not None}
+
+    for name, content in wait_for(contents()).items():
+        path = path_inside(folder, name)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content)
+
+
+# ── what it is ──
+
+
+def _info(facts: ExportFacts, period: list[int]) -> Iterator[tuple[str, str]]:
+    plan = Plan.parse(bytes(facts.plan)) if bytes(facts.plan) != b"null" else None
+    yield "Bag-Software-Agent", f"chatrest {version()}"
+    yield "Bagging-Date", datetime.now(UTC).date().isoformat()
+    yield "Chat-App", facts.app
+    if plan is not None:
+        yield "Chat-Plan", plan.words
+        yield "Chat-Plan-JSON", msgspec.json.encode(facts.plan).decode()
+    yield "Chat-State", facts.state
+    for name, facts_ in (
+        ("Chat-Reason", facts.reasons),
+        ("Chat-Part", [each.export for each in facts.parts]),
+    ):
+        yield from ((name, each) for each in facts_[:100])
+    yield "Chat-Messages", str(facts.messages)
+    yield "Chat-First-Id", facts.first_id or ""
+    yield "Chat-Last-Id", facts.last_id or ""
+    if period:
+        yield "Chat-Period", " to ".join(time_text(each) for each in period)
+    yield "Chat-Deleted", str(facts.deleted)
+    yield "Chat-Missing", str(facts.missing)
+    yield "Chat-Sources", str(facts.sources.total)
+    for table, rows in facts.tables.items():
+        yield "Chat-Table", f"{table} {rows}"
+    yield "Chat-Exported", "" if facts.finished is None else time_text(facts.finished)
+    yield "Chat-Sealed", datetime.now(UTC).isoformat(timespec="seconds")
+
+
+def version() -> str:
+    """Return the version of the library; its root is above this floor, and loaded."""
+    return str(vars(sys.modules[__name__.partition(".")[0]])["__version__"])
+
+
+def time_text(timestamp: int) -> str:
+    """Return a time in epoch seconds with its zone, such as `2026-11-23T10:00:00+00:00`."""
+    return datetime.fromtimestamp(timestamp, UTC).isoformat()

@@ -1,0 +1,264 @@
+"""A bag: what it holds, who takes it, and that any other byte in it is found."""
+
+import hashlib
+import json
+import os
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from chatrest import ChatRestError, RequestInvalidError
+from chatrest.export import Plan, changes, export, read_raw, read_table, runs, seal, verify
+from chatrest.export.read.facts import facts_of
+from chatrest.export.seal.bag import info_of
+from tests.buckets import ADDRESS, Buckets
+from tests.damaging import MIXED, contents_of, places_of
+from tests.exporting import edit, served
+from tests.stored import StoredExport, StoredParts, StoredRuns, record
+
+
+@pytest.fixture
+async def out(tmp_path: Path) -> Path:
+    """A complete export with older versions, a table, and a name that is percent-encoded."""
+    async with served(40, loose=False) as service:
+        service.store.add_user("dot/.")
+        await export(service.session, tmp_path / "out", Plan(**MIXED), tables=["users"])
+        edit(service.store, 20, "edited")
+        await export(service.session, tmp_path / "out", recheck=10**9)
+    (tmp_path / "out" / "damaged").mkdir()
+    (tmp_path / "out" / "damaged" / "aside.damaged-1").write_text("no part of the export")
+    return tmp_path / "out"
+
+
+@pytest.fixture
+def bag(out: Path) -> Path:
+    bag = out.parent / "bag"
+    seal(out, bag)
+    return bag
+
+
+def root_of(bag: Path) -> str:
+    return hashlib.sha256((bag / "tagmanifest-sha256.txt").read_bytes()).hexdigest()
+
+
+# ── what it is ──
+
+
+def test_the_bag_has_the_export_as_it_is(out: Path, tmp_path: Path) -> None:
+    steps = list[tuple[int, int]]()
+    before = contents_of(out)
+    result = seal(out, tmp_path / "bag", progress=lambda *step: steps.append(step))
+    assert (result.complete, result.messages, result.root) == (True, 40, root_of(tmp_path / "bag"))
+    assert steps[-1] == (result.bytes, result.bytes)
+    assert contents_of(out) == before
+    data = tmp_path / "bag" / "data"
+    assert {path.name for path in data.iterdir()} == {
+        "manifest.json", "journal.sqlite", "runs.jsonl", "messages", "users", *(path.name for path in
+        out.glob("history*")),
+    }  # fmt: skip
+    for path in data.rglob("*.ndjson"):
+        assert path.samefile(out / path.relative_to(data)), "a hard link"
+    assert result.linked == len(list(data.rglob("*.ndjson")))
+
+
+def test_what_is_written_later_is_not_in_it(bag: Path, out: Path) -> None:
+    root, before = root_of(bag), contents_of(bag)
+    with (out / "runs.jsonl").open("ab") as file:
+        file.write(b"{}\n")
+    StoredRuns(out.parent / "x").run([record(1)])
+    assert contents_of(bag) == before
+    assert verify(bag, root=root).ok
+
+
+def test_bag_info_says_what_it_is(bag: Path) -> None:
+    info = info_of(bag)
+    files = [path for path in (bag / "data").rglob("*") if path.is_file()]
+    assert info["Payload-Oxum"] == f"{sum(path.stat().st_size for path in files)}.{len(files)}"
+    assert (info["Chat-Messages"], info["Chat-First-Id"], info["Chat-Last-Id"]) == ("40", "1", "40")
+    assert (info["Chat-State"], info["Chat-App"]) == ("complete", "emulated")
+    assert info["Chat-Period"].startswith("2020-09-13T12:26:40+00:00 to 2020-12-")
+    assert info["Chat-Table"].startswith("users ")
+    assert {"Chat-Plan", "Chat-Exported", "Chat-Sealed", "Bagging-Date"} <= info.keys()
+
+
+@pytest.mark.parametrize("kind", ["one", "parts", "apps"])
+def test_tools_of_archives_take_it_and_all_readers_do(kind: str, tmp_path: Path) -> None:
+    bagit, folder = pytest.importorskip("bagit"), tmp_path / "out"
+    match kind:
+        case "one":
+            StoredRuns(folder, "a/b %").run([record(n) for n in range(1, 7)])
+        case "parts":
+            StoredParts(folder, 2).run(range(1, 7))
+        case _:
+            StoredRuns(folder / "app=one").run([record(1), record(2)])
+            StoredParts(folder / "app=two", 2).run(range(1, 5))
+    result = seal(folder, tmp_path / "bag")
+    bagit.Bag(str(tmp_path / "bag")).validate()
+    subprocess.run(
+        ["sha256sum", "--check", "--strict", "--quiet", "manifest-sha256.txt"],
+        cwd=tmp_path / "bag",
+        check=True,
+    )
+    before = contents_of(tmp_path / "bag")
+    assert list(read_raw(tmp_path / "bag")) == list(read_raw(folder))
+    assert list(runs(tmp_path / "bag")) == list(runs(folder))
+    assert list(changes(tmp_path / "bag")) == list(changes(folder))
+    assert list(read_table(tmp_path / "bag", "users")) == []
+    sealed, facts = facts_of(str(tmp_path / "bag")), facts_of(str(folder))
+    assert (sealed.state, sealed.messages, sealed.plan) == ("complete", 6, facts.plan)
+    checked = verify(tmp_path / "bag", root=result.root)
+    assert (checked.ok, checked.problems, checked.root) == (True, [], result.root)
+    assert contents_of(tmp_path / "bag") == before, "readers leave nothing in it"
+
+
+async def test_a_bag_of_an_object_store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("obstore")
+    from chatrest._cloud.store import ObjectStore
+
+    monkeypatch.setattr(ObjectStore, "open", Buckets().open)
+    async with served(20) as service:
+        await export(service.session, ADDRESS, Plan(users=["ann"]), journal=tmp_path / "j", tables=["users"])
+    result = seal(ADDRESS, tmp_path / "bag")
+    assert verify(tmp_path / "bag", root=result.root).ok
+    assert sorted(read_raw(tmp_path / "bag")) == sorted(read_raw(ADDRESS))
+
+
+# ── what differs ──
+
+
+def append(path: Path) -> None:
+    path.write_bytes(path.read_bytes() + b" ")
+
+
+def first(bag: Path, pattern: str) -> Path:
+    return min(bag.glob(pattern))
+
+
+HARM: dict[str, Callable[[Path], Any]] = {
+    "a byte of messages": lambda bag: append(first(bag, "data/messages/**/*.ndjson")),
+    "a file less": lambda bag: first(bag, "data/messages/**/*.ndjson").unlink(),
+    "a file more": lambda bag: (bag / "data" / "messages" / "new.txt").write_text("x"),
+    "a hidden file": lambda bag: (bag / "data" / ".hidden").write_text("x"),
+    "a link": lambda bag: (bag / "data" / "link").symlink_to("/etc/passwd"),
+    "the table": lambda bag: append(bag / "data" / "users" / "users.ndjson"),
+    "the log of runs": lambda bag: append(bag / "data" / "runs.jsonl"),
+    "the info": lambda bag: append(bag / "bag-info.txt"),
+    "the manifest": lambda bag: append(bag / "manifest-sha256.txt"),
+    "the tag manifest": lambda bag: append(bag / "tagmanifest-sha256.txt"),
+    "no tag manifest": lambda bag: (bag / "tagmanifest-sha256.txt").unlink(),
+    "a name that leads out": lambda bag: (bag / "manifest-sha256.txt").write_text(f"{'0' * 64}  ../x\n"),
+}
+
+
+@pytest.mark.parametrize("harm", HARM)
+def test_any_difference_is_found(bag: Path, harm: str) -> None:
+    root = root_of(bag)
+    HARM[harm](bag)
+    result = verify(bag, root=root)
+    assert not result.ok
+    assert "seal" in [kind for kind, _ in places_of(result)], result.problems
+    assert (result.root, {each.remedy for each in result.problems}) == ("", {""})
+
+
+def test_hashes_that_were_made_to_fit_have_another_root(bag: Path, out: Path) -> None:
+    root = root_of(bag)
+    StoredRuns(out.parent / "other").run([record(1)])
+    other = seal(out.parent / "other", out.parent / "other-bag")
+    assert verify(out.parent / "other-bag").ok
+    result = verify(out.parent / "other-bag", root=root)
+    assert places_of(result) == [("seal", "tagmanifest-sha256.txt")]
+    assert result.problems[0].text == f"the root hash is {other.root}, and {root} was expected"
+
+
+@pytest.mark.parametrize("root", ["", "xyz", "0" * 63, "F" * 64])
+def test_what_is_no_root_hash_is_refused(bag: Path, out: Path, root: str) -> None:
+    with pytest.raises(RequestInvalidError, match=r"^root"):
+        verify(bag, root=root)
+    with pytest.raises(RequestInvalidError, match="is no bag"):
+        verify(out, root="0" * 64)
+
+
+# ── what is refused, and what is left ──
+
+
+def test_where_no_bag_can_be_made(bag: Path, out: Path, tmp_path: Path) -> None:
+    for target, words in ((bag, "it exists"), (out / "bag", "inside of the export"), (out, "it exists")):
+        with pytest.raises(RequestInvalidError, match=words):
+            seal(out, target)
+    with pytest.raises(RequestInvalidError, match="a bag already"):
+        seal(bag, tmp_path / "second")
+    with pytest.raises(RequestInvalidError, match="is not an export"):
+        seal(tmp_path / "nothing", tmp_path / "second")
+    with pytest.raises(RequestInvalidError, match="no run has begun"):
+        seal(StoredParts(tmp_path / "parts", begun=0).folder, tmp_path / "second")
+    assert not list(tmp_path.glob("second*"))
+
+
+def test_an_export_that_is_being_written_is_refused_and_one_that_was_is_sealed(tmp_path: Path) -> None:
+    with StoredExport(tmp_path / "out", Plan(users=["ann"])) as stored:
+        stored.begin_manifest()
+        stored.commit({"user ann": [record(number) for number in range(1, 6)]})
+        with pytest.raises(ChatRestError, match="is being written here"):
+            seal(tmp_path / "out", tmp_path / "bag")
+    assert not list(tmp_path.glob("bag*"))
+    [segment] = (tmp_path / "out" / "spool").iterdir()
+    append(segment)
+    result = seal(tmp_path / "out", tmp_path / "bag")
+    assert (result.complete, result.messages, result.linked) == (False, 5, 0)
+    assert len(list(read_raw(tmp_path / "bag"))) == 5
+    assert info_of(tmp_path / "bag")["Chat-State"] == "interrupted"
+    checked = verify(tmp_path / "bag", root=result.root)
+    assert (checked.ok, checked.root) == (False, result.root)
+    assert "seal" not in [kind for kind, _ in places_of(checked)]
+
+
+def test_where_it_fails_nothing_is_left_and_what_a_kill_left_is_removed(out: Path, tmp_path: Path) -> None:
+    lost = first(out, "messages/**/*.ndjson")
+    lost.rename(tmp_path / "kept")
+    with pytest.raises(ChatRestError, match="is not there: `chatrest verify"):
+        seal(out, tmp_path / "bag")
+    assert not list(tmp_path.glob("bag*"))
+    (tmp_path / "kept").rename(lost)
+    (tmp_path / "bag.sealing").mkdir()
+    with pytest.raises(RequestInvalidError, match="is in the way"):
+        seal(out, tmp_path / "bag")
+    (tmp_path / "bag.sealing" / "bagit.txt").touch()
+    seal(out, tmp_path / "bag")
+    assert [path.name for path in tmp_path.glob("bag*")] == ["bag"]
+
+
+def test_where_there_are_no_links_files_are_copied(
+    out: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: object) -> None:
+        raise OSError
+
+    monkeypatch.setattr(os, "link", refuse)
+    result = seal(out, tmp_path / "bag")
+    assert result.linked == 0
+    assert verify(tmp_path / "bag", root=result.root).ok
+
+
+def test_the_command_prints_the_root_hash(out: Path, tmp_path: Path) -> None:
+    from click.testing import CliRunner
+
+    from chatrest._cli.root import root
+
+    def call(*args: object) -> Any:
+        return CliRunner().invoke(root, list(map(str, args)))
+
+    sealed = call("seal", out, tmp_path / "bag")
+    words = sealed.stdout.splitlines()[-1].split()
+    assert (sealed.exit_code, words) == (0, ["root", "hash", root_of(tmp_path / "bag")])
+    assert json.loads(call("seal", out, tmp_path / "two", "--json").stdout)["messages"] == 40
+    checked = call("verify", tmp_path / "bag", "--root", words[-1])
+    assert (checked.exit_code, checked.stdout.splitlines()[0]) == (
+        0,
+        f"as it was sealed: root hash {words[-1]}",
+    )
+    append(tmp_path / "bag" / "bag-info.txt")
+    checked = call("verify", tmp_path / "bag", "--root", words[-1])
+    assert (checked.exit_code, "is not as it was sealed: 1 problem" in checked.stderr) == (1, True)
