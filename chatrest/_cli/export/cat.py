@@ -4,8 +4,10 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
 
 import click
+from msgspec import structs
 
 from ..._models.messages import Message
+from ...errors import ChatRestError
 from .. import streams
 from ..options import SINCE, UNTIL, option_table
 from ..record_formats import Format, RecordWriter, format_option, kind_of
@@ -31,6 +33,8 @@ _LINES: Final = 1_000
     ("--source sources", None, "NAME",
      "The file of a source, such as 'user alice'; for all that alice wrote: --sender. May be repeated.",
      {"multiple": True}),
+    ("--id message", None, "ID",
+     "One message: its file, its line, and the hashes of both, with its older versions."),
     ("--raw", bool, None, "The exact bytes, also of records that are not valid UTF-8."),
 )  # fmt: skip
 @format_option
@@ -39,6 +43,7 @@ def cat(
     since: int | None,
     until: int | None,
     sources: tuple[str, ...],
+    message: str | None,
     raw: bool,
     format_: Format | None,
     **person: Any,
@@ -58,8 +63,12 @@ def cat(
     message is stored once, in the first source that it belongs to (groups, then pairs, then users), so the
     file of a user has not all that the user wrote.
 
+    --id shows where one message is, to be compared with a document or with the hashes of a bag: `sha256` is
+    that of its line, without the end of the line, and `file_sha256` that of the file.
+
     \b
     Examples:
+      chatrest cat sealed --id 4711
       chatrest cat out --sender 'Fatima Nguyễn' --sort time --format csv --bom > fatima.csv
       chatrest cat out --since 2026-11-01 --until 2026-11-02
       chatrest cat out | wc -l
@@ -70,6 +79,11 @@ def cat(
 
     if raw and format_ not in (None, "json"):
         raise click.UsageError("--raw prints the records as they are: give it without --format")
+    if message is not None:
+        if since is not None or until is not None or sources or raw or any(person.values()):
+            raise click.UsageError("--id shows one message: give it alone, or with --format text or json")
+        _show_lines(out, message, format_)
+        return
     writer = RecordWriter(kind_of(Message), format_)
     wanted = _wanted(out, since, until, sources, **person)
     records, count = find_raw(out, wanted), 0
@@ -80,6 +94,26 @@ def cat(
     streams.write(writer.end())
     if not count and (wanted.senders or wanted.conversations):
         _say_none(out, wanted)
+
+
+def _show_lines(out: str, message: str, format_: Format | None) -> None:
+    """Print where a message is; exit status 1 where it is not in the export."""
+    from ...export.read.message_lines import find_lines
+
+    is_text = format_ == "text" or (format_ is None and streams.is_terminal("stdout"))
+    if format_ == "csv":
+        raise click.UsageError("--id: --format text or json")
+    found = list(find_lines(out, message))
+    for each in found:
+        facts = structs.asdict(each)
+        record = facts.pop("raw").decode(errors="replace")
+        if is_text:
+            lines = [f"{name:<12} {streams.visible(str(value))}" for name, value in facts.items()]
+            streams.write_lines([*lines, streams.visible(record)])
+        else:
+            streams.write_json({**facts, "record": record})
+    if not found:
+        raise ChatRestError(f"{out} has no message with the id {message!r}")
 
 
 def _wanted(

@@ -74,7 +74,7 @@ def hash_of(path: Path, step: Callable[[int], object] = lambda _: None) -> str:
 
 
 def info_of(bag: Path) -> dict[str, str]:
-    """Return the fields of `bag-info.txt`; of one that stands twice the last value."""
+    """Return the fields of `bag-info.txt`; of a label that is there twice, the last value."""
     lines = (bag / INFO).read_text(encoding="utf-8").splitlines()
     return {label: value.strip() for label, _, value in (line.partition(":") for line in lines)}
 
