@@ -69,8 +69,8 @@ class PartFiles(Protocol):
         Raises `InUseError` or `LeaseHeldError` where another process has it.
         """
 
-    async def is_held(self, part: str) -> bool:
-        """Return whether somebody seems to be running a part, so that taking it would have to wait."""
+    async def is_held(self, part: str = "") -> bool:
+        """Return whether somebody seems to be running a part, or to begin a night: taking it would wait."""
 
     async def check_free(self) -> None:
         """Refuse a place that holds one export, or something else, with `RequestInvalidError`."""
@@ -132,7 +132,7 @@ class FolderFiles:
         finally:
             lock.release()
 
-    async def is_held(self, part: str) -> bool:
+    async def is_held(self, part: str = "") -> bool:
         return False  # the lock of a folder answers at once
 
     async def check_free(self) -> None:

@@ -4,6 +4,7 @@ A file of its own because folders need nothing of object stores. What was left t
 process that has lost its lease: each write has the condition that nobody else has written meanwhile.
 """
 
+import time
 from contextlib import AbstractAsyncContextManager
 from typing import final
 
@@ -21,6 +22,8 @@ class PartObjects:
 
     def __init__(self, address: str) -> None:
         self._store = ObjectStore.open(address)
+        self._leases: dict[str, tuple[str, float]] = {}
+        """The leases that were seen: their stamps, and when each was seen first, by this machine's clock."""
 
     @property
     def place(self) -> str:
@@ -56,9 +59,18 @@ class PartObjects:
     def turn(self) -> AbstractAsyncContextManager[object]:
         return Lease(self._store)
 
-    async def is_held(self, part: str) -> bool:
-        lease = await self.read(f"{part}/{LEASE}")
-        return lease is not None and not decode_lease(lease.data).released
+    async def is_held(self, part: str = "") -> bool:
+        """Return whether there is a lease that its holder renews, or whose end was not seen yet."""
+        name = f"{part}{part and '/'}{LEASE}"
+        lease = await self.read(name)
+        record = None if lease is None else decode_lease(lease.data)
+        if lease is None or record is None or record.released:
+            return False
+        stamp, since = self._leases.get(name, ("", 0.0))
+        if stamp != lease.stamp:
+            self._leases[name] = lease.stamp, time.monotonic()
+            return True
+        return time.monotonic() - since < record.seconds
 
     async def check_free(self) -> None:
         try:

@@ -134,6 +134,9 @@ async def prepare(
                 return found[0]
         elif part is not None and parts is not None:
             _check_part(part, parts)
+        if await files.is_held():
+            await sleep(PAUSE)
+            continue
         try:
             async with files.turn():
                 again = await find_parts(files)
@@ -351,11 +354,8 @@ async def _run_left(
         has_run = False
         left.sort(key=lambda number: (number - first) % parts.parts)
         names = {number: part_name(number, parts.parts) for number in left}
-        held = [number for number in left if is_shared and await files.is_held(names[number])]
-        for number in [*(each for each in left if each not in held), *held]:
-            if number in held and has_run:
-                break  # its holder may be at its end by now
-            if is_shared and not await _is_left(files, parts, number):
+        for number in left:
+            if is_shared and (await files.is_held(names[number]) or not await _is_left(files, parts, number)):
                 continue
             try:
                 report = await run(number)

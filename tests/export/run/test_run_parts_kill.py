@@ -15,15 +15,15 @@ from chatrest.export import verify
 from tests.exporting import on_one_line
 from tests.parting import parts_of, stored
 
-pytestmark = pytest.mark.usefixtures("tidy")
+pytestmark = [pytest.mark.nightly, pytest.mark.usefixtures("tidy")]
 
 AT_ONCE = 4
-KILLS = 5
+KILLS = 4
 
 
 async def test_commands_that_claim_parts_are_killed(tmp_path: Path) -> None:
     out, dice = tmp_path / "out", Random()
-    async with Emulator(users=40, messages=1_500, groups=0, seed=3) as emulator:
+    async with Emulator(users=30, messages=600, groups=0, seed=3) as emulator:
         emulator.weather.add(Latency(0.02, route="messages.list_user"))
         environment = os.environ | {
             "CHATREST_APP_ID": emulator.app.app_id,
@@ -32,7 +32,7 @@ async def test_commands_that_claim_parts_are_killed(tmp_path: Path) -> None:
         }
 
         async def claim() -> Process:
-            words = ("-m", "chatrest", "export", str(out), "--parts", "7", "--claim", "--quiet")
+            words = ("-m", "chatrest", "export", str(out), "--parts", "5", "--claim", "--quiet")
             return await asyncio.create_subprocess_exec(
                 sys.executable, *words, env=environment, stdout=DEVNULL, stderr=DEVNULL
             )
