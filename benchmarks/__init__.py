@@ -3,10 +3,9 @@
     pip install "chatrest-client[compare]"     # or [bench], without the comparison with dlt
     python -m benchmarks                # those of the table RESULTS.md, in short
     python -m benchmarks.decode         # decoding a page into typed messages, against other decoders
-    python -m benchmarks.walk           # a typed walk over loopback HTTP, against hand-written clients
+    python -m benchmarks.instructions   # a call, a page, a walk: instructions above hand-written aiohttp
     python -m benchmarks.ahead          # a walk that is read ahead, against one without, in wall and CPU time
     python -m benchmarks.export         # an export, against receiving only, and against dlt
-    python -m benchmarks.overhead       # a call with all features, against hand-written aiohttp
     python -m benchmarks.fan_out        # a page for each of many users, against a hand-written semaphore loop
     python -m benchmarks.memory         # the memory of each use, in a process of its own
     python -m benchmarks.import_time    # `import chatrest`, against `import aiohttp`
@@ -19,9 +18,9 @@
 `--help` shows the sizes, and `--short` takes those of the common table. `registry` has the names of that
 table: each is a module with `compare(short) -> list[Comparison]`, mostly that of a `measure.Benchmark`.
 
-`pace` and `credits` run in virtual time: their figures do not depend on the machine. `waits`, `scale` and a
-part of `ahead` measure wall clock time. All others measure CPU time or memory of the measured process: a busy
-machine changes the seconds, but hardly the ratios. The contestants run in random order in every round. The
-tables show medians over the rounds; a ratio is the median of the ratios of each round, so a machine that
-slows down during a run favours no contestant.
+`pace` and `credits` run in virtual time: their figures do not depend on the machine. `instructions` counts
+those of the processor. `waits`, `scale` and a part of `ahead` measure wall clock time. All others measure CPU
+time or memory of the measured process: a busy machine changes the seconds, but hardly the ratios. The
+contestants run in random order in every round. The tables show medians over the rounds; a ratio is the median
+of the ratios of each round, so a machine that slows down during a run favours no contestant.
 """

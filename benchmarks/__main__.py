@@ -2,7 +2,7 @@
 
     pip install "chatrest-client[compare]"
     python -m benchmarks                # all of them, in less than ten minutes
-    python -m benchmarks walk memory    # these alone: printed, and nothing is written
+    python -m benchmarks decode memory    # these alone: printed, and nothing is written
     python -m benchmarks --render       # write the table again, without measuring
 
 `--full` measures in the full sizes, which takes longer than ten minutes.

@@ -213,6 +213,42 @@ class CallMessage(_Message, tag_field="category", tag="call", gc=False):
 TaggedMessage: TypeAlias = ContentMessage | CustomMessage | ActionMessage | CallMessage
 
 
+class OneMessage(Struct, gc=False):
+    """A reply that is one message."""
+
+    data: TaggedMessage
+
+
+class User(Struct, rename="camel", gc=False):
+    """A user."""
+
+    uid: str
+    name: str | None = None
+    status: str | None = None
+    role: str | None = None
+    created_at: int | None = None
+    avatar: str | None = None
+    link: str | None = None
+    status_message: str | None = None
+    metadata: Json | None = None
+    tags: list[str] | None = None
+    updated_at: int | None = None
+    last_active_at: int | None = None
+    deactivated_at: int | None = None
+    conversation_id: str | None = None
+    auth_token: str | None = None
+    blocked_by_me: bool | None = None
+    blocked_by_me_at: int | None = None
+    blocked_at: int | None = None
+    has_blocked_me: bool | None = None
+
+
+class OneUser(Struct, gc=False):
+    """A reply that is one user."""
+
+    data: User
+
+
 class PlainCall(_Message, rename="camel", gc=False):
     """A call message without a tag, for pages of calls only."""
 

@@ -21,8 +21,8 @@ from typing import Final, NamedTuple, TypeAlias
 from chatrest import App
 
 from .comparison import Comparison, Goal
+from .fixed_server import run_server
 from .measure import Benchmark, Size, Times, compare_times
-from .overhead import run_server
 from .pages import UID
 from .server import KEY, ServerProcess
 

@@ -17,7 +17,7 @@ import msgspec
 from .comparison import Comparison
 
 NAMES: Final = (
-    "decode", "walk", "ahead", "fan_out", "overhead", "export", "pace", "memory", "import_time",
+    "decode", "instructions", "ahead", "fan_out", "export", "pace", "memory", "import_time",
 )  # fmt: skip
 SECONDS: Final = 600
 """The longest time of a benchmark in its short mode."""

@@ -22,8 +22,8 @@ from benchmarks import (
     export,
     fan_out,
     import_time,
+    instructions,
     memory_uses,
-    overhead,
     pace,
     pictures,
     registry,
@@ -31,8 +31,8 @@ from benchmarks import (
     scale,
     site,
     waits,
-    walk,
 )
+from benchmarks.fixed_server import run_server
 from benchmarks.server import ServerProcess
 from benchmarks.virtual_time import run
 from chatrest import App
@@ -53,7 +53,7 @@ def server() -> Iterator[ServerProcess]:
 @pytest.fixture(scope="module")
 def replies() -> Iterator[App]:
     """The app of a server with fixed replies."""
-    with overhead.run_server() as app:
+    with run_server() as app:
         yield app
 
 
@@ -61,9 +61,7 @@ def replies() -> Iterator[App]:
     ("name", "arguments", "rows"),
     [
         (decode, "--rounds=1 --messages=20", 18),
-        (walk, "--rounds=1 --messages=60", 6),
         (ahead, f"--rounds=1 --pages=3 --latency=1 --messages={MESSAGES}", 6),
-        (overhead, "--rounds=1 --calls=3 --at-once=5", 8),
         (fan_out, "--rounds=1 --users=20 --at-once=5 --hanging=600", 4),
         (credits_benchmark, "--seeds=1 --settle=1 --seconds=1 --limits=bucket_100_in_1_s,_burst_20", 3),
         (pace, "--settle=1 --seconds=1 --tasks=3 --rows=5/s", 6),
@@ -113,6 +111,27 @@ def test_import_time_compares_every_statement_with_aiohttp(
 async def test_a_use_is_measured(name: str, replies: App, server: ServerProcess) -> None:
     url, count = (server.app.chat_url, MESSAGES) if "walk" in name else (replies.chat_url, 3)
     assert await memory_uses.USES[name](url, count) is None
+
+
+@pytest.mark.parametrize("client", ["ours", "hand"])
+@pytest.mark.parametrize("use", instructions.USES.values(), ids=instructions.USES)
+async def test_a_use_is_counted(
+    use: instructions.Use, client: str, replies: App, server: ServerProcess
+) -> None:
+    await instructions.repeat(use, client, server.app if use.messages else replies, 2)
+
+
+def test_instructions_are_compared_with_those_by_hand(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, server: ServerProcess
+) -> None:
+    counts = {"ours": 20_000, "hand": 10_000}
+    monkeypatch.setattr(instructions, "ServerProcess", lambda _: nullcontext(server))
+    monkeypatch.setattr(
+        instructions, "_count", lambda client, *_: dict.fromkeys(instructions.USES, counts[client])
+    )
+    monkeypatch.setattr(instructions.shutil, "which", str)
+    instructions.main(["--calls=10"])
+    assert len(rows_of(capsys.readouterr().out)) == len(instructions.USES)
 
 
 def test_the_uses_by_hand_do_not_load_chatrest(replies: App) -> None:
