@@ -17,7 +17,7 @@ import msgspec
 from .comparison import HEADS, Comparison, cells
 from .registry import BenchmarkRun
 
-PACKAGES: Final = ("chatrest-client", "aiohttp", "msgspec", "tenacity", "httpx", "pydantic", "pyarrow", "dlt")
+PACKAGES: Final = ("chatrest-client", "aiohttp", "msgspec", "tenacity", "pydantic", "pyarrow", "dlt")
 """The packages whose versions matter; those that are not installed are left out."""
 _NOT_MET: Final = "NO"
 

@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 
-pytest.importorskip("httpx")
 pytest.importorskip("pydantic")
 pytest.importorskip("distributed")
 pytest.importorskip("jinja2")

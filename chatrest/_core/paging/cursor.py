@@ -16,7 +16,7 @@ from base64 import urlsafe_b64decode, urlsafe_b64encode
 from typing import Any, Final, final
 
 import msgspec
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from ...errors import CursorError
 from ..requests.dialects import COMPARED_MEMBERS, LARGEST_PAGE, Paging
@@ -26,8 +26,7 @@ from .order import Affix, is_ahead, is_number
 MAC_BYTES: Final = 32
 _VERSION: Final = b"\x01"
 _SUM: Final = 6
-# The standard library's: an id may hold a lone surrogate, which only an escape can carry.
-_ENCODER: Final = json.JSONEncoder(separators=(",", ":"), sort_keys=True)
+_ENCODE: Final = msgspec.json.Encoder(order="sorted").encode
 _DAMAGED: Final = "the cursor token is damaged: it was not made by str(cursor)"
 
 
@@ -96,7 +95,7 @@ class Cursor(Struct, frozen=True, array_like=True):
             packed = urlsafe_b64decode(token.encode("ascii") + b"=" * (-len(token) % 4))
             # A signature is between the checksum and the version, and never begins as the version does.
             start = _SUM if packed[_SUM : _SUM + 1] == _VERSION else _SUM + MAC_BYTES
-            cursor = msgspec.convert(json.loads(packed[start + len(_VERSION) :]), Cursor)
+            cursor = _decoded(packed[start + len(_VERSION) :])
         except (ValueError, RecursionError, msgspec.MsgspecError):
             raise CursorError(_DAMAGED) from None
         if mac := packed[_SUM:start]:
@@ -132,14 +131,24 @@ class SignedCursor(Cursor, frozen=True, array_like=True):
         return Cursor(**_values(self))
 
 
+_DECODE: Final = msgspec.json.Decoder(Cursor).decode
+
+
 def _values(cursor: Cursor) -> dict[str, Any]:
-    return {name: getattr(cursor, name) for name in _FIELDS}
+    return dict(zip(_FIELDS, structs.astuple(cursor), strict=False))
+
+
+def _decoded(text: bytes) -> Cursor:
+    try:
+        return _DECODE(text)
+    except msgspec.MsgspecError:
+        return msgspec.convert(json.loads(text), Cursor)
 
 
 def _payload(cursor: Cursor) -> bytes:
-    values = list(_values(cursor).values())
     # `earlier` is the last field: many tokens are shorter without it.
-    return _VERSION + _json(values if cursor.earlier is not None else values[:-1])
+    count = len(_FIELDS) - (cursor.earlier is None)
+    return _VERSION + _json(structs.astuple(cursor)[:count])
 
 
 def _token(payload: bytes, mac: bytes = b"") -> str:
@@ -153,7 +162,7 @@ def _signature(cursor: Cursor, key: CursorKey) -> bytes:
 
 def fingerprint(*parts: Any) -> str:
     """A short stable name of a query: the same parts give the same name in any process."""
-    return hashlib.sha256(_json(parts)).hexdigest()[:16]
+    return hashlib.blake2b(_json(parts), digest_size=8).hexdigest()
 
 
 def beginning(query: str, asked: Pairs, paging: Paging) -> Cursor:
@@ -191,7 +200,7 @@ def resumed(cursor: Cursor | str, start: Cursor, paging: Paging, key: CursorKey 
 
 
 def _fault(place: Cursor, start: Cursor, paging: Paging) -> str | None:
-    begun = dict(paging.filters) | dict(start.position)
+    begun = dict((*paging.filters, *start.position))
     if place.skip < 0 or place.delivered < 0:
         return "a count in it is negative"
     if start.direction not in (None, place.direction):
@@ -209,24 +218,22 @@ def _fault(place: Cursor, start: Cursor, paging: Paging) -> str | None:
 def _position_fault(
     pairs: Pairs, direction: Affix | None, begun: dict[str, str], paging: Paging
 ) -> str | None:
-    position = dict(pairs)
-    filters, names = dict(paging.filters), paging.position_names
-    if filters.get("affix") == direction:  # what the query is filtered by may be a position further on, too
-        names |= filters.keys()
-    if unknown := position.keys() - names:
-        return f"{min(unknown)[:40]!r} is no name by which this list is paged"
+    position, names = dict(pairs), paging.position_names
+    if paging.filters and dict(paging.filters).get("affix") == direction:
+        # What the query is filtered by may be a position further on, too.
+        names |= dict(paging.filters).keys()
+    if not names >= position.keys():
+        return f"{min(position.keys() - names)[:40]!r} is no name by which this list is paged"
     if len(position) < len(pairs):
         return "a name is in it twice"
-    sizes = [position[name] for name in paging.sizes if name in position]
-    if not all(is_number(size) and 1 <= int(size) <= LARGEST_PAGE for size in sizes):
-        return "its page size is not allowed"
-    if position.get("affix") not in (None, direction):
-        return "it goes in another direction than the query"
-    page = position.get("page")
-    if page is not None and not (is_number(page) and int(page) >= int(begun.get("page", 1))):
-        return "its page is before the query's first one"
-    for name in COMPARED_MEMBERS & begun.keys() & position.keys():
-        if not _is_onward(position[name], begun[name], direction):
+    for name, value in pairs:
+        if name in paging.sizes and not (is_number(value) and 1 <= int(value) <= LARGEST_PAGE):
+            return "its page size is not allowed"
+        if name == "affix" and value != direction:
+            return "it goes in another direction than the query"
+        if name == "page" and not (is_number(value) and int(value) >= int(begun.get("page", 1))):
+            return "its page is before the query's first one"
+        if name in begun and name in COMPARED_MEMBERS and not _is_onward(value, begun[name], direction):
             return f"it is before the query's own {name}"
     return None
 
@@ -239,9 +246,12 @@ def _is_onward(place: str, begun: str, direction: Affix | None) -> bool:
     return place == begun or not is_number(begun) or is_ahead(place, begun, direction or "append")
 
 
-def _json(value: Any) -> bytes:
-    return _ENCODER.encode(value).encode()
+def _json(value: tuple[Any, ...]) -> bytes:
+    try:
+        return _ENCODE(value)
+    except (UnicodeEncodeError, OverflowError):  # a lone surrogate of an id, which only an escape can carry
+        return json.dumps(value, separators=(",", ":"), sort_keys=True).encode()
 
 
 def _checksum(payload: bytes) -> bytes:
-    return hashlib.sha256(payload).digest()[:_SUM]
+    return hashlib.blake2b(payload, digest_size=_SUM).digest()
