@@ -184,6 +184,14 @@ class _Message(Struct, rename="camel", gc=False):
     pinned_by: str | None = None
     saved_at: int | None = None
     quoted_message: Json | None = None
+    app_id: str | None = None
+    flagged_by: Json | None = None
+    flagged_count: int | None = None
+    last_reply: Json | None = None
+    metadata: Json | None = None
+    reply_count: int | None = None
+    resource: str | None = None
+    thread_subscribed: bool | None = None
 
 
 class ContentMessage(_Message, tag_field="category", tag="message", gc=False):

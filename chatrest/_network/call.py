@@ -218,6 +218,7 @@ class ActiveCall(CallProgress, Generic[R]):
         self.stage = "network"
         try:
             self.reply = reply = await self._pool.exchange(self._request, options.timeouts)
+            self._pool.has_replied = True
         except BaseException as error:
             self._gate.forget()
             self.sent = was_sent(error)

@@ -4,7 +4,7 @@ Regions share nothing: a region that is slow or down fills only its own pool. In
 places from another one: see `places.py`. Only this module limits concurrency.
 """
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias, final
@@ -167,16 +167,14 @@ class Pool:
         """Return the rate gate of an app's rate class, which all tasks and views of the session share."""
         return self.gates[app_id, rate_class]
 
-    async def exchange(self, request: Request, timeouts: Timeouts) -> "Reply":
-        """Send `request` once, with a place."""
+    def exchange(self, request: Request, timeouts: Timeouts) -> "Awaitable[Reply]":
+        """Return an awaitable that sends `request` once; its caller has a place, and sets `has_replied`."""
         if self._closed:
             raise RequestInvalidError("the session was closed before the request was sent")
         if self._transport is None:
             self._transport = self._connect()
         self.sent += 1
-        reply = await self._transport.exchange(request, timeouts)
-        self.has_replied = True
-        return reply
+        return self._transport.exchange(request, timeouts)
 
     async def close(self) -> None:
         """Close all connections; later exchanges raise `RequestInvalidError`."""

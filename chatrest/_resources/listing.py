@@ -41,7 +41,7 @@ def walk(send: Send, call: Call[Listing[T]], cursor: Cursor | str | None) -> Wal
     size_key = (send.app_id, endpoint.name, size_name, size)
     other_size = None
     if len(paging.sizes) > 1 and paging.order == "id":
-        [other] = set(paging.sizes) - {size_name}
+        other = paging.sizes[size_name == paging.sizes[0]]
         other_size = send.page_sizes.other_size(other, *size_key)
     identify = row_identity(endpoint.reply) if isinstance(send, AsRows) else endpoint.identify
     first = beginning("", filters, paging)

@@ -165,7 +165,11 @@ class WalkSource(Struct, Generic[T], frozen=True, kw_only=True, dict=True):
             largest, size_name = other.largest, other.name
         has_size = rules.size_asked or not size_name or size_name in names
         position = cursor.position if has_size else (*cursor.position, (size_name, str(rules.size)))
-        listing = await self._listing(position, state)
+        try:
+            listing = await self.fetch(position)
+        except (RequestInvalidError, ApiError) as error:
+            self._refuse(error, position, state)
+            listing = Listing([], NO_META, b"")
         if self.check is not None:
             listing = self.check.checked(listing, is_start=cursor.last is None)
         try:
@@ -181,20 +185,16 @@ class WalkSource(Struct, Generic[T], frozen=True, kw_only=True, dict=True):
             other.note(served, echoed, rules.size, self.largest)
         return self._fetched(listing, result, repairs, state.left)
 
-    async def _listing(self, position: Pairs, state: WalkState) -> Listing[T]:
-        """Ask for the page at a position; an error that says that nothing is there is an empty page."""
-        try:
-            return await self.fetch(position)
-        except RequestInvalidError:
+    def _refuse(self, error: ApiError | RequestInvalidError, position: Pairs, state: WalkState) -> None:
+        """Raise the error of a page, unless it says that nothing is there: then the page is empty."""
+        if isinstance(error, RequestInvalidError):
             if _can_be_sent(position):
-                raise
+                raise error
             raise self.cursor_error("the service gave a position that no address can hold") from None
-        except ApiError as error:
-            if _EXPIRED.search(error.code or ""):
-                raise self.cursor_error(f"the service refuses the position: {error}") from error
-            if not _is_empty_page(error, state):
-                raise
-            return Listing([], NO_META, b"")
+        if _EXPIRED.search(error.code or ""):
+            raise self.cursor_error(f"the service refuses the position: {error}") from error
+        if not _is_empty_page(error, state):
+            raise error
 
     def _fetched(
         self, listing: Listing[T], result: Step[T], repairs: tuple[str, ...], left: int | None

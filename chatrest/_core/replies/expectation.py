@@ -12,7 +12,6 @@ counts as fitting:
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from functools import cache
 from operator import attrgetter
 from typing import Any, Final
 from urllib.parse import unquote
@@ -118,13 +117,14 @@ class Expectation(Struct, frozen=True):
             return cls.of_messages(acting_user=acting_user)
         if endpoint.name not in _MESSAGE_LISTS:
             return cls()
-        values, path = call.path.split("/"), {}
-        for index, name in _places(endpoint.path):
-            path[name] = unquote(values[index])
+        values = call.path.split("/")
+        path: dict[str, str | None] = {"uid": None, "guid": None, "id": None}
+        for index, name in endpoint.places:
+            path[name] = unquote(values[index]) if "%" in values[index] else values[index]
         return cls.of_messages(
-            uid=path.get("uid"),
-            guid=path.get("guid"),
-            parent_id=path.get("id"),
+            uid=path["uid"],
+            guid=path["guid"],
+            parent_id=path["id"],
             acting_user=acting_user,
             query=call.query,
         )
@@ -149,7 +149,9 @@ class Expectation(Struct, frozen=True):
         `uid`: the messages of a user, with `acting_user` those between the two; `guid`: of a group;
         `parent_id`: of a thread. `query` is a `MessageQuery`, or its values by their names in the query.
         """
-        asked = query if isinstance(query, Mapping) else filter_values(query) or {}
+        asked: Mapping[str, Any] = {}
+        if query is not None:
+            asked = query if isinstance(query, Mapping) else filter_values(query) or {}
         if asked.get("count"):
             return cls()
         checks: list[_Check] = []
@@ -160,7 +162,7 @@ class Expectation(Struct, frozen=True):
         if parent_id is not None:
             checks.append(_Thread("message_id", "parent_id", frozenset({parent_id})))
         is_with_oneself = uid is not None and uid == acting_user
-        if _FILTERS.isdisjoint(asked):  # as most walks: nothing but a position and a size
+        if not asked or _FILTERS.isdisjoint(asked):  # as most walks: nothing but a position and a size
             return cls(tuple(checks), (), is_with_oneself)
         return cls((*checks, *_filters(asked)), tuple(_start(asked)), is_with_oneself)
 
@@ -355,15 +357,9 @@ class _ConversationsOf(_Check, frozen=True, kw_only=True):
         return ON_BEHALF_OF if is_own_side and _parts(conversation).count(uid) == 1 else None
 
 
-@cache
-def _places(template: str) -> tuple[tuple[int, str], ...]:
-    """Return the parameters of a path's template, each with the index of its segment."""
-    return tuple((index, name[1:-1]) for index, name in enumerate(template.split("/")) if name[:1] == "{")
-
-
 def _users(uid: str | None, acting_user: str | None, asked: Mapping[str, Any]) -> _Check | None:
     """Return the check of the users that a list is asked for; None if it is about no user."""
-    is_elsewhere = not _ELSEWHERE.isdisjoint(asked) and any(asked.get(name) for name in _ELSEWHERE)
+    is_elsewhere = bool(asked) and any(asked.get(name) for name in _ELSEWHERE)
     has_uid = uid is not None and not is_elsewhere
     if acting_user is None or acting_user == uid:
         return _UserOf("uid", uid=str(uid)) if has_uid else None

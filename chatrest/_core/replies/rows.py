@@ -18,6 +18,7 @@ from ..._models.lenient import Coercions, type_name
 from ..._models.raw_json import REFUSED
 from ..._models.record import Id, OfId
 from ...errors import ReplyUnreadableError
+from ..requests.endpoint import identity_by
 from .bounds import check_records
 from .decode import Listing, Many, decoded_listing
 from .envelope import NO_META, read_envelope
@@ -199,7 +200,7 @@ def lines_of(rows: Sequence[Row]) -> bytes | bytearray:
 def row_identity(reply: object) -> Callable[[Row], str]:
     """Return how the rows of a list are distinguished: by one of their members, or as the records are."""
     if not isinstance(reply, Many) or reply.identified_by in _IDS:
-        return attrgetter(getattr(reply, "identified_by", "id"))
+        return identity_by(getattr(reply, "identified_by", "id"))
     kind, name = reply.kind, reply.identified_by
 
     def identify(row: Row) -> str:

@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable, Mapping
 from functools import cached_property
 from operator import attrgetter
-from typing import Any, Generic, Literal, Protocol, TypeAlias, TypeVar
+from typing import Any, Final, Generic, Literal, Protocol, TypeAlias, TypeVar
 from urllib.parse import quote, unquote
 
 from msgspec import Struct, structs
@@ -37,6 +37,15 @@ _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 _SURROGATE = re.compile(r"[\ud800-\udfff]")
 _DOTS = re.compile(r"(?:^|[/\\])\.{1,2}(?:[/\\]|\Z)")
 _BARE_PERCENT = re.compile(r"%(?![0-9A-Fa-f]{2})")
+
+
+BY_ID_FIELD: Final = attrgetter("id")
+"""The function that gives the `id` of a record: of most lists."""
+
+
+def identity_by(name: str) -> Callable[[Any], str]:
+    """Return the function that gives a record's field `name`."""
+    return BY_ID_FIELD if name == "id" else attrgetter(name)
 
 
 class Reader(Protocol[R_co]):
@@ -111,6 +120,28 @@ class Endpoint(Struct, Generic[R], frozen=True, dict=True):
         return tuple(_PARAMETER.findall(self.path))
 
     @cached_property
+    def places(self) -> tuple[tuple[int, str], ...]:
+        """The path's parameters, each with the index of its segment."""
+        return tuple(
+            (index, name[1:-1]) for index, name in enumerate(self.path.split("/")) if name[:1] == "{"
+        )
+
+    @cached_property
+    def _pieces(self) -> tuple[tuple[str, str], ...]:
+        """The path's parameters, each with the text before it."""
+        texts = _PARAMETER.split(self.path)
+        return tuple(zip(texts[::2], texts[1::2], strict=False))
+
+    @cached_property
+    def _names(self) -> frozenset[str]:
+        return frozenset(self.parameters)
+
+    @cached_property
+    def _tail(self) -> str:
+        """The text after the last parameter."""
+        return _PARAMETER.split(self.path)[-1]
+
+    @cached_property
     def list_paging(self) -> Paging:
         """How the operation is paged as a list: one reply where nothing is documented, whose query may have
         a `limit`.
@@ -123,7 +154,7 @@ class Endpoint(Struct, Generic[R], frozen=True, dict=True):
     @cached_property
     def identify(self) -> Callable[[Any], str]:
         """The function that gives a record's id."""
-        return attrgetter(getattr(self.reply, "identified_by", "id"))
+        return identity_by(getattr(self.reply, "identified_by", "id"))
 
     def __call__(
         self,
@@ -145,7 +176,7 @@ class Endpoint(Struct, Generic[R], frozen=True, dict=True):
         return Call(self, self.path, query, body, acting_user, (), headers)
 
     def _fill(self, path: Mapping[str, str]) -> str:
-        if path.keys() != set(self.parameters):
+        if path.keys() != self._names:
             missing = [name for name in self.parameters if name not in path]
             unknown = [name for name in path if name not in self.parameters]
             faults = [
@@ -154,7 +185,10 @@ class Endpoint(Struct, Generic[R], frozen=True, dict=True):
                 if names
             ]
             raise RequestInvalidError(f"{self.name}: the path {self.path} {' and '.join(faults)}")
-        return self.path.format_map({name: segment(name, value) for name, value in path.items()})
+        filled = ""
+        for text, name in self._pieces:
+            filled += text + segment(name, path[name])
+        return filled + self._tail
 
 
 class Call(Struct, Generic[R], frozen=True):
