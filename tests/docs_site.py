@@ -161,22 +161,26 @@ def on_files(files: Any, config: Any) -> Any:
 # ── "Raises", as the house writes it ──
 
 _RAISES: Final = re.compile(r"(?:\A|(?<=[.)`])\s+|(?<=\n))Raises (`(?:[^.]|\.(?!\s|\Z))+\.)")
-_KINDS: Final = re.compile(r"`(\w+Error|ValueError|TypeError)`(?:,? (?:and|or) |, )?")
+_CLAUSE: Final = re.compile(
+    r"[;.]\s+((?:`\w+Error`(?:,?\s(?:and|or)\s|,\s)?)+\s(?:for|if|where|unless|without|before|after|as)\s[^.;]+)"
+)
+_KINDS: Final = re.compile(r"`(\w+Error)`(?:,? (?:and|or) |, )?")
 
 
 def with_raises(text: str) -> str:
-    """Return a docstring whose sentences that begin with "Raises" are a section of their own."""
-    entries = []
-    for match in _RAISES.finditer(text):
-        kinds, rest = [], " ".join(match[1].split())
+    """Return a docstring with a section of the errors of its sentences and clauses that name one first."""
+    entries: list[str] = []
+
+    def take(match: re.Match[str]) -> str:
+        kinds, rest = [], " ".join(match[1].split()).removesuffix(".")
         while kind := _KINDS.match(rest):
             kinds.append(kind[1])
             rest = rest[kind.end() :]
-        if not kinds:
-            continue
-        entries += [f"    {kind}: {rest.strip() or 'see the guide, Errors.'}" for kind in kinds]
-        text = text.replace(match[0], "", 1)
-    return "\n".join([text.rstrip(), "", "Raises:", *entries]) if entries else text
+        entries.extend(f"    {kind}: {rest.strip() or 'see the guide, Errors'}." for kind in kinds)
+        return ""
+
+    text = _CLAUSE.sub(take, _RAISES.sub(take, text)).rstrip()
+    return "\n".join([text, "", "Raises:", *entries]) if entries else text
 
 
 try:

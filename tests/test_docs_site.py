@@ -53,6 +53,12 @@ def test_no_link_of_the_readme_leads_out_of_the_site() -> None:
             "Gives x.\n\nRaises:\n    AError: before anything is sent.\n    BError: before anything is sent.",
         ),
         ("Raises the price.", "Raises the price."),
+        (
+            "Return a user; `AError` for no such\nuser. `BError` or `CError` if it is off.",
+            "Return a user.\n\nRaises:\n"
+            + "".join(f"    {name}\n" for name in ("AError: for no such user.", "BError: if it is off."))
+            + "    CError: if it is off.",
+        ),
     ],
 )
 def test_sentences_that_begin_with_raises_become_a_section(text: str, section: str) -> None:
