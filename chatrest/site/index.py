@@ -104,6 +104,8 @@ class Choice(NamedTuple):
     redact: bool = False
     since: int | None = None
     until: int | None = None
+    timezone: str = "UTC"
+    """In which days begin."""
 
 
 EVERYTHING: Final = Choice()

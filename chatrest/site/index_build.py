@@ -20,6 +20,7 @@ from ..database.schema import STATE
 from .heads import entities_of, rank_of, token
 from .index import MESSAGES, Index
 from .text import shown
+from .zone import DAY, Zone
 
 BYTES: Final = 280_000
 """The bytes of records after which a page ends."""
@@ -271,6 +272,7 @@ def _name(name: str) -> str:
 def _pages(index: Index) -> Iterator[list[int]]:
     """Yield the pages of all conversations, and store their days."""
     page, day, size = [0, 0, 0, 0, 0, 0, 0], [0, -1, 0, 0], 0
+    local = Zone(index.choice.timezone).local
     for conversation, time, rank, sign, flags in index.db.execute(_ORDERED):
         own = min(sign >> 32, LONGEST) + _MARKUP
         is_other = conversation != page[0]
@@ -282,7 +284,7 @@ def _pages(index: Index) -> Iterator[list[int]]:
         page[4] += 1
         page[5] = time
         page[6] = hash((page[6], sign, flags))
-        date = time // 86_400_000
+        date = local(time) // DAY if time else -1
         if is_other or date != day[1]:
             _store_day(index, day)
             day = [conversation, date, page[1], 0]

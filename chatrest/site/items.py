@@ -14,7 +14,6 @@ from bisect import bisect_left
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
-from datetime import date, timedelta
 from functools import lru_cache
 from typing import Any, Final, NamedTuple
 
@@ -24,6 +23,7 @@ from msgspec import Struct
 from .heads import ShownRecord, milliseconds, rank_of, record_of, shown_record_of
 from .index import Index, MessageEntry, MessagePlace, PageCut, PersonEntry
 from .text import TextPart, is_address, segments, shown, shown_json
+from .zone import Zone, words_of
 
 LONGEST_TEXT: Final = 4_000
 """Letters of a text that its page shows; all of it has its own page."""
@@ -31,8 +31,6 @@ LONGEST_SOURCE: Final = 60_000
 """Bytes of a record that is shown with those of its page."""
 _EXCERPT: Final = 160
 _COLOURS: Final = tuple(f"c{number}" for number in range(8))
-_EPOCH: Final = date(1970, 1, 1)
-_MINUTES: Final = [f"T{minute // 60:02}:{minute % 60:02}:" for minute in range(24 * 60)]
 _NAME: Final = 120
 _TOGETHER: Final = 600_000
 """Milliseconds in which messages of one sender are shown together."""
@@ -116,7 +114,7 @@ class Item(Struct, gc=False):
     colour: str
     time: int
     iso: str
-    """The time in UTC, as machines read it; empty if there is none."""
+    """The time in the site's zone, with its offset; empty if there is none."""
     raw: bytes
     is_long: bool
     """True if text or record are too large for its page, and have another one."""
@@ -174,6 +172,8 @@ class Item(Struct, gc=False):
 class Items:
     def __init__(self, index: Index) -> None:
         self._index = index
+        self.zone = Zone(index.choice.timezone)
+        self._iso = self.zone.iso
         self._person_of: Callable[[str], PersonEntry | None] = lru_cache(10_000)(index.person_of)
         self._thread_facts = lru_cache(1)(index.thread_facts)
         self.uses = Uses()
@@ -215,7 +215,7 @@ class Items:
         sender = self._index.person(sender_number)
         self.uses.senders.add(sender_number)
         item = Item(
-            shown(key), rank, f"m{rank}", sender, _COLOURS[sender_number & 7], time, iso_of(time), raw,
+            shown(key), rank, f"m{rank}", sender, _COLOURS[sender_number & 7], time, self._iso(time), raw,
             len(raw) > LONGEST_SOURCE, parent,
         )  # fmt: skip
         if (
@@ -281,7 +281,7 @@ class Items:
         return self._person_of(uid)
 
     def _note(self, by: object, at: object) -> Note:
-        return Note(self._name(by), iso_of(milliseconds(at)) if type(at) is int else "")
+        return Note(self._name(by), self._iso(milliseconds(at)) if type(at) is int else "")
 
     def _quote(self, quoted: dict[str, Any]) -> Quote | None:
         if not quoted:
@@ -416,25 +416,3 @@ def rows_of(items: Iterable[Item]) -> list[tuple[Any, ...]]:
 def excerpt(text: str) -> str:
     line = " ".join(text[: 2 * _EXCERPT].split())
     return line if len(line) <= _EXCERPT else f"{line[:_EXCERPT]}…"
-
-
-def iso_of(time: int) -> str:
-    """Return a time in milliseconds as `2026-11-22T12:11:03Z`; empty for 0."""
-    if not time:
-        return ""
-    day, second = divmod(time // 1000, 86_400)
-    return f"{_date(day)}{_MINUTES[second // 60]}{second % 60:02}Z"
-
-
-@lru_cache(4096)
-def _date(day: int) -> str:
-    return str(_EPOCH + timedelta(day))
-
-
-def words_of(iso: str) -> str:
-    return f"{iso[:10]} {iso[11:19]} UTC" if iso else ""
-
-
-def day_of(time: int) -> str:
-    """Return the day of a time in milliseconds in UTC, such as `2026-11-22`; `undated` for 0."""
-    return iso_of(time)[:10] or "undated"

@@ -27,8 +27,9 @@ from .._extras import missing_extra
 from ..errors import RequestInvalidError
 from .heads import record_of
 from .index import ConversationEntry, Index, PageCut, PersonEntry, initials
-from .items import Item, Items, day_of, excerpt, rows_of
+from .items import Item, Items, excerpt, rows_of
 from .text import EscapedJson, escaped_json, is_address, shown_json
+from .zone import day_text
 
 TEMPLATES: Final = Path(__file__).parent / "templates"
 STATIC: Final = ("site.css", "site.js")
@@ -45,6 +46,7 @@ class SiteWords(NamedTuple):
 
     title: str
     is_served: bool
+    zone: str
 
 
 class SearchWords(NamedTuple):
@@ -66,11 +68,11 @@ class Pages:
     """Renders the pages of an index. `RequestInvalidError` where Jinja2 is not installed."""
 
     def __init__(self, index: Index, title: str, *, is_served: bool = False) -> None:
-        self.site = SiteWords(title, is_served)
+        self.maker = Items(index)
+        self.site = SiteWords(title, is_served, self.maker.zone.name)
         values = {"site": self.site, "query": SearchWords(), "results": None}
         self._template = _environment(values).get_template
         self.index = index
-        self.maker = Items(index)
         self._conversation: Callable[[int], ConversationEntry] = lru_cache(10_000)(index.conversation)
 
     def _render(self, template: str, root: str, **values: Any) -> str:
@@ -110,7 +112,7 @@ class Pages:
 
     def days(self, conversation: ConversationEntry, pages: int) -> str:
         known = self.index.days(conversation.number)
-        days = [(day_of(day * 86_400_000), page, count) for day, page, count in known]
+        days = [(day_text(day) if day >= 0 else "undated", page, count) for day, page, count in known]
         months = [(month, list(each)) for month, each in groupby(days, key=lambda day: day[0][:7])]
         return self._in("days", conversation, pages=pages, months=months)
 
@@ -156,14 +158,19 @@ class Pages:
         return conversation._asdict() | {
             "colour": conversation.number % 8, "initials": initials(conversation.title),
             "pages": self.index.page_count(conversation.number),
-            "first": day_of(conversation.first), "last": day_of(conversation.last),
+            "first": self.maker.zone.day(conversation.first), "last": self.maker.zone.day(conversation.last),
             "who": "" if newest.kind == "line" else newest.sender.name, "excerpt": newest.excerpt,
         }  # fmt: skip
 
     def people_page(self, part: int, parts: int) -> str:
         people = self.index.people(offset=(part - 1) * LIST, limit=LIST)
         rows = [
-            {**person._asdict(), "messages": messages, "first": day_of(first), "last": day_of(last)}
+            {
+                **person._asdict(),
+                "messages": messages,
+                "first": self.maker.zone.day(first),
+                "last": self.maker.zone.day(last),
+            }
             for person, messages, first, last in people
         ]
         return self._render("people", "", rows=rows, part=part, parts=parts)
@@ -174,7 +181,7 @@ class Pages:
         rows = self.index.conversations_of(person.number, _PLACES)
         places = [
             self._conversation(each)._asdict()
-            | {"messages": count, "first": day_of(one), "last": day_of(end)}
+            | {"messages": count, "first": self.maker.zone.day(one), "last": self.maker.zone.day(end)}
             for each, count, one, end in rows
         ]
         return self._render(

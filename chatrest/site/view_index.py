@@ -7,7 +7,6 @@ terms give candidates, and their texts are compared. It is brought up to date wh
 import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
-from datetime import datetime, timedelta
 from functools import lru_cache
 from itertools import islice
 from os import PathLike
@@ -18,7 +17,7 @@ from .._cloud.address import is_address
 from ..database.load import OnCount
 from ..errors import RequestInvalidError
 from ..export import read_raw
-from .index import COLUMNS, ConversationEntry, Index, MessageEntry
+from .index import COLUMNS, EVERYTHING, Choice, ConversationEntry, Index, MessageEntry
 from .index_build import bring_up_to_date, database_of
 from .items import Item, Items
 from .pages import SearchWords
@@ -58,14 +57,14 @@ def index_path(out: str | PathLike[str]) -> Path:
 class ViewIndex(Index):
     """The index of the export in `out`; made or brought up to date by `update`."""
 
-    def __init__(self, out: str | PathLike[str]) -> None:
+    def __init__(self, out: str | PathLike[str], choice: Choice = EVERYTHING) -> None:
         self._out = out
         self.path = index_path(out)
         self._database = database_of(out, Path())
         if not self.path.exists():
             next(read_raw(out), None)  # nothing is made for what is no export
         with self._errors():
-            super().__init__(self.path)
+            super().__init__(self.path, choice)
 
     @contextmanager
     def _errors(self) -> Iterator[None]:
@@ -144,7 +143,8 @@ class SearchResults(NamedTuple):
 def search(index: ViewIndex, words: SearchWords, skip: int = 0) -> SearchResults:
     """Return what a search finds, without the first `skip` results."""
     query, person, title = map(Query.parse, (words.q, words.person, words.conversation))
-    since, until = _day(words.since, 0), _day(words.until, 1)
+    begin = Items(index).zone.begin
+    since, until = begin(words.since, 0), begin(words.until, 1)
     if since is None and until is None and not any((query.chunks, person.chunks, title.chunks)):
         return SearchResults([], "Write what to search for.", 0)
     is_person = lru_cache(10_000)(lambda number: person.matches(" ".join(index.person(number)[1:3])))
@@ -178,11 +178,3 @@ def _result(index: ViewIndex, conversation: ConversationEntry, item: Item, query
         item.iso, f"{'…' if start else ''}{text[start:begin]}", text[begin:end],
         text[end : end + _AROUND] + ("…" if len(text) > end + _AROUND else ""),
     )  # fmt: skip
-
-
-def _day(text: str, later: int) -> int | None:
-    """Return the beginning of a day in this machine's zone in milliseconds; None for any other text."""
-    try:
-        return round((datetime.strptime(text, "%Y-%m-%d") + timedelta(later)).timestamp() * 1000)
-    except (ValueError, OverflowError):
-        return None

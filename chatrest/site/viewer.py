@@ -21,10 +21,11 @@ from aiohttp import web
 
 from ..database.load import OnCount
 from ..export import attachment_files
-from .index import ConversationEntry
+from .index import Choice, ConversationEntry
 from .items import KIND_OF
 from .pages import STATIC, TEMPLATES, Pages, SearchWords, parts_of
 from .view_index import ViewIndex, search
+from .zone import Zone
 
 HOST: Final = "127.0.0.1"
 _SILENCE: Final = 30.0
@@ -67,9 +68,11 @@ class Viewer:
         *,
         port: int = 0,
         title: str = "Messages",
+        timezone: str = "UTC",
         progress: OnCount = lambda _: None,
     ) -> None:
         self._out, self._port, self._title, self._progress = out, port, title, progress
+        self._choice = Choice(timezone=Zone(timezone).name)
         self._token = secrets.token_urlsafe(24)
         # SQLite is asked by one thread, so that the loop stays free.
         self._thread = ThreadPoolExecutor(1)
@@ -122,7 +125,7 @@ class Viewer:
         return await asyncio.get_running_loop().run_in_executor(self._thread, work, *args)
 
     def _prepare(self) -> None:
-        self._index = self._open.enter_context(ViewIndex(self._out))
+        self._index = self._open.enter_context(ViewIndex(self._out, self._choice))
         self._pages = Pages(self._index, self._title, is_served=True)
         self._index.update(self._progress)
         self._files = self._open.enter_context(attachment_files(self._out))

@@ -36,6 +36,7 @@ from .items import Item, Uses
 from .pages import STATIC, TEMPLATES, Pages, parts_of
 from .search import TermIndex, meta, page_terms, script
 from .site_files import KnownPage, SiteFiles, state_folder
+from .zone import Zone
 
 _IN_FOLDER: Final = 1000
 _USES: Final = msgspec.json.Decoder(Uses)
@@ -66,6 +67,7 @@ def write_site(
     since: Time | None = None,
     until: Time | None = None,
     title: str | None = None,
+    timezone: str = "UTC",
     redact: bool = False,
     progress: OnProgress = lambda *_: None,
 ) -> SiteResult:
@@ -73,6 +75,7 @@ def write_site(
 
     - `conversations`: only those of these ids; `users`: only those that one of these uids takes part in.
     - `since`, `until`: only messages sent in that time, as `read` takes it.
+    - `timezone`: the name of the zone of all days and times, such as `Europe/Berlin`.
     - `redact`: hide phone numbers and e-mail addresses, in the names of files, too.
 
     Memory is flat; the folder `SITE.chatrest` beside the site keeps all records for later runs, which take in
@@ -84,7 +87,7 @@ def write_site(
     folder = Path(site)
     _check_folder(out, folder)
     window = _milliseconds("since", since, end=False), _milliseconds("until", until, end=True)
-    choice = Choice(frozenset(conversations), frozenset(users), redact, *window)
+    choice = Choice(frozenset(conversations), frozenset(users), redact, *window, Zone(timezone).name)
     read_raw(out, since=since, until=until)  # nothing is made for what is no export
     with ExitStack() as stack:
         for each in (folder, state_folder(folder)):

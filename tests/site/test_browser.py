@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from chatrest.site import Viewer
+from chatrest.site import Viewer, write_site
 from chatrest.site.text import DENSE, Query, folded, terms
 
 from .chats import LONG, grep
@@ -117,13 +117,49 @@ def test_a_day_is_jumped_to(browser: Any, site: Path) -> None:
     assert abs(heading.rect["y"] - browser.execute_script("return scrollY")) < 200
 
 
-def test_times_are_the_readers_with_the_exact_one_as_title(browser: Any, site: Path) -> None:
-    open_page(browser, site)
+@pytest.fixture(scope="module")
+def in_kolkata(out: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A site in another zone than the browser's."""
+    site = tmp_path_factory.mktemp("zone") / "site"
+    write_site(out, site, timezone="Asia/Kolkata")
+    return site
+
+
+def test_days_and_times_are_in_one_zone_wherever_they_are_read(
+    browser: Any, in_kolkata: Path, made: list[dict[str, Any]]
+) -> None:
+    open_page(browser, in_kolkata)
     browser.find_element("css selector", "[data-conversation=ann_user_bob]").click()
     until(browser, lambda: all_of(browser, f"[data-id='{LONG}']"))
+    for shown in all_of(browser, "article time"):
+        full = shown.get_attribute("title")
+        day = shown.find_element("xpath", "ancestor::section/h2").text
+        assert (day, shown.text, full[-6:]) == (f"{full[:10]} Asia/Kolkata", full[11:16], "+05:30")
     shown = browser.find_element("css selector", f"[data-id='{LONG}'] time")
-    assert shown.get_attribute("title") == "2026-01-05 04:00:00 UTC"
-    assert " ".join(shown.text.split()) == "Jan 5, 2026, 1:00:00 PM"
+    assert shown.get_attribute("title") == "2026-01-05 09:30:00 +05:30"
+    on_the_second = {each["id"] for each in made[:LONG] if 144 <= int(each["id"]) + 33 < 2 * 144}
+    assert search(browser, "no", since="2026-01-02", until="2026-01-02") == on_the_second
+    assert shown_time(browser)[:10] == "2026-01-02"
+
+
+def shown_time(browser: Any) -> str:
+    return str(all_of(browser, "#results time")[0].text)
+
+
+def test_a_search_stands_in_the_address(browser: Any, site: Path, made: list[dict[str, Any]]) -> None:
+    open_page(browser, site)
+    ids = search(browser, "parcel", person="bob")
+    assert ids
+    assert browser.current_url.endswith("#q=parcel&person=bob")
+    all_of(browser, "#results a")[0].click()
+    until(browser, lambda: all_of(browser, ":target"))
+    browser.back()
+    until(browser, lambda: len(all_of(browser, "#results a")) == len(ids))
+    assert browser.find_element("css selector", "input[type=search]").get_attribute("value") == "parcel"
+    browser.refresh()
+    until(browser, lambda: len(all_of(browser, "#results a")) == len(ids))
+    browser.back()
+    until(browser, lambda: not browser.find_element("id", "found").is_displayed())
 
 
 WORDS = (
@@ -148,8 +184,8 @@ def test_a_search_is_narrowed_by_person_conversation_and_time(
     assert search(browser, "draft", person="bob") == everything & by_bob
     assert search(browser, "reply", conversation="more") == grep(made, "reply")
     assert search(browser, "reply", conversation="bob ann") == set()
-    in_tokyo = {each["id"] for each in made[:LONG] if 144 <= int(each["id"]) + 54 < 2 * 144}
-    assert search(browser, "no", since="2026-01-02", until="2026-01-02") == in_tokyo
+    on_the_second = {each["id"] for each in made[:LONG] if 144 <= int(each["id"]) < 2 * 144}
+    assert search(browser, "no", since="2026-01-02", until="2026-01-02") == on_the_second
     assert search(browser, '"the deleted"') == search(browser, "the deleted")
     assert search(browser, "deleted the") == grep(made, "the deleted")
     assert search(browser, '"deleted the"') == set()

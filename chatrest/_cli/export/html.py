@@ -14,6 +14,10 @@ from .. import streams
 from ..options import AS_JSON, SINCE, UNTIL, option_table, shown_default
 from ..process import run
 
+TIMEZONE: Final = (
+    "--timezone", None, "ZONE",
+    "The zone of all days and times, such as Europe/Berlin.", shown_default("UTC"),
+)  # fmt: skip
 CHOICE: Final = (
     ("--conversation conversations", None, "ID",
      "Only this conversation. May be repeated.", {"multiple": True}),
@@ -22,6 +26,7 @@ CHOICE: Final = (
     SINCE,
     UNTIL,
     ("--title", None, "TEXT", "The title of the pages.  [default: Messages]"),
+    TIMEZONE,
     ("--redact", bool, None, "Hide phone numbers and e-mail addresses."),
 )  # fmt: skip
 """The options that choose what is shown."""
@@ -78,8 +83,9 @@ def html(out: str, site: Path, as_json: bool, quiet: bool, **choice: Any) -> Non
 @option_table(
     ("--port", click.IntRange(0, 65_535), "N", "TCP port; 0 for any free one.", shown_default(0)),
     ("--title", None, "TEXT", "The title of the pages.", shown_default("Messages")),
+    TIMEZONE,
 )
-def view(out: str, port: int, title: str) -> None:
+def view(out: str, port: int, title: str, timezone: str) -> None:
     """Show the export in OUT as the pages of `chatrest html`, at an address of this machine, until Ctrl-C.
 
     Prints the address on standard output. It has a random token, without which nothing is answered, and only
@@ -93,10 +99,10 @@ def view(out: str, port: int, title: str) -> None:
       chatrest view backup
       chatrest view backup --port 8080 --title 'The team'
     """
-    run(_serve(out, port, title))
+    run(_serve(out, port, title, timezone))
 
 
-async def _serve(out: str, port: int, title: str) -> None:
+async def _serve(out: str, port: int, title: str, timezone: str) -> None:
     from ...site import Viewer  # imports aiohttp, which a help text does not need
 
     with streams.status_line("reading the export") as update:
@@ -104,6 +110,7 @@ async def _serve(out: str, port: int, title: str) -> None:
             out,
             port=port,
             title=title,
+            timezone=timezone,
             progress=lambda count: update(f"reading the export: {count:,} messages"),
         )
         await viewer.__aenter__()

@@ -1,4 +1,4 @@
-// Times in the reader's zone, and the search. A page can be read without either.
+// The search. A page can be read without it.
 //
 // file:// forbids fetch: all data are scripts that call `chatrest` with what they hold.
 //   search/meta.js      the table of pages, and the first term of each shard
@@ -7,14 +7,21 @@
 "use strict";
 (() => {
   const root = document.documentElement.dataset.root;
-  const zoned = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "medium" });
-  const localTime = (element) => {
-    const time = new Date(element.dateTime);
-    if (isNaN(time)) return;
-    element.title = element.textContent || time.toISOString();
-    element.textContent = zoned.format(time);
+  // Times are in the site's zone, whatever the reader's is.
+  const zoned = new Intl.DateTimeFormat("en-CA", {
+    timeZone: document.documentElement.dataset.zone, hourCycle: "h23", year: "numeric", month: "2-digit",
+    day: "2-digit", hour: "2-digit", minute: "2-digit", second: "2-digit",
+  });
+  const localTime = (time) => {
+    const part = Object.fromEntries(zoned.formatToParts(time).map(({ type, value }) => [type, value]));
+    return `${part.year.padStart(4, "0")}-${part.month}-${part.day} ${part.hour}:${part.minute}:${part.second}`;
   };
-  document.querySelectorAll("time[datetime]").forEach(localTime);
+  const beginOf = (day, later) => {
+    const wanted = Date.parse(`${day}T00:00:00Z`) + later * 864e5;
+    let at = wanted;
+    for (let step = 0; step < 2; step++) at += wanted - Date.parse(`${localTime(at).replace(" ", "T")}Z`);
+    return at;
+  };
 
   const form = document.getElementById("search");
   if (form.hasAttribute("data-served")) return;
@@ -120,10 +127,7 @@
 
   const wanted = () => {
     const value = (name) => form.elements[name].value.trim();
-    const day = (name, later) => {
-      const [year, month, date] = value(name).split("-").map(Number);
-      return year ? new Date(year, month - 1, date + later).getTime() : null;
-    };
+    const day = (name, later) => (/^\d{4}-\d\d-\d\d$/.test(value(name)) ? beginOf(value(name), later) : null);
     return { q: value("q"), person: value("person"), conversation: value("conversation"), since: day("since", 0), until: day("until", 1) };
   };
 
@@ -195,7 +199,7 @@
     if (match.time) {
       const time = document.createElement("time");
       time.dateTime = new Date(match.time).toISOString();
-      localTime(time);
+      time.textContent = localTime(match.time);
       top.append(time);
     }
     text.className = "text";
@@ -248,19 +252,32 @@
     }
   };
 
+  // The query stands in the address: Back, a copied link and loading again keep it.
+  const NAMES = ["q", "person", "conversation", "since", "until"];
+  const queryIn = () => (location.hash.includes("=") ? location.hash.slice(1) : "");
+  const keep = () => {
+    const query = new URLSearchParams();
+    for (const name of NAMES) {
+      const value = form.elements[name].value.trim();
+      if (value) query.set(name, value);
+    }
+    const before = queryIn();
+    if (`${query}` === before) return;
+    history[before ? "replaceState" : "pushState"](null, "", `#${query}`);
+  };
+  const restore = () => {
+    const given = new URLSearchParams(queryIn() || location.search);
+    for (const name of NAMES) form.elements[name].value = given.get(name) ?? "";
+    form.querySelector("details").open ||= NAMES.some((name) => name !== "q" && given.get(name));
+    if (asked || [...given.keys()].length) search();
+  };
   let pause;
   const soon = () => {
     clearTimeout(pause);
-    pause = setTimeout(() => { if (JSON.stringify(wanted()) !== asked) search(); }, 200);
+    pause = setTimeout(() => { if (JSON.stringify(wanted()) !== asked) { keep(); search(); } }, 200);
   };
-  form.addEventListener("submit", (event) => { event.preventDefault(); clearTimeout(pause); search(); });
+  form.addEventListener("submit", (event) => { event.preventDefault(); clearTimeout(pause); keep(); search(); });
   form.addEventListener("input", soon);
-  const given = new URLSearchParams(location.search);
-  for (const name of ["q", "person", "conversation", "since", "until"]) {
-    if (given.get(name)) form.elements[name].value = given.get(name);
-  }
-  if ([...given.keys()].length) {
-    form.querySelector("details").open = [...given.keys()].some((name) => name !== "q" && given.get(name));
-    search();
-  }
+  window.addEventListener("popstate", restore);
+  restore();
 })();

@@ -1,0 +1,78 @@
+"""The zone of a site: all of its days and times are in this one, whoever reads or prints them.
+
+A time is written as `2026-11-22T13:11:03+01:00`, from which templates take the day, the clock and the whole.
+"""
+
+import re
+from datetime import UTC, date, datetime, timedelta
+from functools import lru_cache
+from typing import Final, final
+from zoneinfo import ZoneInfo
+
+from ..errors import RequestInvalidError
+
+DAY: Final = 86_400_000
+"""Milliseconds of a day."""
+_EPOCH: Final = date(1970, 1, 1)
+_MINUTES: Final = [f"T{minute // 60:02}:{minute % 60:02}:" for minute in range(24 * 60)]
+_STEP: Final = 900_000
+"""Milliseconds within which no zone changes its offset."""
+_OFFSETS: Final = 100_000
+"""Offsets that are kept, which are of 50 years of three hours of use each day."""
+
+
+@final
+class Zone:
+    """The zone of this name, such as `Europe/Berlin`; raises `RequestInvalidError` where there is none."""
+
+    def __init__(self, name: str) -> None:
+        try:
+            if not re.fullmatch(r"[A-Za-z0-9_+/-]{1,64}", name):
+                raise ValueError
+            self._zone = ZoneInfo(name)
+        except (ValueError, OSError, LookupError):
+            raise RequestInvalidError(
+                f"timezone = {name!r}: expected the name of a zone, such as 'Europe/Berlin' or 'UTC'"
+            ) from None
+        self.name: Final = name
+        self._offset_of = lru_cache(_OFFSETS)(self._offset)
+
+    def _offset(self, step: int) -> tuple[int, str]:
+        local = datetime.fromtimestamp(step * _STEP // 1000, UTC).astimezone(self._zone)
+        offset = local.utcoffset() or timedelta()
+        return round(offset.total_seconds() * 1000), local.strftime("%z")
+
+    def local(self, time: int) -> int:
+        """Return what a clock of the zone shows at a time in milliseconds, as if that were in UTC."""
+        return time + self._offset_of(time // _STEP)[0]
+
+    def iso(self, time: int) -> str:
+        """Return a time in milliseconds as `2026-11-22T13:11:03+01:00`; empty for 0."""
+        if not time:
+            return ""
+        offset, text = self._offset_of(time // _STEP)
+        day, second = divmod((time + offset) // 1000, 86_400)
+        return f"{day_text(day)}{_MINUTES[second // 60]}{second % 60:02}{text[:3]}:{text[3:5]}"
+
+    def day(self, time: int) -> str:
+        """Return the day of a time in milliseconds, such as `2026-11-22`; `undated` for 0."""
+        return self.iso(time)[:10] or "undated"
+
+    def begin(self, text: str, later: int) -> int | None:
+        """Return when the day of a text such as `2026-11-22` begins, in milliseconds; None for any other."""
+        try:
+            day = datetime.strptime(text, "%Y-%m-%d") + timedelta(later)
+            return round(day.replace(tzinfo=self._zone).timestamp() * 1000)
+        except (ValueError, OverflowError):
+            return None
+
+
+@lru_cache(4096)
+def day_text(day: int) -> str:
+    """Return the day with this number since 1970, such as `2026-11-22`."""
+    return str(_EPOCH + timedelta(day))
+
+
+def words_of(iso: str) -> str:
+    """Return a time as people read it in full: `2026-11-22 13:11:03 +01:00`; empty for none."""
+    return f"{iso[:10]} {iso[11:19]} {iso[19:]}" if iso else ""
