@@ -7,7 +7,8 @@ write_site("backup", "site")  # site/index.html opens by a double click
 ```
 """
 
+from .document import DocumentResult, write_document
 from .viewer import Viewer
-from .writer import SiteResult, write_site
+from .writer import SiteResult, write_site, write_zip
 
-__all__ = ["SiteResult", "Viewer", "write_site"]
+__all__ = ["DocumentResult", "SiteResult", "Viewer", "write_document", "write_site", "write_zip"]

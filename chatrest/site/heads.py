@@ -122,6 +122,27 @@ def redacted_raw(raw: bytes) -> bytes:
         return b'{"redacted":"the record could not be read"}'
 
 
+def without_secrets(raw: bytes) -> bytes:
+    """Return a record without the secret of a call's channel: who has it can join the call."""
+    if b"wsChannel" not in raw:
+        return raw
+    try:
+        return write_value(_without_secrets(read_value(raw)))
+    except (ValueError, RecursionError):
+        return b'{"redacted":"the record could not be read"}'
+
+
+def _without_secrets(value: Any) -> Any:
+    match value:
+        case dict():
+            return {
+                key: "[secret]" if key == "secret" else _without_secrets(each) for key, each in value.items()
+            }
+        case list():
+            return list(map(_without_secrets, value))
+    return value
+
+
 def shown_record_of(raw: bytes) -> ShownRecord:
     try:
         return _SHOWN.decode(raw)

@@ -17,7 +17,7 @@ from typing import Any, Final, NamedTuple, Self
 
 import msgspec
 
-from .heads import redacted_raw
+from .heads import redacted_raw, without_secrets
 from .text import redacted, shown
 
 MESSAGES: Final = 250
@@ -226,7 +226,7 @@ class Index:
         rows = self.db.execute(f"SELECT {COLUMNS} FROM {_STORED} {rest}", values)  # noqa: S608
         if self.choice.redact:
             return [MessageEntry._make((*row[:-2], None, redacted_raw(row[-1]))) for row in rows]
-        return list(map(MessageEntry._make, rows))
+        return [MessageEntry._make((*row[:-1], without_secrets(row[-1]))) for row in rows]
 
     def place(self, rank: int) -> MessagePlace | None:
         """Return the page of a message; None if the site does not have it."""
@@ -270,7 +270,36 @@ class Index:
         )
         return {parent: (replies, page) for parent, replies, page in rows}
 
+    def is_thread(self, parent: int, reply: int) -> bool:
+        """Return True if the parent of a reply is an earlier message of the same conversation."""
+        sql = "SELECT conversation, time, rank FROM posts WHERE rank = ?"
+        one, other = self._all(sql, parent), self._all(sql, reply)
+        return bool(one) and one[0][0] == other[0][0] and one[0][1:] < other[0][1:]
+
+    def versions(self, rank: int) -> list[tuple[str, int]]:
+        """Return the earlier texts of a message with their times, oldest first."""
+        rows = self._all(
+            "SELECT v.text, ifnull(v.edited_at, v.sent_at) FROM posts p"
+            " JOIN chat.messages m ON m.place = p.place JOIN chat.versions v ON v.id = m.id"
+            " WHERE p.rank = ? ORDER BY v.version",
+            rank,
+        )
+        return [(shown(self.hide(text or "")), time or 0) for text, time in rows]
+
     # ── people ──
+
+    def people_of(self, conversation: int) -> list[tuple[str, str]]:
+        """Return (name, uid) of who takes part in a conversation, or has written there, by uid."""
+        numbers = self._all(
+            "SELECT number FROM people WHERE number IN (SELECT sender FROM posts WHERE conversation = ?"
+            " UNION SELECT one FROM conversations WHERE number = ?"
+            " UNION SELECT other FROM conversations WHERE number = ?) ORDER BY uid",
+            conversation,
+            conversation,
+            conversation,
+        )
+        people = (self.person(number) for (number,) in numbers)
+        return [(person.name, person.uid) for person in people]
 
     def _person(self, number: int) -> PersonEntry:
         return next(self._persons("WHERE number = ?", number))

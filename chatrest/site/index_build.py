@@ -5,7 +5,7 @@ A database that has not changed costs nothing; of one that has, all is made agai
 
 import os
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from itertools import count
 from os import PathLike
 from pathlib import Path
@@ -17,8 +17,9 @@ from ..database import load
 from ..database.finding import database_beside
 from ..database.load import OnCount
 from ..database.schema import STATE
+from ..times import MILLISECONDS_FROM, Time, parse_timestamp
 from .heads import entities_of, rank_of, token
-from .index import MESSAGES, Index
+from .index import MESSAGES, Choice, Index
 from .text import shown
 from .zone import DAY, Zone
 
@@ -129,6 +130,22 @@ ORDER BY c.first, c.id"""),
     ("people", "file, name", "SELECT number, uid, NULL, name, NULL, uid FROM people ORDER BY number"),
 )  # fmt: skip
 """The names of files and titles, and what they are made of."""
+
+
+def choice_of(
+    conversations: Iterable[str], users: Iterable[str], since: Time | None, until: Time | None,
+    *, redact: bool, timezone: str,
+) -> Choice:  # fmt: skip
+    """Return the part of an export that these choose; raises `RequestInvalidError` for a wrong one."""
+
+    def milliseconds(name: str, time: Time | None, *, end: bool) -> int | None:
+        if time is None:
+            return None
+        stamp = parse_timestamp(name, time, end=end)
+        return stamp if stamp >= MILLISECONDS_FROM else stamp * 1000 + (999 if end else 0)
+
+    window = milliseconds("since", since, end=False), milliseconds("until", until, end=True)
+    return Choice(frozenset(conversations), frozenset(users), redact, *window, Zone(timezone).name)
 
 
 def database_of(out: str | PathLike[str], folder: Path) -> Path:

@@ -79,6 +79,11 @@ class Pages:
         html: str = self._template(f"{template}.html").render(root=root, **values)
         return html
 
+    def generate(self, template: str, **values: Any) -> Iterator[str]:
+        """Yield a page in parts, as it is made."""
+        parts: Iterator[str] = self._template(f"{template}.html").generate(root="", **values)
+        return parts
+
     def _in(self, template: str, conversation: ConversationEntry, **values: Any) -> str:
         return self._render(template, "../../", conversation=conversation, **values)
 

@@ -22,6 +22,7 @@ from pathlib import Path
 from sqlite3 import DatabaseError
 from tempfile import TemporaryDirectory
 from typing import Any, Final, TypeAlias, final
+from zipfile import ZIP_DEFLATED, ZipFile
 
 import msgspec
 from msgspec import Struct
@@ -29,14 +30,13 @@ from msgspec import Struct
 from .._cloud.address import is_address
 from ..errors import RequestInvalidError
 from ..export import attachment_files, read_raw
-from ..times import MILLISECONDS_FROM, Time, parse_timestamp
+from ..times import Time
 from .index import Choice, ConversationEntry, Index, PageCut
-from .index_build import bring_up_to_date, database_of
+from .index_build import bring_up_to_date, choice_of, database_of
 from .items import Item, Uses
 from .pages import STATIC, TEMPLATES, Pages, parts_of
 from .search import TermIndex, meta, page_terms, script
 from .site_files import KnownPage, SiteFiles, state_folder
-from .zone import Zone
 
 _IN_FOLDER: Final = 1000
 _USES: Final = msgspec.json.Decoder(Uses)
@@ -86,8 +86,7 @@ def write_site(
     """
     folder = Path(site)
     _check_folder(out, folder)
-    window = _milliseconds("since", since, end=False), _milliseconds("until", until, end=True)
-    choice = Choice(frozenset(conversations), frozenset(users), redact, *window, Zone(timezone).name)
+    choice = choice_of(conversations, users, since, until, redact=redact, timezone=timezone)
     read_raw(out, since=since, until=until)  # nothing is made for what is no export
     with ExitStack() as stack:
         for each in (folder, state_folder(folder)):
@@ -114,11 +113,18 @@ def _opened(path: Path, choice: Choice) -> Index:
         return Index(path, choice)
 
 
-def _milliseconds(name: str, time: Time | None, *, end: bool) -> int | None:
-    if time is None:
-        return None
-    stamp = parse_timestamp(name, time, end=end)
-    return stamp if stamp >= MILLISECONDS_FROM else stamp * 1000 + (999 if end else 0)
+def write_zip(site: str | PathLike[str], file: str | PathLike[str]) -> int:
+    """Write the files of a site into one ZIP, to hand on, and return its bytes."""
+    folder, path = Path(site), Path(file)
+    if path.resolve().is_relative_to(folder.resolve()):
+        raise RequestInvalidError(f"{path} is in the site: expected a file outside of it")
+    new = path.with_name(f"{path.name}.new")
+    with ZipFile(new, "w", ZIP_DEFLATED) as packed:
+        for each in sorted(folder.rglob("*")):
+            if each.is_file():
+                packed.write(each, Path(folder.resolve().name) / each.relative_to(folder))
+    new.replace(path)
+    return path.stat().st_size
 
 
 def _check_folder(out: str | PathLike[str], folder: Path) -> None:

@@ -58,6 +58,10 @@ class Zone:
         """Return the day of a time in milliseconds, such as `2026-11-22`; `undated` for 0."""
         return self.iso(time)[:10] or "undated"
 
+    def words(self, time: int) -> str:
+        """Return a time in milliseconds in full, such as `2026-11-22 13:11:03 +01:00`; empty for 0."""
+        return words_of(self.iso(time))
+
     def begin(self, text: str, later: int) -> int | None:
         """Return when the day of a text such as `2026-11-22` begins, in milliseconds; None for any other."""
         try:

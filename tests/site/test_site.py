@@ -152,6 +152,13 @@ def test_redacted_pages_have_no_address_anywhere(tmp_path: Path) -> None:
     assert shown_ids(tmp_path / "site") == ["1", "2", "3", "4"]
 
 
+def test_the_secret_of_a_channel_is_on_no_page(tmp_path: Path) -> None:
+    call = message(1, "", category="call", type="audio")
+    call["data"]["entities"]["on"] = {"entity": {"wsChannel": {"identity": "me", "secret": "wschannel-key"}}}
+    write_site(make_export(tmp_path / "out", [call]), tmp_path / "site")
+    assert [name for name, data in files(tmp_path / "site").items() if b"wschannel-key" in data] == []
+
+
 def test_a_choice_without_messages_is_refused(out: Path, tmp_path: Path) -> None:
     with pytest.raises(RequestInvalidError, match="no message is of conversation 'no', user 'nobody'"):
         write_site(out, tmp_path / "site", conversations=["no"], users=["nobody"])

@@ -34,19 +34,32 @@ CHOICE: Final = (
 
 @click.command(short_help="Write an export as pages to read, search and hand on.")
 @click.argument("out")
-@click.argument("site", type=click.Path(path_type=Path, file_okay=False))
+@click.argument("site", type=click.Path(path_type=Path))
 @option_table(
     *CHOICE,
+    ("--print as_document", bool, None, "Write one document into the file SITE, to print."),
+    (
+        "--zip",
+        click.Path(path_type=Path, dir_okay=False),
+        "FILE",
+        "Pack the site into FILE, too.",
+    ),
     AS_JSON,
     ("--quiet -q", bool, None, "Print nothing."),
 )
-def html(out: str, site: Path, as_json: bool, quiet: bool, **choice: Any) -> None:
+def html(
+    out: str, site: Path, as_document: bool, zip: Path | None, as_json: bool, quiet: bool, **choice: Any
+) -> None:  # fmt: skip
     """Write the messages of the export in OUT as pages into the folder SITE, and open SITE/index.html.
 
     OUT is a folder or the address of an object store, of any format. The pages need no server and no network:
     they can be zipped and handed on. All conversations are there with their days, threads, people, and the
     attachments of the export, and a search that works offline. Later runs write only what has changed, and
     an interrupted run is completed by the next one. It needs the extra `html`, and no credentials.
+
+    --print writes one document into the file SITE instead, for A4: each message with its number, id and time,
+    threads in place, pictures inside, other attachments by name, size and SHA-256. A browser prints it.
+    --timezone is the zone of all days and times, whoever reads them.
 
     --redact replaces what looks like a phone number or an e-mail address, in names and sources, too; other
     personal data stay. Attachments are copied as they are. The messages are taken from the database
@@ -58,21 +71,37 @@ def html(out: str, site: Path, as_json: bool, quiet: bool, **choice: Any) -> Non
       chatrest html backup site
       chatrest html backup site --user alice --since 2026-05-01 --until 2026-05-31
       chatrest html backup site --conversation group_team --title 'The team' --redact
+      chatrest html backup site --timezone Europe/Berlin --zip site.zip
+      chatrest html backup alice.html --print --user alice --timezone Europe/Berlin
       chatrest html s3://bucket/chat site
     """
-    from ...site import write_site  # imports aiohttp, which a help text does not need
+    from ...site import (  # imports aiohttp, which a help text does not need
+        write_document,
+        write_site,
+        write_zip,
+    )
 
+    if as_document:
+        if zip is not None:
+            raise click.UsageError("--zip packs a site: give it without --print")
+        with streams.progress_bar(is_shown=not quiet) as progress:
+            document = write_document(out, site, progress=progress, **choice)
+        _say_written(document, site, as_json, quiet, f"open and print {site}")
+        return
     with streams.progress_bar(is_shown=not quiet) as progress:
         result = write_site(out, site, progress=progress, **choice)
+    packed = [] if zip is None else [f"packed into {zip}, {write_zip(site, zip):,} bytes"]
+    written = f"{plural(result.written, 'file')} written, {result.removed:,} removed"
+    _say_written(result, site, as_json, quiet, written, *packed, f"open {site / 'index.html'}")
+
+
+def _say_written(result: Any, site: Path, as_json: bool, quiet: bool, *lines: str) -> None:
     if as_json:
         streams.write_json({"site": str(site), **structs.asdict(result)})
     elif not quiet:
-        conversations, pages = plural(result.conversations, "conversation"), plural(result.pages, "page")
-        streams.write_lines([
-            f"{plural(result.messages, 'message')} in {conversations} on {pages}",
-            f"{plural(result.written, 'file')} written, {result.removed:,} removed",
-            f"open {site / 'index.html'}",
-        ])  # fmt: skip
+        pages = f" on {plural(result.pages, 'page')}" if hasattr(result, "pages") else ""
+        conversations = plural(result.conversations, "conversation")
+        streams.write_lines([f"{plural(result.messages, 'message')} in {conversations}{pages}", *lines])
     if result.missing:
         files = plural(result.missing, "attachment")
         streams.warn(f"{files} of the export cannot be found: 'chatrest verify' says more")

@@ -7,6 +7,7 @@ import signal
 import sys
 import urllib.request
 from pathlib import Path
+from zipfile import ZipFile
 
 import pytest
 from click.testing import CliRunner
@@ -72,6 +73,20 @@ def test_what_cannot_be_shown_is_a_line_and_status_2(
     assert result.exit_code == 2
     assert re.fullmatch(f"chatrest: .*{expected}.*\n", result.stderr)
     assert not list(tmp_path.rglob("*.view.sqlite"))
+
+
+def test_a_site_is_packed_and_a_document_is_written(backup: Path, tmp_path: Path) -> None:
+    args = ["html", str(backup), str(tmp_path / "site"), "--zip", str(tmp_path / "site.zip")]
+    result = CliRunner().invoke(root, args)
+    assert result.exit_code == 0, result.stderr
+    with ZipFile(tmp_path / "site.zip") as packed:
+        names = {Path(name) for name in packed.namelist()}
+    files = (path for path in (tmp_path / "site").rglob("*") if path.is_file())
+    assert names == {path.relative_to(tmp_path) for path in files}
+    args = ["html", str(backup), str(tmp_path / "case.html"), "--print", "--timezone", "Asia/Tokyo"]
+    result = CliRunner().invoke(root, args)
+    assert re.fullmatch(r"60 messages in \d conversations\nopen and print .*/case.html\n", result.stdout)
+    assert "Asia/Tokyo" in (tmp_path / "case.html").read_text()
 
 
 def test_without_jinja2_the_extra_is_named(

@@ -1,0 +1,216 @@
+"""One document of a selection, to print and to hand over: numbered, with nothing that a reader cannot read.
+
+Threads stand under the message that they began with; what was edited has its earlier versions, what was
+deleted by whom and when. Pictures are inside, other attachments are named with size and SHA-256. It is
+written as it is made, so memory does not grow with it.
+"""
+
+import mimetypes
+import sys
+from base64 import b64encode
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack, suppress
+from datetime import UTC, datetime
+from hashlib import sha256
+from itertools import count
+from os import PathLike
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, Final, NamedTuple, final
+
+from msgspec import Struct
+
+from ..errors import RequestInvalidError
+from ..export import attachment_files, read_raw, runs
+from ..times import Time
+from .heads import record_of
+from .index import Choice, ConversationEntry, Index
+from .index_build import bring_up_to_date, choice_of, database_of
+from .items import FileLink, Item
+from .pages import Pages
+from .text import shown
+from .zone import Zone
+
+_VERSION: Final = str(vars(sys.modules[__name__.partition(".")[0]])["__version__"])
+_UTC: Final = Zone("UTC")
+_MOST_LINES: Final = 200
+"""Members of a content without a text that are written out."""
+
+
+class DocumentResult(Struct, frozen=True):
+    """The counts of a document."""
+
+    messages: int
+    conversations: int
+    missing: int
+    """Attachments that the export should have, and that are not there."""
+
+
+class _Entry(NamedTuple):
+    """A message of the document."""
+
+    number: int
+    depth: int
+    """1 of a reply under the message that it answers."""
+    item: Item
+    utc: str
+    """Its time in UTC, where the document has another zone."""
+    files: list[tuple[FileLink, str, str]]
+    """Each with its SHA-256, and of a picture its content."""
+    lines: list[str]
+    versions: list[tuple[str, str]]
+    """Each earlier text with its time."""
+    answers: str
+    """The id of a message that is not above it."""
+
+
+def write_document(
+    out: str | PathLike[str],
+    file: str | PathLike[str],
+    *,
+    conversations: Iterable[str] = (),
+    users: Iterable[str] = (),
+    since: Time | None = None,
+    until: Time | None = None,
+    title: str | None = None,
+    timezone: str = "UTC",
+    redact: bool = False,
+    now: Callable[[], datetime] = lambda: datetime.now(UTC),
+    progress: Callable[[str, int, int | None], None] = lambda *_: None,
+) -> DocumentResult:
+    """Write the messages of the export in `out` as one document of HTML into `file`, made for A4.
+
+    The arguments are those of `write_site`. A file that is there is replaced when the new one is complete.
+    Raises as `write_site`.
+    """
+    path = Path(file)
+    if path.is_dir():
+        raise RequestInvalidError(f"{path} is a folder: expected the path of a file")
+    choice = choice_of(conversations, users, since, until, redact=redact, timezone=timezone)
+    read_raw(out, since=since, until=until)  # nothing is made for what is no export
+    with ExitStack() as stack:
+        folder = Path(stack.enter_context(TemporaryDirectory(prefix="chatrest-")))
+        index = stack.enter_context(Index(folder / "index.sqlite", choice))
+        database = database_of(out, folder)
+        bring_up_to_date(index, out, database, lambda done: progress("reading", done, None))
+        files = stack.enter_context(attachment_files(out))
+        document = _Document(index, title or "Messages", files, progress)
+        facts = _facts(out, index, choice, now())
+        new = path.with_name(f"{path.name}.new")
+        with new.open("w", encoding="utf-8", errors="replace", newline="\n") as target:
+            target.writelines(document.text(facts))
+        new.replace(path)
+        return DocumentResult(index.count("posts"), index.count("conversations"), document.missing)
+
+
+def _facts(out: Any, index: Index, choice: Choice, now: datetime) -> list[tuple[str, str]]:
+    """Return what the first page says of the document, in order."""
+    zone = Zone(choice.timezone)
+    [(first, last)] = index.db.execute(
+        "SELECT min(nullif(time, 0)), max(nullif(time, 0)) FROM posts"
+    ).fetchall()
+    ended = list[int]()
+    with suppress(OSError):  # there is no log of runs
+        ended = [each.finished for each in runs(out) if each.finished]
+    facts = [
+        ("Messages", f"{index.count('posts'):,} in {index.count('conversations'):,} conversations"),
+        ("Period", f"{zone.words(first or 0)} to {zone.words(last or 0)}" if first else "no dated message"),
+        ("Zone", zone.name),
+        ("Exported", zone.words(max(ended) * 1000) if ended else ""),
+        ("Made", f"{zone.words(round(now.timestamp() * 1000))}, by chatrest {_VERSION}"),
+        ("SHA-256 of the manifest", _manifest_hash(out)),
+        ("Only of", ", ".join(sorted({*choice.conversations, *choice.users}))),
+        ("Redacted", "phone numbers and e-mail addresses are hidden" if choice.redact else ""),
+    ]
+    return [(name, index.hide(shown(value))) for name, value in facts if value]
+
+
+def _manifest_hash(out: Any) -> str:
+    path = Path(out) / "manifest.json"
+    return sha256(path.read_bytes()).hexdigest() if path.is_file() else ""
+
+
+@final
+class _Document:
+    def __init__(self, index: Index, title: str, files: Any, progress: Callable[..., None]) -> None:
+        self._index, self._files, self._progress = index, files, progress
+        self._pages = Pages(index, title)
+        self._maker = self._pages.maker
+        self._numbers = count(1)
+        self.missing = 0
+
+    def text(self, facts: list[tuple[str, str]]) -> Iterator[str]:
+        return self._pages.generate("document", facts=facts, conversations=self._conversations())
+
+    def _conversations(self) -> Iterator[dict[str, Any]]:
+        for each in self._index.conversations(offset=0, limit=-1):
+            yield {
+                **each._asdict(),
+                "first": self._maker.zone.day(each.first), "last": self._maker.zone.day(each.last),
+                "people": self._index.people_of(each.number), "entries": self._entries(each),
+            }  # fmt: skip
+
+    def _entries(self, conversation: ConversationEntry) -> Iterator[_Entry]:
+        for cut in self._index.pages(conversation.number):
+            for item in self._maker.of(self._index.messages(conversation.number, cut)):
+                if not self._is_below(item):
+                    yield from self._with_replies(item, 0)
+            self._progress("writing", cut.page, None)
+
+    def _is_below(self, item: Item) -> bool:
+        """Return True for a reply that is shown under an earlier message of its conversation."""
+        return item.parent is not None and self._index.is_thread(item.parent, item.rank)
+
+    def _with_replies(self, item: Item, depth: int) -> Iterator[_Entry]:
+        yield self._entry(item, depth)
+        if item.replies:
+            for reply in self._maker.of(self._index.replies(item.rank, 0, -1)):
+                if self._is_below(reply):
+                    yield from self._with_replies(reply, depth + 1)
+
+    def _entry(self, item: Item, depth: int) -> _Entry:
+        zone = self._maker.zone
+        is_shown = item.deleted is None
+        return _Entry(
+            next(self._numbers), min(depth, 1), item,
+            "" if zone.name == "UTC" else _UTC.words(item.time),
+            [self._file(each) for each in item.files],
+            list(_lines(item)) if is_shown and item.json else [],
+            [(text, zone.words(at)) for text, at in self._versions(item)],
+            "" if depth or item.parent is None else shown(str(record_of(item.raw).get("parentId"))),
+        )  # fmt: skip
+
+    def _versions(self, item: Item) -> list[tuple[str, int]]:
+        return self._index.versions(item.rank) if item.edited and not item.deleted else []
+
+    def _file(self, file: FileLink) -> tuple[FileLink, str, str]:
+        if not file.stored:
+            return file, "", ""
+        digest, picture = Path(file.stored).name.partition(".")[0], ""
+        with self._files(file.stored) as path:
+            if not path.is_file():
+                self.missing += 1
+            elif file.kind == "image":
+                kind = mimetypes.guess_type(file.href)[0]
+                picture = f"data:{kind};base64,{b64encode(path.read_bytes()).decode()}"
+        return file, digest, picture
+
+
+def _lines(item: Item) -> Iterator[str]:
+    """Yield the members of a content that has no text, such as `question: Pizza?`."""
+    data = record_of(item.raw).get("data")
+    members = data if isinstance(data, dict) else {}
+    content = next((members[name] for name in ("customData", "interactiveData") if name in members), members)
+    pending = [("", content)]
+    for _ in range(_MOST_LINES):
+        if not pending:
+            return
+        name, value = pending.pop(0)
+        if isinstance(value, dict):
+            pending[:0] = [
+                (f"{name} {key}".strip(), each) for key, each in value.items() if key != "entities"
+            ]
+        elif isinstance(value, list):
+            pending[:0] = [(f"{name} {place}".strip(), each) for place, each in enumerate(value, 1)]
+        elif value not in (None, ""):
+            yield shown(f"{name}: {value}" if name else str(value))

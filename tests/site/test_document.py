@@ -1,0 +1,71 @@
+"""One document of a selection: all of it once and in order, with what a reader needs to quote it."""
+
+import json
+import re
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from chatrest import RequestInvalidError
+from tests.stored import StoredRuns
+
+pytest.importorskip("jinja2")
+
+from chatrest.site import write_document
+
+from .chats import Page, message
+
+
+def test_every_message_is_there_once_and_replies_stand_under_what_they_answer(
+    out: Path, made: list[dict[str, Any]], tmp_path: Path
+) -> None:
+    result = write_document(out, tmp_path / "all.html", title="The case", timezone="Europe/Berlin",
+                            now=lambda: datetime(2026, 11, 23, tzinfo=UTC))  # fmt: skip
+    page = Page(tmp_path / "all.html")
+    ids = page.values("data-id")
+    assert sorted(ids, key=int) == [each["id"] for each in made]
+    assert (result.messages, result.conversations, result.missing) == (len(made), 2, 0)
+    parent = next(each["id"] for each in made if each["data"]["text"] == "the parent")
+    replies = [each["id"] for each in made if each.get("parentId") == parent]
+    at = ids.index(parent)
+    assert ids[at : at + 3] == [parent, *replies]
+    words = ["The case", "Europe/Berlin", "623 in 2 conversations", "Made", "2026-11-23 01:00:00 +01:00",
+             "2026-01-01 01:10:00 +01:00", "2026-01-01 00:10:00 +00:00", "group_den", "id 623",
+             "question: Pizzatag?", "Deleted by Ann <b>", "Edited by Bob", "Reactions: 👍 3"]  # fmt: skip
+    assert [each for each in words if each not in page.text] == []
+    assert "deleted secretly" not in page.text
+    assert '{"' not in page.text
+    assert [tag for tag, _ in page.tags if tag in ("script", "link", "iframe")] == []
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["all.html"]
+
+
+def test_earlier_versions_stand_under_what_was_edited(tmp_path: Path) -> None:
+    runs = StoredRuns(tmp_path / "out")
+    runs.run([json.dumps(message(1, "first words")).encode()])
+    runs.run(changed=[json.dumps(message(1, "other words", editedAt=1_800_000_000)).encode()])
+    write_document(runs.folder, tmp_path / "one.html", redact=True)
+    text = Page(tmp_path / "one.html").text
+    assert re.search("other words.*Edited.*Earlier version.*first words", text, re.DOTALL)
+
+
+def test_pictures_are_inside_and_other_files_are_named_with_their_hash(
+    with_files: Path, tmp_path: Path
+) -> None:
+    assert write_document(with_files, tmp_path / "all.html").missing == 0
+    page = Page(tmp_path / "all.html")
+    stored = list((with_files / "attachments" / "files").rglob("*.*"))
+    assert [path.name for path in stored if path.name.partition(".")[0] not in page.text] == []
+    pictures = [tag["src"] for name, tag in page.tags if name == "img"]
+    assert pictures
+    assert all(str(each).startswith("data:image/") for each in pictures)
+
+
+def test_a_selection_is_chosen_and_a_folder_is_refused(out: Path, tmp_path: Path) -> None:
+    assert write_document(out, tmp_path / "den.html", conversations=["group_den"]).conversations == 1
+    with pytest.raises(RequestInvalidError, match="is a folder: expected the path of a file"):
+        write_document(out, tmp_path)
+    with pytest.raises(RequestInvalidError, match="timezone = 'Mars': expected the name of a zone"):
+        write_document(out, tmp_path / "x.html", timezone="Mars")
+    assert not (tmp_path / "x.html").exists()
