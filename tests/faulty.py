@@ -198,7 +198,7 @@ async def no_wait(seconds: float) -> None:
 
 async def until(condition: Callable[[], object]) -> None:
     """Run the event loop until `condition` is true."""
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(60):
         while not condition():  # noqa: ASYNC110 - the state of aiohttp sets no event
             await asyncio.sleep(0)
 

@@ -99,7 +99,7 @@ def run(tmp_path: Path, suite: str, *options: str, lines: str = LOOPS) -> str:
     ]
     done = subprocess.run(
         [*command, *plugin, *options, str(tmp_path)],
-        cwd=tmp_path, env={"PYTHONPATH": str(ROOT)}, capture_output=True, text=True, timeout=60,
+        cwd=tmp_path, env={"PYTHONPATH": str(ROOT)}, capture_output=True, text=True, timeout=300,
     )  # fmt: skip
     return done.stdout + done.stderr
 

@@ -18,13 +18,13 @@ def in_a_thread(main: Callable[[], Coroutine[Any, Any, Any]]) -> BaseException |
 
     def work() -> None:
         try:
-            asyncio.run(asyncio.wait_for(main(), 5))
+            asyncio.run(asyncio.wait_for(main(), 60))
         except BaseException as error:
             errors.append(error)
 
     thread = threading.Thread(target=work)
     thread.start()
-    thread.join(10)
+    thread.join(120)
     assert not thread.is_alive()
     return errors[0] if errors else None
 
@@ -93,7 +93,7 @@ def test_a_forked_child() -> None:
     def child(answers: Any) -> None:
         for use in (request, close):
             try:
-                loop.run_until_complete(asyncio.wait_for(use(session), 5))
+                loop.run_until_complete(asyncio.wait_for(use(session), 60))
             except ChatRestError as error:
                 answers.put(str(error))
             except BaseException as error:

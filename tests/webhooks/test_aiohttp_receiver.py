@@ -157,4 +157,4 @@ def test_only_the_aiohttp_handler_imports_aiohttp() -> None:
         "assert 'aiohttp' not in sys.modules\n"
         "aiohttp_handler(print, username='u', password='p')"
     )
-    subprocess.run([sys.executable, "-W", "error", "-c", code], timeout=30, check=True)
+    subprocess.run([sys.executable, "-W", "error", "-c", code], timeout=120, check=True)

@@ -20,28 +20,11 @@ ALL: Final = "*"
 """The list that holds every message of the app."""
 
 COLUMNS: Final = (
-    "id INTEGER PRIMARY KEY",
-    "conversation TEXT",
-    "sender TEXT",
-    "receiver TEXT",
-    "receiver_type TEXT",
-    "category TEXT",
-    "type TEXT",
-    "sent_at INTEGER",
-    "parent TEXT",
-    "read INTEGER",
-    "delivered INTEGER",
-    "deleted INTEGER",
-    "links INTEGER",
-    "reactions INTEGER",
-    "attachments TEXT",
-    "mentions TEXT",
-    "tags TEXT",
-    "text TEXT",
-    "updated_at INTEGER",
-    "edited_at INTEGER",
-    "quoting INTEGER",
-)
+    "id INTEGER PRIMARY KEY", "conversation TEXT", "sender TEXT", "receiver TEXT", "receiver_type TEXT",
+    "category TEXT", "type TEXT", "sent_at INTEGER", "parent TEXT", "read INTEGER", "delivered INTEGER",
+    "deleted INTEGER", "links INTEGER", "reactions INTEGER", "attachments TEXT", "mentions TEXT", "tags TEXT",
+    "text TEXT", "updated_at INTEGER", "edited_at INTEGER", "quoting INTEGER",
+)  # fmt: skip
 
 
 class IndexedMessage(NamedTuple):

@@ -1,17 +1,7 @@
 """Faults as data: each says what differs in the way of a request, and `middleware` goes that way.
 
-| a fault says  | about                                             | by default                     |
-|---------------|---------------------------------------------------|--------------------------------|
-| `fits`        | the requests that it is for                       | those of its route and method  |
-| `rewritten`   | the request as the service reads it               | as it came                     |
-| `is_withheld` | a request that the service never sees             | it sees all                    |
-| `reply`       | an answer in the place of the service's own       | None: the service's own        |
-| `changed`     | the answer that is sent                           | as it is                       |
-| `delay`       | the seconds that the answer is late               | 0                              |
-| `ahead`       | the seconds that the service's clock is ahead     | 0                              |
-| `holds`       | that the answer waits for `weather.release()`     | it does not                    |
-| `sending`     | the bytes that are sent, and the connection's end | None: as aiohttp sends a reply |
-| `dooms`       | that the next request closes the connection       | it does not                    |
+A fault may rewrite the request, withhold it from the service, answer in its place, change the reply, delay or
+hold it, and say which bytes are sent: a hook each, which changes nothing where it is not overridden.
 
 Your own derive from `Fault`, or from `LostReply` where the service's own answer does not come; their fields
 are those of a frozen struct.

@@ -101,6 +101,6 @@ def test_an_interrupted_run_names_the_command_that_goes_on(
         started = process("export", str(out), "--apps", str(path))
         assert asked.wait(20)
         started.send_signal(signal.SIGINT)
-        _, errors = started.communicate(timeout=20)
+        _, errors = started.communicate(timeout=120)
     assert started.returncode == 130
     assert errors.decode().endswith(f"chatrest export {out} --apps {path}\n")

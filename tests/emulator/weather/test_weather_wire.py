@@ -4,7 +4,7 @@ import asyncio
 import gzip
 import json
 import zlib
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from typing import Any, NamedTuple
 
 import pytest
@@ -26,6 +26,7 @@ from chatrest.emulator import (
     TooManyRequests,
     WrongLength,
 )
+from tests.faulty import until
 
 NOW = 1_900_000_000.0
 SENT = {"receiver": "user-002", "receiverType": "user", "type": "text", "data": {"text": "hi"}}
@@ -245,7 +246,7 @@ async def test_half_open_until_closed(line: Line) -> None:
     asking = asyncio.create_task(line.ask(body=SENT))
     await until(lambda: emulator.requests)
     assert len(emulator.store.ids()) == 61
-    async with asyncio.timeout(0.5):
+    async with asyncio.timeout(60):
         await emulator.close()
     assert (await asking).status == 0
 
@@ -299,10 +300,3 @@ async def test_skew(emulator: Emulator, line: Line, seconds: float) -> None:
     assert raw.headers["x-ratelimit-reset"] == str(int(NOW + seconds) + 5)
     assert raw.headers["date"] == plain.headers["date"]
     assert ("18:46:40" if seconds > 0 else "16:46:40") in raw.headers["date"]
-
-
-async def until(condition: Callable[[], object]) -> None:
-    """Let the loop run until `condition` is true."""
-    async with asyncio.timeout(2):
-        while not condition():  # noqa: ASYNC110
-            await asyncio.sleep(0)

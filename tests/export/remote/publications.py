@@ -20,7 +20,7 @@ class Publications:
             stats = commit(archive, pages)
             with self._changed:
                 number = self._noted
-                assert self._changed.wait_for(lambda: self._is_over or self._noted > number + 1, timeout=20)
+                assert self._changed.wait_for(lambda: self._is_over or self._noted > number + 1, timeout=120)
             return stats
 
         monkeypatch.setattr(backlog, "MOST", 1)
