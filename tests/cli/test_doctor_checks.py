@@ -161,7 +161,9 @@ def test_the_least_versions_and_the_extras_are_those_of_the_distribution() -> No
     path = Path(chatrest.__file__).parent.parent / "pyproject.toml"
     project = tomllib.loads(path.read_text())["project"]
     assert [f"{name}>={least}" for name, least in NEEDED.items()] == project["dependencies"]
-    assert project["optional-dependencies"].keys() - {"bench", "compare", "dev", "test"} <= EXTRAS.keys()
+    assert (
+        project["optional-dependencies"].keys() - {"bench", "compare", "dev", "docs", "test"} <= EXTRAS.keys()
+    )
 
 
 def test_a_line_cannot_steer_a_terminal_and_hides_keys(monkeypatch: pytest.MonkeyPatch) -> None:
