@@ -99,7 +99,7 @@ def _tables(ctx: click.Context, param: click.Parameter, value: str | None) -> tu
     ("--status-file", click.Path(dir_okay=False, path_type=Path), "PATH",
      "Write the state of the newest run to PATH for a monitor, as JSON: its times, complete or not, counts."),
     ("--apps", click.Path(exists=True, dir_okay=False), "FILE",
-     "Export each app of a TOML file into OUT/<app id>; see `chatrest guide many-apps`."),
+     "Export each app of a TOML file into OUT/app=NAME; see `chatrest guide many-apps`."),
 )  # fmt: skip
 def export(
     out: str,

@@ -1,5 +1,10 @@
-"""Exports of many apps in one run: a folder an app, each with its own limit, some of them at a time."""
+"""Exports of many apps in one run: `OUT/app=NAME/` each, with its own limit, some of them at a time.
 
+Many processes share the work as they share that of one app: each app is an export of parts then, of one part
+where nobody says otherwise, and each process takes the next part that nobody has.
+"""
+
+import os
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from os import PathLike
 from pathlib import Path
@@ -14,9 +19,11 @@ from ..._threads import for_each
 from ...errors import ChatRestError, ExportIncompleteError
 from ...session import AsyncSession
 from ..plan.app_file import AppExport, check_names
+from ..plan.parts import app_name
 from ..plan.plan import Plan
 from ..remote.local_path import local_path
 from .place import journal_root
+from .run_parts import has_parts
 
 if TYPE_CHECKING:  # from the package, which is loaded by the time that anything here runs
     from .. import Progress, Report
@@ -72,17 +79,19 @@ async def export_apps(
     export: ExportApp | None = None,
     **options: Any,
 ) -> list[AppResult]:
-    """Export many apps, each into `out/<app id>`, or continue the exports that are there.
+    """Export many apps, each into `out/app=NAME`, or continue the exports that are there.
 
         for result in await export_apps(read_apps("apps.toml"), "backups"):
             result.check()
 
     - `apps`: those of a file (`read_apps`), or `AppExport(app)` of any.
-    - `plan`: for apps without a plan. `options` are those of `export`, for each app.
+      NAME is that of the file, or else the app's id.
+    - `plan`: for apps without a plan. `options` are those of `export`, for each app. With `claim` any number
+      of processes export the apps together: call it in each of them.
     - `at_once`: how many apps are exported at the same time. Each app has a session, and so a rate limit, of
       its own; memory is that of so many exports.
     - `journal`: where `out` is the address of an object store, the folder of the working copies, each in
-      `journal/<app id>`; by default folders of the user's own.
+      `journal/app=NAME`; by default folders of the user's own.
     - `export`: what exports an app, if not `chatrest.export.export`: the workers of a cluster, perhaps.
     - `headers`, `proxy`: those of all sessions. `watch` is called when an app begins and when it ends.
 
@@ -90,49 +99,28 @@ async def export_apps(
     would lose of each single export; the same call continues. Raises `RequestInvalidError` for wrong
     arguments, before anything is written.
     """
-    from .. import export as export_here
+    from .. import Progress, export as export_here
 
-    return await export_each(
-        make_runs(apps, out, at_once), export or export_here, plan, out=out, at_once=at_once, journal=journal,
-        sessions={"headers": headers, "proxy": proxy}, watch=watch, **options,
-    )  # fmt: skip
-
-
-def make_runs(apps: Sequence[AppExport], out: str | PathLike[str], at_once: int) -> list[AppResult]:
-    """Return the runs of apps before they begin; `RequestInvalidError` for wrong arguments."""
     fits = len(apps) > 0 and all(isinstance(each, AppExport) for each in apps)
     check(fits, "apps", apps, "a list of AppExport, one at least")
-    check_names([each.app.app_id for each in apps], [f"apps[{number}]" for number in range(len(apps))])
+    check_names([app_folder(each) for each in apps], [f"apps[{number}]" for number in range(len(apps))])
     check_count("at_once", at_once)
-    from .. import Progress
-
-    return [AppResult(each, _place(out, each.app.app_id), Progress()) for each in apps]
-
-
-async def export_each(
-    runs: Sequence[AppResult],
-    export: ExportApp,
-    plan: Plan | None,
-    *,
-    out: str | PathLike[str],
-    at_once: int,
-    journal: str | PathLike[str] | None,
-    sessions: Mapping[str, Any],
-    watch: Watch | None,
-    **options: Any,
-) -> list[AppResult]:
-    """Export apps with `export`, `at_once` at a time; `sessions` are the options of their sessions."""
     root = journal_root(out, journal)
-    journals = None if journal is None else root
+    runs = [AppResult(each, _place(out, app_folder(each)), Progress()) for each in apps]
 
     async def work(run: AppResult) -> None:
         _notify(watch, run)
-        copy = {} if journals is None else {"journal": journals / run.app_id}
-        progress = run.progress
+        own = dict(options)
+        if journal is not None and root is not None:
+            own["journal"] = root / app_folder(run.export)
         try:
-            async with AsyncSession(run.export.app, telemetry=progress.heard, **sessions) as session:
-                run.report = await export(
-                    session, run.folder, run.export.plan or plan, progress=progress, **options, **copy
+            async with AsyncSession(
+                run.export.app, telemetry=run.progress.heard, headers=headers, proxy=proxy
+            ) as session:
+                if options.get("claim") and not await has_parts(run.folder):
+                    own["parts"] = options.get("parts") or 1
+                run.report = await (export or export_here)(
+                    session, run.folder, run.export.plan or plan, progress=run.progress, **own
                 )
         except Exception as error:
             run.error = first_error(error)
@@ -140,15 +128,22 @@ async def export_each(
                 LOGGER.exception("the export of app %s failed", run.app_id)
         _notify(watch, run)
 
-    await for_each(runs, work, at_once)
-    return list(runs)
+    # Processes that claim begin with different apps, so that few of them wait for one another.
+    first = os.getpid() % len(runs) if options.get("claim") else 0
+    await for_each([*runs[first:], *runs[:first]], work, at_once)
+    return runs
 
 
-def _place(out: str | PathLike[str], app_id: str) -> Path | str:
+def app_folder(export: AppExport) -> str:
+    """Return the name of an app's folder: `app=` and its name in the file of apps, of one without, its id."""
+    return app_name(export.name or export.app.app_id)
+
+
+def _place(out: str | PathLike[str], name: str) -> Path | str:
     """Return the folder of an app, or its address where `out` is one."""
     if isinstance(out, str) and is_address(out):
-        return f"{out.rstrip('/')}/{app_id}"
-    return local_path(out) / app_id
+        return f"{out.rstrip('/')}/{name}"
+    return local_path(out) / name
 
 
 def first_error(error: Exception) -> Exception:

@@ -53,7 +53,7 @@ def test_a_wrong_key_of_one_app_is_status_1_and_the_other_is_complete(
     status = json.loads(out.with_name(f"{out.name}.json").read_bytes())
     assert (status["state"], status["messages"], status["failed"]) == ("not complete", summary["messages"], 1)
     assert status["error"].startswith("game: ")
-    assert (out / name / "manifest.json").exists()
+    assert (out / f"app={name}" / "manifest.json").exists()
     lines = result.stderr.splitlines()
     assert summary["messages"] == summary["written"] == summary["apps"][0]["messages"]
     assert lines[-1].startswith("chatrest: 1 of 2 apps are not complete: game; run the same command again")

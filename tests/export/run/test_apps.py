@@ -24,7 +24,11 @@ async def started(stack: AsyncExitStack, count: int) -> list[Emulator]:
 
 def numbers(out: Path, count: int) -> list[int]:
     """Return the numbers of the messages in the folders of the apps."""
-    return [sum(1 for _ in read(out / f"app-{number}")) for number in range(count)]
+    return [sum(1 for _ in read(out / f"app=app-{number}")) for number in range(count)]
+
+
+def parts_below(out: Path) -> list[str]:
+    return sorted(path.relative_to(out).as_posix() for path in out.glob("*/part=*"))
 
 
 async def test_each_app_has_a_folder_and_some_run_at_once(tmp_path: Path) -> None:
@@ -48,6 +52,20 @@ async def test_each_app_has_a_folder_and_some_run_at_once(tmp_path: Path) -> Non
     assert [run.report.written for run in again if run.report is not None] == [0, 0, 0]
 
 
+async def test_several_claim_the_apps_of_one_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("chatrest.export.run.run_parts.PAUSE", 0.0)
+    async with AsyncExitStack() as stack:
+        first, *others = [each.app for each in await started(stack, 3)]
+        apps = [AppExport(first, name="shop"), *map(AppExport, others)]
+        reports = await asyncio.gather(*(
+            export_apps(apps, tmp_path, Plan(all_users=True), at_once=1, claim=True) for _ in range(3)
+        ))  # fmt: skip
+    assert all(each.report is not None and each.report.complete for report in reports for each in report)
+    assert parts_below(tmp_path) == [f"app={name}/part=00" for name in ("app-1", "app-2", "shop")]
+    written = sum(each.report.written for report in reports for each in report if each.report is not None)
+    assert written == sum(1 for _ in read(tmp_path))
+
+
 async def test_each_app_has_a_prefix_in_an_object_store(tmp_path: Path, buckets: Buckets) -> None:
     out, journals = "s3://bucket/backups/", tmp_path / "journals"
     async with AsyncExitStack() as stack:
@@ -55,9 +73,9 @@ async def test_each_app_has_a_prefix_in_an_object_store(tmp_path: Path, buckets:
         report = await export_apps(apps, out, Plan(everything=True), journal=journals)
     for each in report:
         each.check()
-    assert [str(run.folder) for run in report] == [f"{out}app-0", f"{out}app-1"]
+    assert [str(run.folder) for run in report] == [f"{out}app=app-0", f"{out}app=app-1"]
     assert [sum(1 for _ in read(str(run.folder))) for run in report] == [20, 21]
-    assert sorted(path.name for path in journals.iterdir()) == ["app-0", "app-1"]
+    assert sorted(path.name for path in journals.iterdir()) == ["app=app-0", "app=app-1"]
 
 
 async def test_an_app_that_fails_does_not_stop_the_others(tmp_path: Path) -> None:
@@ -99,7 +117,7 @@ async def test_an_apps_own_plan_takes_the_place_of_the_runs(tmp_path: Path) -> N
         apps = [AppExport(first.app, Plan(users=["user-001"])), AppExport(second.app)]
         report = await export_apps(apps, tmp_path, Plan(everything=True))
     assert [run.report.sources for run in report if run.report is not None] == [1, 1]
-    assert (tmp_path / "app-0" / "messages" / "source=user-user-001").is_dir()
+    assert (tmp_path / "app=app-0" / "messages" / "source=user-user-001").is_dir()
 
 
 async def test_wrong_arguments_are_refused_before_anything_is_written(tmp_path: Path) -> None:
