@@ -22,10 +22,11 @@ PROBLEMS_SHOWN: Final = 20
 @click.argument("out")
 @option_table(
     ("--root", None, "HASH", "Of a bag of `chatrest seal`: the root hash that it must have."),
+    ("--report", None, "FILE", "Write a report for an auditor as well: FILE.html or FILE.md."),
     AS_JSON,
     ("--quiet -q", bool, None, "Print nothing if the export is complete and undamaged."),
 )
-def verify(out: str, root: str | None, as_json: bool, quiet: bool) -> None:
+def verify(out: str, root: str | None, report: str | None, as_json: bool, quiet: bool) -> None:
     """Check the export in OUT, a folder or the address of an object store.
 
     Reads all files and compares them with the manifest and journal: every checksum and record, that no
@@ -34,17 +35,26 @@ def verify(out: str, root: str | None, as_json: bool, quiet: bool) -> None:
     line on standard error that says what can safely be done. With --json they are members of one object on
     standard output: kind, place, text, remedy and advice.
 
+    --report writes what an auditor asks for, whatever the result is: date, version, app, plan and period,
+    counts by source and month, what is not covered, and every file with its hash.
+
     \b
     Examples:
       chatrest verify out
       chatrest verify out --quiet && rsync -a out/ backup/
       chatrest verify BAG --root 5f0c…     whether anything differs from what was sealed
+      chatrest verify out --report report.html
       chatrest verify s3://bucket/chat       downloads one file after the other
     """
     from ...export import verify as verify_export  # imports aiohttp, which a help text does not need
+    from ...export.verify.report import check_name, write_report
 
+    if report is not None:
+        check_name(report)
     with streams.progress_bar(is_shown=not quiet, of_bytes=True) as show:
         result = verify_export(out, root=root, progress=lambda done, total: show("verifying", done, total))
+    if report is not None:
+        write_report(out, report, result)
     if as_json:
         streams.write_json({"export": str(out), **structs.asdict(result), "count": result.count})
     else:

@@ -1,0 +1,292 @@
+"""A report of `verify` for an auditor, as HTML or Markdown: what an export is, has, and has not.
+
+Rows are written as they are read, so a report of a million files needs no more memory than one of ten. It
+opens without a network, and has no text of a message.
+"""
+
+import html
+import os
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import ExitStack
+from datetime import UTC, datetime
+from os import PathLike
+from pathlib import Path
+from typing import Final, NamedTuple, TextIO
+
+import msgspec
+
+from ..._core.replies.rows import row_of
+from ...errors import RequestInvalidError
+from ..folder.opening import read_folder
+from ..folder.tables import ATTACHMENTS, attachment_rows, table_path
+from ..plan.file_names import STEM, UNDATED, day
+from ..plan.plan import Plan
+from ..read.exports import bag_of, open_exports
+from ..read.facts import ExportFacts, facts_of
+from ..read.folder_view import FolderView
+from ..read.read_tables import read_table, table_entries
+from ..read.reading import read_raw
+from ..seal.bag import hash_of, hashes_of, info_of
+from ..seal.seal import time_text, version
+from .result import VerifyResult, place_of
+
+_OWN: Final = ("manifest.json", "journal.sqlite", "runs.jsonl")
+Row = Sequence[object]
+
+
+class ReportTable(NamedTuple):
+    """A table of the report."""
+
+    title: str
+    columns: Sequence[str]
+    rows: Iterable[Row]
+    none: str = "none"
+    """What is said where there are no rows."""
+
+
+class _Attachment(msgspec.Struct):
+    state: str = ""
+    messageId: str = ""  # noqa: N815
+    position: int = 0
+    error: str | None = None
+
+
+def write_report(out: str | PathLike[str], file: str | PathLike[str], result: VerifyResult) -> None:
+    """Write what an auditor asks for of the export in `out`, which `verify` has just checked with `result`.
+
+    `file` is replaced when the report is complete; its name ends with `.html` or `.md`.
+    Reads the times of all messages, and the table of attachments. Raises as `verify`, and
+    `RequestInvalidError` for another name.
+    """
+    path = check_name(file)
+    sections = _sections(os.fspath(out), result)
+    new = path.with_name(f"{path.name}.new")
+    try:
+        with new.open("w", encoding="utf-8", newline="\n") as opened:
+            (_write_html if path.suffix == ".html" else _write_markdown)(opened, sections)
+        new.replace(path)
+    except BaseException:
+        new.unlink(missing_ok=True)
+        raise
+
+
+def check_name(file: str | PathLike[str]) -> Path:
+    """Return the path of a report; `RequestInvalidError` for a name that says neither form."""
+    path = Path(file)
+    if path.suffix not in (".html", ".md"):
+        raise RequestInvalidError(f"report = {str(file)!r}: expected a name that ends with .html or .md")
+    return path
+
+
+# ── what it says ──
+
+
+def _sections(out: str, result: VerifyResult) -> Iterator[ReportTable]:
+    facts, months = facts_of(out), Counter[str]()
+    times = list[int]()
+    for raw in read_raw(out):
+        sent = row_of(raw).sent_at
+        months[day(sent)[:7] if sent > 0 else UNDATED] += 1
+        if sent > 0:
+            times = [min(sent, *times), max(sent, *times)] if times else [sent]
+    yield ReportTable("Export", ("", ""), list(_facts(out, facts, result, times)))
+    yield ReportTable(
+        "Problems", ("file or source", "problem"), [(each.place, each.text) for each in result.problems]
+    )
+    yield ReportTable("Messages by month", ("month (UTC)", "messages"), sorted(months.items()))
+    yield ReportTable("Messages by source", ("source", "messages"), _by_source(out))
+    yield ReportTable("Not covered: sources", ("source", "reason"), _left_out(out, facts))
+    yield ReportTable("Not covered: messages that are gone", ("id", "what is known"), _gone(out))
+    yield ReportTable("Not covered: attachments", ("message", "attachment", "reason"), _attachments(out),
+                  "none, or the export has no attachments")  # fmt: skip
+    yield ReportTable("Notes", ("file or source", "note"), [(each.place, each.text) for each in result.notes])
+    yield ReportTable("Files", ("file", "bytes", "SHA-256"), _files(out))
+
+
+def _facts(out: str, facts: ExportFacts, result: VerifyResult, times: list[int]) -> Iterator[Row]:
+    plan = Plan.parse(bytes(facts.plan)) if bytes(facts.plan) != b"null" else None
+    yield "export", out
+    yield "checked", f"{time_text(int(datetime.now(UTC).timestamp()))}, by chatrest {version()}"
+    yield (
+        "result",
+        "complete and undamaged" if result.ok else f"NOT in order: {facts.state}, {result.count} problems",
+    )
+    if (bag := bag_of(out)) is not None:
+        yield "root hash", result.root or "it differs from what was sealed"
+        yield "sealed", info_of(bag).get("Chat-Sealed", "")
+    yield "app", facts.app
+    if plan is not None:
+        yield "plan", plan.words
+        window = msgspec.json.decode(facts.plan)
+        for name in ("since", "until"):
+            yield f"plan, {name}", "no bound" if window[name] is None else _time(window[name])
+    yield "period of its messages", " to ".join(map(_time, sorted(set(times)))) or "none has a time"
+    yield "messages", f"{result.messages:,} read and checked, ids {result.first} to {result.last}"
+    yield "complete up to id", facts.until or "not known"
+    yield "exported", "not finished" if facts.finished is None else time_text(facts.finished)
+    yield "files", f"{result.files:,}, {result.bytes:,} bytes, {result.hashes:,} checksums compared and equal"
+    yield (
+        "deleted since",
+        f"{facts.deleted:,} messages that the service no longer shows; they are in the export",
+    )
+    for table, rows in facts.tables.items():
+        yield f"table {table}", f"{rows:,} rows"
+
+
+def _time(timestamp: int) -> str:
+    return time_text(timestamp // 1000 if timestamp >= 10**11 else timestamp)
+
+
+def _by_source(out: str) -> Iterator[Row]:
+    for view in open_exports(out):
+        with view, ExitStack() as stack:
+            if (journal := read_folder(view.folder, stack).journal) is None:
+                yield view.name, "not known: its journal is lost"
+                continue
+            counts = journal.rows([STEM])
+            for known in journal.iter_sources():
+                if rows := counts.pop(known.number, 0):
+                    yield place_of(view.export, str(known.source)), rows
+            if other := sum(counts.values()):
+                yield place_of(view.export, "of no source"), other
+
+
+def _left_out(out: str, facts: ExportFacts) -> Iterator[Row]:
+    for part in facts.parts:
+        if part.state == "not begun":
+            yield part.export, "no run has begun this part"
+    for view in open_exports(out):
+        with view, ExitStack() as stack:
+            state = read_folder(view.folder, stack)
+            for known in () if state.journal is None else state.journal.iter_sources():
+                name = place_of(view.export, str(known.source))
+                if not known.asked and known.source.kind != "everything":
+                    yield name, "not in the plan any more, and not read since"
+                elif known.state == "failed":
+                    yield name, known.error or "the service refused it"
+                elif known.state == "deleted_user":
+                    yield name, "the service does not list this user any more; what was read is kept"
+            for reason in () if state.manifest is None else state.manifest.reasons:
+                yield place_of(view.export, "the export"), reason
+
+
+def _gone(out: str) -> Iterator[Row]:
+    for view in open_exports(out):
+        with view, ExitStack() as stack:
+            if (manifest := read_folder(view.folder, stack).manifest) is not None:
+                text = (
+                    "a list has shown it, it is not in the export, and the service does not show it any more"
+                )
+                yield from ((place_of(view.export, each), text) for each in manifest.missing)
+
+
+def _attachments(out: str) -> Iterator[Row]:
+    for raw in read_table(out, ATTACHMENTS):
+        row = msgspec.json.decode(raw, type=_Attachment, strict=False)
+        if row.state != "stored":
+            yield row.messageId, row.position, ": ".join(filter(None, (row.state, row.error)))
+
+
+def _files(out: str) -> Iterator[Row]:
+    if (bag := bag_of(out)) is not None:
+        hashes = hashes_of(bag)
+        sizes = ((bag / name).stat().st_size if (bag / name).is_file() else "not there" for name in hashes)
+        yield from zip(hashes, sizes, hashes.values(), strict=True)
+        return
+    for view in open_exports(out):
+        with view:
+            yield from ((place_of(view.export, str(name)), *rest) for name, *rest in _files_of(view))
+
+
+def _files_of(view: FolderView) -> Iterator[Row]:
+    with ExitStack() as stack:
+        state = read_folder(view.folder, stack)
+        for file in () if state.journal is None else state.journal.files("open", "sealing", "sealed"):
+            yield file.name, file.size, "not finished" if file.sha256 is None else file.sha256.hex()
+        if state.journal is None and state.manifest is not None:
+            yield from ((each.name, each.bytes, each.sha256) for each in state.manifest.files)
+    for entry in table_entries(view):
+        if entry.table == ATTACHMENTS:
+            with view.file(entry.file):
+                rows = list(attachment_rows(table_path(view.folder, entry.file)))
+            yield from ((f"{ATTACHMENTS}/{row.file}", row.bytes, row.sha256) for row in rows)
+    for name in _OWN:
+        if (path := view.folder / name).is_file():
+            yield name, path.stat().st_size, hash_of(path)
+
+
+# ── its two forms ──
+
+_STYLE: Final = (
+    "body{font:15px/1.5 system-ui,sans-serif;max-width:70rem;margin:2rem auto;padding:0 1rem}"
+    "table{border-collapse:collapse}td,th{border:1px solid #bbb;padding:.2rem .5rem;text-align:left;"
+    "vertical-align:top;overflow-wrap:anywhere}td.n{text-align:right;font-variant-numeric:tabular-nums}"
+)
+
+
+def _write_html(file: TextIO, sections: Iterable[ReportTable]) -> None:
+    file.write(
+        '<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><title>Report of an export</title>\n'
+        f"<style>{_STYLE}</style></head>\n<body><h1>Report of an export</h1>\n"
+    )
+
+    def cell(value: object) -> str:
+        if isinstance(value, int):
+            return f'<td class="n">{value:,}</td>'
+        return f"<td>{html.escape(_printable(value))}</td>"
+
+    def table(columns: Sequence[str], rows: Iterable[Row]) -> None:
+        if any(columns):
+            file.write(f"<tr>{''.join(f'<th>{html.escape(each)}</th>' for each in columns)}</tr>\n")
+        file.writelines(f"<tr>{''.join(map(cell, row))}</tr>\n" for row in rows)
+
+    for section in sections:
+        file.write(f"<h2>{html.escape(section.title)}</h2>\n")
+        _with_rows(section, lambda: file.write("<table>\n"), table, lambda: file.write("</table>\n"),
+                   lambda text: file.write(f"<p>{html.escape(text)}</p>\n"))  # fmt: skip
+    file.write("</body></html>\n")
+
+
+def _write_markdown(file: TextIO, sections: Iterable[ReportTable]) -> None:
+    def cell(value: object) -> str:
+        if isinstance(value, int):
+            return f"{value:,}"
+        text = html.escape(_printable(value), quote=False)
+        return "".join(f"\\{letter}" if letter in "\\`*_[]|#~" else letter for letter in text)
+
+    def table(columns: Sequence[str], rows: Iterable[Row]) -> None:
+        file.write(f"| {' | '.join(columns)} |\n|{'---|' * len(columns)}\n")
+        file.writelines(f"| {' | '.join(map(cell, row))} |\n" for row in rows)
+
+    file.write("# Report of an export\n")
+    for section in sections:
+        file.write(f"\n## {section.title}\n\n")
+        _with_rows(section, lambda: None, table, lambda: None, lambda text: file.write(f"{text}\n"))
+
+
+def _with_rows(
+    section: ReportTable,
+    begin: Callable[[], object],
+    table: Callable[[Sequence[str], Iterable[Row]], object],
+    end: Callable[[], object],
+    say: Callable[[str], object],
+) -> None:
+    """Write a table, or a sentence where it has no row."""
+    rows = iter(section.rows)
+    if (first := next(rows, None)) is None:
+        say(section.none)
+        return
+
+    def all_rows() -> Iterator[Row]:
+        yield first
+        yield from rows
+
+    begin()
+    table(section.columns, all_rows())
+    end()
+
+
+def _printable(value: object) -> str:
+    """Return a text on one line, in which no character is invisible."""
+    return "".join(each if each.isprintable() else f"\\u{ord(each):04x}" for each in str(value))

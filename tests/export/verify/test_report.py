@@ -1,0 +1,128 @@
+"""The report for an auditor: what is there, what is not, and every file with its hash."""
+
+import hashlib
+import html
+import re
+import sys
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+from chatrest import RequestInvalidError
+from chatrest._cli.root import root
+from chatrest.export import Plan, export, seal, verify
+from chatrest.export.verify.report import write_report
+from tests.exporting import served
+from tests.stored import StoredParts, StoredRuns, record
+
+
+class Tables(HTMLParser):
+    """The rows of each table of a report, by its heading."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__()
+        self.rows: dict[str, list[list[str]]] = {}
+        self.tags = set[str]()
+        self._in = ""
+        self.feed(path.read_text(encoding="utf-8"))
+
+    def handle_starttag(self, tag: str, attrs: Any) -> None:
+        self._in = tag
+        self.tags.add(tag)
+        if tag == "tr":
+            self.rows[self._title].append([])
+        elif tag in ("td", "th"):
+            self.rows[self._title][-1].append("")
+
+    def handle_endtag(self, tag: str) -> None:
+        self._in = ""
+
+    def handle_data(self, data: str) -> None:
+        if self._in == "h2":
+            self._title, self.rows[data] = data, []
+        elif self._in in ("td", "th"):
+            self.rows[self._title][-1][-1] += data
+
+
+def report_of(out: Path, tmp_path: Path) -> Tables:
+    write_report(out, tmp_path / "report.html", verify(out))
+    return Tables(tmp_path / "report.html")
+
+
+async def test_an_export_with_what_is_not_covered(tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    async with served(60, loose=False) as service:
+        await export(service.session, out, Plan(all_users=True), tables=["users"])
+        await export(service.session, out, Plan(users=["ann"]), change_plan=True)
+    rows = report_of(out, tmp_path).rows
+    facts = {name: value for name, value, *_ in rows["Export"]}
+    assert facts["result"] == "complete and undamaged"
+    assert (facts["app"], facts["plan, until"]) == ("emulated", "no bound")
+    assert facts["messages"].startswith("60 read and checked, ids 1 to 60")
+    assert facts["period of its messages"].startswith("2020-09-13T12:26:40+00:00 to 2020-12-")
+    months = [row for row in rows["Messages by month"] if row[0] != "month (UTC)"]
+    assert sum(int(count) for _, count in months) == 60
+    assert months[0][0] == "2020-09"
+    assert sum(int(count) for _, count in rows["Messages by source"][1:]) == 60
+    assert ["user dan", "not in the plan any more, and not read since"] in rows["Not covered: sources"]
+    files = {name: (size, digest) for name, size, digest in rows["Files"][1:]}
+    for path in (path for path in out.rglob("*") if path.is_file()):
+        data = path.read_bytes()
+        expected = (f"{len(data):,}", hashlib.sha256(data).hexdigest())
+        assert files.pop(path.relative_to(out).as_posix()) == expected
+    assert files == {}
+
+
+def test_what_is_wrong_and_hostile_names_are_said_and_do_not_act(tmp_path: Path) -> None:
+    uid = "<img src=x onerror=alert(1)>|`\u202e"
+    stored = StoredRuns(tmp_path / "out", uid)
+    stored.run([record(1)], is_killed=True)
+    tables = report_of(stored.folder, tmp_path)
+    assert "img" not in tables.tags
+    assert ["user <img src=x onerror=alert(1)>|`\\u202e", "1"] in tables.rows["Messages by source"]
+    assert len(tables.rows["Problems"]) > 1
+    write_report(stored.folder, tmp_path / "report.md", verify(stored.folder))
+    text = (tmp_path / "report.md").read_text(encoding="utf-8")
+    assert "<img" not in text
+    assert "\\|\\`\\\\u202e | 1 |" in text
+    assert "NOT in order" in text
+
+
+def test_parts_and_bags(tmp_path: Path) -> None:
+    stored = StoredParts(tmp_path / "out", 3, begun=2)
+    stored.run(range(1, 13))
+    rows = report_of(stored.folder, tmp_path).rows
+    assert ["part=02", "no run has begun this part"] in rows["Not covered: sources"]
+    assert rows["Messages by source"][1:] == [["part=00/user u0", "4"], ["part=01/user u1", "4"]]
+    result = seal(stored.folder, tmp_path / "bag")
+    rows = report_of(tmp_path / "bag", tmp_path).rows
+    assert dict(row[:2] for row in rows["Export"])["root hash"] == result.root
+    manifest = (tmp_path / "bag" / "manifest-sha256.txt").read_text(encoding="utf-8")
+    assert manifest == "".join(f"{digest}  {name}\n" for name, _, digest in rows["Files"][1:])
+
+
+def test_attachments_that_failed_are_listed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    stored = StoredRuns(tmp_path / "out")
+    stored.run([record(1)])
+    row = b'{"messageId":"1","position":2,"state":"gone","url":"https://x.example/secret"}'
+    monkeypatch.setattr(sys.modules[write_report.__module__], "read_table", lambda *_: iter([row]))
+    assert report_of(stored.folder, tmp_path).rows["Not covered: attachments"][1:] == [["1", "2", "gone"]]
+
+
+def test_the_command_writes_it_whatever_the_result_is(tmp_path: Path) -> None:
+    stored = StoredRuns(tmp_path / "out")
+    stored.run([record(1)], is_killed=True)
+
+    def call(name: str) -> Any:
+        return CliRunner().invoke(root, ["verify", str(stored.folder), "--report", str(tmp_path / name)])
+
+    assert call("report.html").exit_code == 1
+    assert "NOT in order" in html.unescape((tmp_path / "report.html").read_text(encoding="utf-8"))
+    refused = call("report.pdf")
+    assert (refused.exit_code, "ends with .html or .md" in refused.stderr) == (2, True)
+    assert not re.findall(r"report\.\w+\.new", " ".join(path.name for path in tmp_path.iterdir()))
+    with pytest.raises(RequestInvalidError, match="ends with"):
+        write_report(stored.folder, "report", verify(stored.folder))
