@@ -1,7 +1,6 @@
 """A store in a folder: its kinds, rows for it, and a run that is told by a script."""
 
 import json
-import secrets
 import shutil
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -16,12 +15,9 @@ from chatrest._core.replies.rows import Row, row_of
 from chatrest.export.plan.message_ids import ids_of
 from chatrest.export.store import Changes, ExportStore, Finding, NewRows, RowKind, repair
 from chatrest.export.store.converters import Lines, Parquet, format_of
-from chatrest.export.store.disk import Disk, make_folder, sync_folder
-from chatrest.export.store.export_store import block_of
-from chatrest.export.store.formats import Format, file_sha256, piece_of
-from chatrest.export.store.fragments import Fragment
+from chatrest.export.store.disk import Disk, make_folder
+from chatrest.export.store.formats import Format
 from chatrest.export.store.journal import NAME, StoreJournal
-from chatrest.export.store.segments import fragment_path, new_path
 from tests.dying import DyingDisk, Fate, ForgetfulDisk, ForgetfulFate, ProcessDeath, dying_journal
 
 FORMATS: dict[str, Callable[[], Format]] = {
@@ -59,23 +55,6 @@ def page(format: str, partition: str, source: int, ids: list[int], text: str = "
     seen = ids_of(list(map(row, ids)))
     pages = [NewRows(stem, source, rows) for stem, rows in stems.items()]
     return [pages[0]._replace(seen=seen), *pages[1:]]
-
-
-def leave_fragment(
-    folder: Path, format: str, partition: str, source: int, ids: list[int], disk: Disk | None = None
-) -> Fragment:
-    """Leave a fragment of one partition, as a worker of a cluster does."""
-    disk, made_by = disk or Disk(), FORMATS[format]()
-    stem, rows = stem_of(partition, source, ids[0]), list(map(row, ids))
-    name = f"{stem}-00009-{secrets.token_hex(8)}{made_by.suffix}"
-    path, new = fragment_path(folder, name), new_path(folder, name)
-    make_folder(disk, path.parent)
-    digest = made_by.write(disk, new, [piece_of([row.raw for row in rows], source)])
-    size = new.stat().st_size
-    assert file_sha256(new) == digest
-    disk.replace(new, path)
-    sync_folder(disk, path.parent)
-    return Fragment(name, stem, size, digest, [block_of(source, rows, ids_of(rows).numbers)], [])
 
 
 @contextmanager
@@ -145,9 +124,7 @@ LATER = range(COUNT + 1, COUNT + 13)
 
 
 def live(folder: Path, format: str, partition: str, safe: list[int], disk: Disk | None = None) -> None:
-    """Export everything as two runs do: pages, files of them, fragments, edits, and small files merged.
-
-    Of three fragments nobody tells of the first, some ids of the second are known, and none of the third.
+    """Export everything as two runs do: pages, files of them, edits, and small files merged.
 
     `safe` gets the ids of each page when its commit has returned.
     """
@@ -159,14 +136,8 @@ def live(folder: Path, format: str, partition: str, safe: list[int], disk: Disk 
             if first == 61:
                 store.seal(stem_of(partition, 1, 61))
         store.seal_all()
-    leave_fragment(folder, format, partition, 2, [*LATER[:3]], disk)
     with opened(folder, format, disk) as store:
-        store.commit(page(format, partition, 2, [*LATER[:6]]))
-        safe.extend(LATER[:6])
-        fragments = [
-            leave_fragment(folder, format, partition, 2, [*ids], disk) for ids in (LATER[4:9], LATER[9:])
-        ]
-        store.adopt(fragments, [NewRows(fragments[0].stem, 2, [], seen=ids_of(list(map(row, LATER))))])
+        store.commit(page(format, partition, 2, [*LATER]))
         safe.extend(LATER)
         changed = changes(CHANGED)
         with store.journal.transaction():

@@ -119,8 +119,6 @@ class Publisher:
         """Objects that were there at the beginning with other content than was put; they do not count."""
         self.etags: dict[str, str] = {}
         """Of the objects of the version that is there at the end of a run."""
-        self._added: set[str] = set()
-        """The files that others have put there, and that no version has had yet."""
         self.published: dict[str, int] = {}
         """The sizes of the files of the current version that never change, as far as they are there.
 
@@ -162,15 +160,6 @@ class Publisher:
                     continue
             if self._there.get(name) == size:
                 self.published[name] = size
-
-    def add(self, files: Mapping[str, int]) -> None:
-        """Note files that others have put there, with their sizes: they are not sent, and not deleted before
-        a version has had them. Called in any thread.
-        """
-        new = {name: size for name, size in files.items() if name not in self.published}
-        self._added.update(new)
-        self._there.update(new)
-        self.published.update(new)
 
     def listed(self, folder: str) -> dict[str, int]:
         return {name: size for name, size in self._there.items() if name.startswith(f"{folder}/")}
@@ -260,8 +249,7 @@ class Publisher:
     async def _forget(self, fixed: Mapping[str, int], former: Version) -> None:
         """Delete what the version before had, and this one has not."""
         self.published.update(fixed)
-        self._added -= fixed.keys()
-        gone = self.published.keys() - self._added - fixed.keys()
+        gone = self.published.keys() - fixed.keys()
         for name in gone:
             del self.published[name]
         objects = {file.object for file in self._current.files}

@@ -114,29 +114,6 @@ async def test_what_was_listed_with_another_size_or_is_missing_is_put_again(tmp_
     assert await visible(store, tmp_path) == OLD
 
 
-async def test_what_others_put_there_is_neither_sent_nor_deleted_before_a_version_has_it(
-    tmp_path: Path,
-) -> None:
-    store, data = StoreDouble(), b"of a worker"
-    told, merged = fixed_name("x/told", data), fixed_name("x/merged", data)
-    async with lease_of(StoreDouble(store)) as lease:
-        publisher = Publisher(store, lease)
-        await publisher.begin()
-        for name in (told, merged):
-            await store.put(name, data)
-            publisher.add({name: len(data)})
-        changing, fixed = local_files(NEW, tmp_path)  # of the moment before it was told of
-        await publisher.publish(changing, fixed, is_partial=True)
-        assert {told, merged} <= await stored_names(store)
-        sent = len(store.names)
-        await publisher.publish(changing, [*fixed, local_file(told, data, tmp_path)])
-        assert f"put_file {told}" not in store.names[sent:]
-        assert told in await stored_names(store)
-        assert merged not in await stored_names(store), "it was merged before any version had it"
-        await publisher.publish(changing, fixed)
-        assert told not in await stored_names(store)
-
-
 # ── crashes and lost replies ──
 
 

@@ -17,7 +17,6 @@ Ids that are no numbers, and all ids of a list that is read in the service's ord
 were seen, or were not. Without a newest message of the app, the head is the end of the list for this run.
 """
 
-from collections.abc import Callable
 from contextlib import aclosing
 from typing import Final, final
 
@@ -62,16 +61,14 @@ class ListReader:
         rules: OwnershipRules,
         backlog: Backlog,
         progress: Progress,
-        least_pages: Callable[[], int] | None = None,
     ) -> None:
-        self._least_pages = least_pages or (lambda: LEAST_PAGES)
         self._messages = messages
         self._rules = rules
         self.check: PageCheck = PageCheck(Window(*archive.plan.window), rules)
         self._backlog = backlog
         self._progress = progress
         self.ends: ListEnds = ListEnds(messages, archive, self.check, backlog)
-        self.newest: dict[int, int] = {}
+        self._newest: dict[int, int] = {}
         """The highest ids of lists that were asked for it, to be divided."""
 
     async def read(self, piece: JobPiece, queue: PieceQueue[ListJob]) -> PieceOutcome:
@@ -230,11 +227,11 @@ class ListReader:
         job, covered = piece.of, reading.covered
         if not queue.is_wanting or not piece.may_be_cut or job.until == LAST or reading.is_timed:
             return
-        least = max(2, self._least_pages() * ids_a_page)
-        if job.number not in self.newest and min(piece.until, job.until) - covered >= least:
+        least = max(2, LEAST_PAGES * ids_a_page)
+        if job.number not in self._newest and min(piece.until, job.until) - covered >= least:
             # The frozen end is the app's, and may be far above.
-            self.newest[job.number] = ids_of(await self.ends.newest(job)).numbers.last
-        newest = self.newest.get(job.number, 0)
+            self._newest[job.number] = ids_of(await self.ends.newest(job)).numbers.last
+        newest = self._newest.get(job.number, 0)
         if (left := min(piece.until, job.until, newest) - covered) >= least:
             piece.until = min(piece.until, job.until)
             queue.give(cut(piece, covered + left // 2))

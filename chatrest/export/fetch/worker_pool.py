@@ -11,7 +11,7 @@ pool.failed  # by the source's number in the archive's journal
 """
 
 import asyncio
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from typing import Final, final
 
 from ..._core.send import AsRows
@@ -51,9 +51,7 @@ class WorkerPool:
         rules: OwnershipRules,
         progress: Progress | None = None,
         workers: int = WORKERS,
-        least_pages: Callable[[], int] | None = None,
     ):
-        """`least_pages` gives the pages that have to be left of a list for it to be divided."""
         self.session = session
         self.archive = archive
         self.rules = rules
@@ -61,23 +59,19 @@ class WorkerPool:
         self._workers = workers
         self._backlog = Backlog()
         messages = Messages(AsRows(session.sender, leaves_out=True))
-        self._reader = ListReader(messages, archive, rules, self._backlog, self.progress, least_pages)
+        self._reader = ListReader(messages, archive, rules, self._backlog, self.progress)
         self.ends: ListEnds = self._reader.ends
         self.check: PageCheck = self._reader.check
         self.ids: IdContinuity = self.ends.ids
         self.stats: CommitStats = CommitStats()
         self.failed: dict[int, ChatRestError] = {}
         """The errors of sources that could not be read, by their number."""
-        self.newest: dict[int, int] = self._reader.newest
-        """The highest ids of lists that were asked for it."""
         self.ended: set[int] = set()
         """Sources whose end was proven in this run."""
         self.uncut: set[int] = set()
         """Sources that the service does not let be entered at an id of our own: they are not divided."""
         self.refused: set[int] = set()
         """Sources for which it rejects its own positions, too."""
-        self.warned: dict[str, None] = {}
-        """The warnings of those that have read lists on other machines, each once."""
         self.by_time: set[int] = set()
         """Sources whose lists go by time, with ids in any order."""
         self._disordered: set[int] = set()

@@ -10,7 +10,7 @@ and inside of these call nothing of an archive.
 import errno
 import sqlite3
 import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from types import TracebackType
@@ -27,10 +27,9 @@ from ..plan.intervals import LAST
 from ..plan.message_ids import PageIds, ids_of
 from ..plan.ownership import Source
 from ..plan.plan import Plan
-from ..store import Changes, ExportStore, Finding, NewRows, adopt_fragments, repair, salvage
+from ..store import Changes, ExportStore, Finding, NewRows, repair, salvage
 from ..store.disk import Disk
 from ..store.formats import SourceLines
-from ..store.fragments import Fragment
 from ..store.inspection import LOST, lost_versions
 from ..store.journal import StoreBlock
 from .journal import NAME, Journal
@@ -113,9 +112,6 @@ class RemoteFiles(Protocol):
     def names(self) -> Mapping[str, int]:
         """Their names, and their sizes in bytes; it stays the same object."""
 
-    def add(self, fragments: Sequence[Fragment]) -> None:
-        """Note files that other processes have put into the store under their names."""
-
     def fetch(self, name: str, path: Path, sha256: str) -> None:
         """Write a file that the store has, with this SHA-256, to `path`, complete and durable.
 
@@ -148,11 +144,10 @@ class ExportFolder:
         change_plan: bool = False,
         disk: Disk | None = None,
         remote: RemoteFiles | None = None,
-        journal: Path | None = None,
         part: str = "",
     ) -> None:
-        """`journal` is where it is instead of in the folder, as `:memory:`. `part` is the part of an export
-        that the folder is, such as `7 of 64`; empty for an export by itself.
+        """`part` is the part of an export that the folder is, such as `7 of 64`; empty for an export by
+        itself.
 
         With `change_plan` the plan may be another one than the folder's, whose own it becomes by
         `commit_plan`.
@@ -176,9 +171,7 @@ class ExportFolder:
             lock = FolderLock(folder)
             stack.callback(lock.release)
             meta = first_meta(folder, app_id, (plan or Plan()).encoded().decode()) | {"part": part}
-            self.journal: Journal = stack.enter_context(
-                Journal(journal or folder / NAME, meta, is_shared=lock.is_held)
-            )
+            self.journal: Journal = stack.enter_context(Journal(folder / NAME, meta, is_shared=lock.is_held))
             check_part(folder, self.journal["part"] or "", part)
             manifest = check_folder(folder, self.journal)
             kept = {name: self.journal[name] for name in ("app", "plan")}
@@ -219,10 +212,10 @@ class ExportFolder:
 
     # ── writing ──
 
-    def commit(self, pages: Iterable[FetchedPage], fragments: Sequence[Fragment] = ()) -> CommitStats:
-        """Write pages, and only then note what they cover; take over fragments; all of it, or nothing.
+    def commit(self, pages: Iterable[FetchedPage]) -> CommitStats:
+        """Write pages, and only then note what they cover: all of it, or nothing.
 
-        Raises OSError where the disk fails, or a file was removed meanwhile, and `FragmentLostError`.
+        Raises OSError where the disk fails, or a file was removed meanwhile.
         """
         stats, seen, theirs = CommitStats(), dict[int, IdSet](), dict[int, IdSet]()
 
@@ -235,9 +228,7 @@ class ExportFolder:
         with self._guarded():
             self._begin_change()
             new_rows = (new for page in pages for new in self._taken(page, stats, seen, theirs))
-            if fragments and self.remote is not None:
-                self.remote.add(fragments)
-            stats.written += self.store.adopt(fragments, new_rows, note)
+            stats.written += self.store.commit(new_rows, note)
             self.store.seal_full()
         return stats
 
@@ -410,11 +401,6 @@ class ExportFolder:
         """
         with self._guarded():
             return salvage(self.store) if self.store.missing() else 0
-
-    def adopt_fragments(self) -> int:
-        with self._guarded():
-            self._begin_change()
-            return adopt_fragments(self.store)
 
     # ── one page ──
 

@@ -16,7 +16,7 @@ that saw it.
 """
 
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from typing import Any, Final, Literal, TypeAlias, final
 
 import msgspec
@@ -76,14 +76,8 @@ OF_PARTS: Final = Source("parts")
 class OwnershipRules:
     """The rule for the sources of a plan."""
 
-    def __init__(
-        self, sources: Iterable[Source] = (), number_of: Callable[[Source], int | None] | None = None
-    ) -> None:
-        """`number_of` gives the number of a source, and None for one that is not the plan's: of many sources
-        none is in memory then.
-        """
+    def __init__(self, sources: Iterable[Source] = ()) -> None:
         self._ranks: dict[Source, int] = {}
-        self._number_of = number_of or self._ranks.get
         self._claimants: dict[tuple[str, str, str], list[Source]] = {}
         self._empty: set[Source] = set()
         for source in sources:
@@ -124,7 +118,7 @@ class OwnershipRules:
         if claimants is None:
             if len(self._claimants) >= _KEPT:
                 self._claimants.clear()
-            numbers = ((each, self._number_of(each)) for each in self._candidates(*names))
+            numbers = ((each, self._ranks.get(each)) for each in self._candidates(*names))
             ranked = sorted(
                 (_ORDER[each.kind], number, each.names, each)
                 for each, number in numbers

@@ -18,7 +18,7 @@ import shutil
 import socket
 import sqlite3
 import time
-from collections.abc import AsyncIterator, Awaitable, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Iterable, Mapping
 from contextlib import asynccontextmanager, closing
 from functools import partial
 from pathlib import Path
@@ -40,7 +40,6 @@ from ..folder.run_log import NAME as RUNS
 from ..folder.tables import ATTACHMENTS
 from ..plan.file_names import HISTORY, MESSAGES, path_inside
 from ..plan.report import Phase, Progress
-from ..store.fragments import Fragment
 from ..store.journal import StoreFile
 from .object_names import is_own, remedy
 from .working_folder import WorkingFolder
@@ -78,10 +77,6 @@ class StoredFiles:
     def names(self) -> Mapping[str, int]:
         """Their names and sizes."""
         return self._publisher.published
-
-    def add(self, fragments: Sequence[Fragment]) -> None:
-        """Note files that other processes have put there under their names."""
-        self._publisher.add({each.name: each.size for each in fragments})
 
     def fetch(self, name: str, path: Path, sha256: str) -> None:
         """Download a file; its bytes are checked. Called outside of the event loop's thread."""

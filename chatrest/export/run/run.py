@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractAsyncContextManager, contextmanager, nullcontext, suppress
 from functools import partial
 from pathlib import Path
-from typing import Final, NamedTuple, Protocol, final
+from typing import Final, final
 
 from msgspec import structs
 
@@ -61,31 +61,6 @@ from ..plan.plan import Plan
 from ..plan.report import Failure, NextRun, Phase, Progress, Report
 from ..store.disk import Disk
 
-
-class OpenWalk(NamedTuple):
-    """A run that is about to read lists."""
-
-    sources: SourceList
-    pool: WorkerPool
-    """Has the archive and the progress, counts what was written, and knows the sources that have failed, or
-    whose end was proven."""
-    until: int
-    """The frozen end."""
-    left: Callable[[Iterable[SourceState]], Iterable[Work]]
-    """What is left to read of sources, by what the journal has now."""
-
-
-class WalkAhead(Protocol):
-    """Reads what it can of the gaps of a run, on other machines; the run itself reads what is left."""
-
-    @property
-    def requests(self) -> int:
-        """The number of requests that it has sent."""
-
-    async def __call__(self, walk: OpenWalk, /) -> None:
-        """Read, and commit to the archive."""
-
-
 ROUNDS: Final = 4
 """How often gaps are looked for."""
 _UNFINISHED: Final = "it is being written, or was interrupted"
@@ -107,16 +82,14 @@ async def export_folder(
     progress: Progress | None = None,
     disk: Disk | None = None,
     now: Callable[[], float] = wall_clock,
-    ahead: WalkAhead | None = None,
     alongside: Callable[[ExportFolder], AbstractAsyncContextManager[None]] = lambda _: nullcontext(),
     remote: RemoteFiles | None = None,
     part: PartRun | None = None,
 ) -> Report:
     """Export into a folder; described at `chatrest.export.export`. It may be that of a `part`.
 
-    `ahead` reads lists on other machines before this run does (`chatrest.distributed`); `alongside` is
-    entered with the open archive while the run reads messages. Data files that are not in the folder are
-    looked for in `remote`.
+    `alongside` is entered with the open archive while the run reads messages. Data files that are not in the
+    folder are looked for in `remote`.
     """
     limits = AttachmentOptions() if attachments is True else attachments or None
     check_arguments(session, plan, attachments=attachments, recheck=recheck, workers=workers)
@@ -137,7 +110,7 @@ async def export_folder(
             subset = plan.part_of(archive.plan) if only and plan is not None else None
             former = await in_thread(lambda: find_undamaged(folder))
             run = Run(
-                session, archive, shown, workers=workers, recheck=recheck, now=now, ahead=ahead, only=subset,
+                session, archive, shown, workers=workers, recheck=recheck, now=now, only=subset,
                 part=part,
             )  # fmt: skip
             dataset = await in_thread(
@@ -145,7 +118,7 @@ async def export_folder(
             )
 
             def end() -> tuple[int, int]:
-                return int(now()), sent_by(session) - sent + (ahead.requests if ahead is not None else 0)
+                return int(now()), sent_by(session) - sent
 
             with _logged_failure(archive, Report(run=archive.journal.run, started=started), end):
                 async with alongside(archive):
@@ -181,7 +154,6 @@ class Run:
         workers: int = WORKERS,
         recheck: int | None = None,
         now: Callable[[], float] = wall_clock,
-        ahead: WalkAhead | None = None,
         only: Plan | None = None,
         part: PartRun | None = None,
     ) -> None:
@@ -189,7 +161,6 @@ class Run:
         handed.
         """
         self._part = part
-        self._ahead = ahead if only is None else None
         self._only = only
         self._session = session.with_options(priority="bulk")
         self._now = now
@@ -349,8 +320,6 @@ class Run:
             await self._pool.read_again(works)
             await self._sources.update()
             return
-        if self._ahead is not None:
-            await self._ahead(OpenWalk(self._sources, self._pool, self._until, self._left))
         await self._read_left()
         if await self._hides_newer():
             self._until, self._is_open = LAST, True
@@ -418,7 +387,7 @@ class Run:
             messages=sum(archive.counts().values()),
             kept=self._sources.kept,
             only=[] if self._only is None else self._only.names,
-            warnings=[*pool.warned, *pool.check.warnings(), *archive.warnings()],
+            warnings=[*pool.check.warnings(), *archive.warnings()],
         )
         with archive.journal.transaction():
             self._prove_covered()

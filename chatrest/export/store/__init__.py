@@ -1,6 +1,6 @@
 """The store of an export: a journal, open segments, sealed files. Its README has its ideas."""
 
-from .adoption import adopt_fragments, repair, salvage
+from .adoption import repair, salvage
 from .export_store import Changes, ExportStore, NewRows
 from .formats import RowKind
 from .inspection import Finding
@@ -11,7 +11,6 @@ __all__ = [
     "Finding",
     "NewRows",
     "RowKind",
-    "adopt_fragments",
     "repair",
     "salvage",
 ]  # fmt: skip

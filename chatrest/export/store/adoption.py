@@ -9,7 +9,6 @@ Rows of the history whose messages still wait to be changed are left out: the ch
 """
 
 import re
-import shutil
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator
 from hashlib import sha256
@@ -25,7 +24,7 @@ from .export_store import ExportStore, NewRows
 from .formats import NewFile, file_sha256, is_record, readable
 from .inspection import Finding, FindingKind, path_of
 from .journal import StoreFile
-from .segments import FRAGMENT, NEW, SEGMENT, name_of
+from .segments import SEGMENT, name_of
 
 _ORDER: Final[tuple[FindingKind, ...]] = (
     "unfinished", "missing", "damaged", "unknown", "longer", "leftover",
@@ -87,19 +86,6 @@ def stem_of(store: ExportStore, name: str) -> str | None:
     return stem if count and (stem in store.kinds or stem.partition("/")[0] in store.kinds) else None
 
 
-def adopt_fragments(store: ExportStore) -> int:
-    """Take over the unreported fragments, and remove what their makers have left beside them;
-    return how many rows are new. For a folder in which no other process writes for this store any more.
-    """
-    count = 0
-    for path in sorted((store.folder / SPOOL).glob("*")):
-        if path.name.endswith(FRAGMENT):
-            count += _take_unknown(store, Finding("unknown", f"{SPOOL}/{path.name}"), frozenset())
-        elif path.is_dir() and path.name.endswith(NEW):
-            shutil.rmtree(path, ignore_errors=True)
-    return count
-
-
 # ── what the journal knows ──
 
 
@@ -118,10 +104,7 @@ def _set_damaged_aside(store: ExportStore, finding: Finding) -> None:
 
 def _unlink(store: ExportStore, finding: Finding) -> None:
     path = store.folder / finding.name
-    if path.is_dir():  # of a worker that was killed: it has sealed nothing in it
-        shutil.rmtree(path, ignore_errors=True)
-    else:
-        store.disk.remove(path)
+    store.disk.remove(path)
     if path.parent.exists():
         sync_folder(store.disk, path.parent)
     if finding.file is not None:

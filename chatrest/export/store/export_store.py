@@ -1,4 +1,4 @@
-"""The store: the four moves `commit`, `seal`, `adopt` and `inspect`, over one journal and one folder.
+"""The store: the three moves `commit`, `seal` and `inspect`, over one journal and one folder.
 
 Five rules:
 
@@ -27,10 +27,9 @@ from ..plan.message_ids import PageIds, ids_of, key_of, number, times
 from .converters import format_of
 from .disk import Disk, make_folder, sync_folder
 from .formats import Format, NewFile, RowKind, SourceLines, file_sha256, piece_of
-from .fragments import Fragment, FragmentLostError, chosen_rows, place_fragments
 from .inspection import Finding, findings, is_waiting, path_of
 from .journal import StoreBlock, StoreFile, StoreJournal
-from .segments import FRAGMENT, Segments, fragment_path, name_of, new_path, segment_path
+from .segments import Segments, new_path, segment_path
 from .snapshots import Snapshots
 
 _NONE: Final = PageIds(IdSet(), {})
@@ -239,60 +238,6 @@ class ExportStore:
         self._count += 1
         return f"{stem}-{self._count:05d}-{self._token}"
 
-    # ── adopt ──
-
-    def adopt(
-        self,
-        fragments: Sequence[Fragment],
-        pages: Iterable[NewRows] = (),
-        note: Callable[[], object] = lambda: None,
-    ) -> int:
-        """Take over files that another process has sealed, and commit pages; return how many rows are new.
-
-        All or nothing, as `commit`; fragments may come twice, or overlap with others (`fragments.py`). Costs
-        a rename each, and the reading of those that are partly known; one in an object store is fetched for
-        that. Raises `FragmentLostError` where one is not there whose rows are new.
-        """
-        taken = list[Fragment]()
-        count = self.commit(chain(self._not_taken(fragments, taken), pages), note)
-        place_fragments(self.disk, self.folder, (each.name for each in taken))
-        for each in fragments:
-            self.disk.remove(fragment_path(self.folder, each.name))
-        return count + sum(block.rows for each in taken for block in each.blocks)
-
-    def _not_taken(self, fragments: Sequence[Fragment], taken: list[Fragment]) -> Iterator[NewRows]:
-        """Note the fragments that become files, and yield the new rows of others; called in a commit."""
-        for each in fragments:
-            names = PageIds(IdSet(), {key: Row() for _, key in each.others})
-            ids = IdSet.union([self.journal.numbered(names), *(block.ids for block in each.blocks)])
-            if not (new := ids - self.written - self._pending):
-                continue
-            own_format, path = self.kind(each.stem).format, fragment_path(self.folder, each.name)
-            is_taken = each.name.endswith(own_format.suffix) and len(new) == len(ids)
-            is_here = each.name not in self._elsewhere
-            if not is_here and not is_taken and self._fetch is not None:
-                self._fetch(each.name, path, each.sha256.hex())
-                is_here = True
-            if is_here and (not path.is_file() or path.stat().st_size != each.size):
-                raise FragmentLostError(f"{path} is not there, or not as it was written")
-            if is_taken:
-                taken.append(each)
-                self._take(each, ids)
-            else:
-                new_keys = set(self.journal.keys_of(new).values())
-                for source, rows in chosen_rows(each, path, new, new_keys):
-                    yield NewRows(each.stem, source, rows)
-
-    def _take(self, fragment: Fragment, ids: IdSet) -> None:
-        file = self.journal.add_file(fragment.name, fragment.stem, "sealed", fragment.size)
-        self.journal.keep_file(file._replace(sha256=fragment.sha256))
-        names, blocks = self.journal.names(key for _, key in fragment.others), list[StoreBlock]()
-        for block in fragment.blocks:
-            own = IdSet(names[key] for source, key in fragment.others if source == block.source)
-            blocks.append(block._replace(ids=block.ids | own))
-        self.journal.replace_blocks(file.number, blocks)
-        self._pending.update(ids)
-
     # ── seal ──
 
     def seal(self, stem: str, replaces: Sequence[StoreFile] = (), changes: Changes | None = None) -> None:
@@ -450,10 +395,7 @@ class ExportStore:
         return dropped
 
     def settle(self) -> None:
-        """End the seals that were begun and not noted as done, or forget them: what they replace is there.
-
-        Fragments that were adopted, and have not got their names, get them.
-        """
+        """End the seals that were begun and not noted as done, or forget them: what they replace is there."""
         journal, folder = self.journal, self.folder
         for file in journal.files("sealed"):
             if is_waiting(folder, file):
@@ -476,9 +418,6 @@ class ExportStore:
                 journal.clear_successors(target.number)
         with journal.transaction():
             journal.clear_successors()
-        waiting = {name_of(path) for path in (folder / SPOOL).glob(f"*{FRAGMENT}")}
-        named = (file.name for file in journal.files("sealed") if file.name in waiting)
-        place_fragments(self.disk, folder, named)
 
     # ── what a file is made of ──
 

@@ -2,7 +2,7 @@
 
 | finding    | what it is                                   | what repairs it                         |
 |------------|----------------------------------------------|-----------------------------------------|
-| unfinished | a seal, or an adoption, not noted as done    | it is ended, or forgotten               |
+| unfinished | a seal that is not noted as done             | it is ended, or forgotten               |
 |            | a snapshot that has not got its name yet     | it gets it                              |
 | missing    | a file of the journal is not there           | its ids are missing, and are read again |
 | damaged    | it has other bytes than were written         | set aside; its ids are read again       |
@@ -21,7 +21,7 @@ from ..plan.file_names import HISTORY, SPOOL, is_of_system, path_inside
 from .converters import format_of
 from .formats import file_sha256
 from .journal import StoreFile
-from .segments import FRAGMENT, NEW, SEGMENT, fragment_path, name_of, new_path, segment_path
+from .segments import NEW, SEGMENT, new_path, segment_path
 
 LOST: Final = "was lost or damaged, with older versions of messages, which no run can read again"
 """What is said of a file of `lost_versions`."""
@@ -92,8 +92,7 @@ def _checked(folder: Path, file: StoreFile, elsewhere: Collection[str], deep: bo
     if file.state == "dropped":
         return Finding("leftover", str(path.relative_to(folder)), "it was replaced", file)
     if not path.is_file():
-        is_there = file.name in elsewhere or fragment_path(folder, file.name).is_file()
-        return None if is_there else Finding("missing", file.name, file=file)
+        return None if file.name in elsewhere else Finding("missing", file.name, file=file)
     size = path.stat().st_size
     if file.state == "open":
         if size > file.size:
@@ -121,10 +120,6 @@ def _others(
         elif path.name.endswith(SEGMENT) and path not in own:
             kind: FindingKind = "leftover" if path in known else "unknown"
             yield Finding(kind, f"{SPOOL}/{path.name}")
-        elif path.name.endswith(FRAGMENT):
-            file = files.get(name_of(path))
-            is_known = file is not None and file.state == "sealed"
-            yield Finding("unfinished" if is_known else "unknown", f"{SPOOL}/{path.name}", file=file)
     for stem in stems:
         own_names = f"{stem}.*" if "/" in stem else f"{stem}*"
         for path in sorted([*folder.glob(own_names), *(folder / stem).rglob("*")]):

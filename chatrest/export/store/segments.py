@@ -20,7 +20,6 @@ MAX_OPEN: Final = 64
 """Segments that are kept open at once."""
 SEGMENT: Final = ".segment"
 NEW: Final = ".new"
-FRAGMENT: Final = ".fragment"
 _WRITE: Final = os.O_WRONLY | os.O_CLOEXEC
 
 
@@ -33,13 +32,8 @@ def new_path(folder: Path, name: str) -> Path:
     return folder / SPOOL / (name.replace("/", "+") + NEW)
 
 
-def fragment_path(folder: Path, name: str) -> Path:
-    """Return where a file that another process has sealed is until it is adopted."""
-    return folder / SPOOL / (name.replace("/", "+") + FRAGMENT)
-
-
 def name_of(path: Path) -> str:
-    """Return the name of the file that a segment or a fragment becomes."""
+    """Return the name of the file that a segment becomes."""
     return path.stem.replace("+", "/")
 
 

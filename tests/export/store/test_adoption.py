@@ -56,7 +56,7 @@ def copies(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[Path]:
 
 @pytest.mark.parametrize(
     ("format", "partition", "first"),
-    [("plain", "source", 0), ("zstd", "none", 5), ("parquet", "none", 10)],
+    [("plain", "source", 0), ("zstd", "none", 5), ("parquet", "none", 8)],
 )
 def test_an_older_journal_goes_on_beside_newer_files(
     folder: Path, tmp_path: Path, copies: list[Path], format: str, partition: str, first: int
