@@ -75,6 +75,7 @@ def write_document(
     title: str | None = None,
     timezone: str = "UTC",
     redact: bool = False,
+    pseudonyms: bool = False,
     now: Callable[[], datetime] = lambda: datetime.now(UTC),
     progress: Callable[[str, int, int | None], None] = lambda *_: None,
 ) -> DocumentResult:
@@ -86,7 +87,9 @@ def write_document(
     path = Path(file)
     if path.is_dir():
         raise RequestInvalidError(f"{path} is a folder: expected the path of a file")
-    choice = choice_of(conversations, users, since, until, redact=redact, timezone=timezone)
+    choice = choice_of(
+        conversations, users, since, until, redact=redact, pseudonyms=pseudonyms, timezone=timezone
+    )
     read_raw(out, since=since, until=until)  # nothing is made for what is no export
     with ExitStack() as stack:
         folder = Path(stack.enter_context(TemporaryDirectory(prefix="chatrest-")))
@@ -120,6 +123,7 @@ def _facts(out: Any, index: Index, choice: Choice, now: datetime) -> list[tuple[
         ("Made", f"{zone.words(round(now.timestamp() * 1000))}, by chatrest {_VERSION}"),
         ("SHA-256 of the manifest", _manifest_hash(out)),
         ("Only of", ", ".join(sorted({*choice.conversations, *choice.users}))),
+        ("Names", "people have pseudonyms" if choice.pseudonyms else ""),
         ("Redacted", "phone numbers and e-mail addresses are hidden" if choice.redact else ""),
     ]
     return [(name, index.hide(shown(value))) for name, value in facts if value]

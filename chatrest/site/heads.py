@@ -4,7 +4,7 @@ A record with members of other types is read as Python objects instead, so nothi
 """
 
 from base64 import b32encode
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from hashlib import blake2b
 from typing import Any, Final, TypeVar
@@ -114,10 +114,10 @@ def entities_of(raw: bytes) -> Iterator[HeadEntity]:
                     yield wrapper.entity
 
 
-def redacted_raw(raw: bytes) -> bytes:
-    """Return a record without addresses and phone numbers; of what is no JSON nothing can be left in."""
+def redacted_raw(raw: bytes, hide: Callable[[str], str]) -> bytes:
+    """Return a record whose texts `hide` has changed; of what is no JSON nothing can be left in."""
     try:
-        return write_value(redacted_record(read_value(raw)))
+        return write_value(redacted_record(read_value(raw), hide))
     except (ValueError, RecursionError):
         return b'{"redacted":"the record could not be read"}'
 

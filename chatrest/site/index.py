@@ -18,6 +18,7 @@ from typing import Any, Final, NamedTuple, Self
 import msgspec
 
 from .heads import redacted_raw, without_secrets
+from .pseudonyms import Pseudonyms
 from .text import redacted, shown
 
 MESSAGES: Final = 250
@@ -106,6 +107,12 @@ class Choice(NamedTuple):
     until: int | None = None
     timezone: str = "UTC"
     """In which days begin."""
+    pseudonyms: bool = False
+
+    @property
+    def hides(self) -> bool:
+        """True if records are not shown as they are."""
+        return self.redact or self.pseudonyms
 
 
 EVERYTHING: Final = Choice()
@@ -138,6 +145,12 @@ class Index:
 
     def close(self) -> None:
         self.db.close()
+
+    def use_pseudonyms(self) -> None:
+        """Hide the names of people from now on, where that is chosen."""
+        if self.choice.pseudonyms:
+            hide = Pseudonyms(self.db.execute("SELECT name, person FROM aliases ORDER BY person")).hide
+            self.hide = (lambda text: redacted(hide(text))) if self.choice.redact else hide
 
     def attach(self, database: Path) -> None:
         """Have the export's database as `chat`; a load into it does not wait for its readers from now on."""
@@ -224,8 +237,8 @@ class Index:
     def stored(self, rest: str, *values: Any) -> list[MessageEntry]:
         """Return messages with their records, in which nothing is that the choice hides."""
         rows = self.db.execute(f"SELECT {COLUMNS} FROM {_STORED} {rest}", values)  # noqa: S608
-        if self.choice.redact:
-            return [MessageEntry._make((*row[:-2], None, redacted_raw(row[-1]))) for row in rows]
+        if self.choice.hides:
+            return [MessageEntry._make((*row[:-2], None, redacted_raw(row[-1], self.hide))) for row in rows]
         return [MessageEntry._make((*row[:-1], without_secrets(row[-1]))) for row in rows]
 
     def place(self, rank: int) -> MessagePlace | None:
@@ -333,7 +346,7 @@ class Index:
         """Return a user's record, where the export has the table of users."""
         record = "(SELECT record FROM people WHERE number = ?)"
         rows = self._all(f"SELECT CAST(raw AS BLOB) FROM chat.users WHERE rowid = {record}", number)  # noqa: S608
-        return (redacted_raw(rows[0][0]) if self.choice.redact else rows[0][0]) if rows else None
+        return (redacted_raw(rows[0][0], self.hide) if self.choice.hides else rows[0][0]) if rows else None
 
     def conversations_of(self, sender: int, limit: int) -> list[tuple[int, int, int, int]]:
         """Return (conversation, messages, first, last) of where a person wrote, most messages first."""

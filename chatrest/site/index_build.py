@@ -33,7 +33,7 @@ _NEWEST: Final = 20
 """Messages of somebody that are looked through for a name."""
 _VERSION: Final = 4
 _BATCH: Final = 2_000
-_TABLES: Final = ("posts", "conversations", "people", "files", "pages", "days", "threads", "state")
+_TABLES: Final = ("posts", "conversations", "people", "files", "pages", "days", "threads", "aliases", "state")
 _SCHEMA: Final = """
 CREATE TABLE posts(place INTEGER PRIMARY KEY, conversation INTEGER NOT NULL, time INTEGER NOT NULL,
     rank INTEGER NOT NULL, sender INTEGER NOT NULL, parent INTEGER, flags INTEGER NOT NULL,
@@ -51,6 +51,7 @@ CREATE TABLE days(conversation INTEGER, day INTEGER, page INTEGER, messages INTE
     PRIMARY KEY(conversation, day)) WITHOUT ROWID;
 CREATE TABLE threads(conversation INTEGER, page INTEGER, parent INTEGER, skipped INTEGER, replies INTEGER,
     PRIMARY KEY(conversation, page, parent)) WITHOUT ROWID;
+CREATE TABLE aliases(name TEXT NOT NULL, person INTEGER NOT NULL);
 CREATE TABLE state(state TEXT NOT NULL)
 """
 _KEY: Final = """CASE WHEN conversation_id <> '' OR ifnull(receiver, '') = '' THEN ifnull(conversation_id, '')
@@ -116,6 +117,14 @@ CREATE INDEX by_messages ON people(messages DESC, uid);
 CREATE INDEX pages_by_place ON pages(conversation, time, rank);
 CREATE INDEX threads_by_parent ON threads(parent, page, replies)
 """
+_STRANGERS: Final = "FROM chat.users WHERE uid NOT IN (SELECT uid FROM people)"
+_PSEUDONYMS: Final = (
+    "INSERT INTO aliases SELECT uid, number FROM people WHERE uid <> ''",
+    "INSERT INTO aliases SELECT name, number FROM people WHERE name <> '' AND name <> uid",
+    f"INSERT INTO aliases SELECT uid, 0 {_STRANGERS}",
+    f"INSERT INTO aliases SELECT name, 0 {_STRANGERS} AND name > ''",
+    "UPDATE people SET name = 'Person ' || number, record = NULL",
+)
 _ORDERED: Final = "SELECT conversation, time, rank, sign, flags FROM posts ORDER BY conversation, time, rank"
 _PARENTS: Final = """
 SELECT conversation, parent, count(*) FROM posts WHERE parent NOT NULL GROUP BY 1, 2 ORDER BY 1, 2
@@ -134,7 +143,7 @@ ORDER BY c.first, c.id"""),
 
 def choice_of(
     conversations: Iterable[str], users: Iterable[str], since: Time | None, until: Time | None,
-    *, redact: bool, timezone: str,
+    *, redact: bool, pseudonyms: bool, timezone: str,
 ) -> Choice:  # fmt: skip
     """Return the part of an export that these choose; raises `RequestInvalidError` for a wrong one."""
 
@@ -145,7 +154,9 @@ def choice_of(
         return stamp if stamp >= MILLISECONDS_FROM else stamp * 1000 + (999 if end else 0)
 
     window = milliseconds("since", since, end=False), milliseconds("until", until, end=True)
-    return Choice(frozenset(conversations), frozenset(users), redact, *window, Zone(timezone).name)
+    return Choice(
+        frozenset(conversations), frozenset(users), redact, *window, Zone(timezone).name, pseudonyms
+    )
 
 
 def database_of(out: str | PathLike[str], folder: Path) -> Path:
@@ -172,6 +183,7 @@ def bring_up_to_date(
     while True:
         index.db.execute("BEGIN")
         if _is_made(index):
+            index.use_pseudonyms()
             return
         index.db.execute("ROLLBACK")
         _make(index, then)
@@ -207,6 +219,10 @@ def _make(index: Index, then: Callable[[], object]) -> None:
         for sql in f"{_SCHEMA};{_POSTS};{_OTHERS};{_USERS if choice.users else ''};{_REST}".split(";"):
             db.execute(sql, {"since": since, "until": until} if ":since" in sql else {})
         _find_names(index)
+        if choice.pseudonyms:
+            for sql in _PSEUDONYMS:
+                db.execute(sql)
+            index.use_pseudonyms()
         _name_all(index)
         db.executemany("INSERT INTO pages VALUES(?, ?, ?, ?, ?, ?, ?)", _pages(index))
         db.executemany("INSERT INTO threads VALUES(?, ?, ?, ?, ?)", _threads(index))
@@ -264,7 +280,7 @@ def _name_all(index: Index) -> None:
                 f"UPDATE {table} SET {file} = ?, {title} = ? WHERE number = ?",  # noqa: S608
                 [
                     (
-                        str(next(place)) if index.choice.redact else token(key),
+                        str(next(place)) if index.choice.hides else token(key),
                         index.hide(_title(*names)),
                         number,
                     )

@@ -232,16 +232,16 @@ def redacted(text: str) -> str:
     return _PHONE.sub(lambda match: match[0] if _DATE.fullmatch(match[0]) else "[phone]", text)
 
 
-def redacted_record(value: Any, name: str = "") -> Any:
-    """Return a decoded record in which no text has an e-mail address or phone number, nor a secret."""
+def redacted_record(value: Any, hide: Callable[[str], str], name: str = "") -> Any:
+    """Return a decoded record in which no text has what `hide` takes out, nor a secret."""
     match value:
         case str():
-            return value if name in _IDS and value.isdigit() else redacted(value)
+            return value if name in _IDS and value.isdigit() else hide(value)
         case dict():
             return {
-                redacted(key): "[secret]" if key == "secret" else redacted_record(each, key)
+                hide(key): "[secret]" if key == "secret" else redacted_record(each, hide, key)
                 for key, each in value.items()
             }
         case list():
-            return [redacted_record(each, name) for each in value]
+            return [redacted_record(each, hide, name) for each in value]
     return value

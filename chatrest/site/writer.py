@@ -69,6 +69,7 @@ def write_site(
     title: str | None = None,
     timezone: str = "UTC",
     redact: bool = False,
+    pseudonyms: bool = False,
     progress: OnProgress = lambda *_: None,
 ) -> SiteResult:
     """Write the messages of the export in `out` as a site of static pages into the folder `site`.
@@ -77,6 +78,7 @@ def write_site(
     - `since`, `until`: only messages sent in that time, as `read` takes it.
     - `timezone`: the name of the zone of all days and times, such as `Europe/Berlin`.
     - `redact`: hide phone numbers and e-mail addresses, in the names of files, too.
+    - `pseudonyms`: names such as `Person 1` in the place of people's names and uids, in texts, too.
 
     Memory is flat; the folder `SITE.chatrest` beside the site keeps all records for later runs, which take in
     what is new. It is no part of what is handed on: the names of all files and conversations are in it. It
@@ -86,7 +88,9 @@ def write_site(
     """
     folder = Path(site)
     _check_folder(out, folder)
-    choice = choice_of(conversations, users, since, until, redact=redact, timezone=timezone)
+    choice = choice_of(
+        conversations, users, since, until, redact=redact, pseudonyms=pseudonyms, timezone=timezone
+    )
     read_raw(out, since=since, until=until)  # nothing is made for what is no export
     with ExitStack() as stack:
         for each in (folder, state_folder(folder)):

@@ -152,6 +152,21 @@ def test_redacted_pages_have_no_address_anywhere(tmp_path: Path) -> None:
     assert shown_ids(tmp_path / "site") == ["1", "2", "3", "4"]
 
 
+def test_pseudonyms_stand_in_the_place_of_all_names(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(NAMES, "ann", "Annegret Uhl")
+    monkeypatch.setitem(NAMES, "bob", "Robert Moss")
+    talk = [message(1, "Dear Annegret, Moss asks you"), message(2, "hi <@uid:ann>!", "bob", "ann")]
+    out, site = make_export(tmp_path / "out", talk), tmp_path / "site"
+    write_site(out, site, pseudonyms=True)
+    shown = files(site)
+    for name, data in shown.items():
+        assert not re.search(rb"annegret|robert|\bmoss\b|\bann\b|\bbob\b", data, re.IGNORECASE), name
+    text = Page(site / page_of(site, "Dear")).text
+    words = ["Dear Person 1, Person 2 asks you", "hi @Person 1!", "Person 1 & Person 2"]
+    assert [each for each in words if each not in text] == []
+    assert write_site(out, site, pseudonyms=True).written == 0
+
+
 def test_the_secret_of_a_channel_is_on_no_page(tmp_path: Path) -> None:
     call = message(1, "", category="call", type="audio")
     call["data"]["entities"]["on"] = {"entity": {"wsChannel": {"identity": "me", "secret": "wschannel-key"}}}

@@ -5,6 +5,7 @@ import re
 import pytest
 from hypothesis import given, strategies as st
 
+from chatrest.site.pseudonyms import Pseudonyms
 from chatrest.site.text import Query, TextPart, folded, redacted, segments, shown, terms
 
 LETTERS = st.text(st.sampled_from("aAbB_1 é\u0301ßİςσΣ,.-@好会今カ๐ก็नम\u200d👍🏽👩🇯🇵"), max_size=12)
@@ -72,3 +73,15 @@ def test_phone_numbers_and_addresses_are_hidden(secret: str) -> None:
 )
 def test_other_numbers_stay(text: str) -> None:
     assert redacted(text) == text
+
+
+def test_names_and_uids_of_people_are_hidden_in_texts() -> None:
+    hide = Pseudonyms([("ann", 1), ("Ann Smith", 1), ("user-007", 2), ("Bob Smith", 2), ("7", 3)]).hide
+    expected = {
+        "ann": "Person 1", "7": "Person 3", "7 apples": "7 apples", "hi Ann!": "hi Person 1!",
+        "ANN SMITH is here": "Person 1 is here", "mr Smith": "mr [name]", "planner": "planner",
+        "ann_user_user-007": "Person 1_user_Person 2", "ask <@uid:user-007>": "ask @Person 2",
+        "https://x.example/user-007.png": "https://x.example/Person 2.png", "user-0071": "user-0071",
+        "a bob": "a bob", "Bob": "Person 2", "İ Ann": "İ Person 1",
+    }  # fmt: skip
+    assert {text: hide(text) for text in expected} == expected

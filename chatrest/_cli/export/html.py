@@ -28,6 +28,7 @@ CHOICE: Final = (
     ("--title", None, "TEXT", "The title of the pages.  [default: Messages]"),
     TIMEZONE,
     ("--redact", bool, None, "Hide phone numbers and e-mail addresses."),
+    ("--pseudonyms", bool, None, "Call people 'Person 1', in texts and mentions, too."),
 )  # fmt: skip
 """The options that choose what is shown."""
 
@@ -62,9 +63,12 @@ def html(
     --timezone is the zone of all days and times, whoever reads them.
 
     --redact replaces what looks like a phone number or an e-mail address, in names and sources, too; other
-    personal data stay. Attachments are copied as they are. The messages are taken from the database
-    OUT.sqlite beside OUT, as `chatrest load` makes it, which is brought up to date. What only later runs need
-    is beside SITE, in the folder SITE.chatrest: do not hand it on, as it names everything in the export.
+    personal data stay. --pseudonyms replaces the names and uids of people everywhere, always by the same
+    ones; a name that the export does not know is not hidden. Attachments are copied as they are.
+
+    The messages are taken from the database OUT.sqlite beside OUT, as `chatrest load` makes it, which is
+    brought up to date. What only later runs need is beside SITE, in the folder SITE.chatrest: do not hand it
+    on, as it names everything in the export.
 
     \b
     Examples:
