@@ -113,7 +113,7 @@ def conditions(report: Report) -> str:
 
 _EXPLANATION: Final = """\
 A ratio is that of chatrest to the other, the median over interleaved rounds in one run; "NO" is a goal that
-is not met. CPU time and memory are those of the client's process; the server is another one.
+is not met. CPU time, instructions and memory are those of the client's process; the server is another one.
 """
 
 

@@ -6,7 +6,7 @@ page. A walk reads its pages by this, or by another `PageReader` that calls it.
 
 import re
 from collections.abc import Awaitable, Callable, Iterator
-from functools import cached_property, partial
+from functools import cached_property
 from operator import length_hint
 from typing import Any, Final, Generic, Protocol, TypeAlias, TypeVar
 
@@ -81,32 +81,27 @@ class PageReader(Protocol[T]):
 class PendingPage(Generic[T]):
     """A page that was fetched and taken, whose items are handed over or wait for it."""
 
-    __slots__ = ("_cursor_after", "after", "error", "is_end", "reply", "rest")
+    __slots__ = ("_identify", "_step", "after", "error", "is_end", "reply", "rest")
 
     def __init__(
-        self,
-        reply: Page[T],
-        after: WalkState,
-        cursor_after: Callable[[int], Cursor],
-        *,
-        is_end: bool = False,
-        error: str | None = None,
+        self, reply: Page[T], after: WalkState, step: Step[T], identify: Callable[[T], str], *, is_end: bool
     ) -> None:
         self.reply = reply
         # The list's own iterator knows how much it has left: handing over an item costs no bookkeeping.
         self.rest: Iterator[T] = iter(reply.items)
         self.after = after
         """The state once all of its items are handed over."""
-        self._cursor_after = cursor_after
         self.is_end = is_end
         """True for the last page of the list, where no limit has cut items from it."""
-        self.error = error
+        self.error = step.error
         """The reason why the walk cannot continue after its items; None if it can."""
+        self._step = step
+        self._identify = identify
 
     @property
     def cursor(self) -> Cursor:
         """The position right after the last item that was handed over."""
-        return self._cursor_after(len(self.reply.items) - length_hint(self.rest))
+        return self._step.cursor_after(len(self.reply.items) - length_hint(self.rest), self._identify)
 
     @property
     def leads_on(self) -> bool:
@@ -200,16 +195,14 @@ class WalkSource(Struct, Generic[T], frozen=True, kw_only=True, dict=True):
         self, listing: Listing[T], result: Step[T], repairs: tuple[str, ...], left: int | None
     ) -> PendingPage[T]:
         items = result.items if left is None else result.items[:left]
-        cursor_after = partial(result.cursor_after, identify=self.rules.identify)
-        cursor = cursor_after(len(items))
+        identify, served = self.rules.identify, len(listing.items)
+        cursor = result.cursor_after(len(items), identify)
         return PendingPage(
-            Page(
-                items, listing.meta, listing.raw, cursor, repairs, result.unordered_count, len(listing.items)
-            ),
+            Page(items, listing.meta, listing.raw, cursor, repairs, result.unordered_count, served),
             WalkState(cursor, result.memory, None if left is None else left - len(items)),
-            cursor_after,
+            result,
+            identify,
             is_end=result.next is None and result.error is None and len(items) == len(result.items),
-            error=result.error,
         )
 
     def cursor_error(self, words: str) -> CursorError:
