@@ -221,7 +221,8 @@ def export(
 
     if root is not None and not quiet:
         streams.warn(f"the local copy of {out} is in {root}")
-    again = {} if only or change_plan else {"--journal": journal, "--dask": dask}
+    again = {"--journal": journal, "--dask": dask, "--part": part, "--claim": claim}
+    again = {} if only or change_plan else again
     with _resume_hint(out, again, progress):
         with status as reports, progress_display(quiet=quiet) as show:
             report = run(work())

@@ -25,7 +25,7 @@ from ..plan.id_set import IdSet
 from ..plan.message_ids import PageIds, ids_of, number
 from ..plan.ownership import OF_PARTS, Source
 from ..plan.part_ownership import PartOwnership
-from ..plan.parts import FOREIGN, Foreign, NightNews, Parts, PartState, part_name, spread
+from ..plan.parts import FOREIGN, Foreign, NightNews, NightUsers, Parts, PartState, part_name
 from .source_list import SourceList
 from .worker_pool import WorkerPool
 
@@ -38,7 +38,7 @@ class PartRun:
     """What a run has to know of the part that it reads."""
 
     def __init__(
-        self, files: PartFiles, parts: Parts, part: int, nights: Iterable[list[str]], news: NightNews,
+        self, files: PartFiles, parts: Parts, part: int, nights: Iterable[NightUsers], news: NightNews,
         rule: PartOwnership, state: PartState,
     ) -> None:  # fmt: skip
         self.part, self.parts, self.news = part, parts, news
@@ -47,9 +47,9 @@ class PartRun:
         gone = frozenset(news.gone)
         self.users: list[Source] = [
             Source("user", (uid,))
-            for uids in nights
-            for uid in uids
-            if spread(uid, parts.parts) == part and uid not in gone
+            for night in nights
+            for uid in (night.uids(part) if night.packed else ())
+            if uid not in gone
         ]
         """Those that its lists are of."""
         is_first = state.night < parts.night

@@ -179,14 +179,17 @@ async def read_news(files: PartFiles, parts: Parts, night: int) -> NightNews:
     return unpacked(await _data(files, name), NightNews, f"{files.place}/{name}")
 
 
-async def read_users(files: PartFiles, parts: Parts) -> list[list[str]]:
-    """Return the users of each night; `ChatRestError` where a file is lost or damaged."""
-    nights = list[list[str]]()
-    for night in parts.nights:
-        data = await _data(files, night.users) if night.users else None
-        where = f"{files.place}/{night.users}"
-        nights.append([] if data is None else unpacked(data, NightUsers, where).uids)
-    return nights
+async def read_users(files: PartFiles, parts: Parts) -> list[NightUsers]:
+    """Return the users of each night that has listed new ones, and no others: some ten bytes a user.
+
+    Raises `ChatRestError` where a file is lost or damaged.
+    """
+    names = [night.users for night in parts.nights]
+    datas = [await _data(files, name) if name else b"" for name in names]
+    return [
+        unpacked(data, NightUsers, f"{files.place}/{name}") if name else NightUsers()
+        for name, data in zip(names, datas, strict=True)
+    ]
 
 
 def ownership(parts: Parts, nights: Iterable[Iterable[str]]) -> PartOwnership:

@@ -30,6 +30,7 @@ the rule of ownership goes by (`part_ownership`). In an object store these are o
 import gzip
 import re
 import zlib
+from collections.abc import Iterable, Iterator
 from hashlib import blake2b
 from pathlib import Path
 from typing import Final, Self, TypeVar
@@ -105,10 +106,24 @@ class Parts(Struct, frozen=True, kw_only=True):
 
 
 class NightUsers(Struct, frozen=True):
-    """The users of a night."""
+    """The users that no earlier night has listed, those that the plan names in the first one."""
 
-    uids: list[str]
-    """Those that no earlier night has listed; of the first night those that the plan names, too."""
+    packed: list[bytes] = []
+    """The uids by the part that reads their lists, each list by itself: a part unpacks its own alone."""
+
+    @classmethod
+    def of(cls, uids: Iterable[str], parts: int) -> Self:
+        by_part: list[list[str]] = [[] for _ in range(parts)]
+        for uid in uids:
+            by_part[spread(uid, parts)].append(uid)
+        return cls([zlib.compress(msgspec.msgpack.encode(each), _GZIP_LEVEL) for each in by_part])
+
+    def uids(self, part: int) -> list[str]:
+        """Return the users of a part."""
+        return msgspec.msgpack.decode(zlib.decompress(self.packed[part]), type=list[str])
+
+    def __iter__(self) -> Iterator[str]:
+        return (uid for part in range(len(self.packed)) for uid in self.uids(part))
 
 
 class NightNews(Struct, frozen=True, kw_only=True):

@@ -73,7 +73,7 @@ class OpenNight(NamedTuple):
     """A night, with all that its parts need to know."""
 
     parts: Parts
-    uids: list[list[str]]
+    users: list[NightUsers]
     """The users of each night."""
     news: NightNews
     rule: PartOwnership
@@ -230,7 +230,7 @@ async def _begin(
     night = Night(now, f"news/{number:04}.msgpack.gz", f"users/{number:04}.msgpack.gz" if listed.new else "")
     await _put(files, night.news, packed(news))
     if night.users:
-        await _put(files, night.users, packed(NightUsers(listed.new)))
+        await _put(files, night.users, packed(NightUsers.of(listed.new, parts.parts)))
     parts = structs.replace(parts, nights=(*parts.nights, night))
     if not await files.write(NAME, parts.encoded(), None if found is None else found[1]):
         raise ChatRestError(f"{files.place}/{NAME}: another process has begun a night; run it again")
@@ -245,8 +245,8 @@ async def _put(files: PartFiles, name: str, data: bytes) -> None:
 
 async def open_night(files: PartFiles, parts: Parts) -> OpenNight:
     """Return the newest night. Costs the reading of the users of all nights."""
-    uids = await read_users(files, parts)
-    return OpenNight(parts, uids, await read_news(files, parts, parts.night), ownership(parts, uids))
+    users = await read_users(files, parts)
+    return OpenNight(parts, users, await read_news(files, parts, parts.night), ownership(parts, users))
 
 
 # ── a part ──
@@ -267,7 +267,8 @@ async def run_part(
     """Run one part of an export that was prepared, and return its report.
 
     `night` is the newest one, which is read where it is not given. `journal` is the folder of the working
-    copies, for an address. Tables are read by the first part. `options` are those of `export`. Raises
+    copies, for an address. Tables are read by the first part,
+    reactions by that of their messages. `options` are those of `export`. Raises
     `InUseError` or `LeaseHeldError` where another process runs the part, and as `export`.
     """
     files = part_files(out, disk)
@@ -281,10 +282,12 @@ async def run_part(
     place = f"{str(out).rstrip('/')}/{name}" if isinstance(out, str) and is_address(out) else Path(out) / name
     root = journal_root(out, journal)
     state = await read_state(files, parts, number)
-    part = PartRun(files, parts, number, night.uids, night.news, night.rule, state)
+    if state.night >= parts.night:  # it is run again for what others have left it
+        options["recheck"] = None
+    part = PartRun(files, parts, number, night.users, night.news, night.rule, state)
     run = partial(
         export_folder, session, plan=night.rule.plan_of(parts.plan, number), part=part, progress=shown,
-        disk=disk, tables=tables if number == 0 else (), **options,
+        disk=disk, tables=[table for table in tables if number == 0 or table == "reactions"], **options,
     )  # fmt: skip
     report = await run_at(place, None if root is None else root / name, shown, run)
     state = PartState(
@@ -319,7 +322,6 @@ async def export_parts(
     shown = options["progress"] = options.get("progress") or Progress()
     started, sent, files = int(now()), sent_by(session), part_files(out, disk)
     sent_elsewhere = 0
-    shown.enter(Phase.LISTING_SOURCES)
     prepared = await prepare(session, out, plan, parts=parts, part=part, now=now, sleep=sleep, disk=disk)
     night = None if run_left is not None else await open_night(files, prepared)
 
