@@ -152,8 +152,8 @@ class _Load:
         target, state = self._target, self._state
         if app := next((app for view in news.views if (app := app_of(view.export))), ""):
             raise RequestInvalidError(
-                f"{self._out} has the exports of several apps, whose messages may have the same ids: load "
-                f"each into another database, such as {self._out}/{app}"
+                f"{self._out} has the exports of several apps, whose messages may have the same ids: take "
+                f"one of them, such as {self._out}/{app}"
             )
         state["run"] = str(news.run)
         state["mark"] = self._mark(news)

@@ -45,6 +45,11 @@ class Source(Struct, frozen=True):
         return " ".join((self.kind, *self.names))
 
     @property
+    def is_of_plans(self) -> bool:
+        """False for what is read beside the sources that a plan names, or stands for other parts."""
+        return self.kind not in ("everything", "parts")
+
+    @property
     def key(self) -> str:
         """The source as text, the same in every run, whatever its names hold."""
         return json.dumps((self.kind, *self.names))  # the standard library's: a lone surrogate is an escape

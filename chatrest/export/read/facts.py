@@ -253,8 +253,8 @@ def _of_sources(state: FolderState) -> dict[str, Any]:
 
 
 def _fate(source: Any, until: int, *, is_complete: bool) -> str:
-    if not source.asked:  # the app's own list is read beside those of the plan
-        return "beside" if source.source.kind == "everything" and not source.proven else "kept"
+    if not source.asked:  # the app's own list is read beside those of the plan, and so is what parts left
+        return "kept" if source.source.is_of_plans or source.proven else "beside"
     if source.state != "open":
         return "deleted_users" if source.state == "deleted_user" else "failed"
     return "complete" if is_complete or int(source.proven or 0) >= max(until, 1) else "left"

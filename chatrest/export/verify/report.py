@@ -161,7 +161,7 @@ def _left_out(out: str, facts: ExportFacts) -> Iterator[Row]:
             state = read_folder(view.folder, stack)
             for known in () if state.journal is None else state.journal.iter_sources():
                 name = place_of(view.export, str(known.source))
-                if not known.asked and known.source.kind != "everything":
+                if not known.asked and known.source.is_of_plans:
                     yield name, "not in the plan any more, and not read since"
                 elif known.state == "failed":
                     yield name, known.error or "the service refused it"

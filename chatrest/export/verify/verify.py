@@ -359,8 +359,8 @@ class _Check:
                 self._add("coverage", place, text, Remedy.RUN)
         for name in journal.lost_versions():
             self._result.note("missing", name, f"it {LOST}")
-        kept = [str(each.source) for each in journal.iter_sources() if not each.asked]
-        if kept := [each for each in kept if each != "everything"]:  # it may be read beside the plan
+        sources = (each for each in journal.iter_sources() if not each.asked)
+        if kept := [str(each.source) for each in sources if each.source.is_of_plans]:
             text = f"{plural(len(kept), 'source')} no longer in the plan, not read since: {shortened(kept)}"
             self._result.note("coverage", MANIFEST, text)
 

@@ -193,6 +193,17 @@ def test_duckdb_reads_all_parts_with_the_part_as_a_column(parts: StoredParts) ->
     assert sorted(rows) == [("00", 10), ("01", 10), ("02", 10)]
 
 
+def test_a_site_has_all_parts_and_one_app(parts: StoredParts, apps: Path, tmp_path: Path) -> None:
+    pytest.importorskip("jinja2")
+    from chatrest.site import write_site
+
+    assert write_site(parts.folder, tmp_path / "site").messages == 30
+    parts.each[1].run([record(100)])
+    assert write_site(parts.folder, tmp_path / "site").messages == 31
+    with pytest.raises(RequestInvalidError, match=r"take one of them, such as .*app=one"):
+        write_site(apps, tmp_path / "apps-site")
+
+
 # ── an object store ──
 
 

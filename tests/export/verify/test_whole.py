@@ -5,9 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from chatrest.export import verify
-from chatrest.export.plan.parts import NAME as PARTS
-from tests.damaging import flipped, places_of
+from chatrest.export import Plan, export, seal, verify
+from chatrest.export.plan.parts import NAME as PARTS, Foreign
+from tests.damaging import contents_of, flipped, places_of
+from tests.exporting import served
 from tests.stored import StoredParts, StoredRuns, record
 
 
@@ -61,3 +62,31 @@ def test_apps_may_have_the_same_ids(tmp_path: Path) -> None:
         StoredRuns(tmp_path / f"app={app}").run([record(1)])
     result = verify(tmp_path)
     assert (result.ok, result.messages, result.until) == (True, 2, None)
+
+
+async def test_parts_that_a_run_has_made_and_what_one_of_them_did_not_take_in(tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    async with served(120, loose=False) as service:
+        await export(service.session, out, Plan(all_users=True), parts=3, tables=["users"])
+        result = verify(out)
+        assert (result.ok, result.problems, result.notes, result.messages) == (True, [], [], 120)
+        assert (result.until, result.plan) == (120, "all users")
+        [left, *_] = out.glob("part=*/foreign/*.ids")
+        kept = left.read_bytes()
+        left.write_bytes(Foreign(names=["m-1"]).encoded())
+        [problem] = verify(out).problems
+        part = left.parent.parent.name
+        assert (problem.kind, problem.place) == ("incomplete", part)
+        assert problem.text == "what other parts have left in foreign/ was not taken in"
+        left.write_bytes(kept)
+        service.emulator.store.add_message("ann", "bob", text="later")
+        await export(service.session, out, part=0)
+        assert [(each.place, each.text) for each in verify(out).problems] == [
+            (f"part=0{number}", "it was not read to its end since the users were listed last")
+            for number in (1, 2)
+        ]
+        await export(service.session, out)
+        assert (verify(out).ok, verify(out).messages) == (True, 121)
+        root = seal(out, tmp_path / "bag").root
+        assert verify(tmp_path / "bag", root=root).ok
+        assert set(contents_of(tmp_path / "bag" / "data")) == set(contents_of(out))
