@@ -1,5 +1,9 @@
 """Fixtures for pytest: a running emulator and a session on it, whose waits take no real time.
 
+    import pytest
+    from chatrest import NewMessage
+    from chatrest.emulator import First, Status
+
     async def test_of_mine(chatrest_emulator, chatrest_session):
         text = NewMessage.text("user-002", "hi")
         sent = await chatrest_session.messages.send(text, on_behalf_of="user-001")

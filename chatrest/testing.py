@@ -1,5 +1,10 @@
 """Time for tests: a clock that advances only when code sleeps.
 
+    from chatrest import AsyncSession
+    from chatrest.emulator import Emulator
+    from chatrest.export import export
+    from chatrest.testing import VirtualTime
+
     time = VirtualTime()
     with time:  # exports ask it, too
         async with Emulator(**time.emulator) as emulator:

@@ -1,5 +1,8 @@
 """The documented service on 127.0.0.1, over real HTTP: for your tests and for benchmarks.
 
+    from chatrest import AsyncSession
+    from chatrest.emulator import Emulator
+
     async with Emulator(users=50, messages=1000, seed=0) as emulator:
         async with AsyncSession(emulator.app) as session:
             ...

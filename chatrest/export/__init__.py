@@ -1,7 +1,7 @@
 """Exports: copy messages to files, continue after any interruption, and check that nothing is missing.
 
 ```python
-from chatrest.export import Plan, export
+from chatrest.export import Plan, export, read
 
 report = await export(session, "out", Plan(all_users=True))
 report.check()  # raises where it is not complete

@@ -1,13 +1,7 @@
 """Reads pieces of lists into an archive: several workers fetch, one writer commits.
 
 Pages of one piece are committed in the order in which they came. Whatever ends the walks, a cancel too, what
-has been fetched by then is committed first. A pool asks for nothing but the lists that it is given:
-
-```python
-pool = WorkerPool(session, archive, OwnershipRules([source]))
-await pool.read([pool.piece(ListJob(number=1, source=source, until=9000), Gap(4000, 5000))])
-pool.failed  # by the source's number in the archive's journal
-```
+has been fetched by then is committed first. A pool asks for nothing but the lists that it is given.
 """
 
 import asyncio

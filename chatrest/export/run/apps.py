@@ -81,6 +81,8 @@ async def export_apps(
 ) -> list[AppResult]:
     """Export many apps, each into `out/app=NAME`, or continue the exports that are there.
 
+        from chatrest.export import export_apps, read_apps
+
         for result in await export_apps(read_apps("apps.toml"), "backups"):
             result.check()
 

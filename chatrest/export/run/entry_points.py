@@ -46,8 +46,9 @@ async def export(
     - `change_plan`: what `plan` gives becomes the folder's plan, once the service has shown that its new
       sources exist (one request per source). The messages of other sources are kept, and nothing new is
       read of them. The window can become wider, and no narrower.
-    - `tables`: any of `users`, `groups`, `members` and `conversations`, which become files beside the
-      messages: snapshots that each run reads again, after the messages. Later runs continue with them.
+    - `tables`: any of `users`, `groups`, `members`, `conversations`, `bans`, `friends`, `blocks` and
+      `reactions`, which become files beside the messages: snapshots that each run reads again, after the
+      messages. They are remembered for later runs.
     - `attachments`: also fetch the files that messages link to, with the limits of `AttachmentOptions` or
       with its defaults for True. Later runs continue with it.
     - `recheck`: read the messages of the last so many seconds again, to find those that were edited or

@@ -27,7 +27,7 @@
   if (form.hasAttribute("data-served")) return;
   const [found, count, list, more] = ["found", "count", "results", "more"].map((id) => document.getElementById(id));
 
-  // ── texts: as chatrest/archive/text.py folds and divides them ──
+  // ── texts: as chatrest/site/text.py folds and divides them ──
   const WORD = /[\p{L}\p{N}\p{M}_]+/gu;
   const IS_WORD = /^[\p{L}\p{N}\p{M}_]/u;
   const LONGEST_TERM = 40;
