@@ -11,7 +11,7 @@ from msgspec.json import encode
 
 from ...errors import RequestInvalidError
 from .conversation_views import ConversationViews
-from .directory import Directory, Membership, Memberships, RecordPage, Relations, with_members
+from .directory import Directory, Membership, Memberships, RecordPage, Relations
 from .documents import Documents, LoginTokens
 from .message_index import COLUMNS, IndexedMessage, conversation_id, index_message
 from .message_lists import LOST_WITH_MESSAGES, MessageVersions
@@ -282,13 +282,17 @@ class Store(MessageVersions):
     ) -> RecordPage:
         """Return page `page` (from 1) of the records that an SQL `source` has: a statement from its FROM on.
 
-        `columns` are the record, its `updatedAt`, and JSON of further members, which are called `names`.
+        `columns` are the record, its `updatedAt`, and JSON of further members, which are called `names`; a
+        record has none of them where the first one is NULL.
         """
         # What stands after ORDER BY is no matter of the count.
         total = self._value(f"SELECT count(*) {source.partition('ORDER BY')[0]}", *values)
         sql = f"SELECT {columns} {source} LIMIT ? OFFSET ?"
         rows = self._db.execute(sql, (*values, size, (page - 1) * size)).fetchall()
-        records = [with_members(row[0], names, row[2:]) if names else row[0] for row in rows]
+        end = "".join(f',"{name}":%s' for name in names) + "}"
+        records = [
+            row[0] if not names or row[2] is None else row[0][:-1] + (end % row[2:]).encode() for row in rows
+        ]
         return RecordPage(records, total, rows[-1][1] if rows else None)
 
     def move_media(self, url: str) -> None:

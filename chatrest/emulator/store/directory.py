@@ -119,12 +119,6 @@ def spliced(record: bytes, name: str, value: bytes) -> bytes:
     return b'%b,"%b":%b}' % (record[:-1], name.encode(), value)
 
 
-def with_members(record: bytes, names: tuple[str, ...], values: tuple[str | int | None, ...]) -> bytes:
-    """Return a record with these members, whose values are JSON; None for one that it does not have."""
-    members = [f',"{name}":{value}' for name, value in zip(names, values, strict=True) if value is not None]
-    return b"%b%b}" % (record[:-1], "".join(members).encode())
-
-
 def _tagged(record: bytes, tags: str | None) -> bytes:
     return record if tags is None else spliced(record, "tags", tags.encode())
 
