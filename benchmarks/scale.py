@@ -4,6 +4,7 @@ It answers late and refuses what is beyond a limit that nobody names. The schedu
 started the export, and is counted with it. All processes share this machine.
 
 `--limits` measures something else, and that alone: what a cluster uses of a limit, see `scale_rates`.
+`--model` measures nothing: it says what parts do for an app of 50 million users, see `scale_model`.
 """
 
 import asyncio
@@ -23,6 +24,7 @@ from chatrest.distributed.cluster import connect
 from chatrest.export import Plan
 
 from .measure import count, table, title
+from .scale_model import model_table
 from .scale_rates import (
     LATENCY as PROMPT,
     SECONDS,
@@ -181,7 +183,11 @@ def main(argv: Sequence[str] | None = None) -> None:
     )  # fmt: skip
     rates.add_argument("--seconds", type=count, default=SECONDS, help=f"of each export ({SECONDS})")
     rates.add_argument("--latency", type=count, default=PROMPT, help=f"milliseconds of a reply ({PROMPT})")
+    parser.add_argument("--model", action="store_true", help="only say what an export of parts needs")
     args = parser.parse_args(argv)
+    if args.model:
+        print(model_table())
+        return
     if args.limits:
         _print_rates(args)
         return

@@ -145,6 +145,12 @@ def test_waits_prints_its_tables(capsys: pytest.CaptureFixture[str]) -> None:
     assert len(rows_of(capsys.readouterr().out)) >= 8
 
 
+def test_scale_says_what_parts_need(capsys: pytest.CaptureFixture[str]) -> None:
+    scale.main(["--model"])
+    rows = capsys.readouterr().out.splitlines()[2:]
+    assert [row.split()[2] for row in rows] == ["1", "16", "64", "64", "2,000"]
+
+
 def test_scale_prints_what_is_used_of_a_limit(capsys: pytest.CaptureFixture[str]) -> None:
     limits = ("--limits", "40", "--windows", "bucket", "--workers", "1")
     scale.main([*limits, "--seconds", "1", "--latency", "1"])

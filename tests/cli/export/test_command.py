@@ -38,6 +38,20 @@ def test_all_users_is_the_default_and_a_second_run_has_nothing_to_do(
     assert "messages/s" not in summary_of(again)["time"]
 
 
+def test_an_export_of_parts_has_one_summary(service: EmulatorThread, command: Run, out: Path) -> None:
+    first = command("export", str(out), "--parts", "3")
+    assert first.exit_code == 0, first.output
+    ids = [each for part in out.glob("part=*") for each in ids_of(part)]
+    assert sorted(ids) == all_ids(service)
+    summary = summary_of(first)
+    assert summary["messages"] == f"{len(ids):,}, {len(ids):,} of them new"
+    assert summary["sources"] == "6"
+    again = command("export", str(out), "--claim", "--json")
+    assert (again.exit_code, json.loads(again.stdout)["written"]) == (0, 0)
+    refused = error_line(command("export", str(out), "--parts", "4"), 2)
+    assert "is an export of 3 parts, and not of 4" in refused
+
+
 def test_the_summary_names_the_sources_that_are_no_longer_asked_for(command: Run, out: Path) -> None:
     named = [word for each in range(1, 8) for word in ("--user", f"user-{each:03}")]
     assert "kept" not in summary_of(command("export", str(out), *named))

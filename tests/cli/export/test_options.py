@@ -78,6 +78,13 @@ def test_options_make_a_plan(args: list[str], plan: Plan | None) -> None:
         (["--format", "sqlite"], "Invalid value for '--format'"),
         (["--types", "text"], "--types"),
         (["--limit", "3"], "--limit"),
+        (["--parts", "0"], "'--parts'"),
+        (["--claim"], "is not an export of parts"),
+        (["--part", "1"], "is not an export of parts"),
+        (["--parts", "4", "--part", "4"], "a number from 0 to 3"),
+        (["--parts", "4", "--part", "1", "--claim"], "give one of them"),
+        (["--parts", "4", "--only", "--user", "a"], "never changes"),
+        (["--parts", "4", "--dry-run"], "give it without --parts"),
         ([], "Missing argument 'OUT'"),
     ],
 )
