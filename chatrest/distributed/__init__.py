@@ -28,12 +28,8 @@ __all__ = ["ClusterError", "export"]
 
 
 def __getattr__(name: str) -> Any:
-    if name == "export":
-        from .start import export
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from . import cluster, start
 
-        return export
-    if name == "ClusterError":
-        from .cluster import ClusterError
-
-        return ClusterError
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(start if name == "export" else cluster, name)

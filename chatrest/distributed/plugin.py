@@ -26,7 +26,8 @@ class JobPlugin(WorkerPlugin):  # type: ignore[misc]  # Dask has no types
         self.name, self.work = name, work
         self.has_ended = False
         self.rates: dict[str, WorkerRate] = {}
-        """Of the tasks that run, by their names among those that share the rate: `address#part`."""
+        """Of the tasks that run. Each run of a part has another name, `address#number`, among those that
+        share the rate: it counts its messages from 1."""
 
     def __reduce__(self) -> Any:
         return type(self), (self.name, self.work)
@@ -61,8 +62,9 @@ def receive_grants(name: str, messages: dict[str, bytes], dask_worker: Any = Non
     """Hand the messages about the rate to this worker's tasks of a job; run in Dask's event loop."""
     plugin = dask_worker.plugins.get(name)
     rates = plugin.rates if isinstance(plugin, JobPlugin) else {}
-    for sharer in messages.keys() & rates.keys():
-        rates[sharer].receive(messages[sharer])
+    for sharer, message in messages.items():
+        if (rate := rates.get(sharer)) is not None:
+            rate.receive(message)
 
 
 def is_rare_call(record: logging.LogRecord) -> bool:

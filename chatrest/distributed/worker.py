@@ -164,7 +164,8 @@ async def _run(
     """Run a part, report its numbers, and cancel it when nobody wants it any more."""
     app, headers = _credentials(work)
     await _check_export(work)
-    progress, run, sharer = Progress(), randbits(63), f"{worker.address}#{number}"
+    progress, run = Progress(), randbits(63)
+    sharer = f"{worker.address}#{run}"
     rates[sharer] = rate = WorkerRate(worker, job, sharer)
     try:
         async with rate.session(app, headers=headers, telemetry=progress.heard) as session:

@@ -77,6 +77,13 @@ async def hangs(session: AsyncSession, out: str, number: int, **_: Any) -> Repor
     raise AssertionError
 
 
+async def asks(session: AsyncSession, out: str, number: int, **options: Any) -> Report:
+    """A part that sends two requests, one after the other."""
+    for _ in range(2):
+        await session.request("GET", "/users")
+    return Report(complete=True)
+
+
 async def needs_room(session: AsyncSession, out: str, number: int, *, full: list[int], **_: Any) -> Report:
     """A part that finds the disk full on the workers of these names."""
     if (name := get_worker().name) in full:

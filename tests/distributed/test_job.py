@@ -12,6 +12,7 @@ from chatrest.distributed.cluster import ClusterError, PartHeldError, PartLostEr
 from chatrest.distributed.job import ClusterJob
 from chatrest.distributed.start import run_rounds
 from chatrest.distributed.worker import PartWork
+from chatrest.emulator import Emulator
 from chatrest.export import Phase, Progress, Report
 from tests.distributed import clusters
 from tests.distributed.clusters import job_of, leave_parts, near_cluster
@@ -36,6 +37,19 @@ async def test_a_part_is_run_and_its_numbers_arrive(tmp_path: Path) -> None:
         reports = await asyncio.gather(job.run(1), job.run(2))
         assert [report.written for report in reports] == [1, 2]
         await until(lambda: job.parts.progress.written == 3)
+
+
+async def test_a_part_that_is_run_again_on_the_same_worker_gets_slots_as_before(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with Emulator(app_id="app", users=2) as emulator:
+        for name, value in (("API_KEY", emulator.app.api_key), ("BASE_URL", emulator.app.chat_url)):
+            monkeypatch.setenv(f"CHATREST_{name}", value)
+        leave_parts(tmp_path)
+        async with near_cluster() as (_, client), job_of(client, tmp_path, clusters.asks) as job:
+            for _ in range(3):
+                assert (await job.run(1)).complete
+        assert len(emulator.requests) == 6
 
 
 async def test_a_worker_with_a_full_disk_gets_no_more_parts_and_the_others_run_them(

@@ -22,7 +22,7 @@ from chatrest.distributed import ClusterError, export
 from chatrest.distributed.cluster import connect
 from chatrest.distributed.start import app_exporter, export_with
 from chatrest.emulator import Emulator, HalfOpen
-from chatrest.export import AppExport, Plan, Progress, export_apps, read
+from chatrest.export import AppExport, Plan, Progress, export_apps, read, verify
 from chatrest.export.plan.parts import read_parts
 from tests.cli.conftest import EmulatorThread
 from tests.distributed.clusters import FAST, IN_THIS_PROCESS, OPTIONS, near_cluster
@@ -63,6 +63,7 @@ def assert_all_of(service: EmulatorThread, out: Path | str) -> None:
     """Assert that an export has each message of a service once."""
     ids = service.ask(lambda emulator: list(emulator.store.ids()))
     assert sorted(int(message.id) for message in read(out)) == sorted(map(int, ids))
+    assert verify(out).ok
 
 
 def everything_of(cluster: LocalCluster) -> bytes:
