@@ -43,6 +43,7 @@ from ..read.exports import ExportAddress, addresses_of, bag_of, part_files, part
 from ..read.facts import ExportFacts, facts_of
 from ..read.folder_view import FolderView
 from ..remote.local_path import local_path
+from ..store.disk import Disk, sync_folder
 from ..store.inspection import path_of
 from .bag import DATA, DECLARATION, hash_of, write_tags
 
@@ -86,14 +87,13 @@ def seal(
     with ExitStack() as stack:
         addresses = addresses_of(out)
         views = [stack.enter_context(each.open()) for each in addresses]
+        local = [view.folder for view in views if not view.is_remote]
+        local += [root.out for root in part_roots(addresses) if isinstance(root.out, Path)]
+        for folder in filter(Path.is_dir, local):
+            check_is_whole(folder)
+            if stack.enter_context(run_under_way(folder)):
+                raise InUseError(f"{folder}: an export is being written here; seal it when that has ended")
         views = [view for view in views if view.is_begun or not view.export]
-        for view in views:
-            if not view.is_remote:
-                check_is_whole(view.folder)
-                if view.is_begun and stack.enter_context(run_under_way(view.folder)):
-                    raise InUseError(
-                        f"{view.name}: an export is being written here; seal it when that has ended"
-                    )
         if not views:
             raise RequestInvalidError(f"{out}: no run has begun any of its parts: there is nothing to seal")
         facts = facts_of(os.fspath(out))
@@ -142,7 +142,7 @@ def _made(
     views: list[FolderView],
     facts: ExportFacts,
 ) -> SealResult:
-    data, linked, period = work.folder / DATA, 0, list[int]()
+    data, linked, period, disk = work.folder / DATA, 0, list[int](), Disk()
     for view in views:
         linked += _take(view, data / PurePosixPath(view.export), period)
     for root in part_roots(addresses):
@@ -159,21 +159,14 @@ def _made(
     oxum = ("Payload-Oxum", f"{total}.{len(files)}")
     info = [field for field in (*_info(facts, period), oxum) if field[1]]
     root_hash = write_tags(work.folder, hashes, info)
-    _sync_folders(work.folder)
+    for folder in [work.folder, *(path for path in work.folder.rglob("*") if path.is_dir())]:
+        sync_folder(disk, folder)
     work.folder.rename(work.target)
+    sync_folder(disk, work.target.parent)
     return SealResult(
         bag=str(work.target), root=root_hash, files=len(files), bytes=total, linked=linked,
         messages=facts.messages, complete=facts.state == "complete",
     )  # fmt: skip
-
-
-def _sync_folders(folder: Path) -> None:
-    for path in [folder, *(each for each in folder.rglob("*") if each.is_dir())]:
-        descriptor = os.open(path, os.O_RDONLY)
-        try:
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
 
 
 # ── its files ──
@@ -283,7 +276,10 @@ def _take_shared(root: ExportAddress, folder: Path) -> None:
     for name, content in wait_for(contents()).items():
         path = path_inside(folder, name)
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(content)
+        with path.open("wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
 
 
 # ── what it is ──

@@ -12,6 +12,7 @@ import pytest
 
 from chatrest import ChatRestError, RequestInvalidError
 from chatrest.export import Plan, changes, export, read_raw, read_table, runs, seal, verify
+from chatrest.export.folder.opening import FolderLock
 from chatrest.export.read.facts import facts_of
 from chatrest.export.seal.bag import info_of
 from tests.buckets import ADDRESS, Buckets
@@ -213,6 +214,19 @@ def test_an_export_that_is_being_written_is_refused_and_one_that_was_is_sealed(t
     checked = verify(tmp_path / "bag", root=result.root)
     assert (checked.ok, checked.root) == (False, result.root)
     assert "seal" not in [kind for kind, _ in places_of(checked)]
+
+
+@pytest.mark.parametrize("where", ["", "part=00", "part=01"])
+def test_parts_are_refused_while_one_is_written_or_users_are_listed(where: str, tmp_path: Path) -> None:
+    parts = StoredParts(tmp_path / "out", 2, begun=1)
+    parts.run([2, 4])
+    (parts.folder / "part=01").mkdir()
+    lock = FolderLock(parts.folder / where)
+    with pytest.raises(ChatRestError, match="is being written here"):
+        seal(parts.folder, tmp_path / "bag")
+    lock.release()
+    assert not seal(parts.folder, tmp_path / "bag").complete
+    assert len(list(read_raw(tmp_path / "bag"))) == 2
 
 
 def test_where_it_fails_nothing_is_left_and_what_a_kill_left_is_removed(out: Path, tmp_path: Path) -> None:
