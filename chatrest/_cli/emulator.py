@@ -13,13 +13,13 @@ from typing import Any
 import click
 
 from . import streams
-from .options import option_table, shown_default
+from .options import PORT, option_table, shown_default
 
 
 @click.command(short_help="Run an emulator of the service, with generated data.")
 @option_table(
     ("--host", None, None, "Where to listen; 0.0.0.0 for all addresses.", shown_default("127.0.0.1")),
-    ("--port", click.IntRange(0, 65_535), "N", "TCP port; 0 for any free one.", shown_default(0)),
+    PORT,
     ("--app-id", None, None, "The one app that it serves; by default it serves any."),
     ("--users", click.IntRange(0), "N", "Number of users.", shown_default(50)),
     ("--messages", click.IntRange(0), "N", "Number of messages.", shown_default(1000)),

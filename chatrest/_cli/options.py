@@ -108,6 +108,11 @@ def option_table(*rows: tuple[Any, ...]) -> Callable[[F], F]:
 # Options that several commands have: each is described once.
 SINCE: Final = ("--since", TimeOption(), "T", "Sent at T or later: a date, a time, yesterday, 7d …")
 UNTIL: Final = ("--until", TimeOption(end=True), "T", "Sent at T or earlier; a date is its whole day.")
+QUIET: Final = ("--quiet -q", bool, None, "Print nothing unless something is wrong.")
+PORT: Final = (
+    "--port", click.IntRange(0, 65_535), "N", "TCP port; 0 for any free one.", shown_default(0)
+)  # fmt: skip
+TITLE: Final = ("--title", None, "TEXT", "The title of the pages.", shown_default("Messages"))
 AS_JSON: Final = ("--json as_json", bool, None, "Print the result as one JSON object.")
 
 

@@ -18,7 +18,7 @@ from ..._texts import plural
 from ...errors import AuthenticationError, ChatRestError, ExportIncompleteError
 from .. import streams
 from ..environment import named_app, proxy, session
-from ..options import AgeOption, TimeOption, local_copy, option_table, shown_default
+from ..options import QUIET, AgeOption, TimeOption, local_copy, option_table, shown_default
 from ..process import can_continue, continuation, invocation, run
 from .apps import export_apps
 from .summary import FileTotals, estimate_lines, summary_lines
@@ -95,7 +95,7 @@ def _tables(ctx: click.Context, param: click.Parameter, value: str | None) -> tu
       "OUT is a folder that all of them see, or in an object store.")),
     ("--dry-run", bool, None, "Write nothing; show what it takes at least: messages, requests and time."),
     ("--json as_json", bool, None, "Print the summary or the estimate as one JSON object."),
-    ("--quiet -q", bool, None, "Print nothing unless something is wrong: no progress, and no summary."),
+    QUIET,
     ("--status-file", click.Path(dir_okay=False, path_type=Path), "PATH",
      "Write the state of the newest run to PATH for a monitor, as JSON: its times, complete or not, counts."),
     ("--apps", click.Path(exists=True, dir_okay=False), "FILE",

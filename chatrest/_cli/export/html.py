@@ -11,7 +11,7 @@ from msgspec import structs
 
 from ..._texts import plural
 from .. import streams
-from ..options import AS_JSON, SINCE, UNTIL, option_table, shown_default
+from ..options import AS_JSON, PORT, QUIET, SINCE, TITLE, UNTIL, option_table, shown_default
 from ..process import run
 
 TIMEZONE: Final = (
@@ -25,7 +25,7 @@ CHOICE: Final = (
      "Only conversations that this user takes part in. May be repeated.", {"multiple": True}),
     SINCE,
     UNTIL,
-    ("--title", None, "TEXT", "The title of the pages.  [default: Messages]"),
+    TITLE,
     TIMEZONE,
     ("--redact", bool, None, "Hide phone numbers and e-mail addresses."),
     ("--pseudonyms", bool, None, "Call people 'Person 1', in texts and mentions, too."),
@@ -46,7 +46,7 @@ CHOICE: Final = (
         "Pack the site into FILE, too.",
     ),
     AS_JSON,
-    ("--quiet -q", bool, None, "Print nothing."),
+    QUIET,
 )
 def html(
     out: str, site: Path, as_document: bool, zip: Path | None, as_json: bool, quiet: bool, **choice: Any
@@ -114,8 +114,8 @@ def _say_written(result: Any, site: Path, as_json: bool, quiet: bool, *lines: st
 @click.command(short_help="Show an export as pages, from a server on this machine.")
 @click.argument("out")
 @option_table(
-    ("--port", click.IntRange(0, 65_535), "N", "TCP port; 0 for any free one.", shown_default(0)),
-    ("--title", None, "TEXT", "The title of the pages.", shown_default("Messages")),
+    PORT,
+    TITLE,
     TIMEZONE,
 )
 def view(out: str, port: int, title: str, timezone: str) -> None:

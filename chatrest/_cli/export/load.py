@@ -8,7 +8,7 @@ from msgspec import structs
 
 from ..._texts import plural
 from .. import streams
-from ..options import option_table
+from ..options import AS_JSON, QUIET, option_table
 
 DELETED = ("keep", "blank")
 
@@ -19,8 +19,8 @@ DELETED = ("keep", "blank")
 @option_table(
     ("--deleted", DELETED, None, "What becomes of deleted messages.  [default: keep, or as before]"),
     ("--search", bool, None, "Add full-text search (SQLite); it stays."),
-    ("--json as_json", bool, None, "Print the result as one JSON object."),
-    ("--quiet -q", bool, None, "Print nothing."),
+    AS_JSON,
+    QUIET,
 )
 def load(out: str, database: str, deleted: str | None, search: bool, as_json: bool, quiet: bool) -> None:
     """Bring DATABASE to the export in OUT as it is now: what is new, changed or deleted since the last load.

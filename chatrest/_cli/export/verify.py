@@ -9,7 +9,7 @@ from msgspec import structs
 from ..._texts import plural
 from ...errors import ChatRestError
 from .. import streams
-from ..options import AS_JSON, option_table
+from ..options import AS_JSON, QUIET, option_table
 
 if TYPE_CHECKING:
     from ...export import VerifyResult
@@ -24,7 +24,7 @@ PROBLEMS_SHOWN: Final = 20
     ("--root", None, "HASH", "Of a bag of `chatrest seal`: the root hash that it must have."),
     ("--report", None, "FILE", "Write a report for an auditor as well: FILE.html or FILE.md."),
     AS_JSON,
-    ("--quiet -q", bool, None, "Print nothing if the export is complete and undamaged."),
+    QUIET,
 )
 def verify(out: str, root: str | None, report: str | None, as_json: bool, quiet: bool) -> None:
     """Check the export in OUT, a folder or the address of an object store.
