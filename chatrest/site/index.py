@@ -203,6 +203,15 @@ class Index:
         sql = "SELECT page, time, rank, messages, last, sign FROM pages WHERE conversation = ? ORDER BY page"
         return list(map(PageCut._make, self.db.execute(sql, (conversation,))))
 
+    def colours(self, conversation: int) -> dict[int, int]:
+        """Return a number for each sender in a conversation, by the order in which they first wrote there."""
+        rows = self._all(
+            "SELECT sender FROM posts INDEXED BY by_place WHERE conversation = ?"
+            " GROUP BY sender ORDER BY min(time), sender",
+            conversation,
+        )
+        return {sender: place for place, (sender,) in enumerate(rows)}
+
     def page_count(self, conversation: int) -> int:
         return int(self._all("SELECT max(page) FROM pages WHERE conversation = ?", conversation)[0][0])
 

@@ -73,7 +73,7 @@ INSERT INTO posts SELECT m.place, c.number, ifnull(m.sent_at, 0), ifnull(m.numbe
     FROM chat.messages m CROSS JOIN conversations c CROSS JOIN people p
     WHERE c.id = {_KEY} AND p.uid = ifnull(m.sender, '')
         AND (m.sent_at IS NULL OR m.sent_at BETWEEN :since AND :until);
-CREATE INDEX by_place ON posts(conversation, time, rank, sign, flags);
+CREATE INDEX by_place ON posts(conversation, time, rank, sign, flags, sender, parent);
 CREATE INDEX by_sender ON posts(sender, time, rank, conversation)
 """  # noqa: S608
 _OTHERS: Final = """

@@ -176,11 +176,17 @@ class Items:
         self._iso = self.zone.iso
         self._person_of: Callable[[str], PersonEntry | None] = lru_cache(10_000)(index.person_of)
         self._thread_facts = lru_cache(1)(index.thread_facts)
+        self._colours_of = lru_cache(4)(index.colours)
+        self._colours: dict[int, int] = {}
         self.uses = Uses()
 
-    def of(self, messages: list[MessageEntry]) -> list[Item]:
-        """Return the items of messages, with the numbers of their replies; `uses` is of the last ones."""
+    def of(self, messages: list[MessageEntry], conversation: int | None = None) -> list[Item]:
+        """Return the items of messages, with the numbers of their replies; `uses` is of the last ones.
+
+        In a conversation no two of the first eight people have one colour.
+        """
         self.uses = Uses()
+        self._colours = {} if conversation is None else self._colours_of(conversation)
         items = list(map(self._item, messages))
         if self._index.has_threads:
             self._add_threads(items)
@@ -192,7 +198,7 @@ class Items:
         threads, parents = self._thread_facts(conversation)
         begun = parents[bisect_left(parents, (cut.time, cut.rank)) : bisect_left(parents, (cut.last + 1, 0))]
         return [
-            [index.person(number) for number in sorted(uses.senders)],
+            [(self._colours_of(conversation).get(each), index.person(each)) for each in sorted(uses.senders)],
             [self._person_of(uid) for uid in sorted(uses.people)],
             [index.place(rank) for rank in sorted(uses.quoted)],
             [index.files(rank) for rank in sorted(uses.files)],
@@ -214,8 +220,9 @@ class Items:
         _, time, rank, sender_number, parent, flags, key, category, text, raw = stored
         sender = self._index.person(sender_number)
         self.uses.senders.add(sender_number)
+        colour = _COLOURS[self._colours.get(sender_number, sender_number) & 7]
         item = Item(
-            shown(key), rank, f"m{rank}", sender, _COLOURS[sender_number & 7], time, self._iso(time), raw,
+            shown(key), rank, f"m{rank}", sender, colour, time, self._iso(time), raw,
             len(raw) > LONGEST_SOURCE, parent,
         )  # fmt: skip
         if (
@@ -394,21 +401,23 @@ def _id(value: Any) -> str:
     return shown(str(value)) if isinstance(value, str | int) else ""
 
 
-def rows_of(items: Iterable[Item]) -> list[tuple[Any, ...]]:
+def rows_of(
+    items: Iterable[Item], sender_of: Callable[[PersonEntry, str, bool], str]
+) -> list[tuple[Any, ...]]:
     """Return what a template needs of most items: variables of its loop cost less than attributes.
 
     A message that follows one of the same sender is shown without the name.
     """
     rows, last, until = list[tuple[Any, ...]](), 0, 0
     for item in items:
-        sender = item.sender
+        sender, iso = item.sender, item.iso
         style = "message" if item.kind == "said" else f"message {item.kind}"
-        if sender.number == last and item.time < until:
+        if is_more := sender.number == last and item.time < until:
             style += " more"
         last, until = sender.number, item.time + _TOGETHER
         rows.append((
-            item, style, item.is_plain, item.anchor, item.id, item.colour, sender.file, sender.name,
-            sender.initials, item.href, item.iso, item.source_href, item.text,
+            item, style, item.is_plain, item.anchor, item.id, sender_of(sender, item.colour, not is_more),
+            item.href, iso, words_of(iso), iso[11:16], item.source_href, item.text,
         ))  # fmt: skip
     return rows
 

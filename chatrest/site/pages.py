@@ -15,7 +15,7 @@ A page of a conversation does not say how many there are, so that only the last 
 """
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
 from itertools import groupby
 from operator import attrgetter, itemgetter
@@ -28,7 +28,7 @@ from ..errors import RequestInvalidError
 from .heads import record_of
 from .index import ConversationEntry, Index, PageCut, PersonEntry, initials
 from .items import Item, Items, excerpt, rows_of
-from .text import EscapedJson, escaped_json, is_address, shown_json
+from .text import Escaped, escaped_json, is_address, shown_json
 from .zone import day_text
 
 TEMPLATES: Final = Path(__file__).parent / "templates"
@@ -73,6 +73,7 @@ class Pages:
         values = {"site": self.site, "query": SearchWords(), "results": None}
         self._template = _environment(values).get_template
         self.index = index
+        self._sender = lru_cache(10_000)(self._made_sender)
         self._conversation: Callable[[int], ConversationEntry] = lru_cache(10_000)(index.conversation)
 
     def _render(self, template: str, root: str, **values: Any) -> str:
@@ -87,11 +88,18 @@ class Pages:
     def _in(self, template: str, conversation: ConversationEntry, **values: Any) -> str:
         return self._render(template, "../../", conversation=conversation, **values)
 
+    def _made_sender(self, person: PersonEntry, colour: str, is_first: bool) -> Escaped:
+        """Return the name of a sender above a message, which many messages have."""
+        return Escaped(self._render("sender", "../../", person=person, colour=colour, is_first=is_first))
+
+    def _rows(self, items: Iterable[Item]) -> list[tuple[Any, ...]]:
+        return rows_of(items, self._sender)
+
     # ── a conversation ──
 
     def items(self, conversation: ConversationEntry, cut: PageCut) -> list[Item]:
         """Return the messages of a page, with their links."""
-        items = self.maker.of(self.index.messages(conversation.number, cut))
+        items = self.maker.of(self.index.messages(conversation.number, cut), conversation.number)
         source = f"{cut.page}-source.html#"
         for item in items:
             item.href = f"#{item.anchor}"
@@ -99,7 +107,7 @@ class Pages:
         return items
 
     def page(self, conversation: ConversationEntry, cut: PageCut, items: list[Item], pages: int) -> str:
-        groups = [(day, rows_of(each)) for day, each in groupby(items, key=_DAY)]
+        groups = [(day, self._rows(each)) for day, each in groupby(items, key=_DAY)]
         return self._in("conversation", conversation, page=cut.page, groups=groups,
                         is_last=cut.page == pages, has_days=pages > 1)  # fmt: skip
 
@@ -128,16 +136,19 @@ class Pages:
         """Yield the pages of a conversation's threads with their numbers."""
         rows = self.index.threads(conversation.number)
         for page, group in groupby(rows, key=itemgetter(0)):
-            threads, is_last = [self._thread(*row[1:]) for row in group], page == rows[-1][0]
+            threads, is_last = (
+                [self._thread(conversation.number, *row[1:]) for row in group],
+                page == rows[-1][0],
+            )
             yield page, self._in("threads", conversation, page=page, threads=threads, is_last=is_last)
 
     def threads_page(self, conversation: ConversationEntry, page: int) -> str | None:
         return next((html for number, html in self.threads(conversation) if number == page), None)
 
-    def _thread(self, rank: int, skipped: int, replies: int) -> dict[str, Any]:
+    def _thread(self, conversation: int, rank: int, skipped: int, replies: int) -> dict[str, Any]:
         parent = self.index.of_rank(rank)
         messages = self.index.replies(rank, skipped, replies)
-        items = self.maker.of(messages if parent is None else [parent, *messages])
+        items = self.maker.of(messages if parent is None else [parent, *messages], conversation)
         for item in items:
             place = self.index.place(item.rank)
             assert place is not None, "it is in the index"
@@ -145,8 +156,8 @@ class Pages:
             item.href = f"{page}.html#{item.anchor}"
             item.source_href = source if item.is_long else f"{page}-source.html#{item.anchor}"
         first = None if parent is None else items.pop(0)
-        parents = None if first is None else rows_of([first])
-        return {"rank": rank, "parent": parents, "replies": rows_of(items), "skipped": skipped}
+        parents = None if first is None else self._rows([first])
+        return {"rank": rank, "parent": parents, "replies": self._rows(items), "skipped": skipped}
 
     # ── lists ──
 
@@ -223,7 +234,7 @@ def _environment(values: dict[str, Any]) -> Any:
     escape_text = getattr(sys.modules[escape.__module__], "_escape_inner", escape)
 
     def escaped(value: Any) -> str:
-        if type(value) is EscapedJson:
+        if type(value) is Escaped:
             return value
         text: str = escape_text(value) if type(value) is str else escape(value)
         return text

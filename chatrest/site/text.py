@@ -143,8 +143,8 @@ def shown_json(raw: bytes) -> str:
     return _HIDDEN.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
 
 
-class EscapedJson(str):
-    """A record's JSON for the inside of an element, where quotes are letters like any other."""
+class Escaped(str):
+    """A text of HTML: of a template, or a record's JSON, whose quotes need no escape in an element."""
 
     __slots__ = ()
 
@@ -152,10 +152,10 @@ class EscapedJson(str):
         return self
 
 
-def escaped_json(raws: list[bytes]) -> list[EscapedJson]:
+def escaped_json(raws: list[bytes]) -> list[Escaped]:
     """Return records as `shown_json` gives them, escaped."""
     shown = (shown_json(raw).encode() if _may_act(raw) else raw for raw in raws)
-    return [EscapedJson(_escape(raw), "utf-8", "replace") for raw in shown]
+    return [Escaped(_escape(raw), "utf-8", "replace") for raw in shown]
 
 
 def _may_act(raw: bytes) -> bool:

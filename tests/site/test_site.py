@@ -72,6 +72,19 @@ def test_what_a_message_has_is_shown(site: Path) -> None:
     assert [each for each in words if each not in text] == []
 
 
+def test_two_people_who_talk_have_two_colours(tmp_path: Path) -> None:
+    pairs = [(f"user-{one}", f"user-{other}") for one in range(10) for other in range(one)]
+    talk = [
+        message(2 * place + turn, "hi", *(pair if turn else reversed(pair)))
+        for place, pair in enumerate(pairs, 1)
+        for turn in (0, 1)
+    ]
+    write_site(make_export(tmp_path / "out", talk), tmp_path / "site")
+    for page in (tmp_path / "site").glob("c/*/1.html"):
+        colours = [tag["class"] for _, tag in Page(page).tags if str(tag.get("class")).startswith("who c")]
+        assert len(colours) == len(set(colours)) == 2
+
+
 def test_a_deleted_text_is_in_its_source_alone(site: Path) -> None:
     named = [name for name, data in files(site).items() if b"deleted secretly" in data]
     assert named
