@@ -17,7 +17,7 @@ from ..._texts import duration, plural
 from ...errors import AuthenticationError, ExportIncompleteError, RequestInvalidError
 from .. import streams
 from ..environment import all_apps, proxy
-from ..process import continuation, run
+from ..process import can_continue, continuation, run
 
 if TYPE_CHECKING:
     from ...export import Failure, Plan, Report
@@ -135,7 +135,9 @@ def _print(results: "list[AppResult]", out: str, seconds: float, *, as_json: boo
     if max(map(_status, results)) > 1:
         raise RequestInvalidError(text)
     error = ExportIncompleteError(text)
-    error.add_note("run the same command again")
+    error.can_continue = any(map(_can_continue, failed))
+    if error.can_continue:
+        error.add_note("run the same command again")
     raise error
 
 
@@ -145,6 +147,15 @@ def _state(app_run: "AppResult") -> str:
     if app_run.report is None:
         return "running"
     return "complete" if app_run.report.complete else "not complete"
+
+
+def _can_continue(app_run: "AppResult") -> bool:
+    """Return whether another run of an app that failed can help."""
+    try:
+        app_run.check()
+    except Exception as error:
+        return can_continue(error)
+    return False
 
 
 def _status(app_run: "AppResult") -> int:

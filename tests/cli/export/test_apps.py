@@ -78,6 +78,14 @@ def test_all_complete_is_status_0_and_a_folder_of_another_plan_is_status_2(
     assert "2 of 2 apps are not complete" in second.stderr
 
 
+def test_a_group_that_no_app_has_is_not_to_be_run_again(command: Run, apps: Path, out: Path) -> None:
+    args = ["export", str(out), "--apps", str(apps), "--group", "nowhere", "--quiet"]
+    result = command(*args, GAME_KEY=SECRETS[0])
+    assert result.exit_code == 1
+    assert result.stderr.splitlines()[-1].startswith("chatrest: 2 of 2 apps are not complete: ")
+    assert "again" not in result.stderr
+
+
 def test_wrong_usage_is_one_line_and_makes_no_folder(command: Run, apps: Path, out: Path) -> None:
     missing = error_line(command("export", str(out), "--apps", str(apps)), 2)
     assert missing == f"{apps}: the environment lacks GAME_KEY"
