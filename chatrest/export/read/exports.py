@@ -20,8 +20,8 @@ from ..._cloud.store_errors import ObjectNotFoundError
 from ..._threads import wait_for
 from ..folder.journal import NAME as JOURNAL
 from ..folder.manifest import NAME as MANIFEST
-from ..folder.part_files import FolderFiles, PartFiles, find_parts
-from ..plan.parts import NAME as PARTS, Parts, is_app_name, part_number
+from ..folder.part_files import FolderFiles, PartFiles, find_parts, is_settled, read_state
+from ..plan.parts import FOREIGN, NAME as PARTS, Parts, is_app_name, part_number
 from ..remote.local_path import local_path
 from .folder_view import FolderView, open_view
 
@@ -102,6 +102,28 @@ def part_files(root: ExportAddress) -> PartFiles:
     from ..remote.part_objects import PartObjects
 
     return PartObjects(root.out)
+
+
+def part_lacks(address: ExportAddress) -> list[str]:
+    """Return why a part is not complete beside the others, whatever it says of itself, a sentence each.
+
+    Nothing of what is no part.
+    """
+    number, roots = part_number(address.name.rpartition("/")[2]), part_roots([address])
+
+    async def lacks(number: int) -> list[str]:
+        files = part_files(roots[0])
+        if (found := await find_parts(files)) is None:
+            return []
+        state = await read_state(files, found[0], number)
+        is_read = state.night == found[0].night
+        is_taken = await is_settled(files, found[0], number, state)
+        return [
+            *([] if is_read else ["it was not read to its end since the users were listed last"]),
+            *([] if is_taken else [f"what other parts have left in {FOREIGN}/ was not taken in"]),
+        ]
+
+    return [] if number is None else wait_for(lacks(number))
 
 
 def open_exports(out: object) -> Iterator[FolderView]:

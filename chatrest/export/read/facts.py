@@ -16,7 +16,7 @@ from ..folder.opening import FolderState, with_state
 from ..folder.run_log import RunEntry, runs_in
 from ..plan.file_names import STEM
 from ..plan.report import NextRun
-from .exports import ExportAddress, addresses_of, parts_at
+from .exports import ExportAddress, addresses_of, part_lacks, parts_at
 from .folder_view import FolderView
 
 State: TypeAlias = Literal["complete", "not begun", "not complete", "running", "interrupted", "damaged"]
@@ -126,7 +126,10 @@ def _facts_at(address: ExportAddress) -> ExportFacts:
     with address.open() as view:
         if address.name and not view.is_begun:
             return ExportFacts(export=view.name, state="not begun")
-        return with_state(view.folder, lambda state: _facts(view, state))
+        facts = with_state(view.folder, lambda state: _facts(view, state))
+    if facts.state == "complete" and (lacks := part_lacks(address)):
+        return replace(facts, state="not complete", reasons=lacks)
+    return facts
 
 
 def _sum(out: str, each: list[tuple[str, ExportFacts]]) -> ExportFacts:

@@ -28,12 +28,9 @@ from msgspec import structs
 
 from ..._core.requests.arguments import check
 from ..._texts import plural
-from ..._threads import wait_for
 from ...errors import RequestInvalidError
-from ..folder.part_files import find_parts, is_settled, read_state
 from ..plan.id_set import IdSet
-from ..plan.parts import FOREIGN, part_number
-from ..read.exports import ExportAddress, addresses_of, bag_of, part_files, part_roots, parts_at, run_place
+from ..read.exports import ExportAddress, addresses_of, bag_of, part_lacks, parts_at, run_place
 from ..seal.bag import TAG_MANIFEST, faults_of, hash_of
 from .result import Problem, Remedy, VerifyResult, shortened
 from .verify import Progress, Verified, verify_export
@@ -71,9 +68,8 @@ def verify(
             progress(bytes_before + done, bytes_before + total)
 
     for _, group in groupby(addresses, attrgetter("app")):
-        exports = list(group)
-        parts = _Parts(exports)
-        for each in exports:
+        parts = _Parts()
+        for each in group:
             results.append(result := parts.check(each, step))
             bytes_before += result.bytes
             whole.take(each.name, result)
@@ -124,10 +120,9 @@ def _with_seal(whole: VerifyResult, bag: Path, root: str | None, step: Progress)
 class _Parts:
     """The parts of one export."""
 
-    def __init__(self, exports: list[ExportAddress]) -> None:
+    def __init__(self) -> None:
         self._ids, self._keys = IdSet(), set[str]()
         """The ids of the parts that were checked."""
-        self._roots = part_roots(exports)
 
     def check(self, address: ExportAddress, progress: Progress) -> VerifyResult:
         with address.open() as view:
@@ -142,7 +137,7 @@ class _Parts:
             text = f"{plural(len(twice), 'message')} that another part has as well: {shortened(twice)}"
             result.add(Problem("duplicate", "", text))
             result.ok = False
-        for text in self._lacks(address):
+        for text in part_lacks(address):
             result.add(Problem("incomplete", "", text, words, Remedy.RUN))
             result.ok = False
         self._ids.update(verified.ids)
@@ -152,23 +147,3 @@ class _Parts:
     def _twice(self, verified: Verified) -> Iterator[str]:
         yield from map(str, self._ids & verified.ids)
         yield from sorted(self._keys.intersection(verified.keys))
-
-    def _lacks(self, address: ExportAddress) -> list[str]:
-        """Return why a part is not complete beside the others, whatever it says of itself."""
-        number = part_number(address.name.rpartition("/")[2])
-
-        async def lacks() -> list[str]:
-            files = part_files(self._roots[0])
-            if (found := await find_parts(files)) is None or number is None:
-                return []
-            parts, _ = found
-            state = await read_state(files, parts, number)
-            faults = {
-                "it was not read to its end since the users were listed last": state.night == parts.night,
-                f"what other parts have left in {FOREIGN}/ was not taken in": await is_settled(
-                    files, parts, number, state
-                ),
-            }
-            return [text for text, is_right in faults.items() if not is_right]
-
-        return [] if number is None else wait_for(lacks())

@@ -7,6 +7,7 @@ import pytest
 
 from chatrest.export import Plan, export, seal, verify
 from chatrest.export.plan.parts import NAME as PARTS, Foreign
+from chatrest.export.read.facts import facts_of
 from tests.damaging import contents_of, flipped, places_of
 from tests.exporting import served
 from tests.stored import StoredParts, StoredRuns, record
@@ -85,6 +86,11 @@ async def test_parts_that_a_run_has_made_and_what_one_of_them_did_not_take_in(tm
             (f"part=0{number}", "it was not read to its end since the users were listed last")
             for number in (1, 2)
         ]
+        facts = facts_of(str(out))
+        assert facts.state == "not complete"
+        assert [(each.export, each.state) for each in facts.parts] == [
+            ("part=00", "complete"), ("part=01", "not complete"), ("part=02", "not complete"),
+        ]  # fmt: skip
         await export(service.session, out)
         assert (verify(out).ok, verify(out).messages) == (True, 121)
         root = seal(out, tmp_path / "bag").root
