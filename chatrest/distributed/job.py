@@ -51,7 +51,7 @@ class ClusterJob:
 
     def __init__(
         self, client: Client, name: str, work: PartWork, pace: Pace | None = None,
-        progress: Progress | None = None, clock: Callable[[], float] = time.monotonic,
+        progress: Progress | None = None,
     ) -> None:  # fmt: skip
         """`name` is the job's own, which no other job has."""
         self._client: Any = client
@@ -59,12 +59,12 @@ class ClusterJob:
         self._progress = progress or Progress()
         self.parts: PartsProgress = PartsProgress(self._progress)
         self._rate = RateCoordinator(client, work.app_id, pace, name, self.parts.hear)
-        self._clock, self._numbers = clock, count(1)
+        self._numbers = count(1)
         self.unfit: dict[str, str] = {}
         """Workers that get no more parts, each with the reason."""
 
     async def __aenter__(self) -> Self:
-        await self.workers()
+        await workers_of(self._client, self._progress)
         try:
             await call(self._client, self._client.register_plugin(self._plugin, name=self._plugin.name))
         except Exception as error:  # of a worker, which Dask gives as a text
@@ -92,7 +92,7 @@ class ClusterJob:
         result, and `ClusterError` where no task would.
         """
         while True:
-            end = await self._task(number, await self.workers())
+            end = await self._task(number, await workers_of(self._client, self._progress))
             if end.failure != "worker":
                 break
             if end.worker not in self.unfit:
@@ -124,24 +124,25 @@ class ClusterJob:
             future.release()
         return end
 
-    async def workers(self) -> dict[str, dict[str, Any]]:
-        """Return what the scheduler knows of each worker; waits for one where there is none."""
-        begun, phase, address = self._clock(), self._progress.phase, address_of(self._client)
-        while not (workers := await workers_of(self._client)):
-            waited = self._clock() - begun
-            if waited > _WORKERLESS_SECONDS:
-                hint = f"start some with `dask worker {address}`"
-                raise ClusterError(f"the scheduler at {address} has no workers: {hint}")
-            if waited > _SILENT_SECONDS:
-                self._progress.enter(Phase.WAITING_FOR_WORKER, address)
-            await asyncio.sleep(_POLL_SECONDS)
-        self._progress.enter(phase)
-        return workers
 
+async def workers_of(
+    client: Any, progress: Progress | None = None, clock: Callable[[], float] = time.monotonic
+) -> dict[str, dict[str, Any]]:
+    """Return what the scheduler knows of each worker; waits for one where there is none.
 
-async def workers_of(client: Any) -> dict[str, dict[str, Any]]:
-    """Return what the scheduler knows of each worker; raises `ClusterError` where it is gone."""
-    check_connection(client)
-    with suppress(PartLostError):
-        return dict((await call(client, client.scheduler.identity()))["workers"])
-    return {}
+    Raises `ClusterError` after a minute without any, and where the scheduler is gone.
+    """
+    shown, address, begun = progress or Progress(), address_of(client), clock()
+    phase = shown.phase
+    while True:
+        check_connection(client)
+        with suppress(PartLostError):
+            if workers := (await call(client, client.scheduler.identity()))["workers"]:
+                shown.enter(phase)
+                return dict(workers)
+        if (waited := clock() - begun) > _WORKERLESS_SECONDS:
+            hint = f"start some with `dask worker {address}`"
+            raise ClusterError(f"the scheduler at {address} has no workers: {hint}")
+        if waited > _SILENT_SECONDS:
+            shown.enter(Phase.WAITING_FOR_WORKER, address)
+        await asyncio.sleep(_POLL_SECONDS)

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 PARTS_A_THREAD: Final = 4  # of a new export: so they end at about the same time
 _MOST: Final = 1_000
 _TRIES: Final = 3  # tasks of a part that may bring no result, one after the other
+_MOST_RUNS: Final = 10  # of a part, which takes in what others have left it meanwhile
 _HELD_SECONDS: Final = 10.0  # before parts are asked for again that other processes run
 
 
@@ -78,8 +79,11 @@ async def parts_of_new(client: "Client", out: str | PathLike[str]) -> int | None
     """Return the number of parts for an export that is new; None for one that is there."""
     if await find_parts(part_files(out)) is not None:
         return None
-    threads = sum(int(info["nthreads"]) for info in (await workers_of(client)).values())
-    return min(_MOST, PARTS_A_THREAD * threads)
+    return min(_MOST, PARTS_A_THREAD * await _threads(client))
+
+
+async def _threads(client: "Client", progress: Progress | None = None) -> int:
+    return sum(int(info["nthreads"]) for info in (await workers_of(client, progress)).values())
 
 
 async def export_with(
@@ -108,9 +112,8 @@ async def export_with(
         app_id, version = session.app.app_id, installed_version()
         work = PartWork(address, prepared.nights, app_id, version, run_part, options, reference)
         job = ClusterJob(client, f"chatrest-{os.urandom(8).hex()}", work, pace, shown)
+        at_once = prepared.parts if apps == 1 else max(1, await _threads(client, shown) // apps)
         async with job:
-            threads = sum(info["nthreads"] for info in (await job.workers()).values())
-            at_once = prepared.parts if apps == 1 else max(1, threads // apps)
             reports = await run_rounds(job, left, at_once)
         for each in reports.values():
             each[-1].warnings += job.unfit.values()
@@ -165,7 +168,11 @@ async def run_rounds(
             failed.add(number)
         reports.setdefault(number, []).append(report)
 
-    while numbers := [number for number in await left() if number not in failed]:
+    while numbers := [
+        number
+        for number in await left()
+        if number not in failed and len(reports.get(number, ())) < _MOST_RUNS
+    ]:
         has_run = False
         await for_each(numbers, run, at_once)
         if not has_run:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from chatrest.distributed.cluster import ClusterError, PartHeldError, PartLostError, connect
-from chatrest.distributed.job import ClusterJob
+from chatrest.distributed.job import ClusterJob, workers_of
 from chatrest.distributed.start import run_rounds
 from chatrest.distributed.worker import PartWork
 from chatrest.emulator import Emulator
@@ -164,7 +164,7 @@ async def test_a_scheduler_that_goes_away_is_an_error(tmp_path: Path) -> None:
             await running
 
 
-async def test_a_cluster_without_workers_is_an_error_after_a_minute(tmp_path: Path) -> None:
+async def test_a_cluster_without_workers_is_an_error_after_a_minute() -> None:
     class Scheduler:
         address = "tcp://10.0.0.1:8786"
 
@@ -184,12 +184,10 @@ async def test_a_cluster_without_workers_is_an_error_after_a_minute(tmp_path: Pa
             phases.append((phase, detail))
             super().enter(phase, detail)
 
-    work = PartWork(str(tmp_path), (), "app", "1", clusters.ends)
-    job = ClusterJob(client, "chatrest-1", work, progress=Noted(), clock=lambda: next(ticks))
     with pytest.raises(
         ClusterError, match=r" no workers: start some with `dask worker tcp://10\.0\.0\.1:8786`"
     ):
-        await job.workers()
+        await workers_of(client, Noted(), lambda: next(ticks))
     assert (Phase.WAITING_FOR_WORKER, "tcp://10.0.0.1:8786") in phases
 
 
