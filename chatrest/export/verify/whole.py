@@ -28,10 +28,10 @@ from msgspec import structs
 
 from ..._core.requests.arguments import check
 from ..._texts import plural
-from ...errors import RequestInvalidError
+from ...errors import ChatRestError, RequestInvalidError
 from ..plan.id_set import IdSet
 from ..read.exports import ExportAddress, addresses_of, bag_of, part_lacks, parts_at, run_place
-from ..seal.bag import TAG_MANIFEST, faults_of, hash_of
+from ..seal.bag import DATA, TAG_MANIFEST, faults_of, hash_of
 from .result import Problem, Remedy, VerifyResult, shortened
 from .verify import Progress, Verified, verify_export
 
@@ -59,13 +59,24 @@ def verify(
     Raises `RequestInvalidError` where the folder is not an export, is of another version, or where its format
     needs an extra that is not installed, and `ObjectStoreError` where a store fails.
     """
-    bag = _sealed(out, root)
+    step = progress or (lambda *_: None)
+    if (bag := _sealed(out, root)) is None:
+        return _all_of(out, step)
+    try:
+        whole = _all_of(out, step)
+    except (ChatRestError, OSError) as error:
+        whole = VerifyResult()
+        whole.add(Problem("manifest", DATA, f"the export cannot be read: {error}"))
+    return _with_seal(whole, bag, root, step)
+
+
+def _all_of(out: str | PathLike[str], progress: Progress) -> VerifyResult:
+    """Return the result of all exports at `out`."""
     addresses, results = addresses_of(out), list[VerifyResult]()
     whole, bytes_before = VerifyResult(exports=len(addresses)), 0
 
     def step(done: int, total: int) -> None:
-        if progress is not None:
-            progress(bytes_before + done, bytes_before + total)
+        progress(bytes_before + done, bytes_before + total)
 
     for _, group in groupby(addresses, attrgetter("app")):
         parts = _Parts()
@@ -81,7 +92,7 @@ def verify(
         ends = [each.until for each in results if each.until is not None]
         if not addresses[0].app and len(ends) == len(results):
             whole.until = min(ends)
-    return whole if bag is None else _with_seal(whole, bag, root, step)
+    return whole
 
 
 def _sealed(out: str | PathLike[str], root: str | None) -> Path | None:

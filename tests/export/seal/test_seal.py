@@ -150,6 +150,10 @@ HARM: dict[str, Callable[[Path], Any]] = {
     "the manifest": lambda bag: append(bag / "manifest-sha256.txt"),
     "the tag manifest": lambda bag: append(bag / "tagmanifest-sha256.txt"),
     "no tag manifest": lambda bag: (bag / "tagmanifest-sha256.txt").unlink(),
+    "no export in it": lambda bag: [path.unlink() for path in (bag / "data").glob("*.*")],
+    "a manifest of another version": lambda bag: (bag / "data" / "manifest.json").write_text(
+        '{"made_by": "chatrest export", "version": 9, "checksum": ""}'
+    ),
     "a name that leads out": lambda bag: (bag / "manifest-sha256.txt").write_text(f"{'0' * 64}  ../x\n"),
 }
 
