@@ -3,15 +3,21 @@
 import asyncio
 from collections import Counter
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from random import Random
+from typing import Any
 
 import pytest
+from msgspec import structs
 
 from chatrest import AsyncSession
+from chatrest._cloud.lease import Lease
 from chatrest._cloud.store import ObjectStore
 from chatrest.errors import RequestInvalidError
 from chatrest.export import Plan, export, read, verify
+from chatrest.export.run.run_parts import export_parts
+from tests.dying import DyingDisk, Fate, ProcessDeath
 from tests.export.remote.bucket import ids_in_bucket
 from tests.exporting import served
 from tests.parting import Town
@@ -58,3 +64,45 @@ async def test_machines_claim_the_parts_of_a_bucket(
         await export(service.session, f"s3://{bucket}/one", journal=tmp_path / "one")
         with pytest.raises(RequestInvalidError, match="not of parts"):
             await export(service.session, f"s3://{bucket}/one", parts=2, journal=tmp_path / "two")
+
+
+async def test_a_machine_that_is_lost_loses_its_part_to_the_next_one(
+    s3_server: str, bucket: str, s3_environment: Callable[[str], None], tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    s3_environment(s3_server)
+    monkeypatch.setattr("chatrest.export.run.run_parts.PAUSE", 0.05)
+    monkeypatch.setitem(Lease.__init__.__kwdefaults__, "seconds", 1.0)  # type: ignore[attr-defined]
+    address, dice = f"s3://{bucket}/chat", Random(3)
+    async with served(fill_in=lambda _: None) as service:
+        town = Town(service.store, dice)
+        died = 0
+        for _ in range(3):
+            town.day(60)
+            fate = Fate(tmp_path / "a", dice.randrange(2, 16))
+            options: dict[str, Any] = {"parts": COUNT, "claim": True}
+            with monkeypatch.context() as patched, suppress(ProcessDeath):
+                patched.setattr(Lease, "_write_own", _unreachable)  # nothing is given back
+                await export_parts(
+                    service.session, address, journal=fate.out, disk=DyingDisk(fate), **options
+                )
+            died += fate.dead
+            if fate.dead:
+                fate.rise()
+            town.day(20)
+            await export(service.session, address, journal=tmp_path / "b", **options)
+            ids = await stored_ids(address)
+            assert len(ids) == len(set(ids))
+        assert died
+        for machine in "ab":
+            assert (await export(service.session, address, journal=tmp_path / machine)).complete
+        ids = await stored_ids(address)
+        assert len(ids) == len(set(ids))
+        assert town.visible(with_groups=False) <= set(ids)
+        assert verify(address).ok
+
+
+async def _unreachable(self: Lease, *, released: bool = False) -> None:
+    """Renew a lease as it is, but give it back never, as the lease of a machine that is lost."""
+    if not released:
+        await Lease._write(self, structs.replace(self._record, renewal=self._record.renewal + 1))
