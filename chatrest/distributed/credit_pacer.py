@@ -189,9 +189,13 @@ class CreditPacer:
 class CreditAccount:
     """The part of a cluster's rate that one process has: a pacer of each rate class, and its messages."""
 
-    def __init__(self, name: str, waiting: Callable[[RateClass], int], alarm: Callable[[], object]) -> None:
+    def __init__(
+        self, name: str, waiting: Callable[[RateClass], int], alarm: Callable[[], object],
+        clock: OtherClock | None = None,
+    ) -> None:  # fmt: skip
+        """`clock` is what is known of the coordinator's: learning it may cost the first seconds."""
         self._name, self._waiting, self._alarm = name, waiting, alarm
-        self._clock = OtherClock()
+        self._clock = clock or OtherClock()
         self._pacers: dict[RateClass, CreditPacer] = {}
         self._reports: deque[float] = deque(maxlen=_REMEMBERED)  # when they went
         self._number = self._heard = 0

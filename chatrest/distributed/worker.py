@@ -31,7 +31,7 @@ from ..export.plan.parts import Night
 from ..export.plan.report import Progress, Report
 from ..export.run.run_parts import part_files
 from ..session import AsyncSession
-from .credit_pacer import CreditAccount
+from .credit_pacer import CreditAccount, OtherClock
 from .credits import Grants
 from .part_progress import TaskEvent, counts_of, shortened
 
@@ -83,10 +83,10 @@ class WorkerRate:
     Requests wait until they are given slots, and fail with `ChatRestError` after a minute without a word.
     """
 
-    def __init__(self, worker: "Worker", job: str, name: str) -> None:
+    def __init__(self, worker: "Worker", job: str, name: str, clock: OtherClock) -> None:
         """`name` is the task's among all that share the rate."""
         self._worker, self._topic, self._loop = worker, job, asyncio.get_running_loop()
-        self._account = CreditAccount(name, self._waiting, self._alarm)
+        self._account = CreditAccount(name, self._waiting, self._alarm, clock)
         self._session: AsyncSession | None = None
         self._timer: asyncio.TimerHandle | None = None
 
@@ -144,14 +144,16 @@ class WorkerRate:
 
 def run_payload(
     worker: "Worker", job: str, work: bytes, number: int, rates: dict[str, WorkerRate],
-    is_wanted: Callable[[], bool],
+    clocks: list[OtherClock], is_wanted: Callable[[], bool],
 ) -> TaskEnd:  # fmt: skip
     """Return the end of a part's task; called in its thread. It raises nothing.
 
     `work` is the pickle of a `PartWork`; while it runs, its rate is in `rates`.
     """
     try:
-        report = asyncio.run(_run(worker, job, _checked(work), number, rates, is_wanted))
+        if not clocks:
+            clocks.append(OtherClock())
+        report = asyncio.run(_run(worker, job, _checked(work), number, rates, clocks[0], is_wanted))
         return TaskEnd(worker=worker.address, content=_encode(shortened(report, number)))
     except (Exception, asyncio.CancelledError) as error:
         return _failed(error, worker.address)
@@ -159,14 +161,14 @@ def run_payload(
 
 async def _run(
     worker: "Worker", job: str, work: PartWork, number: int, rates: dict[str, WorkerRate],
-    is_wanted: Callable[[], bool],
+    clock: OtherClock, is_wanted: Callable[[], bool],
 ) -> Report:  # fmt: skip
     """Run a part, report its numbers, and cancel it when nobody wants it any more."""
     app, headers = _credentials(work)
     await _check_export(work)
     progress, run = Progress(), randbits(63)
     sharer = f"{worker.address}#{run}"
-    rates[sharer] = rate = WorkerRate(worker, job, sharer)
+    rates[sharer] = rate = WorkerRate(worker, job, sharer, clock)
     try:
         async with rate.session(app, headers=headers, telemetry=progress.heard) as session:
             part = asyncio.ensure_future(

@@ -3,7 +3,7 @@
 import pytest
 
 from chatrest._core.replies.rate_signal import Signal
-from chatrest.distributed.credit_pacer import LOST, CreditAccount, CreditPacer
+from chatrest.distributed.credit_pacer import LOST, CreditAccount, CreditPacer, OtherClock
 from chatrest.distributed.credits import LATE, Grant, Grants
 from chatrest.errors import ChatRestError
 
@@ -14,10 +14,10 @@ AHEAD = 7200.0
 class Worker:
     """A worker that waits for requests, and messages to it."""
 
-    def __init__(self) -> None:
+    def __init__(self, clock: OtherClock | None = None) -> None:
         self.waiting = 10
         self.alarms = 0
-        self.account = CreditAccount("worker", lambda _: self.waiting, self.alarm)
+        self.account = CreditAccount("worker", lambda _: self.waiting, self.alarm, clock)
         self.pacer: CreditPacer = self.account.pacer("standard")
         self.number = 0
 
@@ -57,6 +57,14 @@ def test_slots_are_used_at_their_times_and_no_twice() -> None:
     assert worker.used(1.3 + 1.1 * LATE)  # that of 1.4: the other one is over
     assert not worker.used(1.3 + 1.1 * LATE)
     assert worker.account.report(1.5).usages["standard"].missed == 1
+
+
+def test_a_further_task_uses_slots_at_once_where_the_first_one_has_learnt_the_clock() -> None:
+    clock = OtherClock()
+    Worker(clock).grant(1.0)
+    for further, is_used in ((Worker(clock), True), (Worker(), False)):
+        further.grant(2.0, 2.1, late=0.5)  # such a late answer alone does not show the clock well
+        assert further.used(2.11) is is_used
 
 
 def test_an_older_message_changes_nothing() -> None:
