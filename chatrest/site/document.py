@@ -75,6 +75,7 @@ def write_document(
     title: str | None = None,
     timezone: str = "UTC",
     redact: bool = False,
+    patterns: Iterable[str] = (),
     pseudonyms: bool = False,
     now: Callable[[], datetime] = lambda: datetime.now(UTC),
     progress: Callable[[str, int, int | None], None] = lambda *_: None,
@@ -88,7 +89,14 @@ def write_document(
     if path.is_dir():
         raise RequestInvalidError(f"{path} is a folder: expected the path of a file")
     choice = choice_of(
-        conversations, users, since, until, redact=redact, pseudonyms=pseudonyms, timezone=timezone
+        conversations,
+        users,
+        since,
+        until,
+        redact=redact,
+        pseudonyms=pseudonyms,
+        timezone=timezone,
+        patterns=patterns,
     )
     read_raw(out, since=since, until=until)  # nothing is made for what is no export
     with ExitStack() as stack:
@@ -121,16 +129,20 @@ def _facts(out: Any, index: Index, choice: Choice, now: datetime) -> list[tuple[
         ("Zone", zone.name),
         ("Exported", zone.words(max(ended) * 1000) if ended else ""),
         ("Made", f"{zone.words(round(now.timestamp() * 1000))}, by chatrest {_VERSION}"),
-        ("SHA-256 of the manifest", _manifest_hash(out)),
+        ("SHA-256 of the manifest", _hash(out, "manifest.json")),
+        ("Root hash of the bag", _hash(out, "tagmanifest-sha256.txt")),
         ("Only of", ", ".join(sorted({*choice.conversations, *choice.users}))),
         ("Names", "people have pseudonyms" if choice.pseudonyms else ""),
-        ("Redacted", "phone numbers and e-mail addresses are hidden" if choice.redact else ""),
+        (
+            "Redacted",
+            "phone numbers, e-mail addresses, own patterns" if choice.redact else "",
+        ),
     ]
     return [(name, index.hide(shown(value))) for name, value in facts if value]
 
 
-def _manifest_hash(out: Any) -> str:
-    path = Path(out) / "manifest.json"
+def _hash(out: Any, name: str) -> str:
+    path = Path(out) / name
     return sha256(path.read_bytes()).hexdigest() if path.is_file() else ""
 
 

@@ -7,6 +7,7 @@ conversation is cut into pages by counts and sizes from its beginning, so that n
 page alone. `index_build` makes an index, and makes it again when the database has changed.
 """
 
+import re
 import sqlite3
 from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import suppress
@@ -108,11 +109,19 @@ class Choice(NamedTuple):
     timezone: str = "UTC"
     """In which days begin."""
     pseudonyms: bool = False
+    patterns: tuple[str, ...] = ()
+    """Regular expressions of what is hidden, too."""
 
     @property
     def hides(self) -> bool:
         """True if records are not shown as they are."""
         return self.redact or self.pseudonyms
+
+    def hide(self, text: str) -> str:
+        """Return a text without what is redacted."""
+        for pattern in self.patterns:
+            text = re.sub(pattern, "[hidden]", text)
+        return redacted(text) if self.redact else text
 
 
 EVERYTHING: Final = Choice()
@@ -127,7 +136,7 @@ class Index:
 
     def __init__(self, path: Path, choice: Choice = EVERYTHING) -> None:
         self.choice = choice
-        self.hide: Callable[[str], str] = redacted if choice.redact else str
+        self.hide: Callable[[str], str] = choice.hide
         self.person: Callable[[int], PersonEntry] = lru_cache(_PEOPLE)(self._person)
         self.db = sqlite3.connect(path, isolation_level=None, check_same_thread=False, timeout=_WAIT)
         try:
@@ -150,7 +159,7 @@ class Index:
         """Hide the names of people from now on, where that is chosen."""
         if self.choice.pseudonyms:
             hide = Pseudonyms(self.db.execute("SELECT name, person FROM aliases ORDER BY person")).hide
-            self.hide = (lambda text: redacted(hide(text))) if self.choice.redact else hide
+            self.hide = lambda text: self.choice.hide(hide(text))
 
     def attach(self, database: Path) -> None:
         """Have the export's database as `chat`; a load into it does not wait for its readers from now on."""

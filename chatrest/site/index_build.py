@@ -4,6 +4,7 @@ A database that has not changed costs nothing; of one that has, all is made agai
 """
 
 import os
+import re
 import zlib
 from collections.abc import Callable, Iterable, Iterator
 from itertools import count
@@ -17,6 +18,7 @@ from ..database import load
 from ..database.finding import database_beside
 from ..database.load import OnCount
 from ..database.schema import STATE
+from ..errors import RequestInvalidError
 from ..times import MILLISECONDS_FROM, Time, parse_timestamp
 from .heads import entities_of, rank_of, token
 from .index import MESSAGES, Choice, Index
@@ -143,7 +145,7 @@ ORDER BY c.first, c.id"""),
 
 def choice_of(
     conversations: Iterable[str], users: Iterable[str], since: Time | None, until: Time | None,
-    *, redact: bool, pseudonyms: bool, timezone: str,
+    *, redact: bool, pseudonyms: bool, timezone: str, patterns: Iterable[str],
 ) -> Choice:  # fmt: skip
     """Return the part of an export that these choose; raises `RequestInvalidError` for a wrong one."""
 
@@ -153,10 +155,19 @@ def choice_of(
         stamp = parse_timestamp(name, time, end=end)
         return stamp if stamp >= MILLISECONDS_FROM else stamp * 1000 + (999 if end else 0)
 
+    hidden = tuple(patterns)
+    for pattern in hidden:
+        try:
+            re.compile(pattern)
+        except re.error as error:
+            raise RequestInvalidError(
+                f"pattern {pattern!r}: {error}; expected a regular expression"
+            ) from None
     window = milliseconds("since", since, end=False), milliseconds("until", until, end=True)
     return Choice(
-        frozenset(conversations), frozenset(users), redact, *window, Zone(timezone).name, pseudonyms
-    )
+        frozenset(conversations), frozenset(users), redact or bool(hidden), *window, Zone(timezone).name,
+        pseudonyms, hidden,
+    )  # fmt: skip
 
 
 def database_of(out: str | PathLike[str], folder: Path) -> Path:

@@ -69,6 +69,7 @@ def write_site(
     title: str | None = None,
     timezone: str = "UTC",
     redact: bool = False,
+    patterns: Iterable[str] = (),
     pseudonyms: bool = False,
     progress: OnProgress = lambda *_: None,
 ) -> SiteResult:
@@ -78,6 +79,7 @@ def write_site(
     - `since`, `until`: only messages sent in that time, as `read` takes it.
     - `timezone`: the name of the zone of all days and times, such as `Europe/Berlin`.
     - `redact`: hide phone numbers and e-mail addresses, in the names of files, too.
+    - `patterns`: regular expressions of what `redact` hides, too; it is implied.
     - `pseudonyms`: names such as `Person 1` in the place of people's names and uids, in texts, too.
 
     Memory is flat; the folder `SITE.chatrest` beside the site keeps all records for later runs, which take in
@@ -89,7 +91,14 @@ def write_site(
     folder = Path(site)
     _check_folder(out, folder)
     choice = choice_of(
-        conversations, users, since, until, redact=redact, pseudonyms=pseudonyms, timezone=timezone
+        conversations,
+        users,
+        since,
+        until,
+        redact=redact,
+        pseudonyms=pseudonyms,
+        timezone=timezone,
+        patterns=patterns,
     )
     read_raw(out, since=since, until=until)  # nothing is made for what is no export
     with ExitStack() as stack:

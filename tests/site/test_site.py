@@ -165,6 +165,15 @@ def test_redacted_pages_have_no_address_anywhere(tmp_path: Path) -> None:
     assert shown_ids(tmp_path / "site") == ["1", "2", "3", "4"]
 
 
+def test_own_patterns_are_hidden_everywhere(tmp_path: Path) -> None:
+    out = make_export(tmp_path / "out", [message(1, "pay to DE02 1203 0000 now")])
+    write_site(out, tmp_path / "site", patterns=[r"\bDE\d\d[ \d]+"])
+    assert [name for name, data in files(tmp_path / "site").items() if b"1203" in data] == []
+    assert "pay to [hidden]now" in Page(tmp_path / "site" / page_of(tmp_path / "site", "pay")).text
+    with pytest.raises(RequestInvalidError, match=r"pattern '\(': .*; expected a regular expression"):
+        write_site(out, tmp_path / "other", patterns=["("])
+
+
 def test_pseudonyms_stand_in_the_place_of_all_names(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(NAMES, "ann", "Annegret Uhl")
     monkeypatch.setitem(NAMES, "bob", "Robert Moss")

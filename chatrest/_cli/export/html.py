@@ -4,7 +4,7 @@ import asyncio
 import signal
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TextIO
 
 import click
 from msgspec import structs
@@ -28,6 +28,8 @@ CHOICE: Final = (
     TITLE,
     TIMEZONE,
     ("--redact", bool, None, "Hide phone numbers and e-mail addresses."),
+    ("--redact-pattern patterns", click.File(encoding="utf-8"), "FILE",
+     "Hide what these match, too: a regular expression a line."),
     ("--pseudonyms", bool, None, "Call people 'Person 1', in texts and mentions, too."),
 )  # fmt: skip
 """The options that choose what is shown."""
@@ -49,7 +51,8 @@ CHOICE: Final = (
     QUIET,
 )
 def html(
-    out: str, site: Path, as_document: bool, zip: Path | None, as_json: bool, quiet: bool, **choice: Any
+    out: str, site: Path, as_document: bool, zip: Path | None, as_json: bool, quiet: bool,
+    patterns: TextIO | None, **choice: Any
 ) -> None:  # fmt: skip
     """Write the messages of the export in OUT as pages into the folder SITE, and open SITE/index.html.
 
@@ -85,6 +88,8 @@ def html(
         write_zip,
     )
 
+    choice["patterns"] = [] if patterns is None else patterns.read().splitlines()
+    choice["patterns"] = [line for line in choice["patterns"] if line.strip()]
     if as_document:
         if zip is not None:
             raise click.UsageError("--zip packs a site: give it without --print")
