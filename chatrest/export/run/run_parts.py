@@ -267,9 +267,9 @@ async def run_part(
     """Run one part of an export that was prepared, and return its report.
 
     `night` is the newest one, which is read where it is not given. `journal` is the folder of the working
-    copies, for an address. Tables are read by the first part,
-    reactions by that of their messages. `options` are those of `export`. Raises
-    `InUseError` or `LeaseHeldError` where another process runs the part, and as `export`.
+    copies, for an address. Tables are read by the first part, reactions by that of their messages. `options`
+    are those of `export`. Raises `InUseError` or `LeaseHeldError` where another process runs the part, and as
+    `export`.
     """
     files = part_files(out, disk)
     if night is None:
