@@ -111,21 +111,26 @@ class PartRun:
         journal = pool.archive.journal
         self.taken = msgspec.json.decode(journal[_TAKEN] or "{}", type=dict[str, str])
         stamps = await stamps_for(self._files, self.parts, self.part)
+        merged, stamped = Foreign(), dict[str, str]()
         for name in sorted(name for name, stamp in stamps.items() if self.taken.get(name) != stamp):
             path = f"{part_name(self.part, self.parts.parts)}/{FOREIGN}/{name}"
             if (file := await self._files.read(path)) is None:
                 continue
             try:
-                foreign = Foreign.parse(file.data, f"{self._files.place}/{path}")
+                merged = merged.merged(Foreign.parse(file.data, f"{self._files.place}/{path}"))
             except ChatRestError as error:
                 await self._files.remove(path)
                 self.reasons.append(str(error))
-                continue
-            rows = [row_of(raw) for raw in foreign.rows]
-            ids = IdSet.from_bytes(foreign.numbers) if foreign.numbers else IdSet()
-            await self._commit(pool, rows, PageIds(ids, {key: Row(id=key) for key in foreign.names}))
-            self.taken[name] = file.stamp
-            await in_thread(partial(self._note_taken, pool.archive, foreign.edits))
+            else:
+                stamped[name] = file.stamp
+        if not stamped:
+            return
+        # At once: what is seen already is asked of the journal, whose sets of all sources are read for it.
+        ids = IdSet.from_bytes(merged.numbers) if merged.numbers else IdSet()
+        names = {key: Row(id=key) for key in merged.names}
+        await self._commit(pool, list(map(row_of, merged.rows)), PageIds(ids, names))
+        self.taken |= stamped
+        await in_thread(partial(self._note_taken, pool.archive, merged.edits))
 
     def _note_taken(self, archive: ExportFolder, edits: list[bytes]) -> None:
         with archive.journal.transaction():
