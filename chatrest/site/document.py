@@ -20,6 +20,7 @@ from typing import Any, Final, NamedTuple, final
 
 from msgspec import Struct
 
+from .._texts import plural
 from ..errors import RequestInvalidError
 from ..export import attachment_files, read_raw, runs
 from ..times import Time
@@ -124,7 +125,7 @@ def _facts(out: Any, index: Index, choice: Choice, now: datetime) -> list[tuple[
     with suppress(OSError):  # there is no log of runs
         ended = [each.finished for each in runs(out) if each.finished]
     facts = [
-        ("Messages", f"{index.count('posts'):,} in {index.count('conversations'):,} conversations"),
+        ("Messages", f"{index.count('posts'):,} in {plural(index.count('conversations'), 'conversation')}"),
         ("Period", f"{zone.words(first or 0)} to {zone.words(last or 0)}" if first else "no dated message"),
         ("Zone", zone.name),
         ("Exported", zone.words(max(ended) * 1000) if ended else ""),
