@@ -32,6 +32,9 @@ os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 # Worker processes of Dask are forked from one that has imported it: each would import it for 2 s.
 os.environ.setdefault("DASK_DISTRIBUTED__WORKER__MULTIPROCESSING_METHOD", "forkserver")
 
+# Dask's profiler can stop a process for ever: `distributed/worker.py` has why.
+os.environ.setdefault("DASK_DISTRIBUTED__WORKER__PROFILE__ENABLED", "False")
+
 # A shell starts a background job with SIGINT ignored, and the processes of the tests would inherit that.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 

@@ -150,6 +150,7 @@ def run_payload(
 
     `work` is the pickle of a `PartWork`; while it runs, its rate is in `rates`.
     """
+    _stop_profiler(worker)
     try:
         if not clocks:
             clocks.append(OtherClock())
@@ -157,6 +158,16 @@ def run_payload(
         return TaskEnd(worker=worker.address, content=_encode(shortened(report, number)))
     except (Exception, asyncio.CancelledError) as error:
         return _failed(error, worker.address)
+
+
+def _stop_profiler(worker: "Worker") -> None:
+    """Stop the look at all threads that Dask takes a hundred times a second.
+
+    In Python 3.11 that look can wait for ever for a thread that begins at the same moment, with all other
+    threads of the process waiting for it; a part begins many.
+    """
+    if (profiler := worker.periodic_callbacks.get("profile")) is not None:
+        worker.loop.add_callback(profiler.stop)
 
 
 async def _run(

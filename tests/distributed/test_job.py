@@ -4,6 +4,7 @@ import asyncio
 import itertools
 import logging
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -11,7 +12,7 @@ import pytest
 from chatrest.distributed.cluster import ClusterError, PartHeldError, PartLostError, connect
 from chatrest.distributed.job import ClusterJob, workers_of
 from chatrest.distributed.start import run_rounds
-from chatrest.distributed.worker import PartWork
+from chatrest.distributed.worker import PartWork, run_payload
 from chatrest.emulator import Emulator
 from chatrest.export import Phase, Progress, Report
 from tests.distributed import clusters
@@ -285,3 +286,14 @@ async def test_a_part_that_is_lost_three_times_is_left_to_the_next_run() -> None
     reports = await Parts(p0=["lost"] * 3, p1=["done"]).rounds()
     assert reports[0][0].reasons == ["it failed 3 times: its workers died"]
     assert reports[1][0].complete
+
+
+def test_a_task_stops_the_profiler_of_its_worker() -> None:
+    stopped: list[str] = []
+    worker: Any = SimpleNamespace(
+        address="tcp://worker",
+        periodic_callbacks={"profile": SimpleNamespace(stop=lambda: stopped.append("profile"))},
+        loop=SimpleNamespace(add_callback=lambda callback: callback()),
+    )
+    end = run_payload(worker, "job", b"no pickle", 0, {}, [], lambda: True)
+    assert (end.failure, stopped) == ("part", ["profile"])
