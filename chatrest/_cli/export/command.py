@@ -399,7 +399,10 @@ def _print_report(
 
 
 def _files(out: Path) -> FileTotals:
-    """Return the files of an export in a folder, or with its local copy there, or of all its parts."""
+    """Return the files of an export in a folder, or with its local copy there, or of all its parts.
+
+    There are none of parts in an object store that other machines have run.
+    """
     from ...export import Plan
     from ...export.folder import manifest
 
@@ -407,4 +410,5 @@ def _files(out: Path) -> FileTotals:
     paths = [path for place in places for path in sorted(out.glob(f"{place}{manifest.NAME}"))]
     contents = [manifest.read(path) for path in paths]
     sizes = [file.bytes for each in contents for file in each.files]
-    return FileTotals(Plan.parse(bytes(contents[0].plan)).format, len(sizes), sum(sizes))
+    made = Plan.parse(bytes(contents[0].plan)).format if contents else ""
+    return FileTotals(made, len(sizes), sum(sizes))

@@ -80,7 +80,8 @@ def lines_of(facts: "ExportFacts") -> Iterator[tuple[str, str]]:
 def _parts(parts: "list[PartFacts]") -> Iterator[tuple[str, str]]:
     """Yield the number of exports, and each of them that is not complete."""
     others = [each for each in parts if each.state != "complete"]
-    yield "parts", f"{len(parts):,}, {len(parts) - len(others):,} of them complete"
+    kind = "parts" if any("part=" in each.export for each in parts) else "apps"
+    yield kind, f"{len(parts):,}, {len(parts) - len(others):,} of them complete"
     for each in others[:_PARTS_SHOWN]:
         reason = f": {each.reasons[0]}" if each.reasons else ""
         yield "", f"{each.export}, {each.messages:,} messages, {_STATES[each.state]}{reason}"

@@ -29,7 +29,7 @@ def summary_lines(
     report: "Report", progress: "Progress", out: str, files: FileTotals, seconds: float
 ) -> Iterator[str]:
     """The summary of a run that took `seconds`, one fact per line."""
-    yield _fact("export", f"{out}, {files.format}, {_status(report)}")
+    yield _fact("export", ", ".join(filter(None, (out, files.format, _status(report)))))
     yield _fact("messages", f"{report.messages:,}, {report.written:,} of them new")
     if report.missing:
         reason = "from a missing file, and no longer on the service"

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from chatrest._cli.export.command import TABLES
+from chatrest._cli.export.command import TABLES, _files
 from chatrest._cli.export.summary import FileTotals, attachments_line, estimate_lines, summary_lines
 from chatrest.export import AttachmentCounts, Failure, Plan, Progress, Report
 from chatrest.export.folder.tables import TABLES as OF_THE_PACKAGE
@@ -140,6 +140,12 @@ def test_the_summary_names_what_is_not_there() -> None:
     lines = list(summary_lines(report, Progress(), "out", FileTotals("ndjson", 1, 10**7), 1.0))
     for begin in ("missing   2 from", "changed   3;", "deleted   1, by"):
         assert any(line.startswith(begin) for line in lines)
+
+
+def test_a_summary_of_parts_that_other_machines_have_run_names_no_files(tmp_path: Path) -> None:
+    lines = list(summary_lines(Report(complete=True), Progress(), "s3://b/x", _files(tmp_path), 1.0))
+    assert lines[0].split() == ["export", "s3://b/x,", "complete"]
+    assert not any(line.startswith("files") for line in lines)
 
 
 def test_a_dry_run_writes_nothing(service: EmulatorThread, command: Run, out: Path) -> None:
