@@ -138,7 +138,7 @@ async def test_another_machine_goes_on_with_what_a_killed_run_has_published(
         assert (report.complete, report.written) == (True, 400 - kept)
         assert sorted(int(message.id) for message in read(ADDRESS)) == sorted(emulator.store.ids())
         report = await export(session, ADDRESS, plan, journal=tmp_path / "a")
-        assert report.warnings == [] or "another machine has gone on" in report.warnings[0]
+        assert report.warnings == [] or "another machine has continued" in report.warnings[0]
         assert sorted(int(message.id) for message in read(ADDRESS)) == sorted(emulator.store.ids())
     assert verify(ADDRESS).ok
 
