@@ -66,7 +66,7 @@ def _texts(value: Any, levels: int = DEEPEST) -> Iterator[str]:
 
 
 class _Shown:
-    """What is in a repr in the place of a value."""
+    """The text that a repr shows instead of a value."""
 
     __slots__ = ("text",)
 

@@ -53,7 +53,7 @@ _GAP: Final = "  "
 
 
 class RecordKind(NamedTuple):
-    """What is known about the records of one type."""
+    """The facts about the records of one type."""
 
     columns: Mapping[str, Callable[[Any], Any]]
     """Those of CSV, by their names: each gives the exact value of a record."""

@@ -71,7 +71,7 @@ class TokenPage(Struct, Generic[T], frozen=True):
 
 
 class PageReader(Protocol[T]):
-    """What a walk has its pages from: the list itself, or what reads it ahead."""
+    """The origin of a walk's pages: the list itself, or a reader that is ahead of it."""
 
     async def read(self, state: WalkState) -> "PendingPage[T]":
         """Return the page at `state`; an error changes nothing, and the same page can be asked for again."""

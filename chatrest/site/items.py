@@ -92,7 +92,7 @@ class Quote(NamedTuple):
 
 
 class Uses(Struct):
-    """What items were made with beside their records: pages of other facts are made again.
+    """The facts beside their records that items were made with: pages of other facts are made again.
 
     People are uids, quoted messages and those with files ranks.
     """

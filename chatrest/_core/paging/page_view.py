@@ -101,7 +101,7 @@ class PageView(Struct, frozen=True, dict=True):
 
 
 class Lead(Struct, frozen=True):
-    """What the positions of a page say: most ends and page numbers do without them."""
+    """The positions of a page: most ends and page numbers do without them."""
 
     served: Pairs
     """The first position that leads in the walk's direction; none where the page has none."""

@@ -83,7 +83,7 @@ Work: TypeAlias = Callable[[ServiceCall], Any]
 
 
 class DocumentPath(NamedTuple):
-    """What a path is about."""
+    """The subject of a path."""
 
     collection: str
     parameter: str = ""

@@ -66,7 +66,7 @@ def pagination(total: int, count: int, size: int, page: int = 1) -> dict[str, in
 
 
 class ListForm(NamedTuple):
-    """How a list continues."""
+    """The way in which a list continues."""
 
     kind: Literal["number", "position", "cursor", "limit", "whole"] = "number"
     by: str = ""

@@ -194,7 +194,7 @@ async def read_tables(
 
 
 class _ServiceList(NamedTuple):
-    """Where the records of a table come from."""
+    """The origin of a table's records."""
 
     key: str
     """The member that shows a record from all others of its list."""

@@ -39,7 +39,7 @@ JobPiece: TypeAlias = ListPiece[ListJob]
 
 
 class PieceOutcome(Enum):
-    """What the reading of a piece has found out."""
+    """The result of reading a piece."""
 
     READ = auto()
     """It was read; its list continues after it."""

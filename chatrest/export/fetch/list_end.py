@@ -48,7 +48,7 @@ _EVER: Final = Window()
 
 
 class ListReading(Struct, eq=False):
-    """What a list has shown to the reader of a piece."""
+    """The ids that a list has shown to the reader of a piece."""
 
     job: ListJob
     covered: int

@@ -35,7 +35,7 @@ _TAKEN: Final = "taken"
 
 @final
 class PartRun:
-    """What a run has to know of the part that it reads."""
+    """The part that a run reads, with all that the run needs to know of it."""
 
     def __init__(
         self, files: PartFiles, parts: Parts, part: int, nights: Iterable[NightUsers], news: NightNews,

@@ -28,7 +28,7 @@ from .jobs import ListJob
 
 
 class Work(Struct, frozen=True):
-    """What is left to read of one source, for one purpose."""
+    """The reading that is left of one source, for one purpose."""
 
     known: SourceState
     gaps: list[Gap]

@@ -127,7 +127,7 @@ class NightUsers(Struct, frozen=True):
 
 
 class NightNews(Struct, frozen=True, kw_only=True):
-    """What a night has found for all parts."""
+    """The findings of a night for all parts."""
 
     newest: list[bytes] = []
     """The app's newest messages, the newest first, as served; the newest of the night before as well."""
@@ -160,7 +160,7 @@ def unpacked(data: bytes, kind: type[T], where: object) -> T:
 
 
 class PartState(Struct, frozen=True, kw_only=True):
-    """How far a part is: the content of `part.json`, written after each of its runs."""
+    """The progress of a part: the content of `part.json`, written after each of its runs."""
 
     night: int = -1
     """The night that its lists were read in to their end; -1 before the first one."""
@@ -180,7 +180,7 @@ class PartState(Struct, frozen=True, kw_only=True):
 
 
 class Foreign(Struct, frozen=True, kw_only=True):
-    """What the lists of one part have shown, and another part owns: the content of `foreign/07.ids`."""
+    """The ids that one part's lists have shown, and another part owns: the content of `foreign/07.ids`."""
 
     numbers: bytes = b""
     """The ids that are numbers, an `IdSet` as bytes; empty for none."""
@@ -273,17 +273,3 @@ def read_parts(folder: Path) -> Parts | None:
     except (FileNotFoundError, NotADirectoryError):
         return None
     return Parts.parse(data, folder / NAME)
-
-
-def app_folders(folder: Path) -> list[Path]:
-    """Return the folders of the apps of an export of many, by name; none where it is no such export."""
-    return sorted(path for path in folder.glob(f"{_APP}?*") if path.is_dir())
-
-
-def part_folders(folder: Path) -> list[Path] | None:
-    """Return the folders of an export's parts, in their order; None where it is no export of parts.
-
-    One that has not begun yet need not be there. Raises as `read_parts`.
-    """
-    parts = read_parts(folder)
-    return None if parts is None else [folder / name for name in parts.names]

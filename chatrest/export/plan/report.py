@@ -118,7 +118,7 @@ class Progress:
 
 
 class NextRun(StrEnum):
-    """What another run with the same plan can do about what is missing."""
+    """The effect of another run with the same plan on what is missing."""
 
     NOTHING = "nothing"
     """Nothing is missing."""
@@ -243,7 +243,7 @@ class Report(Struct, kw_only=True):
 
     @property
     def seconds(self) -> int:
-        """How long it took."""
+        """The duration of the run."""
         return max(0, self.finished - self.started)
 
     @property

@@ -26,7 +26,7 @@ from .folder_view import FolderView
 
 
 class StoredLine(Struct, frozen=True):
-    """Where a message is, or an older version of it."""
+    """The place of a message, or of an older version of it."""
 
     id: str
     file: str

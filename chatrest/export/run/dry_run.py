@@ -55,7 +55,7 @@ _SHOWN: Final = 5
 
 
 class Estimate(Struct, frozen=True, kw_only=True):
-    """What a run would read, at least."""
+    """The least that a run would read."""
 
     plan: Plan
     sources: int

@@ -18,7 +18,7 @@ _COUNTS: Final = (
 
 
 class RunStatus(Struct, frozen=True):
-    """What `--status-file` has: JSON, replaced at the end of each run, also of one that fails.
+    """The content of `--status-file`: JSON, replaced at the end of each run, also of one that fails.
 
     Of many apps it has the sums, and is complete where all are.
     """

@@ -32,7 +32,7 @@ _CHUNK: Final = 1 << 20
 
 
 class BagFault(NamedTuple):
-    """Where a bag is not as it was sealed."""
+    """A place where a bag is not as it was sealed."""
 
     place: str
     """The file, below the folder of the bag."""

@@ -23,7 +23,7 @@ MOST_PROBLEMS: Final = 1_000
 
 
 class Remedy(StrEnum):
-    """What can safely be done about a problem."""
+    """The safe way to mend a problem."""
 
     NOTHING = "nothing"
     RUN = "run"

@@ -15,7 +15,8 @@ from chatrest.errors import RequestInvalidError
 from chatrest.export import Plan, Report, export, verify
 from chatrest.export.folder.journal import NAME as JOURNAL, Journal
 from chatrest.export.plan.id_set import IdSet
-from chatrest.export.plan.parts import part_folders, read_parts
+from chatrest.export.plan.parts import read_parts
+from chatrest.export.read.exports import addresses_of
 from chatrest.export.run.run_parts import export_parts
 from tests.dying import DyingDisk, Fate, ProcessDeath, dying_journal
 from tests.exporting import raws_of, served
@@ -107,7 +108,7 @@ async def test_parts_hold_what_one_export_holds(plan: Plan, tmp_path: Path) -> N
             assert report.complete, report.all_reasons
             assert Counter(stored(out)) == Counter(raws_of(tmp_path / "one"))
             assert (report.messages, report.sources) == (one.messages, one.sources)
-            assert part_folders(out) == list(parts_of(out))
+            assert [each.out for each in addresses_of(out)] == list(parts_of(out))
 
 
 async def test_a_night_costs_hardly_more_than_that_of_one_export(tmp_path: Path) -> None:
