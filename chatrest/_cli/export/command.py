@@ -39,7 +39,7 @@ TABLES: Final = (
 WORKERS: Final = 32
 _MOST_WORKERS: Final = 90  # as many calls as a session runs at a time for bulk work
 _FAILURES_SHOWN: Final = 20
-_CHANGE_PLAN: Final = "another run would end the same way: --change-plan takes other sources"
+_CHANGE_PLAN: Final = "another run would end the same way: --change-plan leaves out what fails"
 
 
 def _tables(ctx: click.Context, param: click.Parameter, value: str | None) -> tuple[str, ...]:
