@@ -17,11 +17,11 @@ from time import process_time
 from typing import Final, TypeAlias
 
 from chatrest import App, AsyncSession
+from tests.virtual_time import run
 
 from .comparison import Comparison, Goal
 from .fixed_server import LATENCY, PlainClient, run_server
 from .measure import Benchmark, Size, Times, compare_times, turns
-from .virtual_time import run
 
 BARE: Final = "aiohttp + msgspec"
 OURS: Final = "chatrest"

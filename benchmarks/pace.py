@@ -26,10 +26,10 @@ from msgspec import structs
 from chatrest import AsyncSession, RateLimitError
 from chatrest.emulator import Emulator, First, Latency, RateLimit, Status
 from chatrest.emulator.limits import Spelling
+from tests.virtual_time import run
 
 from .comparison import Comparison, Goal
 from .measure import count, table, title
-from .virtual_time import run
 
 Lane: TypeAlias = Literal["interactive", "bulk"]
 Announcement: TypeAlias = Literal["headers", "Retry-After", "nothing"]

@@ -33,9 +33,9 @@ from benchmarks import (
 )
 from benchmarks.fixed_server import run_server
 from benchmarks.server import ServerProcess
-from benchmarks.virtual_time import run
 from chatrest import App
 from tests.pages import README
+from tests.virtual_time import run
 
 pytestmark = pytest.mark.nightly
 

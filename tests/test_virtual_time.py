@@ -9,10 +9,10 @@ from contextlib import suppress
 
 import pytest
 
-from benchmarks import virtual_time
-from benchmarks.virtual_time import StalledError, run
 from chatrest import AsyncSession, RequestTimeoutError, RetryPolicy, Timeouts
 from chatrest.emulator import Emulator, HalfOpen, Latency
+from tests import virtual_time
+from tests.virtual_time import StalledError, run
 
 INSTANT = 1e-9
 Handler = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]

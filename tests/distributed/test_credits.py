@@ -7,14 +7,14 @@ from random import Random
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from benchmarks import credits as benchmark
-from benchmarks.credit_simulation import Cluster, Delay, prompt
 from chatrest import Pace
 from chatrest._core.replies.rate_signal import Signal
 from chatrest.distributed.credit_pacer import CreditAccount
 from chatrest.distributed.credits import HORIZON, LATE, CreditBook
 from chatrest.emulator import RateLimit
 from chatrest.emulator.limits import Limiter
+from tests.distributed import credit_scenes as scenes
+from tests.distributed.credit_simulation import Cluster, Delay, prompt
 
 Bucket = partial(Limiter, "bucket")
 BUCKET = RateLimit(kind="bucket", per_window=50, window=1, burst=10)
@@ -25,7 +25,7 @@ SLIDING = RateLimit(kind="sliding", per_window=10, window=1)
 def cluster(
     workers: int,
     limit: RateLimit = BUCKET,
-    setup: benchmark.Setup = benchmark.equal,
+    setup: scenes.Setup = scenes.equal,
     delay: Delay = prompt,
 ) -> Cluster:
     """Return a cluster at a limit whose 429s name the exact time."""
@@ -52,16 +52,16 @@ def test_a_limit_is_used_and_hardly_ever_struck(limit: RateLimit, workers: int) 
 @pytest.mark.parametrize(
     ("setup", "delay", "least"),
     [
-        (benchmark.uneven, prompt, 0.95),
-        (benchmark.in_turn, prompt, 0.9),
-        (benchmark.at_random, prompt, 0.93),
-        (benchmark.equal, benchmark.sometimes_late, 0.9),
-        (benchmark.equal, benchmark.late, 0.5),
+        (scenes.uneven, prompt, 0.95),
+        (scenes.in_turn, prompt, 0.9),
+        (scenes.at_random, prompt, 0.93),
+        (scenes.equal, scenes.sometimes_late, 0.9),
+        (scenes.equal, scenes.late, 0.5),
     ],
     ids=["uneven, clocks hours apart", "in turn", "at random", "each tenth message late", "all late"],
 )
 def test_changing_demand_and_late_messages_cost_use_and_no_429s(
-    setup: benchmark.Setup, delay: Delay, least: float
+    setup: scenes.Setup, delay: Delay, least: float
 ) -> None:
     used, refused = use(cluster(4, setup=setup, delay=delay).run(90), 40, 90)
     assert used >= least
@@ -70,10 +70,10 @@ def test_changing_demand_and_late_messages_cost_use_and_no_429s(
 
 @pytest.mark.parametrize(
     "setup",
-    [benchmark.joining, benchmark.beside_another, benchmark.busy_worker, benchmark.busy_coordinator],
+    [scenes.joining, scenes.beside_another, scenes.busy_worker, scenes.busy_coordinator],
     ids=lambda setup: setup.__name__,
 )
-def test_workers_that_come_and_stand_still_and_other_clients_cost_little(setup: benchmark.Setup) -> None:
+def test_workers_that_come_and_stand_still_and_other_clients_cost_little(setup: scenes.Setup) -> None:
     used, refused = use(cluster(4, setup=setup).run(180), 60, 180)
     assert used >= 0.9
     assert refused <= 0.02
@@ -81,7 +81,7 @@ def test_workers_that_come_and_stand_still_and_other_clients_cost_little(setup: 
 
 def test_slots_last_until_a_coordinator_that_gets_no_time_looks_again() -> None:
     made = Cluster(Bucket(10_000, 1, 100), pace=Pace(rate=50, window=1))
-    benchmark.equal(made, 4)
+    scenes.equal(made, 4)
     for second in range(5, 60):
         made.at(second, lambda: made.stand_still(0.9))
     made.run(60)
@@ -173,7 +173,7 @@ def test_the_rate_is_kept_whatever_messages_workers_and_the_coordinator_do(
         Bucket(10_000, 1, 10_000), pace=Pace(rate=rate, window=1), seed=seed, lost=lost,
         message_delay=lambda dice: dice.choice(lateness),
     )  # fmt: skip
-    benchmark.at_random(made, workers)
+    scenes.at_random(made, workers)
     for worker in list(made.workers.values())[1:]:
         made.at(dice.uniform(0, 25), lambda each=worker: setattr(each, "is_alive", False))
     made.at(15, lambda: made.add(clock=-7200) and None)
@@ -186,7 +186,7 @@ def test_the_rate_is_kept_whatever_messages_workers_and_the_coordinator_do(
 
 def test_a_429_stops_every_worker_within_a_messages_time() -> None:
     made = Cluster(Bucket(10_000, 1, 10_000), "exact", message_delay=lambda _: 0.005)
-    benchmark.equal(made, 8)
+    scenes.equal(made, 8)
     made.run(10)
     made.limit = Bucket(1, 10, 1)  # from now on one request in ten seconds
     made.run(12)
@@ -197,7 +197,7 @@ def test_a_429_stops_every_worker_within_a_messages_time() -> None:
 
 def test_slots_are_evenly_spread_over_all_workers_together() -> None:
     made = Cluster(Bucket(10_000, 1, 10_000), pace=Pace(rate=20, window=1))
-    benchmark.equal(made, 4)
+    scenes.equal(made, 4)
     made.run(20)
     times = sorted(time for worker in made.workers.values() for time in worker.accepted if time > 5)
     assert max(later - earlier for earlier, later in pairwise(times)) <= 0.05 + 2 * LATE

@@ -12,10 +12,10 @@ import httpx
 import pytest
 from msgspec import structs
 
-from benchmarks.virtual_time import run
 from chatrest import AsyncSession, Cursor, RetryPolicy
 from chatrest.emulator import Emulator, Fault, First, HalfOpen, Reset, Status, TooManyRequests
 from tests.faulty import no_wait
+from tests.virtual_time import run
 
 CONVERSATION = "/conversations/user-002/messages"
 NEW = {"text": "hello", "muid": "0123456789abcdef"}

@@ -13,9 +13,9 @@ from typing import Any
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from benchmarks.virtual_time import run
 from chatrest import App, RequestInvalidError
 from tests.fanning import Log, session
+from tests.virtual_time import run
 
 few = settings(max_examples=30, deadline=None, database=None)
 

@@ -10,12 +10,12 @@ from typing import Any
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from benchmarks.virtual_time import run
 from chatrest import DeadlineExceededError, FanOutCounts, FanOutError, Outcome, RequestInvalidError
 from chatrest.emulator import Emulator
 from chatrest.session import AsyncSession
 from tests.cases import loop_over
 from tests.fanning import Log, numbers, read_into, session, tasks_left
+from tests.virtual_time import run
 
 few = settings(max_examples=40, deadline=None, database=None)
 

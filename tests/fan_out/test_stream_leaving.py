@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from benchmarks.virtual_time import run
 from tests.cases import loop_over
 from tests.fanning import Log, numbers, session, settle, tasks_left
+from tests.virtual_time import run
 
 few = settings(max_examples=40, deadline=None, database=None)
 

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from benchmarks.virtual_time import run
 from chatrest import AsyncSession, RateLimitError
 from chatrest._network.places import PRIORITIES, Priority
 from tests.faulty import Faulty, reply
+from tests.virtual_time import run
 
 NOW = 1_700_000_000
 DATE = formatdate(NOW, usegmt=True)

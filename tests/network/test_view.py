@@ -5,7 +5,6 @@ from typing import Any
 
 import pytest
 
-from benchmarks.virtual_time import run
 from chatrest import (
     App,
     AsyncManagement,
@@ -18,6 +17,7 @@ from chatrest import (
 from chatrest.emulator import Emulator, First, Latency, Status
 from tests.cases import loop_over
 from tests.faulty import KEY, Faulty, reply
+from tests.virtual_time import run
 
 PROXY = "http://proxy.example.com:3128"
 SAFE = App("app-1", "k3y-of-the-app", base_url="https://chat.example.com/v3")

@@ -12,8 +12,8 @@ import pytest
 from aiohttp import web
 from aiohttp.test_utils import TestClient, TestServer
 
-from benchmarks.virtual_time import run
 from chatrest.webhooks import aiohttp_handler
+from tests.virtual_time import run
 from tests.webhooks.receiving import HELLO, PASSWORD, USERNAME, Handler, basic, takes
 
 pytestmark = pytest.mark.usefixtures("tidy")

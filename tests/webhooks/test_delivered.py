@@ -11,7 +11,6 @@ import pytest
 from aiohttp import web
 from aiohttp.test_utils import TestServer
 
-from benchmarks.virtual_time import run
 from chatrest import (
     AsyncManagement,
     AsyncSession,
@@ -34,6 +33,7 @@ from chatrest.webhooks import (
     parse,
 )
 from chatrest.webhooks.event import EVENT_CLASSES
+from tests.virtual_time import run
 from tests.webhooks.receiving import PASSWORD, USERNAME, Handler, at_once, fails, serve_asgi, takes
 from tests.webhooks.relay import Relay
 

@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
-from benchmarks.virtual_time import run
 from chatrest import RequestInvalidError
 from chatrest.webhooks import Event, MessageEvent, asgi_app, parse as parse_event, receiver
 from tests.cases import loop_over
+from tests.virtual_time import run
 from tests.webhooks.receiving import (
     HELLO,
     OTHER,
