@@ -29,6 +29,7 @@ from .index import Choice, ConversationEntry, Index
 from .index_build import bring_up_to_date, choice_of, database_of
 from .items import FileLink, Item
 from .pages import Pages
+from .redaction import HiddenLog
 from .text import shown
 from .zone import Zone
 
@@ -45,6 +46,8 @@ class DocumentResult(Struct, frozen=True):
     conversations: int
     missing: int
     """Attachments that the export should have, and that are not there."""
+    hidden: dict[str, int]
+    """What was hidden in messages, by kind; `FILE.hidden.csv` has it by message."""
 
 
 class _Entry(NamedTuple):
@@ -106,13 +109,19 @@ def write_document(
         database = database_of(out, folder)
         bring_up_to_date(index, out, database, lambda done: progress("reading", done, None))
         files = stack.enter_context(attachment_files(out))
-        document = _Document(index, title or "Messages", files, progress)
+        log = (
+            stack.enter_context(HiddenLog(path.with_name(f"{path.name}.hidden.csv")))
+            if choice.hides
+            else None
+        )
+        document = _Document(index, title or "Messages", files, progress, log)
         facts = _facts(out, index, choice, now())
         new = path.with_name(f"{path.name}.new")
         with new.open("w", encoding="utf-8", errors="replace", newline="\n") as target:
             target.writelines(document.text(facts))
         new.replace(path)
-        return DocumentResult(index.count("posts"), index.count("conversations"), document.missing)
+        hidden = dict(log.totals) if log is not None else {}
+        return DocumentResult(index.count("posts"), index.count("conversations"), document.missing, hidden)
 
 
 def _facts(out: Any, index: Index, choice: Choice, now: datetime) -> list[tuple[str, str]]:
@@ -136,7 +145,7 @@ def _facts(out: Any, index: Index, choice: Choice, now: datetime) -> list[tuple[
         ("Names", "people have pseudonyms" if choice.pseudonyms else ""),
         (
             "Redacted",
-            "phone numbers, e-mail addresses, own patterns" if choice.redact else "",
+            "e-mail addresses, numbers of phones, cards and accounts, own patterns" if choice.redact else "",
         ),
     ]
     return [(name, index.hide(shown(value))) for name, value in facts if value]
@@ -149,8 +158,10 @@ def _hash(out: Any, name: str) -> str:
 
 @final
 class _Document:
-    def __init__(self, index: Index, title: str, files: Any, progress: Callable[..., None]) -> None:
-        self._index, self._files, self._progress = index, files, progress
+    def __init__(
+        self, index: Index, title: str, files: Any, progress: Callable[..., None], log: HiddenLog | None
+    ) -> None:
+        self._index, self._files, self._progress, self._log = index, files, progress, log
         self._pages = Pages(index, title)
         self._maker = self._pages.maker
         self._numbers = count(1)
@@ -173,6 +184,7 @@ class _Document:
                 if not self._is_below(item):
                     yield from self._with_replies(item, 0)
             self._progress("writing", cut.page, None)
+            self._index.hidden.clear()
 
     def _is_below(self, item: Item) -> bool:
         """Return True for a reply that is shown under an earlier message of its conversation."""
@@ -188,12 +200,15 @@ class _Document:
     def _entry(self, item: Item, depth: int) -> _Entry:
         zone = self._maker.zone
         is_shown = item.deleted is None
+        number, versions = next(self._numbers), self._versions(item)
+        if self._log is not None and (hidden := self._index.hidden.get(item.rank)):
+            self._log.add(str(number), item.id, hidden)
         return _Entry(
-            next(self._numbers), min(depth, 1), item,
+            number, min(depth, 1), item,
             "" if zone.name == "UTC" else _UTC.words(item.time),
             [self._file(each) for each in item.files],
             list(_lines(item)) if is_shown and item.json else [],
-            [(text, zone.words(at)) for text, at in self._versions(item)],
+            [(text, zone.words(at)) for text, at in versions],
             "" if depth or item.parent is None else shown(str(record_of(item.raw).get("parentId"))),
         )  # fmt: skip
 

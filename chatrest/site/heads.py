@@ -4,7 +4,7 @@ A record with members of other types is read as Python objects instead, so nothi
 """
 
 from base64 import b32encode
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import suppress
 from hashlib import blake2b
 from typing import Any, Final, TypeVar
@@ -12,10 +12,9 @@ from typing import Any, Final, TypeVar
 import msgspec
 from msgspec import Struct, field
 
-from .._models.raw_json import REFUSED, read_value, write_value
+from .._models.raw_json import REFUSED, read_value
 from ..export.plan.intervals import number_of
 from ..times import MILLISECONDS_FROM
-from .text import redacted_record
 
 _AFTER_9999: Final = 253_402_300_800_000
 
@@ -112,35 +111,6 @@ def entities_of(raw: bytes) -> Iterator[HeadEntity]:
             for wrapper in (entities.sender, entities.by, entities.receiver):
                 if wrapper is not None and wrapper.entity is not None:
                     yield wrapper.entity
-
-
-def redacted_raw(raw: bytes, hide: Callable[[str], str]) -> bytes:
-    """Return a record whose texts `hide` has changed; of what is no JSON nothing can be left in."""
-    try:
-        return write_value(redacted_record(read_value(raw), hide))
-    except (ValueError, RecursionError):
-        return b'{"redacted":"the record could not be read"}'
-
-
-def without_secrets(raw: bytes) -> bytes:
-    """Return a record without the secret of a call's channel: who has it can join the call."""
-    if b"wsChannel" not in raw:
-        return raw
-    try:
-        return write_value(_without_secrets(read_value(raw)))
-    except (ValueError, RecursionError):
-        return b'{"redacted":"the record could not be read"}'
-
-
-def _without_secrets(value: Any) -> Any:
-    match value:
-        case dict():
-            return {
-                key: "[secret]" if key == "secret" else _without_secrets(each) for key, each in value.items()
-            }
-        case list():
-            return list(map(_without_secrets, value))
-    return value
 
 
 def shown_record_of(raw: bytes) -> ShownRecord:

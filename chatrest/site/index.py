@@ -7,8 +7,8 @@ conversation is cut into pages by counts and sizes from its beginning, so that n
 page alone. `index_build` makes an index, and makes it again when the database has changed.
 """
 
-import re
 import sqlite3
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import suppress
 from functools import cached_property, lru_cache
@@ -18,9 +18,9 @@ from typing import Any, Final, NamedTuple, Self
 
 import msgspec
 
-from .heads import redacted_raw, without_secrets
 from .pseudonyms import Pseudonyms
-from .text import redacted, shown
+from .redaction import Redaction, without_secrets
+from .text import shown
 
 MESSAGES: Final = 250
 """The most messages of a page."""
@@ -50,6 +50,11 @@ COLUMNS: Final = (
     "p.place, p.time, p.rank, p.sender, p.parent, p.flags, m.id, m.category, m.text,"
     " ifnull(CAST(m.raw AS BLOB), x'7b7d')"  # of a deleted message whose record was erased
 )
+_ALIASES: Final = """
+SELECT name, iif(min(nullif(person, 0)) = max(person), max(person), 0) AS number, max(is_name)
+FROM aliases GROUP BY name ORDER BY number
+"""
+"""What two people have in common leads to neither."""
 _STORED: Final = "posts p JOIN chat.messages m ON m.place = p.place"
 
 
@@ -117,12 +122,6 @@ class Choice(NamedTuple):
         """True if records are not shown as they are."""
         return self.redact or self.pseudonyms
 
-    def hide(self, text: str) -> str:
-        """Return a text without what is redacted."""
-        for pattern in self.patterns:
-            text = re.sub(pattern, "[hidden]", text)
-        return redacted(text) if self.redact else text
-
 
 EVERYTHING: Final = Choice()
 
@@ -136,7 +135,10 @@ class Index:
 
     def __init__(self, path: Path, choice: Choice = EVERYTHING) -> None:
         self.choice = choice
-        self.hide: Callable[[str], str] = choice.hide
+        self.redaction = Redaction(redact=choice.redact, patterns=choice.patterns)
+        self.hide = self.redaction.hide
+        self.hidden: dict[int, Counter[str]] = {}
+        """By rank of a message: how often something of a kind was hidden in it, since it was cleared."""
         self.person: Callable[[int], PersonEntry] = lru_cache(_PEOPLE)(self._person)
         self.db = sqlite3.connect(path, isolation_level=None, check_same_thread=False, timeout=_WAIT)
         try:
@@ -158,8 +160,7 @@ class Index:
     def use_pseudonyms(self) -> None:
         """Hide the names of people from now on, where that is chosen."""
         if self.choice.pseudonyms:
-            hide = Pseudonyms(self.db.execute("SELECT name, person FROM aliases ORDER BY person")).hide
-            self.hide = lambda text: self.choice.hide(hide(text))
+            self.redaction.names = Pseudonyms(self.db.execute(_ALIASES))
 
     def attach(self, database: Path) -> None:
         """Have the export's database as `chat`; a load into it does not wait for its readers from now on."""
@@ -256,8 +257,16 @@ class Index:
         """Return messages with their records, in which nothing is that the choice hides."""
         rows = self.db.execute(f"SELECT {COLUMNS} FROM {_STORED} {rest}", values)  # noqa: S608
         if self.choice.hides:
-            return [MessageEntry._make((*row[:-2], None, redacted_raw(row[-1], self.hide))) for row in rows]
+            return [MessageEntry._make((*row[:-2], None, self._redacted(row[2], row[-1]))) for row in rows]
         return [MessageEntry._make((*row[:-1], without_secrets(row[-1]))) for row in rows]
+
+    def _redacted(self, rank: int, raw: bytes) -> bytes:
+        counts = self.redaction.counts
+        counts.clear()
+        raw = self.redaction.record(raw)
+        if counts:
+            self.hidden[rank] = counts.copy()
+        return raw
 
     def place(self, rank: int) -> MessagePlace | None:
         """Return the page of a message; None if the site does not have it."""
@@ -315,7 +324,11 @@ class Index:
             " WHERE p.rank = ? ORDER BY v.version",
             rank,
         )
-        return [(shown(self.hide(text or "")), time or 0) for text, time in rows]
+        self.redaction.counts.clear()
+        versions = [(shown(self.hide(text or "")), time or 0) for text, time in rows]
+        if self.redaction.counts:
+            self.hidden.setdefault(rank, Counter()).update(self.redaction.counts)
+        return versions
 
     # ── people ──
 
@@ -364,7 +377,7 @@ class Index:
         """Return a user's record, where the export has the table of users."""
         record = "(SELECT record FROM people WHERE number = ?)"
         rows = self._all(f"SELECT CAST(raw AS BLOB) FROM chat.users WHERE rowid = {record}", number)  # noqa: S608
-        return (redacted_raw(rows[0][0], self.hide) if self.choice.hides else rows[0][0]) if rows else None
+        return (self.redaction.record(rows[0][0]) if self.choice.hides else rows[0][0]) if rows else None
 
     def conversations_of(self, sender: int, limit: int) -> list[tuple[int, int, int, int]]:
         """Return (conversation, messages, first, last) of where a person wrote, most messages first."""

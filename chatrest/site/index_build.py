@@ -20,8 +20,9 @@ from ..database.load import OnCount
 from ..database.schema import STATE
 from ..errors import RequestInvalidError
 from ..times import MILLISECONDS_FROM, Time, parse_timestamp
-from .heads import entities_of, rank_of, token
+from .heads import entities_of, rank_of, record_of, token
 from .index import MESSAGES, Choice, Index
+from .pseudonyms import people_in
 from .text import shown
 from .zone import DAY, Zone
 
@@ -33,7 +34,7 @@ _MARKUP: Final = 250
 _LONGEST_NAME: Final = 200
 _NEWEST: Final = 20
 """Messages of somebody that are looked through for a name."""
-_VERSION: Final = 4
+_VERSION: Final = 5
 _BATCH: Final = 2_000
 _TABLES: Final = ("posts", "conversations", "people", "files", "pages", "days", "threads", "aliases", "state")
 _SCHEMA: Final = """
@@ -53,7 +54,7 @@ CREATE TABLE days(conversation INTEGER, day INTEGER, page INTEGER, messages INTE
     PRIMARY KEY(conversation, day)) WITHOUT ROWID;
 CREATE TABLE threads(conversation INTEGER, page INTEGER, parent INTEGER, skipped INTEGER, replies INTEGER,
     PRIMARY KEY(conversation, page, parent)) WITHOUT ROWID;
-CREATE TABLE aliases(name TEXT NOT NULL, person INTEGER NOT NULL);
+CREATE TABLE aliases(name TEXT, person INTEGER, is_name INTEGER, PRIMARY KEY(name, person, is_name));
 CREATE TABLE state(state TEXT NOT NULL)
 """
 _KEY: Final = """CASE WHEN conversation_id <> '' OR ifnull(receiver, '') = '' THEN ifnull(conversation_id, '')
@@ -121,12 +122,16 @@ CREATE INDEX threads_by_parent ON threads(parent, page, replies)
 """
 _STRANGERS: Final = "FROM chat.users WHERE uid NOT IN (SELECT uid FROM people)"
 _PSEUDONYMS: Final = (
-    "INSERT INTO aliases SELECT uid, number FROM people WHERE uid <> ''",
-    "INSERT INTO aliases SELECT name, number FROM people WHERE name <> '' AND name <> uid",
-    f"INSERT INTO aliases SELECT uid, 0 {_STRANGERS}",
-    f"INSERT INTO aliases SELECT name, 0 {_STRANGERS} AND name > ''",
-    "UPDATE people SET name = 'Person ' || number, record = NULL",
+    "INSERT OR IGNORE INTO aliases SELECT uid, number, 0 FROM people WHERE uid <> ''",
+    "INSERT OR IGNORE INTO aliases SELECT name, number, 1 FROM people WHERE name <> '' AND name <> uid",
+    f"INSERT OR IGNORE INTO aliases SELECT uid, 0, 0 {_STRANGERS}",
+    f"INSERT OR IGNORE INTO aliases SELECT name, 0, 1 {_STRANGERS} AND name > ''",
 )
+_ALIAS: Final = """
+INSERT OR IGNORE INTO aliases
+SELECT ?1, ifnull((SELECT number FROM people WHERE uid = ?2), 0), ?3 WHERE ?1 <> ''
+"""
+"""Of a name with its uid, by which it is known whose it is."""
 _ORDERED: Final = "SELECT conversation, time, rank, sign, flags FROM posts ORDER BY conversation, time, rank"
 _PARENTS: Final = """
 SELECT conversation, parent, count(*) FROM posts WHERE parent NOT NULL GROUP BY 1, 2 ORDER BY 1, 2
@@ -233,6 +238,8 @@ def _make(index: Index, then: Callable[[], object]) -> None:
         if choice.pseudonyms:
             for sql in _PSEUDONYMS:
                 db.execute(sql)
+            db.executemany(_ALIAS, _people_in_records(index))
+            db.execute("UPDATE people SET name = 'Person ' || number, record = NULL")
             index.use_pseudonyms()
         _name_all(index)
         db.executemany("INSERT INTO pages VALUES(?, ?, ?, ?, ?, ?, ?)", _pages(index))
@@ -279,6 +286,16 @@ def _name_in(index: Index, key: str, where: str, number: int) -> str:
             if entity.name and key in (entity.uid, entity.guid):
                 return entity.name
     return ""
+
+
+def _people_in_records(index: Index) -> Iterator[tuple[str, str, bool]]:
+    """Yield (text, uid, is a name) of all who are named in messages: not all of them are in a table."""
+    rows = index.db.execute("SELECT CAST(raw AS BLOB) FROM posts JOIN chat.messages USING(place)")
+    for (raw,) in rows:
+        for uid, name in people_in(record_of(raw or b"{}")):
+            yield uid, uid, False
+            if name != uid:
+                yield name, uid, True
 
 
 def _name_all(index: Index) -> None:

@@ -1,17 +1,22 @@
 """Stable names in the place of people's own, such as `Person 1`, by the order in which they first wrote.
 
-A text is hidden where it has a full name or a uid of somebody that the site knows, or with a capital letter a
-word of such a name. Who is not known, or is called by another name, cannot be found.
+A text is hidden where it has a full name or a uid of somebody that the export names, or with a capital letter
+a word of such a name. Who is called by another name cannot be found.
 """
 
 import re
-from collections.abc import Iterable
-from typing import Final, final
+from collections.abc import Iterable, Iterator
+from typing import Any, Final, final
 
 _WORD: Final = re.compile(r"[^\W_]+")
-_MENTION: Final = re.compile(r"<@uid:(Person \d+|\[name\])>", re.IGNORECASE)
+_MENTION: Final = re.compile(r"<@uid:([^<>\s]*)>", re.IGNORECASE)
+_PAIR: Final = "_user_"
+"""Between the uids of a conversation's id."""
 _LEAST: Final = 3
 """Letters of what is looked for inside of a text: shorter ones would be found in other words."""
+_OF_PEOPLE: Final = frozenset({"sender", "owner", "initiator"})
+_SERVICE: Final = "app_system"
+"""Who acts where nobody does."""
 
 
 def pseudonym(number: int) -> str:
@@ -19,18 +24,34 @@ def pseudonym(number: int) -> str:
     return f"Person {number}" if number else "[name]"
 
 
+def people_in(value: Any, name: str = "") -> Iterator[tuple[str, str]]:
+    """Yield the uids in a record, each with the name that it has there, or an empty one."""
+    match value:
+        case dict():
+            if isinstance(uid := value.get("uid"), str):
+                own = value.get("name")
+                yield uid, own if isinstance(own, str) else ""
+            for key, each in value.items():
+                yield from people_in(each, key)
+        case list():
+            for each in value:
+                yield from people_in(each, name)
+        case str() if (name in _OF_PEOPLE or name.endswith("By")) and value != _SERVICE:
+            yield value, ""
+
+
 @final
 class Pseudonyms:
-    """Replaces the `names` of people, each given with the number of its person."""
+    """Replaces the `names` of people: each a text, the number of its person, and 0 for a uid."""
 
-    def __init__(self, names: Iterable[tuple[str, int]]) -> None:
+    def __init__(self, names: Iterable[tuple[str, int, int]]) -> None:
         self._whole: dict[str, str] = {}
         self._by_first: dict[str, list[tuple[str, str]]] = {}
         self._words: dict[str, str] = {}
-        for name, number in names:
-            self._add(name.lower(), pseudonym(number))
+        for name, number, is_name in names:
+            self._add(name.lower(), pseudonym(number), bool(is_name))
 
-    def _add(self, name: str, alias: str) -> None:
+    def _add(self, name: str, alias: str, is_name: bool) -> None:
         words = _WORD.findall(name)
         self._whole[name] = alias
         if not words or len(name) < _LEAST:
@@ -38,15 +59,24 @@ class Pseudonyms:
         matches = self._by_first.setdefault(words[0], [])
         matches.append((name[name.index(words[0]) :], alias))
         matches.sort(key=lambda match: -len(match[0]))
-        for word in words:
+        for word in words if is_name else ():
             if len(word) >= _LEAST and not word.isdigit():
                 known = self._words.setdefault(word, alias)
                 self._words[word] = alias if known == alias else "[name]"
 
-    def hide(self, text: str) -> str:
+    def hide_ids(self, text: str) -> tuple[str, int]:
+        """Return a text that is a name or an id, or has mentions, with pseudonyms, and how many there are."""
         lowered = text.lower()
         if (alias := self._whole.get(lowered)) is not None:
-            return alias
+            return alias, 1
+        one, _, other = lowered.partition(_PAIR)
+        if one in self._whole and other in self._whole:  # also of uids that are too short for any other text
+            return f"{self._whole[one]}{_PAIR}{self._whole[other]}", 2
+        return _MENTION.subn(self._mentioned, text) if "<@" in text else (text, 0)
+
+    def hide_names(self, text: str) -> tuple[str, int]:
+        """Return a text with pseudonyms for the names in it, and how many there are."""
+        lowered = text.lower()
         if len(lowered) != len(text):  # of few letters the small one is two
             lowered = "".join(letter.lower() if len(letter.lower()) == 1 else letter for letter in text)
         parts, end = list[str](), 0
@@ -58,7 +88,10 @@ class Pseudonyms:
             if alias:
                 parts += text[end:at], alias
                 end = at + length
-        return _MENTION.sub(r"@\1", "".join([*parts, text[end:]])) if parts else text
+        return "".join([*parts, text[end:]]), len(parts) // 2
+
+    def _mentioned(self, match: re.Match[str]) -> str:
+        return f"@{self._whole.get(match[1].lower(), pseudonym(0))}"
 
     def _at(self, lowered: str, text: str, at: int, word: str) -> tuple[str, int]:
         """Return what stands for the name that begins at a place, and the name's length."""

@@ -20,17 +20,19 @@ _INDEX: Final = "index.html"
 _SCHEMA: Final = """
 CREATE TABLE files(path TEXT PRIMARY KEY, size INTEGER NOT NULL, run INTEGER NOT NULL) WITHOUT ROWID;
 CREATE TABLE pages(number INTEGER PRIMARY KEY, path TEXT UNIQUE NOT NULL, hash BLOB NOT NULL DEFAULT '',
-    uses BLOB, files TEXT NOT NULL DEFAULT '[]', terms BLOB);
+    uses BLOB, files TEXT NOT NULL DEFAULT '[]', terms BLOB,
+    hidden TEXT);
 CREATE TABLE state(run INTEGER NOT NULL, is_complete INTEGER NOT NULL, has_search INTEGER NOT NULL);
 INSERT INTO state VALUES(0, 0, 0)
 """
 _LAYOUT: Final = Layout(
     "chatrest html",
     _SCHEMA,
-    version=2,
+    version=3,
     application=0x63_72_68_74,
     remedy="remove the site, and write it again",
 )
+_HIDDEN: Final = list[tuple[str, dict[str, int]]]
 _COMMIT_EVERY: Final = 500
 """Files after which the state is committed: a kill costs that they are written again."""
 _AT_ONCE: Final = 1_000
@@ -55,6 +57,8 @@ class KnownPage(Struct):
     """What was written with it."""
     terms: bytes = b""
     """Packed; set where it is made."""
+    hidden: list[tuple[str, dict[str, int]]] = []
+    """The ids of messages with how often something of a kind was hidden in them; set where it is made."""
 
 
 @final
@@ -170,9 +174,12 @@ class SiteFiles(JournalFile):
         """Note what a page is made of; the index of the search is to be made again."""
         self._stale_search()
         self._db.execute(
-            "UPDATE pages SET hash = ?, uses = ?, files = ?, terms = ? WHERE number = ?",
-            (page.hash, page.uses, msgspec.json.encode(page.files).decode(), page.terms, page.number),
-        )
+            "UPDATE pages SET hash = ?, uses = ?, files = ?, terms = ?, hidden = ? WHERE number = ?",
+            (
+                page.hash, page.uses, msgspec.json.encode(page.files).decode(), page.terms,
+                msgspec.json.encode(page.hidden) if page.hidden else None, page.number,
+            ),
+        )  # fmt: skip
 
     def _stale_search(self) -> None:
         if self._has_search:
@@ -186,6 +193,12 @@ class SiteFiles(JournalFile):
             self._stale_search()
         names = [name for (name,) in self._all("SELECT path FROM files WHERE path GLOB 'search/[wm]*'")]
         return bool(self._has_search) and all(map(self.is_there, names))
+
+    def hidden(self) -> Iterator[tuple[str, str, dict[str, int]]]:
+        """Yield (page, message, counts) of what was hidden."""
+        sql = "SELECT path, hidden FROM pages WHERE hidden NOT NULL ORDER BY number"
+        for path, rows in self._db.execute(sql):
+            yield from ((path, *row) for row in msgspec.json.decode(rows, type=_HIDDEN))
 
     def page_terms(self) -> Iterator[tuple[int, bytes]]:
         return iter(self._db.execute("SELECT number, terms FROM pages ORDER BY number"))

@@ -9,7 +9,7 @@ import re
 import unicodedata
 from collections.abc import Callable, Iterable
 from itertools import pairwise
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 LONGEST_TERM: Final = 40
 """Letters of a word that are in the index: what is longer is no word."""
@@ -213,35 +213,3 @@ def segments(text: str, mention: Callable[[str], TextPart]) -> tuple[TextPart, .
 def is_address(url: object) -> bool:
     """Return True for an address that a link may lead to."""
     return isinstance(url, str) and url[:8].lower().startswith(("http://", "https://"))
-
-
-# ── redaction ──
-
-_MAIL: Final = re.compile(r"[\w.+%-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63}){1,8}")
-_PHONE: Final = re.compile(
-    r"(?<![\w+])(?:\+|00)?\(?\d(?:[ ().\-/\u00a0\u2009\u202f\u2010-\u2013]{0,3}\d){6,14}(?!\w)"
-)
-_DATE: Final = re.compile(r"\d{4}-\d\d-\d\d(?:[ T].*)?")
-_IDS: Final = frozenset({"id", "parentId", "messageId", "muid", "sessionid", "quotedMessageId"})
-"""Members whose digits are no phone number."""
-
-
-def redacted(text: str) -> str:
-    if "@" in text:
-        text = _MAIL.sub("[e-mail]", text)
-    return _PHONE.sub(lambda match: match[0] if _DATE.fullmatch(match[0]) else "[phone]", text)
-
-
-def redacted_record(value: Any, hide: Callable[[str], str], name: str = "") -> Any:
-    """Return a decoded record in which no text has what `hide` takes out, nor a secret."""
-    match value:
-        case str():
-            return value if name in _IDS and value.isdigit() else hide(value)
-        case dict():
-            return {
-                hide(key): "[secret]" if key == "secret" else redacted_record(each, hide, key)
-                for key, each in value.items()
-            }
-        case list():
-            return [redacted_record(each, hide, name) for each in value]
-    return value

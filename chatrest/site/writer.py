@@ -35,9 +35,12 @@ from .index import Choice, ConversationEntry, Index, PageCut
 from .index_build import bring_up_to_date, choice_of, database_of
 from .items import Item, Uses
 from .pages import STATIC, TEMPLATES, Pages, parts_of
+from .redaction import HiddenLog
 from .search import TermIndex, meta, page_terms, script
 from .site_files import KnownPage, SiteFiles, state_folder
 
+HIDDEN: Final = "hidden.csv"
+"""In the state's folder."""
 _IN_FOLDER: Final = 1000
 _USES: Final = msgspec.json.Decoder(Uses)
 OnProgress: TypeAlias = Callable[[str, int, int | None], None]
@@ -56,6 +59,8 @@ class SiteResult(Struct, frozen=True):
     """Files that are no part of the site any more."""
     missing: int
     """Attachments that the export should have, and that are not there."""
+    hidden: dict[str, int]
+    """What was hidden in messages, by kind; `hidden.csv` in `SITE.chatrest` has it by message."""
 
 
 def write_site(
@@ -78,7 +83,7 @@ def write_site(
     - `conversations`: only those of these ids; `users`: only those that one of these uids takes part in.
     - `since`, `until`: only messages sent in that time, as `read` takes it.
     - `timezone`: the name of the zone of all days and times, such as `Europe/Berlin`.
-    - `redact`: hide phone numbers and e-mail addresses, in the names of files, too.
+    - `redact`: hide e-mail addresses and numbers of phones, cards and accounts, in the names of files, too.
     - `patterns`: regular expressions of what `redact` hides, too; it is implied.
     - `pseudonyms`: names such as `Person 1` in the place of people's names and uids, in texts, too.
 
@@ -195,14 +200,16 @@ class _Writer:
             self._progress("writing", done, messages)
         self._people()
         self._search()
+        hidden = self._log_hidden()
         conversations = index.count("conversations")
         parts = parts_of(conversations)
         for part in range(parts, 0, -1):
             state.write(_list_name("index", part), self._pages.index_page(part, parts))
         state.finish()
         return SiteResult(
-            messages, conversations, index.count("pages"), state.written, state.removed, self._missing
-        )
+            messages, conversations, index.count("pages"), state.written, state.removed, self._missing,
+            hidden,
+        )  # fmt: skip
 
     def _conversation(self, conversation: ConversationEntry) -> Iterator[int]:
         """Write the pages of a conversation that have changed, and yield the numbers of messages of all.
@@ -230,6 +237,16 @@ class _Writer:
             self._page(conversation, cut, len(cuts))
             yield cut.messages
 
+    def _log_hidden(self) -> dict[str, int]:
+        path = state_folder(self._state.folder) / HIDDEN
+        if not self._index.choice.hides:
+            path.unlink(missing_ok=True)
+            return {}
+        with HiddenLog(path) as log:
+            for row in self._state.hidden():
+                log.add(*row)
+        return dict(log.totals)
+
     def _is_same(self, conversation: ConversationEntry, cut: PageCut, count: int) -> bool:
         """Return True for a page whose files are there, made of what it would be made of now."""
         page = self._state.page(_path(conversation, cut))
@@ -239,7 +256,8 @@ class _Writer:
         return all(map(self._state.is_there, page.files))
 
     def _page(self, conversation: ConversationEntry, cut: PageCut, count: int) -> None:
-        page = self._state.page(_path(conversation, cut))
+        page, hidden = self._state.page(_path(conversation, cut)), self._index.hidden
+        hidden.clear()
         items = self._pages.items(conversation, cut)
         uses = self._pages.maker.uses
         made = dict(self._made(conversation, cut, count, page, items))
@@ -249,10 +267,13 @@ class _Writer:
         digest = self._hash(conversation, cut, count, uses)
         if digest != page.hash:
             page.files, page.uses, page.hash = [*made, *copied], msgspec.json.encode(uses), digest
+            page.hidden = [(item.id, dict(hidden[item.rank])) for item in items if item.rank in hidden]
             self._state.note_page(page)
 
     def _hash(self, conversation: ConversationEntry, cut: PageCut, count: int, uses: Uses) -> bytes:
-        site, named = (_generation(), self._pages.site), conversation[1:5]
+        choice = self._index.choice
+        hiding = (choice.redact, choice.pseudonyms, choice.patterns)
+        site, named = (_generation(), self._pages.site, hiding), conversation[1:5]
         facts = self._pages.maker.facts(conversation.number, cut, uses)
         of = msgspec.json.encode((site, named, cut, cut.page == count, count > 1, facts))
         return blake2b(of, digest_size=16).digest()

@@ -151,6 +151,13 @@ def pages(site: Path) -> dict[str, Page]:
     return {path.relative_to(site).as_posix(): Page(path) for path in sorted(site.rglob("*.html"))}
 
 
+def page_of(site: Path, words: str) -> str:
+    """Return the page of a conversation that shows these words."""
+    named = [name for name, page in pages(site).items() if words in page.text]
+    [name] = [name for name in named if re.fullmatch(r"c/\w+/\d+\.html", name)]
+    return name
+
+
 def shown_ids(site: Path) -> list[str]:
     """Return the ids of all messages on the pages of conversations."""
     return [each for page in pages(site).values() for each in page.values("data-id")]

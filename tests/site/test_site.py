@@ -19,16 +19,22 @@ from chatrest.site import index_build, site_files, write_site
 from chatrest.site.pages import Pages
 from chatrest.site.site_files import SiteFiles
 
-from .chats import HOSTILE, LONG, NAMES, START, STEP, Page, files, make_export, message, pages, shown_ids
+from .chats import (
+    HOSTILE,
+    LONG,
+    NAMES,
+    START,
+    STEP,
+    Page,
+    files,
+    make_export,
+    message,
+    page_of,
+    pages,
+    shown_ids,
+)  # fmt: skip
 
 NEWS = [message(number, f"news {number}") for number in range(1, 300)]
-
-
-def page_of(site: Path, words: str) -> str:
-    """Return the page of a conversation that shows these words."""
-    named = [name for name, page in pages(site).items() if words in page.text]
-    [name] = [name for name in named if re.fullmatch(r"c/\w+/\d+\.html", name)]
-    return name
 
 
 # ── what is there ──
@@ -148,52 +154,6 @@ def test_a_part_of_an_export_is_chosen(
 ) -> None:
     write_site(out, tmp_path / "site", **choice)
     assert sorted(shown_ids(tmp_path / "site"), key=int) == [each["id"] for each in made if expected(each)]
-
-
-def test_redacted_pages_have_no_address_anywhere(tmp_path: Path) -> None:
-    secrets = ["ann@example.com", "1234567", "wschannel-key"]
-    texts = [HOSTILE["secret"], "at 2026-11-22 12:11 and 12:30", "(0170) 123-45-67", "me=ann@example.com!"]
-    talk = [message(n, text, "ann@example.com", "+491701234567") for n, text in enumerate(texts, 1)]
-    talk[0]["data"]["entities"]["on"] = {"entity": {"wsChannel": {"secret": "wschannel-key"}}}
-    write_site(make_export(tmp_path / "out", talk), tmp_path / "site", redact=True)
-    for name, data in files(tmp_path / "site").items():
-        found = [secret for secret in secrets if secret in name or secret.encode() in data]
-        assert found == [], name
-    text = Page(tmp_path / "site" / page_of(tmp_path / "site", "call")).text
-    assert "call [phone] or mail [e-mail]" in text
-    assert "at 2026-11-22 12:11 and 12:30" in text
-    assert shown_ids(tmp_path / "site") == ["1", "2", "3", "4"]
-
-
-def test_own_patterns_are_hidden_everywhere(tmp_path: Path) -> None:
-    out = make_export(tmp_path / "out", [message(1, "pay to DE02 1203 0000 now")])
-    write_site(out, tmp_path / "site", patterns=[r"\bDE\d\d[ \d]+"])
-    assert [name for name, data in files(tmp_path / "site").items() if b"1203" in data] == []
-    assert "pay to [hidden]now" in Page(tmp_path / "site" / page_of(tmp_path / "site", "pay")).text
-    with pytest.raises(RequestInvalidError, match=r"pattern '\(': .*; expected a regular expression"):
-        write_site(out, tmp_path / "other", patterns=["("])
-
-
-def test_pseudonyms_stand_in_the_place_of_all_names(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(NAMES, "ann", "Annegret Uhl")
-    monkeypatch.setitem(NAMES, "bob", "Robert Moss")
-    talk = [message(1, "Dear Annegret, Moss asks you"), message(2, "hi <@uid:ann>!", "bob", "ann")]
-    out, site = make_export(tmp_path / "out", talk), tmp_path / "site"
-    write_site(out, site, pseudonyms=True)
-    shown = files(site)
-    for name, data in shown.items():
-        assert not re.search(rb"annegret|robert|\bmoss\b|\bann\b|\bbob\b", data, re.IGNORECASE), name
-    text = Page(site / page_of(site, "Dear")).text
-    words = ["Dear Person 1, Person 2 asks you", "hi @Person 1!", "Person 1 & Person 2"]
-    assert [each for each in words if each not in text] == []
-    assert write_site(out, site, pseudonyms=True).written == 0
-
-
-def test_the_secret_of_a_channel_is_on_no_page(tmp_path: Path) -> None:
-    call = message(1, "", category="call", type="audio")
-    call["data"]["entities"]["on"] = {"entity": {"wsChannel": {"identity": "me", "secret": "wschannel-key"}}}
-    write_site(make_export(tmp_path / "out", [call]), tmp_path / "site")
-    assert [name for name, data in files(tmp_path / "site").items() if b"wschannel-key" in data] == []
 
 
 def test_a_choice_without_messages_is_refused(out: Path, tmp_path: Path) -> None:

@@ -27,7 +27,7 @@ CHOICE: Final = (
     UNTIL,
     TITLE,
     TIMEZONE,
-    ("--redact", bool, None, "Hide phone numbers and e-mail addresses."),
+    ("--redact", bool, None, "Hide e-mail addresses and numbers of phones, cards and accounts."),
     ("--redact-pattern patterns", click.File(encoding="utf-8"), "FILE",
      "Hide what these match, too: a regular expression a line."),
     ("--pseudonyms", bool, None, "Call people 'Person 1', in texts and mentions, too."),
@@ -65,9 +65,11 @@ def html(
     threads in place, pictures inside, other attachments by name, size and SHA-256. A browser prints it.
     --timezone is the zone of all days and times, whoever reads them.
 
-    --redact replaces what looks like a phone number or an e-mail address, in names and sources, too; other
-    personal data stay. --pseudonyms replaces the names and uids of people everywhere, always by the same
-    ones; a name that the export does not know is not hidden. Attachments are copied as they are.
+    --redact replaces e-mail addresses, and numbers of phones, cards and bank accounts (IBAN), in names and
+    sources, too; other personal data stay. --pseudonyms replaces the names and uids of people everywhere,
+    always by the same ones; a name that the export does not know is not hidden. How much was hidden in which
+    message is in SITE.chatrest/hidden.csv, or FILE.hidden.csv beside a document, without what was hidden:
+    look through it, and through attachments, which are copied as they are.
 
     The messages are taken from the database OUT.sqlite beside OUT, as `chatrest load` makes it, which is
     brought up to date. What only later runs need is beside SITE, in the folder SITE.chatrest: do not hand it
@@ -111,6 +113,10 @@ def _say_written(result: Any, site: Path, as_json: bool, quiet: bool, *lines: st
         pages = f" on {plural(result.pages, 'page')}" if hasattr(result, "pages") else ""
         conversations = plural(result.conversations, "conversation")
         streams.write_lines([f"{plural(result.messages, 'message')} in {conversations}{pages}", *lines])
+    if result.hidden and not as_json and not quiet:
+        counts = ", ".join(plural(count, kind) for kind, count in sorted(result.hidden.items()))
+        log = f"{site}.hidden.csv" if site.is_file() else f"{site}.chatrest/hidden.csv"
+        streams.write_lines([f"hidden: {counts}; in which messages is in {log}"])
     if result.missing:
         files = plural(result.missing, "attachment")
         streams.warn(f"{files} of the export cannot be found: 'chatrest verify' says more")

@@ -42,7 +42,7 @@ def test_a_site_is_written_and_the_summary_says_where(backup: Path, tmp_path: Pa
     assert "<title>My &lt;chats&gt;</title>" in (site / "index.html").read_text()
     again = CliRunner().invoke(root, ["html", str(backup), str(site), "--title", "My <chats>", "--json"])
     assert json.loads(again.stdout) == {
-        "site": str(site), "messages": 60, "written": 0, "removed": 0, "missing": 0,
+        "site": str(site), "messages": 60, "written": 0, "removed": 0, "missing": 0, "hidden": {},
     } | {name: json.loads(again.stdout)[name] for name in ("conversations", "pages")}  # fmt: skip
     assert (
         CliRunner().invoke(root, ["html", str(backup), str(site), "--title", "My <chats>", "-q"]).output == ""

@@ -1,0 +1,235 @@
+"""What a site hides of an export: personal data of some kinds, own patterns, names of people, and secrets.
+
+| kind        | hidden is                                                                        |
+|-------------|----------------------------------------------------------------------------------|
+| e-mail      | an address, also with `%40`, `(at)` or `[at]` for the @                          |
+| phone       | seven to nineteen digits, also between letters of scripts without spaces         |
+| card        | thirteen to nineteen digits with the right checksum                              |
+| IBAN        | with the right checksum, and what has its form and digits alone                  |
+| own pattern | what one of the choice's regular expressions matches                             |
+| name        | a name or uid of somebody, with pseudonyms                                       |
+
+Each text of a record is looked through, and each number that is no id, time or count of the service. A text
+that is percent-encoded, or escaped as JSON is, is looked through as what it stands for, too.
+"""
+
+import csv
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import Any, Final, Self, final
+from urllib.parse import unquote
+
+from .._models.raw_json import read_value, write_value
+from .pseudonyms import Pseudonyms
+
+_AT: Final = re.compile(r"[@＠]|[(\[{]\s?(?:at|ät)\s?[)\]}]", re.IGNORECASE)
+_MAIL: Final = re.compile(
+    r"[\w.!#$&'*+=?^`|~%-]{1,64}(?:[@＠]|\s?[(\[{]\s?(?:at|ät)\s?[)\]}]\s?)"
+    r"[\w-]{1,63}(?:(?:\.|\s?[(\[{]\s?(?:dot|punkt)\s?[)\]}]\s?)[\w-]{1,63}){1,8}",
+    re.IGNORECASE,
+)
+# Letters of scripts without spaces may be beside a number, those of Latin may not: it would be a hash.
+_BEFORE: Final = r"(?<![\dA-Za-z])"
+_AFTER: Final = r"(?![\dA-Za-z])"
+_BETWEEN: Final = r"[ .\-\u00a0\u00ad\u2009\u200b-\u200f\u202f\u2010-\u2013\u2060]"
+_MANY_DIGITS: Final = re.compile(r"\d(?:\D{0,3}\d){6}")
+_PHONE: Final = re.compile(
+    rf"{_BEFORE}(?<!\d\+)(?:\+|00)?\(?\d(?:(?:[()/]|{_BETWEEN}){{0,3}}\d){{6,18}}{_AFTER}"
+)
+_CARD: Final = re.compile(rf"{_BEFORE}\d(?:{_BETWEEN}?\d){{12,18}}{_AFTER}")
+_IBAN: Final = re.compile(
+    rf"{_BEFORE}[A-Z]{{2}}[0-9]{{2}}(?:{_BETWEEN}?[A-Z0-9]){{11,30}}{_AFTER}", re.IGNORECASE | re.ASCII
+)
+_DIGITS_ALONE: Final = re.compile(
+    rf"[A-Z]{{2}}(?:{_BETWEEN}?[0-9]){{13,32}}{_AFTER}", re.IGNORECASE | re.ASCII
+)
+_DATE: Final = re.compile(
+    r"(?:\d{4}-\d\d-\d\d|\d{1,2}([./-])\d{1,2}\1\d{4}|(?:19|20)\d\d(?:0[1-9]|1[0-2])[0-3]\d(?!\d))"
+    r"(?:[ T]\d{1,2}(?!\d))?"
+)
+_CODED: Final = re.compile(r"%[0-9a-fA-F]{2}|\\u[0-9a-fA-F]{4}")
+_ESCAPE: Final = re.compile(r"\\u([0-9a-fA-F]{4})")
+_IDS: Final = frozenset({"id", "parentId", "messageId", "muid", "sessionid", "quotedMessageId"})
+_NUMBERS: Final = frozenset({"size", "count", "duration", "timestamp", "time"})
+_FREE: Final = frozenset({"metadata", "customData", "interactiveData", "tags"})
+"""Members that an app fills: nothing in them is an id of the service."""
+_OF_A_PERSON: Final = frozenset({"avatar", "link", "statusMessage", "metadata", "tags"})
+"""Members beside a uid that say who it is."""
+_UNREADABLE: Final = b'{"redacted":"the record could not be read"}'
+
+
+@final
+class Redaction:
+    """Hides what is chosen; `counts` says how often, by kind, since it was last cleared."""
+
+    def __init__(self, *, redact: bool = False, patterns: Iterable[str] = ()) -> None:
+        self._redact = redact
+        self._patterns = [re.compile(pattern) for pattern in patterns]
+        self.names: Pseudonyms | None = None
+        self.counts = Counter[str]()
+
+    def hide(self, text: str) -> str:
+        """Return a text without what is hidden."""
+        if ("%" in text or "\\u" in text) and _CODED.search(text) and (plain := _decoded(text)) != text:
+            hidden = self._hidden(plain)
+            if hidden != plain:
+                return hidden
+        return self._hidden(text)
+
+    def record(self, raw: bytes) -> bytes:
+        """Return a record in which nothing is left that is hidden; of what is no JSON nothing at all."""
+        try:
+            return write_value(self._value(read_value(raw)))
+        except (ValueError, RecursionError):
+            return _UNREADABLE
+
+    # ── texts ──
+
+    def _hidden(self, text: str) -> str:
+        if self.names is not None:
+            text = self._named(self.names.hide_ids(text))
+        for pattern in self._patterns:
+            text = self._replaced(pattern, text, "own pattern", "[hidden]", len)
+        if self._redact:
+            text = self._redacted(text)
+        return text if self.names is None else self._named(self.names.hide_names(text))
+
+    def _named(self, named: tuple[str, int]) -> str:
+        if named[1]:
+            self.counts["name"] += named[1]
+        return named[0]
+
+    def _redacted(self, text: str) -> str:
+        if _AT.search(text):
+            text = self._replaced(_MAIL, text, "e-mail", "[e-mail]", len)
+        if _MANY_DIGITS.search(text):
+            text = self._replaced(_IBAN, text, "IBAN", "[IBAN]", _iban_length)
+            text = self._replaced(_CARD, text, "card", "[card]", _card_length)
+            text = _PHONE.sub(self._phone, text)
+        return text
+
+    def _replaced(
+        self, pattern: re.Pattern[str], text: str, kind: str, mark: str, length_of: Callable[[str], int]
+    ) -> str:
+        """Put `mark` in the place of as many letters of each match as `length_of` says."""
+
+        def replace(match: re.Match[str]) -> str:
+            if not (length := length_of(match[0])):
+                return match[0]
+            self.counts[kind] += 1
+            return mark + match[0][length:]
+
+        return pattern.sub(replace, text)
+
+    def _phone(self, match: re.Match[str]) -> str:
+        if (date := _DATE.match(match[0])) is not None:  # a number may come after it
+            return date[0] + _PHONE.sub(self._phone, match[0][date.end() :])
+        self.counts["phone"] += 1
+        return "[phone]"
+
+    # ── records ──
+
+    def _value(self, value: Any, name: str = "", is_free: bool = False) -> Any:
+        match value:
+            case str():
+                is_id = not is_free and name in _IDS and value.isdigit()
+                return value if is_id else self.hide(value)
+            case bool():
+                return value
+            case int():
+                is_known = name in _NUMBERS or name.endswith("At") or (not is_free and name in _IDS)
+                text = str(value)
+                hidden = text if is_known else self.hide(text)
+                return value if hidden == text else hidden
+            case dict():
+                left_out = _OF_A_PERSON if self.names is not None and "uid" in value else frozenset()
+                return {
+                    self.hide(key): "[secret]"
+                    if key == "secret"
+                    else self._value(each, key, is_free or key in _FREE)
+                    for key, each in value.items()
+                    if key not in left_out
+                }
+            case list():
+                return [self._value(each, name, is_free) for each in value]
+        return value
+
+
+@final
+class HiddenLog:
+    """A table of what was hidden, for who made the pages: the message, the kind and how often, and no text.
+
+    Used with `with`; the file has its name when it is complete. `totals` are the numbers by kind.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path, self._new = path, path.with_name(f"{path.name}.new")
+        self._file = self._new.open("w", encoding="utf-8", errors="replace", newline="")
+        self._table = csv.writer(self._file)
+        self._table.writerow(("page", "message", "kind", "count"))
+        self.totals = Counter[str]()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: object, *_: object) -> None:
+        self._file.close()
+        if kind is None:
+            self._new.replace(self._path)
+        else:
+            self._new.unlink()
+
+    def add(self, page: str, id: str, counts: Mapping[str, int]) -> None:
+        self.totals.update(counts)
+        self._table.writerows((page, id, kind, counts[kind]) for kind in sorted(counts))
+
+
+def without_secrets(raw: bytes) -> bytes:
+    """Return a record without the secret of a call's channel: who has it can join the call."""
+    if b"wsChannel" not in raw:
+        return raw
+    try:
+        return write_value(_without_secrets(read_value(raw)))
+    except (ValueError, RecursionError):
+        return _UNREADABLE
+
+
+def _without_secrets(value: Any) -> Any:
+    match value:
+        case dict():
+            return {
+                key: "[secret]" if key == "secret" else _without_secrets(each) for key, each in value.items()
+            }
+        case list():
+            return list(map(_without_secrets, value))
+    return value
+
+
+def _decoded(text: str) -> str:
+    return _ESCAPE.sub(lambda match: chr(int(match[1], 16)), unquote(text))
+
+
+def _prefixes(text: str) -> Iterable[tuple[int, str]]:
+    """Yield the lengths of beginnings that end where a group does, the longest first, with their letters."""
+    ends = [match.start() for match in re.finditer(_BETWEEN, text)]
+    for end in (len(text), *reversed(ends)):
+        yield end, re.sub(_BETWEEN, "", text[:end])
+
+
+def _card_length(text: str) -> int:
+    for length, digits in _prefixes(text):
+        doubled = [int(each) * (1 + place % 2) for place, each in enumerate(reversed(digits))]
+        if len(digits) >= 13 and sum(each - 9 * (each > 9) for each in doubled) % 10 == 0:
+            return length
+    return 0
+
+
+def _iban_length(text: str) -> int:
+    for length, letters in _prefixes(text):
+        digits = "".join(str(int(each, 36)) for each in letters[4:] + letters[:4])
+        if len(letters) >= 15 and int(digits) % 97 == 1:
+            return length
+    alone = _DIGITS_ALONE.match(text)
+    return alone.end() if alone else 0

@@ -1,0 +1,231 @@
+"""What is hidden stays hidden: on every page, in the search, in sources, documents and names of files."""
+
+import csv
+import io
+import json
+import re
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Final
+from zipfile import ZipFile
+
+import pytest
+
+from chatrest import RequestInvalidError
+from tests.stored import StoredRuns
+
+from .chats import HOSTILE, NAMES, Page, files, make_export, message, page_of, person, shown_ids
+
+pytest.importorskip("jinja2")
+
+from chatrest.emulator.store import Store
+from chatrest.site import write_document, write_site, write_zip
+from chatrest.site.pseudonyms import Pseudonyms
+from chatrest.site.redaction import Redaction
+
+# ── every place ──
+
+HIDDEN: Final = (
+    "zz.leak+a@mail.example", "+49 170 7654321", "4111 1111 1111 1111", "DE89 3704 0044 0532 0130 00",
+    "CASE-4711", "Annegret Uhlmann", "<@uid:q7>",
+)  # fmt: skip
+ALL: Final = " / ".join(HIDDEN)
+LEFT: Final = re.compile(
+    rb"leak|mail\.example|7654321|1111|3704|0532|CASE-|4711|annegret|uhlmann|\bq7\b|\bzed\b|wskey|anna-pic",
+    re.IGNORECASE,
+)
+"""What of them may be nowhere."""
+SECRETS: Final = {"text": ALL, ALL: 1, "phone": 491707654321, "card": [4111111111111111], "id": "01707654321",
+                  "json": json.dumps({"name": "Annegret Ühl", "mail": "zz.leak@mail.example"}),
+                  "coded": "https://x.example/?m=zz.leak%40mail.example&t=%2B491707654321&n=Annegret%20Uhlmann",
+                  "chinese": "电话01707654321吗", "case": "CASE-12"}  # fmt: skip
+
+
+def hostile_records() -> list[dict[str, Any]]:
+    """Return messages of all kinds that have secrets in each of their texts."""
+    zed = {"entity": {"uid": "zed", "name": "Zed Uhlmann", "avatar": "https://x.example/anna-pic.png",
+                      "metadata": SECRETS, "tags": [ALL]}, "entityType": "user"}  # fmt: skip
+    channel = {"entity": {"wsChannel": {"identity": "me", "secret": "wskey"}, "status": ALL}}
+    file = {"url": f"https://x.example/{ALL}", "name": f"{ALL}.png", "title": ALL, "size": 1}
+    kinds: list[dict[str, Any]] = [
+        {"data": {"text": ALL, "caption": ALL, "translations": [{"message_translated": ALL}]}},
+        {"data": {"moderation": {"status": "flagged", "reason": ALL}, "mentions": {"q7": {"uid": "q7"}}}},
+        {"type": "image", "data": {"attachments": [file], "url": file["url"]}, "tags": [ALL]},
+        {"data": {"reactions": [{"reaction": ALL, "count": 2}]}, "editedAt": 9, "editedBy": "zed"},
+        {"category": "action", "type": "groupMember", "data": {"action": "added", "entities": {
+            "by": person("q7"), "on": zed, "for": {"entity": {"guid": "g", "name": ALL}}}}},
+        {"category": "call", "type": "audio", "data": {"action": ALL, "entities": {"on": channel}}},
+        {"category": "custom", "type": ALL, "data": {"customData": SECRETS}},
+        {"category": "interactive", "type": "form", "data": {"interactiveData": {ALL: ALL, "x": SECRETS}}},
+        {"category": ALL, "type": ALL},
+        {"data": {"text": "x" * 5_000 + ALL}},
+        {"deletedAt": 9, "deletedBy": "zed"},
+        {"parentId": "1", "quotedMessage": message(1, ALL, "zed") | {"sender": "zed"}, "muid": ALL},
+        {"sender": "0170-7654321"}, {"sender": "zz.leak@mail.example", "conversationId": ALL},
+    ]  # fmt: skip
+    records = [
+        message(number, ALL, "q7", "annuhl" if number % 2 else "den", data=members.pop("data", {}))
+        | {"metadata": SECRETS, "resource": ALL}
+        | members
+        for number, members in enumerate(kinds, 1)
+    ]
+    for each in records:
+        each["data"]["metadata"] = SECRETS
+    return records
+
+
+def fill(store: Store) -> None:
+    store.add_user("q7", "Annegret Uhlmann", metadata=SECRETS, link=ALL, statusMessage=ALL)
+    store.add_user("annuhl", f"Zed {ALL}")
+
+
+def everything(folder: Path) -> Iterator[tuple[str, bytes]]:
+    """Yield the files that are handed on, as they are, and as a browser or a script reads them."""
+    for name, data in files(folder).items():
+        yield name, name.encode()
+        yield name, data
+        yield name, re.sub(r"&#(\d+);", lambda each: chr(int(each[1])), data.decode()).encode()
+        if name.endswith(".html"):
+            page = Page(folder / name)
+            yield name, page.text.encode()
+
+
+@pytest.mark.parametrize("twice", [False, True], ids=["new", "site that hid nothing"])
+def test_what_is_hidden_is_in_no_file_that_is_handed_on(tmp_path: Path, twice: bool) -> None:
+    site, document = tmp_path / "site", tmp_path / "paper" / "case.html"
+    document.parent.mkdir()
+    out = make_export(tmp_path / "out", hostile_records(), fill)
+    hiding: dict[str, Any] = {"redact": True, "pseudonyms": True, "patterns": [r"CASE-\w+"]}
+    if twice:
+        write_site(out, site)
+        write_site(out, site, redact=True)
+    result = write_site(out, site, **hiding)
+    for name, data in everything(site):
+        assert (name, LEFT.findall(data)) == (name, [])
+    write_zip(site, tmp_path / "site.zip")
+    with ZipFile(tmp_path / "site.zip") as packed:
+        assert LEFT.findall("".join(packed.namelist()).encode()) == []
+        assert [name for name in packed.namelist() if LEFT.search(packed.read(name))] == []
+    written = write_document(out, document, **hiding)
+    for name, data in everything(document.parent):
+        assert (name, LEFT.findall(data)) == (name, [])
+    assert sorted(shown_ids(site), key=int) == [str(number) for number in range(1, 15)]
+    logged = Counter[str]()
+    for row in csv.DictReader(io.StringIO((tmp_path / "site.chatrest" / "hidden.csv").read_text())):
+        logged[row["kind"]] += int(row["count"])
+        assert f'id="m{row["message"]}"' in (site / row["page"]).read_text()
+    assert logged == result.hidden == written.hidden
+    assert set(logged) == {"e-mail", "phone", "card", "IBAN", "own pattern", "name"}
+    assert write_site(out, site, **hiding).hidden == result.hidden
+
+
+def test_an_earlier_version_is_hidden_and_counted(tmp_path: Path) -> None:
+    runs = StoredRuns(tmp_path / "out")
+    runs.run([json.dumps(message(1, "call 0170 7654321 or me@mail.example")).encode()])
+    runs.run(changed=[json.dumps(message(1, "other words", editedAt=1_800_000_000)).encode()])
+    result = write_document(runs.folder, tmp_path / "one.html", redact=True)
+    assert "call [phone] or [e-mail]" in Page(tmp_path / "one.html").text
+    assert result.hidden == {"phone": 1, "e-mail": 1}
+    assert (tmp_path / "one.html.hidden.csv").read_text().split() == [
+        "page,message,kind,count", "1,1,e-mail,1", "1,1,phone,1",
+    ]  # fmt: skip
+
+
+def test_nothing_is_logged_of_a_site_that_hides_nothing(out: Path, tmp_path: Path) -> None:
+    write_site(out, tmp_path / "site", redact=True)
+    assert (tmp_path / "site.chatrest" / "hidden.csv").exists()
+    assert write_site(out, tmp_path / "site").hidden == {}
+    assert not (tmp_path / "site.chatrest" / "hidden.csv").exists()
+
+
+@pytest.mark.parametrize("pattern", ["(", "[a"])
+def test_a_wrong_pattern_is_refused(pattern: str, out: Path, tmp_path: Path) -> None:
+    with pytest.raises(RequestInvalidError, match=r"pattern '.*': .*; expected a regular expression"):
+        write_site(out, tmp_path / "other", patterns=[pattern])
+
+
+# ── texts ──
+
+
+def redacted(text: str) -> str:
+    return Redaction(redact=True).hide(text)
+
+
+@pytest.mark.parametrize(
+    ("secret", "mark"),
+    [(each, "phone") for each in (
+        "+49 170 1234567", "(030) 123 456 78", "0170/1234567", "555-0123-456", "+1.202.555.0143",
+        "٠١٢٣٤٥٦٧٨٩", "+49\u200b170\u20601234567", "%2B491701234567", "00491701234567", "8613800138000")]
+    + [(each, "e-mail") for each in (
+        "ann.b+c@mail.example.org", "ünal@bücher.example", "o'hara@x.ie", "ann%40mail.example",
+        "ann＠mail.example", "ann (at) mail.example", "ann[at]mail[dot]example")]
+    + [(each, "card") for each in (
+        "4111111111111111", "4111 1111 1111 1111", "5500-0055-5555-5559", "378282246310005")]
+    + [(each, "IBAN") for each in (
+        "DE89370400440532013000", "de89 3704 0044 0532 0130 00", "GB29 NWBK 6016 1331 9268 19",
+        "NO93-8601-1117-947", "MT84MALT011000012345MTLCAST001S", "DE00120300000000202051")],
+)  # fmt: skip
+def test_personal_data_are_hidden(secret: str, mark: str) -> None:
+    assert redacted(f"x {secret}.") == f"x [{mark}]."
+    assert redacted(f"会（{secret}）会 and more 12") == f"会（[{mark}]）会 and more 12"
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["at 12:30", "2026-11-22", "2026-11-22 12:30:15", "22.11.2026 12:30", "IMG_20261122.png",
+     "100 % of 12,345", "v1.2.3", "a@b", "meet @ noon", "a3f4567890123b", "50%20off"],
+)  # fmt: skip
+def test_other_texts_stay(text: str) -> None:
+    assert redacted(text) == text
+
+
+def test_a_number_is_hidden_beside_a_date_and_in_an_id() -> None:
+    assert redacted("2026-11-22 0170 1234567") == "2026-11-22 [phone]"
+    assert redacted("ann_user_+491701234567") == "ann_user_[phone]"
+    assert redacted("电话13800138000吗") == "电话[phone]吗"
+    assert redacted("4111 1111 1111 1111 12/28") == "[card] 12/28"
+    assert redacted(HOSTILE["secret"]) == "call [phone] or mail [e-mail]"
+
+
+def test_names_and_uids_of_people_are_hidden_in_texts() -> None:
+    redaction = Redaction()
+    redaction.names = Pseudonyms([
+        ("ann", 1, 0), ("Ann Smith", 1, 1), ("user-007", 2, 0), ("Bob Smith", 2, 1), ("7", 3, 0), ("8", 4, 0)
+    ])  # fmt: skip
+    expected = {
+        "ann": "Person 1", "7": "Person 3", "7 apples": "7 apples", "hi Ann!": "hi Person 1!",
+        "ANN SMITH is here": "Person 1 is here", "mr Smith": "mr [name]", "planner": "planner",
+        "ann_user_user-007": "Person 1_user_Person 2", "7_user_8": "Person 3_user_Person 4",
+        "ask <@uid:user-007> or <@uid:7>, <@uid:no>": "ask @Person 2 or @Person 3, @[name]",
+        "https://x.example/user-007.png": "https://x.example/Person 2.png", "user-0071": "user-0071",
+        "a User": "a User", "a bob": "a bob", "Bob": "Person 2", "İ Ann": "İ Person 1",
+    }  # fmt: skip
+    assert {text: redaction.hide(text) for text in expected} == expected
+
+
+def test_pseudonyms_are_those_of_all_names_that_somebody_had(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(NAMES, "ann", "Annegret Uhl")
+    monkeypatch.setitem(NAMES, "bob", "Robert Moss")
+    talk = [
+        message(1, "Dear Annegret, Moss asks you"),
+        message(2, "hi <@uid:ann>! Once Anne Kohl", "bob", "ann"),
+    ]
+    talk[0]["data"]["entities"]["sender"]["entity"]["name"] = "Anne Kohl"
+    out, site = make_export(tmp_path / "out", talk), tmp_path / "site"
+    write_site(out, site, pseudonyms=True)
+    text = Page(site / page_of(site, "Dear")).text
+    words = ["Dear Person 1, Person 2 asks you", "hi @Person 1! Once Person 1", "Person 1 & Person 2"]
+    assert [each for each in words if each not in text] == []
+    assert write_site(out, site, pseudonyms=True).written == 0
+
+
+def test_the_secret_of_a_channel_is_on_no_page(tmp_path: Path) -> None:
+    call = message(1, "", category="call", type="audio")
+    call["data"]["entities"]["on"] = {"entity": {"wsChannel": {"identity": "me", "secret": "wschannel-key"}}}
+    out = make_export(tmp_path / "out", [call])
+    write_site(out, tmp_path / "site")
+    write_document(out, tmp_path / "site" / "one.html")
+    assert [name for name, data in files(tmp_path / "site").items() if b"wschannel-key" in data] == []
