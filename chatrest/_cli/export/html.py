@@ -112,14 +112,18 @@ def _say_written(result: Any, site: Path, as_json: bool, quiet: bool, *lines: st
     elif not quiet:
         pages = f" on {plural(result.pages, 'page')}" if hasattr(result, "pages") else ""
         conversations = plural(result.conversations, "conversation")
-        streams.write_lines([f"{plural(result.messages, 'message')} in {conversations}{pages}", *lines])
-    if result.hidden and not as_json and not quiet:
-        counts = ", ".join(plural(count, kind) for kind, count in sorted(result.hidden.items()))
-        log = f"{site}.hidden.csv" if site.is_file() else f"{site}.chatrest/hidden.csv"
-        streams.write_lines([f"hidden: {counts}; in which messages is in {log}"])
+        first = f"{plural(result.messages, 'message')} in {conversations}{pages}"
+        streams.write_lines([first, *_hidden(result, site), *lines])
     if result.missing:
         files = plural(result.missing, "attachment")
         streams.warn(f"{files} of the export cannot be found: 'chatrest verify' says more")
+
+
+def _hidden(result: Any, site: Path) -> list[str]:
+    """Return a line that says what was hidden, and where that is listed; none where nothing was."""
+    counts = ", ".join(plural(count, kind) for kind, count in sorted(result.hidden.items()))
+    log = f"{site}.hidden.csv" if site.is_file() else f"{site}.chatrest/hidden.csv"
+    return [f"hidden: {counts}; {log} lists the messages"] if counts else []
 
 
 @click.command(short_help="Show an export as pages, from a server on this machine.")
