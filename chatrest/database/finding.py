@@ -18,6 +18,7 @@ from ..export import read_raw, read_table
 from ..export.formats.record_members import read
 from ..export.read.changes import ExportNews
 from ..times import MILLISECONDS_FROM
+from .load import state_of
 from .rows import NAMES, batched, clean_records, message_values
 from .schema import STATE
 
@@ -67,8 +68,7 @@ def _is_up_to_date(out: str | PathLike[str], path: Path) -> bool:
     try:
         with ExportNews(out, 0) as news, closing(_connect(path)) as db:
             state = dict(db.execute(f"SELECT name, value FROM {STATE}"))  # noqa: S608
-            is_own = state.get("mark", "").startswith(f"{news.app_id} ") and state.get("deleted") == "keep"
-            return is_own and state.get("run") == str(news.run) and news.is_whole
+            return news.is_whole and {**state, **state_of(news), "deleted": "keep"} == state
     except (ChatRestError, sqlite3.Error):  # it is another program's
         return False
 
@@ -147,7 +147,7 @@ def _id_of(kind: str, text: str, known: list[tuple[str, str, str]]) -> str:
     for own, key, _ in known:
         if text in (own, key):
             return own
-    ids = [own for own, _, name in known if name.casefold() == text.casefold()]
+    ids = sorted({own for own, _, name in known if name.casefold() == text.casefold()})
     if len(ids) > 1:
         raise RequestInvalidError(
             f"{kind} = {shown(text)}: a name of {', '.join(ids)}; expected one of these ids"

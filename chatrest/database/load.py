@@ -22,9 +22,16 @@ from ..export.folder.manifest import TableEntry
 from ..export.folder.run_log import runs_in
 from ..export.formats.columns import TABLE_COLUMNS, Column
 from ..export.read.changes import ExportNews, NewsBatch
-from ..export.read.exports import app_of
+from ..export.read.exports import addresses_of, app_of
 from ..export.read.folder_view import FolderView
-from ..export.read.position import Position, PositionError, parse_position, runs_of
+from ..export.read.position import (
+    Position,
+    PositionError,
+    parse_position,
+    position_of,
+    runs_in_position,
+    runs_of,
+)
 from ..export.read.read_tables import table_entries, table_records
 from .rows import COLUMNS, batched, clean_records, message_values, table_row
 from .schema import BLANK, INDEXES, SEARCH, STATE, VERSION, tables, views
@@ -33,11 +40,15 @@ from .sqlite import Batch, SqliteDatabase
 Deleted: TypeAlias = Literal["keep", "blank"]
 OnCount: TypeAlias = Callable[[int], None]
 """Called with the number of messages that were read."""
+_APP: Final = Column("app", "text", ())
 _RAW: Final = Column("raw", "json", ())
-_MESSAGE: Final = (*COLUMNS, Column("deleted_reason", "text", ()), _RAW)
+_MESSAGE: Final = (_APP, *COLUMNS, Column("deleted_reason", "text", ()), _RAW)
 _KINDS: Final = ("new", "changed", "deleted")
-_UPSERT: Final = "ON CONFLICT(id) DO UPDATE SET " + ", ".join(
-    f"{column.name} = excluded.{column.name}" for column in _MESSAGE if column.name not in ("id", "number")
+_MARK: Final = "mark "
+_UPSERT: Final = "ON CONFLICT(id, app) DO UPDATE SET " + ", ".join(
+    f"{column.name} = excluded.{column.name}"
+    for column in _MESSAGE
+    if column.name not in ("app", "id", "number")
 )
 
 
@@ -45,11 +56,13 @@ class LoadReport(Struct, frozen=True, kw_only=True):
     """The result of a load."""
 
     run: Position
-    """The newest run of the export that is in the database; of a folder of parts a text with that of each."""
+    """The newest run of the export that is in the database; of a folder of exports that of each."""
     new: int = 0
     changed: int = 0
     deleted: int = 0
     """Messages that their authors have deleted, or that no list of the service shows any more."""
+    removed: int = 0
+    """Messages of apps that the folder does not have any more."""
     replaced: int = 0
     """Zero bytes, halves of characters, and bytes that are not UTF-8, each of which is U+FFFD now."""
     tables: dict[str, int] = {}
@@ -66,10 +79,11 @@ def load(
 ) -> LoadReport:
     """Bring a database to the export in `out` as it is now: what is new, changed and deleted.
 
-    `out` is a folder or the address of an object store; of an export by parts all of them are loaded. Many
-    apps are a database each: `load("out/app=shop", "shop.sqlite")`. `database` is the path of a SQLite file,
-    `sqlite:///PATH`, or `postgresql://user@host/database` (extra `postgres`). The first load makes tables
-    and views (`chatrest guide database`), later ones begin at the position that is in the database.
+    `out` is a folder or the address of an object store; of an export by parts, or a folder of many apps, all
+    of them are loaded. Each row has its `app`, and that of an app whose folder was removed is removed, too.
+    `database` is the path of a SQLite file, `sqlite:///PATH`, or `postgresql://user@host/database` (extra
+    `postgres`). The first load makes tables and views (`chatrest guide database`), later ones begin at the
+    position that is in the database.
 
     - `deleted`: `blank` removes the contents of deleted messages, with their older versions and the names of
       their files, for who has to erase; `keep` keeps them, with a `deleted_reason`. None is the database's
@@ -123,13 +137,13 @@ class _Load:
             for sql in tables(target.dialect):
                 target.execute(sql)
         self._before: dict[str, str] = dict(target.execute(f"SELECT name, value FROM {STATE}"))  # noqa: S608
-        self._position = parse_position(self._before.get("run", "0"))
         kept = self._before.get("deleted", "keep")
         if (kept, deleted) == ("blank", "keep"):
             raise RequestInvalidError(
                 f"deleted = 'keep': {target.name} has no contents of deleted messages; load into a new one"
             )
-        self._state = {**self._before, "version": VERSION, "deleted": deleted or kept}
+        self._state = {name: value for name, value in self._before.items() if not name.startswith(_MARK)}
+        self._state |= {"version": VERSION, "deleted": deleted or kept}
         self._has_search = "search" in self._before
         if search:
             self._state["search"] = "yes"
@@ -141,22 +155,51 @@ class _Load:
             raise RequestInvalidError(
                 f"{self._target.name} is of another version of chatrest: load into a new one"
             )
+        position, gone = self._position_and_gone()
         try:
-            news = ExportNews(self._out, self._position)
+            news = ExportNews(self._out, position)
         except PositionError:
             raise self._is_of_another() from None
         with news:
+            self._check_runs(news, position, gone)
+            for app in gone:
+                self._remove(app)
             return self._take(news)
+
+    def _position_and_gone(self) -> tuple[Position, set[str]]:
+        """Return where to begin, and the names of apps that the database has and the folder does not."""
+        position = parse_position(self._before.get("run", "0"))
+        if isinstance(position, int):
+            return position, set()
+        runs, apps = runs_in_position(position), {each.app for each in addresses_of(self._out)}
+        kept = {name: run for name, run in runs.items() if app_of(name) in apps}
+        if not kept:
+            raise self._is_of_another()
+        return position_of(kept), set(map(app_of, runs.keys() - kept.keys()))
+
+    def _check_runs(self, news: ExportNews, position: Position, gone: set[str]) -> None:
+        """Raise `RequestInvalidError` where the database has been loaded from another export."""
+        marks = {f"{_MARK}{view.export}": run_marks(news, view) for view in news.views}
+        for name, mark in self._before.items():
+            is_mark = name.startswith(_MARK) and app_of(name.removeprefix(_MARK)) not in gone
+            if is_mark and mark not in marks.get(name, ()):
+                raise self._is_of_another()
+        former = runs_of(position, list(news.runs))
+        if any(news.runs[name] < run for name, run in former.items()):
+            raise self._is_of_another()
+
+    def _remove(self, app: str) -> None:
+        """Remove an app; its rows of tables go where these are loaded."""
+        target, where = self._target, f"WHERE app = {self._target.dialect.value}"
+        self._counts["removed"] += target.execute(f"SELECT count(*) FROM messages {where}", [app])[0][0]  # noqa: S608
+        for table in ("messages", "versions"):
+            target.execute(f"DELETE FROM {table} {where}", [app])  # noqa: S608
+        if self._has_search:
+            target.execute("INSERT INTO messages_fts(messages_fts) VALUES('rebuild')")
 
     def _take(self, news: ExportNews) -> LoadReport:
         target, state = self._target, self._state
-        if app := next((app for view in news.views if (app := app_of(view.export))), ""):
-            raise RequestInvalidError(
-                f"{self._out} has the exports of several apps, whose messages may have the same ids: take "
-                f"one of them, such as {self._out}/{app}"
-            )
-        state["run"] = str(news.run)
-        state["mark"] = self._mark(news)
+        state |= state_of(news)
         rest = "" if self._is_first else _UPSERT
         target.insert("messages", _MESSAGE, map(self._batch, news.batches()), rest)
         target.insert("versions", _MESSAGE, self._versions(news))
@@ -175,27 +218,8 @@ class _Load:
             target.execute(f"DELETE FROM {STATE}")  # noqa: S608
             for item in state.items():
                 target.execute(f"INSERT INTO {STATE} VALUES({mark}, {mark})", item)
-        counts = {kind: self._counts[kind] for kind in (*_KINDS, "replaced")}
+        counts = {kind: self._counts[kind] for kind in (*_KINDS, "removed", "replaced")}
         return LoadReport(run=news.run, tables=dict(self._rows), **counts)
-
-    def _mark(self, news: ExportNews) -> str:
-        """Return what identifies the newest run of this export.
-
-        Raises `RequestInvalidError` where the database has been loaded from another one.
-        """
-        marks, newest = set[str](), dict[str, str]()
-        for view in news.views:
-            with suppress(FileNotFoundError):  # no run has ended yet
-                for each in runs_in(view.folder):
-                    text = f"{news.app_id} {each.run} {each.started} {each.finished} {view.export}".strip()
-                    newest[view.export] = text
-                    marks.add(text)
-        former = runs_of(self._position, list(news.runs))
-        if not marks.issuperset(self._before.get("mark", "").splitlines()) or any(
-            news.runs[name] < run for name, run in former.items()
-        ):
-            raise self._is_of_another()
-        return "\n".join(newest.values())
 
     def _is_of_another(self) -> RequestInvalidError:
         return RequestInvalidError(
@@ -204,14 +228,14 @@ class _Load:
         )
 
     def _batch(self, batch: NewsBatch) -> Batch:
-        made = self._message_batch(batch.raws, "not_shown" if batch.kind == "deleted" else None)
+        made = self._message_batch(batch.view, batch.raws, "not_shown" if batch.kind == "deleted" else None)
         present = made[-2].count(None)
         self._counts[batch.kind] += present
         self._counts["deleted"] += len(batch.raws) - present
         self._progress(sum(self._counts[kind] for kind in _KINDS))
         return made
 
-    def _message_batch(self, raws: list[bytes], reason: str | None) -> Batch:
+    def _message_batch(self, view: FolderView, raws: list[bytes], reason: str | None) -> Batch:
         raws, replaced = clean_records(raws)
         if replaced:
             self._counts["replaced"] += replaced
@@ -221,36 +245,36 @@ class _Load:
             reasons = ["by_author" if each else reason for each in deleted_at]
         else:
             reasons = [None] * len(raws)
-        return [*values, reasons, raws]
+        return [[app_of(view.export)] * len(raws), *values, reasons, raws]
 
     def _versions(self, news: ExportNews) -> Iterator[Batch]:
-        raws = (raw for each in news.versions() for raw in each)
-        for batch in batched(raws):
-            yield self._message_batch(batch, None)
+        for view, versions in news.versions():
+            for batch in batched(chain.from_iterable(versions)):
+                yield self._message_batch(view, batch, None)
 
     def _load_tables(self, news: ExportNews) -> None:
         """Load the tables whose files have changed, in any of the parts."""
-        tables = dict[str, list[tuple[FolderView, TableEntry]]]()
+        files: dict[str, list[tuple[FolderView, TableEntry]]] = {table: [] for table in TABLE_COLUMNS}
         for view in news.views:
             for entry in table_entries(view):
-                tables.setdefault(entry.table, []).append((view, entry))
-        for table, files in tables.items():
-            key, value = f"table {table}", " ".join(entry.sha256 for _, entry in files)
-            if self._before.get(key) != value:
+                files[entry.table].append((view, entry))
+        for table, entries in files.items():
+            key, value = f"table {table}", " ".join(f"{view.export}:{each.sha256}" for view, each in entries)
+            if self._before.get(key, "") != value:
                 self._state[key] = value
                 self._target.execute(f"DELETE FROM {table}")  # noqa: S608
-                rows = chain.from_iterable(table_records(view, entry) for view, entry in files)
-                columns = TABLE_COLUMNS[table]
-                self._target.insert(table, [*columns, _RAW], self._table_batches(table, rows))
+                for view, entry in entries:
+                    batches = self._table_batches(table, view, table_records(view, entry))
+                    self._target.insert(table, [_APP, *TABLE_COLUMNS[table], _RAW], batches)
 
-    def _table_batches(self, table: str, raws: Iterable[bytes]) -> Iterator[Batch]:
+    def _table_batches(self, table: str, view: FolderView, raws: Iterable[bytes]) -> Iterator[Batch]:
         columns = TABLE_COLUMNS[table]
         for batch in batched(raws):
             clean, replaced = clean_records(batch)
             self._counts["replaced"] += replaced
             self._rows[table] += len(batch)
             values = zip(*(table_row(columns, raw) for raw in clean), strict=True)
-            yield [*values, clean]
+            yield [[app_of(view.export)] * len(batch), *values, clean]
 
     def _finish_first(self) -> None:
         target = self._target
@@ -261,11 +285,25 @@ class _Load:
         except target.errors:  # ids that differ only in what no database takes
             target.execute("ROLLBACK TO SAVEPOINT ids")
             target.execute(
-                "DELETE FROM messages WHERE place NOT IN (SELECT max(place) FROM messages GROUP BY id)"
+                "DELETE FROM messages WHERE place NOT IN (SELECT max(place) FROM messages GROUP BY id, app)"
             )
             target.execute(unique)
         for sql in (*others, *views(target.dialect)):
             target.execute(sql)
+
+
+def run_marks(news: ExportNews, view: FolderView) -> list[str]:
+    """Return what identifies each run of an export that has ended, oldest first."""
+    with suppress(FileNotFoundError):  # no run has ended yet
+        app = news.app_ids[view.export]
+        return [f"{app} {each.run} {each.started} {each.finished}" for each in runs_in(view.folder)]
+    return []
+
+
+def state_of(news: ExportNews) -> dict[str, str]:
+    """Return the state of a database that has all of these news: the position, and which runs it is of."""
+    marks = {f"{_MARK}{view.export}": run_marks(news, view)[-1:] for view in news.views}
+    return {"run": str(news.run), **{name: mark for name, found in marks.items() for mark in found}}
 
 
 _DELETED_AT: Final = [column.name for column in COLUMNS].index("deleted_at")

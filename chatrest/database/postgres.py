@@ -80,7 +80,7 @@ class PostgresDatabase:
                     _copy(cursor, copy, [*values, list(map(self._taken, raws))])
         if rest:
             joined = names.as_string()
-            newest = f"SELECT DISTINCT ON (id) {joined} FROM incoming ORDER BY id, place DESC"  # noqa: S608
+            newest = f"SELECT DISTINCT ON (id, app) {joined} FROM incoming ORDER BY id, app, place DESC"  # noqa: S608
             self.execute(f"INSERT INTO {table}({joined}) {newest} {rest}")
             self.execute("DROP TABLE incoming")
 

@@ -8,6 +8,9 @@
 | messages_fts  | full text of `messages.text` with `load(…, search=True)`, in SQLite              |
 | chatrest_load | the position, which is the number of the export's newest run, and what was asked |
 
+Each row has its `app`: NAME of the folder `app=NAME`, and an empty text where the export is of one app. Two
+apps may have the same ids: a message is known by `app` and `id`.
+
 A message that its sender has deleted has `deleted_reason` 'by_author', one that no list of the service shows
 any more 'not_shown'. Times are epoch milliseconds in SQLite, `timestamptz` in Postgres; 0 is null. To search:
 
@@ -32,7 +35,7 @@ from ..export.formats.columns import TABLE_COLUMNS, ColumnKind
 from ..times import MILLISECONDS_FROM
 from .rows import COLUMNS
 
-VERSION: Final = "1"
+VERSION: Final = "2"
 STATE: Final = "chatrest_load"
 _CALL: Final = ("data", "entities", "on", "entity")
 
@@ -112,19 +115,20 @@ POSTGRES: Final = Dialect(
     file=lambda name: f"(file ->> '{name}')",
 )
 INDEXES: Final = (
-    "CREATE UNIQUE INDEX messages_of_id ON messages(id)",
+    "CREATE UNIQUE INDEX messages_of_id ON messages(id, app)",
     "CREATE INDEX messages_of_time ON messages(sent_at)",
-    "CREATE INDEX messages_of_conversation ON messages(conversation_id, sent_at)",
-    "CREATE INDEX messages_of_sender ON messages(sender, sent_at)",
-    "CREATE INDEX versions_of_id ON versions(id)",
+    "CREATE INDEX messages_of_conversation ON messages(conversation_id, app, sent_at)",
+    "CREATE INDEX messages_of_sender ON messages(sender, app, sent_at)",
+    "CREATE INDEX versions_of_id ON versions(id, app)",
 )
 """Made after the rows of the first load, which takes half of the time."""
-_GONE: Final = "(SELECT id FROM messages WHERE deleted_reason IS NOT NULL)"
+_GONE: Final = "(SELECT app, id FROM messages WHERE deleted_reason IS NOT NULL)"
+_NO_FILE: Final = "url = NULL, name = NULL, file = NULL, raw = NULL"
 BLANK: Final = (
     "UPDATE messages SET text = NULL, raw = NULL WHERE deleted_reason IS NOT NULL AND raw IS NOT NULL",
-    f"DELETE FROM versions WHERE id IN {_GONE}",  # noqa: S608
-    f"UPDATE attachments SET url = NULL, name = NULL, file = NULL, raw = NULL WHERE message_id IN {_GONE}",  # noqa: S608
-    f"UPDATE conversations SET raw = NULL WHERE last_message_id IN {_GONE}",  # noqa: S608
+    f"DELETE FROM versions WHERE (app, id) IN {_GONE}",  # noqa: S608
+    f"UPDATE attachments SET {_NO_FILE} WHERE (app, message_id) IN {_GONE}",  # noqa: S608
+    f"UPDATE conversations SET raw = NULL WHERE (app, last_message_id) IN {_GONE}",  # noqa: S608
 )
 """Remove the contents of deleted messages."""
 SEARCH: Final = (
@@ -147,58 +151,61 @@ def tables(of: Dialect) -> Iterator[str]:
     """Yield the statements that make the tables."""
     columns = ", ".join(f"{each.name} {of.types[each.kind]}" for each in COLUMNS)
     columns = columns.replace("id text", "id text NOT NULL", 1).replace("id TEXT", "id TEXT NOT NULL", 1)
-    rest = f"{columns}, deleted_reason {of.types['text']}, raw {of.record}"
+    app = f"app {of.types['text']} NOT NULL DEFAULT ''"
+    rest = f"{app}, {columns}, deleted_reason {of.types['text']}, raw {of.record}"
     yield f"CREATE TABLE messages(place {of.place}, {rest})"
     yield f"CREATE TABLE versions(version {of.place}, {rest})"
     yield f"CREATE TABLE {STATE}(name {of.types['text']}, value {of.types['text']})"
     for table, own in TABLE_COLUMNS.items():
         columns = ", ".join(f"{each.name} {of.types[each.kind]}" for each in own)
-        yield f"CREATE TABLE {table}({columns}, raw {of.record})"
+        yield f"CREATE TABLE {table}({app}, {columns}, raw {of.record})"
 
 
 def views(of: Dialect) -> Iterator[str]:
     """Yield the statements that make the views."""
     sent, first, last = f"{of.utc('sent_at')} AS sent_utc", of.utc("min(sent_at)"), of.utc("max(sent_at)")
     yield f"""CREATE VIEW chat AS
-SELECT id, {sent}, conversation_id, sender, receiver, receiver_type, category, type, text, parent_id,
+SELECT app, id, {sent}, conversation_id, sender, receiver, receiver_type, category, type, text, parent_id,
     {of.utc("edited_at")} AS edited_utc, {of.utc("deleted_at")} AS deleted_utc, deleted_reason
 FROM messages"""  # noqa: S608
     yield f"""CREATE VIEW messages_per_conversation AS
-SELECT talk.conversation_id, messages, first_utc, last_utc, last.id AS last_id, last.sender AS last_sender,
-    last.text AS last_text
+SELECT talk.app, talk.conversation_id, messages, first_utc, last_utc, last.id AS last_id,
+    last.sender AS last_sender, last.text AS last_text
 FROM (
-    SELECT conversation_id, count(*) AS messages, {first} AS first_utc, {last} AS last_utc,
-        (SELECT place FROM messages AS newer WHERE newer.conversation_id = messages.conversation_id
+    SELECT app, conversation_id, count(*) AS messages, {first} AS first_utc, {last} AS last_utc,
+        (SELECT place FROM messages AS newer
+         WHERE newer.app = messages.app AND newer.conversation_id = messages.conversation_id
          ORDER BY sent_at DESC NULLS LAST, number DESC NULLS LAST LIMIT 1) AS place
-    FROM messages WHERE conversation_id IS NOT NULL GROUP BY conversation_id
+    FROM messages WHERE conversation_id IS NOT NULL GROUP BY conversation_id, app
 ) AS talk JOIN messages AS last ON last.place = talk.place"""  # noqa: S608
     yield f"""CREATE VIEW messages_per_sender AS
-SELECT sender, count(*) AS messages, count(DISTINCT conversation_id) AS conversations,
+SELECT app, sender, count(*) AS messages, count(DISTINCT conversation_id) AS conversations,
     {first} AS first_utc, {last} AS last_utc
-FROM messages WHERE sender IS NOT NULL GROUP BY sender"""  # noqa: S608
+FROM messages WHERE sender IS NOT NULL GROUP BY sender, app"""  # noqa: S608
     yield f"""CREATE VIEW messages_per_day AS
-SELECT {of.day("sent_at")} AS day, count(*) AS messages, count(DISTINCT sender) AS senders,
+SELECT app, {of.day("sent_at")} AS day, count(*) AS messages, count(DISTINCT sender) AS senders,
     count(DISTINCT conversation_id) AS conversations
-FROM messages GROUP BY 1"""  # noqa: S608
+FROM messages GROUP BY 1, 2"""  # noqa: S608
     call = [("sessionid", "session_id"), ("type", "kind"), ("status", "status")]
     texts = ", ".join(f"{of.member(*_CALL, name)} AS {column}" for name, column in call)
     times = ", ".join(
         f"{of.time(*_CALL, f'{name}At')} AS {name}_utc" for name in ("initiated", "joined", "started")
     )
     yield f"""CREATE VIEW calls AS
-SELECT id, {sent}, conversation_id, sender, receiver, receiver_type, action, {texts}, {times}
+SELECT app, id, {sent}, conversation_id, sender, receiver, receiver_type, action, {texts}, {times}
 FROM messages WHERE category = 'call'"""  # noqa: S608
     names = {"name": "name", "mimeType": "mime_type", "extension": "extension", "size": "size", "url": "url"}
     files = ", ".join(f"{of.file(name)} AS {column}" for name, column in names.items())
-    yield f"""CREATE VIEW message_attachments AS SELECT id, {sent}, conversation_id, sender,
+    yield f"""CREATE VIEW message_attachments AS SELECT app, id, {sent}, conversation_id, sender,
     type AS message_type, each.number AS attachment, {files} FROM messages {of.files}"""  # noqa: S608
     newer = (
-        "(SELECT min(version) FROM versions AS later WHERE later.id = old.id AND later.version > old.version)"
+        "(SELECT min(version) FROM versions AS later"
+        " WHERE later.id = old.id AND later.app = old.app AND later.version > old.version)"
     )
     yield f"""CREATE VIEW edits AS
-SELECT messages.id, {of.utc("messages.sent_at")} AS sent_utc, messages.conversation_id, messages.sender,
-    old.version, old.text AS before,
+SELECT messages.app, messages.id, {of.utc("messages.sent_at")} AS sent_utc, messages.conversation_id,
+    messages.sender, old.version, old.text AS before,
     CASE WHEN next.version IS NULL THEN messages.text ELSE next.text END AS after,
     {of.utc("messages.deleted_at")} AS deleted_utc
-FROM versions AS old JOIN messages ON messages.id = old.id
+FROM versions AS old JOIN messages ON messages.id = old.id AND messages.app = old.app
     LEFT JOIN versions AS next ON next.version = {newer}"""  # noqa: S608

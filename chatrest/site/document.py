@@ -181,21 +181,22 @@ class _Document:
     def _entries(self, conversation: ConversationEntry) -> Iterator[_Entry]:
         for cut in self._index.pages(conversation.number):
             for item in self._maker.of(self._index.messages(conversation.number, cut)):
-                if not self._is_below(item):
-                    yield from self._with_replies(item, 0)
+                if not self._is_below(conversation, item):
+                    yield from self._with_replies(conversation, item, 0)
             self._progress("writing", cut.page, None)
             self._index.hidden.clear()
 
-    def _is_below(self, item: Item) -> bool:
+    def _is_below(self, conversation: ConversationEntry, item: Item) -> bool:
         """Return True for a reply that is shown under an earlier message of its conversation."""
-        return item.parent is not None and self._index.is_thread(item.parent, item.rank)
+        is_thread = self._index.is_thread
+        return item.parent is not None and is_thread(conversation.number, item.parent, (item.time, item.rank))
 
-    def _with_replies(self, item: Item, depth: int) -> Iterator[_Entry]:
+    def _with_replies(self, conversation: ConversationEntry, item: Item, depth: int) -> Iterator[_Entry]:
         yield self._entry(item, depth)
         if item.replies:
-            for reply in self._maker.of(self._index.replies(item.rank, 0, -1)):
-                if self._is_below(reply):
-                    yield from self._with_replies(reply, depth + 1)
+            for reply in self._maker.of(self._index.replies(conversation.number, item.rank, 0, -1)):
+                if self._is_below(conversation, reply):
+                    yield from self._with_replies(conversation, reply, depth + 1)
 
     def _entry(self, item: Item, depth: int) -> _Entry:
         zone = self._maker.zone
@@ -213,7 +214,7 @@ class _Document:
         )  # fmt: skip
 
     def _versions(self, item: Item) -> list[tuple[str, int]]:
-        return self._index.versions(item.rank) if item.edited and not item.deleted else []
+        return self._index.versions(item.sender.app, item.rank) if item.edited and not item.deleted else []
 
     def _file(self, file: FileLink) -> tuple[FileLink, str, str]:
         if not file.stored:

@@ -71,15 +71,22 @@ class PersonEntry(NamedTuple):
 
     number: int
     uid: str
+    """Of many apps with that of the app: `shop/ann`."""
     name: str
     file: str
     """The name of the page, without its end."""
     initials: str
+    app: str = ""
+
+
+_NOBODY: Final = PersonEntry(0, "", "", "", "")
+"""Who a page of an earlier run was made with, and who is not in the site any more."""
 
 
 class ConversationEntry(NamedTuple):
     number: int
     id: str
+    """Of many apps with that of the app: `shop/ann_user_bob`."""
     name: str
     """The name of its folder."""
     title: str
@@ -88,6 +95,7 @@ class ConversationEntry(NamedTuple):
     first: int
     last: int
     newest: int
+    app: str = ""
 
 
 class PageCut(NamedTuple):
@@ -107,7 +115,10 @@ class Choice(NamedTuple):
 
     conversations: Collection[str] = frozenset()
     users: Collection[str] = frozenset()
-    """Only conversations that one of these takes part in, or has written in."""
+    """Only conversations that one of these takes part in, or has written in.
+
+    Of many apps both may be written as `shop/ann`, of that app alone.
+    """
     redact: bool = False
     since: int | None = None
     until: int | None = None
@@ -190,8 +201,8 @@ class Index:
     # ── conversations ──
 
     def conversations(self, *, offset: int, limit: int) -> Iterator[ConversationEntry]:
-        """Yield conversations, the one with the newest message first."""
-        return self._conversations("ORDER BY last DESC, id LIMIT ? OFFSET ?", limit, offset)
+        """Yield conversations by app, of each the one with the newest message first."""
+        return self._conversations("ORDER BY app, last DESC, id LIMIT ? OFFSET ?", limit, offset)
 
     def stored_conversations(self) -> Iterator[ConversationEntry]:
         """Yield all conversations as they are in the database: its pages are read once then."""
@@ -204,9 +215,15 @@ class Index:
         return next(self._conversations("WHERE name = ?", name), None)
 
     def _conversations(self, rest: str, *values: Any) -> Iterator[ConversationEntry]:
-        columns = "number, id, name, title, guid NOT NULL, messages, first, last, newest"
+        columns = "number, id, name, title, guid NOT NULL, messages, first, last, newest, app"
         rows = self.db.execute(f"SELECT {columns} FROM conversations {rest}", values)  # noqa: S608
-        return (ConversationEntry(number, shown(self.hide(key)), *others) for number, key, *others in rows)
+        return (
+            ConversationEntry(number, self._shown_id(others[-1], key), *others)
+            for number, key, *others in rows
+        )
+
+    def _shown_id(self, app: str, key: str) -> str:
+        return f"{app}/{shown(self.hide(key[len(app) + 1 :]))}" if app else shown(self.hide(key))
 
     def pages(self, conversation: int) -> list[PageCut]:
         """Return the pages of a conversation, oldest first."""
@@ -242,13 +259,14 @@ class Index:
     def message(self, place: int) -> MessageEntry:
         return self.stored("WHERE p.place = ?", place)[0]
 
-    def of_rank(self, rank: int) -> MessageEntry | None:
-        return next(iter(self.stored("WHERE p.rank = ?", rank)), None)
+    def of_rank(self, app: str, rank: int) -> MessageEntry | None:
+        return next(iter(self.stored("WHERE p.rank = ? AND m.app = ?", rank, app)), None)
 
-    def replies(self, parent: int, offset: int, limit: int) -> list[MessageEntry]:
+    def replies(self, conversation: int, parent: int, offset: int, limit: int) -> list[MessageEntry]:
         return self.stored(
-            "WHERE p.parent = ? ORDER BY p.time, p.rank LIMIT ? OFFSET ?", parent, limit, offset
-        )
+            "WHERE p.parent = ? AND p.conversation = ? ORDER BY p.time, p.rank LIMIT ? OFFSET ?",
+            parent, conversation, limit, offset,
+        )  # fmt: skip
 
     def newest_of(self, sender: int, limit: int) -> list[MessageEntry]:
         return self.stored("WHERE p.sender = ? ORDER BY p.time DESC, p.rank DESC LIMIT ?", sender, limit)
@@ -268,20 +286,21 @@ class Index:
             self.hidden[rank] = counts.copy()
         return raw
 
-    def place(self, rank: int) -> MessagePlace | None:
+    def place(self, app: str, rank: int) -> MessagePlace | None:
         """Return the page of a message; None if the site does not have it."""
         rows = self._all(
             "SELECT c.name, (SELECT page FROM pages p WHERE p.conversation = m.conversation"
             " AND (p.time, p.rank) <= (m.time, m.rank) ORDER BY p.time DESC, p.rank DESC LIMIT 1),"
             " m.rank, m.flags FROM posts m JOIN conversations c ON c.number = m.conversation"
-            " WHERE m.rank = ?",
+            " WHERE m.rank = ? AND c.app = ?",
             rank,
+            app,
         )
         return MessagePlace._make(rows[0]) if rows else None
 
-    def files(self, rank: int) -> dict[int, str]:
+    def files(self, app: str, rank: int) -> dict[int, str]:
         """Return the stored files of a message by position."""
-        return dict(self._all("SELECT position, file FROM files WHERE message = ?", rank))
+        return dict(self._all("SELECT position, file FROM files WHERE app = ? AND message = ?", app, rank))
 
     # ── threads ──
 
@@ -296,33 +315,34 @@ class Index:
         """Return a hash of a conversation's threads, and in order (time, rank) of what they began with."""
         begun = self._all(
             "SELECT DISTINCT m.time, m.rank FROM threads t JOIN posts m ON m.rank = t.parent"
-            " WHERE t.conversation = ? ORDER BY m.time, m.rank",
+            " AND m.conversation = t.conversation WHERE t.conversation = ? ORDER BY m.time, m.rank",
             conversation,
         )
         return blake2b(msgspec.json.encode(self.threads(conversation)), digest_size=16).hexdigest(), begun
 
-    def threads_of(self, ranks: Iterable[int]) -> dict[int, tuple[int, int]]:
+    def threads_of(self, app: str, ranks: Iterable[int]) -> dict[int, tuple[int, int]]:
         """Return (replies, page) of the threads that began with any of these messages."""
         rows = self._all(
-            "SELECT parent, sum(replies), min(page) FROM threads"
-            " WHERE parent IN (SELECT value FROM json_each(?)) GROUP BY parent",
+            "SELECT parent, sum(replies), min(page) FROM threads JOIN conversations ON number = conversation"
+            " WHERE parent IN (SELECT value FROM json_each(?)) AND app = ? GROUP BY parent",
             msgspec.json.encode(list(ranks)).decode(),
+            app,
         )
         return {parent: (replies, page) for parent, replies, page in rows}
 
-    def is_thread(self, parent: int, reply: int) -> bool:
-        """Return True if the parent of a reply is an earlier message of the same conversation."""
-        sql = "SELECT conversation, time, rank FROM posts WHERE rank = ?"
-        one, other = self._all(sql, parent), self._all(sql, reply)
-        return bool(one) and one[0][0] == other[0][0] and one[0][1:] < other[0][1:]
+    def is_thread(self, conversation: int, parent: int, reply: tuple[int, int]) -> bool:
+        """Return True if the parent of a reply at (time, rank) is an earlier message of the conversation."""
+        sql = "SELECT 1 FROM posts WHERE rank = ? AND conversation = ? AND (time, rank) < (?, ?)"
+        return bool(self._all(sql, parent, conversation, *reply))
 
-    def versions(self, rank: int) -> list[tuple[str, int]]:
+    def versions(self, app: str, rank: int) -> list[tuple[str, int]]:
         """Return the earlier texts of a message with their times, oldest first."""
         rows = self._all(
-            "SELECT v.text, ifnull(v.edited_at, v.sent_at) FROM posts p"
-            " JOIN chat.messages m ON m.place = p.place JOIN chat.versions v ON v.id = m.id"
-            " WHERE p.rank = ? ORDER BY v.version",
+            "SELECT v.text, ifnull(v.edited_at, v.sent_at) FROM posts p JOIN chat.messages m"
+            " ON m.place = p.place JOIN chat.versions v ON v.id = m.id AND v.app = m.app"
+            " WHERE p.rank = ? AND m.app = ? ORDER BY v.version",
             rank,
+            app,
         )
         self.redaction.counts.clear()
         versions = [(shown(self.hide(text or "")), time or 0) for text, time in rows]
@@ -346,10 +366,10 @@ class Index:
         return [(person.name, person.uid) for person in people]
 
     def _person(self, number: int) -> PersonEntry:
-        return next(self._persons("WHERE number = ?", number))
+        return next(self._persons("WHERE number = ?", number), _NOBODY)
 
-    def person_of(self, uid: str) -> PersonEntry | None:
-        return next(self._persons("WHERE uid = ?", uid), None)
+    def person_of(self, app: str, uid: str) -> PersonEntry | None:
+        return next(self._persons("WHERE uid = ?", f"{app}/{uid}" if app else uid), None)
 
     def person_filed(self, file: str) -> PersonEntry | None:
         return next(self._persons("WHERE file = ?", file), None)
@@ -358,10 +378,10 @@ class Index:
         return self._persons("ORDER BY number")
 
     def _persons(self, rest: str, *values: Any) -> Iterator[PersonEntry]:
-        rows = self.db.execute(f"SELECT number, uid, name, file FROM people {rest}", values)  # noqa: S608
+        rows = self.db.execute(f"SELECT number, uid, name, file, app FROM people {rest}", values)  # noqa: S608
         return (
-            PersonEntry(number, shown(self.hide(uid)), name, file, initials(name))
-            for number, uid, name, file in rows
+            PersonEntry(number, self._shown_id(app, uid), name, file, initials(name), app)
+            for number, uid, name, file, app in rows
         )
 
     def people(self, *, offset: int, limit: int) -> Iterator[tuple[PersonEntry, int, int, int]]:

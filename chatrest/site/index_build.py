@@ -6,7 +6,7 @@ A database that has not changed costs nothing; of one that has, all is made agai
 import os
 import re
 import zlib
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from itertools import count
 from os import PathLike
 from pathlib import Path
@@ -34,20 +34,21 @@ _MARKUP: Final = 250
 _LONGEST_NAME: Final = 200
 _NEWEST: Final = 20
 """Messages of somebody that are looked through for a name."""
-_VERSION: Final = 5
+_VERSION: Final = 6
 _BATCH: Final = 2_000
 _TABLES: Final = ("posts", "conversations", "people", "files", "pages", "days", "threads", "aliases", "state")
 _SCHEMA: Final = """
 CREATE TABLE posts(place INTEGER PRIMARY KEY, conversation INTEGER NOT NULL, time INTEGER NOT NULL,
     rank INTEGER NOT NULL, sender INTEGER NOT NULL, parent INTEGER, flags INTEGER NOT NULL,
     sign INTEGER NOT NULL);
-CREATE TABLE conversations(number INTEGER PRIMARY KEY, id TEXT UNIQUE NOT NULL, name TEXT, title TEXT,
-    guid TEXT, one INTEGER, other INTEGER, messages INTEGER, first INTEGER, last INTEGER, place INTEGER,
-    newest INTEGER);
-CREATE TABLE people(number INTEGER PRIMARY KEY, uid TEXT UNIQUE NOT NULL, name TEXT, file TEXT,
-    record INTEGER, messages INTEGER NOT NULL DEFAULT 0, first INTEGER, last INTEGER);
-CREATE TABLE files(message INTEGER, position INTEGER, file TEXT NOT NULL, bytes INTEGER,
-    PRIMARY KEY(message, position)) WITHOUT ROWID;
+CREATE TABLE conversations(number INTEGER PRIMARY KEY, id TEXT UNIQUE NOT NULL, app TEXT NOT NULL,
+    name TEXT, title TEXT, guid TEXT, one INTEGER, other INTEGER, messages INTEGER, first INTEGER,
+    last INTEGER, place INTEGER, newest INTEGER);
+CREATE TABLE people(number INTEGER PRIMARY KEY, uid TEXT UNIQUE NOT NULL, app TEXT NOT NULL,
+    own TEXT NOT NULL, name TEXT, file TEXT, record INTEGER, messages INTEGER NOT NULL DEFAULT 0,
+    first INTEGER, last INTEGER);
+CREATE TABLE files(app TEXT, message INTEGER, position INTEGER, file TEXT NOT NULL,
+    PRIMARY KEY(app, message, position)) WITHOUT ROWID;
 CREATE TABLE pages(conversation INTEGER, page INTEGER, time INTEGER, rank INTEGER, messages INTEGER,
     last INTEGER, sign INTEGER, PRIMARY KEY(conversation, page)) WITHOUT ROWID;
 CREATE TABLE days(conversation INTEGER, day INTEGER, page INTEGER, messages INTEGER,
@@ -61,69 +62,82 @@ _KEY: Final = """CASE WHEN conversation_id <> '' OR ifnull(receiver, '') = '' TH
     WHEN receiver_type = 'group' THEN 'group_' || receiver
     ELSE min(ifnull(sender, ''), receiver) || '_user_' || max(ifnull(sender, ''), receiver) END"""
 """A conversation's id; of a message without one, that which the service would give."""
+
+
+def _key(id: str, app: str = "m.app") -> str:
+    """Return the expression of an id that no two apps share."""
+    return f"iif({app} = '', {id}, {app} || '/' || {id})"
+
+
 _POSTS: Final = f"""
-INSERT INTO conversations(id) SELECT id FROM (
-    SELECT conversation_id AS id, min(sent_at) AS first FROM chat.messages
-        WHERE conversation_id > '' GROUP BY 1
-    UNION ALL SELECT {_KEY}, min(sent_at) FROM chat.messages
-        WHERE conversation_id IS NULL OR conversation_id = '' GROUP BY 1
-) WHERE is_chosen(id) GROUP BY id ORDER BY min(first), id;
-INSERT OR IGNORE INTO people(uid) SELECT ifnull(sender, '') FROM chat.messages
-    GROUP BY sender ORDER BY min(sent_at), sender;
+INSERT INTO conversations(id, app) SELECT {_key("id", "app")}, app FROM (
+    SELECT conversation_id AS id, app, min(sent_at) AS first FROM chat.messages
+        WHERE conversation_id > '' GROUP BY 1, 2
+    UNION ALL SELECT {_KEY}, app, min(sent_at) FROM chat.messages
+        WHERE conversation_id IS NULL OR conversation_id = '' GROUP BY 1, 2
+) WHERE is_chosen(app, id) GROUP BY app, id ORDER BY min(first), app, id;
+INSERT OR IGNORE INTO people(uid, app, own)
+    SELECT {_key("ifnull(sender, '')", "app")}, app, ifnull(sender, '') FROM chat.messages
+    GROUP BY sender, app ORDER BY min(sent_at), app, sender;
 INSERT INTO posts SELECT m.place, c.number, ifnull(m.sent_at, 0), ifnull(m.number, rank(m.id)), p.number,
     CASE WHEN m.parent_id NOT IN ('', '0') THEN rank(m.parent_id) END, m.deleted_reason NOT NULL,
     sign(CAST(m.raw AS BLOB))
     FROM chat.messages m CROSS JOIN conversations c CROSS JOIN people p
-    WHERE c.id = {_KEY} AND p.uid = ifnull(m.sender, '')
+    WHERE c.id = {_key(_KEY)} AND p.uid = {_key("ifnull(m.sender, '')")}
         AND (m.sent_at IS NULL OR m.sent_at BETWEEN :since AND :until);
 CREATE INDEX by_place ON posts(conversation, time, rank, sign, flags, sender, parent);
 CREATE INDEX by_sender ON posts(sender, time, rank, conversation)
 """  # noqa: S608
-_OTHERS: Final = """
+_OTHERS: Final = f"""
 UPDATE conversations SET (messages, first, last, place, newest) = (
     SELECT count(*), ifnull(min(nullif(time, 0)), 0), max(time), min(place),
         (SELECT place FROM posts WHERE conversation = conversations.number
          ORDER BY time DESC, rank DESC LIMIT 1)
     FROM posts WHERE conversation = conversations.number);
 DELETE FROM conversations WHERE messages = 0;
-CREATE TEMP TABLE parties AS SELECT c.number, sender, receiver, receiver_type IS 'group' AS is_group
+CREATE TEMP TABLE parties AS SELECT c.number, m.app, sender, receiver, receiver_type IS 'group' AS is_group
     FROM conversations c JOIN chat.messages m ON m.place = c.newest WHERE receiver <> '';
-INSERT OR IGNORE INTO people(uid) SELECT receiver FROM parties WHERE NOT is_group ORDER BY 1;
+INSERT OR IGNORE INTO people(uid, app, own) SELECT {_key("receiver")}, app, receiver
+    FROM parties m WHERE NOT is_group ORDER BY 1;
 UPDATE conversations SET guid = receiver FROM parties
     WHERE is_group AND parties.number = conversations.number;
 UPDATE conversations SET one = a.number, other = b.number
-    FROM parties JOIN people a ON a.uid = ifnull(sender, '') JOIN people b ON b.uid = receiver
-    WHERE NOT is_group AND parties.number = conversations.number;
+    FROM parties m JOIN people a ON a.uid = {_key("ifnull(sender, '')")}
+        JOIN people b ON b.uid = {_key("receiver")}
+    WHERE NOT is_group AND m.number = conversations.number;
 DROP TABLE temp.parties
-"""
+"""  # noqa: S608
 _USERS: Final = """
 DELETE FROM posts WHERE conversation NOT IN (
-    SELECT p.conversation FROM posts p JOIN people w ON w.number = p.sender WHERE is_user(w.uid)
+    SELECT p.conversation FROM posts p JOIN people w ON w.number = p.sender WHERE is_user(w.app, w.own)
     UNION SELECT c.number FROM conversations c JOIN people w ON w.number IN (c.one, c.other)
-        WHERE is_user(w.uid));
+        WHERE is_user(w.app, w.own));
 DELETE FROM conversations WHERE number NOT IN (SELECT conversation FROM posts)
 """
-_REST: Final = """
+_REST: Final = f"""
 DELETE FROM people WHERE number NOT IN (SELECT sender FROM posts)
     AND number NOT IN (SELECT one FROM conversations WHERE one NOT NULL)
     AND number NOT IN (SELECT other FROM conversations WHERE other NOT NULL);
 UPDATE people SET (messages, first, last) = (SELECT count(*), min(time), max(time) FROM posts
     WHERE sender = people.number);
-UPDATE people SET name = u.name, record = u.rowid FROM chat.users u WHERE u.uid = people.uid;
-UPDATE conversations SET title = g.name FROM chat.groups g WHERE g.guid = conversations.guid;
-INSERT OR REPLACE INTO files SELECT rank(message_id), position, file, bytes FROM chat.attachments
-    WHERE state = 'stored' AND file <> '' AND rank(message_id) IN (SELECT rank FROM posts);
+UPDATE people SET name = u.name, record = u.rowid FROM chat.users u
+    WHERE {_key("u.uid", "u.app")} = people.uid;
+UPDATE conversations SET title = g.name FROM chat.groups g
+    WHERE g.guid = conversations.guid AND g.app = conversations.app;
 CREATE INDEX by_rank ON posts(rank);
+INSERT OR REPLACE INTO files SELECT app, rank(message_id), position, file FROM chat.attachments a
+    WHERE state = 'stored' AND file <> '' AND EXISTS (SELECT 1 FROM posts p
+        JOIN conversations c ON c.number = p.conversation WHERE p.rank = rank(message_id) AND c.app = a.app);
 CREATE INDEX by_parent ON posts(parent, time, rank) WHERE parent NOT NULL;
-CREATE INDEX by_last ON conversations(last DESC, id);
+CREATE INDEX by_last ON conversations(app, last DESC, id);
 CREATE INDEX by_messages ON people(messages DESC, uid);
 CREATE INDEX pages_by_place ON pages(conversation, time, rank);
 CREATE INDEX threads_by_parent ON threads(parent, page, replies)
-"""
-_STRANGERS: Final = "FROM chat.users WHERE uid NOT IN (SELECT uid FROM people)"
+"""  # noqa: S608
+_STRANGERS: Final = f"FROM chat.users u WHERE {_key('u.uid', 'u.app')} NOT IN (SELECT uid FROM people)"  # noqa: S608
 _PSEUDONYMS: Final = (
-    "INSERT OR IGNORE INTO aliases SELECT uid, number, 0 FROM people WHERE uid <> ''",
-    "INSERT OR IGNORE INTO aliases SELECT name, number, 1 FROM people WHERE name <> '' AND name <> uid",
+    "INSERT OR IGNORE INTO aliases SELECT own, number, 0 FROM people WHERE own <> ''",
+    "INSERT OR IGNORE INTO aliases SELECT name, number, 1 FROM people WHERE name <> '' AND name <> own",
     f"INSERT OR IGNORE INTO aliases SELECT uid, 0, 0 {_STRANGERS}",
     f"INSERT OR IGNORE INTO aliases SELECT name, 0, 1 {_STRANGERS} AND name > ''",
 )
@@ -138,12 +152,12 @@ SELECT conversation, parent, count(*) FROM posts WHERE parent NOT NULL GROUP BY 
 """
 _NAMES: Final = (
     ("conversations", "name, title", """
-SELECT c.number, c.id, iif(c.guid IS NULL, NULL, ifnull(nullif(c.title, ''), c.guid)),
-    ifnull(nullif(a.name, ''), a.uid), ifnull(nullif(b.name, ''), b.uid),
+SELECT c.number, c.id, c.app, iif(c.guid IS NULL, NULL, ifnull(nullif(c.title, ''), c.guid)),
+    ifnull(nullif(a.name, ''), a.own), ifnull(nullif(b.name, ''), b.own),
     ifnull(nullif(c.id, ''), '(no conversation)')
 FROM conversations c LEFT JOIN people a ON a.number = c.one LEFT JOIN people b ON b.number = c.other
 ORDER BY c.first, c.id"""),
-    ("people", "file, name", "SELECT number, uid, NULL, name, NULL, uid FROM people ORDER BY number"),
+    ("people", "file, name", "SELECT number, uid, '', NULL, name, NULL, own FROM people ORDER BY number"),
 )  # fmt: skip
 """The names of files and titles, and what they are made of."""
 
@@ -221,12 +235,12 @@ def _is_made(index: Index) -> bool:
 
 def _make(index: Index, then: Callable[[], object]) -> None:
     db, choice = index.db, index.choice
-    functions: dict[str, Any] = {
-        "rank": rank_of, "sign": _sign, "is_user": choice.users.__contains__,
-        "is_chosen": lambda key: not choice.conversations or key in choice.conversations,
-    }  # fmt: skip
-    for name, function in functions.items():
-        db.create_function(name, 1, function, deterministic=True)
+    functions: tuple[tuple[str, int, Any], ...] = (
+        ("rank", 1, rank_of), ("sign", 1, _sign), ("is_user", 2, lambda *key: _is_in(choice.users, *key)),
+        ("is_chosen", 2, lambda *key: not choice.conversations or _is_in(choice.conversations, *key)),
+    )  # fmt: skip
+    for name, arguments, function in functions:
+        db.create_function(name, arguments, function, deterministic=True)
     db.execute("BEGIN IMMEDIATE")
     try:
         for table in _TABLES:
@@ -253,6 +267,10 @@ def _make(index: Index, then: Callable[[], object]) -> None:
         raise
 
 
+def _is_in(ids: Collection[str], app: str, id: str) -> bool:
+    return id in ids or (bool(app) and f"{app}/{id}" in ids)
+
+
 def _sign(raw: bytes | None) -> int:
     """Return a record's length and checksum: another number where it has changed."""
     return (len(raw) << 32 | zlib.crc32(raw)) if raw else 0
@@ -264,7 +282,7 @@ def _sign(raw: bytes | None) -> int:
 def _find_names(index: Index) -> None:
     """Take the names that no table has from the newest messages."""
     people = (
-        "SELECT number, uid, (SELECT min(c.number) FROM conversations c WHERE people.number IN (one, other))"
+        "SELECT number, own, (SELECT min(c.number) FROM conversations c WHERE people.number IN (one, other))"
         " FROM people WHERE name IS NULL"
     )
     for number, uid, conversation in index.db.execute(people).fetchall():
@@ -290,12 +308,13 @@ def _name_in(index: Index, key: str, where: str, number: int) -> str:
 
 def _people_in_records(index: Index) -> Iterator[tuple[str, str, bool]]:
     """Yield (text, uid, is a name) of all who are named in messages: not all of them are in a table."""
-    rows = index.db.execute("SELECT CAST(raw AS BLOB) FROM posts JOIN chat.messages USING(place)")
-    for (raw,) in rows:
+    rows = index.db.execute("SELECT app, CAST(raw AS BLOB) FROM posts JOIN chat.messages USING(place)")
+    for app, raw in rows:
         for uid, name in people_in(record_of(raw or b"{}")):
-            yield uid, uid, False
+            key = f"{app}/{uid}" if app else uid
+            yield uid, key, False
             if name != uid:
-                yield name, uid, True
+                yield name, key, True
 
 
 def _name_all(index: Index) -> None:
@@ -317,10 +336,11 @@ def _name_all(index: Index) -> None:
             )
 
 
-def _title(group: str | None, one: str | None, other: str | None, id: str) -> str:
-    """Return the title of a conversation, by the names of its group or its people."""
+def _title(app: str, group: str | None, one: str | None, other: str | None, id: str) -> str:
+    """Return the title of a conversation, by the names of its app, and its group or people."""
     names = sorted({_name(name) for name in (one, other) if name}, key=str.casefold)
-    return shown(_name(group or "") or " & ".join(names) or id)
+    title = shown(_name(group or "") or " & ".join(names) or id)
+    return f"{shown(app)}: {title}" if app else title
 
 
 def _name(name: str) -> str:

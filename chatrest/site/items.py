@@ -21,7 +21,7 @@ import msgspec
 from msgspec import Struct
 
 from .heads import ShownRecord, milliseconds, rank_of, record_of, shown_record_of
-from .index import Index, MessageEntry, MessagePlace, PageCut, PersonEntry
+from .index import ConversationEntry, Index, MessageEntry, MessagePlace, PageCut, PersonEntry
 from .text import TextPart, is_address, segments, shown, shown_json
 from .zone import Zone, words_of
 
@@ -174,16 +174,17 @@ class Items:
         self._index = index
         self.zone = Zone(index.choice.timezone)
         self._iso = self.zone.iso
-        self._person_of: Callable[[str], PersonEntry | None] = lru_cache(10_000)(index.person_of)
+        self._person_of: Callable[[str, str], PersonEntry | None] = lru_cache(10_000)(index.person_of)
         self._thread_facts = lru_cache(1)(index.thread_facts)
         self._colours_of = lru_cache(4)(index.colours)
         self._colours: dict[int, int] = {}
+        self._app = ""
         self.uses = Uses()
 
     def of(self, messages: list[MessageEntry], conversation: int | None = None) -> list[Item]:
-        """Return the items of messages, with the numbers of their replies; `uses` is of the last ones.
+        """Return the items of messages of one app, with the numbers of their replies.
 
-        In a conversation no two of the first eight people have one colour.
+        `uses` is of the last ones. In a conversation no two of the first eight people have one colour.
         """
         self.uses = Uses()
         self._colours = {} if conversation is None else self._colours_of(conversation)
@@ -192,22 +193,23 @@ class Items:
             self._add_threads(items)
         return items
 
-    def facts(self, conversation: int, cut: PageCut, uses: Uses) -> list[Any]:
+    def facts(self, conversation: ConversationEntry, cut: PageCut, uses: Uses) -> list[Any]:
         """Return what the index knows now of what the items of a page were made with."""
-        index = self._index
-        threads, parents = self._thread_facts(conversation)
+        index, app = self._index, conversation.app
+        colours = self._colours_of(conversation.number)
+        threads, parents = self._thread_facts(conversation.number)
         begun = parents[bisect_left(parents, (cut.time, cut.rank)) : bisect_left(parents, (cut.last + 1, 0))]
         return [
-            [(self._colours_of(conversation).get(each), index.person(each)) for each in sorted(uses.senders)],
-            [self._person_of(uid) for uid in sorted(uses.people)],
-            [index.place(rank) for rank in sorted(uses.quoted)],
-            [index.files(rank) for rank in sorted(uses.files)],
+            [(colours.get(each), index.person(each)) for each in sorted(uses.senders)],
+            [self._person_of(app, uid) for uid in sorted(uses.people)],
+            [index.place(app, rank) for rank in sorted(uses.quoted)],
+            [index.files(app, rank) for rank in sorted(uses.files)],
             threads if uses.has_threads else begun,
         ]  # fmt: skip
 
     def _add_threads(self, items: list[Item]) -> None:
         parents = {item.parent for item in items if item.parent is not None}
-        threads = self._index.threads_of({item.rank for item in items} | parents)
+        threads = self._index.threads_of(self._app, {item.rank for item in items} | parents)
         for item in items if threads else ():
             if (own := threads.get(item.rank)) is not None:
                 item.replies, item.thread = own[0], f"threads-{own[1]}.html#t{item.rank}"
@@ -219,6 +221,7 @@ class Items:
     def _item(self, stored: MessageEntry) -> Item:
         _, time, rank, sender_number, parent, flags, key, category, text, raw = stored
         sender = self._index.person(sender_number)
+        self._app = sender.app
         self.uses.senders.add(sender_number)
         colour = _COLOURS[self._colours.get(sender_number, sender_number) & 7]
         item = Item(
@@ -285,7 +288,7 @@ class Items:
     def _person(self, uid: str) -> PersonEntry | None:
         uid = shown(uid)  # as the index has it, without half a character
         self.uses.people.add(uid)
-        return self._person_of(uid)
+        return self._person_of(self._app, uid)
 
     def _note(self, by: object, at: object) -> Note:
         return Note(self._name(by), self._iso(milliseconds(at)) if type(at) is int else "")
@@ -295,7 +298,7 @@ class Items:
             return None
         rank = rank_of(_id(quoted.get("id")))
         self.uses.quoted.add(rank)
-        place = self._index.place(rank)
+        place = self._index.place(self._app, rank)
         data = _object(quoted.get("data"))
         is_deleted = bool(quoted.get("deletedAt")) or (place is not None and place.flags > 0)
         text = _text(data.get("text")) or _text(data.get("caption")) or _text(quoted.get("type"))
@@ -340,7 +343,7 @@ class Items:
         if not isinstance(files, list):
             return ()
         self.uses.files.add(item.rank)
-        stored = self._index.files(item.rank) if self._index.has_files else {}
+        stored = self._index.files(self._app, item.rank) if self._index.has_files else {}
         return tuple(
             _file(each, stored.get(position, ""), _text(record.type))
             for position, each in enumerate(files[:_MOST_FILES])

@@ -137,7 +137,7 @@ class Pages:
         rows = self.index.threads(conversation.number)
         for page, group in groupby(rows, key=itemgetter(0)):
             threads, is_last = (
-                [self._thread(conversation.number, *row[1:]) for row in group],
+                [self._thread(conversation, *row[1:]) for row in group],
                 page == rows[-1][0],
             )
             yield page, self._in("threads", conversation, page=page, threads=threads, is_last=is_last)
@@ -145,12 +145,14 @@ class Pages:
     def threads_page(self, conversation: ConversationEntry, page: int) -> str | None:
         return next((html for number, html in self.threads(conversation) if number == page), None)
 
-    def _thread(self, conversation: int, rank: int, skipped: int, replies: int) -> dict[str, Any]:
-        parent = self.index.of_rank(rank)
-        messages = self.index.replies(rank, skipped, replies)
-        items = self.maker.of(messages if parent is None else [parent, *messages], conversation)
+    def _thread(
+        self, conversation: ConversationEntry, rank: int, skipped: int, replies: int
+    ) -> dict[str, Any]:
+        parent = self.index.of_rank(conversation.app, rank)
+        messages = self.index.replies(conversation.number, rank, skipped, replies)
+        items = self.maker.of(messages if parent is None else [parent, *messages], conversation.number)
         for item in items:
-            place = self.index.place(item.rank)
+            place = self.index.place(conversation.app, item.rank)
             assert place is not None, "it is in the index"
             page, source = f"../{place.name}/{place.page}", f"../{place.name}/{item.anchor}.html"
             item.href = f"{page}.html#{item.anchor}"
@@ -163,9 +165,10 @@ class Pages:
 
     def index_page(self, part: int, parts: int) -> str:
         index = self.index
-        rows = [self._row(each) for each in index.conversations(offset=(part - 1) * LIST, limit=LIST)]
+        rows = map(self._row, index.conversations(offset=(part - 1) * LIST, limit=LIST))
+        apps = [(app, list(each)) for app, each in groupby(rows, key=itemgetter("app"))]
         return self._render(
-            "index", "", rows=rows, part=part, parts=parts, messages=index.count("posts"),
+            "index", "", apps=apps or [("", [])], part=part, parts=parts, messages=index.count("posts"),
             conversations=index.count("conversations"),
         )  # fmt: skip
 
@@ -207,7 +210,7 @@ class Pages:
 
     def _newest(self, person: PersonEntry) -> Iterator[dict[str, Any]]:
         for item in self.maker.of(self.index.newest_of(person.number, _NEWEST)):
-            place = self.index.place(item.rank)
+            place = self.index.place(person.app, item.rank)
             assert place is not None, "it is in the index"
             conversation = self.index.conversation_named(place.name)
             yield {

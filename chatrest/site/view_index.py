@@ -166,7 +166,7 @@ def search(index: ViewIndex, words: SearchWords, skip: int = 0) -> SearchResults
 
 
 def _result(index: ViewIndex, conversation: ConversationEntry, item: Item, query: Query) -> SearchResult:
-    place = index.place(item.rank)
+    place = index.place(conversation.app, item.rank)
     assert place is not None, "it is in the index"
     text = " ".join(item.searched.split())
     letters = folded(text)

@@ -216,7 +216,7 @@ class Viewer:
         if match["threads"]:
             return pages.threads_page(conversation, int(match["threads"]))
         if match["whole"]:
-            place = self._index.place(int(match["whole"]))
+            place = self._index.place(conversation.app, int(match["whole"]))
             if place is None or place.name != conversation.name:
                 return None
             items = pages.items(conversation, cuts[place.page - 1])

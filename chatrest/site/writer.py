@@ -274,7 +274,7 @@ class _Writer:
         choice = self._index.choice
         hiding = (choice.redact, choice.pseudonyms, choice.patterns)
         site, named = (_generation(), self._pages.site, hiding), conversation[1:5]
-        facts = self._pages.maker.facts(conversation.number, cut, uses)
+        facts = self._pages.maker.facts(conversation, cut, uses)
         of = msgspec.json.encode((site, named, cut, cut.page == count, count > 1, facts))
         return blake2b(of, digest_size=16).digest()
 

@@ -58,7 +58,7 @@ def test_what_they_answer(filled: Database) -> None:
     assert (chat["text"], chat["sent_utc"]) == ("one", "2020-09-13 13:26:40")
     talk = row(filled, "messages_per_conversation", "conversation_id = 'c'")
     assert talk == {
-        "conversation_id": "c", "messages": "2", "first_utc": "2020-09-13 13:26:40",
+        "app": "", "conversation_id": "c", "messages": "2", "first_utc": "2020-09-13 13:26:40",
         "last_utc": "2020-09-13 14:26:40", "last_id": "2", "last_sender": "bob", "last_text": "two",
     }  # fmt: skip
     assert row(filled, "messages_per_sender", "sender = 'bob'")["messages"] == "1"

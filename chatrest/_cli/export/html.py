@@ -20,7 +20,7 @@ TIMEZONE: Final = (
 )  # fmt: skip
 CHOICE: Final = (
     ("--conversation conversations", None, "ID",
-     "Only this conversation. May be repeated.", {"multiple": True}),
+     "Only this conversation; of one app APP/ID. May be repeated.", {"multiple": True}),
     ("--user users", None, "UID",
      "Only conversations that this user takes part in. May be repeated.", {"multiple": True}),
     SINCE,
@@ -60,6 +60,9 @@ def html(
     they can be zipped and handed on. All conversations are there with their days, threads, people, and the
     attachments of the export, and a search that works offline. Later runs write only what has changed, and
     an interrupted run is completed by the next one. It needs the extra `html`, and no credentials.
+
+    Of a folder of many apps (`chatrest export --apps`) each conversation and each person is shown with its
+    app; --conversation and --user take an id of any app, or of one: `shop/alice`.
 
     --print writes one document into the file SITE instead, for A4: each message with its number, id and time,
     threads in place, pictures inside, other attachments by name, size and SHA-256. A browser prints it.

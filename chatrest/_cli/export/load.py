@@ -25,10 +25,12 @@ DELETED = ("keep", "blank")
 def load(out: str, database: str, deleted: str | None, search: bool, as_json: bool, quiet: bool) -> None:
     """Bring DATABASE to the export in OUT as it is now: what is new, changed or deleted since the last load.
 
-    OUT is a folder or the address of an object store. DATABASE is a file of SQLite, sqlite:///FILE, or
-    postgresql://user@host/database, which needs the extra `postgres`; PGPASSWORD or ~/.pgpass has its
-    password. The first load makes tables of messages, users and all that the export has, and views. A load
-    is one transaction: where it fails or is killed, nothing has changed. It needs no credentials.
+    OUT is a folder or the address of an object store: an export, its parts, or many apps. Each row has its
+    `app`; what a folder app=NAME had that was removed is removed from the database, too. DATABASE is a file
+    of SQLite, sqlite:///FILE, or postgresql://user@host/database, which needs the extra `postgres`;
+    PGPASSWORD or ~/.pgpass has its password. The first load makes tables of messages, users and all that the
+    export has, and views. A load is one transaction: where it fails or is killed, nothing has changed. It
+    needs no credentials.
 
     A deleted message is one that its sender has deleted, or that a recheck has not found any more. --deleted
     keep keeps its text, with the reason in `deleted_reason`. --deleted blank removes its text and record, its
@@ -49,6 +51,8 @@ def load(out: str, database: str, deleted: str | None, search: bool, as_json: bo
         streams.write_json(structs.asdict(report))
     elif not quiet:
         counts = [f"{getattr(report, kind):,} {kind}" for kind in ("new", "changed", "deleted")]
+        if report.removed:
+            counts.append(f"{report.removed:,} of removed apps")
         rows = [f"{plural(rows, 'row')} of {table}" for table, rows in report.tables.items()]
         streams.write_lines([f"run {report.run}: messages {', '.join(counts)}", *rows])
     if report.replaced and not quiet:

@@ -410,6 +410,8 @@ def _older(versions: sqlite3.Connection, rows: list[Row]) -> dict[str, list[byte
 class NewsBatch(NamedTuple):
     """Records of one kind: of a deleted message the last one, else the one of now."""
 
+    view: FolderView
+    """The export that has them."""
     kind: ChangeKind
     raws: list[bytes]
 
@@ -430,7 +432,7 @@ class ExportNews:
         self.runs: Final = {each.view.export: each.run for each in self._each}
         """The newest run of each whose changes are given, by its name in the folder of exports."""
         self.run: Final = position_of(self.runs)
-        self.app_id: Final = self._each[0].app_id if self._each else ""
+        self.app_ids: Final = {each.view.export: each.app_id for each in self._each}
         self.is_whole: Final = all(each.is_whole for each in self._each)
         """False while a run is writing, whose changes are not given yet."""
 
@@ -442,23 +444,27 @@ class ExportNews:
 
     def batches(self) -> Iterator[NewsBatch]:
         for stored in self._each:
-            yield from _from_each(stored, stored.news, partial(_news_batches, stored.news))
+            yield from _from_each(stored, stored.news, partial(_news_batches, stored))
 
-    def versions(self) -> Iterator[list[bytes]]:
-        """Yield the versions of each changed message that were replaced after that run, oldest first."""
-        return chain.from_iterable(map(_versions, self._each))
+    def versions(self) -> Iterator[tuple[FolderView, Iterator[list[bytes]]]]:
+        """Yield each export with the versions of each changed message that were replaced after that run.
+
+        They are in order, the oldest first.
+        """
+        return ((each.view, _versions(each)) for each in self._each)
 
 
-def _news_batches(told: list[_News], file: _File) -> Iterator[NewsBatch]:
+def _news_batches(stored: _JournalNews, file: _File) -> Iterator[NewsBatch]:
     wanted = dict[ChangeKind, tuple[IdSet, set[str]]]()
-    for news in told:
+    for news in stored.news:
         numbers, keys = wanted.setdefault(news.kind, (IdSet(), set()))
         numbers.update(file.numbers & news.numbers)
         keys |= file.keys & news.keys
     counts = {kind: len(numbers) + len(keys) for kind, (numbers, keys) in wanted.items()}
     largest = max(counts, key=lambda kind: counts[kind])
     is_all = counts[largest] == file.rows
-    return _pieces(file, largest) if is_all else _divided(file, wanted)
+    pieces = _pieces(file, largest) if is_all else _divided(file, wanted)
+    return (NewsBatch(stored.view, *piece) for piece in pieces)
 
 
 def _versions(stored: _JournalNews) -> Iterator[list[bytes]]:
@@ -471,18 +477,20 @@ def _versions(stored: _JournalNews) -> Iterator[list[bytes]]:
             yield _since(stored, key, [raw for _, raw in group])
 
 
-def _pieces(file: _File, kind: ChangeKind) -> Iterator[NewsBatch]:
+def _pieces(file: _File, kind: ChangeKind) -> Iterator[tuple[ChangeKind, list[bytes]]]:
     own_format = format_of(file.name)
     assert own_format is not None
     for piece in own_format.read(file.path, file.size):
-        yield NewsBatch(kind, piece.raws)
+        yield kind, piece.raws
 
 
-def _divided(file: _File, wanted: dict[ChangeKind, tuple[IdSet, set[str]]]) -> Iterator[NewsBatch]:
+def _divided(
+    file: _File, wanted: dict[ChangeKind, tuple[IdSet, set[str]]]
+) -> Iterator[tuple[ChangeKind, list[bytes]]]:
     all_ids = IdSet.union(numbers for numbers, _ in wanted.values())
     all_keys = {key for _, keys in wanted.values() for key in keys}
     for rows in _of_file(file, all_ids, all_keys):
         for kind, (numbers, keys) in wanted.items():
             raws = [row.raw for row in rows if (number(row.id) or 0) in numbers or key_of(row) in keys]
             if raws:
-                yield NewsBatch(kind, raws)
+                yield kind, raws

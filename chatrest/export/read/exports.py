@@ -51,14 +51,14 @@ class ExportAddress(NamedTuple):
 
     @property
     def app(self) -> str:
-        """The folder of the app that it is of; empty where there is one app only."""
+        """The name of the app that it is of, as in `app=NAME`; empty where there is one app only."""
         return app_of(self.name)
 
 
 def app_of(name: str) -> str:
-    """Return the folder of the app that an export of this name is of; empty where there is one app only."""
+    """Return the NAME of the folder `app=NAME` that has an export; empty where there is one app only."""
     first = name.partition("/")[0]
-    return first if is_app_name(first) else ""
+    return first.partition("=")[2] if is_app_name(first) else ""
 
 
 def run_place(view: FolderView) -> str:

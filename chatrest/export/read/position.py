@@ -35,6 +35,11 @@ def position_of(runs: Mapping[str, int]) -> Position:
     return ",".join(f"{name}:{run}" for name, run in runs.items() if run) or 0
 
 
+def runs_in_position(position: str) -> dict[str, int]:
+    """Return the run of each export that a position of several names."""
+    return {name: int(run) for name, run in (each.rsplit(":", 1) for each in position.split(","))}
+
+
 def runs_of(position: object, names: Sequence[str]) -> dict[str, int]:
     """Return the run of each of the exports with these names.
 
@@ -51,7 +56,7 @@ def runs_of(position: object, names: Sequence[str]) -> dict[str, int]:
             f"after = {shown(str(position))}: expected 0, or the position that the last reading of this "
             "folder of exports gave, such as part=00:5,part=01:7"
         )
-    runs = {name: int(run) for name, run in (each.rsplit(":", 1) for each in position.split(","))}
+    runs = runs_in_position(position)
     if unknown := [name for name in runs if name not in names]:
         raise PositionError(f"after: there is no {unknown[0]} here: it is a position of another folder")
     return {name: runs.get(name, 0) for name in names}

@@ -60,6 +60,18 @@ def test_a_database_that_is_older_than_the_export_is_not_asked(tmp_path: Path) -
     assert ids(cat(runs.folder, "--sender", "ann")) == ["1", "2"]
 
 
+@pytest.mark.parametrize("has_database", [False, True])
+def test_of_many_apps_it_answers_for_all(has_database: bool, tmp_path: Path) -> None:
+    for app in ("one", "two"):
+        own = [record(1, text=f"invoice of {app}"), record(2, sender="bob")]
+        StoredRuns(tmp_path / "out" / f"app={app}").run(own)
+    if has_database:
+        load(tmp_path / "out", tmp_path / "out.sqlite")
+    result = cat(tmp_path / "out", "--sender", "ann", "--search", "INVOICE", "--sort", "time")
+    texts = [json.loads(line)["data"]["text"] for line in result.stdout.splitlines()]
+    assert texts == ["invoice of one", "invoice of two"]
+
+
 async def test_names_are_taken_where_they_are_unique(tmp_path: Path) -> None:
     async with Emulator(users=4, messages=60, groups=1, seed=5) as emulator:
         for uid, name in (("user-001", "Fatima Nguyễn"), ("user-002", "Sam"), ("user-003", "Sam")):

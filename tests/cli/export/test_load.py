@@ -22,7 +22,8 @@ def test_it_says_what_it_has_loaded(tmp_path: Path) -> None:
     runs.run(deleted=[2])
     args = ["load", str(runs.folder), database, "--deleted", "blank", "--json"]
     report = json.loads(CliRunner().invoke(root, args).stdout)
-    assert report == {"run": 2, "new": 0, "changed": 0, "deleted": 1, "replaced": 0, "tables": {}}
+    counts = {"new": 0, "changed": 0, "deleted": 1, "removed": 0, "replaced": 0}
+    assert report == {"run": 2, "tables": {}, **counts}
     with closing(sqlite3.connect(database)) as db:
         assert db.execute("SELECT text FROM messages WHERE id = '2'").fetchall() == [(None,)]
 

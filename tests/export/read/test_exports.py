@@ -178,13 +178,6 @@ def test_a_database_of_another_folder_is_refused(parts: StoredParts, tmp_path: P
         load(parts.folder, tmp_path / "chat.sqlite")
 
 
-def test_apps_are_a_database_each(apps: Path, tmp_path: Path) -> None:
-    with pytest.raises(RequestInvalidError, match="app=one"):
-        load(apps, tmp_path / "chat.sqlite")
-    assert not (tmp_path / "chat.sqlite").exists()
-    assert load(apps / "app=two", tmp_path / "two.sqlite").new == 4
-
-
 def test_duckdb_reads_all_parts_with_the_part_as_a_column(parts: StoredParts) -> None:
     duckdb = pytest.importorskip("duckdb")
     [code] = re.findall(r"`(SELECT part, [^`]+)`", (GUIDE / "reading.md").read_text(encoding="utf-8"))
@@ -193,15 +186,13 @@ def test_duckdb_reads_all_parts_with_the_part_as_a_column(parts: StoredParts) ->
     assert sorted(rows) == [("00", 10), ("01", 10), ("02", 10)]
 
 
-def test_a_site_has_all_parts_and_one_app(parts: StoredParts, apps: Path, tmp_path: Path) -> None:
+def test_a_site_has_all_parts(parts: StoredParts, tmp_path: Path) -> None:
     pytest.importorskip("jinja2")
     from chatrest.site import write_site
 
     assert write_site(parts.folder, tmp_path / "site").messages == 30
     parts.each[1].run([record(100)])
     assert write_site(parts.folder, tmp_path / "site").messages == 31
-    with pytest.raises(RequestInvalidError, match=r"take one of them, such as .*app=one"):
-        write_site(apps, tmp_path / "apps-site")
 
 
 # ── an object store ──
