@@ -279,14 +279,9 @@ class ExportFolder:
 
         Costs the reading of the files that hold them.
         """
-        wanted, stored = set(keys), dict[str, Row]()
-        ids = IdSet(self.journal.ids_by_key(wanted).values())
-        for file in self.journal.files("open", "sealed"):
-            if self.store.kind(file.stem).by_content or not self.store.holds(file, ids):
-                continue
-            raws = (raw for piece in self.store.records(file) for raw in piece.raws)
-            stored |= {row.id: row for row in map(row_of, raws) if row.id in wanted}
-        return stored | {row.id: row for row in self.journal.waiting() if row.id in wanted}
+        wanted = set(keys)
+        waiting = {row.id: row for row in self.journal.waiting() if row.id in wanted}
+        return self.store.stored(wanted) | waiting
 
     def note_edited(self, newer: Iterable[Row], settled: Iterable[str]) -> None:
         with self._guarded(), self.journal.transaction():
@@ -498,21 +493,14 @@ class ExportFolder:
 
     def _repaired(self) -> list[Finding]:
         """Bring disk and journal together: what is not on disk is not written, and so it is missing."""
-        findings = list(repair(self.store, self._waiting))
+        findings = list(repair(self.store, self.journal.waiting_ids))
         with self.journal.transaction():
             self.journal.note_lost_versions(lost_versions(findings))
-            self.journal.applied(list(self._stale_changes()))
+            numbers = self.journal.ids_by_key(waiting := self.journal.waiting_ids())
+            # changes of messages that are not on the disk any more
+            self.journal.applied(each for each in waiting if numbers.get(each, 0) not in self.store.written)
             self._load_deleted()
         return findings
-
-    def _waiting(self) -> set[str]:
-        return self.journal.waiting_ids().difference(self._stale_changes())
-
-    def _stale_changes(self) -> Iterator[str]:
-        """Yield the changed messages whose older versions are not on disk any more."""
-        ids = self.journal.waiting_ids()
-        numbers = self.journal.ids_by_key(ids)
-        return (key for key in ids if numbers.get(key, 0) not in self.store.written)
 
     def _check_sealed(self) -> None:
         """Raise OSError where a file is not sealed, or not on disk any more, or not all of it: nothing may

@@ -5,7 +5,8 @@ source, and the file is set aside. So a lost journal is rebuilt from the files, 
 newer files, and a kill at any point leaves what can be done again. Nothing is cut. What is unlinked was
 replaced, or is of `spool/`, and all that it holds is committed by then.
 
-Rows of the history whose messages still wait to be changed are left out: the change writes them again.
+A row of the history is left out if it is still the version of a message that waits to be changed: the change
+writes it again. So files of messages are taken before those of the history.
 """
 
 import re
@@ -49,8 +50,9 @@ def repair(store: ExportStore, waiting: Callable[[], Collection[str]] = tuple) -
             store.settle()
         elif kind in ("unknown", "longer"):
             left_out = frozenset(waiting())
-            for finding in alike:
-                (_take_unknown if kind == "unknown" else _take_end)(store, finding, left_out)
+            take = _take_unknown if kind == "unknown" else _take_end
+            for finding in sorted(alike, key=lambda each: _is_history(store, each)):
+                take(store, finding, left_out)
         else:
             for finding in alike:
                 _REPAIRS[kind](store, finding)
@@ -135,9 +137,8 @@ def _take_end(store: ExportStore, finding: Finding, waiting: Collection[str]) ->
 
 def _take_unknown(store: ExportStore, finding: Finding, waiting: Collection[str]) -> int:
     """Commit the new rows of a file, and let it go; return how many they are."""
-    path = store.folder / finding.name
+    path, name = store.folder / finding.name, _name(finding)
     is_in_spool = finding.name.startswith(f"{SPOOL}/")
-    name = name_of(path) if is_in_spool else finding.name
     if (stem := stem_of(store, name)) is None:
         return 0  # it is somebody else's
     if store.kind(stem).is_snapshot:
@@ -159,9 +160,21 @@ def _commit(
 ) -> int:
     """Commit the rows that are new; `file` is the one whose end they are."""
     if store.kind(stem).by_content:
-        rows = [row for row in rows if row.id not in waiting]
+        stored = store.stored({row.id for row in rows}.intersection(waiting))
+        rows = [row for row in rows if row.id not in stored or stored[row.id].raw != row.raw]
         rows = list(_new_versions(store, stem, rows, file)) if rows else rows
     return store.commit([NewRows(stem, 0, rows)]) if rows else 0
+
+
+def _name(finding: Finding) -> str:
+    """Return the name of the file that was found, or that the segment would have become."""
+    path = Path(finding.name)
+    return name_of(path) if path.parts[0] == SPOOL else finding.name
+
+
+def _is_history(store: ExportStore, finding: Finding) -> bool:
+    stem = stem_of(store, _name(finding))
+    return stem is not None and store.kind(stem).by_content
 
 
 def _new_versions(store: ExportStore, stem: str, rows: list[Row], but: StoreFile | None) -> Iterator[Row]:

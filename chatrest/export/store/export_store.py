@@ -475,6 +475,15 @@ class ExportStore:
                 part = list(islice(raws, min(_ROWS, block.rows - at)))
                 yield piece_of(part, block.source, label)
 
+    def stored(self, keys: Collection[str]) -> dict[str, Row]:
+        """Return the messages of these ids; reads the files that hold them."""
+        ids, stored = IdSet(self.journal.ids_by_key(keys).values()), dict[str, Row]()
+        for file in self.journal.files("open", "sealed") if ids else ():
+            if self.kind(file.stem).has_ids and self.holds(file, ids):
+                raws = (raw for piece in self.records(file) for raw in piece.raws)
+                stored |= {row.id: row for row in map(row_of, raws) if row.id in keys}
+        return stored
+
     def format_of(self, name: str, stem: str) -> Format:
         """Return the format of a file: a partition may have files of another one, of an earlier plan."""
         own = self.kind(stem).format

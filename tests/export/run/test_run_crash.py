@@ -9,8 +9,10 @@ from typing import Any
 
 import pytest
 
+from chatrest._storage import JournalFile
 from chatrest.export import Plan, export, verify
 from chatrest.export.fetch import backlog
+from chatrest.export.folder.journal import NAME as JOURNAL
 from chatrest.export.folder.manifest import NAME as MANIFEST
 from chatrest.export.store.converters import Lines
 from tests.damaging import MIXED
@@ -222,6 +224,39 @@ async def test_two_deaths_of_a_recheck_leave_each_older_version_once(
         assert sorted(history_of(out)) == sorted(older)
     assert verify(out).ok
     assert not (out / "damaged").exists()
+
+
+@pytest.mark.parametrize("files", [FORMATS[0], FORMATS[5], {"format": "parquet"}], ids=str)
+async def test_journal_and_manifest_of_any_instant_go_on_beside_the_files_that_their_run_left(
+    files: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    copies: list[Path] = []
+    inner = JournalFile.transaction
+
+    def transaction(self: JournalFile) -> Any:
+        copies.append(tmp_path / f"copy-{len(copies)}")
+        copies[-1].mkdir()
+        self.write_snapshot(copies[-1] / JOURNAL)
+        shutil.copy(self.path.with_name(MANIFEST), copies[-1])
+        return inner(self)
+
+    async with served(60) as service:
+        await first_export(service, tmp_path / "first", Plan(**MIXED, **files))
+        older = service.expected([8, 9, 50])
+        for number in (8, 9, 50):
+            edit(service.store, number, "edited")
+        with monkeypatch.context() as patched:
+            patched.setattr(JournalFile, "transaction", transaction)
+            assert (await export(service.session, tmp_path / "first", recheck=10**9)).complete
+        for at, copy in enumerate(copies):
+            out = tmp_path / str(at)
+            shutil.copytree(tmp_path / "first", out)
+            shutil.copytree(copy, out, dirs_exist_ok=True)
+            assert (await export(service.session, out, recheck=10**9)).complete, at
+            assert_whole(out, service.expected())
+            assert sorted(history_of(out)) == sorted(older), at
+            shutil.rmtree(out)
+    assert len(copies) > 30
 
 
 async def test_a_death_in_a_recheck_needs_no_second_one(
