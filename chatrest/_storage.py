@@ -22,7 +22,7 @@ from typing import Any, Final, NamedTuple, Self, TypeAlias
 
 from .errors import ChatRestError, RequestInvalidError
 
-SETTINGS: Final = "PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL; PRAGMA foreign_keys=OFF;"
+SETTINGS: Final = "PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL;"
 FAULTS: Final = (sqlite3.Error, UnicodeDecodeError)
 """The errors of sqlite3; the second where SQLite's own message repeats damaged bytes."""
 _MISUSE: Final = (sqlite3.ProgrammingError, sqlite3.InterfaceError)
@@ -38,6 +38,8 @@ _LAST_WAIT: Final = 1000
 """Milliseconds for which the end of a writer waits for readers, so that the log can be emptied."""
 _WITHOUT_LOCKS: Final = "win32-none" if sys.platform == "win32" else "unix-none"
 """SQLite's way to a file that needs no locks, and no memory that is shared."""
+_HEADER: Final = """SELECT application_id, user_version, (SELECT count(*) FROM sqlite_master)
+    FROM pragma_application_id, pragma_user_version"""
 _VALUES: Final = 500
 """Values of one query: every SQLite takes so many."""
 
@@ -153,9 +155,13 @@ class JournalFile:
                 yield
                 self._db.execute("COMMIT")
             except BaseException:
+                self._forget()
                 if self._db.in_transaction:
                     self._db.execute("ROLLBACK")
                 raise
+
+    def _forget(self) -> None:
+        """Forget what is known of the tables: a transaction is rolled back."""
 
     def _begin(self) -> None:
         if self._db.in_transaction:
@@ -252,9 +258,7 @@ class JournalFile:
 
     def _is_new(self, db: sqlite3.Connection) -> bool:
         """Return whether nothing is in it; raises where it is of another kind, before it is touched."""
-        [application] = db.execute("PRAGMA application_id").fetchone()
-        [version] = db.execute("PRAGMA user_version").fetchone()
-        [tables] = db.execute("SELECT count(*) FROM sqlite_master").fetchone()
+        application, version, tables = db.execute(_HEADER).fetchone()
         if not tables and not version:
             return True
         layout = self._layout

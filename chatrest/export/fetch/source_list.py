@@ -154,11 +154,7 @@ class SourceList:
             self._pool.progress.sources += self.reads(each)
 
     def _add(self, sources: list[Source]) -> None:
-        with self._journal.transaction():
-            self._journal.add_sources(sources)
-            self._journal.set_asked(self._plan.sources, all_users=self._plan.all_users)
-            for number in self._pool.by_time:
-                self._journal.set_by_time(number)
+        self._journal.note_sources(sources, self._plan, self._pool.by_time)
         self.refresh()
 
     async def _list_users(self) -> None:

@@ -194,10 +194,7 @@ class WorkerPool:
         await in_thread(lambda: self._commit(pages))
 
     def _commit(self, pages: Iterable[FetchedPage]) -> None:
-        stats = self.archive.commit(pages)
-        if self.ids.is_new:  # should the service lose its data, a run that is killed now has a witness, too
-            with self.archive.journal.transaction():
-                self.ids.save()
+        stats = self.archive.commit(pages, note=self.ids.save_new)
         self.stats.written += stats.written
         self.stats.changed += stats.changed
         self.progress.written += stats.written

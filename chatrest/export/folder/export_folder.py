@@ -180,19 +180,19 @@ class ExportFolder:
                 with self.journal.transaction():
                     self.journal.forget_sources()
             self.stored_plan, self.plan = agreed(folder, kept, plan, app_id, may_change=change_plan)
-            begin_generation(self.journal, manifest)
-            with self.journal.transaction():
-                self.journal.begin_run(last_run(folder))
-                self.journal["plan"] = self.stored_plan.encoded().decode()
             self.store: ExportStore = ExportStore(
                 folder, self.journal, kinds_of_plan(self.plan), labels=self._label, disk=self.disk,
                 elsewhere=() if remote is None else remote.names,
                 fetch=None if remote is None else remote.fetch,
             )  # fmt: skip
             stack.callback(self.store.close)
+            with self.journal.transaction():
+                begin_generation(self.journal, manifest)
+                self.journal.begin_run(self.store.written, last_run(folder))
+                self.journal["plan"] = self.stored_plan.encoded().decode()
             self.findings: list[Finding] = self._repaired()
             """The differences of disk and journal that were found, and repaired."""
-            self._is_later = bool(self.counts())
+            self._is_later = bool(self.store.written)
             """True if messages on disk may have been edited since they were read."""
             stack.callback(self.forget_index)
             self._stack = stack.pop_all()
@@ -212,14 +212,16 @@ class ExportFolder:
 
     # ── writing ──
 
-    def commit(self, pages: Iterable[FetchedPage]) -> CommitStats:
-        """Write pages, and only then note what they cover: all of it, or nothing.
+    def commit(self, pages: Iterable[FetchedPage], note: Callable[[], object] = lambda: None) -> CommitStats:
+        """Write pages, and only then note what they cover: all of it, or nothing. `note` is called in the
+        same transaction.
 
         Raises OSError where the disk fails, or a file was removed meanwhile.
         """
         stats, seen, theirs = CommitStats(), dict[int, IdSet](), dict[int, IdSet]()
 
-        def note() -> None:
+        def note_ids() -> None:
+            note()
             for source, ids in seen.items():  # a row a batch
                 self.journal.see(source, ids)
             for part, ids in theirs.items():
@@ -228,12 +230,14 @@ class ExportFolder:
         with self._guarded():
             self._begin_change()
             new_rows = (new for page in pages for new in self._taken(page, stats, seen, theirs))
-            stats.written += self.store.commit(new_rows, note)
+            stats.written += self.store.commit(new_rows, note_ids)
             self.store.seal_full()
         return stats
 
     def commit_plan(self) -> None:
         """Note the plan of this run as the folder's own: a run that fails before this leaves the old one."""
+        if self.plan == self.stored_plan:
+            return
         with self._guarded(), self.journal.transaction():
             if self.plan.window != self.stored_plan.window:
                 self.journal.forget_coverage()  # of what is read again, what is on disk is known
@@ -289,6 +293,11 @@ class ExportFolder:
             self.journal.forget_edits(settled)
 
     @property
+    def lost(self) -> IdSet:
+        """Those of the deleted ids that are not on disk either; not to be changed."""
+        return self._lost
+
+    @property
     def deleted(self) -> IdSet:
         """The ids that no source shows any more; not to be changed."""
         return self._deleted
@@ -336,8 +345,7 @@ class ExportFolder:
                 self.store.settle()  # a publication has failed within a seal, and could not end it either
             self._repeats.compare(self.scan)
             amended = self._apply_changes()
-            with self.journal.transaction():
-                self.journal.merge_seen()
+            self.journal.merge_seen()
             self.store.seal_all()
             self.store.compact(MANY_SMALL_FILES, begin=self._begin_change)
             self._check_sealed()
@@ -473,9 +481,10 @@ class ExportFolder:
         self.journal.change(changed)
 
     def _load_deleted(self) -> None:
-        kinds = [[each.id for each in self.journal.deleted(missing=missing)] for missing in (False, True)]
-        deleted, self._lost = (IdSet(self.journal.ids_by_key(keys).values()) for keys in kinds)
-        self._deleted = deleted | self._lost
+        deleted = self.journal.deleted()
+        lost = [each.id for each in deleted if each.missing]
+        self._deleted = IdSet(self.journal.ids_by_key(each.id for each in deleted).values())
+        self._lost = IdSet(self.journal.ids_by_key(lost).values())
 
     def _undelete(self, ids: IdSet) -> None:
         """Note that what was deleted is shown again; what is missing as well is looked for again."""
@@ -494,12 +503,14 @@ class ExportFolder:
     def _repaired(self) -> list[Finding]:
         """Bring disk and journal together: what is not on disk is not written, and so it is missing."""
         findings = list(repair(self.store, self.journal.waiting_ids))
-        with self.journal.transaction():
-            self.journal.note_lost_versions(lost_versions(findings))
-            numbers = self.journal.ids_by_key(waiting := self.journal.waiting_ids())
-            # changes of messages that are not on the disk any more
-            self.journal.applied(each for each in waiting if numbers.get(each, 0) not in self.store.written)
-            self._load_deleted()
+        numbers = self.journal.ids_by_key(waiting := self.journal.waiting_ids())
+        # changes of messages that are not on the disk any more
+        stale = [each for each in waiting if numbers.get(each, 0) not in self.store.written]
+        if findings or stale:
+            with self.journal.transaction():
+                self.journal.note_lost_versions(lost_versions(findings))
+                self.journal.applied(stale)
+        self._load_deleted()
         return findings
 
     def _check_sealed(self) -> None:

@@ -134,10 +134,12 @@ class IdContinuity:
         newest = sorted((self._newest | seen).items())[-_KNOWN:]
         self._newest = dict(newest)
 
-    @property
-    def is_new(self) -> bool:
-        """True if the newest message is sure to continue from the one that is known, and is not noted yet."""
-        return self._is_sure and not self._has_fault and self._newest not in ({}, self._saved)
+    def save_new(self) -> None:
+        """Note the newest messages where they are sure to continue from those that are known: should the
+        service lose its data, a run that is killed has a witness, too.
+        """
+        if self._is_sure:
+            self.save()
 
     def save(self) -> None:
         """Note the newest messages for later runs; in a transaction of the journal."""

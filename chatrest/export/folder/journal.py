@@ -24,9 +24,9 @@ writes but `transaction` are made inside of one.
 
 import hashlib
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Final, Literal, NamedTuple, TypeAlias
+from typing import Any, Final, Literal, NamedTuple, TypeAlias
 
 import msgspec
 
@@ -37,6 +37,7 @@ from ..plan.id_set import IdSet
 from ..plan.intervals import Interval, merge
 from ..plan.message_ids import number
 from ..plan.ownership import Source
+from ..plan.plan import Plan
 from ..store.journal import DAMAGE, LAYOUT as STORE_LAYOUT, NAME, PORTION, SCHEMA, Count, StoreJournal
 
 __all__ = ["NAME", "DeletedId", "Journal", "Recheck", "SourceState", "State"]
@@ -62,22 +63,29 @@ CREATE TABLE left(id TEXT, raw BLOB, part INTEGER NOT NULL, is_edit INTEGER NOT 
     sent INTEGER NOT NULL DEFAULT 0, PRIMARY KEY(id, raw)) WITHOUT ROWID
 """
 LAYOUT: Final[Layout] = STORE_LAYOUT._replace(schema=_SCHEMA)
-_TABLES: Final = (
-    "sources", "covered", "files", "blocks", "seen", "names", "rechecks", "shown", "changed", "deleted",
-    "theirs", "left",
-)  # fmt: skip
+_TABLES: Final = {
+    "sources": 7, "covered": 4, "files": 7, "blocks": 7, "seen": 3, "names": 2, "rechecks": 5, "shown": 3,
+    "changed": 3, "deleted": 4, "theirs": 4, "left": 5,
+}  # fmt: skip
+"""Those of the facts, and how many columns they have."""
+_WIDTH: Final = max(_TABLES.values())
 GENERATION: Final = "generation"
 PREVIOUS_GENERATION: Final = "previous_generation"
 RUN: Final = "run"
 """In the meta: the number of the newest run. Each opening for writing gets the next one."""
 _LOST_VERSIONS: Final = "lost_versions"
 """In the meta: the files of older versions that were lost or damaged, a name on each line."""
-_FACTS: Final = (
-    "SELECT type, name, sql FROM sqlite_master ORDER BY type, name",
-    f"SELECT * FROM meta WHERE name NOT IN ('{GENERATION}', '{PREVIOUS_GENERATION}', '{RUN}') ORDER BY name",  # noqa: S608
-    *(f"SELECT '{table}', * FROM {table} ORDER BY 2, 3" for table in _TABLES),  # noqa: S608
+_OWN_META: Final = f"'{GENERATION}', '{PREVIOUS_GENERATION}', '{RUN}'"
+_SELECTS: Final = (
+    (3, "SELECT type, name, sql{} FROM sqlite_master ORDER BY 1, 2"),
+    (2, f"SELECT *{{}} FROM meta WHERE name NOT IN ({_OWN_META}) ORDER BY 1"),  # noqa: S608
+    *((1 + count, f"SELECT '{name}', *{{}} FROM {name} ORDER BY 2, 3") for name, count in _TABLES.items()),  # noqa: S608
 )
-"""The statements that give all rows in a fixed order, but for the generation."""
+_FACTS: Final = " UNION ALL ".join(
+    f"SELECT {count}, * FROM ({select.format(', NULL' * (_WIDTH + 1 - count))})"  # noqa: S608
+    for count, select in _SELECTS
+)
+"""The statement that gives all rows in a fixed order, but for the generation: how many values, and these."""
 NewsKind: TypeAlias = Literal["new", "changed", "deleted", "restored"]
 State: TypeAlias = Literal["open", "failed", "deleted_user"]
 """open: read, or to be read; failed: the service refused it; deleted_user: it is not listed any more."""
@@ -144,6 +152,12 @@ class Journal(StoreJournal):
         is_shared: bool = False,
     ) -> None:
         super().__init__(path, begin, layout, is_shared=is_shared)
+        self._sources: list[SourceState] | None = None
+        """All of them, where they are few."""
+
+    def _forget(self) -> None:
+        super()._forget()
+        self._sources = None
 
     def facts(self) -> str:
         """Return a SHA-256 of all rows in the order of their keys: a changed value gives another one.
@@ -152,9 +166,8 @@ class Journal(StoreJournal):
         """
         digest = hashlib.sha256()
         with self._held():
-            for sql in _FACTS:
-                for row in self._db.execute(sql):
-                    digest.update(msgspec.msgpack.encode(row))
+            for count, *row in self._db.execute(_FACTS):
+                digest.update(msgspec.msgpack.encode(row[:count]))
         return digest.hexdigest()
 
     def note_lost_versions(self, names: Iterable[str]) -> None:
@@ -175,18 +188,27 @@ class Journal(StoreJournal):
 
         A change that is made meanwhile may be seen, or not.
         """
+        with self.lock:
+            kept = self._sources
+        return self._read_sources() if kept is None else iter(kept)
+
+    def _read_sources(self) -> Iterator[SourceState]:
         sql = """SELECT number, key, state, error, by_time, proven, asked FROM sources WHERE number > ?
             ORDER BY number LIMIT ?"""
-        kind, after, is_more = tuple[int, str, State, str | None, bool, Count, bool], -1, True
-        while is_more:
-            rows = self._typed(sql, kind, after, PORTION)
-            is_more = len(rows) == PORTION
-            for after, key, *rest in rows:
+        kind, after, portion = tuple[int, str, State, str | None, bool, Count, bool], -1, list[SourceState]()
+        while after < 0 or len(portion) == PORTION:
+            with self.lock:
                 try:
-                    source = Source.parse(key)
+                    portion = [
+                        SourceState(number, Source.parse(key), *rest)
+                        for number, key, *rest in self._typed(sql, kind, after, PORTION)
+                    ]
                 except DAMAGE as error:
                     raise UnreadableError(f"{self.path} is damaged: {error}") from None
-                yield SourceState(after, source, *rest)
+                if after < 0 and len(portion) < PORTION:
+                    self._sources = portion
+            yield from portion
+            after = portion[-1].number if portion else 0
 
     def sources_of(self, numbers: Iterable[int]) -> dict[int, Source]:
         """Return the sources of these numbers, without those that there are not; the others are not read."""
@@ -202,8 +224,31 @@ class Journal(StoreJournal):
         rows = self._typed("SELECT number FROM sources WHERE key = ?", tuple[int], key)
         return int(rows[0][0]) if rows else 0
 
+    def note_sources(self, sources: Collection[Source], plan: Plan, by_time: Collection[int] = ()) -> None:
+        """Note sources, those of them that a plan asks for, and those whose lists go by time: a transaction,
+        where anything of it is new. Sources that it does not ask for are kept.
+        """
+        asked, all_users = frozenset(plan.sources), plan.all_users
+        unknown = set(sources)
+        is_noted = True
+        for each in self.iter_sources():
+            if each.state != "deleted_user":
+                unknown.discard(each.source)
+            is_asked = each.source in asked or (all_users and each.source.kind == "user")
+            is_noted = is_noted and each.asked == is_asked and (each.by_time or each.number not in by_time)
+        if unknown or not is_noted:
+            with self.transaction():
+                self.add_sources(sources)
+                self._set_asked(asked, all_users=all_users)
+                self._change("UPDATE sources SET by_time = 1 WHERE number = ?", [(each,) for each in by_time])
+
+    def _change(self, sql: str, values: Iterable[Sequence[Any]]) -> None:
+        """Write the table of sources."""
+        self._sources = None
+        self._db.executemany(sql, values)
+
     def add_sources(self, sources: Iterable[Source], *, is_asked: bool = True) -> None:
-        self._db.executemany(
+        self._change(
             """INSERT INTO sources(key, asked) VALUES(?, ?) ON CONFLICT(key) DO UPDATE SET state = 'open'
             WHERE state = 'deleted_user'""",
             ((source.key, is_asked) for source in sources),
@@ -211,24 +256,18 @@ class Journal(StoreJournal):
 
     def forget_sources(self) -> None:
         """Forget all sources, none of which has shown anything."""
-        self._db.execute("DELETE FROM sources")
+        self._change("DELETE FROM sources", [()])
 
-    def set_asked(self, sources: Iterable[Source], *, all_users: bool = False) -> None:
-        """Note which sources the plan asks for, and with `all_users` every user; the others are kept."""
-        self._db.execute("UPDATE sources SET asked = ? AND key LIKE '[\"user\",%'", (all_users,))
-        self._db.executemany(
-            "UPDATE sources SET asked = 1 WHERE key = ?", ((source.key,) for source in sources)
-        )
+    def _set_asked(self, sources: Iterable[Source], *, all_users: bool) -> None:
+        self._change("UPDATE sources SET asked = ? AND key LIKE '[\"user\",%'", [(all_users,)])
+        self._change("UPDATE sources SET asked = 1 WHERE key = ?", [(source.key,) for source in sources])
 
     def set_state(self, source: int, state: State, error: str | None = None) -> None:
-        self._db.execute("UPDATE sources SET state = ?, error = ? WHERE number = ?", (state, error, source))
-
-    def set_by_time(self, source: int) -> None:
-        self._db.execute("UPDATE sources SET by_time = 1 WHERE number = ?", (source,))
+        self._change("UPDATE sources SET state = ?, error = ? WHERE number = ?", [(state, error, source)])
 
     def prove(self, source: int, until: int) -> None:
         """Note the frozen end for which the end of a source was proven; one that is lower changes nothing."""
-        self._db.execute("UPDATE sources SET proven = max(proven, ?) WHERE number = ?", (until, source))
+        self._change("UPDATE sources SET proven = max(proven, ?) WHERE number = ?", [(until, source)])
 
     # ── what was read ──
 
@@ -257,7 +296,7 @@ class Journal(StoreJournal):
     def forget_coverage(self) -> None:
         """Note that no list was read: each is read again, as for a wider window."""
         self._db.execute("DELETE FROM covered")
-        self._db.execute("UPDATE sources SET proven = 0")
+        self._change("UPDATE sources SET proven = 0", [()])
 
     # ── reading again ──
 
@@ -309,10 +348,9 @@ class Journal(StoreJournal):
     def waiting_ids(self) -> set[str]:
         return {key for (key,) in self._all("SELECT id FROM changed")}
 
-    def deleted(self, *, missing: bool = False) -> list[DeletedId]:
-        """Return the ids that the service does not show any more; with `missing` those not on disk either."""
-        sql = "SELECT id, source, noticed, missing FROM deleted WHERE missing = ?"
-        return sorted(self._typed(sql, DeletedId, int(missing)), key=_order)
+    def deleted(self) -> list[DeletedId]:
+        """Return the ids that the service does not show any more, and those that are not on disk either."""
+        return sorted(self._typed("SELECT id, source, noticed, missing FROM deleted", DeletedId), key=_order)
 
     def mark_deleted(self, source: int, ids: Iterable[int], now: int, *, missing: bool = False) -> None:
         """Note ids that the service does not show any more, and that are missing in the export or not."""
@@ -357,7 +395,7 @@ class Journal(StoreJournal):
     def seen(self, source: int | None = None) -> IdSet:
         """Return the ids that the list of a source has shown; None is any, without what other parts write."""
         seen = super().seen(source)
-        return seen if source is not None else seen - self.theirs()
+        return seen - self.theirs() if source is None and self["part"] else seen
 
     def theirs(self, part: int | None = None) -> IdSet:
         """Return the ids that lists have shown, and that another part writes, or that one."""
@@ -405,13 +443,13 @@ class Journal(StoreJournal):
         """The number of the newest run; 0 before the first one."""
         return int(self[RUN] or 0)
 
-    def begin_run(self, least: int = 0) -> None:
+    def begin_run(self, written: IdSet, least: int = 0) -> None:
         """Note what is new since the last run was begun as its news, and begin the next one.
 
         `least` is a number that was given before, where the journal may not know it.
         """
         if run := self.run:
-            self._tell(run, "new", self.untold())
+            self._tell(run, "new", written - self._told())
         self[RUN] = str(max(run, least) + 1)
 
     def tell(self, kind: NewsKind, ids: Iterable[str]) -> None:
@@ -424,8 +462,10 @@ class Journal(StoreJournal):
 
     def untold(self) -> IdSet:
         """Return the ids that are written, and that are not noted as new yet: they are so in this run."""
-        told = self._union("SELECT ids FROM news WHERE kind = 'new'")
-        return self.ids_in(self.files("open", "sealing", "sealed")) - told
+        return self.ids_in(self.files("open", "sealing", "sealed")) - self._told()
+
+    def _told(self) -> IdSet:
+        return self._union("SELECT ids FROM news WHERE kind = 'new'")
 
     def news(self) -> list[tuple[int, NewsKind, IdSet]]:
         """Return what is new, by run, in the order in which it was noted; but what is not noted yet."""

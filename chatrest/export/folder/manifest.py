@@ -159,11 +159,12 @@ def find_undamaged(folder: Path) -> Manifest | None:
 
 def file_entries(journal: Journal) -> Iterator[FileEntry]:
     """Yield the entries of all sealed files of messages, and of their older versions."""
-    for file in journal.files("sealed"):
-        if is_table(file.stem):
+    files = {file.number: file for file in journal.files("sealed") if not is_table(file.stem)}
+    for number, blocks in journal.blocks_by_file():
+        if (file := files.get(number)) is None:
             continue
         messages, first, last = 0, LAST, 0
-        for block in journal.iter_blocks(file.number):  # one for each of perhaps a million sources
+        for block in blocks:  # one for each of perhaps a million sources
             messages += block.rows
             if numbers := block.ids.numbers:
                 first, last = min(first, numbers.first), max(last, numbers.last)
@@ -203,6 +204,7 @@ def is_table(stem: str) -> bool:
 
 def write_finished(folder: Path, disk: Disk, journal: Journal, report: Report) -> None:
     """Write the manifest of a run that came to its end. Nothing may change the journal after that."""
+    deleted = journal.deleted()
     manifest = structs.replace(
         _begun(journal, report.started),
         reasons=report.all_reasons,
@@ -211,8 +213,8 @@ def write_finished(folder: Path, disk: Disk, journal: Journal, report: Report) -
         finished=report.finished,
         until=None if report.until is None else str(report.until),
         messages=report.messages,
-        deleted=[each.id for each in journal.deleted()],
-        missing=[each.id for each in journal.deleted(missing=True)],
+        deleted=[each.id for each in deleted if not each.missing],
+        missing=[each.id for each in deleted if each.missing],
         journal_facts=journal.facts(),
     )
     put(disk, folder / NAME, _portions(manifest, {"files": file_entries(journal)}))

@@ -197,11 +197,9 @@ def first_meta(folder: Path, app_id: str, plan: str) -> dict[str, str]:
 
 
 def begin_generation(journal: Journal, manifest: Manifest | None) -> None:
-    """Give the journal the next generation, unless it is ahead of the manifest already."""
+    """Give the journal the next generation, unless it is ahead of the manifest already; in a transaction."""
     generation = journal[GENERATION]
-    if generation and (manifest is None or manifest.generation != generation):
-        return
-    with journal.transaction():
+    if not generation or (manifest is not None and manifest.generation == generation):
         journal[PREVIOUS_GENERATION] = generation or ""
         journal[GENERATION] = f"{_number(generation) + 1}-{secrets.token_hex(8)}"
 

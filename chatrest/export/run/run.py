@@ -383,7 +383,7 @@ class Run:
             written=pool.stats.written,
             changed=amended.changed,
             deleted=pool.progress.deleted + amended.deleted,
-            missing=len(archive.journal.deleted(missing=True)),
+            missing=len(archive.lost),
             messages=sum(archive.counts().values()),
             kept=self._sources.kept,
             only=[] if self._only is None else self._only.names,
@@ -423,7 +423,8 @@ class Run:
     def _note(self, known: SourceState, report: Report) -> None:
         error, journal = self._pool.failed.get(known.number), self._pool.archive.journal
         if error is None:
-            journal.set_state(known.number, "open")
+            if known.state != "open" or known.error is not None:
+                journal.set_state(known.number, "open")
         elif self._sources.is_deleted(known):
             journal.set_state(known.number, "deleted_user", str(error))
             # Of a name that the service never listed nothing is kept.

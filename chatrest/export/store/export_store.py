@@ -126,6 +126,7 @@ class ExportStore:
         """The ids of unique rows that are committed; not to be changed."""
         self._pending = IdSet()
         """Those of the commit that is under way."""
+        self._missing: IdSet | None = None
         make_folder(self.disk, folder / SPOOL)
         self.load_ids()
 
@@ -137,10 +138,13 @@ class ExportStore:
 
     def load_ids(self) -> None:
         self.written = self.journal.ids_in(self.journal.files("open", "sealing", "sealed"))
+        self._missing = None
 
     def missing(self) -> IdSet:
-        """Return the ids seen but not written. An empty set proves completeness."""
-        return self.journal.seen() - self.written
+        """Return the ids seen but not written; not to be changed. An empty set proves completeness."""
+        if self._missing is None:
+            self._missing = self.journal.seen() - self.written
+        return self._missing
 
     def inspect(self, *, deep: bool = False) -> list[Finding]:
         """Return where journal and disk differ; with `deep` every file is read. Nothing is changed."""
@@ -176,6 +180,7 @@ class ExportStore:
         self._segments.committed(stems)
         self.written.update(self._pending)
         self._pending = IdSet()
+        self._missing = None
         return count
 
     def _add(self, page: NewRows, stems: dict[str, None]) -> int:
@@ -226,9 +231,9 @@ class ExportStore:
         segment = self._segments.get(stem)
         if segment is None:
             name = f"{self._new_stem(stem)}{kind.format.suffix}"
-            segment = self._segments.add(self.journal.add_file(name, stem, "open"))
+            segment = self._segments.add(StoreFile(0, name, stem, "open", 0))
         self._segments.write(segment, kind.format.packing.pack(lines_of(rows)))
-        self.journal.keep_file(segment.file)
+        segment.file = self.journal.keep_file(segment.file)
         self.journal.add_blocks(segment.file.number, [block_of(source, rows, ids)])
 
     def _new_stem(self, stem: str) -> str:

@@ -8,7 +8,8 @@
 | seen      | per source the ids that its list has shown                                               |
 | names     | ids that are no numbers: each has the next number, which stands for it in all sets       |
 
-What is `seen` and in no block is missing. All writes are made inside of a `transaction`.
+What is `seen` and in no block is missing. All writes are made inside of a `transaction`. The meta and, where
+they are few, the files are read once.
 """
 
 import sqlite3
@@ -48,6 +49,8 @@ FileState: TypeAlias = Literal["open", "sealing", "sealed", "dropped"]
 dropped: replaced, and to be unlinked."""
 PORTION: Final = 1000
 """Rows that are read at once."""
+_KEPT: Final = 1000
+"""Files that are kept in memory at most."""
 _FILES: Final = "SELECT number, name, stem, state, size, sha256, successor FROM files"
 
 
@@ -92,24 +95,40 @@ class StoreJournal(JournalFile):
         meta = () if begin is None else begin.items()
         insert = "INSERT INTO meta VALUES(?, ?)"
         add = None if begin is None else lambda db: db.executemany(insert, meta)
+        self._meta: dict[str, str] | None = None
+        self._files: dict[int, StoreFile] | None = None
         super().__init__(path, layout, add, is_shared=is_shared)
 
     def __getitem__(self, name: str) -> str | None:
-        rows = self._typed("SELECT value FROM meta WHERE name = ?", tuple[str], name)
-        return rows[0][0] if rows else None
+        with self.lock:
+            if self._meta is None:
+                self._meta = dict(self._typed("SELECT name, value FROM meta", tuple[str, str]))
+            return self._meta.get(name)
 
     def __setitem__(self, name: str, value: str) -> None:
-        self._db.execute("INSERT OR REPLACE INTO meta VALUES(?, ?)", (name, value))
+        if self[name] != value:
+            self._db.execute("INSERT OR REPLACE INTO meta VALUES(?, ?)", (name, value))
+            assert self._meta is not None
+            self._meta[name] = value
+
+    def _forget(self) -> None:
+        self._meta = self._files = None
 
     # ── files ──
 
     def files(self, *states: FileState) -> list[StoreFile]:
         """Return the files in these states, in the order in which they were made; without any, all."""
-        files = self._typed(f"{_FILES} ORDER BY number", StoreFile)
-        return [file for file in files if not states or file.state in states]
+        with self.lock:
+            if (files := self._files) is None:
+                files = {each.number: each for each in self._typed(f"{_FILES} ORDER BY number", StoreFile)}
+                self._files = files if len(files) <= _KEPT else None
+            return [file for file in files.values() if not states or file.state in states]
 
     def files_of(self, stem: str) -> list[StoreFile]:
-        return self._typed(f"{_FILES} WHERE stem = ? ORDER BY number", StoreFile, stem)
+        with self.lock:
+            if self._files is not None:
+                return [file for file in self._files.values() if file.stem == stem]
+            return self._typed(f"{_FILES} WHERE stem = ? ORDER BY number", StoreFile, stem)
 
     def file(self, name: str) -> StoreFile | None:
         files = self._typed(f"{_FILES} WHERE name = ?", StoreFile, name)
@@ -120,26 +139,37 @@ class StoreJournal(JournalFile):
         rows = self._typed("SELECT seq FROM sqlite_sequence WHERE name = 'files'", tuple[int])
         return int(rows[0][0]) if rows else 0
 
-    def add_file(self, name: str, stem: str, state: FileState, size: int = 0) -> StoreFile:
-        sql = "INSERT INTO files(name, stem, state, size) VALUES(?, ?, ?, ?)"
-        number = self._db.execute(sql, (name, stem, state, size)).lastrowid
-        assert number is not None
-        return StoreFile(number, name, stem, state, size)
+    def add_file(self, name: str, stem: str, state: FileState) -> StoreFile:
+        return self.keep_file(StoreFile(0, name, stem, state, 0))
 
-    def keep_file(self, file: StoreFile) -> None:
+    def keep_file(self, file: StoreFile) -> StoreFile:
+        """Note a file as it is; one with the number 0 is new, and gets its own."""
         sql = "UPDATE files SET state = ?, size = ?, sha256 = ?, successor = ? WHERE number = ?"
-        self._db.execute(sql, (file.state, file.size, file.sha256, file.successor, file.number))
+        values = (file.state, file.size, file.sha256, file.successor)
+        if file.number:
+            self._db.execute(sql, (*values, file.number))
+        else:
+            sql = "INSERT INTO files(state, size, sha256, successor, name, stem) VALUES(?, ?, ?, ?, ?, ?)"
+            number = self._db.execute(sql, (*values, file.name, file.stem)).lastrowid
+            assert number is not None
+            file = file._replace(number=number)
+        if self._files is not None:
+            self._files[file.number] = file
+            self._files = self._files if len(self._files) <= _KEPT else None
+        return file
 
     def forget_file(self, number: int) -> None:
         """Remove a file with its blocks: its ids are not written any more."""
         self._db.execute("DELETE FROM blocks WHERE file = ?", (number,))
         self._db.execute("DELETE FROM files WHERE number = ?", (number,))
+        if self._files is not None:
+            self._files.pop(number, None)
 
     def clear_successors(self, number: int | None = None) -> None:
         """Note that nothing is made of files, or not that one, any more."""
-        self._db.execute(
-            "UPDATE files SET successor = NULL WHERE successor = ifnull(?, successor)", (number,)
-        )
+        for file in self.files():
+            if file.successor is not None and number in (None, file.successor):
+                self.keep_file(file._replace(successor=None))
 
     # ── blocks ──
 
@@ -151,6 +181,13 @@ class StoreJournal(JournalFile):
         """Yield the same, some in memory at a time; nothing is to be written meanwhile."""
         sql = "SELECT source, rows, since, until, ids FROM blocks WHERE file = ? ORDER BY number"
         return self._iter_typed(sql, StoreBlock, file)
+
+    def blocks_by_file(self) -> Iterator[tuple[int, Iterator[StoreBlock]]]:
+        """Yield the blocks of each file that has any, by its number, in the same way."""
+        sql = "SELECT file, source, rows, since, until, ids FROM blocks ORDER BY file"
+        rows = self._iter_typed(sql, tuple[int, Count, Count, int, int, IdSet])
+        for file, group in groupby(rows, key=itemgetter(0)):
+            yield file, (StoreBlock(*row[1:]) for row in group)
 
     def rows(self, stems: Iterable[str]) -> dict[int, int]:
         """Return the count of rows of each source in files whose stems begin so; 0 is for those of none."""
@@ -181,7 +218,8 @@ class StoreJournal(JournalFile):
         """
         since, until, is_dated = times
         for file in files:
-            self._db.execute("UPDATE blocks SET file = ? WHERE file = ?", (target, file.number))
+            if file.number != target:
+                self._db.execute("UPDATE blocks SET file = ? WHERE file = ?", (target, file.number))
         if until >= 0 or not is_dated:
             sql = "UPDATE blocks SET since = min(since, ?), until = max(until, ?) WHERE file = ?"
             self._db.execute(sql, (since, until, target))
@@ -211,7 +249,7 @@ class StoreJournal(JournalFile):
         return self._union("SELECT ids FROM seen WHERE source IN", [source])
 
     def merge_seen(self) -> None:
-        """Merge the rows of `seen`, of which a batch leaves one, per source.
+        """Merge the rows of `seen`, of which a batch leaves one, per source; a transaction, if there are any.
 
         Older rows that are more than twice as large stay: millions of ids are not written again for a few.
         """
@@ -220,6 +258,7 @@ class StoreJournal(JournalFile):
             (SELECT source FROM seen GROUP BY source HAVING count(*) > 1) ORDER BY number"""
         for row, source, size in self._typed(sql, tuple[int, int, int]):
             sizes.setdefault(source, []).append((row, size))
+        merges = list[tuple[int, list[int]]]()
         for source, rows in sizes.items():
             total, merged = 0, list[int]()
             for row, size in reversed(rows):
@@ -228,6 +267,11 @@ class StoreJournal(JournalFile):
                 total += size
                 merged.append(row)
             if len(merged) > 1:
+                merges.append((source, merged))
+        if not merges:
+            return
+        with self.transaction():
+            for source, merged in merges:
                 ids = self._union("SELECT ids FROM seen WHERE number IN", merged)
                 self._db.executemany("DELETE FROM seen WHERE number = ?", [(each,) for each in merged])
                 self.see(source, ids)

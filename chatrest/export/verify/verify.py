@@ -407,7 +407,7 @@ def _unwritten(journal: Journal, there: IdSet) -> Iterator[tuple[str, list[str]]
     The proof of an export is that there are none but those that are known to be gone.
     """
     left = journal.seen() - there
-    left.discard(IdSet(journal.ids_by_key(each.id for each in journal.deleted(missing=True)).values()))
+    left.discard(IdSet(journal.ids_by_key(each.id for each in journal.deleted() if each.missing).values()))
     for source in journal.iter_sources() if left else ():
         if lacking := journal.seen(source.number) & left:
             left.discard(lacking)
