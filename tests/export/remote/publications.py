@@ -1,7 +1,7 @@
 """A run that goes no faster than its publications, however slow the machine."""
 
 import threading
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 import pytest
 
@@ -16,8 +16,10 @@ class Publications:
         self._noted, self._is_over, self._changed = 0, False, threading.Condition()
         commit = ExportFolder.commit
 
-        def commit_and_wait(archive: ExportFolder, pages: Iterable[FetchedPage]) -> CommitStats:
-            stats = commit(archive, pages)
+        def commit_and_wait(
+            archive: ExportFolder, pages: Iterable[FetchedPage], note: Callable[[], object]
+        ) -> CommitStats:
+            stats = commit(archive, pages, note)
             with self._changed:
                 number = self._noted
                 assert self._changed.wait_for(lambda: self._is_over or self._noted > number + 1, timeout=120)

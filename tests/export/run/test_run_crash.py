@@ -256,7 +256,7 @@ async def test_journal_and_manifest_of_any_instant_go_on_beside_the_files_that_t
             assert_whole(out, service.expected())
             assert sorted(history_of(out)) == sorted(older), at
             shutil.rmtree(out)
-    assert len(copies) > 30
+    assert len(copies) > 20
 
 
 async def test_a_death_in_a_recheck_needs_no_second_one(
