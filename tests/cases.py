@@ -9,7 +9,9 @@ import inspect
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import wraps
-from typing import Any, Final
+from typing import Any, Final, Self
+
+import pytest
 
 TOO_DEEP: Final = 12_000
 """Levels of nested JSON that no supported Python reads: 3.11 and 3.12 read 1,000 or so, 3.13 some 10,000."""
@@ -20,8 +22,7 @@ def loop_over(
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Run a test for each of `cases`, which give values to the arguments with these `names`.
 
-    The first case that fails ends the test, and a note of its error has its values. All cases have the same
-    fixtures.
+    All cases run, with the same fixtures; the error of each that fails has a note with its values.
     """
     arguments = names.replace(",", " ").split() if isinstance(names, str) else list(names)
     rows = [dict(zip(arguments, case if len(arguments) > 1 else (case,), strict=True)) for case in cases]
@@ -30,15 +31,17 @@ def loop_over(
     def decorate(test: Callable[..., Any]) -> Callable[..., Any]:
         @wraps(test)
         def run_all(**fixtures: Any) -> None:
-            for row in rows:
-                with _named(row):
-                    test(**fixtures, **row)
+            with _Failures() as failures:
+                for row in rows:
+                    with failures.of(row):
+                        test(**fixtures, **row)
 
         @wraps(test)
         async def run_all_async(**fixtures: Any) -> None:
-            for row in rows:
-                with _named(row):
-                    await test(**fixtures, **row)
+            with _Failures() as failures:
+                for row in rows:
+                    with failures.of(row):
+                        await test(**fixtures, **row)
 
         looped = run_all_async if inspect.iscoroutinefunction(test) else run_all
         signature = inspect.signature(test)
@@ -50,10 +53,23 @@ def loop_over(
     return decorate
 
 
-@contextmanager
-def _named(row: dict[str, Any]) -> Iterator[None]:
-    try:
-        yield
-    except BaseException as error:
-        error.add_note("the case: " + ", ".join(f"{name} = {value!r}" for name, value in row.items()))
-        raise
+class _Failures:
+    """The errors of the cases, which are raised together after the last case."""
+
+    def __init__(self) -> None:
+        self.errors: list[BaseException] = []
+
+    def __enter__(self) -> Self:
+        return self
+
+    @contextmanager
+    def of(self, row: dict[str, Any]) -> Iterator[None]:
+        try:
+            yield
+        except (Exception, pytest.fail.Exception) as error:
+            error.add_note("the case: " + ", ".join(f"{name} = {value!r}" for name, value in row.items()))
+            self.errors.append(error)
+
+    def __exit__(self, kind: object, error: object, trace: object) -> None:
+        if kind is None and self.errors:
+            raise self.errors[0] if len(self.errors) == 1 else BaseExceptionGroup("cases", self.errors)

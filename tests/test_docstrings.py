@@ -13,29 +13,16 @@ from typing import Any, Final
 import pytest
 from aiohttp import web
 
-import chatrest
 from chatrest import AsyncSession
 from chatrest.emulator import Emulator
 from chatrest.export import Plan, export
-from tests.pages import ROOT
+from tests.sources import ROOT, all_facts
 
-HOME: Final = Path(chatrest.__file__).parent
-FILES: Final = sorted(HOME.rglob("*.py"))
 FENCED: Final = re.compile(r"^```python\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 INDENTED: Final = re.compile(r"(?<=\n\n)(?:    .*\n|\n(?=    ))+", re.MULTILINE)
 NEEDS_MORE: Final = ("chatrest._cloud", "chatrest.distributed", "chatrest.examples")
 """Those whose example needs an object store, or a cluster; the programs have tests."""
 NAMED: Final = re.compile(r"`((?:[\w.]+/)+[\w.]+\.(?:py|md))`")
-
-
-def docstrings() -> Iterator[tuple[str, str, str]]:
-    """Yield all docstrings, each with its module and the name of its class or function."""
-    for path in FILES:
-        names = path.relative_to(HOME.parent).with_suffix("").parts
-        module = ".".join(names[:-1] if names[-1] == "__init__" else names)
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
-                yield module, getattr(node, "name", ""), ast.get_docstring(node) or ""
 
 
 def compiled(code: str) -> CodeType | None:
@@ -47,19 +34,37 @@ def compiled(code: str) -> CodeType | None:
 
 
 def examples() -> Iterator[tuple[str, str, str]]:
-    for module, name, text in docstrings():
-        indented = [textwrap.dedent(code) for code in INDENTED.findall(f"{text}\n")]
-        for code in [*FENCED.findall(text), *indented]:
-            if not module.startswith(NEEDS_MORE) and "(" in code and compiled(code) is not None:
-                yield module, name, code
+    for module, each in all_facts().items():
+        for name, text in each.docstrings:
+            indented = [textwrap.dedent(code) for code in INDENTED.findall(f"{text}\n")]
+            for code in [*FENCED.findall(text), *indented]:
+                if not module.startswith(NEEDS_MORE) and "(" in code and compiled(code) is not None:
+                    yield module, name, code
 
 
-@pytest.mark.parametrize(("module", "name", "code"), list(examples()))
-async def test_an_example_runs(
-    module: str, name: str, code: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+async def test_each_example_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    errors = []
+    for number, (module, name, code) in enumerate(examples()):
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        with monkeypatch.context() as patch:
+            try:
+                await run_example(module, name, code, folder, patch)
+            except Exception as error:
+                error.add_note(f"the example of {module}.{name}")
+                errors.append(error)
+    if errors:
+        raise ExceptionGroup("examples that fail", errors)
+
+
+async def run_example(
+    module: str, name: str, code: str, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """One of a module imports all that it uses; one of a function has the names of its module."""
-    monkeypatch.chdir(tmp_path)
+    """Run one in a folder.
+
+    One of a module imports all that it uses; one of a function has the names of its module.
+    """
+    monkeypatch.chdir(folder)
     async with Emulator(users=3, messages=20) as emulator, AsyncSession(emulator.app) as session:
         for uid in ("alice", "bob"):
             emulator.store.add_user(uid)
@@ -68,7 +73,7 @@ async def test_an_example_runs(
         for variable, value in (("APP_ID", app.app_id), ("API_KEY", app.api_key), ("BASE_URL", app.base_url)):
             monkeypatch.setenv(f"CHATREST_{variable}", value or "")
         text = f'[[app]]\nid = "{app.app_id}"\nkey_env = "CHATREST_API_KEY"\nbase_url = "{app.base_url}"\n'
-        (tmp_path / "apps.toml").write_text(text)
+        (folder / "apps.toml").write_text(text)
 
         async def count_unread(uid: str) -> int:
             return len(await session.messages.list_user(uid).limit(1).collect())
@@ -85,9 +90,9 @@ async def test_an_example_runs(
 
 def test_the_files_that_docstrings_name_are_there() -> None:
     gone = []
-    for module, _, text in docstrings():
-        folder = HOME.parent.joinpath(*module.split("."))
-        places = [ROOT, *folder.parents, folder]
-        named = NAMED.findall(text)
+    for module, each in all_facts().items():
+        folder = ROOT.parent.joinpath(*module.split("."))
+        places = [ROOT.parent, *folder.parents, folder]
+        named = [path for _, text in each.docstrings for path in NAMED.findall(text)]
         gone += [(module, path) for path in named if not any((place / path).is_file() for place in places)]
     assert gone == []

@@ -4,20 +4,16 @@ And its numbers, which only shrink: the sizes of files and bodies, class names t
 that are too small to be one.
 """
 
-import ast
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
-from functools import cache
+from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Final
 
 import pytest
 
-import chatrest
-from chatrest._resources import COLLECTIONS
 from tests.cases import loop_over
+from tests.sources import LOADED_BY_NAME, MODULES, ROOT, all_facts, facts
 
-ROOT: Final = Path(chatrest.__file__).parent
 GROUND: Final = ("errors", "_secrets", "times", "_models", "_parameters", "_core", "app")
 FLOORS: Final = {
     "errors": 0.0, "_texts": 0.0, "_extras": 0.0, "_names": 0.0, "error_codes": 0.0,
@@ -44,25 +40,8 @@ NOT_ON_THE_GROUND: Final = {
     "yarl",
 }  # fmt: skip
 NETWORK: Final = {"aiohttp", "multidict", "yarl"}
-LOADED_BY_NAME: Final = {"chatrest._resources": "chatrest._resources"}
-"""The files that load the module of a collection by its name, and the package that they load it from.
-
-They count as importing the modules of all collections. The table itself is asked for by its name, and may be
-loaded before its collections are: the package is left out of the search for circles.
-"""
-LOADERS: Final = {"import_module", "__import__"}
 LOADERS_OF_OTHERS: Final = {"chatrest"}
 """The file that loads other modules by name: the root its public names."""
-FILES: Final = sorted(ROOT.rglob("*.py"), key=str)
-
-
-def module_of(file: Path) -> str:
-    """The dotted name of a file; of a package's `__init__.py`, the package's."""
-    names = file.relative_to(ROOT.parent).with_suffix("").parts
-    return ".".join(names[:-1] if names[-1] == "__init__" else names)
-
-
-MODULES: Final = {module_of(file): file for file in FILES}
 
 
 def first_name(module: str) -> str:
@@ -82,80 +61,6 @@ KNOWN_TWICE: Final = {"Failure", "Progress"}
 """Names that two packages export, and users import from there. This table only shrinks."""
 KNOWN_SMALL: Final = frozenset[str]()
 """Small files with one importer, still to be merged. This table only shrinks."""
-
-
-# ── what a file says of itself ──
-
-
-class Facts(NamedTuple):
-    """The facts of a file that the tests ask for: its tree is read once, and dropped."""
-
-    header: str
-    imports: frozenset[str]
-    """The modules that it imports, anywhere in it; under `if TYPE_CHECKING:`, too."""
-    classes: list[str]
-    """The public ones."""
-    bodies: dict[str, int]
-    """The lines of its functions, behind their docstrings."""
-    loads_by_name: bool
-    only_re_exports: bool
-    """True for an `__init__.py` with a docstring, imports and `__all__`, and nothing else."""
-
-
-def facts(module: str, file: Path) -> Facts:
-    tree = ast.parse(file.read_text(encoding="utf-8"))
-    nodes = list(ast.walk(tree))
-    functions = [node for node in nodes if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)]
-    return Facts(
-        " ".join((ast.get_docstring(tree) or "").split()),
-        frozenset(_imports(module, file, nodes)),
-        [node.name for node in tree.body if isinstance(node, ast.ClassDef) and node.name[0] != "_"],
-        {node.name: _length(node) for node in sorted(functions, key=_length)},
-        any(isinstance(node, ast.Call) and _name(node.func) in LOADERS for node in nodes),
-        file.name == "__init__.py" and all(map(_is_re_export, tree.body)),
-    )
-
-
-def _imports(module: str, file: Path, nodes: Iterable[ast.AST]) -> Iterator[str]:
-    package = module if file.name == "__init__.py" else module.rpartition(".")[0]
-    for node in nodes:
-        if isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names)
-        elif isinstance(node, ast.ImportFrom):
-            origin = absolute(node, package)
-            for alias in node.names:
-                child = f"{origin}.{alias.name}"
-                yield child if child in MODULES else origin
-    if package_of_collections := LOADED_BY_NAME.get(module):
-        yield from (f"{package_of_collections}.{name}" for name in {*COLLECTIONS, *COLLECTIONS.values()})
-
-
-def absolute(node: ast.ImportFrom, package: str) -> str:
-    """The module that a `from … import` names."""
-    if not node.level:
-        return node.module or ""
-    names = package.split(".")[: 1 - node.level or None]
-    return ".".join([*names, *([node.module] if node.module else [])])
-
-
-def _length(node: ast.FunctionDef | ast.AsyncFunctionDef) -> int:
-    first = node.body[1 if ast.get_docstring(node) is not None and len(node.body) > 1 else 0]
-    return (node.end_lineno or 0) - first.lineno + 1
-
-
-def _name(node: ast.AST) -> str:
-    return getattr(node, "attr", "") or getattr(node, "id", "")
-
-
-def _is_re_export(node: ast.AST) -> bool:
-    is_names = isinstance(node, ast.Assign) and _name(node.targets[0]) == "__all__"
-    is_text = isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
-    return is_names or is_text or isinstance(node, ast.Import | ast.ImportFrom)
-
-
-@cache
-def all_facts() -> dict[str, Facts]:
-    return {module: facts(module, file) for module, file in MODULES.items()}
 
 
 def imported(module: str) -> set[str]:

@@ -1,19 +1,15 @@
 """Plain English: the twists that texts for users must not have, each with what to say in its place."""
 
-import ast
 import re
 from collections.abc import Iterator
-from pathlib import Path
-from typing import Final
 
 import click
-import pytest
 from click.testing import CliRunner
 
-import chatrest
 from chatrest._cli.root import root
 from tests.cases import loop_over
 from tests.pages import PAGES, ROOT
+from tests.sources import all_facts
 
 TWISTS = {
     r"gone on with|go(?:es)? on with|goes on|taken up again": "continued, continues, resumed",
@@ -82,33 +78,11 @@ def test_the_help_of_the_command_is_in_plain_words() -> None:
     assert {names: found for names, text in texts.items() if (found := twists(text))} == {}
 
 
-def texts(path: Path) -> Iterator[tuple[int, str]]:
-    """Yield the docstrings of a module and its other texts of several words, each with its line."""
-    tree = ast.parse(path.read_text(encoding="utf-8"))
-    parts = set[ast.AST]()  # of f-strings, which are read as a whole
-    for node in ast.walk(tree):
-        if isinstance(node, ast.JoinedStr):
-            parts.update(node.values)
-            yield (
-                node.lineno,
-                "".join(
-                    getattr(part, "value", "") if isinstance(part, ast.Constant) else "{}"
-                    for part in node.values
-                ),
-            )
-        elif isinstance(node, ast.Constant) and isinstance(node.value, str) and node not in parts:
-            yield node.lineno, node.value
-
-
-HOME: Final = Path(chatrest.__file__).parent
-PACKAGES: Final = sorted({path.relative_to(HOME).parts[0] for path in HOME.rglob("*.py")})
-
-
-@pytest.mark.parametrize("name", PACKAGES)
-def test_docstrings_and_texts_are_in_plain_words(name: str) -> None:
-    files = [HOME / name] if name.endswith(".py") else sorted((HOME / name).rglob("*.py"))
+def test_docstrings_and_texts_are_in_plain_words() -> None:
     found = [
-        f"{path}:{line}: {twist}" for path in files for line, text in texts(path) for twist in twists(text)
+        f"{module}:{line}: {twist}"
+        for module, each in all_facts().items()
+        for line, text in each.texts
+        for twist in twists(text)
     ]
-    assert files
     assert found == []

@@ -18,8 +18,6 @@ from chatrest.site.text import DENSE, Query, folded, terms
 from .chats import LONG, grep
 
 pytest.importorskip("jinja2")
-webdriver = pytest.importorskip("selenium.webdriver")
-waits = pytest.importorskip("selenium.webdriver.support.wait")
 BROWSER = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 DRIVER = shutil.which("chromedriver")
 PATIENCE = 30
@@ -34,6 +32,7 @@ pytestmark = [
 @pytest.fixture(scope="module")
 def chromium() -> Iterator[Any]:
     """One browser for all tests, with its network cut off."""
+    webdriver = pytest.importorskip("selenium.webdriver")  # takes long to load
     options = webdriver.ChromeOptions()
     options.binary_location = BROWSER
     for argument in ("headless=new", "no-sandbox", "disable-gpu", "disable-dev-shm-usage", "no-first-run",
@@ -76,7 +75,9 @@ def click(browser: Any, words: str) -> None:
 
 
 def until(browser: Any, is_so: Callable[[], Any]) -> None:
-    wait = waits.WebDriverWait(browser, PATIENCE, poll_frequency=0.02)
+    from selenium.webdriver.support.wait import WebDriverWait
+
+    wait = WebDriverWait(browser, PATIENCE, poll_frequency=0.02)
     wait.until(lambda _: is_so())
 
 
