@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parent.parent
+ASYNCIO = ("-p", "pytest_asyncio.plugin")
 LOOPS = "asyncio_default_fixture_loop_scope = function\n"
 SUITE = """
 import pytest
@@ -84,30 +85,16 @@ async def test_wrong_mark(chatrest_emulator):
 
 
 def run(tmp_path: Path, suite: str, *options: str, lines: str = LOOPS) -> str:
+    """Return the output of a pytest with this plugin, and none of those that are installed here."""
     (tmp_path / "test_suite.py").write_text(suite)
     (tmp_path / "pytest.ini").write_text(f"[pytest]\nfilterwarnings = error\n{lines}")
-    plugin = [] if _is_installed() else ["-p", "chatrest.pytest_plugin"]
-    command = [
-        sys.executable,
-        "-m",
-        "pytest",
-        "-p",
-        "no:cacheprovider",
-        "-p",
-        "no:randomly",
-        "--strict-markers",
-    ]
+    command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "--strict-markers"]
     done = subprocess.run(
-        [*command, *plugin, *options, str(tmp_path)],
-        cwd=tmp_path, env={"PYTHONPATH": str(ROOT)}, capture_output=True, text=True, timeout=300,
+        [*command, "-p", "chatrest.pytest_plugin", *options, str(tmp_path)],
+        cwd=tmp_path, env={"PYTHONPATH": str(ROOT), "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"},
+        capture_output=True, text=True, timeout=300,
     )  # fmt: skip
     return done.stdout + done.stderr
-
-
-def _is_installed() -> bool:
-    from importlib.metadata import entry_points
-
-    return "chatrest" in entry_points(group="pytest11").names
 
 
 @pytest.mark.parametrize(
@@ -117,7 +104,7 @@ def _is_installed() -> bool:
     ids=["strict", "auto"],
 )  # fmt: skip
 def test_both_modes_need_no_mark_of_asyncio(tmp_path: Path, mode: str, chosen: str, counts: str) -> None:
-    output = run(tmp_path, SUITE, "-o", f"asyncio_mode={mode}", "-p", "no:aiohttp", "-k", chosen)
+    output = run(tmp_path, SUITE, *ASYNCIO, "-o", f"asyncio_mode={mode}", "-k", chosen)
     assert counts in output, output
     assert "takes only keyword arguments" in output
 
@@ -137,7 +124,7 @@ def test_of_the_emulator(chatrest_session):
 
 
 def test_without_pytest_asyncio(tmp_path: Path) -> None:
-    output = run(tmp_path, WITHOUT, "-p", "no:asyncio", "-p", "no:aiohttp", lines="")
+    output = run(tmp_path, WITHOUT, lines="")
     assert "2 passed, 1 error" in output, output
     assert "the fixture chatrest_session needs pytest-asyncio" in output
 
@@ -145,7 +132,7 @@ def test_without_pytest_asyncio(tmp_path: Path) -> None:
 def test_pytest_lists_the_fixtures_with_their_descriptions(
     tmp_path: Path, pytestconfig: pytest.Config
 ) -> None:
-    output = run(tmp_path, "", "--fixtures", "-p", "no:aiohttp")
+    output = run(tmp_path, "", *ASYNCIO, "--fixtures")
     for line in ("A new running `chatrest.emulator.Emulator`", "An open `AsyncSession`", "`slept` lists"):
         assert line in output
     assert any(line.startswith("chatrest(**options)") for line in pytestconfig.getini("markers"))

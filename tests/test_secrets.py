@@ -8,7 +8,7 @@ from urllib.parse import quote, quote_plus
 
 import msgspec
 import pytest
-from hypothesis import given, strategies as st
+from hypothesis import given, settings, strategies as st
 from rich.pretty import pretty_repr
 
 from chatrest import Message, parse, webhooks
@@ -163,10 +163,11 @@ def test_a_masked_value_is_a_copy_of_the_same_shape() -> None:
     assert value == {"a": [1, ("x", None)], 3: b"abc"}
 
 
-KEYS = st.text("0123456789abcdefABC/+=.*$^()[]{}?\\|", min_size=8, max_size=40)
+KEYS = st.text("0123456789abcdefABC/+=.*$^()[]{}?\\|", min_size=8, max_size=20)
 
 
 @given(KEYS, st.text(max_size=20), st.text(max_size=20))
+@settings(max_examples=20)  # each compiles the patterns of its key
 def test_a_known_key_is_removed_from_a_text(key: str, before: str, after: str) -> None:
     for text in (f"{before}{key}{after}", f"{before}{key.upper()}{key}{after}"):
         assert (
@@ -176,6 +177,7 @@ def test_a_known_key_is_removed_from_a_text(key: str, before: str, after: str) -
 
 
 @given(KEYS, st.integers(0, 3))
+@settings(max_examples=10)
 def test_a_known_key_is_removed_from_decoded_json(key: str, depth: int) -> None:
     value: object = {f"the {key}": [f"bad {key}", 1, None, True, {"x": key}]}
     for _ in range(depth):
