@@ -250,7 +250,7 @@ def test_a_key_is_removed_in_any_escaping(spelt: str) -> None:
 
 @pytest.mark.parametrize("key", ["\\", "\\\\\\", "a" * 30, "\\" * 30, "%" * 30, "u0075" * 6])
 def test_no_text_takes_long_to_search(key: str) -> None:
-    began = time.perf_counter()
+    began = time.process_time()
     for text in (
         key[:-1] * 300,
         "\\" * 9000,
@@ -260,7 +260,7 @@ def test_no_text_takes_long_to_search(key: str) -> None:
         "%25" * 3000,
     ):
         scrub(text, [key])
-    assert time.perf_counter() - began < 2
+    assert time.process_time() - began < 2
 
 
 @loop_over(

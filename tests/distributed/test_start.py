@@ -27,7 +27,7 @@ from chatrest.export.plan.parts import read_parts
 from tests.cli.conftest import EmulatorThread
 from tests.distributed.clusters import FAST, IN_THIS_PROCESS, OPTIONS, near_cluster
 
-USERS, MESSAGES, PARTS = 20, 2_000, 5
+USERS, MESSAGES, PARTS = 10, 500, 5
 
 
 @pytest.fixture(scope="module")

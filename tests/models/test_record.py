@@ -48,10 +48,9 @@ def test_a_repr_of_json_that_is_nested_deeply_is_short(levels: int, beginning: s
     assert ("nested too deeply" in repr(message)) is (levels > 50)
 
 
-@pytest.mark.parametrize("levels", [100, 500, 900])
-def test_a_repr_of_messages_inside_of_messages_has_an_end(levels: int) -> None:
+def test_a_repr_of_messages_inside_of_messages_has_an_end() -> None:
     message = "null"
-    for _ in range(levels):
+    for _ in range(900):
         message = (
             '{"id":"1","category":"message","type":"text","sender":"a","receiver":"b","receiverType":"user",'
             f'"sentAt":1,"data":{{"text":"x"}},"quotedMessage":{message}}}'

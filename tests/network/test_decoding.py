@@ -121,11 +121,11 @@ def test_a_small_body_is_not_counted() -> None:
 @pytest.mark.parametrize(
     "body",
     [
-        lambda: b'{"data":[{"id":"1","x":' + b"[[]," * 400_000 + b"1" + b"]" * 400_000 + b"}]}",
-        lambda: b'{"data":[{"id":"1","x":' + b'{"a":' * 400_000 + b"1" + b"}" * 400_000 + b"}]}",
+        lambda: b'{"data":[{"id":"1","x":' + b"[[]," * 50_000 + b"1" + b"]" * 50_000 + b"}]}",
+        lambda: b'{"data":[{"id":"1","x":' + b'{"a":' * 50_000 + b"1" + b"}" * 50_000 + b"}]}",
         lambda: b'{"data":[{"id":"1","x":"' + b"\\ud800" * 100_000 + b'"}]}',
-        lambda: b'{"data":[{"id":"1","x":' + b"9" * 1_000_000 + b"}]}",
-        lambda: b'{"data":[{"id":"1","category":"message","tags":' + array(b"1", 300_000) + b"}]}",
+        lambda: b'{"data":[{"id":"1","x":' + b"9" * 100_000 + b"}]}",
+        lambda: b'{"data":[{"id":"1","category":"message","tags":' + array(b"1", 100_000) + b"}]}",
         lambda: (
             b'{"data":[{"id":"1","category":"message","type":"text","data":{"attachments":'
             + array(b"{}", 50_000)

@@ -44,7 +44,7 @@ def send(emulator: Emulator, files: FileServer, path: str) -> None:
 @pytest.mark.parametrize(
     ("first", "kind", "format", "compress"),
     [
-        (2 + 5 * number, kind, *shape)
+        pytest.param(2 + 5 * number, kind, *shape, marks=[pytest.mark.nightly] if number % 2 else [])
         for number, (kind, shape) in enumerate(product((Fate, ForgetfulFate), FORMATS))
     ],
 )

@@ -123,7 +123,7 @@ class Job:
 
 
 @given(integers(0, 10**9))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=20, deadline=None)
 def test_each_message_is_in_one_part(seed: int) -> None:
     dice = Random(seed)
     service = Service(dice)

@@ -238,7 +238,9 @@ for line in sys.stdin:
 """
 
 
-@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize(
+    "shape", [SHAPES[0], *(pytest.param(shape, marks=pytest.mark.nightly) for shape in SHAPES[1:])]
+)
 def test_another_process_reads_what_is_committed_at_each_step_of_a_run(
     shape: tuple[Any, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
