@@ -240,7 +240,7 @@ class ListReader:
         """Hand rows over to be written; the journal knows then that the ids up to `covered` were shown."""
         job, progress, size = reading.job, self._progress, len(served.raw)
         progress.waits_for_disk = self._backlog.is_full
-        again = left_out(served, rows) if job.purpose == "walk" else []
+        again = left_out(served) if job.purpose == "walk" else []
         after, last = reading.noted, max(reading.noted, min(covered, reading.head_end))
         position = reading.position_after(last)
         self.check.note_times(job, self.ends.window_of(job), rows)

@@ -235,11 +235,11 @@ def _edited(rows: list[Row], own: list[Row]) -> list[Row]:
     return [row for row in rows if id(row) not in ids and any(mark in row.raw for mark in _EDITED)]
 
 
-def left_out(page: Page[Row], rows: list[Row]) -> list[Row]:
+def left_out(page: Page[Row]) -> list[Row]:
     """Return the rows of a reply that a walk has left out, as their ids were read before; usually none."""
-    if page.served <= len(rows):
+    if page.served <= len(page.items):
         return []
-    taken = {(row.id, row.raw) for row in rows}
+    taken = {(row.id, row.raw) for row in page.items}
     return [row for row in read_rows(page.raw).items if (row.id, row.raw) not in taken]
 
 
