@@ -24,10 +24,11 @@ from .._texts import plural
 from ..errors import RequestInvalidError
 from ..export import attachment_files, read_raw, runs
 from ..times import Time
+from .contents import FileLink, members_of, object_of
 from .heads import record_of
 from .index import Choice, ConversationEntry, Index
 from .index_build import bring_up_to_date, choice_of, database_of
-from .items import FileLink, Item
+from .items import Item
 from .pages import Pages
 from .redaction import HiddenLog
 from .text import shown
@@ -35,8 +36,6 @@ from .zone import Zone
 
 _VERSION: Final = str(vars(sys.modules[__name__.partition(".")[0]])["__version__"])
 _UTC: Final = Zone("UTC")
-_MOST_LINES: Final = 200
-"""Members of a content without a text that are written out."""
 
 
 class DocumentResult(Struct, frozen=True):
@@ -62,7 +61,7 @@ class _Entry(NamedTuple):
     files: list[tuple[FileLink, str, str]]
     """Each with its SHA-256, and of a picture its content."""
     lines: list[str]
-    versions: list[tuple[str, str]]
+    versions: tuple[tuple[str, str], ...]
     """Each earlier text with its time."""
     answers: str
     """The id of a message that is not above it."""
@@ -162,7 +161,7 @@ class _Document:
         self, index: Index, title: str, files: Any, progress: Callable[..., None], log: HiddenLog | None
     ) -> None:
         self._index, self._files, self._progress, self._log = index, files, progress, log
-        self._pages = Pages(index, title)
+        self._pages = Pages(index, title, files)
         self._maker = self._pages.maker
         self._numbers = count(1)
         self.missing = 0
@@ -200,21 +199,17 @@ class _Document:
 
     def _entry(self, item: Item, depth: int) -> _Entry:
         zone = self._maker.zone
-        is_shown = item.deleted is None
-        number, versions = next(self._numbers), self._versions(item)
+        number = next(self._numbers)
         if self._log is not None and (hidden := self._index.hidden.get(item.rank)):
             self._log.add(str(number), item.id, hidden)
         return _Entry(
             number, min(depth, 1), item,
             "" if zone.name == "UTC" else _UTC.words(item.time),
             [self._file(each) for each in item.files],
-            list(_lines(item)) if is_shown and item.json else [],
-            [(text, zone.words(at)) for text, at in versions],
+            _lines(item) if item.members else [],
+            item.versions,
             "" if depth or item.parent is None else shown(str(record_of(item.raw).get("parentId"))),
         )  # fmt: skip
-
-    def _versions(self, item: Item) -> list[tuple[str, int]]:
-        return self._index.versions(item.sender.app, item.rank) if item.edited and not item.deleted else []
 
     def _file(self, file: FileLink) -> tuple[FileLink, str, str]:
         if not file.stored:
@@ -229,21 +224,8 @@ class _Document:
         return file, digest, picture
 
 
-def _lines(item: Item) -> Iterator[str]:
-    """Yield the members of a content that has no text, such as `question: Pizza?`."""
-    data = record_of(item.raw).get("data")
-    members = data if isinstance(data, dict) else {}
-    content = next((members[name] for name in ("customData", "interactiveData") if name in members), members)
-    pending = [("", content)]
-    for _ in range(_MOST_LINES):
-        if not pending:
-            return
-        name, value = pending.pop(0)
-        if isinstance(value, dict):
-            pending[:0] = [
-                (f"{name} {key}".strip(), each) for key, each in value.items() if key != "entities"
-            ]
-        elif isinstance(value, list):
-            pending[:0] = [(f"{name} {place}".strip(), each) for place, each in enumerate(value, 1)]
-        elif value not in (None, ""):
-            yield shown(f"{name}: {value}" if name else str(value))
+def _lines(item: Item) -> list[str]:
+    """Return all members of a content that has no other form, such as `question: Pizza?`."""
+    record = record_of(item.raw)
+    members = members_of(object_of(record.get("data")), record, len(item.raw))
+    return [f"{name}: {text}" if name else text for name, text in members]

@@ -66,6 +66,14 @@ class MessagePlace(NamedTuple):
     flags: int
 
 
+class QuotedMessage(NamedTuple):
+    """A message as those that answer it show it."""
+
+    sender: int
+    text: str
+    place: MessagePlace
+
+
 class PersonEntry(NamedTuple):
     """Somebody who wrote or was written to."""
 
@@ -191,6 +199,14 @@ class Index:
     def has_files(self) -> bool:
         return bool(self._all("SELECT 1 FROM files LIMIT 1"))
 
+    @cached_property
+    def has_reactors(self) -> bool:
+        return bool(self._all("SELECT 1 FROM reactors LIMIT 1"))
+
+    @cached_property
+    def has_versions(self) -> bool:
+        return bool(self._all("SELECT 1 FROM chat.versions LIMIT 1"))
+
     def count(self, rows: str) -> int:
         """Return the number of rows of a table, which a condition may follow."""
         return int(self._all(f"SELECT count(*) FROM {rows}")[0][0])  # noqa: S608
@@ -298,6 +314,36 @@ class Index:
         )
         return MessagePlace._make(rows[0]) if rows else None
 
+    def quoted(self, app: str, rank: int) -> QuotedMessage | None:
+        """Return a message as those that answer it show it; None if the site does not have it."""
+        rows = self._all(
+            f"SELECT p.sender, coalesce(nullif(m.text, ''), m.type, '') FROM {_STORED}"  # noqa: S608
+            " WHERE p.rank = ? AND m.app = ?",
+            rank,
+            app,
+        )
+        if not rows or (place := self.place(app, rank)) is None:
+            return None
+        return QuotedMessage(rows[0][0], self.hide(rows[0][1]), place)
+
+    def reactors(self, app: str, ranks: Iterable[int]) -> list[tuple[int, str, str]]:
+        """Return (rank, reaction, uid) of who has reacted to any of these messages."""
+        return self._all(
+            "SELECT message, reaction, uid FROM reactors WHERE app = ?"
+            " AND message IN (SELECT value FROM json_each(?)) ORDER BY message, reaction, uid",
+            app,
+            msgspec.json.encode(list(ranks)).decode(),
+        )
+
+    def reactors_of_page(self, conversation: ConversationEntry, cut: PageCut) -> list[tuple[int, str, str]]:
+        """Return the same for the messages of a page, and those of the same time as its last one."""
+        return self._all(
+            "SELECT r.message, r.reaction, r.uid FROM posts p INDEXED BY by_place CROSS JOIN reactors r"
+            " ON r.app = ? AND r.message = p.rank"
+            " WHERE p.conversation = ? AND (p.time, p.rank) >= (?, ?) AND p.time <= ? ORDER BY 1, 2, 3",
+            conversation.app, conversation.number, cut.time, cut.rank, cut.last,
+        )  # fmt: skip
+
     def files(self, app: str, rank: int) -> dict[int, str]:
         """Return the stored files of a message by position."""
         return dict(self._all("SELECT position, file FROM files WHERE app = ? AND message = ?", app, rank))
@@ -349,6 +395,14 @@ class Index:
         if self.redaction.counts:
             self.hidden.setdefault(rank, Counter()).update(self.redaction.counts)
         return versions
+
+    def newest_version(self, app: str, rank: int) -> int:
+        """Return the number of the newest earlier version of a message; 0 if there is none."""
+        sql = (
+            "SELECT max(v.version) FROM posts p JOIN chat.messages m ON m.place = p.place"
+            " JOIN chat.versions v ON v.id = m.id AND v.app = m.app WHERE p.rank = ? AND m.app = ?"
+        )
+        return self._all(sql, rank, app)[0][0] or 0
 
     # ── people ──
 

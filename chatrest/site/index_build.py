@@ -34,9 +34,12 @@ _MARKUP: Final = 250
 _LONGEST_NAME: Final = 200
 _NEWEST: Final = 20
 """Messages of somebody that are looked through for a name."""
-_VERSION: Final = 6
+_VERSION: Final = 7
 _BATCH: Final = 2_000
-_TABLES: Final = ("posts", "conversations", "people", "files", "pages", "days", "threads", "aliases", "state")
+_TABLES: Final = (
+    "posts", "conversations", "people", "files", "reactors", "pages", "days", "threads",
+    "aliases", "state",
+)  # fmt: skip
 _SCHEMA: Final = """
 CREATE TABLE posts(place INTEGER PRIMARY KEY, conversation INTEGER NOT NULL, time INTEGER NOT NULL,
     rank INTEGER NOT NULL, sender INTEGER NOT NULL, parent INTEGER, flags INTEGER NOT NULL,
@@ -49,6 +52,8 @@ CREATE TABLE people(number INTEGER PRIMARY KEY, uid TEXT UNIQUE NOT NULL, app TE
     first INTEGER, last INTEGER);
 CREATE TABLE files(app TEXT, message INTEGER, position INTEGER, file TEXT NOT NULL,
     PRIMARY KEY(app, message, position)) WITHOUT ROWID;
+CREATE TABLE reactors(app TEXT, message INTEGER, reaction TEXT, uid TEXT,
+    PRIMARY KEY(app, message, reaction, uid)) WITHOUT ROWID;
 CREATE TABLE pages(conversation INTEGER, page INTEGER, time INTEGER, rank INTEGER, messages INTEGER,
     last INTEGER, sign INTEGER, PRIMARY KEY(conversation, page)) WITHOUT ROWID;
 CREATE TABLE days(conversation INTEGER, day INTEGER, page INTEGER, messages INTEGER,
@@ -128,6 +133,9 @@ CREATE INDEX by_rank ON posts(rank);
 INSERT OR REPLACE INTO files SELECT app, rank(message_id), position, file FROM chat.attachments a
     WHERE state = 'stored' AND file <> '' AND EXISTS (SELECT 1 FROM posts p
         JOIN conversations c ON c.number = p.conversation WHERE p.rank = rank(message_id) AND c.app = a.app);
+INSERT OR IGNORE INTO reactors SELECT app, rank(message_id), reaction, uid FROM chat.reactions r
+    WHERE reaction > '' AND uid > '' AND EXISTS (SELECT 1 FROM posts p
+        JOIN conversations c ON c.number = p.conversation WHERE p.rank = rank(message_id) AND c.app = r.app);
 CREATE INDEX by_parent ON posts(parent, time, rank) WHERE parent NOT NULL;
 CREATE INDEX by_last ON conversations(app, last DESC, id);
 CREATE INDEX by_messages ON people(messages DESC, uid);

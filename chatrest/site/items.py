@@ -2,27 +2,47 @@
 
 | record                    | shown as                                                                   |
 |---------------------------|----------------------------------------------------------------------------|
-| text, media               | its text, its files, what it quotes, its reactions                         |
-| action, call              | one line                                                                   |
-| custom, interactive       | its text, and its content as JSON, folded                                  |
-| anything else             | its text where it has one, and the record as JSON, folded                  |
+| text, media               | its text, its files, what it quotes or answers, its reactions              |
+| action, call              | one line; on a page one for all messages of a call                         |
+| custom, interactive       | a poll, a location, or a table of the members of its content               |
+| anything else             | its text where it has one, and a table of its members                      |
 | with `deletedAt`, or gone | that it was deleted, when and by whom; its text is in its source alone     |
 """
 
-import re
 from bisect import bisect_left
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import suppress
 from functools import lru_cache
 from typing import Any, Final, NamedTuple
 
-import msgspec
 from msgspec import Struct
 
+from .contents import (
+    CallState,
+    FileLink,
+    Location,
+    Poll,
+    call_of,
+    duration_text,
+    file_link,
+    location_of,
+    members_of,
+    object_of,
+    poll_of,
+    reactions_of,
+    text_of,
+)
 from .heads import ShownRecord, milliseconds, rank_of, record_of, shown_record_of
-from .index import ConversationEntry, Index, MessageEntry, MessagePlace, PageCut, PersonEntry
-from .text import TextPart, is_address, segments, shown, shown_json
+from .index import (
+    ConversationEntry,
+    Index,
+    MessageEntry,
+    MessagePlace,
+    PageCut,
+    PersonEntry,
+    QuotedMessage,
+)
+from .text import TextPart, segments, shown, shown_json
 from .zone import Zone, words_of
 
 LONGEST_TEXT: Final = 4_000
@@ -32,43 +52,25 @@ LONGEST_SOURCE: Final = 60_000
 _EXCERPT: Final = 160
 _COLOURS: Final = tuple(f"c{number}" for number in range(8))
 _NAME: Final = 120
+_MOST_NAMES: Final = 8
+_QUOTED: Final = 1_000
+"""Letters of a message of which a quote is made."""
 _TOGETHER: Final = 600_000
 """Milliseconds in which messages of one sender are shown together."""
 _MOST_FILES: Final = 50
-_MOST_REACTIONS: Final = 100
+_PICTURE: Final = (400, 300)
+_PICTURES: Final = (260, 150)
+"""The largest picture that stands alone, and one of several, in pixels."""
 _RICH: Final = tuple(
     f'"{name}"'.encode() for name in ("attachments", "reactions", "quotedMessage", "editedAt", "url")
 )
 """Members that are shown beside a text. A record without them is not decoded: that takes half of the time."""
-_STORED: Final = re.compile(r"files/([0-9a-f]{2})/([0-9a-f]{64})(?:\.([a-z0-9]{1,10}))?", re.ASCII)
-_SIZE: Final = re.compile("[0-9]{1,18}")
-_KINDS: Final = {
-    "image": "png jpg jpeg gif webp avif bmp",
-    "video": "mp4 webm m4v mov ogv",
-    "audio": "mp3 ogg oga m4a wav flac aac opus",
-    "file": "pdf txt csv zip gz 7z rar doc docx xls xlsx ppt pptx odt ods odp rtf md log epub",
-}
-KIND_OF: Final = {extension: kind for kind, names in _KINDS.items() for extension in names.split()}
-"""By a file's extension. A file of any other one could act when it is opened: it is named `.bin`."""
 _SENTENCES: Final = {
     "joined": "{by} joined {for_}", "left": "{by} left {for_}", "added": "{by} added {on} to {for_}",
     "kicked": "{by} removed {on} from {for_}", "banned": "{by} banned {on} from {for_}",
     "unbanned": "{by} unbanned {on} in {for_}", "scopeChanged": "{by} changed the role of {on} in {for_}",
     "edited": "{by} edited a message", "deleted": "{by} deleted a message",
 }  # fmt: skip
-
-
-class FileLink(NamedTuple):
-    """A file of a message."""
-
-    kind: str
-    """image, video, audio or file."""
-    name: str
-    href: str
-    """Below the site's folder where it has it, else its address; empty if that is no link."""
-    stored: str
-    """Its name in the export; empty if the site does not have it."""
-    size: str
 
 
 class Note(NamedTuple):
@@ -83,7 +85,7 @@ class Note(NamedTuple):
 
 
 class Quote(NamedTuple):
-    """The message that another one replies to."""
+    """The message that another one quotes, or answers in its thread."""
 
     name: str
     text: str
@@ -94,13 +96,15 @@ class Quote(NamedTuple):
 class Uses(Struct):
     """The facts beside their records that items were made with: pages of other facts are made again.
 
-    People are uids, quoted messages and those with files ranks.
+    People are uids, messages ranks: those that are quoted, and those with files, reactions and versions.
     """
 
     senders: set[int] = set()
     people: set[str] = set()
     quoted: set[int] = set()
     files: set[int] = set()
+    reacted: set[int] = set()
+    edited: set[int] = set()
     has_threads: bool = False
 
 
@@ -127,12 +131,27 @@ class Item(Struct, gc=False):
     segments: tuple[TextPart, ...] = ()
     letters: int = 0
     files: tuple[FileLink, ...] = ()
-    reactions: tuple[tuple[str, str], ...] = ()
-    json: str = ""
-    """Content that has no other form; `label` is its type."""
+    reactions: tuple[tuple[str, str, str], ...] = ()
+    """Each with its count, and who reacted so, as far as that is known."""
+    poll: Poll | None = None
+    location: Location | None = None
+    members: tuple[tuple[str, str], ...] = ()
+    """Content that has no other form."""
+    words: str = ""
+    """The texts of a content, which are searched, too."""
     label: str = ""
+    """The type of a content; of a call who it is by."""
+    call: CallState | None = None
+    merged: tuple["Item", ...] = ()
+    """Later messages of the same call."""
+    about: MessagePlace | None = None
+    """The message that an action is about."""
     quote: Quote | None = None
+    answers: Quote | None = None
+    """The message that its thread began with."""
     edited: Note | None = None
+    versions: tuple[tuple[str, str], ...] = ()
+    """Earlier texts, each with its time."""
     deleted: Note | None = None
     replies: int = 0
     thread: str = ""
@@ -156,25 +175,31 @@ class Item(Struct, gc=False):
         if self.deleted is not None:
             return "(deleted)"
         names = ", ".join(file.name for file in self.files)
-        return excerpt(self.text or names or self.label)
+        return excerpt(self.text or names or self.words or self.label)
 
     @property
     def searched(self) -> str:
         """The text that a search looks through."""
         if self.deleted is not None or self.kind == "line":
             return ""
-        return "\n".join([self.text, *(file.name for file in self.files)] if self.files else [self.text])
+        if not (self.files or self.words):
+            return self.text
+        return "\n".join(filter(None, [self.text, self.words, *(file.name for file in self.files)]))
 
     def source(self) -> str:
         return shown_json(self.raw)
 
 
 class Items:
-    def __init__(self, index: Index) -> None:
+    """Makes items of messages; `measure` returns the width and height of a stored picture."""
+
+    def __init__(self, index: Index, measure: Callable[[str], tuple[int, int]] = lambda _: (0, 0)) -> None:
         self._index = index
+        self._measure = measure
         self.zone = Zone(index.choice.timezone)
         self._iso = self.zone.iso
         self._person_of: Callable[[str, str], PersonEntry | None] = lru_cache(10_000)(index.person_of)
+        self._quoted: Callable[[str, int], QuotedMessage | None] = lru_cache(1_000)(index.quoted)
         self._thread_facts = lru_cache(1)(index.thread_facts)
         self._colours_of = lru_cache(4)(index.colours)
         self._colours: dict[int, int] = {}
@@ -191,6 +216,8 @@ class Items:
         items = list(map(self._item, messages))
         if self._index.has_threads:
             self._add_threads(items)
+        if self._index.has_reactors:
+            self._add_reactors(items)
         return items
 
     def facts(self, conversation: ConversationEntry, cut: PageCut, uses: Uses) -> list[Any]:
@@ -202,10 +229,30 @@ class Items:
         return [
             [(colours.get(each), index.person(each)) for each in sorted(uses.senders)],
             [self._person_of(app, uid) for uid in sorted(uses.people)],
-            [index.place(app, rank) for rank in sorted(uses.quoted)],
+            [self._quoted(app, rank) for rank in sorted(uses.quoted)],
             [index.files(app, rank) for rank in sorted(uses.files)],
+            [index.newest_version(app, rank) for rank in sorted(uses.edited)],
+            index.reactors_of_page(conversation, cut) if index.has_reactors else [],
             threads if uses.has_threads else begun,
         ]  # fmt: skip
+
+    def _add_reactors(self, items: list[Item]) -> None:
+        """Say who has reacted: the table may know more of them than the record counts."""
+        by_rank: dict[int, dict[str, list[str]]] = {}
+        for rank, reaction, uid in self._index.reactors(self._app, (item.rank for item in items)):
+            by_rank.setdefault(rank, {}).setdefault(shown(reaction)[:30], []).append(uid)
+        for item in items if by_rank else ():
+            if item.deleted is None and (known := by_rank.get(item.rank)):
+                counts = {reaction: number for reaction, number, _ in item.reactions}
+                item.is_plain = False
+                item.reactions = tuple(
+                    (each, counts.get(each) or str(len(known[each])), self._names(known.get(each, [])))
+                    for each in counts | known
+                )
+
+    def _names(self, uids: list[str]) -> str:
+        names = ", ".join(self._name(uid) for uid in uids[:_MOST_NAMES])
+        return f"{names} and {len(uids) - _MOST_NAMES:,} more" if len(uids) > _MOST_NAMES else names
 
     def _add_threads(self, items: list[Item]) -> None:
         parents = {item.parent for item in items if item.parent is not None}
@@ -215,6 +262,7 @@ class Items:
                 item.replies, item.thread = own[0], f"threads-{own[1]}.html#t{item.rank}"
             elif item.parent is not None:
                 item.thread = f"threads-{threads[item.parent][1]}.html#t{item.parent}"
+                item.answers = self._quote(item.parent)
             if item.thread:
                 item.is_plain, self.uses.has_threads = False, True
 
@@ -242,26 +290,32 @@ class Items:
             item.deleted = self._note(record.deleted_by, record.deleted_at)
             return item
         data, category = record.data, record.category
-        text = _text(data.text) or _text(data.caption)
+        text = text_of(data.text) or text_of(data.caption)
         if category == "message":
             item.is_plain = not item.is_long
             if data.url is not None or data.attachments is not None:
                 item.files = self._files(item, record)
         elif category in ("action", "call"):
-            item.kind, text = "line", self._sentence(record, record_of(raw), sender.name)
+            item.kind, text = "line", self._sentence(item, record, record_of(raw))
         else:
-            self._add_json(item, record, record_of(raw))
-            text = "\n".join(dict.fromkeys(filter(None, [text, *_strings(data.custom_data)])))
+            self._add_content(item, record, record_of(raw))
         self._add_text(item, text)
         if record.edited_at:
-            item.edited = self._note(record.edited_by, record.edited_at)
-        if record.quoted_message is not None:
-            item.quote = self._quote(_object(record.quoted_message))
+            self._add_versions(item, record)
+        if quoted := object_of(record.quoted_message):
+            item.quote = self._quote(rank_of(_id(quoted.get("id"))), quoted)
         if data.reactions is not None:
-            item.reactions = _reactions(data.reactions)
+            item.reactions = tuple((*each, "") for each in reactions_of(data.reactions))
         if item.files or item.reactions or item.quote or item.edited or len(item.segments) != 1:
             item.is_plain = False
         return item
+
+    def _add_versions(self, item: Item, record: ShownRecord) -> None:
+        item.edited = self._note(record.edited_by, record.edited_at)
+        if self._index.has_versions:
+            self.uses.edited.add(item.rank)
+            versions = self._index.versions(item.sender.app, item.rank)
+            item.versions = tuple((text, self.zone.words(at)) for text, at in versions)
 
     def _add_text(self, item: Item, text: str) -> None:
         if not text:
@@ -293,26 +347,36 @@ class Items:
     def _note(self, by: object, at: object) -> Note:
         return Note(self._name(by), self._iso(milliseconds(at)) if type(at) is int else "")
 
-    def _quote(self, quoted: dict[str, Any]) -> Quote | None:
-        if not quoted:
-            return None
-        rank = rank_of(_id(quoted.get("id")))
+    def _quote(self, rank: int, record: dict[str, Any] | None = None) -> Quote | None:
+        """Return a message as another one quotes it: as the `record` has it, else as the index has it."""
         self.uses.quoted.add(rank)
-        place = self._index.place(self._app, rank)
-        data = _object(quoted.get("data"))
-        is_deleted = bool(quoted.get("deletedAt")) or (place is not None and place.flags > 0)
-        text = _text(data.get("text")) or _text(data.get("caption")) or _text(quoted.get("type"))
-        return Quote(self._name(quoted.get("sender")), excerpt(shown(text)), is_deleted, place)
+        known = self._quoted(self._app, rank)
+        if record is None:
+            if known is None:
+                return None
+            name, text = self._index.person(known.sender).name, known.text
+            self.uses.senders.add(known.sender)
+        else:
+            data, name = object_of(record.get("data")), self._name(record.get("sender"))
+            text = text_of(data.get("text")) or text_of(data.get("caption")) or text_of(record.get("type"))
+        is_deleted = bool((record or {}).get("deletedAt")) or (known is not None and known.place.flags > 0)
+        words = "".join(part.text for part in segments(shown(text[:_QUOTED]), self._mention))
+        return Quote(name, excerpt(words), is_deleted, known.place if known else None)
 
-    def _sentence(self, record: ShownRecord, members: dict[str, Any], sender: str) -> str:
-        data = _object(members.get("data"))
-        entities = _object(data.get("entities"))
-        names = {key: self._entity_name(_object(entities.get(key))) for key in ("by", "on", "for")}
-        by, action = names["by"] or sender, _text(data.get("action"))
+    def _sentence(self, item: Item, record: ShownRecord, members: dict[str, Any]) -> str:
+        data = object_of(members.get("data"))
+        entities = object_of(data.get("entities"))
+        names = {key: self._entity_name(object_of(entities.get(key))) for key in ("by", "on", "for")}
+        by, action = names["by"] or item.sender.name, text_of(data.get("action"))
         if record.category == "call":
-            call = _object(_object(entities.get("on")).get("entity"))
-            state = action or _text(call.get("status"))
-            return f"{by}: {_text(record.type)} call, {state}".removesuffix(", ")
+            item.call, item.label = call_of(data), f"{by}: {text_of(record.type)} call"
+            return call_text(item.label, item.call)
+        on = object_of(entities.get("on"))
+        if on.get("entityType") == "message":
+            rank = rank_of(_id(object_of(on.get("entity")).get("id")))
+            self.uses.quoted.add(rank)
+            known = self._quoted(self._app, rank)
+            item.about = known.place if known else None
         if (sentence := _SENTENCES.get(action)) is not None:
             group = names["for"] or "the group"
             return sentence.format(by=by, on=names["on"] or "somebody", for_=group)
@@ -320,20 +384,18 @@ class Items:
         return f"{by}: {action or 'action'} {about}".rstrip()
 
     def _entity_name(self, wrapper: dict[str, Any]) -> str:
-        entity = _object(wrapper.get("entity"))
-        return self._name(entity.get("uid")) or _text(entity.get("name")) or _text(entity.get("guid"))
+        entity = object_of(wrapper.get("entity"))
+        return self._name(entity.get("uid")) or text_of(entity.get("name")) or text_of(entity.get("guid"))
 
-    def _add_json(self, item: Item, record: ShownRecord, members: dict[str, Any]) -> None:
-        known = {"custom": "customData", "interactive": "interactiveData"}.get(str(record.category))
-        data = _object(members.get("data"))
-        item.label = shown(_text(record.type) or _text(record.category) or "unknown")[:_NAME]
-        item.json = item.source()[:LONGEST_TEXT]
-        if known is None or known not in data:
+    def _add_content(self, item: Item, record: ShownRecord, members: dict[str, Any]) -> None:
+        data = object_of(members.get("data"))
+        item.label = shown(text_of(record.type) or text_of(record.category) or "unknown")[:_NAME]
+        item.words = shown("\n".join(dict.fromkeys(filter(None, _strings(record.data.custom_data)))))
+        if record.category not in ("custom", "interactive"):
             item.kind = "unknown"
-            return
-        with suppress(UnicodeEncodeError, RecursionError):
-            raw = msgspec.json.encode(data[known])
-            item.json = shown_json(msgspec.json.format(raw, indent=1))[:LONGEST_TEXT]
+        item.poll, item.location = poll_of(data), location_of(data)
+        if item.poll is None and item.location is None:
+            item.members = tuple(members_of(data, members, LONGEST_TEXT))
 
     def _files(self, item: Item, record: ShownRecord) -> tuple[FileLink, ...]:
         data = record.data
@@ -344,40 +406,49 @@ class Items:
             return ()
         self.uses.files.add(item.rank)
         stored = self._index.files(self._app, item.rank) if self._index.has_files else {}
-        return tuple(
-            _file(each, stored.get(position, ""), _text(record.type))
+        links = [
+            file_link(each, stored.get(position, ""), text_of(record.type))
             for position, each in enumerate(files[:_MOST_FILES])
             if isinstance(each, dict)
-        )
+        ]
+        pictures = sum(each.is_picture for each in links)
+        return tuple(self._sized(each, pictures > 1) if each.is_picture else each for each in links)
+
+    def _sized(self, file: FileLink, is_one_of_several: bool) -> FileLink:
+        """Return a picture with the size in which it is shown."""
+        most_wide, most_high = _PICTURES if is_one_of_several else _PICTURE
+        width, height = self._measure(file.stored)
+        if not (width and height):
+            return file._replace(width=most_high, height=most_high)
+        share = min(1, most_wide / width, most_high / height)
+        return file._replace(width=max(1, round(width * share)), height=max(1, round(height * share)))
 
 
-def _file(file: dict[str, Any], stored: str, type: str) -> FileLink:
-    url = file.get("url")
-    name = shown(_text(file.get("name"))) or shown(str(url)).rpartition("/")[2] or "file"
-    size = str(file.get("size"))
-    text = size_text(int(size)) if _SIZE.fullmatch(size) else ""
-    if match := _STORED.fullmatch(stored):
-        extension = match[3] if match[3] in KIND_OF else "bin"
-        href = f"files/{match[1]}/{match[2]}.{extension}"
-        return FileLink(KIND_OF.get(extension, "file"), name[:_NAME], href, stored, text)
-    kind = type if type in _KINDS else "file"
-    return FileLink(kind, name[:_NAME], shown(str(url)) if is_address(url) else "", "", text)
+def call_text(label: str, call: CallState) -> str:
+    """Return the line of a call, such as `Ann: audio call, 20 min 34 s`."""
+    duration = duration_text(call.seconds)
+    state = "" if duration and call.state == "ended" else call.state
+    return ", ".join(filter(None, (label, state, duration)))
 
 
-def size_text(size: float) -> str:
-    for unit in ("bytes", "KB", "MB"):
-        if size < 1000:
-            return f"{size:.0f} {unit}"
-        size /= 1000
-    return f"{size:,.1f} GB"
-
-
-def _reactions(counts: Any) -> tuple[tuple[str, str], ...]:
-    return tuple(
-        (shown(each["reaction"])[:30], f"{each['count']}"[:12])
-        for each in (counts if isinstance(counts, list) else [])[:_MOST_REACTIONS]
-        if isinstance(each, dict) and isinstance(each.get("reaction"), str) and "count" in each
-    )
+def one_line_a_call(items: list[Item]) -> list[Item]:
+    """Return the items of a page, in which a call's first message stands for all of them."""
+    calls: dict[str, list[Item]] = {}
+    shown_items = list[Item]()
+    for item in items:
+        same = calls.setdefault(item.call.session, []) if item.call and item.call.session else []
+        same.append(item)
+        if len(same) == 1:
+            shown_items.append(item)
+    for first, *others in calls.values():
+        if not others or (last := others[-1].call) is None:
+            continue
+        begin = next((each for each in (first, *others) if each.call and each.call.state == "ongoing"), first)
+        span = (others[-1].time - begin.time) // 1000 if last.state == "ended" and begin.time else 0
+        first.merged = tuple(others)
+        first.text = shown(call_text(first.label, last._replace(seconds=last.seconds or max(0, span))))
+        first.segments = (TextPart(first.text),)
+    return shown_items
 
 
 def _strings(value: Any) -> Iterator[str]:
@@ -390,14 +461,6 @@ def _strings(value: Any) -> Iterator[str]:
                 pending.extend(values)
             case dict() as members:
                 pending.extend(members.values())
-
-
-def _object(value: Any) -> dict[str, Any]:
-    return value if isinstance(value, dict) else {}
-
-
-def _text(value: Any) -> str:
-    return value if isinstance(value, str) else ""
 
 
 def _id(value: Any) -> str:

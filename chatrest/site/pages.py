@@ -16,6 +16,7 @@ A page of a conversation does not say how many there are, so that only the last 
 
 import sys
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import AbstractContextManager
 from functools import lru_cache
 from itertools import groupby
 from operator import attrgetter, itemgetter
@@ -27,7 +28,8 @@ from .._extras import missing_extra
 from ..errors import RequestInvalidError
 from .heads import record_of
 from .index import ConversationEntry, Index, PageCut, PersonEntry, initials
-from .items import Item, Items, excerpt, rows_of
+from .items import Item, Items, excerpt, one_line_a_call, rows_of
+from .picture_size import picture_size
 from .text import Escaped, escaped_json, is_address, shown_json
 from .zone import day_text
 
@@ -38,6 +40,8 @@ LIST: Final = 400
 _PLACES: Final = 500
 _NEWEST: Final = 20
 _SHORT: Final = 500
+_PICTURES: Final = 10_000
+"""Pictures whose size is kept."""
 _DAY: Final = attrgetter("day")
 
 
@@ -65,10 +69,25 @@ class SearchWords(NamedTuple):
 
 @final
 class Pages:
-    """Renders the pages of an index. `RequestInvalidError` where Jinja2 is not installed."""
+    """Renders the pages of an index. `RequestInvalidError` where Jinja2 is not installed.
 
-    def __init__(self, index: Index, title: str, *, is_served: bool = False) -> None:
-        self.maker = Items(index)
+    `files` gives the path of an attachment by its name in the export, within a block.
+    """
+
+    def __init__(
+        self,
+        index: Index,
+        title: str,
+        files: Callable[[str], AbstractContextManager[Path]],
+        *,
+        is_served: bool = False,
+    ) -> None:
+        @lru_cache(_PICTURES)
+        def measure(stored: str) -> tuple[int, int]:
+            with files(stored) as path:
+                return picture_size(path)
+
+        self.maker = Items(index, measure)
         self.site = SiteWords(title, is_served, self.maker.zone.name)
         values = {"site": self.site, "query": SearchWords(), "results": None}
         self._template = _environment(values).get_template
@@ -107,7 +126,7 @@ class Pages:
         return items
 
     def page(self, conversation: ConversationEntry, cut: PageCut, items: list[Item], pages: int) -> str:
-        groups = [(day, self._rows(each)) for day, each in groupby(items, key=_DAY)]
+        groups = [(day, self._rows(each)) for day, each in groupby(one_line_a_call(items), key=_DAY)]
         return self._in("conversation", conversation, page=cut.page, groups=groups,
                         is_last=cut.page == pages, has_days=pages > 1)  # fmt: skip
 

@@ -21,8 +21,8 @@ from aiohttp import web
 
 from ..database.load import OnCount
 from ..export import attachment_files
+from .contents import KIND_OF
 from .index import Choice, ConversationEntry
-from .items import KIND_OF
 from .pages import STATIC, TEMPLATES, Pages, SearchWords, parts_of
 from .view_index import ViewIndex, search
 from .zone import Zone
@@ -126,9 +126,9 @@ class Viewer:
 
     def _prepare(self) -> None:
         self._index = self._open.enter_context(ViewIndex(self._out, self._choice))
-        self._pages = Pages(self._index, self._title, is_served=True)
         self._index.update(self._progress)
         self._files = self._open.enter_context(attachment_files(self._out))
+        self._pages = Pages(self._index, self._title, self._files, is_served=True)
 
     # ── who may ask ──
 

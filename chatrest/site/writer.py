@@ -118,7 +118,7 @@ def write_site(
                 f"{out}: no message is of {_named(choice)}: expected those of the export"
             )
         files = stack.enter_context(attachment_files(out))
-        pages = Pages(index, title or "Messages")
+        pages = Pages(index, title or "Messages", files)
         return _Writer(state, pages, files, progress).write()
 
 

@@ -118,7 +118,7 @@ def make_export(
 
         async with served(fill_in=fill_in) as service:
             plan = Plan(everything=True, **options)
-            (await export(service.session, out, plan, tables=["users", "groups"])).check()
+            (await export(service.session, out, plan, tables=["users", "groups", "reactions"])).check()
 
     asyncio.run(run())
     return out

@@ -60,7 +60,7 @@ def test_quotes_threads_mentions_and_people_stay_within_an_app(site: Path) -> No
         name = page_of(site, f"the parent of {app}")
         page, folder = Page(site / name), name.rpartition("/")[0]
         links = [link for link in page.values("href") if link.startswith("../") and "#m" in link]
-        assert [link.partition("/1.html")[0] for link in links] == [f"../{folder.partition('/')[2]}"] * 2
+        assert [link.partition("/1.html")[0] for link in links] == [f"../{folder.partition('/')[2]}"] * 4
         assert "2 replies" in page.text
         thread = Page(site / folder / "threads-1.html")
         assert set(re.findall(r"\bof (one|two)\b", thread.text)) == {app}
