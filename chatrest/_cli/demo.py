@@ -1,17 +1,13 @@
 """`demo`: start an emulator, read a conversation, export everything with an interruption, and verify it.
 
-The emulator is another process, so that client and service share neither a core nor a clock. Results are
-printed on standard output, progress on standard error if that is a terminal.
+Results are printed on standard output, progress on standard error if that is a terminal.
 """
 
 import asyncio
-import os
-import shlex
-import sys
 import time
 from collections import Counter
-from collections.abc import AsyncIterator, Callable
-from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from collections.abc import Callable
+from contextlib import AsyncExitStack, suppress
 from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, TypeAlias
@@ -19,7 +15,6 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 import click
 
 from .. import __version__
-from ..app import App
 from ..errors import ChatRestError, RequestInvalidError
 from . import streams
 from .options import option_table, shown_default
@@ -31,8 +26,6 @@ if TYPE_CHECKING:
 
 Show: TypeAlias = Callable[[str, int, int | None], None]
 _FOLDER: Final = "chat-export"
-_STOP_TIMEOUT: Final = 5.0
-"""Seconds that the emulator has for stopping before it is killed."""
 _POLL_INTERVAL: Final = 0.01
 """Seconds between two readings of the export's progress."""
 _NEXT: Final = (
@@ -77,17 +70,17 @@ def demo(users: int, messages: int, out: Path | None, seed: int) -> None:
 async def _run(out: Path, *, users: int, messages: int, seed: int) -> None:
     # These import aiohttp and more, which a help text does not need.
     from .._core.pace.pacer import Pace
+    from ..emulator import Emulator
     from ..session import AsyncSession
 
     began = time.perf_counter()
     _head(f"chatrest {__version__}: {messages:,} messages among {users:,} users")
     async with AsyncExitStack() as stack:
-        with streams.status_line(f"generating {messages:,} messages in another process"):
-            emulator = run_emulator(users=users, messages=messages, seed=seed)
-            app = await stack.enter_async_context(emulator)
-        _done("emulator", f"{app.base_url}, ready in {time.perf_counter() - began:.1f} s")
+        with streams.status_line(f"generating {messages:,} messages"):
+            emulator = await stack.enter_async_context(Emulator(users, messages, seed))
+        _done("emulator", f"{emulator.base_url}, ready in {time.perf_counter() - began:.1f} s")
         # The emulator has no rate limit, so nothing is gained by a slow start.
-        session = await stack.enter_async_context(AsyncSession(app, pace=Pace(rate=60_000)))
+        session = await stack.enter_async_context(AsyncSession(emulator.app, pace=Pace(rate=60_000)))
         await _read_conversation(session)
         await _export_everything(session, out, messages)
     _check(out, messages)
@@ -167,52 +160,3 @@ def _head(text: str) -> None:
 def _done(title: str, text: str) -> None:
     mark = click.style("✓", fg="green", bold=True) if title else " "
     click.echo(f"{mark} {click.style(f'{title:<17}', bold=True)} {text}")
-
-
-# ── the emulator ──
-
-
-@asynccontextmanager
-async def run_emulator(*, users: int, messages: int, seed: int) -> AsyncIterator[App]:
-    """Run an emulator in a process during the block, and yield its app; it also ends when this process ends.
-
-    Raises `OSError` if the emulator does not start.
-    """
-    home = str(Path(__file__).parents[2])
-    path = os.pathsep.join(part for part in (home, os.environ.get("PYTHONPATH")) if part)
-    sizes = ("--users", str(users), "--messages", str(messages), "--seed", str(seed))
-    pipe = asyncio.subprocess.PIPE
-    process = await asyncio.create_subprocess_exec(
-        sys.executable, "-P",  # modules in the working directory must not be imported
-        "-m", "chatrest", "emulator", "--until-eof", *sizes, stdin=pipe, stdout=pipe, stderr=pipe,
-        env=os.environ | {"PYTHONPATH": path},
-        start_new_session=True,  # Ctrl-C reaches only this process, which then stops the emulator
-    )  # fmt: skip
-    try:
-        yield App.from_env(await _read_settings(process))
-    finally:
-        await _stop(process)
-
-
-async def _read_settings(process: asyncio.subprocess.Process) -> dict[str, str]:
-    assert process.stdout is not None
-    assert process.stderr is not None
-    text = (await process.stdout.read()).decode()
-    if not text:
-        messages = (await process.stderr.read()).decode().strip().splitlines() or ["it printed no error"]
-        raise OSError(f"the emulator did not start: {messages[-1].removeprefix('chatrest: ')}")
-    words = (shlex.split(line)[1] for line in text.splitlines())
-    return {name: value for name, _, value in (word.partition("=") for word in words)}
-
-
-async def _stop(process: asyncio.subprocess.Process) -> None:
-    assert process.stdin is not None
-    process.stdin.close()
-    with suppress(ProcessLookupError):
-        process.terminate()
-    try:
-        async with asyncio.timeout(_STOP_TIMEOUT):
-            await process.wait()
-    except TimeoutError:
-        process.kill()
-        await process.wait()

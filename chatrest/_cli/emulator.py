@@ -4,8 +4,6 @@ import asyncio
 import os
 import shlex
 import signal
-import stat
-import sys
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -30,9 +28,8 @@ from .options import PORT, option_table, shown_default
      "A rate limit: 429 after N requests in a minute. Without it there is no limit."),
     ("--weather", click.FloatRange(0, 1, max_open=True), "SHARE",
      "Mixed faults that strike this share of the requests, such as 0.2.", {"default": 0.0}),
-    ("--until-eof", bool, None, "Also stop when standard input ends; for programs that start the emulator."),
 )  # fmt: skip
-def emulator(until_eof: bool, **options: Any) -> None:
+def emulator(**options: Any) -> None:
     """Run an emulator of the service on this machine until Ctrl-C or SIGTERM (exit status 0).
 
     When it is ready, prints its address and keys on standard output as `export CHATREST_…=…` lines.
@@ -47,21 +44,11 @@ def emulator(until_eof: bool, **options: Any) -> None:
       chatrest emulator --host 0.0.0.0       for other containers, which set CHATREST_ALLOW_HTTP=1
                                              and an address that they can reach
     """
-    if until_eof and not _can_wait_for_input():
-        raise click.UsageError("--until-eof needs a pipe as standard input")
     # The event loop does not run while data is generated, so it could not handle a signal.
     for each in _signals():
         signal.signal(each, _interrupt)
     with suppress(KeyboardInterrupt):
-        asyncio.run(_serve(until_eof, **options))
-
-
-def _can_wait_for_input() -> bool:
-    """Return True if standard input reports its end; a file, or none at all, does not."""
-    if sys.stdin is None:
-        return False
-    mode = os.fstat(sys.stdin.fileno()).st_mode
-    return stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode) or sys.stdin.isatty()
+        asyncio.run(_serve(**options))
 
 
 def _interrupt(*_: object) -> None:
@@ -74,7 +61,7 @@ def _signals() -> list[signal.Signals]:
     return [each for each in numbers if signal.getsignal(each) is not signal.SIG_IGN]
 
 
-async def _serve(until_eof: bool, limit: int | None, weather: float, **options: Any) -> None:
+async def _serve(limit: int | None, weather: float, **options: Any) -> None:
     from ..emulator import Emulator, RateLimit, storm
 
     options["limit"] = None if limit is None else RateLimit(per_window=limit)
@@ -85,8 +72,6 @@ async def _serve(until_eof: bool, limit: int | None, weather: float, **options: 
         for each in _signals():
             with suppress(NotImplementedError):
                 loop.add_signal_handler(each, stop.set)
-        if until_eof:
-            await loop.connect_read_pipe(lambda: _Eof(stop), sys.stdin)
         values = {
             "BASE_URL": service.base_url,
             "APP_ID": service.app.app_id,
@@ -112,11 +97,3 @@ def _announce(values: dict[str, str]) -> None:
     streams.write(text.encode())
     if not streams.is_terminal("stdout"):
         streams.detach_stdout()  # so that $(chatrest emulator &) ends
-
-
-class _Eof(asyncio.Protocol):
-    def __init__(self, stop: asyncio.Event) -> None:
-        self._stop = stop
-
-    def connection_lost(self, exc: Exception | None) -> None:
-        self._stop.set()

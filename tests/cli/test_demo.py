@@ -1,19 +1,14 @@
 """`chatrest demo` from start to end."""
 
 import re
-import sys
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
 
-import chatrest
 from chatrest._cli import demo as demo_module
 from chatrest._cli.root import root
-from chatrest.emulator import Emulator
 from tests.commands import ids_of
 
 pytestmark = pytest.mark.usefixtures("called")
@@ -28,19 +23,6 @@ def demo(*args: str) -> Result:
     return result
 
 
-@pytest.fixture
-def in_process(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let the emulator of the demo run in this process."""
-
-    @asynccontextmanager
-    async def run(**sizes: int) -> AsyncIterator[chatrest.App]:
-        async with Emulator(**sizes) as emulator:
-            yield emulator.app
-
-    monkeypatch.setattr(demo_module, "run_emulator", run)
-
-
-@pytest.mark.usefixtures("in_process")
 def test_the_demo_prints_its_results_and_what_to_try_next(tmp_path: Path) -> None:
     out = tmp_path / "chat-export"
     result = demo("--out", str(out))
@@ -54,7 +36,6 @@ def test_the_demo_prints_its_results_and_what_to_try_next(tmp_path: Path) -> Non
     assert ids_of(out) == list(range(1, 301))
 
 
-@pytest.mark.usefixtures("in_process")
 def test_each_demo_has_a_new_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     for _ in range(2):
@@ -65,7 +46,7 @@ def test_each_demo_has_a_new_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 def test_a_folder_with_files_is_an_error_before_anything_starts(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(demo_module, "run_emulator", None)
+    monkeypatch.setattr(demo_module, "_run", None)
     (tmp_path / "mine.txt").write_text("")
     for out in (tmp_path, tmp_path / "mine.txt"):
         result = demo("--out", str(out))
@@ -73,27 +54,6 @@ def test_a_folder_with_files_is_an_error_before_anything_starts(
         assert result.stderr == f"chatrest: {out} is not an empty folder: choose another one with --out\n"
 
 
-def test_an_emulator_that_does_not_start_is_one_error_line(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(sys, "executable", "/bin/false")
-    result = demo("--out", str(tmp_path / "out"))
-    assert result.exit_code == 1
-    assert result.stderr == "chatrest: the emulator did not start: it printed no error\n"
-
-
-async def test_the_emulator_stops_at_the_end() -> None:
-    async with (
-        demo_module.run_emulator(users=2, messages=3, seed=0) as app,
-        chatrest.AsyncSession(app) as session,
-    ):
-        assert len(await session.messages.list().collect()) == 3
-    async with chatrest.AsyncSession(app, retry=chatrest.RetryPolicy(attempts=1)) as session:
-        with pytest.raises(chatrest.ConnectError):
-            await session.users.list().collect()
-
-
-@pytest.mark.usefixtures("in_process")
 def test_an_incomplete_export_is_a_failure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     export_everything = demo_module._export_everything
 

@@ -1,13 +1,11 @@
 """`emulator`: a process that serves until a signal or the end of its input stops it."""
 
-import os
 import shlex
 import signal
 import subprocess
 from contextlib import closing
 from http.client import HTTPConnection
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -79,24 +77,16 @@ def test_the_emulator_has_bad_weather_where_it_is_asked_for(
     assert given["weather"] == storm(5, 0.6)
 
 
-def test_until_eof_with_a_file_as_input_is_one_error_line(
-    command: Run, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    for source in (Path(__file__), Path(os.devnull)):
-        with source.open() as file:
-            monkeypatch.setattr("chatrest._cli.emulator.sys", SimpleNamespace(stdin=file))
-            assert error_line(command("emulator", "--until-eof"), 2).startswith("--until-eof needs a pipe")
-
-
-def test_the_emulator_stops_at_the_end_of_its_input_and_keeps_a_database(
+def test_a_database_keeps_what_was_sent(
     process: Start, command: Run, tmp_path: Path
 ) -> None:
     sizes = ("--users", "3", "--messages", "20")
-    started = process("emulator", *sizes, "--until-eof", "--database", str(tmp_path / "x"))
+    started = process("emulator", *sizes, "--database", str(tmp_path / "x"))
     env = read_environment(started)
     assert status_of(env) == 200
     assert command("send", "user-001", "one more", **env).exit_code == 0
-    assert finish(started)[0] == 0  # communicate closes its input
+    started.send_signal(signal.SIGTERM)
+    assert finish(started)[0] == 0
     with Store(tmp_path / "x") as store:
         assert len(store.ids()) == 21
 
