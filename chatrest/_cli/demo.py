@@ -44,10 +44,8 @@ _NEXT: Final = (
     ("--messages", click.IntRange(0, 1_000_000), "N", "Number of messages.", shown_default(100_000)),
     ("--out", click.Path(path_type=Path), "DIRECTORY",
      f"A new or empty folder for the exported files.  [default: {_FOLDER}, or {_FOLDER}-2 …]"),
-    ("--seed", click.IntRange(0), "N", "The same seed and sizes generate the same messages.",
-     shown_default(0)),
 )  # fmt: skip
-def demo(users: int, messages: int, out: Path | None, seed: int) -> None:
+def demo(users: int, messages: int, out: Path | None) -> None:
     """Show what chatrest does in a few seconds; needs no account, and writes to one new folder only.
 
     Starts an emulator of the service on this machine with generated messages, reads a conversation, exports
@@ -64,10 +62,10 @@ def demo(users: int, messages: int, out: Path | None, seed: int) -> None:
         out = next(name for name in names if not name.exists())
     if out.exists() and (not out.is_dir() or any(out.iterdir())):
         raise RequestInvalidError(f"{out} is not an empty folder: choose another one with --out")
-    run(_run(out, users=users, messages=messages, seed=seed))
+    run(_run(out, users, messages))
 
 
-async def _run(out: Path, *, users: int, messages: int, seed: int) -> None:
+async def _run(out: Path, users: int, messages: int) -> None:
     # These import aiohttp and more, which a help text does not need.
     from .._core.pace.pacer import Pace
     from ..emulator import Emulator
@@ -77,7 +75,7 @@ async def _run(out: Path, *, users: int, messages: int, seed: int) -> None:
     _head(f"chatrest {__version__}: {messages:,} messages among {users:,} users")
     async with AsyncExitStack() as stack:
         with streams.status_line(f"generating {messages:,} messages"):
-            emulator = await stack.enter_async_context(Emulator(users, messages, seed))
+            emulator = await stack.enter_async_context(Emulator(users, messages))
         _done("emulator", f"{emulator.base_url}, ready in {time.perf_counter() - began:.1f} s")
         # The emulator has no rate limit, so nothing is gained by a slow start.
         session = await stack.enter_async_context(AsyncSession(emulator.app, pace=Pace(rate=60_000)))

@@ -18,25 +18,20 @@ _MINUTE: Final = 60
 
 
 @click.command(short_help="Check settings, network, key and versions, and say what to do.")
-@option_table(
-    AS_JSON,
-    ("--timeout", click.FloatRange(min=0, min_open=True), "SECONDS", "The time of each check.",
-     shown_default(10.0)),
-)  # fmt: skip
-def doctor(as_json: bool, timeout: float) -> None:
+@option_table(AS_JSON)
+def doctor(as_json: bool) -> None:
     """Check everything between this machine and the service, one line per check, with what to do.
 
     Checks versions, extras, settings, proxy, name, connection, certificate, the service's reply, the clock,
-    the key and its scope, the region, and the limits that the reply states. One request is made, which lists
-    one user; where the key is refused, one more in each other region. Keys are hidden. Exit status: 0 no
-    check has failed, 1 one has.
+    the key and its scope, and the region. One request is made, which lists one user; where the key is
+    refused, one more in each other region. Keys are hidden. Exit status: 0 no check has failed, 1 one has.
 
     \b
     Examples:
       chatrest doctor
       chatrest --app shop doctor --json | jq '.checks[] | select(.state == "failed")'
     """
-    checks = run(_examine(timeout, is_shown=not as_json))
+    checks = run(_examine(is_shown=not as_json))
     failed = [check.name for check in checks if check.state == "failed"]
     if as_json:
         members = {"ok": not failed, "checks": [msgspec.structs.asdict(each) for each in checks]}
@@ -45,9 +40,9 @@ def doctor(as_json: bool, timeout: float) -> None:
         raise ChatRestError(f"{len(failed)} of {len(checks)} checks failed: {', '.join(failed)}")
 
 
-async def _examine(patience: float, *, is_shown: bool) -> list[Check]:
+async def _examine(*, is_shown: bool) -> list[Check]:
     checks = []
-    async for check in examine(patience):
+    async for check in examine():
         checks.append(check)
         if is_shown:
             streams.write_lines([line_of(check)])

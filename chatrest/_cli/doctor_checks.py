@@ -11,13 +11,14 @@ import time
 from collections.abc import AsyncIterator, Callable
 from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
+from itertools import takewhile
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, final
 from urllib.parse import urlsplit
 
 from msgspec import Struct
 
 from .._core.environment import headers_from_env
-from .._core.replies.rate_signal import http_date, signal
+from .._core.replies.rate_signal import http_date
 from .._extras import DISTRIBUTION, install_command
 from ..app import REGIONS, App, is_loopback
 from ..errors import (
@@ -37,8 +38,7 @@ if TYPE_CHECKING:
     from .._network.options import RawReply
 
 State: TypeAlias = Literal["ok", "warning", "failed", "skipped"]
-NEEDED: Final = {"aiohttp": "3.14.4", "msgspec": "0.20", "tenacity": "9"}
-"""The least versions of the libraries, as the distribution's metadata has them."""
+_LIBRARIES: Final = ("aiohttp", "msgspec", "tenacity")
 EXTRAS: Final = {
     "cli": "rich", "export": "pyroaring", "parquet": "pyarrow", "zstd": "backports.zstd", "cloud": "obstore",
     "dask": "distributed", "otel": "opentelemetry", "html": "jinja2", "postgres": "psycopg",
@@ -68,13 +68,12 @@ _ADVICE: Final = {
     "token": "take the login token out of CHATREST_HEADERS, and check the key without it",
     "scope": "it may be an Auth Key (authOnly), which creates users and tokens only: take the REST API key",
     "region": "set CHATREST_REGION={region}, or region in the file of apps",
-    "limits": "other clients use the limit up: see 'chatrest limits'",
 }
 """What to do, by what has failed; of a connection, by the `reason` of its error."""
 _STEPS: Final = ("proxy", "dns", "connection", "tls")
 _STEP_OF: Final = {"name": "dns", "connection": "connection", "proxy": "proxy", "by proxy": "service"}
 """The check that fails for a `reason`; for any other one it is `tls`."""
-_AFTER_REPLY: Final = ("clock", "key", "region", "limits")
+NAMES: Final = ("versions", "extras", "settings", *_STEPS, "service", "clock", "key", "region")
 
 
 class Check(Struct, frozen=True):
@@ -89,47 +88,40 @@ class Check(Struct, frozen=True):
 Clock: TypeAlias = Callable[[], float]
 
 
-async def examine(patience: float, now: Clock = time.time) -> AsyncIterator[Check]:
-    """Yield the checks as they end; each may take `patience` seconds."""
+async def examine(now: Clock = time.time) -> AsyncIterator[Check]:
+    """Yield the checks as they end; those that need one that has failed are skipped."""
+    count = 0
+    async for check in _checks(now):
+        yield check
+        count += 1
+    for name in NAMES[count:]:
+        yield Check(name, "skipped", f"needs {check.name}")
+
+
+async def _checks(now: Clock) -> AsyncIterator[Check]:
     yield _versions()
     yield _extras()
     app, check = _settings()
     yield check
-    if app is None:
-        for name in ("proxy", "dns", "connection", "tls", "service", *_AFTER_REPLY):
-            yield _skipped(name, "settings")
-        return
-    async for check in _Answer(app, patience, now).checks():
-        yield check
-
-
-def _skipped(name: str, needed: str) -> Check:
-    return Check(name, "skipped", f"needs {needed}")
+    if app is not None:
+        async for check in _Answer(app, now).checks():
+            yield check
 
 
 # ── this machine ──
 
 
 def _versions() -> Check:
-    own = _version(DISTRIBUTION) or "(not installed)"
-    found = {name: _version(name) for name in NEEDED}
-    text = ", ".join(f"{name} {number or 'not installed'}" for name, number in found.items())
-    text = f"{DISTRIBUTION} {own}, Python {platform.python_version()}, {sys.platform}; {text}"
-    old = [name for name, number in found.items() if _parts(number) < _parts(NEEDED[name])]
-    if old:
-        return Check("versions", "failed", text, f"pip install --upgrade {' '.join(old)}")
-    return Check("versions", "ok", text)
+    libraries = ", ".join(f"{name} {_version(name)}" for name in _LIBRARIES)
+    python = f"Python {platform.python_version()}, {sys.platform}"
+    return Check("versions", "ok", f"{DISTRIBUTION} {_version(DISTRIBUTION)}, {python}; {libraries}")
 
 
-def _version(distribution: str) -> str | None:
+def _version(distribution: str) -> str:
     try:
         return version(distribution)
     except PackageNotFoundError:
-        return None
-
-
-def _parts(number: str | None) -> tuple[int, ...]:
-    return tuple(int(part) for part in (number or "0").split(".") if part.isdecimal())
+        return "(not installed)"
 
 
 def _extras() -> Check:
@@ -177,30 +169,25 @@ def _settings() -> tuple[App | None, Check]:
 class _Answer:
     """One request, a page of one user, and what its reply says."""
 
-    def __init__(self, app: App, patience: float, now: Clock) -> None:
-        self._app, self._patience, self._now = app, patience, now
+    def __init__(self, app: App, now: Clock, patience: float = 10.0) -> None:
+        """Ask the service of `app`; `now` is the clock of this machine, `patience` seconds for the reply."""
+        self._app, self._now, self._patience = app, now, patience
         self._seconds = 0.0
         self._replies: list[RawReply] = []
 
     async def checks(self) -> AsyncIterator[Check]:
         error = await self._ask(self._app)
         failed = self._failed_step(error)
-        if failed is not None:
-            names = (*_STEPS, "service")
-            for name in names[: names.index(failed.name)]:
-                yield self._passed(name)
-            yield failed
-            for name in (*names[names.index(failed.name) + 1 :], *_AFTER_REPLY):
-                yield _skipped(name, failed.name)
-            return
-        for name in _STEPS:
+        for name in takewhile(lambda name: failed is None or name != failed.name, _STEPS):
             yield self._passed(name)
+        if failed is not None:
+            yield failed
+            return
         reply = self._replies[-1]
         yield self._service(reply, error)
         yield self._clock(reply)
         yield self._key(error)
         yield await self._region(error)
-        yield self._limits(reply)
 
     def _failed_step(self, error: ChatRestError | None) -> Check | None:
         """Return the check that failed where no reply came; None with one."""
@@ -290,16 +277,6 @@ class _Answer:
                 text = f"{region}, and {other} takes the key"
                 return Check("region", "failed", text, _ADVICE["region"].format(region=other))
         return Check("region", "skipped", f"{region}; no other region takes the key")
-
-    def _limits(self, reply: "RawReply") -> Check:
-        stated = signal(reply.headers)
-        if stated.limit is None:
-            return Check("limits", "ok", "the reply states none; a session learns them from 429 replies")
-        left = "" if stated.remaining is None else f", {stated.remaining:,.0f} of them left"
-        text = f"{stated.limit:,.0f} requests a window are stated{left}"
-        if reply.status == 429 or stated.remaining == 0:
-            return Check("limits", "warning", text, _ADVICE["limits"])
-        return Check("limits", "ok", text)
 
 
 def _proxy_check(address: str | None) -> Check:

@@ -26,7 +26,7 @@ from ..errors import ChatRestError, CursorError
 from . import streams
 from .environment import management, session
 from .filters import ListCommand, filter_options, query_of
-from .options import option_table
+from .options import check_together, option_table
 from .process import run, until_reader_leaves
 from .record_formats import Format, RecordWriter, format_option, kind_of
 
@@ -132,8 +132,9 @@ def messages(
       chatrest messages bob --search-key invoice --has-attachments | jq .data.text
       chatrest messages bob --follow --since 1h
     """
-    if every is not None and not follow:
-        raise click.UsageError("--every needs --follow: without it the command ends with the list")
+    check_together(
+        ("--every", "!--follow", "--every needs --follow: without it the command ends with the list")
+    )
     if follow and given["filter_affix"] is None:
         given["filter_affix"] = "append"
 

@@ -1,4 +1,4 @@
-"""Types and helpers of options that several commands have: times, ages, whole numbers, `--journal`."""
+"""The options of commands: tables of them, their types, and which exclude each other."""
 
 from collections.abc import Callable
 from datetime import UTC
@@ -103,6 +103,24 @@ def option_table(*rows: tuple[Any, ...]) -> Callable[[F], F]:
         return command
 
     return decorate
+
+
+def check_together(*rules: tuple[str, str, str]) -> None:
+    """Raise `click.UsageError` for options of the command line that exclude each other.
+
+    A rule has options, others that are not to be given with them, and the error. `!` is before an option
+    that has to be given with them.
+    """
+    context = click.get_current_context()
+    source = click.core.ParameterSource.COMMANDLINE
+    params = [
+        param for param in context.command.params if context.get_parameter_source(param.name or "") is source
+    ]
+    given = {name for param in params for name in param.opts}
+    for options, others, words in rules:
+        is_there = not given.isdisjoint(others.removeprefix("!").split())
+        if not given.isdisjoint(options.split()) and is_there is not others.startswith("!"):
+            raise click.UsageError(words)
 
 
 # Options that several commands have: each is described once.

@@ -30,7 +30,7 @@ from .call.command import OperationGroup, call
 from .demo import demo
 from .doctor import doctor, limits
 from .emulator import emulator
-from .environment import RootOptions, apps_file, hint
+from .environment import RootOptions, hint
 from .export.cat import cat, changes
 from .export.command import export
 from .export.html import html, view
@@ -45,13 +45,12 @@ from .process import NAME
 from .writing import send, token
 
 
-class CommandError(Exception):
+class CommandError(click.ClickException):
     """A command that failed or was stopped: its message, empty for none, and its exit status."""
 
     def __init__(self, text: str, status: int) -> None:
         super().__init__(text)
-        self.text = text
-        self.status = status
+        self.exit_code = status  # type: ignore[misc]
 
 
 def command_error(error: BaseException) -> CommandError:
@@ -88,16 +87,13 @@ def _os_error_text(error: OSError) -> str:
 
 
 _SHELLS: Final = ("bash", "zsh", "fish")
-_ADD: Final = "COMPREPLY+=($value)"
-_NO_SPACE: Final = "[[ $value == *= ]] && compopt -o nospace"
-"""Bash would set a space between `KEY=` and its value."""
 
 
 @click.command(short_help="Print the completion of a shell.")
 @click.argument("shell", metavar="SHELL", type=click.Choice(_SHELLS))
 @click.pass_context
 def completion(ctx: click.Context, shell: str) -> None:
-    """Print the text that makes SHELL complete commands, options, operations and their parameters.
+    """Print the text that makes SHELL complete commands, options and operations.
 
     SHELL is bash (4.4 or later), zsh or fish.
 
@@ -109,9 +105,7 @@ def completion(ctx: click.Context, shell: str) -> None:
     """
     kind = get_completion_class(shell)
     assert kind is not None
-    root = ctx.find_root().command
-    source = kind(root, {}, NAME, f"_{NAME.upper()}_COMPLETE").source()
-    click.echo(source.replace(_ADD, f"{_ADD}\n            {_NO_SPACE}"))
+    click.echo(kind(ctx.find_root().command, {}, NAME, f"_{NAME.upper()}_COMPLETE").source())
 
 
 @click.command("help", short_help="Show the help of a command or of an operation.")
@@ -165,18 +159,17 @@ class Root(click.Group):
         streams.use_utf8()
         extra.setdefault("prog_name", self.name)
         try:
-            status = super().main(*args, **extra | {"standalone_mode": False})
-        except CommandError as end:
-            status = _report(end)
+            sys.exit(super().main(*args, **extra | {"standalone_mode": False}) or 0)
+        except click.ClickException as error:
+            failure = error
         except OSError as error:  # the help text itself could not be written
             streams.detach_stdout()
-            status = _report(command_error(error))
-        except click.ClickException as error:
-            status = error.exit_code
-            streams.warn(_usage_text(error))
+            failure = command_error(error)
         except click.Abort:
-            status = 130
-        sys.exit(status or 0)
+            sys.exit(130)
+        if text := _text_of(failure):
+            streams.warn(text)
+        sys.exit(failure.exit_code)
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run the subcommand; its failures are raised as `CommandError`."""
@@ -195,12 +188,6 @@ class Root(click.Group):
         raise failure
 
 
-def _report(end: CommandError) -> int:
-    if end.text:
-        streams.warn(end.text)
-    return end.status
-
-
 _PLAIN: Final = (
     (r"a valid integer range", "a whole number"),
     (r"a valid float range", "a number"),
@@ -211,23 +198,23 @@ _PLAIN: Final = (
 """Patterns of click's usage errors, and plain words for them."""
 
 
-def _usage_text(error: click.ClickException) -> str:
+def _text_of(error: click.ClickException) -> str:
     text = error.format_message()
+    if not isinstance(error, click.UsageError) or error.ctx is None:
+        return text
     for words, plain in _PLAIN:
         text = re.sub(words, plain, text)
-    if isinstance(error, click.NoSuchOption) and error.ctx is not None and error.ctx.parent is not None:
+    text = text.rstrip(".")
+    if isinstance(error, click.NoSuchOption):
         before = {name for param in error.ctx.find_root().command.params for name in param.opts}
         if error.option_name in before:
-            return f"{text.rstrip('.')}: it is given before the command, as in '{NAME} {error.option_name} …'"
-    if isinstance(error, click.NoSuchOption) and isinstance(
-        getattr(error.ctx, "command", None), OperationGroup
-    ):
-        return f"{text.rstrip('.')}: options of an operation are after its name"
-    if isinstance(error, click.NoSuchOption) and error.possibilities:
-        text = f"{error.message.rstrip('.')}; did you mean one of {', '.join(sorted(error.possibilities))}?"
-    if isinstance(error, click.UsageError) and error.ctx is not None:
-        return f"{text.rstrip('.')} (see '{error.ctx.command_path} --help')"
-    return text
+            return f"{text}: it is given before the command, as in '{NAME} {error.option_name} …'"
+        if isinstance(error.ctx.command, OperationGroup):
+            return f"{text}: options of an operation are after its name"
+        if error.possibilities:
+            near = ", ".join(sorted(error.possibilities))
+            text = f"{error.message.rstrip('.')}; did you mean one of {near}?"
+    return f"{text} (see '{error.ctx.command_path} --help')"
 
 
 _EPILOG = """
@@ -260,18 +247,6 @@ Exit status: 0 done, 1 failed, 2 wrong usage (nothing was sent), 130 interrupted
 """
 
 
-def _complete_app(ctx: click.Context, _: click.Parameter, incomplete: str) -> list[str]:
-    """Return the names of apps that begin so; none where the file cannot be read."""
-    from ..export.plan.app_file import app_names
-
-    ctx.obj = RootOptions(app=incomplete or "-")
-    try:
-        with ctx:
-            return [name for name in app_names(apps_file()) if name.startswith(incomplete)]
-    except (ChatRestError, OSError):
-        return []
-
-
 @click.group(
     cls=Root,
     name=NAME,
@@ -290,7 +265,7 @@ def _complete_app(ctx: click.Context, _: click.Parameter, incomplete: str) -> li
     help="Send all requests to the service through this proxy.  [default: CHATREST_PROXY, else none]",
 )  # fmt: skip
 @click.option(
-    "--app", metavar="NAME", shell_complete=_complete_app,
+    "--app", metavar="NAME",
     help="The app of this name or id in the file of apps.  [default: CHATREST_APP, else that of the "
     "environment]",
 )  # fmt: skip

@@ -31,6 +31,7 @@ _NOT_TEXT: Final = (
 _BOOLEANS: Final = {"true": True, "1": True, "false": False, "0": False}
 _WHOLE: Final = re.compile(r"[+-]?[0-9]{1,4000}")
 _LONGEST_CHOICES: Final = 44
+_FLAG: Final = "true|false"
 
 
 class ValueType(Struct, frozen=True):
@@ -93,7 +94,7 @@ class ValueType(Struct, frozen=True):
             value = _scalar(text, kind)
             if value is not text:
                 return value
-        if self.takes(inspect.BoolType) and len(self.choices) == 2:
+        if self.label == _FLAG:
             raise RequestInvalidError(f"{name} = {shown(text)}: expected true or false")
         return text
 
@@ -106,17 +107,6 @@ class ValueType(Struct, frozen=True):
             return "TIME"
         labels = [_label(kind) for kind in self.kinds if not isinstance(kind, inspect.NoneType)]
         return "|".join(dict.fromkeys(labels)) or "TEXT"
-
-    @property
-    def choices(self) -> list[str]:
-        """The texts of all values where they are few: literals, true and false."""
-        texts: list[str] = []
-        for kind in (self.item or self).kinds:
-            if isinstance(kind, inspect.LiteralType):
-                texts += map(str, kind.values)
-            elif isinstance(kind, inspect.BoolType):
-                texts += ["true", "false"]
-        return texts
 
     @property
     def description(self) -> str:
@@ -185,7 +175,7 @@ def _read(make: Callable[[str], Any], text: str) -> Any:
 def _label(kind: inspect.Type) -> str:
     match kind:
         case inspect.BoolType():
-            return "true|false"
+            return _FLAG
         case inspect.IntType():
             return "N"
         case inspect.FloatType():

@@ -77,9 +77,7 @@ def test_the_emulator_has_bad_weather_where_it_is_asked_for(
     assert given["weather"] == storm(5, 0.6)
 
 
-def test_a_database_keeps_what_was_sent(
-    process: Start, command: Run, tmp_path: Path
-) -> None:
+def test_a_database_keeps_what_was_sent(process: Start, command: Run, tmp_path: Path) -> None:
     sizes = ("--users", "3", "--messages", "20")
     started = process("emulator", *sizes, "--database", str(tmp_path / "x"))
     env = read_environment(started)

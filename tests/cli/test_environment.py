@@ -5,10 +5,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from click.shell_completion import ShellComplete
 
 from chatrest._cli import streams
-from chatrest._cli.root import root
 from chatrest._core.pace.retry import RetryPolicy
 from tests.commands import MakeProxy, Run
 
@@ -187,14 +185,3 @@ def test_an_export_of_an_app_is_continued_with_it(command: Run, file: Path, call
     (file.parent / "shop.key").write_text(FILE_KEY)
     line = error_line(command("--app", "shop", "export", "out", "--quiet"))
     assert line.endswith("continue with: /of/a/venv/bin/chatrest --app shop export out")
-
-
-def test_names_of_apps_are_completed(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def completed(incomplete: str) -> list[str]:
-        items = ShellComplete(root, {}, "chatrest", "_X").get_completions(["--app"], incomplete)
-        return [item.value for item in items]
-
-    assert completed("") == ["emulated", "shop"]
-    assert completed("sh") == ["shop"]
-    file.write_text("wrong")
-    assert completed("") == []

@@ -114,13 +114,13 @@ def test_all_missing_variables_are_named_with_status_2(command: Run) -> None:
 )
 def test_each_error_has_its_message_and_status(error: BaseException, text: str, status: int) -> None:
     end = command_error(error)
-    assert (end.text, end.status) == (text, status)
+    assert (end.message, end.exit_code) == (text, status)
 
 
 def test_a_note_is_part_of_the_message() -> None:
     error = KeyboardInterrupt()
     error.add_note("continue with --cursor x")
-    assert command_error(error).text == "interrupted; continue with --cursor x"
+    assert command_error(error).message == "interrupted; continue with --cursor x"
 
 
 def test_an_unexpected_exception_is_raised(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -142,38 +142,9 @@ def offered(*words: str) -> list[str]:
     return [line.removeprefix("plain,") for line in result.stdout.splitlines() if line]
 
 
-def test_bash_sets_no_space_between_a_key_and_its_value() -> None:
-    lines = CliRunner().invoke(root, ["completion", "bash"]).stdout.splitlines()
-    added = [index for index, line in enumerate(lines) if "COMPREPLY+=" in line]
-    assert [lines[index + 1].strip() for index in added] == ["[[ $value == *= ]] && compopt -o nospace"]
-
-
 @pytest.mark.parametrize("prefix", ["", "groups.", "messages.list_"])
 def test_operations_are_completed(prefix: str) -> None:
     assert offered("call", prefix) == [name for name in OPERATIONS if name.startswith(prefix)]
-
-
-def test_parameters_are_completed_that_are_not_there_yet() -> None:
-    names = offered("call", "members.change_scope", "guid=a", "")
-    assert {"uid=", "scope=", "body=", "on_behalf_of="} <= set(names)
-    assert "guid=" not in names
-
-
-@loop_over(
-    ("words", "values"),
-    [
-        (["users.list", "status="], ["status=available", "status=offline"]),
-        (["users.list", "status=o"], ["status=offline"]),
-        (["users.list", "status", "="], ["available", "offline"]),
-        (["users.list", "status", "=", "o"], ["offline"]),
-        (["users.list", "with_tags=t"], ["with_tags=true"]),
-        (["members.list", "scopes=m"], ["scopes=moderator"]),
-        (["users.list", "search_key="], []),
-        (["users.list", "nothing="], []),
-    ],
-)
-def test_values_are_completed_where_they_are_few(words: list[str], values: list[str]) -> None:
-    assert offered("call", *words) == values
 
 
 # ── help ──

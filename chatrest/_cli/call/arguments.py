@@ -1,14 +1,13 @@
-"""Arguments of `call`: from the texts `KEY=VALUE`, or from a line of `--each`, to the call of an endpoint.
+"""Arguments of `call`: from the texts `KEY=VALUE`, and from a line of `--each`, to the call of an endpoint.
 
 All that is wrong with the names is one error, which says what is near and what is allowed. The values are
 checked by the structs that are made of them.
 """
 
 import json
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, Final, TypeAlias
 
-import msgspec
 from msgspec import Struct, inspect
 
 from ..._core.replies.decode import Many
@@ -25,10 +24,11 @@ ReadFile: TypeAlias = Callable[[str], str]
 """Return the text of the file of this name."""
 
 
-class _Texts(Struct):
-    """The texts of a command line by parameter, and what is wrong with their names."""
+class _Given(Struct):
+    """The values that are given by parameter, texts or JSON, and what is wrong with their names."""
 
-    by_name: dict[str, list[str]]
+    texts: dict[str, list[str]]
+    values: dict[str, Any]
     unknown: list[str]
     bare: list[str]
 
@@ -38,37 +38,42 @@ def call_of(
     texts: Sequence[str],
     read_file: ReadFile,
     parameters: Parameters | None = None,
+    line: str | None = None,
 ) -> Call[Any]:
-    """Return the call that the texts `KEY=VALUE` ask for.
+    """Return the call that the texts `KEY=VALUE` ask for; what a `line` gives replaces what they give.
+
+    A line that begins with `{` is a JSON object of parameters, one that begins with `"` a JSON text, and any
+    other one a text as it is. A text is the value of the path's one parameter that is not given.
 
     `parameters` are those of the endpoint; to make them takes a millisecond, which many calls can save.
     Raises `RequestInvalidError` for a name that is unknown, missing or given twice, and for a value that is
     not allowed; what `read_file` raises for a file that cannot be read.
     """
     parameters = Parameters(endpoint) if parameters is None else parameters
-    given = _by_name(parameters, texts)
+    given = _given(parameters, texts)
+    if line is not None:
+        _add_line(parameters, given, line)
     _check_names(endpoint, parameters, given)
     values: dict[str, dict[str, Any]] = {
-        place: {} for place in ("acting", "path", "query", "headers", "body")
+        place: {} for place in ("acting", "path", "query", "headers", "whole body", "body")
     }
     for parameter in parameters.all:
-        if parameter.name in given.by_name and parameter.place != "whole body":
-            value = _value(parameter, given.by_name[parameter.name], read_file)
-            values[parameter.place][parameter.field] = value
-    whole = None
-    if BODY in given.by_name:
-        whole = read_json(BODY, _single(BODY, given.by_name[BODY], read_file))
+        name = parameter.name
+        if name in given.values:
+            values[parameter.place][parameter.field] = _json_value(parameter, given.values[name])
+        elif name in given.texts:
+            values[parameter.place][parameter.field] = _value(parameter, given.texts[name], read_file)
     return endpoint(
         query=endpoint.query(**values["query"]) if endpoint.query and values["query"] else None,
-        body=_body(endpoint, parameters, whole, values["body"]),
+        body=_body(endpoint, parameters, values["whole body"].get(BODY), values["body"]),
         headers=endpoint.headers(**values["headers"]) if endpoint.headers else None,
         on_behalf_of=values["acting"].get(ACTING),
         **values["path"],
     )
 
 
-def _by_name(parameters: Parameters, texts: Sequence[str]) -> _Texts:
-    given = _Texts({}, [], [])
+def _given(parameters: Parameters, texts: Sequence[str]) -> _Given:
+    given = _Given({}, {}, [], [])
     for text in texts:
         key, separator, value = text.partition("=")
         if not separator:
@@ -76,12 +81,12 @@ def _by_name(parameters: Parameters, texts: Sequence[str]) -> _Texts:
         elif (parameter := parameters.get(key)) is None:
             given.unknown.append(key)
         else:
-            given.by_name.setdefault(parameter.name, []).append(value)
+            given.texts.setdefault(parameter.name, []).append(value)
     return given
 
 
-def _check_names(endpoint: Endpoint[Any], parameters: Parameters, given: _Texts) -> None:
-    names: set[str] = set(given.by_name)
+def _check_names(endpoint: Endpoint[Any], parameters: Parameters, given: _Given) -> None:
+    names = {*given.texts, *given.values}
     if BODY in names:  # it may hold any of them
         names.update(parameter.name for parameter in parameters.of("body"))
     missing = _missing(parameters, names)
@@ -119,6 +124,8 @@ def _check(
 def _value(parameter: Parameter, texts: Sequence[str], read_file: ReadFile) -> Any:
     """Return the value of one parameter; a list takes the items of every text."""
     name, rule = parameter.name, parameter.rule
+    if parameter.place == "whole body":
+        return read_json(name, _single(name, texts, read_file))
     if rule.takes_file:
         return _file(name, texts)
     if rule.per_second and texts[0][1:].isdecimal():  # @86400 is a timestamp, and no file
@@ -186,25 +193,23 @@ def _fields(endpoint: Endpoint[Any], parameters: Parameters, whole: Any) -> dict
 # ── a line of --each: a JSON object or a single value ──
 
 
-def texts_of(parameters: Parameters, given: Sequence[str], line: str) -> list[str]:
-    """Return the texts for a line, beside those that are `given` for all lines.
-
-    A line that begins with `{` is a JSON object of parameters, one that begins with `"` a JSON text, and any
-    other one a text as it is. A text is the value of the path's one parameter that is not given. Raises
-    `RequestInvalidError` for what is no JSON, and where the path has no such parameter or several.
-    """
+def _add_line(parameters: Parameters, given: _Given, line: str) -> None:
     value = _decoded(line) if line[:1] in ("{", '"') else line
     if isinstance(value, dict):
-        return list(_of_object(parameters, value))
-    names = {parameter.name for text in given if (parameter := parameters.get(text.partition("=")[0]))}
-    missing = [each.name for each in parameters.of("path") if each.name not in names]
+        for key, member in value.items():
+            if (parameter := parameters.get(key)) is None:
+                given.unknown.append(key)
+            else:
+                given.values[parameter.name] = member
+        return
+    missing = [each.name for each in parameters.of("path") if each.name not in given.texts]
     if len(missing) != 1:
         left = ", ".join(missing) or "none"
         raise RequestInvalidError(
             f"the line is {shown(shortened(line))}: expected a JSON object of parameters, and a single "
             f"value only for the one parameter of the path that is left: here {left}"
         )
-    return [f"{missing[0]}={_escaped(value)}"]
+    given.values[missing[0]] = value
 
 
 def _decoded(line: str) -> Any:
@@ -214,28 +219,13 @@ def _decoded(line: str) -> Any:
         raise RequestInvalidError(f"the line is not JSON ({error})") from None
 
 
-def _of_object(parameters: Parameters, values: dict[str, Any]) -> Iterator[str]:
-    for name, value in values.items():
-        parameter = parameters.get(name)
-        text = _escaped(_text(name, value, parameter))
-        if parameter is not None and parameter.rule.takes_file:
-            text = f"@{value}"
-        yield f"{name}={text}"
-
-
-def _text(name: str, value: Any, parameter: Parameter | None) -> str:
-    """Return the text of a `KEY=VALUE` that stands for a JSON value."""
-    rule = None if parameter is None else parameter.rule
-    if isinstance(value, str) and rule is not None and not rule.takes(inspect.AnyType):
-        return value
-    if value is None and (parameter is None or not parameter.takes_null or parameter.rule.takes_text):
-        raise RequestInvalidError(f"{name} = None: leave it out, or give the whole body as body")
-    try:
-        return msgspec.json.encode(value).decode()
-    except UnicodeEncodeError:
-        return json.dumps(value)
-
-
-def _escaped(text: Any) -> str:
-    """Return a text that is not taken for the name of a file."""
-    return f"@{text}" if str(text).startswith("@") else str(text)
+def _json_value(parameter: Parameter, value: Any) -> Any:
+    """Return the value of a parameter that is given as JSON; a text is read as on a command line."""
+    if value is None and not parameter.takes_null:
+        raise RequestInvalidError(f"{parameter.name} = None: leave it out, or give the whole body as body")
+    if parameter.place == "path":
+        return str(value)
+    if parameter.rule.takes_file:
+        return File(value)
+    is_text = isinstance(value, str) and not parameter.rule.takes(inspect.AnyType)
+    return parameter.rule.convert(parameter.name, value) if is_text else value

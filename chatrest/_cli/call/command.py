@@ -9,7 +9,6 @@ from typing import Any, Final
 
 import click
 import msgspec
-from click.shell_completion import CompletionItem
 
 from ... import _resources as resources
 from ..._core.replies.decode import Many
@@ -19,14 +18,14 @@ from ..._names import nearest
 from ...errors import ChatRestError, RequestInvalidError
 from .. import streams
 from ..lists import ListPrinter, list_options
-from ..options import option_table
+from ..options import check_together, option_table
 from ..process import run
 from ..record_formats import Format, RecordWriter, kind_of
 from ..replies import check_success, client_of, line_of, send, send_alone
-from .arguments import call_of, texts_of
+from .arguments import call_of
 from .each import ReportedError, call_each
 from .help_text import OperationHelp, list_operations
-from .parameters import Parameters, completions
+from .parameters import Parameters
 
 _JOBS: Final = 10
 _each_options: Final = option_table(
@@ -39,6 +38,15 @@ _each_options: Final = option_table(
      "With --each: note in the file PATH which lines are done; a stopped run continues there."),
     ("--retry-failed", bool, None, "With --journal: call again for the lines that failed before."),
 )  # fmt: skip
+
+
+_TOGETHER: Final = (
+    ("--jobs", "!--each", "--jobs needs --each FILE"),
+    ("--journal", "!--each", "--journal needs --each FILE"),
+    ("--retry-failed", "!--journal", "--retry-failed needs --journal PATH"),
+    ("--each", "--cursor", "--cursor is of one list: not with --each"),
+    ("--each", "--format", "--format is of one list: not with --each"),
+)
 
 
 class OperationGroup(click.Group):
@@ -72,30 +80,11 @@ class OperationGroup(click.Group):
 
 class OperationCommand(OperationHelp):
     def __init__(self, endpoint: Endpoint[Any]) -> None:
-        texts = click.Argument(
-            ["texts"], nargs=-1, metavar="KEY=VALUE", shell_complete=partial(_complete, endpoint)
-        )
+        texts = click.Argument(["texts"], nargs=-1, metavar="KEY=VALUE")
         super().__init__(endpoint, callback=partial(_call, endpoint), params=[texts])
         if isinstance(endpoint.reply, Many):
             list_options(self)
         _each_options(self)
-
-
-def _complete(
-    endpoint: Endpoint[Any], ctx: click.Context, param: click.Parameter, incomplete: str
-) -> list[CompletionItem]:
-    """Return the parameters that begin with a text, or the values of one: `status=available`.
-
-    Bash takes `status=av` for three words, of which the last is completed.
-    """
-    parameters, (*texts,) = Parameters(endpoint), ctx.params.get("texts") or ()
-    if texts and texts[-1] == "=":
-        texts.pop()
-    if texts and (parameter := parameters.get(texts[-1])) is not None:
-        values = (value for value in parameter.rule.choices if value.startswith(incomplete))
-        return [CompletionItem(value) for value in values]
-    items = completions(parameters, texts, incomplete)
-    return [CompletionItem(text, help=words) for text, words in items]
 
 
 def _call(
@@ -107,7 +96,7 @@ def _call(
     format_: Format | None = None,
     **journal: Any,
 ) -> None:
-    _check_options(each, {"--cursor": cursor, "--format": format_}, **journal)
+    check_together(*_TOGETHER)
     try:
         if each is not None:
             _call_lines(endpoint, texts, limit, each, **journal)
@@ -118,25 +107,6 @@ def _call(
             _call_once(endpoint, texts)
     except FileNotFoundError as error:  # all files are those that the user has named
         raise RequestInvalidError(f"{error.filename}: there is no such file or folder") from None
-
-
-def _check_options(
-    each: str | None,
-    of_one_list: dict[str, Any],
-    *,
-    jobs: int | None,
-    journal: str | None,
-    retry_failed: bool,
-) -> None:
-    if each is None:
-        for name, value in (("--jobs", jobs), ("--journal", journal)):
-            if value is not None:
-                raise click.UsageError(f"{name} needs --each FILE")
-    if retry_failed and journal is None:
-        raise click.UsageError("--retry-failed needs --journal PATH")
-    for name, value in of_one_list.items():
-        if each is not None and value is not None:
-            raise click.UsageError(f"{name} is of one list: not with --each")
 
 
 def _call_list(
@@ -193,7 +163,7 @@ def _call_lines(
     parameters, read_file = Parameters(endpoint), cache(_text_of)  # standard input can be read once only
 
     async def reply(client: Any, line: str) -> bytes:
-        call = call_of(endpoint, (*texts, *texts_of(parameters, texts, line)), read_file, parameters)
+        call = call_of(endpoint, texts, read_file, parameters, line)
         if isinstance(endpoint.reply, Many):
             records = walk(AsRows(client.sender), call, None)
             rows = await (records if limit is None else records.limit(limit)).collect()

@@ -8,7 +8,7 @@ it is: the struct that gets it names the field and what is allowed.
 """
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from difflib import get_close_matches
 from typing import Any, Final, Literal, TypeAlias
 
@@ -71,21 +71,6 @@ class Parameters:
         matches = homonyms or get_close_matches(name.lower(), lowered, n=1)
         words = " or ".join(dict.fromkeys(repr(lowered[match.lower()].name) for match in matches))
         return f" (did you mean {words}?)" if words else ""
-
-
-def completions(parameters: Parameters, texts: Iterable[str], incomplete: str) -> Iterator[tuple[str, str]]:
-    """Yield the texts `KEY=` and `KEY=VALUE` that begin with `incomplete`, each with its description.
-
-    Keys that `texts` have already are left out; values are those of parameters with a few.
-    """
-    given = {text.partition("=")[0] for text in texts}
-    for parameter in parameters.all:
-        key = f"{parameter.name}="
-        if incomplete.startswith(key):
-            values = (f"{key}{value}" for value in parameter.rule.choices)
-            yield from ((value, "") for value in values if value.startswith(incomplete))
-        elif key.startswith(incomplete) and parameter.name not in given:
-            yield key, parameter.rule.description
 
 
 def _key(parameter: Parameter) -> tuple[str, str]:

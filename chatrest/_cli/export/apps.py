@@ -6,8 +6,7 @@ status is the largest of those that single exports would have.
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Iterable, Iterator, Mapping
-from contextlib import asynccontextmanager
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 from msgspec import structs
@@ -18,6 +17,7 @@ from ...errors import AuthenticationError, ExportIncompleteError, RequestInvalid
 from .. import streams
 from ..environment import all_apps, proxy
 from ..process import can_continue, continuation, run
+from .summary import failure_lines
 
 if TYPE_CHECKING:
     from ...export import Failure, Plan, Report
@@ -50,7 +50,15 @@ def export_apps(
     from ...export import Failure
 
     reports += [each.report or Failure(each.app_id, str(each.error)) for each in results]
-    _print(results, out, time.monotonic() - began, as_json=as_json, quiet=quiet)
+    totals = _totals(results) | {"seconds": time.monotonic() - began}
+    with streams.reader_may_leave():
+        if as_json:
+            streams.write_json({"export": out, "apps": [_members(each) for each in results], **totals})
+        elif not quiet:
+            rows = list(_rows(results, out, totals))
+            width = max(len(name) for name, _ in rows)
+            streams.write_lines(f"{name:<{width}} {streams.one_line(text)}" for name, text in rows)
+    _check(results)
 
 
 async def _run(
@@ -60,15 +68,20 @@ async def _run(
     from ...export.run.apps import export_apps as run_apps
 
     runs: dict[str, AppResult] = {}
-    is_shown = not quiet
 
     def watch(app_run: "AppResult") -> None:
         runs[app_run.app_id] = app_run
-        if is_shown:
+        if not quiet:
             streams.warn(f"{app_run.app_id}: {_state(app_run)}")
 
+    async def log() -> None:
+        while not quiet:
+            await asyncio.sleep(LOG_INTERVAL)
+            streams.warn(_progress_line(list(runs.values()), len(exports)))
+
     given: Any = {**options, "headers": headers_from_env(), "watch": watch}
-    async with _log(runs, len(exports), is_shown=is_shown):
+    lines = asyncio.create_task(log())
+    try:
         if dask is None:
             return await run_apps(exports, out, plan, proxy=proxy(), **given)
         from ...distributed.cluster import connect
@@ -79,26 +92,15 @@ async def _run(
             for name in ("only", "change_plan"):  # an export of parts reads all of its plan
                 given.pop(name, None)
             return await run_apps(exports, out, plan, **given)
-
-
-@asynccontextmanager
-async def _log(runs: "dict[str, AppResult]", count: int, *, is_shown: bool) -> AsyncIterator[None]:
-    async def write() -> None:
-        while True:
-            await asyncio.sleep(LOG_INTERVAL)
-            streams.warn(_progress_line(list(runs.values()), count))
-
-    lines = asyncio.create_task(write()) if is_shown else None
-    try:
-        yield
     finally:
-        if lines is not None:
-            lines.cancel()
+        lines.cancel()
 
 
 def _progress_line(runs: "list[AppResult]", count: int) -> str:
     ended = sum(each.report is not None or each.error is not None for each in runs)
-    written, requests, limited = (_total(runs, name) for name in ("written", "requests", "limited"))
+    written, requests, limited = (
+        sum(getattr(each.progress, name) for each in runs) for name in ("written", "requests", "limited")
+    )
     limits = f" ({limited:,} × 429)" if limited else ""
     return (
         f"{ended:,} of {plural(count, 'app')} ended, {len(runs) - ended:,} running, "
@@ -106,39 +108,47 @@ def _progress_line(runs: "list[AppResult]", count: int) -> str:
     )
 
 
-def _total(runs: "Iterable[AppResult]", name: str) -> int:
-    return sum(getattr(each.progress, name) for each in runs)
-
-
 # ── the summary ──
 
 
-def _print(results: "list[AppResult]", out: str, seconds: float, *, as_json: bool, quiet: bool) -> None:
-    with streams.reader_may_leave():
-        if as_json:
-            streams.write_json(_members(results, out, seconds))
-        elif not quiet:
-            rows = list(_rows(results, out, seconds))
-            width = max(len(name) for name, _ in rows)
-            streams.write_lines(f"{name:<{width}} {streams.one_line(text)}" for name, text in rows)
+def _totals(results: "list[AppResult]") -> dict[str, Any]:
+    reports = [each.report for each in results if each.report is not None]
+    return {
+        "complete": all(map(_is_complete, results)),
+        "messages": sum(each.messages for each in reports),
+        "written": sum(each.written for each in reports),
+        "requests": sum(each.progress.requests for each in results),
+    }
+
+
+def _members(app_run: "AppResult") -> dict[str, Any]:
+    report = app_run.report
+    result = {} if report is None else structs.asdict(report) | {"reasons": report.all_reasons}
+    return {
+        "app": app_run.app_id,
+        "folder": str(app_run.folder),
+        "complete": False,
+        **result,
+        "error": None if app_run.error is None else streams.without_keys(str(app_run.error)),
+        "status": _status(app_run),
+    }
+
+
+def _rows(results: "list[AppResult]", out: str, totals: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    complete = sum(map(_is_complete, results))
+    yield "export", f"{out}, {complete:,} of {plural(len(results), 'app')} complete"
     for app_run in results:
-        for warning in app_run.report.warnings if app_run.report is not None else ():
-            streams.warn(f"{app_run.app_id}: {warning}")
-    failed = [each for each in results if _status(each)]
-    for app_run in failed:
-        for reason in _reasons(app_run):
-            streams.warn(f"{app_run.app_id}: {reason}")
-    if not failed:
-        return
-    names = ", ".join(each.app_id for each in failed)
-    text = f"{len(failed):,} of {len(results):,} apps are not complete: {names}"
-    if max(map(_status, results)) > 1:
-        raise RequestInvalidError(text)
-    error = ExportIncompleteError(text)
-    error.can_continue = any(map(_can_continue, failed))
-    if error.can_continue:
-        error.add_note("run the same command again")
-    raise error
+        result = app_run.report
+        counts = "" if result is None else f": {result.messages:,} messages, {result.written:,} of them new"
+        yield app_run.app_id, f"{_state(app_run)}{counts}"
+    yield "messages", f"{totals['messages']:,}, {totals['written']:,} of them new"
+    limited = sum(each.progress.limited for each in results)
+    yield "requests", f"{totals['requests']:,}, {limited:,} answered 429"
+    yield "time", duration(totals["seconds"])
+
+
+def _is_complete(app_run: "AppResult") -> bool:
+    return app_run.report is not None and app_run.report.complete
 
 
 def _state(app_run: "AppResult") -> str:
@@ -149,81 +159,48 @@ def _state(app_run: "AppResult") -> str:
     return "complete" if app_run.report.complete else "not complete"
 
 
-def _can_continue(app_run: "AppResult") -> bool:
-    """Return whether another run of an app that failed can help."""
+# ── what has failed ──
+
+
+def _failure(app_run: "AppResult") -> Exception | None:
     try:
         app_run.check()
     except Exception as error:
-        return can_continue(error)
-    return False
+        return error
+    return None
 
 
 def _status(app_run: "AppResult") -> int:
     """Return the exit status that an export of this app alone would have."""
-    if isinstance(app_run.error, RequestInvalidError):
-        return 2
-    try:
-        app_run.check()
-    except Exception:
-        return 1
-    return 0
+    failure = _failure(app_run)
+    return 0 if failure is None else 2 if isinstance(failure, RequestInvalidError) else 1
 
 
-def _rows(results: "list[AppResult]", out: str, seconds: float) -> Iterator[tuple[str, str]]:
-    complete = sum(each.report is not None and each.report.complete for each in results)
-    yield "export", f"{out}, {complete:,} of {plural(len(results), 'app')} complete"
+def _check(results: "list[AppResult]") -> None:
+    """Print what is wrong with each app; raise the error of all that are not complete."""
+    failures = {each.app_id: failure for each in results if (failure := _failure(each)) is not None}
     for app_run in results:
-        result = app_run.report
-        counts = "" if result is None else f": {result.messages:,} messages, {result.written:,} of them new"
-        yield app_run.app_id, f"{_state(app_run)}{counts}"
-    messages, written = _totals(results)
-    yield "messages", f"{messages:,}, {written:,} of them new"
-    requests, limited = (_total(results, name) for name in ("requests", "limited"))
-    yield "requests", f"{requests:,}, {limited:,} answered 429"
-    yield "time", duration(seconds)
+        for line in _warnings(app_run):
+            streams.warn(f"{app_run.app_id}: {line}")
+    if not failures:
+        return
+    text = f"{len(failures):,} of {len(results):,} apps are not complete: {', '.join(failures)}"
+    if any(isinstance(each, RequestInvalidError) for each in failures.values()):
+        raise RequestInvalidError(text)
+    error = ExportIncompleteError(text)
+    error.can_continue = any(map(can_continue, failures.values()))
+    if error.can_continue:
+        error.add_note("run the same command again")
+    raise error
 
 
-def _totals(results: "list[AppResult]") -> tuple[int, int]:
-    reports = [each.report for each in results if each.report is not None]
-    return sum(each.messages for each in reports), sum(each.written for each in reports)
-
-
-def _members(results: "list[AppResult]", out: str, seconds: float) -> dict[str, Any]:
-    messages, written = _totals(results)
-    return {
-        "export": out,
-        "complete": all(each.report is not None and each.report.complete for each in results),
-        "apps": [_app_members(app_run) for app_run in results],
-        "messages": messages,
-        "written": written,
-        "requests": _total(results, "requests"),
-        "seconds": seconds,
-    }
-
-
-def _app_members(app_run: "AppResult") -> dict[str, Any]:
+def _warnings(app_run: "AppResult") -> Iterator[str]:
     report = app_run.report
-    result = {} if report is None else structs.asdict(report) | {"reasons": report.all_reasons}
-    error = None if app_run.error is None else streams.without_keys(str(app_run.error))
-    return {
-        "app": app_run.app_id,
-        "folder": str(app_run.folder),
-        "complete": False,
-        **result,
-        "error": error,
-        "status": _status(app_run),
-    }
-
-
-def _reasons(app_run: "AppResult") -> Iterator[str]:
-    error = app_run.error
-    if error is not None:
+    if report is not None:
+        yield from report.warnings
+        yield from report.reasons
+        yield from failure_lines(report, _MOST_FAILURES, str(app_run.folder))
+    elif app_run.error is not None:
         name = app_run.export.key_env
-        hint = f"; set {name} to a valid key" if isinstance(error, AuthenticationError) and name else ""
-        yield f"{error}{hint}"
-    elif app_run.report is not None:
-        yield from app_run.report.reasons
-        for failure in app_run.report.failed[:_MOST_FAILURES]:
-            yield f"{failure.source}: {failure.error}"
-        if (more := len(app_run.report.failed) - _MOST_FAILURES) > 0:
-            yield f"and {more:,} more failed sources: see {app_run.folder}/manifest.json"
+        is_key = isinstance(app_run.error, AuthenticationError) and name
+        yield f"{app_run.error}{f'; set {name} to a valid key' if is_key else ''}"

@@ -18,10 +18,10 @@ from ..._texts import plural
 from ...errors import AuthenticationError, ChatRestError, ExportIncompleteError
 from .. import streams
 from ..environment import named_app, proxy, session
-from ..options import QUIET, AgeOption, TimeOption, local_copy, option_table, shown_default
+from ..options import QUIET, AgeOption, TimeOption, check_together, local_copy, option_table, shown_default
 from ..process import can_continue, continuation, invocation, run
 from .apps import export_apps
-from .summary import FileTotals, estimate_lines, summary_lines
+from .summary import FileTotals, estimate_lines, failure_lines, summary_lines
 
 if TYPE_CHECKING:
     from ...export import AttachmentOptions, Plan, Progress, Report
@@ -40,6 +40,26 @@ WORKERS: Final = 32
 _MOST_WORKERS: Final = 90  # as many calls as a session runs at a time for bulk work
 _FAILURES_SHOWN: Final = 20
 _CHANGE_PLAN: Final = "another run would end the same way: --change-plan leaves out what fails"
+
+
+_PARTS: Final = "--parts --part --claim"
+_TOGETHER: Final = (
+    ("--only", "--change-plan",
+     "--only leaves the plan as it is, and --change-plan changes it: give one of them"),
+    ("--dask", "--only --change-plan",
+     ("--dask makes an export of parts, which reads all of its plan, and the plan never changes: "
+      "give it without --only and --change-plan")),
+    ("--part", "--claim", "--part names a part, and --claim takes the next one: give one of them"),
+    (_PARTS, "--only --change-plan",
+     ("the plan of an export of parts never changes, and is read completely: give --parts, --part and "
+      "--claim without --only and --change-plan")),
+    ("--dask", "--part --claim", "--dask runs all parts: give it without --part and --claim"),
+    ("--dry-run", _PARTS, "--dry-run estimates all parts together: give it without --parts"),
+    ("--dry-run", "--apps", "--dry-run estimates one app: give it without --apps"),
+    ("--dry-run", "--dask", "--dry-run reads a few pages only: give it without --dask"),
+    ("--dry-run", "--status-file", "--status-file is about runs: give it without --dry-run"),
+    ("--max-attachment", "!--attachments", "--max-attachment needs --attachments"),
+)  # fmt: skip
 
 
 def _tables(ctx: click.Context, param: click.Parameter, value: str | None) -> tuple[str, ...]:
@@ -172,23 +192,27 @@ def export(
     Exit status: 0 the export is complete (with --only: what it names was read), 1 it is not, 2 wrong usage,
     130 interrupted, 143 ended by SIGTERM.
     """
+    check_together(*_TOGETHER)
     root, plan = local_copy(out, journal), _plan_of(given)
-    files = _attachments(attachments, max_attachment)
+    if plan is None and (only or change_plan):
+        name = "--only" if only else "--change-plan"
+        raise click.UsageError(f"{name} needs the sources that it is about, such as --user UID")
+    if apps is not None and click.get_current_context().find_root().params.get("app"):
+        raise click.UsageError("--app names one app, and --apps exports all of a file: give one of them")
+    if dask is not None and proxy() is not None:
+        raise click.UsageError(
+            "--dask cannot be used with a proxy (--proxy, CHATREST_PROXY): its workers have none"
+        )
     options: dict[str, Any] = {
         "tables": tables,
-        "attachments": files,
+        "attachments": _attachments(attachments, max_attachment),
         "only": only,
         "change_plan": change_plan,
         "recheck": recheck,
         "workers": workers,
     }
     if parts is not None or part is not None or claim:
-        _check_parts(part, claim=claim, only=only, change_plan=change_plan, dask=dask, dry_run=dry_run)
         options |= {"parts": parts, "part": part, "claim": claim}
-    _check_together(apps, dask, dry_run=dry_run)
-    if status_file is not None and dry_run:
-        raise click.UsageError("--status-file is about runs: give it without --dry-run")
-    _check_plan(plan, only=only, change_plan=change_plan, dask=dask)
     from ...export.run.status_file import status_file as written_status
 
     status = written_status(status_file, out, clean=streams.without_keys)
@@ -232,53 +256,6 @@ def export(
         _print_report(report, out, totals, monitor.elapsed, lines, as_json=as_json)
 
 
-def _check_plan(plan: "Plan | None", *, only: bool, change_plan: bool, dask: str | None) -> None:
-    """Raise `click.UsageError` where it is not clear what is to become of the folder's plan."""
-    if only and change_plan:
-        raise click.UsageError(
-            "--only leaves the plan as it is, and --change-plan changes it: give one of them"
-        )
-    if plan is None and (only or change_plan):
-        name = "--only" if only else "--change-plan"
-        raise click.UsageError(f"{name} needs the sources that it is about, such as --user UID")
-    if (only or change_plan) and dask is not None:
-        raise click.UsageError(
-            "--dask makes an export of parts, which reads all of its plan, and the plan never changes: "
-            "give it without --only and --change-plan"
-        )
-
-
-def _check_parts(
-    part: int | None, *, claim: bool, only: bool, change_plan: bool, dask: str | None, dry_run: bool
-) -> None:
-    """Raise `click.UsageError` for options that have no meaning for an export of parts."""
-    if part is not None and claim:
-        raise click.UsageError("--part names a part, and --claim takes the next one: give one of them")
-    if only or change_plan:
-        raise click.UsageError(
-            "the plan of an export of parts never changes, and is read completely: give --parts, --part and "
-            "--claim without --only and --change-plan"
-        )
-    if dask is not None and (part is not None or claim):
-        raise click.UsageError("--dask runs all parts: give it without --part and --claim")
-    if dry_run:
-        raise click.UsageError("--dry-run estimates all parts together: give it without --parts")
-
-
-def _check_together(apps: str | None, dask: str | None, *, dry_run: bool) -> None:
-    """Raise `click.UsageError` for options that exclude each other."""
-    if apps is not None and click.get_current_context().find_root().params.get("app"):
-        raise click.UsageError("--app names one app, and --apps exports all of a file: give one of them")
-    if apps is not None and dry_run:
-        raise click.UsageError("--dry-run estimates one app: give it without --apps")
-    if dask is not None and dry_run:
-        raise click.UsageError("--dry-run reads a few pages only: give it without --dask")
-    if dask is not None and proxy() is not None:
-        raise click.UsageError(
-            "--dask cannot be used with a proxy (--proxy, CHATREST_PROXY): its workers have none"
-        )
-
-
 async def _export_by_cluster(
     chat: "AsyncSession", named: "AppExport | None", dask: str, out: str, plan: "Plan | None",
     options: dict[str, Any], *, quiet: bool,
@@ -303,11 +280,7 @@ async def _export_by_cluster(
 def _attachments(asked: bool, max_megabytes: int | None) -> "AttachmentOptions | bool":
     from ...export import AttachmentOptions
 
-    if max_megabytes is None:
-        return asked
-    if not asked:
-        raise click.UsageError("--max-attachment needs --attachments")
-    return AttachmentOptions(max_bytes=max_megabytes * 1_000_000)
+    return asked if max_megabytes is None else AttachmentOptions(max_bytes=max_megabytes * 1_000_000)
 
 
 def _plan_of(given: dict[str, Any]) -> "Plan | None":
@@ -389,12 +362,8 @@ def _print_report(
             streams.write_json({"export": out, **members, **totals, "seconds": seconds})
         elif lines is not None:
             streams.write_lines(lines)
-    for warning in report.warnings:
-        streams.warn(warning)
-    for failure in report.failed[:_FAILURES_SHOWN]:
-        streams.warn(f"{failure.source}: {failure.error}")
-    if (more := len(report.failed) - _FAILURES_SHOWN) > 0:
-        streams.warn(f"and {more:,} more failed sources: see {out.rstrip('/')}/manifest.json")
+    for line in (*report.warnings, *failure_lines(report, _FAILURES_SHOWN, out)):
+        streams.warn(line)
     report.check()
 
 

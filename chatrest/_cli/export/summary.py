@@ -83,6 +83,14 @@ def attachments_line(counts: "AttachmentCounts") -> str:
     return ", ".join([f"{counts.stored:,}, {counts.fetched:,} of them new ({size(counts.bytes)})", *parts])
 
 
+def failure_lines(report: "Report", most: int, out: str) -> Iterator[str]:
+    """The failed sources of an export, at most so many."""
+    for failure in report.failed[:most]:
+        yield f"{failure.source}: {failure.error}"
+    if (more := len(report.failed) - most) > 0:
+        yield f"and {more:,} more failed sources: see {out.rstrip('/')}/manifest.json"
+
+
 # ── an estimate ──
 
 

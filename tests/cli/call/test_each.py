@@ -12,9 +12,9 @@ import pytest
 from click.testing import Result
 
 from chatrest import RequestInvalidError
-from chatrest._cli.call.arguments import texts_of
+from chatrest._cli.call.arguments import call_of
 from chatrest._cli.call.each import input_lines
-from chatrest._cli.call.parameters import Parameters
+from chatrest._core.requests.endpoint import Call
 from chatrest._resources import OPERATIONS
 from tests.cases import loop_over
 from tests.commands import MakeProxy, Run, Start
@@ -214,33 +214,37 @@ def test_no_outcome_shows_a_key(command: Run, proxy: MakeProxy, file: Path) -> N
     assert {row["code"] for row in outcomes(result)} == {"ERR_X"}
 
 
-# ── the texts of a line ──
+# ── the values of a line ──
 
 
-def texts(operation: str, line: str, *given: str) -> list[str]:
-    return texts_of(Parameters(OPERATIONS[operation]), given, line)
+def called(operation: str, line: str, *given: str) -> Call[Any]:
+    return call_of(OPERATIONS[operation], given, str, line=line)
 
 
-def test_no_value_of_a_line_reads_a_file(tmp_path: Path) -> None:
-    assert texts("users.get", "@secrets") == ["uid=@@secrets"]
-    assert texts("users.get", '{"uid": "@secrets"}') == ["uid=@@secrets"]
+def test_no_value_of_a_line_reads_a_file() -> None:
+    for line in ("@secrets", '{"uid": "@secrets"}', '"@secrets"'):
+        assert called("users.get", line).path == "/users/%40secrets"
 
 
-def test_json_values_become_texts() -> None:
-    line = '{"receiver": "bob", "data": {"text": "é @"}, "tags": ["a,b", "c"], "type": "text"}'
-    assert texts("messages.send", line) == [
-        "receiver=bob", 'data={"text":"é @"}', 'tags=["a,b","c"]', "type=text",
-    ]  # fmt: skip
+def test_json_values_are_those_of_the_parameters_and_replace_those_of_all_lines() -> None:
+    line = '{"receiver": "bob", "data": {"text": "é @"}, "tags": ["a,b", "c"], "muid": "7"}'
+    body = called("messages.send", line, "receiver=ann", "type=text").body
+    assert (body.receiver, body.data, body.tags, body.muid) == ("bob", {"text": "é @"}, ("a,b", "c"), "7")
+    assert called("messages.get", '{"id": 12}').path == "/messages/12"
+    assert (
+        called("metrics.get_usage", '{"from_date": "1970-01-02", "to_date": 1900000000000}').query.from_date
+        == 86_400_000
+    )
 
 
 def test_a_single_value_is_that_of_the_parameter_that_is_left() -> None:
-    assert texts("members.kick", "bob", "guid=team") == ["uid=bob"]
+    assert called("members.kick", "bob", "guid=team").path == "/groups/team/members/bob"
     with pytest.raises(RequestInvalidError, match="here guid, uid"):
-        texts("members.kick", "bob")
+        called("members.kick", "bob")
     with pytest.raises(RequestInvalidError, match="here none"):
-        texts("users.get", "bob", "uid=alice")
+        called("users.get", "bob", "uid=alice")
 
 
-def test_a_null_that_no_text_can_express_is_refused() -> None:
+def test_a_null_that_is_not_sent_is_refused() -> None:
     with pytest.raises(RequestInvalidError, match="uid = None: leave it out"):
-        texts("users.get", '{"uid": null}')
+        called("users.get", '{"uid": null}')
