@@ -1,9 +1,8 @@
 """`messages`, `users`, `apps`: print lists, a readable line or a JSON line per record."""
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable, Iterator
-from contextlib import contextmanager
-from typing import Any, Final, TypeAlias, TypeVar
+from collections.abc import Callable
+from typing import Any, Final, TypeVar
 
 import click
 import msgspec
@@ -21,13 +20,13 @@ from .._resources.apps import Apps
 from .._resources.messages import Messages
 from .._resources.users import Users
 from .._secrets import scrub_all
-from .._walk.walk import Page, Walk
+from .._walk.walk import Walk
 from ..errors import ChatRestError, CursorError
 from . import streams
 from .environment import management, session
 from .filters import ListCommand, filter_options, query_of
-from .options import check_together, option_table
-from .process import run, until_reader_leaves
+from .options import option_table
+from .process import run
 from .record_formats import Format, RecordWriter, format_option, kind_of
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -36,6 +35,7 @@ _paging_options: Final = option_table(
     ("--cursor", None, "TOKEN",
      "Continue where an earlier run stopped, with the token that it printed. Use the same filters."),
 )  # fmt: skip
+_EARLY_ENDS: Final = (ChatRestError, OSError, KeyboardInterrupt, asyncio.CancelledError)
 
 
 def list_options(command: F) -> F:
@@ -43,76 +43,54 @@ def list_options(command: F) -> F:
     return _paging_options(format_option(command))
 
 
-_EVERY: Final = 10.0
-"""Seconds between two requests for new messages, where --every is not given."""
-WalkOf: TypeAlias = Callable[[AsRows], Walk[Any]]
-_EARLY_ENDS: Final = (ChatRestError, OSError, KeyboardInterrupt, asyncio.CancelledError)
+def print_list(
+    noun: str,
+    client: Callable[[], Any],
+    walk_of: Callable[[AsRows], Walk[Any]],
+    limit: int | None,
+    writer: RecordWriter,
+) -> None:
+    """Print at most `limit` records of a list.
 
+    If it fails or is interrupted, the error has a note with the cursor after the last page that was written.
+    """
+    written: Cursor | None = None
 
-@contextmanager
-def _wrong_cursor() -> Iterator[None]:
-    """Turn a token of --cursor that is damaged, or of another query, into wrong usage."""
+    async def work() -> None:
+        nonlocal written
+        async with client() as opened:
+            try:
+                walk = walk_of(AsRows(opened.sender))
+            except CursorError as error:  # damaged, or of another query
+                raise click.BadParameter(str(error), param_hint="'--cursor'") from None
+            # If the output is on the same terminal, it shows the progress itself.
+            is_shown, total = not streams.is_terminal("stdout"), 0
+            with streams.status_line(f"0 {noun}", is_shown=is_shown) as update:
+                async for page in (walk if limit is None else walk.limit(limit)).pages():
+                    streams.write(writer.encode([bytes(row.raw) for row in page.items]))
+                    written = page.cursor
+                    total += len(page.items)
+                    update(f"{total:,} {noun}")
+            streams.write(writer.end())
+
     try:
-        yield
-    except CursorError as error:
-        raise click.BadParameter(str(error), param_hint="'--cursor'") from None
-
-
-class ListPrinter:
-    """Print a walk to standard output, and keep the cursor after the last page that was written."""
-
-    def __init__(self, noun: str, writer: RecordWriter) -> None:
-        self._noun = noun
-        self._writer = writer
-        self._written: Cursor | None = None
-
-    def run(self, work: Callable[["ListPrinter"], Any]) -> None:
-        """Run `work`; if it fails or is interrupted, add to the error a note that says how to continue."""
-        try:
-            run(work(self))
-        except _EARLY_ENDS as error:
-            if self._written is not None:
-                error.add_note(f"continue with the same command and --cursor {self._written}")
-            raise
-
-    async def write(self, walk: Walk[Any], limit: int | None, every: float | None = None) -> None:
-        """Write at most `limit` records of the walk; the cursor advances only after a page is written.
-
-        With `every` it continues after the end, and asks for new records at most `every` seconds later.
-        """
-        walk = walk if limit is None else walk.limit(limit)
-        await self._write(walk.pages() if every is None else walk.follow(every).pages())
-
-    async def _write(self, pages: AsyncGenerator[Page[Any]]) -> None:
-        # If the output is on the same terminal, it shows the progress itself.
-        is_shown, total = not streams.is_terminal("stdout"), 0
-        with streams.status_line(f"0 {self._noun}", is_shown=is_shown) as update:
-            async for page in pages:
-                streams.write(self._writer.encode([bytes(row.raw) for row in page.items]))
-                self._written = page.cursor
-                total += len(page.items)
-                update(f"{total:,} {self._noun}")
-            streams.write(self._writer.end())
+        run(work())
+    except _EARLY_ENDS as error:
+        if written is not None:
+            error.add_note(f"continue with the same command and --cursor {written}")
+        raise
 
 
 @click.command(cls=ListCommand, short_help="Print the messages of a user.")
 @click.argument("uid")
 @click.option("--on-behalf-of", metavar="UID", help="Print the messages between this user and UID.")
 @list_options
-@option_table(
-    ("--follow", bool, None, "Print from old to new, then wait for new messages, until interrupted."),
-    ("--every", click.FloatRange(min=0, min_open=True), "SECONDS",
-     ("With --follow: ask for new messages at least so often, and up to 8 times as often while some "
-      "come.  [default: 10]")),
-)  # fmt: skip
 @filter_options(MessageQuery)
 def messages(
     uid: str,
     on_behalf_of: str | None,
     limit: int | None,
     cursor: str | None,
-    follow: bool,
-    every: float | None,
     format_: Format | None,
     **given: Any,
 ) -> None:
@@ -121,37 +99,22 @@ def messages(
 
     If a run is interrupted or fails, its last line on standard error says how to continue.
 
-    With --follow the command ends with status 130 when it is interrupted (Ctrl-C), and with status 0 when the
-    reader of its output is gone.
-
     \b
     Examples:
       chatrest messages bob --on-behalf-of alice > talk.jsonl
       chatrest messages bob --on-behalf-of alice --affix append --limit 10
       chatrest messages bob --format csv > bob.csv
       chatrest messages bob --search-key invoice --has-attachments | jq .data.text
-      chatrest messages bob --follow --since 1h
     """
-    check_together(
-        ("--every", "!--follow", "--every needs --follow: without it the command ends with the list")
-    )
-    if follow and given["filter_affix"] is None:
-        given["filter_affix"] = "append"
-
-    async def work(printer: ListPrinter) -> None:
-        query = query_of(MessageQuery, given)
-        async with session() as chat:
-            lists = Messages(AsRows(chat.sender))
-            with _wrong_cursor():
-                walk = lists.list_user(uid, on_behalf_of=on_behalf_of, query=query, cursor=cursor)
-            if not follow:
-                await printer.write(walk, limit)
-                return
-            async with until_reader_leaves():
-                await printer.write(walk, limit, _EVERY if every is None else every)
-
+    query = query_of(MessageQuery, given)
     kind = kind_of(MessageCount if given["filter_count"] else Message)
-    ListPrinter("messages", RecordWriter(kind, format_)).run(work)
+    print_list(
+        "messages",
+        session,
+        lambda send: Messages(send).list_user(uid, on_behalf_of=on_behalf_of, query=query, cursor=cursor),
+        limit,
+        RecordWriter(kind, format_),
+    )
 
 
 @click.command(cls=ListCommand, short_help="Print the users of the app.")
@@ -169,7 +132,7 @@ def users(limit: int | None, cursor: str | None, format_: Format | None, **given
       chatrest users --format csv > users.csv
     """
     query, writer = query_of(UserQuery, given), RecordWriter(kind_of(User), format_)
-    _print_list("users", session, lambda sender: Users(sender).list(query, cursor=cursor), limit, writer)
+    print_list("users", session, lambda send: Users(send).list(query, cursor=cursor), limit, writer)
 
 
 @click.command(cls=ListCommand, short_help="Print the applications of the account.")
@@ -187,19 +150,7 @@ def apps(limit: int | None, cursor: str | None, format_: Format | None, **given:
     """
     query = query_of(AppQuery, given)
     writer = RecordWriter(kind_of(AppInfo), format_, convert=_without_keys)
-    _print_list("apps", management, lambda sender: Apps(sender).list(query, cursor=cursor), limit, writer)
-
-
-def _print_list(
-    noun: str, client: Callable[[], Any], walk_of: WalkOf, limit: int | None, writer: RecordWriter
-) -> None:
-    async def work(printer: ListPrinter) -> None:
-        async with client() as opened:
-            with _wrong_cursor():
-                walk = walk_of(AsRows(opened.sender))
-            await printer.write(walk, limit)
-
-    ListPrinter(noun, writer).run(work)
+    print_list("apps", management, lambda send: Apps(send).list(query, cursor=cursor), limit, writer)
 
 
 def _without_keys(record: bytes) -> bytes:

@@ -1,20 +1,16 @@
 """The process of a command: what ends its coroutine, and the shell text that runs it again."""
 
 import asyncio
-import errno
-import os
 import shlex
 import signal
 import sys
-from collections.abc import AsyncIterator, Coroutine, Iterable, Mapping
-from contextlib import asynccontextmanager, suppress
+from collections.abc import Coroutine, Iterable, Mapping
+from contextlib import suppress
 from pathlib import Path
 from shutil import which
 from typing import Any, Final, TypeVar
 
 import click
-
-from . import streams
 
 T = TypeVar("T")
 
@@ -35,38 +31,6 @@ async def _cancel_on_sigterm(work: Coroutine[Any, Any, T]) -> T:
     with suppress(NotImplementedError):  # the event loops of some platforms have no signal handlers
         asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, task.cancel)
     return await work
-
-
-@asynccontextmanager
-async def until_reader_leaves() -> AsyncIterator[None]:
-    """End the block with `BrokenPipeError` when the reader of standard output is gone.
-
-    A command that waits for hours would notice it only when it writes again. Only pipes tell.
-    """
-    loop, task, number = asyncio.get_running_loop(), asyncio.current_task(), streams.pipe_number()
-    assert task is not None
-    if number is None:
-        yield
-        return
-    is_gone = False
-
-    def end() -> None:
-        nonlocal is_gone
-        is_gone = True
-        loop.remove_reader(number)
-        task.cancel()
-
-    # Nothing can be read from this end of a pipe: it becomes "readable" when the other end is closed.
-    loop.add_reader(number, end)
-    try:
-        yield
-    except asyncio.CancelledError:
-        if not is_gone:
-            raise
-        task.uncancel()
-        raise BrokenPipeError(errno.EPIPE, os.strerror(errno.EPIPE)) from None
-    finally:
-        loop.remove_reader(number)
 
 
 def invocation() -> str:

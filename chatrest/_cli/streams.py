@@ -14,7 +14,6 @@ A line has the level's name before its text, and keys are hidden in it, as in ev
 import logging
 import os
 import re
-import stat
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -113,15 +112,6 @@ def detach_stdout() -> None:
     null = os.open(os.devnull, os.O_WRONLY)
     os.dup2(null, number)
     os.close(null)
-
-
-def pipe_number() -> int | None:
-    """Return the file descriptor of standard output if it is a pipe; None for anything else."""
-    try:
-        number = sys.stdout.fileno()
-        return number if stat.S_ISFIFO(os.fstat(number).st_mode) else None
-    except (AttributeError, OSError, ValueError):  # no stream, one of a test, a closed one
-        return None
 
 
 def is_terminal(name: str) -> bool:

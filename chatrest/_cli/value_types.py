@@ -4,8 +4,8 @@ A text that does not fit the type is returned as it is: the struct that gets it 
 expected.
 """
 
-import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from typing import Any, Final
 
 import msgspec
@@ -28,8 +28,9 @@ _NOT_TEXT: Final = (
     inspect.IntType,
     inspect.FloatType,
 )
-_BOOLEANS: Final = {"true": True, "1": True, "false": False, "0": False}
-_WHOLE: Final = re.compile(r"[+-]?[0-9]{1,4000}")
+_SCALARS: Final[Mapping[type, type]] = {
+    inspect.BoolType: bool, inspect.IntType: int, inspect.FloatType: float, inspect.LiteralType: int
+}  # fmt: skip
 _LONGEST_CHOICES: Final = 44
 _FLAG: Final = "true|false"
 
@@ -87,16 +88,25 @@ class ValueType(Struct, frozen=True):
         if is_json and self.takes(*_OBJECTS, inspect.AnyType):
             return read_json(name, text)
         if self.takes(inspect.AnyType):
-            return _read(msgspec.json.decode, text)  # such as a number; what is no JSON is a text
-        if self.takes_text:
+            with suppress(ValueError):  # such as a number; what is no JSON is a text
+                return msgspec.json.decode(text)
+        if self.takes_text or self.takes(inspect.AnyType):
             return text
-        for kind in self.kinds:
-            value = _scalar(text, kind)
-            if value is not text:
-                return value
+        for kind in self._scalars:
+            with suppress(msgspec.ValidationError):
+                return msgspec.convert(text, kind, strict=False)
         if self.label == _FLAG:
             raise RequestInvalidError(f"{name} = {shown(text)}: expected true or false")
         return text
+
+    @property
+    def _scalars(self) -> Iterator[type]:
+        """The plain types of numbers and truth values: 0 and 1 are given as true and false, too."""
+        for kind in self.kinds:
+            if isinstance(kind, inspect.LiteralType) and set(kind.values) == {0, 1}:
+                yield bool
+            elif type(kind) in _SCALARS:
+                yield _SCALARS[type(kind)]
 
     @property
     def label(self) -> str:
@@ -150,26 +160,6 @@ def _is_text(kind: inspect.Type) -> bool:
     if isinstance(kind, inspect.LiteralType):
         return any(isinstance(value, str) for value in kind.values)
     return not isinstance(kind, _NOT_TEXT)
-
-
-def _scalar(text: str, kind: inspect.Type) -> Any:
-    if isinstance(kind, inspect.BoolType) or (
-        isinstance(kind, inspect.LiteralType) and set(kind.values) == {0, 1}
-    ):
-        return _BOOLEANS.get(text.lower(), text)
-    is_whole = isinstance(kind, inspect.IntType) or (
-        isinstance(kind, inspect.LiteralType) and all(isinstance(value, int) for value in kind.values)
-    )
-    if is_whole:
-        return int(text) if _WHOLE.fullmatch(text) else text
-    return _read(float, text) if isinstance(kind, inspect.FloatType) else text
-
-
-def _read(make: Callable[[str], Any], text: str) -> Any:
-    try:
-        return make(text)
-    except ValueError:  # msgspec's own errors are ValueErrors
-        return text
 
 
 def _label(kind: inspect.Type) -> str:

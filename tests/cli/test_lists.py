@@ -1,18 +1,11 @@
 """`messages`, `users` and `apps`: their output, their errors, and how to continue."""
 
-import json
-import re
-import signal
-import subprocess
-from typing import Any
-
 import pytest
 
-from chatrest.emulator import Emulator
 from tests.cases import loop_over
-from tests.commands import PATIENCE, MakeProxy, Run, Start
+from tests.commands import MakeProxy, Run
 
-from .conftest import SECRETS, EmulatorThread, Proxy, error_line, rows
+from .conftest import SECRETS, EmulatorThread, error_line, rows
 
 TALK = ("messages", "user-002", "--on-behalf-of", "user-001")
 
@@ -59,7 +52,7 @@ def test_limit_and_page_limit_are_independent(
         (("messages", "bob", "--since", "@5", "--until", "@2"), 2, "to_timestamp = 2"),
         (("messages", "bob", "--since", "20260101"), 2, "'2026-01-01' for the date"),
         (("messages", "bob", "--limt", "3"), 2, "'--limt'; did you mean one of"),
-        (("messages", "bob", "--every", "5"), 2, "--every needs --follow"),
+        (("call", "users.list", "--cursor", "AAAA"), 2, "cursor token is damaged"),
         (("users", "--cursor", "AAAA"), 2, "cursor token is damaged"),
         (("messages", "bob", "--cursor", "\x1b[2J☃"), 2, "cursor token is damaged"),
         (("messages", "bob", "--cursor", SECRETS[0]), 2, "cursor token is damaged"),
@@ -98,86 +91,3 @@ def test_apps_are_listed_without_their_keys(command: Run, proxy: MakeProxy) -> N
     with proxy(lambda *_: (200, body)) as url:
         [row] = rows(command("apps", CHATREST_MANAGEMENT_URL=url))
     assert row == {"id": "a1", "name": "A", "apiKeys": "[hidden]", "accessKey": "[hidden]"}
-
-
-FOLLOW = ("messages", "bob", "--on-behalf-of", "alice", "--follow")
-
-
-@pytest.fixture
-def talk(fresh: EmulatorThread) -> EmulatorThread:
-    """An emulator with three messages."""
-    fresh.ask(lambda emulator: [emulator.store.add_user(uid) for uid in ("alice", "bob")])
-    for number in range(1, 4):
-        add(fresh, number)
-    return fresh
-
-
-def add(talk: EmulatorThread, number: int) -> None:
-    """Add a message, whose text is its number."""
-
-    def send(emulator: Emulator) -> Any:
-        return emulator.store.add_message("alice", "bob", str(number), sent_at=number)
-
-    talk.ask(send)
-
-
-def texts(lines: list[dict[str, Any]]) -> list[str]:
-    return [line["data"]["text"] for line in lines]
-
-
-def read_lines(started: subprocess.Popen[bytes], count: int) -> list[dict[str, Any]]:
-    assert started.stdout is not None
-    return [json.loads(started.stdout.readline()) for _ in range(count)]
-
-
-def test_new_messages_are_printed_as_they_come(talk: EmulatorThread, command: Run) -> None:
-    def answer(number: int, _: str) -> None:
-        if number in (3, 5, 6):
-            add(talk, number + 1)
-
-    with Proxy(talk.emulator.port, answer) as url:
-        env = talk.env | {"CHATREST_BASE_URL": url}
-        printed = texts(rows(command(*FOLLOW, "--every", "0.01", "--limit", "6", **env)))
-    assert printed == ["1", "2", "3", "4", "6", "7"]
-
-
-@pytest.mark.parametrize(
-    ("args", "words"),
-    [
-        (("--affix", "prepend"), "it goes from new to old"),
-        (("--count",), "in one reply"),
-        (("--every", "0"), "'--every': 0.0 is not above 0"),
-    ],
-)
-def test_what_cannot_be_followed_is_a_wrong_usage(
-    talk: EmulatorThread, command: Run, args: tuple[str, ...], words: str
-) -> None:
-    paths: list[str] = []
-    with Proxy(talk.emulator.port, lambda _, path: paths.append(path)) as url:
-        result = command(*FOLLOW, *args, **talk.env | {"CHATREST_BASE_URL": url})
-    assert words in error_line(result, 2)
-    assert paths == []
-
-
-def test_a_signal_ends_it_and_the_token_goes_on(process: Start, command: Run, talk: EmulatorThread) -> None:
-    started = process(*FOLLOW, **talk.env)
-    assert texts(read_lines(started, 3)) == ["1", "2", "3"]
-    started.send_signal(signal.SIGTERM)
-    out, error = started.communicate(timeout=PATIENCE)
-    assert (started.returncode, out) == (143, b"")
-    [token] = re.findall(
-        rb"^chatrest: ended by a signal; continue with the same command and --cursor (\S+)$", error.strip()
-    )
-    add(talk, 4)
-    assert texts(rows(command(*FOLLOW, "--cursor", token.decode(), "--limit", "1", **talk.env))) == ["4"]
-
-
-def test_a_reader_that_leaves_ends_it_while_it_waits(process: Start, talk: EmulatorThread) -> None:
-    started = process(*FOLLOW, "--every", "3600", **talk.env)
-    assert texts(read_lines(started, 3)) == ["1", "2", "3"]
-    assert started.stdout is not None
-    started.stdout.close()
-    assert started.wait(PATIENCE) == 0
-    assert started.stderr is not None
-    assert started.stderr.read() == b""
-    started.communicate()

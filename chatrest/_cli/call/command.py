@@ -17,7 +17,7 @@ from ..._core.send import AsRows
 from ..._names import nearest
 from ...errors import ChatRestError, RequestInvalidError
 from .. import streams
-from ..lists import ListPrinter, list_options
+from ..lists import list_options, print_list
 from ..options import check_together, option_table
 from ..process import run
 from ..record_formats import Format, RecordWriter, kind_of
@@ -121,12 +121,8 @@ def _call_list(
     call = call_of(endpoint, texts, _text_of)
     if limit is None and streams.is_terminal("stderr"):
         _hint_at_limit(endpoint, texts)
-
-    async def work(printer: ListPrinter) -> None:
-        async with client_of(endpoint) as client:
-            await printer.write(walk(AsRows(client.sender), call, cursor), limit)
-
-    ListPrinter("records", writer).run(work)
+    client = partial(client_of, endpoint)
+    print_list("records", client, lambda send: walk(send, call, cursor), limit, writer)
 
 
 def _hint_at_limit(endpoint: Endpoint[Any], texts: Sequence[str]) -> None:

@@ -2,13 +2,10 @@
 
 A parameter is given by its name on the wire or in snake_case. A name that is in several places belongs to
 the path, and `query.NAME` and `body.NAME` reach the others.
-
-The value is read from its text as the field's type takes it. A text that does not fit the type is returned as
-it is: the struct that gets it names the field and what is allowed.
 """
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from difflib import get_close_matches
 from typing import Any, Final, Literal, TypeAlias
 
@@ -24,6 +21,7 @@ BODY: Final = "body"
 _PREFIXED: Final = ("path", "query", "body")
 _SHOWN: Final[tuple[Place, ...]] = (*_PREFIXED, "headers", "whole body", "acting")
 _HUMP: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
+_NO_LETTER: Final = re.compile(r"[-\[\]]")
 
 
 class Parameter(Struct, frozen=True):
@@ -50,15 +48,28 @@ class Parameters:
     """The parameters of one operation, and the names that reach them."""
 
     def __init__(self, endpoint: Endpoint[Any]) -> None:
-        by_name = _by_name(_parameters(endpoint))
-        # One object for all names of a parameter, under the shortest of them.
-        named = {_key(parameter): _named(parameter, by_name) for parameter in by_name.values()}
-        self._by_name = {name: named[_key(parameter)] for name, parameter in by_name.items()}
-        self.all: Final = tuple(sorted(named.values(), key=lambda each: _SHOWN.index(each.place)))
+        parameters = [*_parameters(endpoint)]
+        owners: dict[str, Parameter] = {}
+        for each in parameters:
+            owners.setdefault(each.name, each)
+        shared = {
+            each.name for each in parameters if (each.place, owners[each.name].place) == ("body", "query")
+        }
+        self._by_name: dict[str, Parameter] = {}
+        for each in parameters:
+            has_name = owners[each.name] is each and each.name not in shared
+            named = each if has_name else structs.replace(each, name=f"{each.place}.{each.name}")
+            for key in (_key(each.field), _key(each.wire_name)):
+                if each.place in _PREFIXED:
+                    self._by_name.setdefault(f"{each.place}.{key}", named)
+                if has_name:
+                    self._by_name.setdefault(key, named)
+        everyone = {(each.place, each.field): each for each in self._by_name.values()}
+        self.all: Final = tuple(sorted(everyone.values(), key=lambda each: _SHOWN.index(each.place)))
         """All of them: path, filter and body, then the whole body and the acting user."""
 
     def get(self, name: str) -> Parameter | None:
-        return self._by_name.get(name)
+        return self._by_name.get(_key(name))
 
     def of(self, place: Place) -> list[Parameter]:
         """Return the parameters of one place, in the order of the path or of the struct."""
@@ -73,21 +84,14 @@ class Parameters:
         return f" (did you mean {words}?)" if words else ""
 
 
-def _key(parameter: Parameter) -> tuple[str, str]:
-    return parameter.place, parameter.field
-
-
 def snake_case(name: str) -> str:
     """Return a name of the wire in snake_case: `authToken` is `auth_token`."""
     return _HUMP.sub("_", name).lower()
 
 
-def spellings(parameter: Parameter) -> tuple[str, ...]:
-    """The names of a parameter within its place, the one that is shown first."""
-    names = (parameter.field, parameter.wire_name, snake_case(parameter.wire_name))
-    if parameter.place in ("path", "acting"):
-        names = names[::-1]
-    return tuple(dict.fromkeys(names))
+def _key(name: str) -> str:
+    """Return a name as it is looked up: `sentAt[from]` and `sent_at_from` are one."""
+    return _NO_LETTER.sub("_", snake_case(name)).strip("_")
 
 
 def _parameters(endpoint: Endpoint[Any]) -> Iterable[Parameter]:
@@ -123,23 +127,3 @@ def _fields(place: Place, kind: type[Struct] | None) -> Iterable[Parameter]:
             # A filter's field is None if it is absent; a body's field is UNSET, which has no default here.
             takes_null=rule.takes(inspect.NoneType) and field.default is not None,
         )
-
-
-def _by_name(parameters: Iterable[Parameter]) -> dict[str, Parameter]:
-    """The parameter of each name; a name that the filter and the body share has none."""
-    by_name: dict[str, Parameter] = {}
-    shared: set[str] = set()
-    for parameter in parameters:
-        for name in spellings(parameter):
-            if parameter.place in _PREFIXED:
-                by_name.setdefault(f"{parameter.place}.{name}", parameter)
-            first = by_name.setdefault(name, parameter)
-            if (first.place, parameter.place) == ("query", "body"):
-                shared.add(name)
-    return {name: parameter for name, parameter in by_name.items() if name not in shared}
-
-
-def _named(parameter: Parameter, by_name: Mapping[str, Parameter]) -> Parameter:
-    names = spellings(parameter)
-    name = next((name for name in names if by_name.get(name) is parameter), f"{parameter.place}.{names[0]}")
-    return structs.replace(parameter, name=name)
