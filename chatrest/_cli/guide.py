@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 import click
-from click.shell_completion import CompletionItem
 
 from .._names import nearest
 from . import streams
@@ -96,14 +95,8 @@ def _count(patterns: Sequence[re.Pattern[str]], text: str) -> int:
     return sum(pattern.search(text) is not None for pattern in patterns)
 
 
-def _complete(_: click.Context, __: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """Return the pages that begin so."""
-    pages = contents().items()
-    return [CompletionItem(page, help=line) for page, line in pages if page.startswith(incomplete)]
-
-
 @click.command(short_help="Read the guide: a page for each task.")
-@click.argument("page", required=False, shell_complete=_complete)
+@click.argument("page", required=False)
 @click.option(
     "--search", "words", metavar="WORDS", help="Show the sections that have these words, or most of them."
 )

@@ -23,9 +23,7 @@ import click
 from msgspec import structs
 
 from .._core.replies.scanner import read_record
-from .._models.apps import AppInfo
-from .._models.conversations import Conversation
-from .._models.groups import Group, Member
+from .._models.groups import Member
 from .._models.messages import Message, UnknownMessage
 from .._models.raw_json import write_value
 from .._models.users import User
@@ -47,8 +45,6 @@ format_option: Final = option_table(
 )  # fmt: skip
 """The option of every command that prints records."""
 _COLUMNS: Final = 6
-_LONGEST: Final = 2_000
-"""Characters of a line of text on a terminal."""
 _GAP: Final = "  "
 
 
@@ -98,11 +94,6 @@ _KINDS: Final[Mapping[Any, RecordKind]] = {
         _columns(User, "uid", "name", "status", "role", "created_at", "last_active_at"), user_line
     ),
     Member: RecordKind(_columns(Member, "uid", "name", "scope", "joined_at", "status")),
-    Group: RecordKind(_columns(Group, "guid", "name", "type", "owner", "members_count", "created_at")),
-    AppInfo: RecordKind(_columns(AppInfo, "id", "name", "region", "plan", "created_at")),
-    Conversation: RecordKind(
-        _columns(Conversation, "conversation_id", "conversation_type", "unread_message_count", "updated_at")
-    ),
 }
 
 
@@ -164,8 +155,6 @@ class RecordWriter:
             else:
                 cells = (_cell(name, value(record)) for name, value in self._kind.columns.items())
                 line = _GAP.join(filter(None, cells)) or _cell("", record)
-            if self.is_terminal and len(line) > _LONGEST:
-                line = f"{line[:_LONGEST]}… ({len(line) - _LONGEST:,} more characters)"
             yield line
 
     def _csv_lines(self, records: Iterator[Any]) -> Iterator[str]:

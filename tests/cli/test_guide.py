@@ -2,7 +2,7 @@
 
 import pytest
 
-from chatrest._cli.guide import FOLDER, contents, guide, page_text, search
+from chatrest._cli.guide import FOLDER, contents, page_text, search
 from tests.cases import loop_over
 from tests.commands import Run
 
@@ -75,9 +75,3 @@ def test_a_search_without_words_or_matches_is_an_error(command: Run) -> None:
     assert "no section of the guide has half of these words: xyzzy" in error_line(
         command("guide", "--search", "xyzzy")
     )
-
-
-def test_a_shell_completes_pages_with_what_they_are_about() -> None:
-    with guide.make_context("guide", [], help_option_names=["-h", "--help"]) as context:
-        items = guide.params[0].shell_complete(context, "web")
-    assert [(item.value, item.help) for item in items] == [("webhooks", contents()["webhooks"])]

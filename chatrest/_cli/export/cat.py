@@ -9,7 +9,7 @@ from msgspec import structs
 from ..._models.messages import Message
 from ...errors import ChatRestError
 from .. import streams
-from ..options import SINCE, UNTIL, option_table
+from ..options import SINCE, UNTIL, check_together, option_table
 from ..record_formats import Format, RecordWriter, format_option, kind_of
 
 if TYPE_CHECKING:
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 _LINES: Final = 1_000
 """Lines that are written at once."""
+_ALONE: Final = "--id shows one message: give it alone, or with --format text or json"
 
 
 @click.command(short_help="Print the messages of an export.")
@@ -35,27 +36,16 @@ _LINES: Final = 1_000
      {"multiple": True}),
     ("--id message", None, "ID",
      "One message: its file, its line, and the hashes of both, with its older versions."),
-    ("--raw", bool, None, "The exact bytes, also of records that are not valid UTF-8."),
 )  # fmt: skip
 @format_option
-def cat(
-    out: str,
-    since: int | None,
-    until: int | None,
-    sources: tuple[str, ...],
-    message: str | None,
-    raw: bool,
-    format_: Format | None,
-    **person: Any,
-) -> None:
+def cat(out: str, message: str | None, format_: Format | None, sort: str | None, **wanted: Any) -> None:
     """Print the messages of the export in OUT: a readable line each to a terminal, and to a pipe or file a
     JSON line each, as the service sent it.
 
     OUT is a folder or the address of an object store. Reads every format, needs no credentials of the
     service, and changes nothing. A finished export is read as its manifest says; while a run is writing,
     what it has committed is printed. In a record that is not valid UTF-8, wrong bytes are printed as
-    U+FFFD, so that any JSON reader takes each line; --raw prints the exact bytes. It does not look for
-    damage: `chatrest verify` does.
+    U+FFFD, so that any JSON reader takes each line. It does not look for damage: `chatrest verify` does.
 
     --sender, --conversation and --search choose what a person asks for. They read all of the export; where
     the database OUT.sqlite is beside OUT and up to date (`chatrest load OUT OUT.sqlite`), they ask it.
@@ -75,25 +65,25 @@ def cat(
       chatrest cat out --since 2026-11-01 --source 'group team' | jq -r .data.text
       chatrest cat out --until 2026-10-31 | gzip > older.ndjson.gz
     """
-    from ...database.finding import find_raw  # imports aiohttp, which a help text does not need
+    from ...database.finding import Wanted, find_raw, ids_of_names  # imports aiohttp: not for a help text
 
-    if raw and format_ not in (None, "json"):
-        raise click.UsageError("--raw prints the records as they are: give it without --format")
     if message is not None:
-        if since is not None or until is not None or sources or raw or any(person.values()):
-            raise click.UsageError("--id shows one message: give it alone, or with --format text or json")
+        check_together(("--id", "--since --until --sender --conversation --search --source --sort", _ALONE))
         _show_lines(out, message, format_)
         return
     writer = RecordWriter(kind_of(Message), format_)
-    wanted = _wanted(out, since, until, sources, **person)
-    records, count = find_raw(out, wanted), 0
+    for kind in ("sender", "conversation"):
+        if texts := wanted[f"{kind}s"]:
+            wanted[f"{kind}s"] = ids_of_names(out, kind, texts)
+    wanted["search"] = wanted["search"] or ""
+    choice = Wanted(**wanted, by_time=sort == "time")
+    records, count = find_raw(out, choice), 0
     while batch := list(islice(records, _LINES)):
         count += len(batch)
-        data = b"".join(b"%b\n" % each for each in batch) if raw else writer.encode(batch)
-        streams.write(data if raw else data.decode(errors="replace").encode())
+        streams.write(writer.encode(batch).decode(errors="replace").encode())
     streams.write(writer.end())
-    if not count and (wanted.senders or wanted.conversations):
-        _say_none(out, wanted)
+    if not count and (choice.senders or choice.conversations):
+        _say_none(out, choice)
 
 
 def _show_lines(out: str, message: str, format_: Format | None) -> None:
@@ -114,29 +104,6 @@ def _show_lines(out: str, message: str, format_: Format | None) -> None:
             streams.write_json({**facts, "record": record})
     if not found:
         raise ChatRestError(f"{out} has no message with the id {message!r}")
-
-
-def _wanted(
-    out: str,
-    since: int | None,
-    until: int | None,
-    sources: tuple[str, ...],
-    senders: tuple[str, ...],
-    conversations: tuple[str, ...],
-    search: str | None,
-    sort: str | None,
-) -> "Wanted":
-    from ...database.finding import Wanted, ids_of_names
-
-    return Wanted(
-        ids_of_names(out, "sender", senders) if senders else (),
-        ids_of_names(out, "conversation", conversations) if conversations else (),
-        since,
-        until,
-        search or "",
-        sources,
-        by_time=sort == "time",
-    )
 
 
 def _say_none(out: str, wanted: "Wanted") -> None:

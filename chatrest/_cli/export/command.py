@@ -24,8 +24,7 @@ from .apps import export_apps
 from .summary import FileTotals, estimate_lines, failure_lines, summary_lines
 
 if TYPE_CHECKING:
-    from ...export import AttachmentOptions, Plan, Progress, Report
-    from ...export.folder.tables import Table
+    from ...export import Plan, Progress, Report
     from ...export.plan.app_file import AppExport
     from ...session import AsyncSession
 
@@ -36,6 +35,11 @@ PARTITIONS: Final = ("none", "source", "month", "day")
 TABLES: Final = (
     "users", "groups", "members", "conversations", "bans", "friends", "blocks", "reactions",
 )  # fmt: skip
+_PLAN: Final = (
+    "all_users", "users", "pairs", "groups", "everything", "since", "until", "format_", "compress",
+    "partition",
+)  # fmt: skip
+"""The options that make the plan; the others are those of a run."""
 WORKERS: Final = 32
 _MOST_WORKERS: Final = 90  # as many calls as a session runs at a time for bulk work
 _FAILURES_SHOWN: Final = 20
@@ -124,16 +128,7 @@ def _tables(ctx: click.Context, param: click.Parameter, value: str | None) -> tu
 def export(
     out: str,
     journal: Path | None,
-    tables: tuple["Table", ...],
-    attachments: bool,
     max_attachment: int | None,
-    only: bool,
-    change_plan: bool,
-    recheck: int | None,
-    parts: int | None,
-    part: int | None,
-    claim: bool,
-    workers: int,
     dask: str | None,
     dry_run: bool,
     as_json: bool,
@@ -193,9 +188,10 @@ def export(
     130 interrupted, 143 ended by SIGTERM.
     """
     check_together(*_TOGETHER)
-    root, plan = local_copy(out, journal), _plan_of(given)
-    if plan is None and (only or change_plan):
-        name = "--only" if only else "--change-plan"
+    root, plan, options = local_copy(out, journal), _plan_of(given), _options_of(given, max_attachment)
+    is_part = options.keys() & {"only", "change_plan"}
+    if plan is None and is_part:
+        name = "--only" if "only" in options else "--change-plan"
         raise click.UsageError(f"{name} needs the sources that it is about, such as --user UID")
     if apps is not None and click.get_current_context().find_root().params.get("app"):
         raise click.UsageError("--app names one app, and --apps exports all of a file: give one of them")
@@ -203,26 +199,15 @@ def export(
         raise click.UsageError(
             "--dask cannot be used with a proxy (--proxy, CHATREST_PROXY): its workers have none"
         )
-    options: dict[str, Any] = {
-        "tables": tables,
-        "attachments": _attachments(attachments, max_attachment),
-        "only": only,
-        "change_plan": change_plan,
-        "recheck": recheck,
-        "workers": workers,
-    }
-    if parts is not None or part is not None or claim:
-        options |= {"parts": parts, "part": part, "claim": claim}
     from ...export.run.status_file import status_file as written_status
 
     status = written_status(status_file, out, clean=streams.without_keys)
     if apps is not None:
-        options |= {"journal": journal}
+        options["journal"] = journal
         with status as reports:
             export_apps(out, apps, plan, options, reports, dask=dask, as_json=as_json, quiet=quiet)
         return
     if dry_run:
-        del options["tables"], options["attachments"]
         _estimate(out, plan, options, as_json=as_json)
         return
     from ...export import Progress, export
@@ -239,15 +224,13 @@ def export(
         async with session(progress.heard, app=app) as chat, shown_progress(monitor, show, chat):
             if dask is None:
                 return await export(chat, out, plan, **options)
-            names = ("tables", "attachments", "recheck", "workers", "progress")
-            own = {"parts": parts, "journal": journal} | {name: options[name] for name in names}
+            own = {**options, "journal": journal}
             return await _export_by_cluster(chat, named, dask, out, plan, own, quiet=quiet)
 
     if root is not None and not quiet:
         streams.warn(f"the local copy of {out} is in {root}")
-    again = {"--journal": journal, "--dask": dask, "--part": part, "--claim": claim}
-    again = {} if only or change_plan else again
-    with _resume_hint(out, again, progress):
+    again = {"--journal": journal, "--dask": dask, "--part": given["part"], "--claim": given["claim"]}
+    with _resume_hint(out, {} if is_part else again, progress):
         with status as reports, progress_display(quiet=quiet) as show:
             report = run(work())
             reports.append(report)
@@ -268,7 +251,7 @@ async def _export_by_cluster(
     if named is not None and (named.key_env or named.key_file):
         reference = AppReference.of(named)
     async with connect(dask, quiet=True) as client:
-        if options["parts"] is None and (parts := await parts_of_new(client, out)) is not None:
+        if "parts" not in options and (parts := await parts_of_new(client, out)) is not None:
             options["parts"] = parts
             if not quiet:
                 streams.warn(
@@ -277,26 +260,36 @@ async def _export_by_cluster(
         return await export_with(client, chat, out, plan, reference=reference, **options)
 
 
-def _attachments(asked: bool, max_megabytes: int | None) -> "AttachmentOptions | bool":
-    from ...export import AttachmentOptions
-
-    return asked if max_megabytes is None else AttachmentOptions(max_bytes=max_megabytes * 1_000_000)
-
-
-def _plan_of(given: dict[str, Any]) -> "Plan | None":
+def _plan_of(given: Mapping[str, Any]) -> "Plan | None":
     """Return the plan that the options give; None without any, which means the plan of the folder."""
     from ...export import Plan
 
-    named = {name.rstrip("_"): value for name, value in given.items() if value not in (None, (), False)}
+    named = {name.rstrip("_"): given[name] for name in _PLAN if given[name] not in (None, (), False)}
     return Plan(**named) if named else None
+
+
+def _options_of(given: Mapping[str, Any], max_megabytes: int | None) -> dict[str, Any]:
+    """Return the arguments of a run beside its plan, as far as they are given."""
+    from ...export import AttachmentOptions
+
+    options = {
+        name: value
+        for name, value in given.items()
+        if name not in _PLAN and value not in (None, ()) and value is not False
+    }
+    if max_megabytes is not None:
+        options["attachments"] = AttachmentOptions(max_bytes=max_megabytes * 1_000_000)
+    return options
 
 
 def _estimate(out: str, plan: "Plan | None", options: Mapping[str, Any], *, as_json: bool) -> None:
     from ...export.run.dry_run import Estimate, estimate
 
+    known = {name: value for name, value in options.items() if name not in ("tables", "attachments")}
+
     async def work() -> Estimate:
         async with session() as chat:
-            return await estimate(chat, plan, out, **options)
+            return await estimate(chat, plan, out, **known)
 
     result, workers = run(work()), options["workers"]
     if as_json:

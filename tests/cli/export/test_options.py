@@ -21,8 +21,7 @@ pytestmark = pytest.mark.usefixtures("called")
 def planned(*args: str) -> Plan | None:
     """Return the plan that `args` make."""
     given = export.make_context("export", ["out", *args], help_option_names=["-h", "--help"]).params
-    own = ("out", "recheck", "workers", "dry_run", "quiet")
-    return command_module._plan_of({name: value for name, value in given.items() if name not in own})
+    return command_module._plan_of(given)
 
 
 def test_the_choices_are_those_of_a_plan() -> None:
