@@ -1,13 +1,15 @@
-"""Jobs: what a worker has to know of a list beside the piece that it reads, and what reading it finds out."""
+"""Jobs: what a reader has to know of a list beside the piece that it reads, and what reading it finds out."""
 
+from collections.abc import Iterable, Mapping
 from enum import Enum, auto
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from ..._parameters.messages import MessageQuery
 from ..._resources.messages import Messages
 from ..._walk.walk import Walk
+from ...errors import ChatRestError
 from ..folder.export_folder import Purpose
 from ..plan.intervals import LAST
 from ..plan.ownership import Source
@@ -38,8 +40,8 @@ class ListJob(Struct, frozen=True, kw_only=True):
 JobPiece: TypeAlias = ListPiece[ListJob]
 
 
-class PieceOutcome(Enum):
-    """The result of reading a piece."""
+class Ending(Enum):
+    """How the reading of a piece has ended."""
 
     READ = auto()
     """It was read; its list continues after it."""
@@ -53,3 +55,75 @@ class PieceOutcome(Enum):
     """The service does not let the list be entered at an id of our own: it has to be read from its start."""
     REFUSED = auto()
     """It rejects its own positions, too."""
+    FAILED = auto()
+    """It could not be read."""
+
+
+class PieceResult(NamedTuple):
+    """What reading a piece has found out of its list."""
+
+    number: int
+    """That of the source."""
+    ending: Ending
+    highest: int = 0
+    """The highest id that the list has shown, after the frozen end, too."""
+    error: ChatRestError | None = None
+    """Why it could not be read."""
+
+
+class Findings(Struct, frozen=True):
+    """What lists have shown of themselves, by the numbers of their sources; `|` adds what was found later."""
+
+    failed: Mapping[int, ChatRestError] = {}
+    """The errors of those that could not be read."""
+    ended: frozenset[int] = frozenset()
+    """Those whose end was proven."""
+    by_time: frozenset[int] = frozenset()
+    """Those whose lists go by time, with ids in any order."""
+    uncut: frozenset[int] = frozenset()
+    """Those that the service does not let be entered at an id of our own."""
+    refused: frozenset[int] = frozenset()
+    """Those for which it rejects its own positions, too."""
+    highest: int = 0
+    """The highest id that any list has shown, after the frozen end, too."""
+
+    @classmethod
+    def of(cls, results: Iterable[PieceResult]) -> "Findings":
+        """Return what the pieces that were read together have found out."""
+        numbers: dict[Ending, set[int]] = {ending: set() for ending in Ending}
+        failed, highest = dict[int, ChatRestError](), 0
+        for result in results:
+            numbers[result.ending].add(result.number)
+            highest = max(highest, result.highest)
+            if result.error is not None:
+                failed[result.number] = result.error
+        ended, whole, disordered = (
+            numbers[each] for each in (Ending.ENDED, Ending.READ_WHOLE, Ending.BY_TIME)
+        )
+        return cls(
+            failed=failed,
+            # Another piece of such a list may have come to its end: all of it is read by time.
+            ended=frozenset((ended | whole) - disordered),
+            by_time=frozenset(whole | disordered),
+            uncut=frozenset(numbers[Ending.UNCUT]),
+            refused=frozenset(numbers[Ending.REFUSED]),
+            highest=highest,
+        )
+
+    def __or__(self, later: "Findings") -> "Findings":
+        return Findings(
+            failed={**self.failed, **later.failed},
+            ended=(self.ended - (later.by_time - later.ended)) | later.ended,
+            by_time=self.by_time | later.by_time,
+            uncut=self.uncut | later.uncut,
+            refused=self.refused | later.refused,
+            highest=max(self.highest, later.highest),
+        )
+
+    def without_ends(self) -> "Findings":
+        """Return the same, with no end proven: each list may have more."""
+        return structs.replace(self, ended=frozenset())
+
+    def needs_start(self, number: int) -> bool:
+        """Return True if a list cannot be entered at an id of our own, and is read from its start."""
+        return number in self.uncut or number in self.refused

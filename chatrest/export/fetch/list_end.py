@@ -17,9 +17,9 @@ backwards shows the oldest messages as the newest.
 
 from contextlib import aclosing
 from itertools import pairwise
-from typing import Any, Final, final
+from typing import Any, Final, NamedTuple, final
 
-from msgspec import Struct, field
+from msgspec import Struct, field, structs
 
 from ..._core.replies.rows import UNKNOWN, Row
 from ..._core.requests.endpoint import Pairs
@@ -35,7 +35,6 @@ from ..plan.intervals import LAST
 from ..plan.message_ids import PageIds, ids_of, number
 from ..plan.ownership import Source
 from ..plan.report import Active
-from .backlog import Backlog
 from .jobs import JobPiece, ListJob
 from .page_check import PageCheck, Window
 from .piece_reader import NotOrderedByIdError
@@ -47,38 +46,58 @@ of them alone is not cut off."""
 _EVER: Final = Window()
 
 
-class ListReading(Struct, eq=False):
-    """The ids that a list has shown to the reader of a piece."""
+class ListStart(Struct, frozen=True):
+    """What is known of a list before a piece of it is read."""
 
-    job: ListJob
-    covered: int
-    """The id up to which all was shown; 0 for a list that is read in the service's order."""
-    begun_after: int
-    """The id after which it was entered."""
-    noted: int
-    """The id up to which the journal is to know so: a first page proves nothing before a second one."""
+    piece: JobPiece
     seen: IdSet
     """The ids that the list has shown to earlier runs."""
-    position: Pairs = ()
-    """Where the list continues after the last page, as the service named it."""
-    ids: IdSet = field(default_factory=IdSet)
-    keys: set[str] = field(default_factory=set)
-    """The ids that are no numbers."""
-    head: list[Row] | None = None
-    """The newest messages when the reading began; None if they were not asked for."""
     is_timed: bool = False
     """True if the service's positions tell times."""
     resumed_after: int = 0
-    """The id after which it was resumed at a position with a time, so that messages before that time
-    may have been left out; 0 if it was not."""
-    is_ordered: bool = True
-    """False once a list that was read in the service's order has shown ids up and down."""
-    active: Active = field(default_factory=lambda: Active(""))
+    """The id after which it is resumed at a position with a time, so that messages before that time
+    may have been left out; 0 if it is not."""
+    head: list[Row] | None = None
+    """The newest messages; None if they were not asked for."""
+    late: IdSet = field(default_factory=IdSet)
+    """Of the head, the ids that came late: they are covered, and were not seen."""
+    is_done: bool = False
+    """True if the list is empty, or has nothing new."""
+
+    @property
+    def job(self) -> ListJob:
+        return self.piece.of
+
+    def late_of(self, ids: IdSet, covered: int) -> IdSet:
+        """Return the ids that are covered, and were not seen: they came late, and are missing."""
+        return ids.between(1, covered) - self.seen if self.job.purpose == "walk" else IdSet()
+
+
+class ListReading(Struct, eq=False):
+    """The ids that a list has shown to the reader of a piece."""
+
+    start: ListStart
+    covered: int
+    """The id up to which all was shown; 0 for a list that is read in the service's order."""
+    noted: int
+    """The id up to which the journal is to know so: a first page proves nothing before a second one."""
+    position: Pairs
+    """Where the list continues after the last page, as the service named it."""
+    is_timed: bool
+    """True if the service's positions tell times."""
+    active: Active
     """What is shown of its progress."""
-    has_ended: bool = False
-    """True once the list itself has ended, and was not left."""
-    is_over: bool = False
-    """True once it has passed the plan's window, or all of the head."""
+    ids: IdSet = field(default_factory=IdSet)
+    keys: set[str] = field(default_factory=set)
+    """The ids that are no numbers."""
+    highest: int = 0
+    """The highest id that it has shown, after the end of the piece, too."""
+
+    @classmethod
+    def of(cls, start: ListStart, active: Active) -> "ListReading":
+        after = 0 if start.job.by_time else start.piece.after
+        head = ids_of(start.head or []).numbers.last
+        return cls(start, after, after, start.piece.position, start.is_timed, active, highest=head)
 
     @property
     def last(self) -> int:
@@ -92,9 +111,7 @@ class ListReading(Struct, eq=False):
     def is_empty(self) -> bool:
         return not (self.ids or self.keys or self.covered)
 
-    def add(self, rows: list[Row]) -> None:
-        """Note rows, in the order of the list."""
-        ids = ids_of(rows)
+    def add(self, ids: PageIds) -> None:
         self.ids.update(ids.numbers)
         self.keys.update(ids.others)
 
@@ -105,13 +122,14 @@ class ListReading(Struct, eq=False):
         What came while it was read has a higher one, and may have come with a time that was passed. `LAST`
         for any other list.
         """
-        if not self.is_timed or not self.head or (ids := ids_of(self.head)).others or self.job.until != LAST:
+        head = self.start.head
+        if not self.is_timed or not head or (ids := ids_of(head)).others or self.start.job.until != LAST:
             return LAST
         return ids.numbers.last if self._is_honest(ids) else LAST
 
     def _is_honest(self, head: PageIds) -> bool:
-        is_whole = self.head is not None and len(self.head) < _HEAD
-        return is_whole or 0 < (self.ids | self.seen).first < head.numbers.first
+        is_whole = self.start.head is not None and len(self.start.head) < _HEAD
+        return is_whole or 0 < (self.ids | self.start.seen).first < head.numbers.first
 
     def position_after(self, last: int) -> Pairs:
         """Return where the list continues after an id up to which it is covered."""
@@ -125,14 +143,37 @@ class ListReading(Struct, eq=False):
 
         `order` is that of a list that is read in the service's order: its ids say nothing.
         """
-        if not self.head:
+        if not self.start.head:
             return False
-        head = ids_of(self.head)
+        head = ids_of(self.start.head)
         if order is not None:
-            is_honest = order.begins_before(min(row.sent_at for row in self.head))
+            is_honest = order.begins_before(min(row.sent_at for row in self.start.head))
             return is_honest and head.numbers <= self.ids and head.others.keys() <= self.keys
-        new = head.numbers.between(self.begun_after + 1, LAST)
+        begun_after = 0 if self.start.job.by_time else self.start.piece.after
+        new = head.numbers.between(begun_after + 1, LAST)
         return bool(new) and not head.others and new <= self.ids and self._is_honest(head)
+
+
+class PassEnd(NamedTuple):
+    """How a pass over the pages of a list has ended."""
+
+    piece: JobPiece
+    """With the end that it has now: it may have been cut meanwhile."""
+    is_over: bool
+    """True if the piece is done: its end, the plan's window, or all of the head was passed."""
+    is_left: bool = True
+    """False if the list itself has ended."""
+    is_by_id: bool = True
+    """False if a list that was read in the service's order has shown ids up and down."""
+
+
+class Unseen(NamedTuple):
+    """The ids that a list should have shown, by its newest messages."""
+
+    keys: list[str]
+    """Those that it has not."""
+    late: IdSet
+    """Those that came late: they are covered, and were not seen."""
 
 
 class Order(Struct, eq=False):
@@ -170,102 +211,97 @@ def _ends(first: list[int], last: list[int]) -> list[int]:
 class ListEnds:
     """Asks for the ends of lists, and compares them with what the archive and a reading have seen."""
 
-    def __init__(self, messages: Messages, archive: ExportFolder, check: PageCheck, backlog: Backlog) -> None:
+    def __init__(
+        self, messages: Messages, archive: ExportFolder, check: PageCheck, ids: IdContinuity
+    ) -> None:
         self._messages = messages
         self._archive = archive
         self._check = check
-        self._backlog = backlog
-        self.ids: IdContinuity = IdContinuity(messages, archive)
+        self._ids = ids
         self.window: Window = check.window
         """The times to ask the service for, in its unit."""
-        self.highest: int = 0
-        """The highest id that any list has shown, after the frozen end, too."""
 
-    async def reading(self, piece: JobPiece) -> ListReading:
+    async def start(self, piece: JobPiece) -> ListStart:
         """Return what is known of a list before a piece of it is read."""
-        job, after = piece.of, 0 if piece.of.by_time else piece.after
-        seen = await in_thread(lambda: self._archive.seen(job.number))
-        reading = ListReading(job, after, after, after, seen, piece.position)
-        if is_timed(piece.position):
-            reading.is_timed = True
-            if piece.after > job.proven:  # an interrupted run has read so far, by time
-                reading.resumed_after = piece.after
-        return reading
+        seen = await in_thread(lambda: self._archive.seen(piece.of.number))
+        # An interrupted run has read so far, by time.
+        is_resumed = is_timed(piece.position) and piece.after > piece.of.proven
+        return ListStart(piece, seen, is_timed(piece.position), piece.after if is_resumed else 0)
 
     # ── before a list is read ──
 
-    async def has_nothing(self, piece: JobPiece, reading: ListReading) -> bool:
-        """Return whether a list is empty, or has nothing new; its head is noted where it is asked for."""
-        job = piece.of
+    async def look(self, start: ListStart) -> ListStart:
+        """Ask whether a list is empty, or has nothing new, and for its head: a request, or two, or none."""
+        piece, job = start.piece, start.job
         is_walk = job.purpose == "walk" and not job.by_time
-        is_later = is_walk and bool(piece.is_guess or piece.position)
+        is_later = is_walk and not piece.is_from_start
         is_unbounded = job.by_time or (job.purpose == "walk" and job.until == LAST)
-        if is_later and reading.is_timed and not reading.resumed_after:
-            if await self._has_nothing_behind(piece, reading):
-                return True
+        if is_later and start.is_timed and not start.resumed_after:
+            if await self._has_nothing_behind(start):
+                return structs.replace(start, is_done=True)
             # By the id alone: what came later with an earlier time lies after it, too.
-            piece.position = tuple(pair for pair in piece.position if pair[0] != "sentAt")
+            position = tuple(pair for pair in piece.position if pair[0] != "sentAt")
+            start = structs.replace(start, piece=structs.replace(piece, position=position))
         # One that has the app's newest message is not empty; and a window with an end is asked for in the
         # list's own direction alone, as services take it in other ways.
-        is_new = is_walk and not (piece.after or piece.position or piece.is_guess)
+        is_new = is_walk and not piece.after and piece.is_from_start
         may_be_empty = is_new and not job.has_newest and self.window.until is None
-        if not (is_unbounded or may_be_empty or (is_later and not reading.is_timed)):
-            return False
+        if not (is_unbounded or may_be_empty or (is_later and not start.is_timed)):
+            return start
         try:
             rows = await self.newest(job)
         except BadRequestError:  # the pages decide
-            return False
-        await self.ids.check(rows)
+            return start
+        await self._ids.check(rows)
         if is_unbounded:
-            self.ids.see(rows)
-        reading.head, self.highest = rows, max(self.highest, ids_of(rows).numbers.last)
+            self._ids.see(rows)
         if not rows:
-            return not piece.after
-        return is_later and not reading.is_timed and await self._has_seen(piece, reading, rows)
+            return structs.replace(start, head=rows, is_done=not piece.after)
+        start = structs.replace(start, head=rows)
+        return await self._compared(start, rows) if is_later and not start.is_timed else start
 
-    async def _has_nothing_behind(self, piece: JobPiece, reading: ListReading) -> bool:
+    async def _has_nothing_behind(self, start: ListStart) -> bool:
         """Return whether a list shows nothing new after its last known ids."""
-        job = piece.of
-        first = min(filter(None, (reading.seen.from_last(_KNOWN), piece.after)))
+        job, after = start.job, start.piece.after
+        first = min(filter(None, (start.seen.from_last(_KNOWN), after)))
         behind = {"id": str(first - 1)} if first > 1 else {}
         page = await self._page(job, affix="append", **behind)
         rows = [] if page is None else page.items
-        await self.ids.check(rows)
+        await self._ids.check(rows)
         ids = ids_of(self._check.held(job, rows))
-        is_whole = len(rows) <= _KNOWN and any(number(row.id) == piece.after for row in rows)
+        is_whole = len(rows) <= _KNOWN and any(number(row.id) == after for row in rows)
         is_whole = is_whole and not _counts_more(page)  # a service may give as few a page
-        return is_whole and ids.numbers <= reading.seen and not await self._never_seen(job, {*ids.others})
+        return is_whole and ids.numbers <= start.seen and not await self._never_seen(job, {*ids.others})
 
-    async def _has_seen(self, piece: JobPiece, reading: ListReading, rows: list[Row]) -> bool:
-        """Return whether the newest messages of a list by id have all been seen: nothing in it is new.
+    async def _compared(self, start: ListStart, rows: list[Row]) -> ListStart:
+        """Note whether the newest messages of a list by id have all been seen: nothing in it is new.
 
         Where they are not the whole list, they must not be all that was seen, either: a service that cannot
         go backwards shows the oldest ones.
         """
-        job, seen = piece.of, reading.seen
-        ids = ids_of(self._check.held(job, rows))
+        seen, ids = start.seen, ids_of(self._check.held(start.job, rows))
         if not ids.numbers:
-            return False
-        await self.see_late(job, ids.numbers, piece.after, reading)
+            return start
         is_honest = len(rows) < _HEAD or len(seen) > len(ids.numbers)
         is_dense = seen.count(ids.numbers.first, seen.last) == len(ids.numbers)
-        is_seen = ids.numbers <= seen and not await self._never_seen(job, {*ids.others})
-        return is_honest and is_dense and is_seen
+        is_seen = ids.numbers <= seen and not await self._never_seen(start.job, {*ids.others})
+        late = start.late_of(ids.numbers, start.piece.after)
+        return structs.replace(start, late=late, is_done=is_honest and is_dense and is_seen)
 
     async def _never_seen(self, job: ListJob, keys: set[str]) -> set[str]:
         return await in_thread(lambda: self._archive.unseen_keys(job.number, keys)) if keys else keys
 
     # ── after it was read ──
 
-    async def unseen(self, piece: JobPiece, reading: ListReading, *, is_first: bool) -> list[str]:
+    async def unseen(self, piece: JobPiece, reading: ListReading, *, is_first: bool) -> Unseen:
         """Return the ids that a list should have shown, but has not, by its newest messages.
 
         They are asked for without a window, unless that has an end, behind which the newest ones lie; of a
         recheck with it, for what the service makes of times is left to its confirmation.
         """
-        job, window = piece.of, self._check.window
-        if is_first and reading.head is not None and window.until is None:
-            rows = reading.head
+        job, window, head, late = piece.of, self._check.window, reading.start.head, IdSet()
+        if is_first and head is not None and window.until is None:
+            rows = head
         else:
             is_asked = window.until is not None or job.purpose == "recheck"
             rows = await self.newest(job, self.window_of(job) if is_asked else _EVER)
@@ -274,31 +310,25 @@ class ListEnds:
             held = [row for row in held if row.sent_at != UNKNOWN]
         ids = ids_of(held)
         if job.by_time:
-            return [*map(str, ids.numbers - reading.ids), *(ids.others.keys() - reading.keys)]
+            return Unseen([*map(str, ids.numbers - reading.ids), *(ids.others.keys() - reading.keys)], late)
         if ids.numbers.last > reading.covered:
-            return [str(ids.numbers.last)]
+            return Unseen([str(ids.numbers.last)], late)
         keys = ids.others.keys() - reading.keys if piece.until >= job.until else set[str]()
         if job.purpose == "walk":  # of a part of a list others may have seen them
             keys = await self._never_seen(job, keys)
         if not keys:
-            await self.see_late(job, ids.numbers - reading.ids, reading.covered, reading)
-        return list(keys)
+            late = reading.start.late_of(ids.numbers - reading.ids, reading.covered)
+        return Unseen(list(keys), late)
 
-    async def see_late(self, job: ListJob, ids: IdSet, covered: int, reading: ListReading) -> None:
-        """Note ids that are covered, and were not seen: they came late, and are missing."""
-        late = ids.between(1, covered)
-        if late and job.purpose == "walk" and (late := late - reading.seen):
-            await self._backlog.put(self._check.page(job, [], seen=PageIds(late, {})))
-
-    async def check_times(self, piece: JobPiece, reading: ListReading) -> None:
+    async def check_times(self, end: PassEnd, reading: ListReading) -> None:
         """Raise `NotOrderedByIdError` where the list shows messages up to the last id that the reading of a
         list by time has left out: the latest of them, or those after the id after which it was resumed.
         """
-        job = piece.of
-        until = min(reading.last, piece.until, job.until)
-        asked = [{"affix": "append", "id": str(reading.resumed_after)}] if reading.resumed_after else []
+        job, resumed_after = end.piece.of, reading.start.resumed_after
+        until = min(reading.last, end.piece.until, job.until)
+        asked = [{"affix": "append", "id": str(resumed_after)}] if resumed_after else []
         # The app's newest message is the last one of the lists that have it: nothing up to it comes after it.
-        if reading.head_end == LAST and not reading.has_ended and job.until not in reading.ids:
+        if reading.head_end == LAST and end.is_left and job.until not in reading.ids:
             asked.append({"affix": "prepend", "id": str(until + 1)})
         for query in asked:
             try:  # a service may show those after the id as well
@@ -307,7 +337,7 @@ class ListEnds:
                 continue
             rows = [] if page is None else self._check.window.within(page.items)
             ids = ids_of(Window(job.since or None).within(rows)).numbers.between(1, until)
-            if ids - reading.ids - reading.seen:
+            if ids - reading.ids - reading.start.seen:
                 raise NotOrderedByIdError
 
     async def check_empty_pair(self, job: ListJob) -> None:

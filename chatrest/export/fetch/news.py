@@ -132,10 +132,10 @@ class News:
         job = Work(app_list, [], "missing").job()
         piece = ListPiece(of=None, after=after, until=self._until, is_guess=True, may_be_cut=False)
         messages = Messages(AsRows(self._session.sender))
-        reader = PieceReader(job.source.list(messages, MessageQuery()))
+        reader = PieceReader(job.source.list(messages, MessageQuery()), piece)
         pages_left = len(self._eligible) // 2
         try:
-            async with aclosing(reader.pages(piece)) as parts:
+            async with aclosing(reader.pages()) as parts:
                 async for part in parts:
                     pages_left -= 1
                     if pages_left < 0 or not await self._take(job, part.items):
@@ -157,7 +157,7 @@ class News:
         by_claimant: dict[Source, list[Row]] = {}
         claimed = []
         for row in rows:
-            if claimants := self._pool.rules.claimants(*_ENDS(row)):
+            if claimants := self._pool.check.rules.claimants(*_ENDS(row)):
                 claimed.append(row)
                 self._senders.update(claimants[:1] if row.receiver_type != "user" else ())
             elif row.receiver_type != "user" and self._has_users:
@@ -186,8 +186,8 @@ class News:
         source = left[int(self._session.sender.dice() * len(left))]
         work = self._eligible[source]
         self._sampled[source] = work.known
-        await self._pool.read([self._pool.piece(work.job(until=self._until), work.gaps[0])])
-        return work.known.number in self._pool.ended
+        found = await self._pool.read([self._pool.piece(work.job(until=self._until), work.gaps[0])])
+        return work.known.number in found.ended
 
     def _prove(self, after: int) -> bool:
         """Note that the ends of all sources are proven; False if one has seen other ids than it should."""

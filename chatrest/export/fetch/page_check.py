@@ -116,16 +116,25 @@ def last_id(rows: list[Row]) -> int:
 class PageCheck:
     """Judges the records of a run's pages, and notes the lists that showed foreign ones."""
 
-    def __init__(self, window: Window, rules: OwnershipRules) -> None:
+    def __init__(
+        self,
+        window: Window,
+        rules: OwnershipRules,
+        *,
+        takes_all: bool = False,
+        owner: Callable[[str, str, str], PartOwner] | None = None,
+        part: int = 0,
+    ) -> None:
+        """With `takes_all`, in a run of some of the plan's sources, all that their lists show is written at
+        once, also in the files of sources that are not read. In a part of an export, `owner` gives the part
+        that writes a message.
+        """
         self.window: Window = window
-        self.takes_all: bool = False
-        """True in a run of a part of the plan's sources: what their lists show is written at once, in the
-        files of the sources that write it, which are perhaps not read."""
+        self.rules: OwnershipRules = rules
+        self._takes_all = takes_all
+        self._owner = owner
+        self._part = part
         self._ignores_since = False
-        self.owner: Callable[[str, str, str], PartOwner] | None = None
-        """Of a part of an export: gives the part that writes a message."""
-        self.part: int = 0
-        self._rules = rules
         self._expectations: dict[Source, Expectation] = {}
         self._faults: dict[Source, str] = {}
 
@@ -147,8 +156,8 @@ class PageCheck:
         seen = ids_of(rows)
         own, theirs, left = self._divided(rows)
         seen_rows, rows = rows, own
-        takes_all = self.takes_all or job.purpose == "missing"
-        written = rows if takes_all else partition_page(rows, self._rules, job.source)
+        takes_all = self._takes_all or job.purpose == "missing"
+        written = rows if takes_all else partition_page(rows, self.rules, job.source)
         page: dict[str, Any] = {
             "number": job.number, "source": job.source, "purpose": job.purpose, "after": 0, "last": 0,
             "seen": seen, "rows": written, "ids": seen if written is seen_rows else ids_of(written),
@@ -162,16 +171,16 @@ class PageCheck:
         """Return the rows that this part of the export writes, the ids of the others by their parts, and of
         these the rows that are left there.
         """
-        if self.owner is None or not rows:
+        if self._owner is None or not rows:
             return rows, {}, {}
         ends = list(map(_ENDS, rows))
-        owners = {names: self.owner(*names) for names in set(ends)}
-        if all(owner.part == self.part for owner in owners.values()):
+        owners = {names: self._owner(*names) for names in set(ends)}
+        if all(owner.part == self._part for owner in owners.values()):
             return rows, {}, {}
         own, theirs, left = list[Row](), dict[int, list[Row]](), dict[int, list[Row]]()
         for row, names in zip(rows, ends, strict=True):
             owner = owners[names]
-            if owner.part == self.part:
+            if owner.part == self._part:
                 own.append(row)
                 continue
             theirs.setdefault(owner.part, []).append(row)
@@ -183,7 +192,7 @@ class PageCheck:
         """Return the rows by the sources whose files they belong to."""
         by_writer: dict[Source, list[Row]] = {}
         for row in rows:
-            by_writer.setdefault(self._rules.writer(*_ENDS(row)) or source, []).append(row)
+            by_writer.setdefault(self.rules.writer(*_ENDS(row)) or source, []).append(row)
         return by_writer
 
     # ── what was asked for ──

@@ -127,9 +127,9 @@ class NewsOfNight:
 
     async def _read_list(self, after: int, until: int, pages: int) -> bool:
         """Read what is new; return True if the list reaches the newest message within so many pages."""
-        reader = PieceReader(self._messages.list(query=MessageQuery()))
         piece = ListPiece(of=None, after=after, until=until, is_guess=True, may_be_cut=False)
-        async with aclosing(reader.pages(piece)) as parts:
+        reader = PieceReader(self._messages.list(query=MessageQuery()), piece)
+        async with aclosing(reader.pages()) as parts:
             async for part in parts:
                 pages -= 1
                 if pages < 0 or not self._take(self._window.within(part.items), until):

@@ -65,12 +65,8 @@ class PartRun:
         """The part, as its journal names it."""
         return f"{self.part} of {self.parts.parts}"
 
-    def begin(self, pool: WorkerPool) -> None:
-        """Let a run know what other parts write."""
-        pool.check.owner, pool.check.part = self.rule.owner, self.part
-        pool.archive.part_of = self._other
-
-    def _other(self, row: Row) -> int | None:
+    def other(self, row: Row) -> int | None:
+        """Return the part that writes a message; None for this one."""
         part = self.rule.owner(row.sender, row.receiver, row.receiver_type).part
         return None if part == self.part else part
 
@@ -91,7 +87,7 @@ class PartRun:
             return False
         journal = pool.archive.journal
         rows = [row_of(raw) for raw in self.news.rows]
-        rows = pool.check.window.within([row for row in rows if self._other(row) is None])
+        rows = pool.check.window.within([row for row in rows if self.other(row) is None])
         if rows:
             await self._commit(pool, rows, PageIds(IdSet(), {}))
 
@@ -141,7 +137,7 @@ class PartRun:
         """Note messages as shown to other parts, and write those that are here."""
         journal, by_writer = pool.archive.journal, dict[Source, list[Row]]()
         for row in rows:
-            writer = pool.rules.writer(row.sender, row.receiver, row.receiver_type) or OF_PARTS
+            writer = pool.check.rules.writer(row.sender, row.receiver, row.receiver_type) or OF_PARTS
             by_writer.setdefault(writer, []).append(row)
         known = await in_thread(partial(_source_number, journal))
         own = ids_of(rows)

@@ -29,7 +29,7 @@ from ..._core.requests.endpoint import Pairs
 from ..._walk.source import Page
 from ..._walk.walk import Walk
 from ...errors import ApiError, AuthenticationError, CursorError, RateLimitError, ServerError
-from ..plan.intervals import number_of
+from ..plan.intervals import LAST, number_of
 from .pieces import ListPiece
 
 
@@ -65,34 +65,48 @@ class PiecePage(Struct, frozen=True):
 
 @final
 class PieceReader:
-    """Reads pieces of the list of `walk` in ascending order of ids, from where that begins.
+    """Reads one piece of the list of `walk` in ascending order of ids, from where that begins.
 
     The items are whatever has an `id`. `walk` is not moved, and must have no limit. Several pieces can be
     read at the same time.
     """
 
-    def __init__(self, walk: Walk[Any]) -> None:
+    def __init__(self, walk: Walk[Any], piece: ListPiece[Any]) -> None:
         self._walk = walk
+        self._piece = piece
+        self.until: int = piece.until
+        """The end of the piece, which moves down when it is cut."""
+        self.may_be_cut: bool = piece.may_be_cut
 
-    async def pages(self, piece: ListPiece[Any]) -> AsyncGenerator[PiecePage]:
-        """Read a piece, page by page; the next page is asked for when it is wanted.
+    @property
+    def is_open(self) -> bool:
+        """True for a piece that ends with its list."""
+        return self.until == LAST
 
-        `piece.until` may be moved down at any time, but not below what the last page covers. Close the
-        generator (`aclosing`) where it is left early. Raises `PositionRefusedError` and `NotOrderedByIdError`
-        as above, and the errors of a walk.
+    def cut(self, last: int, until: int) -> ListPiece[Any]:
+        """End the piece at an id that is not covered yet; return the rest of it, up to `until`."""
+        self.until = last
+        return structs.replace(self._piece, after=last, until=until, position=(), is_guess=True)
+
+    async def pages(self) -> AsyncGenerator[PiecePage]:
+        """Read page by page; the next page is asked for when it is wanted.
+
+        Close the generator (`aclosing`) where it is left early. Raises `PositionRefusedError` and
+        `NotOrderedByIdError` as above, and the errors of a walk.
         """
-        walk, is_open, is_first, covered = self._walk.at(self._entry(piece)), piece.is_open, True, piece.after
+        walk, piece = self._walk.at(self._entry(self._piece)), self._piece
+        is_open, is_first, covered = self.is_open, True, piece.after
         while True:
             # A page may claim to be the last one only where the end of the list is the end of the piece.
             walk = walk if is_open else walk.thorough()
             async with aclosing(walk.pages()) as pages:
                 while (page := await self._next(pages, piece, is_first=is_first)) is not None:
-                    part, is_first = _part(page, piece, covered), False
+                    part, is_first = _part(page, covered, self.until), False
                     covered = part.covered
                     yield part
-                    if covered >= piece.until:
+                    if covered >= self.until:
                         return
-            if is_open is piece.is_open:
+            if is_open is self.is_open:
                 return
             is_open = False  # it was cut meanwhile: the page that seemed to be the last is asked for again
 
@@ -138,9 +152,9 @@ class PieceReader:
         return page
 
 
-def _part(page: Page[Any], piece: ListPiece[Any], covered: int) -> PiecePage:
-    """Return what is in a piece of a page that came after the id `covered`."""
-    items, until = page.items, piece.until
+def _part(page: Page[Any], covered: int, until: int) -> PiecePage:
+    """Return what is in a piece, up to `until`, of a page that came after the id `covered`."""
+    items = page.items
     low, high = _ordered(items, page.unordered_count)
     # Most pages are in their piece as a whole.
     begin = low if low == high or int(items[low].id) > covered else _index(items, covered, low, high)

@@ -1,15 +1,15 @@
 """The pieces of lists that are to be read, shared by several readers.
 
-A list of millions would keep one reader busy for days while the others have nothing to do. So where a reader
-is idle, a busy one gives away a part of its piece.
+A list of millions would keep one reader busy for days while the others have nothing to do. So where fewer
+readers are at work than may be, a busy one gives away a part of its piece.
 """
 
 import asyncio
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Awaitable, Callable, Iterable
 from typing import Generic, TypeVar, final
 
-from msgspec import Struct, structs
+from msgspec import Struct
 
 from ..._core.requests.endpoint import Pairs
 from ..plan.intervals import LAST
@@ -17,14 +17,14 @@ from ..plan.intervals import LAST
 L = TypeVar("L")
 
 
-class ListPiece(Struct, Generic[L], kw_only=True, eq=False):
+class ListPiece(Struct, Generic[L], kw_only=True, frozen=True, eq=False):
     """The ids above `after` up to `until` of one list, read by one reader."""
 
     of: L
     """The list, and whatever else its reader has to know; both parts of a piece that is cut have it."""
     after: int
     until: int = LAST
-    """Moves down when the piece is cut; `LAST` for a piece that ends with its list."""
+    """`LAST` for a piece that ends with its list."""
     position: Pairs = ()
     """The position that it is entered at, as the service named it."""
     is_guess: bool = False
@@ -38,54 +38,51 @@ class ListPiece(Struct, Generic[L], kw_only=True, eq=False):
         """True for a piece that ends with its list."""
         return self.until == LAST
 
-
-def cut(piece: ListPiece[L], last: int) -> ListPiece[L]:
-    """Cut a piece at an id inside it: it ends there, and the part above is returned."""
-    upper = structs.replace(piece, after=last, position=(), is_guess=True)
-    piece.until = last
-    return upper
+    @property
+    def is_from_start(self) -> bool:
+        """True if the list is read from its start."""
+        return not (self.position or self.is_guess)
 
 
 @final
 class PieceQueue(Generic[L]):
-    """The pieces that wait for a reader, in the order in which they came; only `take` ever waits."""
+    """The pieces that wait for a reader, in the order in which they came, and the readers at work."""
 
-    def __init__(self, pieces: Iterable[ListPiece[L]] = ()) -> None:
+    def __init__(self, pieces: Iterable[ListPiece[L]] = (), most: int = 1) -> None:
+        """`most` is how many pieces are read at the same time."""
         self._waiting = deque(pieces)
-        self._changed = asyncio.Event()
+        self._most = most
         self._busy = 0
-        self._idle = 0
+        self._start: Callable[[], object] = lambda: None
 
     def __len__(self) -> int:
         return len(self._waiting)
 
     @property
     def is_wanting(self) -> bool:
-        """True while a reader is idle and no piece waits for it: a busy one should give a part away."""
-        return self._idle > 0 and not self._waiting
+        """True while no piece waits, and one more could be read: a busy reader should give a part away."""
+        return not self._waiting and self._busy < self._most
 
-    async def take(self) -> ListPiece[L] | None:
-        """Return the next piece, which is the caller's until `done`; waits while a busy reader may give one.
+    async def read_all(self, read: Callable[[ListPiece[L]], Awaitable[object]]) -> None:
+        """Read all pieces, and those that are given meanwhile; an error ends all readers."""
 
-        Returns None when all pieces are done. A cancel takes no piece.
-        """
-        while not self._waiting:
-            if not self._busy:
-                return None
-            self._idle += 1
-            self._changed.clear()
-            try:
-                await self._changed.wait()
-            finally:
-                self._idle -= 1
-        self._busy += 1
-        return self._waiting.popleft()
+        async def work() -> None:
+            while self._waiting:
+                await read(self._waiting.popleft())
+            self._busy -= 1
+
+        async with asyncio.TaskGroup() as group:
+
+            def start() -> None:
+                self._busy += 1
+                group.create_task(work())
+
+            self._start = start
+            for _ in range(min(self._most, len(self._waiting))):
+                start()
 
     def give(self, piece: ListPiece[L]) -> None:
+        """Hand over a part of a piece that is being read; called by its reader, where one is wanted."""
         self._waiting.append(piece)
-        self._changed.set()
-
-    def done(self) -> None:
-        """End the work on a piece that was taken: it was read, or given up."""
-        self._busy -= 1
-        self._changed.set()
+        if self._busy < self._most:
+            self._start()

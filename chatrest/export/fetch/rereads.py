@@ -76,7 +76,7 @@ class Rereads:
         while works := await in_thread(lambda: list(self._missing(asked, asked_whole))):
             await self._pool.read_again(works)
         await self._ask_one_by_one()
-        self._pool.stats.written += await in_thread(self._archive.salvage)
+        await self._pool.salvage()
         return await in_thread(self._note_missing)
 
     def _missing(self, asked: dict[int, IdSet], asked_whole: set[int]) -> Iterator[Work]:
@@ -85,12 +85,12 @@ class Rereads:
         `asked` are the ids that each source was asked for, `asked_whole` the sources that were read as a
         whole; both are added to.
         """
-        missing = self._archive.missing()
+        missing, failed = self._archive.missing(), self._pool.findings.failed
         for known in self._journal.sources() if missing else ():
             number = known.number
-            if number in self._pool.failed or self._sources.is_deleted(known) or number in asked_whole:
+            if number in failed or number in asked_whole or known.source == OF_PARTS:
                 continue
-            if known.source == OF_PARTS:
+            if self._sources.is_deleted(known):
                 continue
             seen = self._journal.seen(number)
             ids = (missing & seen) - asked.setdefault(number, IdSet())
@@ -195,7 +195,7 @@ class Rereads:
         unshown = self._archive.stored_since(since) - self._journal.shown()
         for known in self._journal.sources():
             seen, recheck = self._journal.seen(known.number), rechecks.get(known.number)
-            if is_app_list(known) and known.number not in self._pool.failed:
+            if is_app_list(known) and known.number not in self._pool.findings.failed:
                 asked.update(seen)
             elif not known.asked or self._sources.is_deleted(known):
                 continue

@@ -132,7 +132,8 @@ class SourceList:
     async def update(self) -> None:
         """Note what reading has shown of the sources; the users are listed again where one may be deleted."""
         listed = (known for known in self.known if known.source in self._listed - {*self._reads.sources})
-        errors = (self._pool.failed.get(known.number) for known in listed)
+        failed = self._pool.findings.failed
+        errors = (failed.get(known.number) for known in listed)
         if any(isinstance(error, NotFoundError) and error.code != _NO_USER for error in errors):
             if self._handed is not None:
                 there = {source async for source in users(self._session)}
@@ -150,11 +151,11 @@ class SourceList:
     def refresh(self) -> None:
         self._pool.progress.sources = 0
         for each in self.of_plan:
-            self._pool.rules.add(each.source)
+            self._pool.check.rules.add(each.source)
             self._pool.progress.sources += self.reads(each)
 
     def _add(self, sources: list[Source]) -> None:
-        self._journal.note_sources(sources, self._plan, self._pool.by_time)
+        self._journal.note_sources(sources, self._plan, self._pool.findings.by_time)
         self.refresh()
 
     async def _list_users(self) -> None:
@@ -204,7 +205,7 @@ class SourceList:
         """
         if known.state == "deleted_user":
             return True
-        error = self._pool.failed.get(known.number)
+        error = self._pool.findings.failed.get(known.number)
         if not isinstance(error, NotFoundError):
             return False
         is_named = known.source in self._reads.sources
@@ -212,7 +213,7 @@ class SourceList:
 
     def is_refused(self, known: SourceState) -> bool:
         """Return whether a source could not be read, although it is there: a later run may read it."""
-        return known.number in self._pool.failed and not self.is_deleted(known)
+        return known.number in self._pool.findings.failed and not self.is_deleted(known)
 
 
 def is_app_list(known: SourceState) -> bool:

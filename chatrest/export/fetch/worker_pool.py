@@ -18,13 +18,12 @@ from ...errors import (
     RequestInvalidError,
 )
 from ...session import AsyncSession
-from ..folder.export_folder import CommitStats, ExportFolder, FetchedPage
+from ..folder.export_folder import ExportFolder, FetchedPage
 from ..folder.id_continuity import IdContinuity
 from ..plan.intervals import LAST, Gap
-from ..plan.ownership import OwnershipRules
-from ..plan.report import Active, Progress
+from ..plan.report import Progress
 from .backlog import Backlog
-from .jobs import JobPiece, ListJob, PieceOutcome
+from .jobs import Ending, Findings, JobPiece, ListJob, PieceResult
 from .list_end import ListEnds
 from .list_reader import ListReader
 from .page_check import PageCheck
@@ -42,80 +41,99 @@ class WorkerPool:
         self,
         session: AsyncSession,
         archive: ExportFolder,
-        rules: OwnershipRules,
+        check: PageCheck,
         progress: Progress | None = None,
         workers: int = WORKERS,
     ):
         self.session = session
         self.archive = archive
-        self.rules = rules
+        self.check = check
         self.progress = progress or Progress()
         self._workers = workers
         self._backlog = Backlog()
         messages = Messages(AsRows(session.sender, leaves_out=True))
-        self._reader = ListReader(messages, archive, rules, self._backlog, self.progress)
-        self.ends: ListEnds = self._reader.ends
-        self.check: PageCheck = self._reader.check
-        self.ids: IdContinuity = self.ends.ids
-        self.stats: CommitStats = CommitStats()
-        self.failed: dict[int, ChatRestError] = {}
-        """The errors of sources that could not be read, by their number."""
-        self.ended: set[int] = set()
-        """Sources whose end was proven in this run."""
-        self.uncut: set[int] = set()
-        """Sources that the service does not let be entered at an id of our own: they are not divided."""
-        self.refused: set[int] = set()
-        """Sources for which it rejects its own positions, too."""
-        self.by_time: set[int] = set()
-        """Sources whose lists go by time, with ids in any order."""
-        self._disordered: set[int] = set()
-        """Those of them that were found so while they were read by id."""
+        self.ids: IdContinuity = IdContinuity(messages, archive)
+        self.ends: ListEnds = ListEnds(messages, archive, check, self.ids)
+        self._reader = ListReader(messages, self.ends, check, self._backlog, self.progress)
+        self._written = 0
+        self._findings = Findings()
 
-    async def read(self, pieces: Iterable[JobPiece]) -> None:
-        """Read pieces. Sources that fail are noted; a refused key, or a disk that fails, is raised."""
-        queue = PieceQueue(pieces)
+    @property
+    def findings(self) -> Findings:
+        """What all lists that were read have shown of themselves."""
+        return self._findings
+
+    @property
+    def written(self) -> int:
+        """Messages that were added by now."""
+        return self._written
+
+    def forget_ends(self) -> None:
+        """Forget which ends were proven: each list may have more."""
+        self._findings = self._findings.without_ends()
+
+    async def read(self, pieces: Iterable[JobPiece]) -> Findings:
+        """Read pieces, and return what that has found out. Sources that fail are noted; a refused key, or a
+        disk that fails, is raised.
+        """
+        queue, results = PieceQueue(pieces, self._workers), list[PieceResult]()
         if not len(queue):
-            return
+            return Findings()
+        failed, ended = {*self._findings.failed}, {*self._findings.ended}
+
+        async def read(piece: JobPiece) -> None:
+            number, self.progress.jobs = piece.of.number, len(queue)
+            if number in failed:
+                return
+            result = await self._read(piece, queue)
+            results.append(result)
+            if result.error is not None:
+                # A user that was deleted is no failure; whether the source is one is known at the end.
+                self.progress.failed += number not in failed and not isinstance(result.error, NotFoundError)
+                failed.add(number)
+            elif result.ending in (Ending.ENDED, Ending.READ_WHOLE):
+                ended.add(number)
+                self.progress.done = len(ended)
+
         self._backlog.open()
         try:
             async with asyncio.TaskGroup() as group:
                 group.create_task(self._write())
-                async with asyncio.TaskGroup() as workers:
-                    for _ in range(self._workers):
-                        workers.create_task(self._work(queue))
+                await queue.read_all(read)
                 await self._backlog.close()
         except BaseExceptionGroup as errors:
             first = first_error(errors)
         else:
-            # Another piece of such a list may have come to its end: all of it is read by time.
-            self.ended.difference_update(self._disordered)
-            self._disordered.clear()
-            return
+            found = Findings.of(results)
+            self._findings |= found
+            return found
         raise first  # outside: what else failed at the same time says no more
 
     async def read_again(self, works: Iterable[Work]) -> None:
         """Read what was read before; where the service refuses a position, the list from its start."""
-        self.uncut.clear()
-        self.refused.clear()
         works = list(works)
-        await self.read([self.piece(work.job(), gap) for work in works for gap in work.gaps])
+        found = await self.read([self.piece(work.job(), gap) for work in works for gap in work.gaps])
         again: list[JobPiece] = []
         for work in works:
             number, was_by_time = work.known.number, work.known.by_time
-            by_time = number in self.by_time or was_by_time
-            if by_time != was_by_time or number in self.uncut | self.refused:
-                jobs = ((work.job(by_time=by_time), gap) for gap in work.gaps)
-                again += [self.piece(job, gap, from_start=True) for job, gap in jobs]
+            by_time = was_by_time or number in self._findings.by_time
+            if by_time != was_by_time or found.needs_start(number):
+                job = work.job(by_time=by_time)
+                again += [self.piece(job, gap, found, from_start=True) for gap in work.gaps]
         await self.read(again)
 
-    def piece(self, job: ListJob, gap: Gap, *, from_start: bool = False) -> JobPiece:
+    def piece(
+        self, job: ListJob, gap: Gap, known: Findings | None = None, *, from_start: bool = False
+    ) -> JobPiece:
         """Return the piece of a gap; one whose end is the frozen end is read to the end of the list.
 
-        `from_start`: what is before the gap is read, too, where the service named no position for it, or
-        none that leads on.
+        `known` is what was found out of the list. `from_start`: what is before the gap is read, too, where
+        the service named no position for it, or none that leads on.
         """
-        cannot_enter = job.number in self.uncut | self.refused
-        is_named = bool(gap.position) and job.number not in self.refused and not (from_start and cannot_enter)
+        known = known or Findings()
+        cannot_enter = known.needs_start(job.number)
+        is_refused = job.number in known.refused or (from_start and cannot_enter)
+        is_named = bool(gap.position) and not is_refused
         from_start = from_start or cannot_enter
         if job.until != LAST:
             self.progress.ids += min(gap.until, job.until) - gap.after
@@ -130,49 +148,17 @@ class WorkerPool:
 
     # ── reading ──
 
-    async def _work(self, queue: PieceQueue[ListJob]) -> None:
-        while (piece := await queue.take()) is not None:
-            self.progress.jobs = len(queue)
-            self.progress.active[id(piece)] = Active(str(piece.of.source))
-            try:
-                if piece.of.number not in self.failed:
-                    await self._read(piece, queue)
-            finally:
-                del self.progress.active[id(piece)]
-                queue.done()
-
-    async def _read(self, piece: JobPiece, queue: PieceQueue[ListJob]) -> None:
-        job = piece.of
+    async def _read(self, piece: JobPiece, queue: PieceQueue[ListJob]) -> PieceResult:
+        failed = PieceResult(piece.of.number, Ending.FAILED)
         try:
-            self._note(job.number, await self._reader.read(piece, queue))
+            return await self._reader.read(piece, queue)
         except AuthenticationError:
             raise  # no other source would fare better
         except RequestInvalidError as error:  # the plan's own names are checked before anything is sent
-            name = RequestInvalidError(f"the service lists a name that cannot be asked for: {error}")
-            self.failed[job.number] = name
+            text = f"the service lists a name that cannot be asked for: {error}"
+            return failed._replace(error=RequestInvalidError(text))
         except ChatRestError as error:
-            # A user that was deleted is no failure; whether the source is one is known at the end.
-            if job.number not in self.failed and not isinstance(error, NotFoundError):
-                self.progress.failed += 1
-            self.failed[job.number] = error
-
-    def _note(self, number: int, outcome: PieceOutcome) -> None:
-        match outcome:
-            case PieceOutcome.ENDED:
-                self.ended.add(number)
-            case PieceOutcome.READ_WHOLE:
-                self.ended.add(number)
-                self.by_time.add(number)
-            case PieceOutcome.BY_TIME:
-                self.by_time.add(number)
-                self._disordered.add(number)
-            case PieceOutcome.UNCUT:
-                self.uncut.add(number)
-            case PieceOutcome.REFUSED:
-                self.refused.add(number)
-            case PieceOutcome.READ:
-                pass
-        self.progress.done = len(self.ended)
+            return failed._replace(error=error)
 
     # ── writing ──
 
@@ -185,6 +171,10 @@ class WorkerPool:
                 await self.commit(batch)
             raise
 
+    async def salvage(self) -> None:
+        """Take what is missing still from damaged files, where they hold it."""
+        self._written += await in_thread(self.archive.salvage)
+
     async def commit(self, batch: list[FetchedPage]) -> None:
         """Write pages and note what they cover, in a thread; all of them, or none."""
         # Counted in the thread: a cancel that comes meanwhile takes nothing back.
@@ -195,8 +185,7 @@ class WorkerPool:
 
     def _commit(self, pages: Iterable[FetchedPage]) -> None:
         stats = self.archive.commit(pages, note=self.ids.save_new)
-        self.stats.written += stats.written
-        self.stats.changed += stats.changed
+        self._written += stats.written
         self.progress.written += stats.written
         self.progress.changed += stats.changed
 

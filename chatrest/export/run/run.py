@@ -32,7 +32,7 @@ from ..dataset.attachments import AttachmentOptions
 from ..dataset.dataset import Dataset
 from ..fetch.jobs import ListJob
 from ..fetch.news import MOST_RUNS, RUNS, News, runs_by_app_list
-from ..fetch.page_check import Window
+from ..fetch.page_check import PageCheck, Window
 from ..fetch.part_run import PartRun
 from ..fetch.rereads import Rereads
 from ..fetch.source_list import (
@@ -165,14 +165,14 @@ class Run:
         self._session = session.with_options(priority="bulk")
         self._now = now
         self._recheck = recheck
-        self._pool = WorkerPool(self._session, archive, OwnershipRules(), progress, workers)
         self._has_own_window = only is not None and only.window != archive.plan.window
-        if only is not None:
-            self._pool.check.takes_all = True
-            self._pool.check.window = self._pool.ends.window = Window(*only.window)
+        check = PageCheck(
+            Window(*(only or archive.plan).window), OwnershipRules(), takes_all=only is not None,
+            owner=None if part is None else part.rule.owner, part=0 if part is None else part.part,
+        )  # fmt: skip
+        archive.part_of = None if part is None else part.other
+        self._pool = WorkerPool(self._session, archive, check, progress, workers)
         self._sources = SourceList(self._session, self._pool, only, None if part is None else part.users)
-        if part is not None:
-            part.begin(self._pool)
         self._until = LAST
         self._newest_names: set[str] = set()
         self._has_checked_end = False
@@ -214,7 +214,7 @@ class Run:
         amended = await in_thread(archive.finish)
         unread = [*self._left(), *rereads.left()]
         report = self._report(amended)
-        if any(work.known.number not in self._pool.failed for work in unread):
+        if any(work.known.number not in self._pool.findings.failed for work in unread):
             report.lacks("some sources are not read to their end")
         if not is_whole:
             report.lacks("some messages could not be read from any source that has shown them")
@@ -324,7 +324,7 @@ class Run:
         if await self._hides_newer():
             self._until, self._is_open = LAST, True
             self._asks_all, self._is_by_app_list = True, False
-            self._pool.ended.clear()
+            self._pool.forget_ends()
             await self._read_left()
 
     async def _hides_newer(self) -> bool:
@@ -332,7 +332,7 @@ class Run:
 
         Costs a request where one has: newer messages are there by now, and are for the next run.
         """
-        shown = self._pool.ends.highest
+        shown = self._pool.findings.highest
         if self._until == LAST or shown <= self._until:
             return False
         return all((number(row.id) or 0) < shown for row in await newest(self._session, _NEWEST))
@@ -340,7 +340,7 @@ class Run:
     async def _read_left(self) -> None:
         for count in range(ROUNDS):
             pieces = [
-                self._pool.piece(self._job(work), gap, from_start=count == ROUNDS - 1)
+                self._pool.piece(self._job(work), gap, self._pool.findings, from_start=count == ROUNDS - 1)
                 for work in self._left()
                 for gap in work.gaps
             ]
@@ -363,14 +363,14 @@ class Run:
 
     def _left(self, sources: Iterable[SourceState] | None = None) -> Iterator[Work]:
         """Return what is left of the sources that have not failed; of all, where none are given."""
-        pool = self._pool
+        pool, found = self._pool, self._pool.findings
         if self._has_own_window:
             return iter(())
         journal, sources = pool.archive.journal, self._sources.known if sources is None else sources
-        sources = (known for known in sources if known.number not in pool.failed)
+        sources = (known for known in sources if known.number not in found.failed)
         # A list that is covered up to the frozen end may have more than the app's own one shows.
         until = self._until + (self._asks_all and self._until != LAST)
-        return work_left(journal, sources, until, ended=pool.ended, asks_all=self._asks_all)
+        return work_left(journal, sources, until, ended=found.ended, asks_all=self._asks_all)
 
     # ── what has arrived of it ──
 
@@ -380,7 +380,7 @@ class Run:
         report = Report(
             until=None if self._until == LAST else self._until,
             by_app_list=self._is_by_app_list,
-            written=pool.stats.written,
+            written=pool.written,
             changed=amended.changed,
             deleted=pool.progress.deleted + amended.deleted,
             missing=len(archive.lost),
@@ -397,7 +397,7 @@ class Run:
                     report.not_read += known.is_read
                     continue
                 report.sources += known.is_read
-                if known.is_read or known.number in pool.failed:
+                if known.is_read or known.number in pool.findings.failed:
                     self._note(known, report)
             if self._has_checked_end and report.messages > 1:  # of one, the oldest is the newest
                 archive.journal[GOES_BACKWARDS] = "yes"
@@ -415,13 +415,13 @@ class Run:
         """
         if self._until == LAST or self._has_own_window:
             return
-        left = {work.known.number for work in self._left()} | self._pool.failed.keys()
+        left = {work.known.number for work in self._left()} | self._pool.findings.failed.keys()
         for known in self._sources.known:
             if known.number not in left and not known.by_time and known.proven < self._until:
                 self._pool.archive.journal.prove(known.number, self._until)
 
     def _note(self, known: SourceState, report: Report) -> None:
-        error, journal = self._pool.failed.get(known.number), self._pool.archive.journal
+        error, journal = self._pool.findings.failed.get(known.number), self._pool.archive.journal
         if error is None:
             if known.state != "open" or known.error is not None:
                 journal.set_state(known.number, "open")

@@ -56,13 +56,13 @@ def piece(after: int = 0, until: int = LAST, **more: Any) -> ListPiece[str]:
     return ListPiece(of="a list", after=after, until=until, **more)
 
 
-async def pages_of(reader: PieceReader, part: ListPiece[Any]) -> list[PiecePage]:
-    async with aclosing(reader.pages(part)) as pages:
+async def pages_of(reader: PieceReader) -> list[PiecePage]:
+    async with aclosing(reader.pages()) as pages:
         return [page async for page in pages]
 
 
 def read(service: Service, size: int, part: ListPiece[Any]) -> list[PiecePage]:
-    return run(pages_of(PieceReader(service.walk(size)), part))
+    return run(pages_of(PieceReader(service.walk(size), part)))
 
 
 def ids(pages: list[PiecePage]) -> list[str]:
@@ -107,18 +107,23 @@ def test_a_piece_goes_on_from_what_any_page_covers(service: Service, size: int, 
 
 
 def test_a_piece_that_is_cut_while_it_is_read_ends_there() -> None:
-    service, part = Service(tuple(range(1, 31))), piece(0, 30)
+    service = Service(tuple(range(1, 31)))
+    named = (("affix", "append"), ("id", "1"))
+    reader, upper = PieceReader(service.walk(4), piece(1, position=named)), list[ListPiece[str]]()
 
     async def read_and_cut() -> list[str]:
         got: list[str] = []
-        async with aclosing(PieceReader(service.walk(4)).pages(part)) as pages:
+        async with aclosing(reader.pages()) as pages:
             async for page in pages:
                 got += [item.id for item in page.items]
-                part.until = min(part.until, 10)
+                upper[:] = upper or [reader.cut(10, 30)]
         return got
 
-    assert run(read_and_cut()) == [str(number) for number in range(1, 11)]
+    assert reader.is_open
+    assert run(read_and_cut()) == [str(number) for number in range(2, 11)]
     assert len(service.asked) == 3
+    assert not reader.is_open
+    assert [(part.after, part.until, part.position, part.is_guess) for part in upper] == [(10, 30, (), True)]
 
 
 @loop_over("odd", ["m-7", "", "9" * 25, "9" * 5000])
@@ -129,7 +134,7 @@ def test_items_whose_id_is_no_number_stay_and_cover_nothing(odd: str) -> None:
         items = [Item(odd), *(Item(str(number)) for number in range(1, 6))]
         return Listing(items, Meta(cursor=Position("append", 1000)), b"{}")
 
-    [page] = run(pages_of(PieceReader(walk_over(fetch, Cursor("q"))), piece(0, 4)))
+    [page] = run(pages_of(PieceReader(walk_over(fetch, Cursor("q")), piece(0, 4))))
     assert sorted(ids([page])) == sorted([odd, "1", "2", "3", "4"])
     assert page.covered == 4
 
