@@ -376,7 +376,7 @@ class ListEnds:
 
 def is_timed(position: Pairs) -> bool:
     """Return whether a position has a time."""
-    return any(name == "sentAt" for name, _ in position)
+    return "sentAt" in dict(position)
 
 
 def behind(last: int) -> Pairs:

@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import aclosing
 from itertools import islice
+from operator import attrgetter
 from typing import Any, Final, final
 
 from ..._core.replies.rows import UNKNOWN, Row
@@ -30,7 +31,7 @@ from ...errors import (
 from ...session import AsyncSession
 from ..folder.journal import SourceState
 from ..plan.file_names import MILLISECONDS
-from ..plan.message_ids import number
+from ..plan.message_ids import numbers_in
 from ..plan.ownership import OF_PARTS, Source
 from ..plan.plan import Plan
 from .page_check import Window
@@ -80,7 +81,7 @@ class SourceList:
     @property
     def known(self) -> Iterator[SourceState]:
         """Those that this run reads, without users that were deleted. None is in memory."""
-        return (each for each in self.of_plan if self.reads(each))
+        return filter(self.reads, self.of_plan) if self._reads is not self._plan else self.of_plan
 
     @property
     def of_plan(self) -> Iterator[SourceState]:
@@ -241,8 +242,8 @@ def in_order(rows: list[Row]) -> list[Row]:
     Ids that are no numbers, or come twice, stand first in a page, wherever they are in the list. The others
     are in its order, in which the last one may not be the one with the largest id.
     """
-    counts = Counter(row.id for row in rows)
-    numbered = [row for row in rows if number(row.id) is not None]
+    counts = Counter(map(attrgetter("id"), rows))
+    numbered = [row for row, each in zip(rows, numbers_in(rows), strict=True) if each is not None]
     return [row for row in numbered if counts[row.id] == 1] or numbered or rows
 
 

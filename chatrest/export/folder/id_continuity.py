@@ -26,7 +26,7 @@ from ..._threads import in_thread
 from ...errors import ApiError, ChatRestError, NotFoundError, ServerError
 from ...times import timestamp_words
 from ..plan.file_names import seconds
-from ..plan.message_ids import number, times
+from ..plan.message_ids import number, numbers_in, times
 from .export_folder import ExportFolder
 
 _NEWEST: Final = "newest"
@@ -91,7 +91,7 @@ class IdContinuity:
             elif self._found is None:
                 self._found = await self._message(known.id)
             now = by_id if not self._found else by_id | {known.id: self._found[0]}
-            for each in sorted(self._known.values(), key=lambda each: -each.id):
+            for _, each in sorted(self._known.items(), reverse=True):
                 if each.id in now and not each.is_same(now[each.id]):
                     raise self._fault("begin again", each, now[each.id])
             self._is_sure = bool(self._found)
@@ -149,7 +149,7 @@ class IdContinuity:
 
 
 def _by_id(rows: list[Row]) -> dict[int, Row]:
-    return {numbered: row for row in rows if (numbered := number(row.id)) is not None}
+    return {numbered: row for numbered, row in zip(numbers_in(rows), rows, strict=True) if numbered}
 
 
 def _words(message: KnownMessage | Row) -> str:

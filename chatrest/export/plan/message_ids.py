@@ -1,6 +1,7 @@
 """Ids as numbers, for coverage, order and sets; others by their texts, until a journal numbers them."""
 
 import hashlib
+from collections.abc import Sequence
 from operator import attrgetter
 from typing import Annotated, Final, NamedTuple
 
@@ -29,15 +30,20 @@ def ids_of(rows: list[Row]) -> PageIds:
     """Return the ids of rows. Costs 0.1 microseconds a row, where all of them are numbers."""
     if not rows:
         return PageIds(IdSet(), {})
-    ids = list(map(_ID, rows))
-    if (plain := numbers_of(ids)) is not None:
-        return PageIds(IdSet(plain), {})
-    numbers = list(map(number, ids))
-    others: dict[str, Row] = {}
+    numbers, others = numbers_in(rows), dict[str, Row]()
+    if None not in numbers:
+        return PageIds(IdSet(numbers), others)  # type: ignore[arg-type]
     for row, each in zip(rows, numbers, strict=True):
         if each is None:
             others.setdefault(key_of(row), row)
-    return PageIds(IdSet(each for each in numbers if each is not None), others)
+    return PageIds(IdSet(filter(None, numbers)), others)
+
+
+def numbers_in(rows: list[Row]) -> Sequence[int | None]:
+    """Return the id of each row as a number, None for one that is not; as cheap as `ids_of`."""
+    ids = list(map(_ID, rows))
+    plain = numbers_of(ids)
+    return list(map(number, ids)) if plain is None else plain
 
 
 def numbers_of(ids: list[str]) -> list[int] | None:

@@ -55,7 +55,7 @@ from ..folder.manifest import NAME as MANIFEST, Manifest, find_undamaged, write_
 from ..folder.run_log import append_run
 from ..folder.tables import Table, tables_of
 from ..plan.intervals import LAST, Gap
-from ..plan.message_ids import key_of, number
+from ..plan.message_ids import ids_of, number, numbers_in
 from ..plan.ownership import OwnershipRules
 from ..plan.plan import Plan
 from ..plan.report import Failure, NextRun, Phase, Progress, Report
@@ -282,7 +282,8 @@ class Run:
             if not self._has_checked_end:
                 return None
         await self._pool.ids.check_app(rows)
-        highest = max(ordered, key=lambda row: number(row.id) or 0)
+        ids = numbers_in(ordered)  # all are numbers, as one is
+        highest = ordered[ids.index(max(filter(None, ids)))]
         # In another order the end is not known: messages behind the last one may have lower ids.
         self._is_open = last is not highest or await self._may_hide_newer(highest, rows)
         return highest
@@ -295,7 +296,7 @@ class Run:
         """
         if self._pool.ids.may_hide_newer(highest):
             return True
-        keys = {key_of(row) for row in rows if number(row.id) is None}
+        keys = {*ids_of(rows).others}
         return bool(keys) and await in_thread(lambda: self._has_new_key(keys, number(highest.id) or 0))
 
     def _has_new_key(self, keys: set[str], until: int) -> bool:
