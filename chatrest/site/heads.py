@@ -52,6 +52,7 @@ class ShownData(Struct, gc=False, rename="camel"):
     attachments: Any = None
     reactions: Any = None
     custom_data: Any = None
+    moderation: Any = None
 
 
 class ShownRecord(Struct, gc=False, rename="camel"):
@@ -66,6 +67,8 @@ class ShownRecord(Struct, gc=False, rename="camel"):
     deleted_at: Any = None
     deleted_by: Any = None
     quoted_message: Any = None
+    flagged_by: Any = None
+    flagged_count: Any = None
 
 
 _S = TypeVar("_S", bound=Struct)

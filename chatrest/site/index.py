@@ -275,6 +275,17 @@ class Index:
     def message(self, place: int) -> MessageEntry:
         return self.stored("WHERE p.place = ?", place)[0]
 
+    def neighbours(self, conversation: int, time: int, rank: int) -> list[list[MessageEntry]]:
+        """Return the message before a place of a conversation, and the one after it, each if there is one."""
+        return [
+            self.stored(
+                f"WHERE p.conversation = ? AND (p.time, p.rank) {sign} (?, ?)"
+                f" ORDER BY p.time {order}, p.rank {order} LIMIT 1",
+                conversation, time, rank,
+            )
+            for sign, order in (("<", "DESC"), (">", "ASC"))
+        ]  # fmt: skip
+
     def of_rank(self, app: str, rank: int) -> MessageEntry | None:
         return next(iter(self.stored("WHERE p.rank = ? AND m.app = ?", rank, app)), None)
 

@@ -61,10 +61,13 @@ _MOST_FILES: Final = 50
 _PICTURE: Final = (400, 300)
 _PICTURES: Final = (260, 150)
 """The largest picture that stands alone, and one of several, in pixels."""
-_RICH: Final = tuple(
-    f'"{name}"'.encode() for name in ("attachments", "reactions", "quotedMessage", "editedAt", "url")
-)
+_RICH: Final = (
+    b'"attachments"', b'"reactions"', b'"quotedMessage"', b'"editedAt"', b'"url"', b'"moderation"',
+    b'"flagged',
+)  # fmt: skip
 """Members that are shown beside a text. A record without them is not decoded: that takes half of the time."""
+FLAGS: Final = ("edited", "deleted", "flagged", "file", "thread")
+"""What a search can be narrowed to; a static site has them as bits, from 1."""
 _SENTENCES: Final = {
     "joined": "{by} joined {for_}", "left": "{by} left {for_}", "added": "{by} added {on} to {for_}",
     "kicked": "{by} removed {on} from {for_}", "banned": "{by} banned {on} from {for_}",
@@ -156,6 +159,8 @@ class Item(Struct, gc=False):
     replies: int = 0
     thread: str = ""
     """The address of its thread, or of the one that it is in; empty for none."""
+    is_flagged: bool = False
+    """True where somebody has flagged it, or a rule of the app has not let it pass."""
     is_plain: bool = False
     """True for a text and nothing else."""
     href: str = ""
@@ -185,6 +190,14 @@ class Item(Struct, gc=False):
         if not (self.files or self.words):
             return self.text
         return "\n".join(filter(None, [self.text, self.words, *(file.name for file in self.files)]))
+
+    @property
+    def flags(self) -> tuple[str, ...]:
+        """Those of `FLAGS` that the message has."""
+        if self.is_plain and not self.is_flagged and self.parent is None:
+            return ()
+        has = (self.edited, self.deleted, self.is_flagged, self.files, self.thread or self.parent is not None)
+        return tuple(name for name, value in zip(FLAGS, has, strict=True) if value)
 
     def source(self) -> str:
         return shown_json(self.raw)
@@ -286,6 +299,7 @@ class Items:
             return item
         record = shown_record_of(raw)
         item.id = _id(record.id)
+        item.is_flagged = _is_flagged(record)
         if flags:
             item.deleted = self._note(record.deleted_by, record.deleted_at)
             return item
@@ -449,6 +463,11 @@ def one_line_a_call(items: list[Item]) -> list[Item]:
         first.text = shown(call_text(first.label, last._replace(seconds=last.seconds or max(0, span))))
         first.segments = (TextPart(first.text),)
     return shown_items
+
+
+def _is_flagged(record: ShownRecord) -> bool:
+    status = object_of(record.data.moderation).get("status")
+    return bool(record.flagged_by or record.flagged_count or status not in (None, "", "approved"))
 
 
 def _strings(value: Any) -> Iterator[str]:

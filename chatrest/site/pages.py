@@ -21,17 +21,20 @@ from functools import lru_cache
 from itertools import groupby
 from operator import attrgetter, itemgetter
 from pathlib import Path
-from typing import Any, Final, NamedTuple, final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, final
 from urllib.parse import urlencode
 
 from .._extras import missing_extra
 from ..errors import RequestInvalidError
 from .heads import record_of
 from .index import ConversationEntry, Index, PageCut, PersonEntry, initials
-from .items import Item, Items, excerpt, one_line_a_call, rows_of
+from .items import FLAGS, Item, Items, excerpt, one_line_a_call, rows_of
 from .picture_size import picture_size
 from .text import Escaped, escaped_json, is_address, shown_json
 from .zone import day_text
+
+if TYPE_CHECKING:
+    from multidict import MultiMapping
 
 TEMPLATES: Final = Path(__file__).parent / "templates"
 STATIC: Final = ("site.css", "site.js")
@@ -43,6 +46,9 @@ _SHORT: Final = 500
 _PICTURES: Final = 10_000
 """Pictures whose size is kept."""
 _DAY: Final = attrgetter("day")
+_FLAG_WORDS: Final = tuple(
+    zip(FLAGS, ("edited", "deleted", "flagged", "has a file", "in a thread"), strict=True)
+)
 
 
 class SiteWords(NamedTuple):
@@ -61,10 +67,23 @@ class SearchWords(NamedTuple):
     conversation: str = ""
     since: str = ""
     until: str = ""
+    flags: tuple[str, ...] = ()
+    """Those of `FLAGS` that a message is to have."""
+
+    @classmethod
+    def of(cls, query: "MultiMapping[str]") -> "SearchWords":
+        """Return the fields that an address gives."""
+        texts = {name: query.get(name, "")[:200] for name in cls._fields[:-1]}
+        flags = query.getall("is", ())
+        return cls(**texts, flags=tuple(flag for flag in FLAGS if flag in flags))
 
     @property
     def is_filtered(self) -> bool:
         return any(self[1:])
+
+    def address(self, skip: int) -> str:
+        texts = zip(self._fields[:-1], self[:-1], strict=True)
+        return urlencode([*texts, *(("is", flag) for flag in self.flags), ("skip", skip)])
 
 
 @final
@@ -89,7 +108,7 @@ class Pages:
 
         self.maker = Items(index, measure)
         self.site = SiteWords(title, is_served, self.maker.zone.name)
-        values = {"site": self.site, "query": SearchWords(), "results": None}
+        values = {"site": self.site, "query": SearchWords(), "results": None, "flags": _FLAG_WORDS}
         self._template = _environment(values).get_template
         self.index = index
         self._sender = lru_cache(10_000)(self._made_sender)
@@ -238,7 +257,7 @@ class Pages:
             }  # fmt: skip
 
     def found(self, query: SearchWords, results: Any) -> str:
-        older = urlencode({**query._asdict(), "skip": results.older}) if results.older else ""
+        older = query.address(results.older) if results.older else ""
         return self._render("found", "", query=query, results=results, older=older)
 
     def unfinished(self) -> str:

@@ -3,7 +3,10 @@
 A shard is lines of a term and the pages that have it, in the order of JavaScript's texts (UTF-16). Pages are
 gaps in base 36, runs of pages `gap-length`. Where a shard ends is decided by the terms themselves, so that a
 new term changes the shard that it is in, and no other. Terms of a page's people begin with `@`, those of its
-conversation's title with `#`.
+conversation's title with `#`, and `!edited` is of a page with an edited message.
+
+The vocabulary has the words of each shard, without their pages: a search for the middle of a word learns from
+it which shards it needs.
 
 Memory is bounded: what was gathered is written as a sorted file when it is large, and the files are merged.
 """
@@ -15,13 +18,16 @@ from hashlib import blake2b
 from itertools import groupby
 from operator import itemgetter
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 from zlib import crc32
 
 import msgspec
 
-from .text import DENSE, folded, terms
+from .items import FLAGS
+from .text import ACCENTS, DENSE, folded, has_middle, terms
 
+WORDS_OF: Final = 8
+"""Shards whose words are in one script."""
 _AT_ONCE: Final = 3_000_000
 """Pairs of a term and a page that are gathered in memory."""
 _TERM: Final = 30
@@ -46,12 +52,28 @@ def base36(number: int) -> str:
     return _DIGITS[number] + digits
 
 
-def page_terms(title: str, people: Iterable[tuple[str, str]], texts: list[str]) -> set[str]:
+def flag_bits(flags: Iterable[str]) -> int:
+    return sum(1 << FLAGS.index(flag) for flag in flags)
+
+
+def page_terms(
+    title: str, people: Iterable[tuple[str, str]], texts: list[str], flags: Iterable[str]
+) -> set[str]:
     words = set("\n".join(texts).split())  # most words of a page are there more than once
     result = terms(folded(" ".join(words)))
+    result.update(f"!{flag}" for flag in flags)
     result.update(f"#{term}" for term in terms(folded(title)))
     result.update(f"@{term}" for term in terms(folded(" ".join(f"{uid} {name}" for uid, name in people))))
     return result
+
+
+class Shard(NamedTuple):
+    first: str
+    """Its first term."""
+    name: str
+    script: bytes
+    words: str
+    """Those that have a middle, with spaces between."""
 
 
 class TermIndex:
@@ -86,8 +108,8 @@ class TermIndex:
     def _sorted(self) -> list[tuple[str, list[int]]]:
         return sorted(self._pages.items(), key=lambda pair: _order(pair[0]))
 
-    def shards(self) -> Iterator[tuple[str, str, bytes]]:
-        """Yield (first term, name, script) of each shard, in the order of the terms."""
+    def shards(self) -> Iterator[Shard]:
+        """Yield the shards in the order of the terms."""
         lines, size, first = list[str](), 0, ""
         for term, pages in self._merged():
             is_edge = size >= _LEAST and not crc32(term.encode()) & _EDGE
@@ -122,9 +144,10 @@ def _read(line: str) -> tuple[str, list[int]]:
     return term, list(map(int, pages))
 
 
-def _shard(first: str, lines: list[str]) -> tuple[str, str, bytes]:
+def _shard(first: str, lines: list[str]) -> Shard:
     name = blake2b(first.encode(), digest_size=6).hexdigest()
-    return first, name, script("\n".join(lines))
+    words = " ".join(filter(has_middle, (line.partition(" ")[0] for line in lines)))
+    return Shard(first, name, script("\n".join(lines)), words)
 
 
 def _gaps(pages: list[int]) -> str:
@@ -146,4 +169,4 @@ def meta(firsts: list[tuple[str, str]], times: Iterable[tuple[int, int, int]]) -
         f"{base36(page)},{base36(last // 1000)},{base36(last // 1000 - first // 1000)}"
         for page, first, last in times
     )
-    return script({"dense": DENSE, "firsts": firsts, "times": listed})
+    return script({"dense": DENSE, "accents": ACCENTS, "flags": FLAGS, "firsts": firsts, "times": listed})

@@ -2,7 +2,8 @@
 
 A term is a word, or in scripts without spaces (and of emoji) each pair of neighbours and the last letter of a
 run. So a search for the beginning of a word, or for any part of such a run, asks for terms that begin with
-something. `site.js` folds and divides a query in the same way, with the ranges of `DENSE`.
+something, and one for the middle of a word for those that have it. `site.js` folds and divides a query in the
+same way, with `DENSE` and `ACCENTS`.
 """
 
 import re
@@ -43,10 +44,22 @@ _WORD: Final = re.compile(rf"\w+(?:{_MARK}\w*)*|{_MARK}\w*(?:{_MARK}\w*)*")
 _LETTER: Final = re.compile(rf"\w|{_MARK}")
 
 
+ACCENTS: Final = (
+    r"[\u00ad\u0300-\u036f\u0483-\u0487\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7\u0610-\u061a\u0640"
+    r"\u064b-\u065f\u0670\u06d6-\u06dc\u06df-\u06e8\u06ea-\u06ed\u200b\u200c\u200e\u200f\u2060\ufe20-\ufe2f]+"
+)
+"""Accents, the vowel signs of Arabic and Hebrew, and what is invisible between letters; also in `site.js`."""
+_ACCENTS: Final = re.compile(ACCENTS)
+
+
 def folded(text: str) -> str:
-    """Return a text with one form of each letter; equal to what the script's `fold` gives."""
+    """Return a text with one form of each letter, without accents, as the script's `fold` does."""
     if text.isascii():
         return text.lower()
+    return _lowered(_ACCENTS.sub("", unicodedata.normalize("NFKD", _lowered(text))))
+
+
+def _lowered(text: str) -> str:
     return unicodedata.normalize("NFC", text).upper().lower().replace("ς", "σ")
 
 
@@ -64,43 +77,103 @@ def terms(text: str) -> set[str]:
     return result
 
 
+def has_middle(term: str) -> bool:
+    """Return True for a word whose middle a search may ask for."""
+    return len(term) > LEAST_INSIDE and bool(_LETTER.match(term)) and not _RUN.match(term)
+
+
 # ── a query ──
 
 _CHUNK: Final = re.compile(r'"([^"]*)"?|([^\s"]+)')
+_CLUSTER: Final = re.compile(rf".(?:{_MARK}|[\uff9e\uff9f])*", re.DOTALL)
+LEAST_INSIDE: Final = 3
+"""Letters of what is looked for in the middle of words: fewer would be in most of them."""
+EXACT, BEGINS, INSIDE = 0, 1, 2
+"""How well a text has a query: as it is written, with other accents, in the middle of words."""
 
 
 class Query(NamedTuple):
-    """A search: all of `chunks` are in a text, each where a word begins."""
+    """A search: all of `chunks` are in a text; `written` are they with their accents."""
 
     chunks: list[str]
+    written: list[str]
 
     @classmethod
     def parse(cls, text: str) -> "Query":
         """Divide at spaces; what is in quotes is one chunk."""
-        parts = (quoted or plain for quoted, plain in _CHUNK.findall(folded(text)))
-        return cls([" ".join(part.split()) for part in parts if part.strip()])
+        return cls(*(_chunks(fold(text)) for fold in (folded, _lowered)))
 
-    def terms(self) -> set[str]:
-        """Return the beginnings of terms that every text with these chunks has."""
-        result = set[str]()
+    def terms(self) -> list[tuple[str, bool]]:
+        """Return the beginnings of terms that every text with these chunks has.
+
+        Each with True where it may be in the middle of a term instead.
+        """
+        result = dict[str, bool]()
         for chunk in self.chunks:
             for run in _RUN.findall(chunk):
-                result.update(map("".join, pairwise(run)) if len(run) > 1 else run)
-            result.update(word[:LONGEST_TERM] for word in _WORD.findall(_RUN.sub(" ", chunk)))
-        return result
+                result.update(dict.fromkeys(map("".join, pairwise(run)) if len(run) > 1 else run, False))
+            words = [word[:LONGEST_TERM] for word in _WORD.findall(_RUN.sub(" ", chunk))]
+            for place, word in enumerate(words):
+                result[word] = place == 0 and _may_be_inside(chunk) and result.get(word, True)
+        return sorted(result.items())
 
-    def matches(self, text: str) -> bool:
-        text = " ".join(folded(text).split())
-        return all(_begins_in(text, chunk) for chunk in self.chunks)
+    def grade(self, text: str) -> int | None:
+        """Return how well a text has this query; None where it does not have it."""
+        line = " ".join(folded(text).split())
+        if not all(chunk in line for chunk in self.chunks):
+            return None
+        if not all(_begins_in(line, chunk) for chunk in self.chunks):
+            is_inside = all(_may_be_inside(chunk) or _begins_in(line, chunk) for chunk in self.chunks)
+            return INSIDE if is_inside else None
+        if text.isascii():
+            return EXACT if self.chunks == self.written else BEGINS
+        line = " ".join(_lowered(text).split())
+        return EXACT if all(_begins_in(line, chunk) for chunk in self.written) else BEGINS
+
+    def parts(self, text: str) -> list[tuple[str, bool]]:
+        """Return a text in parts, with True for those that are searched for."""
+        letters, places = folded(text), None
+        if len(letters) != len(text):  # folding moves letters: fold each with its accents
+            clusters = [(folded(each[0]), each.start()) for each in _CLUSTER.finditer(text)]
+            letters = "".join(cluster for cluster, _ in clusters)
+            places = [at for cluster, at in clusters for _ in cluster] + [len(text)]
+        spans = [
+            (match.start(), match.end())
+            for chunk in self.chunks
+            for match in re.finditer(re.escape(chunk), letters)
+            if _may_be_inside(chunk) or not _is_inside(letters, match.start())
+        ]
+        parts, end = list[tuple[str, bool]](), 0
+        for begin, stop in sorted(spans):
+            begin, stop = (begin, stop) if places is None else (places[begin], places[stop])
+            if stop > end:
+                parts += (text[end:begin], False), (text[max(begin, end) : stop], True)
+                end = stop
+        return [part for part in (*parts, (text[end:], False)) if part[0]]
+
+
+def _chunks(text: str) -> list[str]:
+    parts = (quoted or plain for quoted, plain in _CHUNK.findall(text))
+    return [" ".join(part.split()) for part in parts if part.strip()]
+
+
+def _may_be_inside(chunk: str) -> bool:
+    """Return True if a chunk is also found where no word begins."""
+    word = _WORD.match(_RUN.sub(" ", chunk))
+    return word is not None and len(word[0]) >= LEAST_INSIDE
 
 
 def _begins_in(text: str, chunk: str) -> bool:
     """Return True if the chunk is in the text, where a word begins."""
-    is_word = _is_word(chunk[0])
     at = text.find(chunk)
-    while at > 0 and is_word and _is_word(text[at - 1]):
+    while at > 0 and _is_inside(text, at):
         at = text.find(chunk, at + 1)
     return at >= 0
+
+
+def _is_inside(text: str, at: int) -> bool:
+    """Return True for a place in the middle of a word."""
+    return at > 0 and _is_word(text[at]) and _is_word(text[at - 1])
 
 
 def _is_word(letter: str) -> bool:

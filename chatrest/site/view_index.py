@@ -5,10 +5,10 @@ terms give candidates, and their texts are compared. It is brought up to date wh
 """
 
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from functools import lru_cache
-from itertools import islice
+from itertools import groupby, islice, starmap
 from os import PathLike
 from pathlib import Path
 from typing import Final, NamedTuple
@@ -17,9 +17,9 @@ from .._cloud.address import is_address
 from ..database.load import OnCount
 from ..errors import RequestInvalidError
 from ..export import read_raw
-from .index import COLUMNS, EVERYTHING, Choice, ConversationEntry, Index, MessageEntry
+from .index import COLUMNS, EVERYTHING, Choice, Index, MessageEntry
 from .index_build import bring_up_to_date, database_of
-from .items import Item, Items
+from .items import Items, excerpt
 from .pages import SearchWords
 from .text import Query, folded, terms
 
@@ -27,14 +27,28 @@ SUFFIX: Final = ".view.sqlite"
 _FILLED_AT_ONCE: Final = 500
 FOUND: Final = 200
 """Results on one page."""
+_MOST: Final = 20_000
+"""Results of a search, all of which are counted."""
+_MOST_WORDS: Final = 1_000
+"""Words with the same middle: what more of them have is in most messages."""
 _AROUND: Final = 80
+_ADVICE: Final = "Try a part of a word, fewer words or filters. Texts of deleted messages are not searched."
 # What is stored are terms with spaces between: whatever is not a space is part of one.
 _SCHEMA: Final = (
     """CREATE VIRTUAL TABLE IF NOT EXISTS texts USING fts5(terms, content='', detail=none,
     tokenize="unicode61 remove_diacritics 0 categories 'L* N* M* S* P* C*'")""",
     """CREATE TABLE IF NOT EXISTS texted(number INTEGER PRIMARY KEY AUTOINCREMENT, place INTEGER UNIQUE,
     sign INTEGER)""",
+    "CREATE VIRTUAL TABLE IF NOT EXISTS words USING fts5vocab(texts, 'row')",
 )
+_WORDS: Final = "SELECT term FROM words WHERE instr(term, ?) > 1 AND term NOT GLOB '!*' LIMIT ?"
+_TOLD: Final = ("edited", "flagged", "file")
+"""Flags that are terms of a message."""
+_CONDITIONS: Final = {
+    "deleted": "p.flags",
+    "thread": "(p.parent NOT NULL OR p.rank IN (SELECT parent FROM threads))",
+}
+"""The other flags."""
 # A message that has changed gets a new number: what the full text has of the old one leads nowhere then.
 _STALE: Final = """
 DELETE FROM texted WHERE NOT EXISTS (
@@ -90,27 +104,49 @@ class ViewIndex(Index):
         while new := self.stored(_NEW, last, _FILLED_AT_ONCE):
             for stored, item in zip(new, items.of(new), strict=True):
                 number = self.db.execute(_ADDED, (stored.place,)).lastrowid
-                own_terms = " ".join(terms(folded(item.searched)))
+                marks = (f"!{flag}" for flag in item.flags if flag in _TOLD)
+                own_terms = " ".join([*terms(folded(item.searched)), *marks])
                 self.db.execute("INSERT INTO texts(rowid, terms) VALUES(?, ?)", (number, own_terms))
             last = new[-1].place
 
     def candidates(
-        self, query: Query, since: int | None, until: int | None
+        self, query: Query, flags: Collection[str], since: int | None, until: int | None
     ) -> Iterator[tuple[int, MessageEntry]]:
         """Yield messages that have the terms of a query, with their conversation, newest first.
 
         Times are milliseconds, `until` is not included.
         """
-        matched = " ".join(f'"{term}"*' for term in sorted(query.terms()))
+        matched = " AND ".join(
+            [
+                *filter(None, starmap(self._pattern, query.terms())),
+                *(f'"!{each}"' for each in flags if each in _TOLD),
+            ]
+        )
         source = "texts JOIN texted t ON t.number = texts.rowid JOIN posts p ON p.place = t.place"
+        also = "".join(f" AND {sql}" for flag, sql in _CONDITIONS.items() if flag in flags)
         rows = self.db.execute(
             f"SELECT p.conversation, {COLUMNS} FROM {source if matched else 'posts p'}"  # noqa: S608
             " CROSS JOIN chat.messages m ON m.place = p.place"
-            f" WHERE {'texts MATCH ?' if matched else '? = 0'} AND p.time >= ? AND p.time < ?"
+            f" WHERE {'texts MATCH ?' if matched else '? = 0'} AND p.time >= ? AND p.time < ?{also}"
             " ORDER BY p.time DESC, p.rank DESC",
             (matched or 0, since or 0, 1 << 62 if until is None else until),
         )
         return ((conversation, MessageEntry._make(rest)) for conversation, *rest in rows)
+
+    def _pattern(self, term: str, is_inside: bool) -> str:
+        """Return a pattern of a term, also of the words with it in their middle; empty for too many."""
+        words = self._all(_WORDS, term, _MOST_WORDS) if is_inside else []
+        if len(words) == _MOST_WORDS:
+            return ""
+        return "(" + " OR ".join([f'"{term}"*', *(f'"{word}"' for (word,) in words)]) + ")"
+
+    def lacking(self, query: Query) -> str:
+        """Return a term of a query that no message has; empty where each is in some message."""
+        for term, is_inside in query.terms():
+            pattern = self._pattern(term, is_inside)
+            if pattern and not self._all("SELECT 1 FROM texts WHERE texts MATCH ? LIMIT 1", pattern):
+                return term
+        return ""
 
     def stored_file(self, digest: str) -> str | None:
         """Return the name in the export of the attachment with this SHA-256."""
@@ -120,24 +156,32 @@ class ViewIndex(Index):
 
 
 class SearchResult(NamedTuple):
-    """A result: its message, its place, and its text around what was searched for."""
+    """A result: its message, its place, and its text in parts, with True for what was searched for."""
 
     href: str
     name: str
-    title: str
     at: str
     iso: str
-    before: str
-    match: str
-    after: str
+    parts: list[tuple[str, bool]]
+    before: tuple[str, str]
+    """Who wrote the message before it, and what; empty for none."""
+    after: tuple[str, str]
 
 
 class SearchResults(NamedTuple):
-    """Results, the newest first; `older` are those that come before the next ones, 0 where there are none."""
+    """Results by conversation, the best and newest first; `older` is where others begin, 0 for none."""
 
-    entries: list[SearchResult]
+    groups: list[tuple[str, list[SearchResult]]]
     words: str
     older: int
+
+
+class _Match(NamedTuple):
+    grade: int
+    newest: int
+    """The time, negative."""
+    conversation: int
+    place: int
 
 
 def search(index: ViewIndex, words: SearchWords, skip: int = 0) -> SearchResults:
@@ -145,36 +189,80 @@ def search(index: ViewIndex, words: SearchWords, skip: int = 0) -> SearchResults
     query, person, title = map(Query.parse, (words.q, words.person, words.conversation))
     begin = Items(index).zone.begin
     since, until = begin(words.since, 0), begin(words.until, 1)
-    if since is None and until is None and not any((query.chunks, person.chunks, title.chunks)):
+    if since is until is None and not any((query.chunks, person.chunks, title.chunks, words.flags)):
         return SearchResults([], "Write what to search for.", 0)
-    is_person = lru_cache(10_000)(lambda number: person.matches(" ".join(index.person(number)[1:3])))
+    is_person = lru_cache(10_000)(
+        lambda number: person.grade(" ".join(index.person(number)[1:3])) is not None
+    )
     conversation = lru_cache(10_000)(index.conversation)
-    is_titled = lru_cache(10_000)(lambda number: title.matches(conversation(number).title))
+    is_titled = lru_cache(10_000)(lambda number: title.grade(conversation(number).title) is not None)
     items = Items(index)
-    candidates = index.candidates(query, since, until)
     matches = (
-        (conversation(number), item)
-        for number, stored in candidates
+        _Match(grade, -stored.time, number, stored.place)
+        for number, stored in index.candidates(query, words.flags, since, until)
         if is_person(stored.sender) and is_titled(number)
         for item in items.of([stored])
-        if item.searched and query.matches(item.searched)
+        if item.searched or words.flags
+        if (grade := query.grade(item.searched)) is not None
     )
-    entries = [_result(index, each, item, query) for each, item in islice(matches, skip, skip + FOUND)]
-    is_more = next(matches, None) is not None
-    count = f"{skip + 1:,} to {skip + len(entries):,} found" if skip or is_more else f"{len(entries):,} found"
-    return SearchResults(entries, count, skip + FOUND if is_more else 0)
+    ordered = _by_conversation(list(islice(matches, _MOST)))
+    entries = [_result(index, items, match, query) for match in ordered[skip : skip + FOUND]]
+    shown = zip(ordered[skip:], entries, strict=False)
+    groups = [
+        (conversation(number).title, [entry for _, entry in group])
+        for number, group in groupby(shown, key=lambda pair: pair[0].conversation)
+    ]
+    end = skip + len(entries)
+    return SearchResults(
+        groups, _count(index, query, skip, end, len(ordered)), end if end < len(ordered) else 0
+    )
 
 
-def _result(index: ViewIndex, conversation: ConversationEntry, item: Item, query: Query) -> SearchResult:
+def _by_conversation(matches: list[_Match]) -> list[_Match]:
+    groups: dict[int, list[_Match]] = {}
+    for match in sorted(matches):
+        groups.setdefault(match.conversation, []).append(match)
+    return [match for group in groups.values() for match in group]
+
+
+def _count(index: ViewIndex, query: Query, skip: int, end: int, total: int) -> str:
+    if not total:
+        lacking = index.lacking(query)
+        reason = f"nothing has “{lacking}”" if lacking else "no message has all of it"
+        return f"0 found: {reason}. {_ADVICE}"
+    count = f"{total:,} found" if total < _MOST else f"more than {total:,} found: narrow the search"
+    return count if end - skip == total else f"{skip + 1:,} to {end:,} of {count}"
+
+
+def _result(index: ViewIndex, items: Items, match: _Match, query: Query) -> SearchResult:
+    conversation = index.conversation(match.conversation)
+    stored = index.message(match.place)
+    [item] = items.of([stored])
     place = index.place(conversation.app, item.rank)
     assert place is not None, "it is in the index"
-    text = " ".join(item.searched.split())
-    letters = folded(text)
-    at = letters.find(query.chunks[0]) if query.chunks and len(letters) == len(text) else -1
-    begin, end = (0, 0) if at < 0 else (at, at + len(query.chunks[0]))
-    start = max(0, begin - _AROUND)
+    near = index.neighbours(match.conversation, stored.time, stored.rank)
+    before, after = (
+        next(((each.sender.name, excerpt(each.excerpt)) for each in items.of(found)), ("", ""))
+        for found in near
+    )
     return SearchResult(
-        f"c/{place.name}/{place.page}.html#{item.anchor}", item.sender.name, conversation.title, item.at,
-        item.iso, f"{'…' if start else ''}{text[start:begin]}", text[begin:end],
-        text[end : end + _AROUND] + ("…" if len(text) > end + _AROUND else ""),
+        f"c/{place.name}/{place.page}.html#{item.anchor}", item.sender.name, item.at, item.iso,
+        list(_around(query.parts(" ".join(item.searched.split()) or "(deleted, or without a text)"))),
+        before, after,
     )  # fmt: skip
+
+
+def _around(parts: list[tuple[str, bool]]) -> Iterator[tuple[str, bool]]:
+    """Yield the parts of a text from a little before the first match."""
+    if parts[0][1] is False and len(parts) > 1 and len(parts[0][0]) > _AROUND:
+        parts[0] = (f"…{parts[0][0][-_AROUND:]}", False)
+    room = 3 * _AROUND
+    for text, is_match in parts:
+        if room <= 0 and not is_match:
+            yield "…", False
+            return
+        cut = text if is_match or len(text) <= room else f"{text[:room]}…"
+        room -= len(text)
+        yield cut, is_match
+        if cut != text:
+            return

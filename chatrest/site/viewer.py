@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any, Final, Self, final
 
 from aiohttp import web
+from multidict import MultiMapping
 
 from ..database.load import OnCount
 from ..export import attachment_files
@@ -167,7 +168,7 @@ class Viewer:
             return web.FileResponse(TEMPLATES / path)
         if match := _FILE.fullmatch(path):
             return await self._file(request, match[1], match[2])
-        if (html := await self._run(self._page, path, dict(request.query))) is None:
+        if (html := await self._run(self._page, path, request.query)) is None:
             raise web.HTTPNotFound(text="There is no such page.")
         return web.Response(body=html.encode("utf-8", "replace"), content_type="text/html", charset="utf-8")
 
@@ -183,10 +184,10 @@ class Viewer:
         headers = {"Content-Type": kind or "application/octet-stream"}
         return web.FileResponse(self._paths[stored], headers=headers)
 
-    def _page(self, path: str, query: dict[str, str]) -> str | None:
+    def _page(self, path: str, query: MultiMapping[str]) -> str | None:
         """Return the page at an address; None if there is none."""
         if path == "search":
-            words = SearchWords(**{name: query.get(name, "")[:200] for name in SearchWords._fields})
+            words = SearchWords.of(query)
             return self._pages.found(words, search(self._index, words, _number(query.get("skip"))))
         match = _PAGE.fullmatch(path or "index.html")
         if match is None:

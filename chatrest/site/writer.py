@@ -36,7 +36,7 @@ from .index_build import bring_up_to_date, choice_of, database_of
 from .items import Item, Uses
 from .pages import STATIC, TEMPLATES, Pages, parts_of
 from .redaction import HiddenLog
-from .search import TermIndex, meta, page_terms, script
+from .search import WORDS_OF, TermIndex, flag_bits, meta, page_terms, script
 from .site_files import KnownPage, SiteFiles, state_folder
 
 HIDDEN: Final = "hidden.csv"
@@ -311,31 +311,40 @@ class _Writer:
         """Write the index of the search, where any page has changed."""
         if self._state.keep_search():
             return
-        firsts = list[tuple[str, str]]()
+        firsts, words = list[tuple[str, str]](), list[str]()
         with TemporaryDirectory(dir=state_folder(self._state.folder), prefix="work-") as scratch:
             index = TermIndex(Path(scratch))
             for number, packed in self._state.page_terms():
                 index.add(number, zlib.decompress(packed).decode().splitlines())
-            for first, name, data in index.shards():
-                self._state.write(f"search/w/{name}.js", data)
-                firsts.append((first, name))
+            for shard in index.shards():
+                self._state.write(f"search/w/{shard.name}.js", shard.script)
+                firsts.append((shard.first, shard.name))
                 self._progress("search", len(firsts), None)
+                words.append(shard.words)
+                if len(words) == WORDS_OF:
+                    self._state.write(f"search/w/v{(len(firsts) - 1) // WORDS_OF}.js", script(words))
+                    words.clear()
+        if words:
+            self._state.write(f"search/w/v{len(firsts) // WORDS_OF}.js", script(words))
         self._state.write("search/meta.js", meta(firsts, sorted(self._times)))
 
 
 def _search_texts(conversation: ConversationEntry, path: str, items: list[Item]) -> tuple[bytes, set[str]]:
     """Return the script with the texts of a page, and the terms of the page."""
     people: dict[int, int] = {}
-    named, messages = list[tuple[str, str]](), list[tuple[Any, ...]]()
+    named, messages, seen = list[tuple[str, str]](), list[tuple[Any, ...]](), set[str]()
     for item in items:
         person = item.sender
         if person.number not in people:
             people[person.number] = len(people)
             named.append((person.uid, person.name))
-        if text := item.searched:
-            messages.append((str(item.rank), people[person.number], item.time, text))
+        text, flags = item.searched, item.flags
+        if text or flags:
+            seen.update(flags)
+            own = (str(item.rank), people[person.number], item.time, text)
+            messages.append((*own, flag_bits(flags)) if flags else own)
     data = {"title": conversation.title, "path": path, "people": named, "messages": messages}
-    return script(data), page_terms(conversation.title, named, [message[3] for message in messages])
+    return script(data), page_terms(conversation.title, named, [message[3] for message in messages], seen)
 
 
 def _path(conversation: ConversationEntry, cut: PageCut) -> str:

@@ -99,6 +99,32 @@ def records() -> list[dict[str, Any]]:
     return made
 
 
+def searched_records() -> list[dict[str, Any]]:
+    """Return messages that a search tells apart by accents, by the middles of words, and by what they are."""
+    file = {"url": "https://x.example/a.pdf", "name": "Vertrag.pdf", "size": 7}
+    talk: list[dict[str, Any]] = [
+        {"text": "hasta mañana"}, {"text": "manana with no tilde"}, {"text": "der Stromausfall, AUSFALL"},
+        {"text": "it was edited", "editedAt": START, "editedBy": "bob"},
+        {"text": "it was deleted", "deletedAt": START, "deletedBy": "ann"},
+        {"text": "it is flagged", "data": {"moderation": {"status": "disapproved"}}},
+        {"text": "it passed", "data": {"moderation": {"status": "approved"}}},
+        {"text": "it has a file", "type": "file", "data": {"attachments": [file]}},
+        {"text": "it is answered"}, {"text": "it answers", "parentId": "9"},
+        {"text": "الكِتَابُ"}, {"text": "ﾃｽﾄです", "editedAt": START, "editedBy": "bob", "flaggedCount": 1},
+        {"text": "mañana in the den", "receiver": "den"}, {"text": "the last of the den", "receiver": "den"},
+    ]  # fmt: skip
+    return [message(number, **each) for number, each in enumerate(talk, 1)]
+
+
+SEARCHES: Final = {
+    "q=manana": "2 1 13", "q=mañana": "13 1 2", "q=ausfall": "3", "q=usfal": "3", "q=us": "", "q=كتاب": "11",
+    "q=テスト": "12", "is=edited": "12 4", "is=deleted": "5", "is=flagged": "12 6", "is=file": "8",
+    "is=thread": "10 9", "is=edited&is=flagged": "12", "q=it&is=thread": "10 9", "q=nowhere": "",
+    "q=it&conversation=den": "", "q=vertrag": "8",
+}  # fmt: skip
+"""The ids that a search finds, the best first."""
+
+
 def fill(store: Store, made: Iterable[dict[str, Any]]) -> None:
     for uid in ("ann", "bob", "eve/.."):
         store.add_user(uid, NAMES[uid])
@@ -170,8 +196,9 @@ def files(site: Path) -> dict[str, bytes]:
 
 
 def grep(made: list[dict[str, Any]], words: str) -> set[str]:
-    """Return the ids of messages whose text has these words, where a word begins."""
-    spaced = re.compile(rf"(?<!\w){re.escape(words)}", re.IGNORECASE)
+    """Return the ids of messages whose text has these words; where a word begins for fewer than 3 letters."""
+    begin = "" if re.match(r"\w{3}", words) else r"(?<!\w)"
+    spaced = re.compile(f"{begin}{re.escape(words)}", re.IGNORECASE)
     dense = re.compile("[\u0e00-\u0eff\u3040-\u30ff\u4e00-\u9fff\U0001f000-\U0001faff]").match(words)
     return {
         str(each["id"])

@@ -9,13 +9,14 @@ from collections.abc import Callable, Iterator
 from itertools import product
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import pytest
 
 from chatrest.site import Viewer, write_site
-from chatrest.site.text import DENSE, Query, folded, terms
+from chatrest.site.text import ACCENTS, DENSE, Query, folded, terms
 
-from .chats import LONG, grep
+from .chats import LONG, SEARCHES, grep, make_export, searched_records
 
 pytest.importorskip("jinja2")
 BROWSER = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
@@ -85,11 +86,14 @@ def search(browser: Any, words: str, **filters: str) -> set[str]:
     """Search, and return the ids of the messages that the results lead to."""
     browser.execute_script(
         "const form = document.getElementById('search'); form.reset();"
-        "for (const [name, value] of Object.entries(arguments[0])) form.elements[name].value = value;"
+        "for (const [name, value] of Object.entries(arguments[0]))"
+        " for (const field of form.querySelectorAll(`[name=${name}]`))"
+        "  if (field.type === 'checkbox') field.checked = value.split(' ').includes(field.value);"
+        "  else field.value = value;"
         "document.getElementById('count').textContent = ''; form.requestSubmit();",
         {"q": words} | filters,
     )
-    until(browser, lambda: re.fullmatch(r"[\d,]+ found", browser.find_element("id", "count").text))
+    until(browser, lambda: re.fullmatch(r"[\d,]+ found(: .*)?", browser.find_element("id", "count").text))
     links = [link.get_attribute("href") for link in all_of(browser, "#results a")]
     assert len(links) == len(set(links))
     return {link.rpartition("#m")[2] for link in links}
@@ -326,6 +330,53 @@ def test_everything_is_reached_by_keyboard(browser: Any, site: Path) -> None:
     ]  # fmt: skip
 
 
+@pytest.fixture(scope="module")
+def searched(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    site = tmp_path_factory.mktemp("searched") / "site"
+    write_site(make_export(site.with_name("out"), searched_records()), site)
+    return site
+
+
+def test_the_best_results_are_first_with_all_marked_and_a_line_around_them(
+    browser: Any, searched: Path
+) -> None:
+    for query, ids in SEARCHES.items():
+        browser.get("about:blank")
+        browser.get(f"{(searched / 'index.html').as_uri()}#{quote(query, safe='=&')}")
+        until(browser, lambda: " found" in browser.find_element("id", "count").text)
+        until(browser, lambda: "searching" not in browser.find_element("id", "count").text)
+        links = [str(link.get_attribute("href")) for link in all_of(browser, "#results a")]
+        assert [link.rpartition("#m")[2] for link in links] == ids.split(), query
+    search(browser, "ausfall")
+    assert [mark.text for mark in all_of(browser, "mark")] == ["ausfall", "AUSFALL"]
+    assert [near.text for near in all_of(browser, ".near")] == [
+        "Ann <b>: manana with no tilde", "Ann <b>: it was edited",
+    ]  # fmt: skip
+    assert search(browser, "it nowhere", **{"is": "file"}) == set()
+    assert "0 found: nothing has “nowhere”. Try" in browser.find_element("id", "count").text
+
+
+def test_keys_lead_to_the_search_and_through_its_results(browser: Any, searched: Path) -> None:
+    open_page(browser, searched)
+    search(browser, "manana")
+    browser.execute_script("document.activeElement.blur()")
+    for key, focused in (("/", "q"), ("\ue015", "2"), ("\ue015", "1"), ("\ue015", "13"), ("\ue013", "1")):
+        browser.switch_to.active_element.send_keys(key)
+        element = browser.switch_to.active_element
+        assert focused in (
+            element.get_attribute("name"),
+            str(element.get_attribute("href")).rpartition("#m")[2],
+        )
+    browser.switch_to.active_element.send_keys("\ue007")
+    until(browser, lambda: all_of(browser, "#m1:target"))
+
+
+def terms_of(text: str) -> set[str]:
+    """Return the terms of a query as the script writes them."""
+    known = Query([folded(text)], []).terms()
+    return {f"{term},{str(is_inside).lower()}" for term, is_inside in known}
+
+
 def test_script_and_index_fold_and_divide_alike(browser: Any, site: Path) -> None:
     """Every letter of the first planes is folded, divided and found as the index has it."""
     codes = (*range(0x20, 0x3100), *range(0x3100, 0xD800, 17), *range(0xF900, 0x1FBFF, 3))
@@ -333,15 +384,14 @@ def test_script_and_index_fold_and_divide_alike(browser: Any, site: Path) -> Non
     open_page(browser, site)
     source = (site / "site.js").read_text()
     body = source[source.index("  // ── texts") : source.index("  // ── data ──")]
-    dense = "".join(f"\\u{{{low:x}}}-\\u{{{high:x}}}" for low, high in DENSE)
     script = f"""{body}
-        RUN = new RegExp("[{dense}]+", "gu"); IS_DENSE = new RegExp("^[{dense}]", "u");
-        return arguments[0].map((text) => [fold(text), [...termsOf(fold(text))]]);"""
+        define({json.dumps(DENSE)}, {json.dumps(ACCENTS)});
+        return arguments[0].map((text) => [fold(text), [...termsOf(fold(text))].map(String)]);"""
     texts = [f"{letter}x{letter}" for letter in known]
     different = [
         text
         for text, (fold, found) in zip(texts, browser.execute_script(script, texts), strict=True)
-        if fold != folded(text) or set(found) != Query([folded(text)]).terms()
+        if fold != folded(text) or set(found) != terms_of(text)
     ]
     # Letters that are newer than this Python's tables are known to the browser alone.
     assert len(different) < len(known) / 50, json.dumps(different[:50])

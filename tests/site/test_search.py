@@ -7,10 +7,10 @@ from random import Random
 import pytest
 
 from chatrest.site import search
-from chatrest.site.search import TermIndex, base36, meta
+from chatrest.site.search import Shard, TermIndex, base36, meta
 
 
-def shards(folder: Path, pages: dict[int, list[str]]) -> list[tuple[str, str, bytes]]:
+def shards(folder: Path, pages: dict[int, list[str]]) -> list[Shard]:
     index = TermIndex(folder)
     for page, found in pages.items():
         index.add(page, found)
@@ -43,16 +43,18 @@ def test_shards_have_each_term_with_its_pages_in_the_order_of_javascript(
     pages: dict[int, list[str]], tmp_path: Path
 ) -> None:
     found = shards(tmp_path, pages)
-    together = {term: listed for _, _, script in found for term, listed in read(script).items()}
+    together = {term: listed for each in found for term, listed in read(each.script).items()}
     expected: dict[str, list[int]] = {}
     for page in sorted(pages):
         for term in pages[page]:
             expected.setdefault(term, []).append(page)
     assert together == expected
     assert list(together) == sorted(together, key=lambda term: term.encode("utf-16-be"))
-    assert [first for first, _, _ in found] == [next(iter(read(script))) for _, _, script in found]
+    assert [each.first for each in found] == [next(iter(read(each.script))) for each in found]
     assert len(found) > 5
-    assert all(len(script) < 70_000 for _, _, script in found)
+    assert all(len(each.script) < 70_000 for each in found)
+    words = [word for each in found for word in each.words.split()]
+    assert words == [term for term in together if term[0] in "abcé"]
 
 
 def test_what_does_not_fit_into_memory_is_merged(
@@ -65,8 +67,8 @@ def test_what_does_not_fit_into_memory_is_merged(
 
 
 def test_new_terms_change_few_shards(pages: dict[int, list[str]], tmp_path: Path) -> None:
-    before = {name: script for _, name, script in shards(tmp_path, pages)}
-    after = {name: script for _, name, script in shards(tmp_path, pages | {961: ["anew", "a9", "bx"]})}
+    before = {each.name: each.script for each in shards(tmp_path, pages)}
+    after = {each.name: each.script for each in shards(tmp_path, pages | {961: ["anew", "a9", "bx"]})}
     changed = [name for name, script in after.items() if before.get(name) != script]
     assert 1 <= len(changed) <= 4
     assert len(after) - len(changed) >= len(before) / 2

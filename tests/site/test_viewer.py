@@ -17,7 +17,7 @@ from chatrest import RequestInvalidError
 from chatrest.export import verify
 from tests.stored import StoredRuns
 
-from .chats import grep, make_export, message, records
+from .chats import SEARCHES, grep, make_export, message, records, searched_records
 
 pytest.importorskip("jinja2")
 
@@ -40,6 +40,11 @@ async def viewer(export_seen: Path) -> AsyncIterator[Viewer]:
 async def browser() -> AsyncIterator[aiohttp.ClientSession]:
     async with aiohttp.ClientSession() as session:
         yield session
+
+
+def results(html: str) -> list[str]:
+    """Return the ids of results, in order."""
+    return re.findall(r'<a href="c/\w+/\d+\.html#m(\d+)"><span class="meta">', html)
 
 
 async def get(browser: aiohttp.ClientSession, viewer: Viewer, path: str = "") -> str:
@@ -76,7 +81,27 @@ async def test_a_search_finds_what_grep_finds(
     words: str, viewer: Viewer, browser: aiohttp.ClientSession, made: list[dict[str, Any]]
 ) -> None:
     html = await get(browser, viewer, f"search?q={quote(words)}")
-    assert set(re.findall(r'<li><a href="c/\w+/\d+\.html#m(\d+)">', html)) == grep(made, words.strip('"'))
+    assert set(results(html)) == grep(made, words.strip('"'))
+
+
+@pytest.fixture(scope="module")
+def searched(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return make_export(tmp_path_factory.mktemp("searched") / "out", searched_records())
+
+
+async def test_the_best_results_are_first_with_all_marked_and_a_line_around_them(
+    searched: Path, browser: aiohttp.ClientSession
+) -> None:
+    async with Viewer(searched) as viewer:
+        found = {query: results(await get(browser, viewer, f"search?{query}")) for query in SEARCHES}
+        assert found == {query: ids.split() for query, ids in SEARCHES.items()}
+        html = await get(browser, viewer, "search?q=ausfall")
+        assert re.findall("<mark>(.*?)</mark>", html) == ["ausfall", "AUSFALL"]
+        near = re.findall(r'class="near" dir="auto"><bdi>(.*?)</bdi>: (.*?)</span>', html)
+        assert near == [("Ann &lt;b&gt;", "manana with no tilde"), ("Ann &lt;b&gt;", "it was edited")]
+        html = await get(browser, viewer, "search?q=it+nowhere&is=file&is=wrong")
+        assert "0 found: nothing has “nowhere”. Try a part of a word" in html
+        assert re.findall('value="([a-z]+)" checked', html) == ["file"]
 
 
 async def test_many_results_are_on_several_pages(
@@ -86,7 +111,7 @@ async def test_many_results_are_on_several_pages(
     path = "search?person=ann"
     while path:
         html = await get(browser, viewer, path)
-        found += re.findall(r'<li><a href="c/\w+/\d+\.html#m(\d+)">', html)
+        found += results(html)
         path = next(iter(re.findall(r'href="(search\?[^"]*skip=[^"]*)"', html)), "").replace("&amp;", "&")
     own = [each for each in made if each["sender"] == "ann" and not each.get("deletedAt")]
     shown = [each for each in own if each["data"]["text"] and each["category"] != "riddle"]
@@ -110,7 +135,7 @@ async def test_a_search_is_narrowed(viewer: Viewer, browser: aiohttp.ClientSessi
     html = await get(
         browser, viewer, "search?q=reply&conversation=more&person=bob&since=2026-01-01&until=2026-01-20"
     )
-    assert re.findall(r'<li><a href="c/\w+/\d+\.html#m(\d+)">', html) == ["611"]
+    assert results(html) == ["611"]
     assert "0 found" in await get(browser, viewer, "search?q=reply&until=2025-01-01")
     assert "Write what to search for" in await get(browser, viewer, "search?q=&since=never")
 

@@ -1,21 +1,29 @@
-// The search. A page can be read without it.
-//
+// The search, and its keys: `/` leads to it, the arrows through its results. A page can be read without it.
 // file:// forbids fetch: all data are scripts that call `chatrest` with what they hold.
-//   search/meta.js      the table of pages, and the first term of each shard
-//   search/w/NAME.js    a shard: terms in order, each with the pages that have it
-//   search/p/0/N.js     the messages of page N, a thousand in a folder
+//   search/meta.js     the pages, and the first term of each shard
+//   search/w/NAME.js   a shard: terms in order, each with the pages that have it
+//   search/w/v0.js     the words of eight shards, for the middles of words
+//   search/p/0/N.js    the messages of page N, a thousand in a folder
 "use strict";
 (() => {
-  const root = document.documentElement.dataset.root;
-  // Times are in the site's zone, whatever the reader's is.
-  const zoned = new Intl.DateTimeFormat("en-CA", {
-    timeZone: document.documentElement.dataset.zone, hourCycle: "h23", year: "numeric", month: "2-digit",
-    day: "2-digit", hour: "2-digit", minute: "2-digit", second: "2-digit",
+  const form = document.getElementById("search");
+  const [found, count, list, more] = ["found", "count", "results", "more"].map((id) => document.getElementById(id));
+
+  document.addEventListener("keydown", (event) => {
+    const at = document.activeElement, step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+    const stops = [form.elements.q, ...list.querySelectorAll("a")];
+    const to = event.key === "/" && !at.matches("input, select, textarea") ? stops[0]
+      : step && stops.includes(at) ? stops[stops.indexOf(at) + step] : null;
+    if (!to || event.ctrlKey || event.metaKey || event.altKey) return;
+    event.preventDefault();
+    to.focus();
+    if (to.select) to.select();
   });
-  const localTime = (time) => {
-    const part = Object.fromEntries(zoned.formatToParts(time).map(({ type, value }) => [type, value]));
-    return `${part.year.padStart(4, "0")}-${part.month}-${part.day} ${part.hour}:${part.minute}:${part.second}`;
-  };
+  if (form.hasAttribute("data-served")) return;
+
+  const { root, zone } = document.documentElement.dataset;
+  // Times are in the site's zone, whatever the reader's is; Swedish writes them as 2026-11-22 13:11:03.
+  const localTime = new Intl.DateTimeFormat("sv-SE", { timeZone: zone, dateStyle: "short", timeStyle: "medium" }).format;
   const beginOf = (day, later) => {
     const wanted = Date.parse(`${day}T00:00:00Z`) + later * 864e5;
     let at = wanted;
@@ -23,40 +31,51 @@
     return at;
   };
 
-  const form = document.getElementById("search");
-  if (form.hasAttribute("data-served")) return;
-  const [found, count, list, more] = ["found", "count", "results", "more"].map((id) => document.getElementById(id));
-
-  // ── texts: as chatrest/site/text.py folds and divides them ──
-  const WORD = /[\p{L}\p{N}\p{M}_]+/gu;
-  const IS_WORD = /^[\p{L}\p{N}\p{M}_]/u;
+  // ── texts: as chatrest/site/text.py folds, divides and grades them ──
+  const WORD = /[\p{L}\p{N}\p{M}_]+/gu, CLUSTER = /[^][\p{M}\uff9e\uff9f]*/gu;
   const LONGEST_TERM = 40;
-  let RUN, IS_DENSE;
-  const fold = (text) => text.normalize("NFC").toUpperCase().toLowerCase().replaceAll("ς", "σ");
+  let RUN, ACCENTS, BEGIN, END, INSIDE;
+  const define = (dense, accents) => {
+    const run = dense.map((range) => range.map((code) => `\\u{${code.toString(16)}}`).join("-")).join("");
+    const letter = `(?![${run}])[\\p{L}\\p{N}\\p{M}_]`;
+    [RUN, ACCENTS] = [new RegExp(`[${run}]+`, "gu"), new RegExp(accents, "gu")];
+    [BEGIN, END, INSIDE] = [`^${letter}`, `${letter}$`, `^(?:${letter}){3}`].map((pattern) => new RegExp(pattern, "u"));
+  };
+  const lower = (text) => text.normalize("NFC").toUpperCase().toLowerCase().replaceAll("ς", "σ");
+  const fold = (text) => lower(lower(text).normalize("NFKD").replace(ACCENTS, ""));
   const oneLine = (text) => text.split(/\s+/u).filter(Boolean).join(" ");
   const chunksOf = (query) =>
-    [...fold(query).matchAll(/"([^"]*)"?|([^\s"]+)/gu)].map((match) => oneLine(match[1] ?? match[2])).filter(Boolean);
-  const wordsOf = (text) => (text.replace(RUN, " ").match(WORD) ?? []).map((word) => Array.from(word).slice(0, LONGEST_TERM).join(""));
+    [...query.matchAll(/"([^"]*)"?|([^\s"]+)/gu)].map((match) => oneLine(match[1] ?? match[2])).filter(Boolean);
+  const queryOf = (text) => ({ chunks: chunksOf(fold(text)), written: chunksOf(lower(text)) });
+  // The terms of a chunk, each with true where it may be in the middle of a word.
   const termsOf = (chunk) => {
-    const terms = new Set(wordsOf(chunk));
+    const terms = new Map();
     for (const run of chunk.match(RUN) ?? []) {
       const letters = Array.from(run);
-      if (letters.length === 1) terms.add(run);
-      for (let at = 1; at < letters.length; at++) terms.add(letters[at - 1] + letters[at]);
+      if (letters.length === 1) terms.set(run, false);
+      for (let at = 1; at < letters.length; at++) terms.set(letters[at - 1] + letters[at], false);
     }
+    (chunk.replace(RUN, " ").match(WORD) ?? []).forEach((word, place) => {
+      const letters = Array.from(word).slice(0, LONGEST_TERM), term = letters.join("");
+      terms.set(term, !place && INSIDE.test(chunk) && (terms.get(term) ?? true));
+    });
     return terms;
   };
-  const isWord = (letter) => IS_WORD.test(letter) && !IS_DENSE.test(letter);
-  const letterBefore = (text, at) => {
-    const half = text.charCodeAt(at - 1);
-    return text.slice(half >= 0xdc00 && half <= 0xdfff ? Math.max(0, at - 2) : at - 1, at);
-  };
-  const beginsAt = (text, chunk) => {
+  const isInside = (text, at) => BEGIN.test(text.slice(at, at + 2)) && END.test(text.slice(Math.max(0, at - 2), at));
+  const begins = (text, chunk) => {
     let at = text.indexOf(chunk);
-    if (isWord(chunk)) while (at > 0 && isWord(letterBefore(text, at))) at = text.indexOf(chunk, at + 1);
-    return at;
+    while (at > 0 && isInside(text, at)) at = text.indexOf(chunk, at + 1);
+    return at >= 0;
   };
-  const hasAll = (text, chunks) => chunks.every((chunk) => beginsAt(text, chunk) >= 0);
+  // 0 as it is written, 1 where words begin with other accents, 2 in the middle of words, 3 not at all.
+  const gradeOf = (text, { chunks, written }) => {
+    const line = oneLine(fold(text));
+    if (!chunks.every((chunk) => line.includes(chunk))) return 3;
+    if (!chunks.every((chunk) => begins(line, chunk)))
+      return chunks.every((chunk) => INSIDE.test(chunk) || begins(line, chunk)) ? 2 : 3;
+    const plain = oneLine(lower(text));
+    return written.every((chunk) => begins(plain, chunk)) ? 0 : 1;
+  };
 
   // ── data ──
   let received;
@@ -77,42 +96,43 @@
   const meta = async () => {
     const data = await once("search/meta.js");
     if (!data.pages) {
-      const point = (code) => `\\u{${code.toString(16)}}`;
-      const dense = data.dense.map(([low, high]) => `${point(low)}-${point(high)}`).join("");
-      RUN = new RegExp(`[${dense}]+`, "gu");
-      IS_DENSE = new RegExp(`^[${dense}]`, "u");
-      data.pages = data.times.split(" ").filter(Boolean).map((pair, place) => {
+      define(data.dense, data.accents);
+      data.pages = data.times.split(" ").filter(Boolean).map((pair) => {
         const [page, last, length] = pair.split(",").map(number);
         return { page, last: last * 1000 + 999, first: (last - length) * 1000 };
       });
       data.pages.sort((one, other) => other.last - one.last || other.page - one.page);
-      data.shards = data.firsts.map(([first, name]) => ({ first, name }));
     }
     return data;
   };
 
-  const SHARDS_AT_ONCE = 4; // a beginning that so many shards have is on nearly every page: it excludes none
-  const pagesWith = async (data, term) => {
-    let low = 0, high = data.shards.length;
+  // A term that so many shards have is on nearly every page: it excludes none.
+  const SHARDS = 4, SHARDS_INSIDE = 40, WORDS_OF = 8;
+  const shardsWith = ({ firsts }, term) => {
+    let low = 0, high = firsts.length;
     while (low < high) {
       const middle = (low + high) >> 1;
-      if (data.shards[middle].first <= term) low = middle + 1; else high = middle;
+      if (firsts[middle][0] <= term) low = middle + 1; else high = middle;
     }
-    const names = [];
-    for (let at = Math.max(0, low - 1); at < data.shards.length; at++) {
-      const { first, name } = data.shards[at];
-      if (first > term && !first.startsWith(term)) break;
-      if (names.push(name) > SHARDS_AT_ONCE) return null;
-    }
+    return firsts.filter(([first], at) => at === low - 1 || (at >= low && first.startsWith(term)));
+  };
+  const shardsInside = async ({ firsts }, term) => {
+    const files = Array.from({ length: Math.ceil(firsts.length / WORDS_OF) }, (_, at) => once(`search/w/v${at}.js`));
+    const words = (await Promise.all(files)).flat();
+    return firsts.filter((_, at) => words[at].includes(term));
+  };
+  const pagesWith = async (data, term, isMiddle) => {
+    const shards = isMiddle ? await shardsInside(data, term) : shardsWith(data, term);
+    if (shards.length > (isMiddle ? SHARDS_INSIDE : SHARDS)) return null;
     const pages = new Set();
-    for (const lines of await Promise.all(names.map((name) => once(`search/w/${name}.js`)))) {
+    for (const lines of await Promise.all(shards.map(([, name]) => once(`search/w/${name}.js`)))) {
       for (const line of lines.split("\n")) {
-        if (!line.startsWith(term)) continue;
+        const [word, listed] = line.split(" ");
+        if (!(isMiddle ? /^[^@#!]/.test(word) && word.includes(term) : word.startsWith(term))) continue;
         let page = 0;
-        for (const part of line.slice(line.indexOf(" ") + 1).split(",")) {
+        for (const part of listed.split(",")) {
           const [gap, further] = part.split("-");
-          page += number(gap);
-          pages.add(page);
+          pages.add(page += number(gap));
           for (let rest = further ? number(further) : 0; rest > 0; rest--) pages.add(++page);
         }
       }
@@ -121,163 +141,185 @@
   };
 
   // ── the search ──
-  const AT_ONCE = 4, SHOWN = 1000, IN_FOLDER = 1000;
+  const AT_ONCE = 4, SHOWN = 300, MOST = 20_000, IN_FOLDER = 1000;
+  const FIELDS = ["q", "person", "conversation"];
   const textsOf = (page) => `search/p/${Math.floor(page / IN_FOLDER)}/${page}.js`;
   let run = 0, asked = "";
 
+  const addressOf = () => `${new URLSearchParams([...new FormData(form)].map(([name, value]) => [name, value.trim()]).filter(([, value]) => value))}`;
   const wanted = () => {
     const value = (name) => form.elements[name].value.trim();
     const day = (name, later) => (/^\d{4}-\d\d-\d\d$/.test(value(name)) ? beginOf(value(name), later) : null);
-    return { q: value("q"), person: value("person"), conversation: value("conversation"), since: day("since", 0), until: day("until", 1) };
+    const query = { since: day("since", 0), until: day("until", 1), is: new FormData(form).getAll("is") };
+    for (const name of FIELDS) query[name] = queryOf(value(name));
+    return query;
   };
 
-  const candidates = async (query) => {
-    const data = await meta();
-    const terms = new Set();
-    for (const [mark, text] of [["", query.q], ["@", query.person], ["#", query.conversation]]) {
-      for (const chunk of chunksOf(text)) for (const term of termsOf(chunk)) terms.add(mark + term);
-    }
+  // The pages that may have it: where words begin with it, and with `middles` also where they go on with it.
+  const candidates = async (data, query, middles) => {
+    const terms = query.is.map((flag) => [`!${flag}`, false]);
+    for (const [mark, name] of [["", "q"], ["@", "person"], ["#", "conversation"]])
+      for (const chunk of query[name].chunks) for (const [term, inside] of termsOf(chunk)) terms.push([mark + term, !mark && inside]);
     let pages = data.pages.filter((page) =>
       (query.since === null || page.last >= query.since) && (query.until === null || page.first < query.until));
-    for (const term of [...terms].sort((one, other) => other.length - one.length)) {
-      const having = pages.length ? await pagesWith(data, term) : null;
+    query.lacking = "";
+    for (const [term, inside] of terms.sort(([one], [other]) => other.length - one.length)) {
+      let having = await pagesWith(data, term, false);
+      if (having && inside && middles) {
+        const others = await pagesWith(data, term, true);
+        having = others && new Set([...having, ...others]);
+      }
+      if (having && !having.size) query.lacking ||= term.replace(/^[@#!]/, "");
       if (having) pages = pages.filter(({ page }) => having.has(page));
     }
     return pages;
   };
 
-  const matchesOf = (texts, query, chunks) => {
-    if (!hasAll(oneLine(fold(texts.title)), chunks.conversation)) return [];
-    const is = texts.people.map(([uid, name]) => hasAll(oneLine(fold(`${uid} ${name}`)), chunks.person));
-    return texts.messages.filter(([, sender, time, text]) =>
-      is[sender] && (query.since === null || time >= query.since) && (query.until === null || time < query.until)
-      && text && hasAll(oneLine(fold(text)), chunks.q))
-      .map(([rank, sender, time, text]) => ({ rank, time, text, name: texts.people[sender][1], texts }));
+  const matchesOf = (texts, query, flags) => {
+    if (gradeOf(texts.title, query.conversation) > 2) return [];
+    const is = texts.people.map(([uid, name]) => gradeOf(`${uid} ${name}`, query.person) < 3);
+    const matches = [];
+    texts.messages.forEach(([, sender, time, text, bits], at) => {
+      if (!is[sender] || (bits & flags) !== flags) return;
+      if ((query.since !== null && time < query.since) || (query.until !== null && time >= query.until)) return;
+      const grade = gradeOf(text, query.q);
+      if (grade < 3) matches.push({ grade, time, at, texts });
+    });
+    return matches;
   };
 
+  // ── what is shown ──
   const AROUND = 80;
-  // The text as one line, folded, and for each place in it the place in the text: folding moves letters.
-  const foldedPlaces = (text) => {
-    let letters = "", at = 0;
-    const places = [];
-    for (const letter of text) {
-      const folded = fold(letter);
-      for (let half = 0; half < folded.length; half++) places.push(at);
-      letters += folded;
-      at += letter.length;
+  const made = (tag, name, ...content) => {
+    const element = document.createElement(tag);
+    if (name) element.className = name;
+    element.append(...content);
+    return element;
+  };
+  // A text around what is searched for, all of which is marked: folding moves letters, so each has its place.
+  const marked = (text, chunks) => {
+    let letters = "";
+    const places = [], spans = [];
+    for (const { 0: cluster, index } of text.matchAll(CLUSTER)) {
+      letters += fold(cluster);
+      while (places.length < letters.length) places.push(index);
     }
-    return [letters, [...places, at]];
-  };
-  const inContext = (element, text, chunk) => {
-    text = oneLine(text);
-    let [letters, places] = [fold(text), null];
-    if (letters.length !== text.length) [letters, places] = foldedPlaces(text);
-    const at = chunk ? beginsAt(letters, chunk) : -1;
-    const part = (begin, end) => text.slice(begin, end).replace(/^[\udc00-\udfff]|[\ud800-\udbff]$/g, "");
-    if (at < 0) { element.textContent = part(0, 2 * AROUND) + (text.length > 2 * AROUND ? "…" : ""); return; }
-    const [begin, end] = [at, at + chunk.length].map((place) => places ? places[place] : place);
-    const from = Math.max(0, begin - AROUND), mark = document.createElement("mark");
-    mark.textContent = text.slice(begin, end);
-    element.append((from ? "…" : "") + part(from, begin), mark, part(end, end + AROUND) + (text.length > end + AROUND ? "…" : ""));
-  };
-
-  const spanOf = (name, text) => {
-    const span = document.createElement("span");
-    span.className = name;
-    const isolated = document.createElement("bdi");
-    isolated.textContent = text;
-    span.append(isolated);
-    return span;
-  };
-
-  const shownResult = (match, chunk) => {
-    const item = document.createElement("li"), link = document.createElement("a");
-    const top = document.createElement("span"), text = document.createElement("span");
-    link.href = `${root}${match.texts.path}#m${match.rank}`;
-    top.className = "meta";
-    top.append(spanOf("who", match.name), spanOf("in", match.texts.title));
-    if (match.time) {
-      const time = document.createElement("time");
-      time.dateTime = new Date(match.time).toISOString();
-      time.textContent = localTime(match.time);
-      top.append(time);
+    places.push(text.length);
+    for (const chunk of chunks)
+      for (let at = letters.indexOf(chunk); at >= 0; at = letters.indexOf(chunk, at + 1))
+        if (INSIDE.test(chunk) || !isInside(letters, at)) spans.push([places[at], places[at + chunk.length]]);
+    spans.sort(([one], [other]) => one - other);
+    const [first, last] = spans[0] ?? [0, 0];
+    let end = Math.max(0, first - AROUND);
+    const to = Math.max(last, end + AROUND) + AROUND, parts = [end ? "…" : ""];
+    const add = (stop) => { parts.push(text.slice(end, stop).replace(/^[\udc00-\udfff]|[\ud800-\udbff]$/g, "")); };
+    for (const [begin, stop] of spans) {
+      if (stop <= end || begin >= to) continue;
+      if (begin > end) add(begin);
+      parts.push(made("mark", "", text.slice(Math.max(begin, end), stop)));
+      end = stop;
     }
-    text.className = "text";
-    text.dir = "auto";
-    inContext(text, match.text, chunk);
-    link.append(top, text);
-    item.append(link);
-    return item;
+    if (end < to) add(to);
+    return [...parts, text.length > Math.max(end, to) ? "…" : ""];
+  };
+  const lineOf = (texts, at) => {
+    const message = texts.messages[at], line = message && oneLine(message[3]);
+    if (!line) return "";
+    const near = made("span", "near", made("bdi", "", texts.people[message[1]][1]), `: ${line.slice(0, AROUND)}${line.length > AROUND ? "…" : ""}`);
+    near.dir = "auto";
+    return near;
+  };
+  const shownResult = ({ texts, at }, chunks) => {
+    const [rank, sender, time, text] = texts.messages[at];
+    const top = made("span", "meta", made("span", "who", made("bdi", "", texts.people[sender][1])));
+    if (time) {
+      const shown = made("time", "", localTime(time));
+      shown.dateTime = new Date(time).toISOString();
+      top.append(shown);
+    }
+    const shown = made("span", "text", ...(text ? marked(oneLine(text), chunks) : ["(deleted, or without a text)"]));
+    shown.dir = "auto";
+    const link = made("a", "", top, shown);
+    link.href = `${root}${texts.path}#m${rank}`;
+    return made("li", "", lineOf(texts, at - 1), link, lineOf(texts, at + 1));
   };
 
-  const pressed = () => new Promise((resolve) => {
-    more.hidden = false;
-    more.onclick = () => { more.hidden = true; resolve(); };
-  });
+  // Results by conversation: those with the best and newest results first.
+  const order = (one, other) => one.grade - other.grade || other.time - one.time;
+  const grouped = (matches) => {
+    const groups = {};
+    for (const match of matches.sort(order)) (groups[match.texts.path.replace(/[^/]*$/, "")] ??= []).push(match);
+    return Object.values(groups);
+  };
+  const render = (matches, query, limit) => {
+    let left = limit;
+    list.replaceChildren(...grouped(matches).map((group) => {
+      const shown = group.slice(0, left);
+      left -= shown.length;
+      return shown.length && made("li", "group", made("p", "in", made("bdi", "", shown[0].texts.title), ` ${group.length.toLocaleString()}`),
+        made("ol", "", ...shown.map((match) => shownResult(match, query.q.chunks))));
+    }).filter(Boolean));
+    more.hidden = matches.length <= limit;
+    more.onclick = () => render(matches, query, limit + SHOWN);
+  };
+
+  const reason = ({ lacking }) =>
+    `: ${lacking ? `nothing has “${lacking}”` : "no message has all of it"}. Try a part of a word, fewer words or filters. Texts of deleted messages are not searched.`;
 
   const search = async () => {
-    const query = wanted(), own = ++run;
-    asked = JSON.stringify(query);
+    const own = ++run;
+    asked = addressOf();
     list.replaceChildren();
     more.hidden = true;
-    const isNothing = !query.q && !query.person && !query.conversation && query.since === null && query.until === null;
-    found.hidden = isNothing;
-    if (isNothing) return;
+    found.hidden = !asked;
+    if (!asked) return;
     count.textContent = "Searching …";
     try {
-      const pages = await candidates(query);
-      const chunks = { q: chunksOf(query.q), person: chunksOf(query.person), conversation: chunksOf(query.conversation) };
-      const loading = [];
-      let next = 0, total = 0, limit = SHOWN, waiting = [];
-      for (let at = 0; at < pages.length && own === run; at++) {
-        while (next < pages.length && next < at + AT_ONCE) loading.push(load(textsOf(pages[next++].page)));
-        waiting.push(...matchesOf(await loading.shift(), query, chunks));
-        if (own !== run) return;
-        waiting.sort((one, other) => other.time - one.time || (other.rank > one.rank ? 1 : -1));
-        const newest = at + 1 < pages.length ? pages[at + 1].last : -1; // what is on no page that is still to come
-        const ready = waiting.findIndex((match) => match.time <= newest);
-        const matches = ready < 0 ? waiting.splice(0) : waiting.splice(0, ready);
-        list.append(...matches.map((match) => shownResult(match, chunks.q[0])));
-        total += matches.length;
-        count.textContent = `${total.toLocaleString()} found, searching …`;
-        if (total >= limit && at + 1 < pages.length) {
-          count.textContent = `${total.toLocaleString()} found, and there may be more`;
-          await pressed();
-          limit = total + SHOWN;
+      const data = await meta(), query = wanted(), matches = [], seen = new Set();
+      const flags = query.is.reduce((bits, flag) => bits | (1 << data.flags.indexOf(flag)), 0);
+      for (const middles of [false, true]) {
+        const pages = (await candidates(data, query, middles)).filter(({ page }) => !seen.has(page));
+        const loading = [];
+        let next = 0;
+        for (let at = 0; at < pages.length && matches.length < MOST; at++) {
+          while (next < pages.length && next < at + AT_ONCE) loading.push(load(textsOf(pages[next++].page)));
+          matches.push(...matchesOf(await loading.shift(), query, flags));
+          seen.add(pages[at].page);
+          if (own !== run) return;
+          count.textContent = `${matches.length.toLocaleString()} found, searching …`;
         }
+        if (own !== run) return;
+        if (!list.contains(document.activeElement)) render(matches, query, SHOWN);
       }
-      if (own === run) count.textContent = total === 1 ? "1 found" : `${total.toLocaleString()} found`;
+      const total = matches.length.toLocaleString();
+      count.textContent = matches.length >= MOST ? `More than ${total} found: narrow the search` : `${total} found${matches.length ? "" : reason(query)}`;
     } catch (error) {
       if (own === run) count.textContent = `The search cannot be done: ${error.message}`;
     }
   };
 
   // The query stands in the address: Back, a copied link and loading again keep it.
-  const NAMES = ["q", "person", "conversation", "since", "until"];
   const queryIn = () => (location.hash.includes("=") ? location.hash.slice(1) : "");
   const keep = () => {
-    const query = new URLSearchParams();
-    for (const name of NAMES) {
-      const value = form.elements[name].value.trim();
-      if (value) query.set(name, value);
-    }
-    const before = queryIn();
-    if (`${query}` === before) return;
-    history[before ? "replaceState" : "pushState"](null, "", `#${query}`);
+    const query = addressOf(), before = queryIn();
+    if (query !== before) history[before ? "replaceState" : "pushState"](null, "", `#${query}`);
   };
   const restore = () => {
     const given = new URLSearchParams(queryIn() || location.search);
-    for (const name of NAMES) form.elements[name].value = given.get(name) ?? "";
-    form.querySelector("details").open ||= NAMES.some((name) => name !== "q" && given.get(name));
-    if (asked || [...given.keys()].length) search();
+    for (const field of form.querySelectorAll("input")) {
+      if (field.type === "checkbox") field.checked = given.getAll(field.name).includes(field.value);
+      else field.value = given.get(field.name) ?? "";
+    }
+    form.querySelector("details").open ||= [...given.keys()].some((name) => name !== "q");
+    if (asked || addressOf()) search();
   };
   let pause;
-  const soon = () => {
+  const now = () => { clearTimeout(pause); keep(); search(); };
+  form.addEventListener("submit", (event) => { event.preventDefault(); now(); });
+  form.addEventListener("input", () => {
     clearTimeout(pause);
-    pause = setTimeout(() => { if (JSON.stringify(wanted()) !== asked) { keep(); search(); } }, 200);
-  };
-  form.addEventListener("submit", (event) => { event.preventDefault(); clearTimeout(pause); keep(); search(); });
-  form.addEventListener("input", soon);
+    pause = setTimeout(() => { if (addressOf() !== asked) now(); }, 200);
+  });
   window.addEventListener("popstate", restore);
   restore();
 })();
