@@ -11,9 +11,9 @@ from typing import Final, final
 
 from ..folder.export_folder import FetchedPage
 
-ROOM: Final = 8 << 20
+ROOM: Final = 2 << 20
 """Bytes of pages that wait to be written; about four times as much is held while a batch is."""
-FETCH_ROOM: Final = 8 << 20
+FETCH_ROOM: Final = 4 << 20
 """Bytes of pages that are being fetched, or held by their readers: where pages are large, fewer are fetched
 at the same time."""
 MOST: Final = 2_000
