@@ -41,8 +41,6 @@ class FaultProxy:
 
     def __init__(self, target: str) -> None:
         self.requests: list[ProxiedRequest] = []
-        self.ignores_conditions = False
-        """If True, the headers of conditional writes are removed before the store sees them."""
         self.truncates = False
         """If True, the body of each PUT loses its last bytes before the store sees it."""
         self.url = ""
@@ -138,12 +136,7 @@ class FaultProxy:
 
     async def _forward(self, request: web.Request, body: bytes) -> web.Response:
         assert self._client is not None
-        dropped = CONDITIONS if self.ignores_conditions else ()
-        headers = {
-            name: value
-            for name, value in request.headers.items()
-            if name not in dropped and name not in HOP_BY_HOP
-        }
+        headers = {name: value for name, value in request.headers.items() if name not in HOP_BY_HOP}
         async with self._client.request(
             request.method,
             self._target + request.raw_path,

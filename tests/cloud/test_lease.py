@@ -121,19 +121,9 @@ async def test_a_lease_that_cannot_be_renewed_runs_out_before_it_can_be_taken_ov
             lease.check()
         store.is_down = False
         await lease.confirm()  # nobody has taken it over
-        lease.check()
-
-
-async def test_a_passing_failure_of_a_renewal_loses_nothing() -> None:
-    store, time = UnreachableStore(StoreDouble()), WriterTime()
-    async with lease_of(store, time) as lease:
-        store.is_down = True
-        await time.advance(30)
-        store.is_down = False
-        for _ in range(4):
+        for _ in range(4):  # and it is renewed as before
             await time.advance(19)
         lease.check()
-        await lease.confirm()
 
 
 async def test_a_renewal_whose_reply_was_lost_is_recognised_as_our_own() -> None:

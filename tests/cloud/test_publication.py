@@ -42,14 +42,6 @@ NEW: Files = {"a.ndjson": b"new a", "x/b": b"same", "x/d": b"new d", "e.json": b
 # ── without faults ──
 
 
-async def test_a_version_is_published_and_fetched(tmp_path: Path) -> None:
-    store = StoreDouble()
-    assert await visible(store, tmp_path) == {}
-    assert (await publish_files(store, OLD, tmp_path)).number == 1
-    assert await visible(store, tmp_path) == OLD
-    assert fixed_name("x/b", b"same") in await stored_names(store)
-
-
 async def test_a_new_version_sends_what_is_new_and_deletes_what_is_left_over(tmp_path: Path) -> None:
     store = StoreDouble()
     await publish_files(store, OLD, tmp_path)
@@ -178,19 +170,6 @@ async def test_a_writer_goes_on_after_a_lost_reply_at_any_of_its_operations(tmp_
 
 
 # ── other writers ──
-
-
-async def test_a_writer_that_lost_its_lease_changes_nothing_that_readers_see(tmp_path: Path) -> None:
-    store = StoreDouble()
-    await publish_files(store, OLD, tmp_path)
-    async with lease_of(StoreDouble(store)) as lease:
-        publisher = Publisher(store, lease)
-        await publisher.begin()
-        store.end_lease()
-        async with lease_of(StoreDouble(store)):
-            with pytest.raises(LeaseLostError, match="has passed to another writer"):
-                await publisher.publish(*local_files({"late": b"late"}, tmp_path))
-    assert await visible(store, tmp_path) == OLD
 
 
 class InterferingStore:

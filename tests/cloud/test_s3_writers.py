@@ -9,16 +9,8 @@ import pytest
 from chatrest._cloud.lease import LEASE, Lease, decode_lease
 from chatrest._cloud.store import ObjectStore
 from chatrest._cloud.store_errors import LeaseHeldError, LeaseLostError, ObjectStoreError
-from chatrest.errors import RequestInvalidError
-from tests.cloud.fault_proxy import FaultProxy, ProxiedRequest
+from tests.cloud.fault_proxy import FaultProxy
 from tests.cloud.publishing import lease_of, publish_files, visible
-
-ALWAYS = 1000
-
-
-def is_conditional_write(request: ProxiedRequest) -> bool:
-    return request.method == "PUT" and request.conditional
-
 
 # ── leases ──
 
@@ -45,34 +37,6 @@ async def test_a_lease_on_a_server_is_exclusive_and_is_taken_over_after_its_end(
                 await old.confirm()
     assert decode_lease((await s3_store.get(LEASE)).data).generation == 2
     assert [info.name async for info in s3_store.list()] == [LEASE]
-
-
-@pytest.mark.parametrize("kind", ["500", "500 applied", "lost"])
-async def test_a_lease_survives_passing_faults(
-    proxied_store: ObjectStore, proxy: FaultProxy, kind: str
-) -> None:
-    for number in (1, 2):  # the first creates the object, the second replaces it
-        proxy.add(kind, lambda request: is_conditional_write(request) and request.path.endswith(LEASE))
-        async with lease_of(proxied_store) as lease:
-            proxy.add(kind, is_conditional_write)
-            await lease.confirm()
-            assert lease.generation == number
-
-
-@pytest.mark.parametrize(
-    ("refuses", "words"),
-    [(True, "refuses conditional writes"), (False, "ignores the conditions of writes")],
-)
-async def test_a_server_without_conditional_writes_is_refused(
-    proxied_store: ObjectStore, proxy: FaultProxy, refuses: bool, words: str
-) -> None:
-    if refuses:
-        proxy.add("501", is_conditional_write, ALWAYS)
-    else:
-        proxy.ignores_conditions = True
-    with pytest.raises(RequestInvalidError, match=rf"{words}, so that two writers .* \(If-Match and"):
-        await lease_of(proxied_store).__aenter__()
-    assert [info.name async for info in proxied_store.list()] == []
 
 
 # ── publications ──

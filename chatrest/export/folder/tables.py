@@ -19,7 +19,6 @@ A table is one file of lines, `users/users.ndjson` (`.gz` or `.zst` where messag
 compressed), whatever the format of messages. The store replaces all of it.
 """
 
-import hashlib
 import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -35,6 +34,7 @@ from ..formats.record_members import read
 from ..formats.stored_records import compress_of
 from ..plan.file_names import path_inside
 from ..store.converters import Lines
+from ..store.formats import file_sha256
 from .manifest import TableEntry
 
 Table: TypeAlias = Literal[
@@ -98,24 +98,19 @@ def table_path(folder: Path, name: str) -> Path:
     return path_inside(folder, name)
 
 
-def file_hash(path: Path) -> str:
-    """Return the SHA-256 of a file's bytes, as hexadecimal digits."""
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
-
-
 def find_table(folder: Path, entry: TableEntry) -> Path | None:
     """Return the path of a table as the manifest has it; None if no file is so.
 
     Raises `ChatRestError` for a name that leads out of the folder.
     """
     path = table_path(folder, entry.file)
-    return path if _is_as(path, entry.bytes, entry.sha256) else None
+    return path if is_as(path, entry.bytes, entry.sha256) else None
 
 
-def _is_as(path: Path, size: int, sha256: str) -> bool:
+def is_as(path: Path, size: int, sha256: str) -> bool:
+    """Return True for a file of that size and hash."""
     is_file = path.is_file() and not path.is_symlink()
-    return is_file and path.stat().st_size == size and file_hash(path) == sha256
+    return is_file and path.stat().st_size == size and file_sha256(path).hex() == sha256
 
 
 # ── attachments ──
@@ -153,4 +148,4 @@ def check_attachment(folder: Path, row: AttachmentRow) -> Literal["missing", "da
         return "unsafe"
     if not path.is_file():
         return "missing"
-    return None if _is_as(path, row.bytes, row.sha256) else "damaged"
+    return None if is_as(path, row.bytes, row.sha256) else "damaged"

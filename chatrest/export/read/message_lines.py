@@ -19,7 +19,7 @@ from ..folder.opening import FolderState, with_state
 from ..plan.file_names import HISTORY, SPOOL, STEM, path_inside
 from ..plan.message_ids import key_of
 from ..store.converters import format_of
-from ..store.inspection import path_of
+from ..store.inspection import place_now
 from ..store.journal import StoreFile
 from .exports import DATA, bag_of, open_exports
 from .folder_view import FolderView
@@ -69,7 +69,7 @@ def _files(view: FolderView, state: FolderState, id: str) -> list[tuple[StoreFil
     files = [file for kind in (STEM, HISTORY) for file in _with_id(journal, kind, id)]
     for file in files:
         path_inside(view.folder, file.name)
-    return [(file, path_of(view.folder, file)) for file in files]
+    return [(file, place_now(view.folder, file)) for file in files]
 
 
 def _with_id(journal: Journal, kind: str, id: str) -> Iterator[StoreFile]:

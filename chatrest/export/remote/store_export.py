@@ -37,7 +37,7 @@ from ..folder.export_folder import ExportFolder
 from ..folder.journal import GENERATION, NAME as JOURNAL, Journal
 from ..folder.manifest import NAME as MANIFEST, Manifest, find
 from ..folder.run_log import NAME as RUNS
-from ..folder.tables import ATTACHMENTS
+from ..folder.tables import ATTACHMENTS, is_as
 from ..plan.file_names import HISTORY, MESSAGES, path_inside
 from ..plan.report import Phase, Progress
 from ..store.journal import StoreFile
@@ -141,7 +141,7 @@ class StoreExport:
             self.kept = await in_thread(self._working.begin_fetch)
             for file in version.files:
                 path = path_inside(self.folder, file.name)
-                if not await in_thread(partial(_is_same, path, file.size, file.sha256)):
+                if not await in_thread(partial(is_as, path, file.size, file.sha256)):
                     await self._fetched(version, file.name, fetch_file(self._store, file, path))
             attachments = self._publisher.listed(_FILES)
             for name, size in attachments.items():
@@ -324,10 +324,6 @@ def _local_files(paths: Mapping[str, Path]) -> list[LocalFile]:
         for name, path in paths.items()
         if path.is_file()
     ]
-
-
-def _is_same(path: Path, size: int, sha256: str) -> bool:
-    return path.is_file() and path.stat().st_size == size and file_sha256(path) == sha256
 
 
 def _facts(manifest: Manifest) -> Facts:

@@ -14,7 +14,7 @@ from typing import Any, Final, final
 
 from ..._extras import missing_extra
 from ...errors import RequestInvalidError
-from ..formats.compression import Compression, compression
+from ..formats.compression import compression
 from ..formats.stored_records import compress_of, lines, parquet_batches
 from ..plan.plan import Compress
 from .disk import Disk
@@ -38,16 +38,8 @@ def format_of(name: str) -> Format | None:
     return Parquet() if name.endswith(".parquet") else None
 
 
-class _Format:
-    """What most formats have in common; see `Format`."""
-
-    is_lines = False
-    full = 1 << 28
-    packing: Compression = compression("none")
-
-
 @final
-class Lines(_Format):
+class Lines(Format):
     """NDJSON, plain or packed: each commit is a member, so that a segment can end after any of them."""
 
     is_lines = True
@@ -55,7 +47,7 @@ class Lines(_Format):
 
     def __init__(self, compress: Compress) -> None:
         self.packing = compression(compress)
-        self.suffix: str = f".ndjson{self.packing.suffix}"
+        self.suffix = f".ndjson{self.packing.suffix}"
 
     def write(self, disk: Disk, path: Path, pieces: Iterable[SourceLines]) -> bytes:
         with NewFile(disk, path) as out:
@@ -68,10 +60,10 @@ class Lines(_Format):
 
 
 @final
-class Parquet(_Format):
+class Parquet(Format):
     """Messages as Parquet, which is read by columns; each record is in one of them as it was served."""
 
-    suffix: Final = ".parquet"
+    suffix = ".parquet"
 
     def __init__(self, compress: Compress = "zstd") -> None:
         self._codec = _CODECS[compress]

@@ -2,14 +2,15 @@
 
 import hashlib
 import io
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import Any, Final, NamedTuple, Protocol, final
+from typing import Any, Final, NamedTuple, final
 
 from ..._core.replies.rows import Row, row_of
 from ..._core.replies.scanner import read_record
 from ...errors import ChatRestError, ReplyUnreadableError
-from ..formats.compression import Compression, pack_errors
+from ..formats.compression import Compression, compression, pack_errors
 from .disk import Disk, ErrorPath
 
 _PIECE: Final = 1 << 20
@@ -36,28 +37,23 @@ def piece_of(raws: list[bytes], source: int = 0, label: str | None = None) -> So
     return SourceLines(source, len(raws), b"\n".join([*raws, b""]), label)
 
 
-class Format(Protocol):
+class Format(ABC):
     """A format, as a store sees it."""
 
-    @property
-    def suffix(self) -> str:
-        """The end of its files' names."""
+    suffix: str
+    """The end of its files' names."""
+    packing: Compression = compression("none")
+    """The compression of its segments."""
+    is_lines = False
+    """True if a segment is a file of it: it is sealed by a rename."""
+    full = 1 << 28
+    """Bytes of a segment from which on it is sealed."""
 
-    @property
-    def packing(self) -> Compression:
-        """The compression of its segments."""
-
-    @property
-    def is_lines(self) -> bool:
-        """True if a segment is a file of it: it is sealed by a rename."""
-
-    @property
-    def full(self) -> int:
-        """Bytes of a segment from which on it is sealed."""
-
+    @abstractmethod
     def write(self, disk: Disk, path: Path, pieces: Iterable[SourceLines]) -> bytes:
         """Make a file that survives a loss of power; return its SHA-256."""
 
+    @abstractmethod
     def read(self, path: Path, size: int) -> Iterator[SourceLines]:
         """Yield what is in a file of so many bytes; `ChatRestError` where it is damaged."""
 

@@ -49,6 +49,16 @@ def path_of(folder: Path, file: StoreFile) -> Path:
     return segment_path(folder, file.name)
 
 
+def place_now(folder: Path, file: StoreFile) -> Path:
+    """Return where the bytes of a file are, also where a run was killed between a rename and the journal's
+    note of it, or before a snapshot got its name.
+    """
+    if is_waiting(folder, file):
+        return new_path(folder, file.name)
+    path = path_of(folder, file)
+    return path_inside(folder, file.name) if file.state == "sealing" and not path.exists() else path
+
+
 def is_segment(folder: Path, file: StoreFile) -> bool:
     """Return True if a file that was dropped never was in its place."""
     return file.state == "dropped" and file.sha256 is None

@@ -17,9 +17,7 @@ from ..folder.journal import Journal
 from ..formats.stored_records import lines, parquet_batches
 from ..plan.id_set import IdSet
 from ..plan.message_ids import key_of, numbers_of
-from ..store.inspection import is_waiting, path_of
 from ..store.journal import StoreFile
-from ..store.segments import new_path
 from .result import Kind
 
 _CHUNK: Final = 1 << 20
@@ -33,11 +31,6 @@ class FileFaultError(Exception):
     def __init__(self, kind: Kind, text: str) -> None:
         super().__init__(text)
         self.kind: Kind = kind
-
-
-def place_now(folder: Path, file: StoreFile) -> Path:
-    """Return where the bytes of a file are: a killed run may not have given a table its name yet."""
-    return new_path(folder, file.name) if is_waiting(folder, file) else path_of(folder, file)
 
 
 def check_bytes(path: Path, file: StoreFile, step: Callable[[int], object]) -> None:

@@ -37,10 +37,10 @@ from ..plan.plan import Plan
 from ..plan.report import NextRun
 from ..read.exports import run_place
 from ..read.folder_view import FolderView
-from ..store.inspection import LOST, Finding, findings, path_of
+from ..store.inspection import LOST, Finding, findings, path_of, place_now
 from ..store.journal import StoreFile
 from ..store.segments import segment_path
-from .files import FileFaultError, StoredIds, check_bytes, ids_of_file, keys_in, place_now, texts_of
+from .files import FileFaultError, StoredIds, check_bytes, ids_of_file, keys_in, texts_of
 from .result import Kind, Problem, Remedy, VerifyResult, shortened
 
 Progress: TypeAlias = Callable[[int, int], object]

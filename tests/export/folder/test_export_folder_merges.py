@@ -5,7 +5,6 @@ import sqlite3
 from contextlib import closing
 from itertools import count
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -22,24 +21,6 @@ pytestmark = pytest.mark.usefixtures("fast_ramp")
 
 def data_files(folder: Path) -> list[str]:
     return [name for name in files(folder) if name.startswith("messages/")]
-
-
-async def daily_runs(folder: Path, days: int, **plan: Any) -> int:
-    """Export each day what has come since; return the number of messages."""
-    async with Emulator(users=4, messages=40) as emulator, AsyncSession(emulator.app) as session:
-        for day in range(days):
-            for number in range(3):
-                emulator.store.add_message("user-001", "user-002", f"day {day}, {number}")
-            report = await export(session, folder, Plan(**plan))
-            assert report.complete
-    return 40 + 3 * days
-
-
-async def test_a_run_merges_many_small_files_by_itself(tmp_path: Path) -> None:
-    messages = await daily_runs(tmp_path, 9, format="parquet", partition="none")
-    assert 1 <= len(data_files(tmp_path)) < 8
-    assert ids(tmp_path) == list(range(1, messages + 1))
-    assert verify(tmp_path).ok
 
 
 async def test_small_files_are_merged_and_the_export_goes_on(

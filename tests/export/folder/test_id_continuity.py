@@ -117,17 +117,6 @@ async def test_a_list_that_was_empty_before_the_loss_shows_it(habits: str, tmp_p
             check_anew(await export(night.session, tmp_path / "out"), 200)
 
 
-@pytest.mark.parametrize("format", ["ndjson", "parquet"])
-async def test_it_is_found_in_each_format(format: Any, tmp_path: Path) -> None:
-    async with Night("documented") as night:
-        night.talk(50)
-        plan = Plan(users=["bob"], format=format)
-        assert (await export(night.session, tmp_path / "out", plan)).complete
-        night.lose_data()
-        night.talk(10, NOW + 500)
-        check_anew(await export(night.session, tmp_path / "out"), 50)
-
-
 GONE = [[40], [20, 21, 39], [*range(25, 41)], [*range(1, 41)]]
 
 

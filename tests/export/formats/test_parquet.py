@@ -45,19 +45,15 @@ ODD = [
 ]
 
 
-def test_every_record_comes_back_as_it_was_served_whatever_its_shape(tmp_path: Path) -> None:
+def test_every_record_comes_back_as_it_was_served_and_members_of_a_wrong_type_are_null(
+    tmp_path: Path,
+) -> None:
     with Export(tmp_path, format="parquet") as out:
         out.commit(served(*ODD))
         assert sorted(out.scan()) == sorted(ODD)
         out.done()
         assert sorted(out.scan()) == sorted(ODD)
     assert sorted(raws_of(table(tmp_path))) == sorted(ODD)
-
-
-def test_members_of_a_wrong_type_are_null_and_the_others_of_the_record_are_not(tmp_path: Path) -> None:
-    with Export(tmp_path, format="parquet") as out:
-        out.commit(served(*ODD))
-        out.done()
     rows = {row["id"]: row for row in table(tmp_path).to_pylist()}
     assert rows["1"]["sent_at"] == datetime.fromtimestamp(SEPTEMBER, UTC)
     assert rows["2"]["text"] == "half \ufffd of a pair"
@@ -71,6 +67,17 @@ def test_members_of_a_wrong_type_are_null_and_the_others_of_the_record_are_not(t
     assert rows["no number"]["sent_at"] == datetime.fromtimestamp(SEPTEMBER, UTC)
     assert rows["8"]["text"] == "nul \0"
     assert rows["10"]["sent_at"] is None
+    assert [rows["20"][name] for name in ("attachments", "reactions", "mentions", "call")] == [None] * 4
+    assert [file["name"] for file in rows["21"]["attachments"]] == [None, None, None, "n"]
+    assert rows["21"]["attachments"][3]["size"] == 12
+    assert rows["22"]["attachments"][0] == dict.fromkeys(("name", "mime_type", "extension", "size")) | {
+        "url": "\ufffd"
+    }
+    assert rows["22"]["mentions"] == [{"uid": "\ufffd", "name": None}]
+    assert set(rows["23"]["call"].values()) == {None}
+    assert rows["24"]["call"] is None
+    assert rows["25"]["attachments"] is None or rows["25"]["attachments"][0]["url"] is None
+    assert rows["26"]["attachments"] is rows["26"]["call"] is None
 
 
 def test_the_columns_of_a_message(tmp_path: Path) -> None:
@@ -173,24 +180,6 @@ def test_the_call_of_a_call_message(tmp_path: Path) -> None:
         "session_id": "s1", "type": "audio", "status": "ongoing", "sender": "alice", "receiver": "bob",
         "receiver_type": "user", "conversation_id": "alice_user_bob", "by_uid": "alice", "for_uid": "bob",
     }  # fmt: skip
-
-
-def test_nested_members_of_a_wrong_type_are_null_and_their_neighbours_are_not(tmp_path: Path) -> None:
-    with Export(tmp_path, format="parquet") as out:
-        out.commit(served(*ODD))
-        out.done()
-    rows = {row["id"]: row for row in table(tmp_path).to_pylist()}
-    assert [rows["20"][name] for name in ("attachments", "reactions", "mentions", "call")] == [None] * 4
-    assert [file["name"] for file in rows["21"]["attachments"]] == [None, None, None, "n"]
-    assert rows["21"]["attachments"][3]["size"] == 12
-    assert rows["22"]["attachments"][0] == dict.fromkeys(("name", "mime_type", "extension", "size")) | {
-        "url": "\ufffd"
-    }
-    assert rows["22"]["mentions"] == [{"uid": "\ufffd", "name": None}]
-    assert set(rows["23"]["call"].values()) == {None}
-    assert rows["24"]["call"] is None
-    assert rows["25"]["attachments"] is None or rows["25"]["attachments"][0]["url"] is None
-    assert rows["26"]["attachments"] is rows["26"]["call"] is None
 
 
 # ── records at once, and one by one ──

@@ -46,24 +46,6 @@ async def test_any_machine_goes_on_with_an_export(tmp_path: Path, buckets: Bucke
     assert sorted(path.name for path in (tmp_path / "a").iterdir()) == names
 
 
-async def test_files_are_merged_where_they_are(
-    tmp_path: Path, buckets: Buckets, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    address = ADDRESS
-    async with Emulator(users=4, messages=40) as emulator:
-        for _ in range(3):
-            emulator.store.add_message("user-001", "user-002", "new")
-            plan = Plan(format="parquet", partition="none", all_users=True)
-            await exported(address, tmp_path / "a", emulator, plan)
-        assert len(buckets.names(folder="messages")) == 3
-        monkeypatch.setattr("chatrest.export.folder.export_folder.MANY_SMALL_FILES", 2)
-        await exported(address, tmp_path / "b", emulator)
-        [data] = buckets.names(folder="messages")
-        assert data.endswith(".parquet")
-        assert verify(address).ok
-        assert ids(address) == sorted(emulator.store.ids())
-
-
 async def test_readers_have_few_data_files_at_a_time(
     tmp_path: Path, buckets: Buckets, monkeypatch: pytest.MonkeyPatch
 ) -> None:

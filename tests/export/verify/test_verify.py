@@ -6,11 +6,11 @@ from pathlib import Path
 import pytest
 
 from chatrest.errors import RequestInvalidError
-from chatrest.export import Plan, Problem, VerifyResult, export, verify
+from chatrest.export import Problem, VerifyResult, export, verify
 from chatrest.export.folder.journal import NAME as JOURNAL
 from chatrest.export.verify.result import MOST_PROBLEMS, shortened
-from tests.damaging import COUNT, MIXED, PLANS, contents_of, flipped, largest_entry, places_of
-from tests.exporting import forget_user, manifest_of, served
+from tests.damaging import COUNT, PLANS, contents_of, flipped, largest_entry, places_of
+from tests.exporting import manifest_of, served
 
 
 @pytest.mark.parametrize("name", PLANS)
@@ -50,16 +50,6 @@ async def test_an_export_of_nothing_is_complete(tmp_path: Path) -> None:
         assert (await export(service.session, tmp_path / "out")).complete
     result = verify(tmp_path / "out")
     assert (result.ok, result.messages, result.until, result.first) == (True, 0, None, None)
-
-
-async def test_it_has_no_problems_after_further_runs(tmp_path: Path, small_pages: None) -> None:
-    async with served(60) as service:
-        await export(service.session, tmp_path, Plan(**MIXED))
-        service.emulator.store.add_message("ann", "bob", text="later")
-        await export(service.session, tmp_path)
-        forget_user(service.store, "dan")
-        await export(service.session, tmp_path)
-    assert places_of(verify(tmp_path)) == []
 
 
 def test_a_folder_without_an_export_is_refused(tmp_path: Path) -> None:

@@ -154,11 +154,3 @@ def test_files_that_a_run_replaces_meanwhile_are_read_again(out: Path, is_lastin
     result = verify(out, progress=run)
     assert bool(result.problems) is is_lasting
     assert any("verify it again" in note.text for note in result.notes) is is_lasting
-
-
-async def test_a_source_that_is_refused(tmp_path: Path, small_pages: None) -> None:
-    async with served(60) as service:
-        await export(service.session, tmp_path, Plan(users=["ann", "nobody"]))
-    result = verify(tmp_path)
-    assert ("incomplete", MANIFEST) in places_of(result)
-    assert any("user nobody" in problem.text for problem in result.problems)
