@@ -402,6 +402,3 @@ async def test_a_wrong_token_is_refused_before_anything_is_sent() -> None:
             with pytest.raises(CursorError):
                 session.messages.list_user("bob", cursor=token)  # type: ignore[arg-type]
     assert server.connections == 0
-
-
-# ── against the documented service ──

@@ -27,8 +27,6 @@ def aiohttp_handler(on_event: OnEvent, **options: Unpack[ReceiverOptions]) -> Ha
     - `max_body_bytes`: 1 MiB; a larger body is answered with 413.
     - `concurrency`: the number of `on_event` that run at the same time, 100; one that never returns keeps its
       place.
-    - `remember`, `remember_for`: an event that is delivered again within 60 s, with the same body, is
-      acknowledged without `on_event`; 10,000 events are remembered at most, in some 2 MB.
 
     200 is answered after `on_event` has returned, 500 after it has raised an exception, which is logged, and
     503 while it still runs: it is not cancelled, and the repetition of the delivery waits for it. A webhook

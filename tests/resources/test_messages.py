@@ -22,12 +22,12 @@ def end() -> Listing[Any]:
     return page()
 
 
-LISTS: dict[str, tuple[Any, str, str, str]] = {
-    # how it is called, its path, the size with an acting user, and without one
-    "list_user": (lambda m, **k: m.list_user("a/b", **k), "/users/a%2Fb/messages", "limit", "perPage"),
-    "list_group": (lambda m, **k: m.list_group("g", **k), "/groups/g/messages", "limit", "limit"),
-    "list": (lambda m, **k: m.list(**k), "/messages", "limit", "limit"),
-    "list_thread": (lambda m, **k: m.list_thread("5", **k), "/messages/5/thread", "perPage", "perPage"),
+LISTS: dict[str, tuple[Any, str, str]] = {
+    # how it is called, the size with an acting user, and without one
+    "list_user": (lambda m, **k: m.list_user("a/b", **k), "limit", "perPage"),
+    "list_group": (lambda m, **k: m.list_group("g", **k), "limit", "limit"),
+    "list": (lambda m, **k: m.list(**k), "limit", "limit"),
+    "list_thread": (lambda m, **k: m.list_thread("5", **k), "perPage", "perPage"),
 }
 
 
@@ -51,7 +51,7 @@ async def test_each_list_goes_on_from_its_token_and_refuses_those_of_the_others(
 @loop_over(("of_view", "of_call"), [(None, None), ("eve", None), (None, "eve")])
 async def test_the_size_has_its_own_name_with_an_acting_user(name: str, of_view: Any, of_call: Any) -> None:
     """Specification, Endpoints: `limit` works alongside the `onBehalfOf` header."""
-    ask, _, with_user, without = LISTS[name]
+    ask, with_user, without = LISTS[name]
     session = Sender(end(), acting_user=of_view)
     await ask(Messages(session), on_behalf_of=of_call).collect()
     assert session.call.position == ((with_user if of_view or of_call else without, "1000"),)
