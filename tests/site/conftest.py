@@ -1,6 +1,7 @@
 """An export and its site, made once for all tests that only read them."""
 
 import asyncio
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,31 @@ from chatrest.emulator.media import PATH as MEDIA_PATH
 from chatrest.export import Plan, export
 
 from .chats import make_export, records
+
+
+@pytest.fixture(scope="session", autouse=True)
+def compiled_once() -> Iterator[None]:
+    """Keep the compiled templates between sites: to compile them takes longer than a small site."""
+    jinja2 = pytest.importorskip("jinja2")
+    from chatrest.site import pages
+
+    environment, codes = pages._environment, dict[tuple[str, str], Any]()
+
+    class Kept(jinja2.BytecodeCache):  # type: ignore[misc, name-defined]
+        def load_bytecode(self, bucket: Any) -> None:
+            bucket.code = codes.get((bucket.key, bucket.checksum))
+
+        def dump_bytecode(self, bucket: Any) -> None:
+            codes[bucket.key, bucket.checksum] = bucket.code
+
+    def keeping(values: dict[str, Any]) -> Any:
+        made = environment(values)
+        made.bytecode_cache = Kept()
+        return made
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(pages, "_environment", keeping)
+        yield
 
 
 @pytest.fixture(scope="session")
