@@ -23,6 +23,9 @@ from msgspec import Struct
 from .._texts import plural
 from ..errors import RequestInvalidError
 from ..export import attachment_files, read_raw, runs
+from ..export.folder.manifest import NAME as MANIFEST
+from ..export.read.exports import bag_of, open_exports
+from ..export.seal.bag import TAG_MANIFEST, hash_of
 from ..times import Time
 from .contents import FileLink, members_of, object_of
 from .heads import record_of
@@ -138,8 +141,7 @@ def _facts(out: Any, index: Index, choice: Choice, now: datetime) -> list[tuple[
         ("Zone", zone.name),
         ("Exported", zone.words(max(ended) * 1000) if ended else ""),
         ("Made", f"{zone.words(round(now.timestamp() * 1000))}, by chatrest {_VERSION}"),
-        ("SHA-256 of the manifest", _hash(out, "manifest.json")),
-        ("Root hash of the bag", _hash(out, "tagmanifest-sha256.txt")),
+        *_hashes(out),
         ("Only of", ", ".join(sorted({*choice.conversations, *choice.users}))),
         ("Names", "people have pseudonyms" if choice.pseudonyms else ""),
         (
@@ -150,9 +152,22 @@ def _facts(out: Any, index: Index, choice: Choice, now: datetime) -> list[tuple[
     return [(name, index.hide(shown(value))) for name, value in facts if value]
 
 
-def _hash(out: Any, name: str) -> str:
-    path = Path(out) / name
-    return sha256(path.read_bytes()).hexdigest() if path.is_file() else ""
+def _hashes(out: Any) -> Iterator[tuple[str, str]]:
+    """Yield what says of which export the document is: the hash of its manifest, and of a bag its root hash.
+
+    Of several exports it is the hash of what `sha256sum` prints of their manifests, in the order of names.
+    """
+    hashes = dict[str, str]()
+    for view in open_exports(out):
+        with view:
+            if not view.is_remote and (path := view.folder / MANIFEST).is_file():
+                hashes[f"{view.export}/{MANIFEST}"] = sha256(path.read_bytes()).hexdigest()
+    if len(hashes) > 1:
+        lines = "".join(f"{digest}  {name}\n" for name, digest in sorted(hashes.items()))
+        yield f"SHA-256 of the {len(hashes)} manifests", sha256(lines.encode()).hexdigest()
+    yield from (("SHA-256 of the manifest", digest) for digest in hashes.values() if len(hashes) == 1)
+    if (bag := bag_of(out)) is not None:
+        yield "Root hash of the bag", hash_of(bag / TAG_MANIFEST)
 
 
 @final

@@ -1,7 +1,9 @@
 """One document of a selection: all of it once and in order, with what a reader needs to quote it."""
 
+import hashlib
 import json
 import re
+import subprocess
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -9,7 +11,8 @@ from typing import Any
 import pytest
 
 from chatrest import RequestInvalidError
-from tests.stored import StoredRuns
+from chatrest.export import seal
+from tests.stored import StoredParts, StoredRuns, record
 
 pytest.importorskip("jinja2")
 
@@ -48,6 +51,27 @@ def test_earlier_versions_stand_under_what_was_edited(tmp_path: Path) -> None:
     write_document(runs.folder, tmp_path / "one.html", redact=True)
     text = Page(tmp_path / "one.html").text
     assert re.search("other words.*Edited.*Earlier version.*first words", text, re.DOTALL)
+
+
+@pytest.mark.parametrize("kind", ["one", "parts", "apps"])
+def test_it_says_by_hashes_of_which_export_it_is(kind: str, tmp_path: Path) -> None:
+    folder = tmp_path / "out"
+    match kind:
+        case "one":
+            StoredRuns(folder).run([record(1), record(2)])
+        case "parts":
+            StoredParts(folder, 2).run(range(1, 5))
+        case _:
+            StoredRuns(folder / "app=one").run([record(1), record(2)])
+            StoredParts(folder / "app=two", 2).run(range(1, 5))
+    manifests = sorted(path.relative_to(folder) for path in folder.rglob("manifest.json"))
+    command = ["sha256sum", *map(str, manifests)]
+    printed = subprocess.run(command, cwd=folder, check=True, stdout=subprocess.PIPE).stdout
+    digest = printed[:64].decode() if kind == "one" else hashlib.sha256(printed).hexdigest()
+    root = seal(folder, tmp_path / "bag").root
+    for out, hashes in ((folder, [digest]), (tmp_path / "bag", [digest, root])):
+        write_document(out, tmp_path / "paper.html", redact=True)
+        assert re.findall("[0-9a-f]{64}", Page(tmp_path / "paper.html").text) == hashes
 
 
 def test_pictures_are_inside_and_other_files_are_named_with_their_hash(

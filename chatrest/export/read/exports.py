@@ -5,7 +5,7 @@
 | a manifest or a journal     | OUT itself, whose name is empty                                            |
 | `parts.json`, or `part=NN/` | `part=00`, `part=01` …: all that `parts.json` names, begun or not          |
 | `app=NAME/`                 | those of each app: `app=shop`, or `app=shop/part=00` …                     |
-| `bagit.txt` and `data/`     | those of `data/`: it is a bag that `chatrest seal` has made                |
+| `bagit.txt` and `data/`     | those of `data/`: it is a bag that `chatrest seal` has made, on a disk     |
 
 A reader goes over them in this order, and does with each what it does with a single one.
 """
@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 from ..._cloud.address import is_address
 from ..._cloud.store_errors import ObjectNotFoundError
 from ..._threads import wait_for
+from ...errors import RequestInvalidError
 from ..folder.journal import NAME as JOURNAL
 from ..folder.manifest import NAME as MANIFEST
 from ..folder.part_files import FolderFiles, PartFiles, find_parts, is_settled, read_state
@@ -152,6 +153,10 @@ def _below(own: ExportAddress) -> Iterator[ExportAddress]:
     if MANIFEST in names or JOURNAL in names:
         yield own
     elif BAG in names and DATA in folders:
+        if isinstance(own.out, str):
+            raise RequestInvalidError(
+                f"{own.out} is a bag in an object store, which nothing reads there: copy it to a disk first"
+            )
         yield from _below(own._replace(out=own.below(DATA).out))
     elif PARTS in names:
         yield from map(own.below, _parts(own.out).names)

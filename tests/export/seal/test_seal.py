@@ -129,6 +129,21 @@ async def test_a_bag_of_an_object_store(tmp_path: Path, monkeypatch: pytest.Monk
     assert sorted(read_raw(tmp_path / "bag")) == sorted(read_raw(ADDRESS))
 
 
+def test_a_bag_in_an_object_store_is_refused_with_what_to_do(
+    bag: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("obstore")
+    from chatrest._cloud.store import ObjectStore
+
+    buckets = Buckets()
+    monkeypatch.setattr(ObjectStore, "open", buckets.open)
+    for name, data in contents_of(bag).items():
+        buckets.write(name, data)
+    for read in (lambda: verify(ADDRESS), lambda: verify(ADDRESS, root="0" * 64), lambda: read_raw(ADDRESS)):
+        with pytest.raises(RequestInvalidError, match=r"is a bag in an object store.*copy it to a disk"):
+            read()
+
+
 # ── what differs ──
 
 
