@@ -255,6 +255,13 @@ class Index:
         )
         return {sender: place for place, (sender,) in enumerate(rows)}
 
+    def parties(self, conversation: int) -> tuple[str | None, int | None, int | None]:
+        """Return the guid of a group; else None, and the numbers of the two people."""
+        guid, *pair = self._all("SELECT guid, one, other FROM conversations WHERE number = ?", conversation)[
+            0
+        ]
+        return (guid, *pair)
+
     def page_count(self, conversation: int) -> int:
         return int(self._all("SELECT max(page) FROM pages WHERE conversation = ?", conversation)[0][0])
 

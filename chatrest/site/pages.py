@@ -7,17 +7,18 @@
 | u/PERSON.html               | a person                                                  |
 | c/CONVERSATION/3.html       | a page of a conversation, oldest first                    |
 | …/3-source.html             | the records of its messages                               |
-| …/days.html, …/last.html    | where there is more than one page                         |
+| …/days.html, …/last.html    | where there is more than one page; `days.js` has its days |
 | …/threads-2.html            | threads, each by the message that it began with           |
 | …/mRANK.html                | a message that is too large for its page                  |
 
-A page of a conversation does not say how many there are, so that only the last one changes with new messages.
+A page of a conversation does not say how many there are, so that only the last one changes with new messages:
+`days.js` says it to a script, as `conversations.js` gives all pages the column of conversations.
 """
 
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager
-from functools import lru_cache
+from functools import cache, lru_cache
 from itertools import groupby
 from operator import attrgetter, itemgetter
 from pathlib import Path
@@ -26,8 +27,9 @@ from urllib.parse import urlencode
 
 from .._extras import missing_extra
 from ..errors import RequestInvalidError
+from .headings import LISTED, ConversationRow, Headings, conversations_script, days_script
 from .heads import record_of
-from .index import ConversationEntry, Index, PageCut, PersonEntry, initials
+from .index import ConversationEntry, Index, PageCut, PersonEntry
 from .items import FLAGS, Item, Items, excerpt, one_line_a_call, rows_of
 from .picture_size import picture_size
 from .text import Escaped, escaped_json, is_address, shown_json
@@ -37,7 +39,8 @@ if TYPE_CHECKING:
     from multidict import MultiMapping
 
 TEMPLATES: Final = Path(__file__).parent / "templates"
-STATIC: Final = ("site.css", "site.js")
+STATIC: Final = {"site.css": ("site.css",), "site.js": ("pages.js", "site.js")}
+"""The files that all pages share, and of which templates they are made."""
 LIST: Final = 400
 """Rows of a page of a list."""
 _PLACES: Final = 500
@@ -107,6 +110,7 @@ class Pages:
                 return picture_size(path)
 
         self.maker = Items(index, measure)
+        self.headings = Headings(index, self.maker)
         self.site = SiteWords(title, is_served, self.maker.zone.name)
         values = {"site": self.site, "query": SearchWords(), "results": None, "flags": _FLAG_WORDS}
         self._template = _environment(values).get_template
@@ -146,8 +150,10 @@ class Pages:
 
     def page(self, conversation: ConversationEntry, cut: PageCut, items: list[Item], pages: int) -> str:
         groups = [(day, self._rows(each)) for day, each in groupby(one_line_a_call(items), key=_DAY)]
-        return self._in("conversation", conversation, page=cut.page, groups=groups,
-                        is_last=cut.page == pages, has_days=pages > 1)  # fmt: skip
+        last = self.maker.zone.day(conversation.last) if cut.page == pages else ""
+        return self._in("conversation", conversation, page=cut.page, groups=groups, last=last,
+                        is_last=cut.page == pages, has_days=pages > 1,
+                        heading=self.headings.of(conversation))  # fmt: skip
 
     def source(self, conversation: ConversationEntry, cut: PageCut, items: list[Item]) -> str:
         address = f"{cut.page}.html#"
@@ -165,7 +171,12 @@ class Pages:
         known = self.index.days(conversation.number)
         days = [(day_text(day) if day >= 0 else "undated", page, count) for day, page, count in known]
         months = [(month, list(each)) for month, each in groupby(days, key=lambda day: day[0][:7])]
-        return self._in("days", conversation, pages=pages, months=months)
+        return self._in("days", conversation, pages=pages, months=months,
+                        people=self.index.people_of(conversation.number))  # fmt: skip
+
+    def days_script(self, conversation: ConversationEntry, pages: int) -> bytes:
+        last, days = self.maker.zone.day(conversation.last), self.index.days(conversation.number)
+        return days_script(last, pages, days)
 
     def last(self, conversation: ConversationEntry, pages: int) -> str:
         return self._in("last", conversation, pages=pages)
@@ -201,23 +212,27 @@ class Pages:
 
     # ── lists ──
 
-    def index_page(self, part: int, parts: int) -> str:
-        index = self.index
-        rows = map(self._row, index.conversations(offset=(part - 1) * LIST, limit=LIST))
-        apps = [(app, list(each)) for app, each in groupby(rows, key=itemgetter("app"))]
+    def rows(self, part: int) -> list[ConversationRow]:
+        """Return the conversations of a page of the index."""
+        conversations = self.index.conversations(offset=(part - 1) * LIST, limit=LIST)
+        return list(map(self.headings.row, conversations))
+
+    def index_page(self, rows: list[ConversationRow], part: int, parts: int) -> str:
+        apps = [
+            (app, [(name, [row for row in listed if row.conversation.is_group == is_group])
+                   for name, is_group in (("People", False), ("Groups", True))])
+            for app, each in groupby(rows, key=lambda row: row.conversation.app)
+            for listed in [list(each)]
+        ]  # fmt: skip
         return self._render(
-            "index", "", apps=apps or [("", [])], part=part, parts=parts, messages=index.count("posts"),
-            conversations=index.count("conversations"),
+            "index", "", apps=apps, part=part, parts=parts, messages=self.index.count("posts"),
+            conversations=self.index.count("conversations"),
         )  # fmt: skip
 
-    def _row(self, conversation: ConversationEntry) -> dict[str, Any]:
-        [newest] = self.maker.of([self.index.message(conversation.newest)])
-        return conversation._asdict() | {
-            "colour": conversation.number % 8, "initials": initials(conversation.title),
-            "pages": self.index.page_count(conversation.number),
-            "first": self.maker.zone.day(conversation.first), "last": self.maker.zone.day(conversation.last),
-            "who": "" if newest.kind == "line" else newest.sender.name, "excerpt": newest.excerpt,
-        }  # fmt: skip
+    def conversations_script(self) -> bytes:
+        """Return the script of the column, with all conversations."""
+        rows = map(self.headings.row, self.index.conversations(offset=0, limit=LISTED))
+        return conversations_script([row.data() for row in rows])
 
     def people_page(self, part: int, parts: int) -> str:
         people = self.index.people(offset=(part - 1) * LIST, limit=LIST)
@@ -294,6 +309,19 @@ def _environment(values: dict[str, Any]) -> Any:
     environment.template_class = PageTemplate
     environment.globals |= values
     return environment
+
+
+@cache
+def static(name: str) -> bytes:
+    """Return a file that all pages share, without indents and comments: readers of a site fetch it, too."""
+    lines = (line for each in STATIC[name] for line in (TEMPLATES / each).read_text("utf-8").splitlines())
+    is_section = "  // ── "  # by which a reader finds the parts of the script
+    kept = [
+        line if line.startswith(is_section) else line.strip()
+        for line in lines
+        if line.startswith(is_section) or not line.strip().startswith("//")
+    ]
+    return "\n".join([*filter(None, kept), ""]).encode()
 
 
 def parts_of(rows: int) -> int:

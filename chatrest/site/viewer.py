@@ -24,7 +24,7 @@ from ..database.load import OnCount
 from ..export import attachment_files
 from .contents import KIND_OF
 from .index import Choice, ConversationEntry
-from .pages import STATIC, TEMPLATES, Pages, SearchWords, parts_of
+from .pages import STATIC, Pages, SearchWords, parts_of, static
 from .view_index import ViewIndex, search
 from .zone import Zone
 
@@ -52,6 +52,7 @@ _PAGE: Final = re.compile(
     r"|(?P<last>last)|threads-(?P<threads>[0-9]{1,9})|m(?P<whole>[0-9]{1,19}))\.html"
 )
 """The addresses of pages, which are those of a static site."""
+_DAYS: Final = re.compile("c/([a-z0-9]{1,40})/days[.]js")
 
 
 @final
@@ -79,6 +80,8 @@ class Viewer:
         self._thread = ThreadPoolExecutor(1)
         self._open = ExitStack()
         self._paths: dict[str, Path] = {}
+        self._conversations = b""
+        """The script of the column, once it was asked for."""
         self._heard: set[Any] = set()
         """The connections that have sent a request."""
         self.url = ""
@@ -165,12 +168,18 @@ class Viewer:
     async def _answer(self, request: web.Request) -> web.StreamResponse:
         path = request.match_info["path"]
         if path in STATIC:
-            return web.FileResponse(TEMPLATES / path)
+            content_type = mimetypes.guess_type(path)[0] or "text/plain"
+            return web.Response(body=static(path), content_type=content_type, charset="utf-8")
         if match := _FILE.fullmatch(path):
             return await self._file(request, match[1], match[2])
-        if (html := await self._run(self._page, path, request.query)) is None:
+        if path.endswith(".js"):
+            content, kind = await self._run(self._script, path), "text/javascript"
+        else:
+            content, kind = await self._run(self._page, path, request.query), "text/html"
+        if content is None:
             raise web.HTTPNotFound(text="There is no such page.")
-        return web.Response(body=html.encode("utf-8", "replace"), content_type="text/html", charset="utf-8")
+        body = content.encode("utf-8", "replace") if isinstance(content, str) else content
+        return web.Response(body=body, content_type=kind, charset="utf-8")
 
     async def _file(self, request: web.Request, digest: str, extension: str) -> web.StreamResponse:
         stored = await self._run(self._index.stored_file, digest)
@@ -183,6 +192,18 @@ class Viewer:
         kind = mimetypes.guess_type(f"x.{extension}")[0] if extension in KIND_OF else None
         headers = {"Content-Type": kind or "application/octet-stream"}
         return web.FileResponse(self._paths[stored], headers=headers)
+
+    def _script(self, path: str) -> bytes | None:
+        """Return the data at an address; None if there are none."""
+        if path == "conversations.js":
+            if not self._conversations:
+                self._conversations = self._pages.conversations_script()
+            return self._conversations
+        match = _DAYS.fullmatch(path)
+        conversation = self._index.conversation_named(match[1]) if match else None
+        if conversation is None:
+            return None
+        return self._pages.days_script(conversation, self._index.page_count(conversation.number))
 
     def _page(self, path: str, query: MultiMapping[str]) -> str | None:
         """Return the page at an address; None if there is none."""
@@ -205,7 +226,9 @@ class Viewer:
         parts = parts_of(self._index.count("conversations") if is_index else self._index.writers())
         if not 1 <= part <= parts:
             return None
-        return self._pages.index_page(part, parts) if is_index else self._pages.people_page(part, parts)
+        if is_index:
+            return self._pages.index_page(self._pages.rows(part), part, parts)
+        return self._pages.people_page(part, parts)
 
     def _of_conversation(self, conversation: ConversationEntry, match: re.Match[str]) -> str | None:
         pages = self._pages

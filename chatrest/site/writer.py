@@ -31,10 +31,11 @@ from .._cloud.address import is_address
 from ..errors import RequestInvalidError
 from ..export import attachment_files, read_raw
 from ..times import Time
+from .headings import LISTED, conversations_script
 from .index import Choice, ConversationEntry, Index, PageCut
 from .index_build import bring_up_to_date, choice_of, database_of
 from .items import Item, Uses
-from .pages import STATIC, TEMPLATES, Pages, parts_of
+from .pages import STATIC, TEMPLATES, Pages, parts_of, static
 from .redaction import HiddenLog
 from .search import WORDS_OF, TermIndex, flag_bits, meta, page_terms, script
 from .site_files import KnownPage, SiteFiles, state_folder
@@ -193,7 +194,7 @@ class _Writer:
         state, index = self._state, self._index
         state.begin(self._pages.unfinished())
         for name in STATIC:
-            state.write(name, (TEMPLATES / name).read_bytes())
+            state.write(name, static(name))
         messages = index.count("posts")
         counts = (count for each in index.stored_conversations() for count in self._conversation(each))
         for done in accumulate(counts):
@@ -203,8 +204,14 @@ class _Writer:
         hidden = self._log_hidden()
         conversations = index.count("conversations")
         parts = parts_of(conversations)
-        for part in range(parts, 0, -1):
-            state.write(_list_name("index", part), self._pages.index_page(part, parts))
+        listed = list[list[Any]]()
+        for part in [*range(2, parts + 1), 1]:
+            rows = self._pages.rows(part)
+            data = [row.data() for row in rows]
+            listed = ([*data, *listed] if part == 1 else [*listed, *data])[:LISTED]
+            if part == 1:
+                state.write("conversations.js", conversations_script(listed))
+            state.write(_list_name("index", part), self._pages.index_page(rows, part, parts))
         state.finish()
         return SiteResult(
             messages, conversations, index.count("pages"), state.written, state.removed, self._missing,
@@ -224,13 +231,16 @@ class _Writer:
                 yield cut.messages
             else:
                 changed.append(cut)
-        names = [f"{folder}/{name}.html" for name in (["days", "last"] if len(cuts) > 1 else [])]
+        names = [
+            f"{folder}/{name}" for name in (["days.html", "last.html", "days.js"] if len(cuts) > 1 else [])
+        ]
         numbers = dict.fromkeys(page for page, *_ in self._index.threads(conversation.number))
         names += [f"{folder}/threads-{page}.html" for page in numbers]
         if not all(list(map(state.is_there, names))) or changed:
             if len(cuts) > 1:
                 state.write(f"{folder}/days.html", pages.days(conversation, len(cuts)))
                 state.write(f"{folder}/last.html", pages.last(conversation, len(cuts)))
+                state.write(f"{folder}/days.js", pages.days_script(conversation, len(cuts)))
             for page, html in pages.threads(conversation):
                 state.write(f"{folder}/threads-{page}.html", html)
         for cut in changed:
@@ -275,7 +285,9 @@ class _Writer:
         hiding = (choice.redact, choice.pseudonyms, choice.patterns)
         site, named = (_generation(), self._pages.site, hiding), conversation[1:5]
         facts = self._pages.maker.facts(conversation, cut, uses)
-        of = msgspec.json.encode((site, named, cut, cut.page == count, count > 1, facts))
+        heading = self._pages.headings.of(conversation)
+        last = conversation.last if cut.page == count else None
+        of = msgspec.json.encode((site, named, cut, last, count > 1, facts, heading))
         return blake2b(of, digest_size=16).digest()
 
     def _made(

@@ -114,12 +114,79 @@ def test_the_end_of_a_long_conversation_is_opened_from_the_index(browser: Any, s
     until(browser, lambda: all_of(browser, f"[data-id='{LONG}']"))
 
 
-def test_a_day_is_jumped_to(browser: Any, site: Path) -> None:
+def open_long(browser: Any, site: Path) -> None:
+    """Open the first page of the conversation between ann and bob."""
     open_page(browser, site)
-    click(browser, "days")
+    browser.find_element("css selector", "[data-conversation=ann_user_bob]").click()
+    until(browser, lambda: all_of(browser, f"[data-id='{LONG}']"))
+    all_of(browser, ".steps a[href='1.html']")[-1].click()
+    until(browser, lambda: all_of(browser, "[data-id='1']"))
+
+
+def test_the_column_is_filtered_and_leads_to_other_conversations(browser: Any, site: Path) -> None:
+    open_long(browser, site)
+    until(browser, lambda: len(all_of(browser, "#column li")) == 2)
+    assert len(all_of(browser, "#column [aria-current]")) == 1
+    all_of(browser, "#column input")[0].send_keys("MORE")
+    until(browser, lambda: len(all_of(browser, "#column li")) == 1)
+    all_of(browser, "#column li a")[0].click()
+    until(browser, lambda: "The den & more" in browser.title)
+
+
+def test_the_index_is_filtered_and_sorted(browser: Any, site: Path) -> None:
+    open_page(browser, site)
+    [field] = all_of(browser, ".controls input")
+    field.send_keys("den")
+    until(browser, lambda: len(all_of(browser, "#talks li")) == 1)
+    field.clear()
+    browser.execute_script(
+        "const sort = document.querySelector('select'); sort.value = 'Largest'; sort.onchange()"
+    )
+    until(browser, lambda: len(all_of(browser, "#talks li")) == 2)
+    assert [each.text for each in all_of(browser, "#talks h2")] == ["People", "Groups"]
+    assert [each.text for each in all_of(browser, "#talks .badge")] == ["600", "23"]
+
+
+STOPS = """return [...document.querySelectorAll("a, button, input, select, summary, video, audio")]
+    .filter((each) => each.tabIndex >= 0 && each.checkVisibility()).length"""
+
+
+def test_a_page_has_few_tab_stops_and_arrows_go_through_its_messages(browser: Any, site: Path) -> None:
+    for name in one_of_each(site):
+        open_page(browser, site, name)
+        until(browser, lambda: browser.execute_script(STOPS) <= 60)
+    open_long(browser, site)
+    browser.execute_script("document.querySelector('article a').focus()")
+    for _ in range(2):
+        browser.switch_to.active_element.send_keys("\ue015")
+    focused = "return document.activeElement.closest('article').dataset.id"
+    assert browser.execute_script(focused) == "3"
+    assert browser.execute_script(STOPS) <= 60
+
+
+def test_twenty_messages_are_on_a_screen(browser: Any, site: Path) -> None:
+    open_long(browser, site)
+    browser.execute_script("scrollTo(0, 3000)")
+    shown = browser.execute_script(
+        "const [top, bottom] = [document.querySelector('.bar').getBoundingClientRect().bottom, 900];"
+        "return [...document.querySelectorAll('article')].map((each) => each.getBoundingClientRect())"
+        ".filter((each) => each.top >= top && each.bottom <= bottom).length"
+    )
+    assert shown >= 20 * browser.execute_script("return innerHeight") / 900 - 1
+
+
+def test_a_day_is_jumped_to(browser: Any, site: Path) -> None:
+    open_long(browser, site)
+    click(browser, "Days")
     click(browser, "2026-01-03")
-    heading = browser.find_element("id", "d2026-01-03")
-    assert abs(heading.rect["y"] - browser.execute_script("return scrollY")) < 200
+    near = "return Math.abs(document.getElementById(arguments[0]).getBoundingClientRect().top) < 200"
+    assert browser.execute_script(near, "d2026-01-03")
+    browser.execute_script(
+        "const field = document.querySelector('.jump input'); field.value = '2026-01-04'; field.onchange()"
+    )
+    until(browser, lambda: "d2026-01-04" in browser.current_url)
+    until(browser, lambda: browser.execute_script(near, "d2026-01-04"))
+    assert [each.text for each in all_of(browser, ".bar [aria-current]")] == ["Page 3 of 3"]
 
 
 @pytest.fixture(scope="module")
@@ -305,8 +372,7 @@ def contrast(one: str, other: str) -> float:
 
 
 def test_a_conversation_is_printed_without_the_frame(browser: Any, site: Path) -> None:
-    open_page(browser, site)
-    click(browser, "2026-01-01")
+    open_long(browser, site)
     browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print"})
     try:
         assert not browser.find_element("css selector", ".top").is_displayed()

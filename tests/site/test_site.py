@@ -204,8 +204,8 @@ def test_signs_that_act_on_their_surroundings_are_written_as_numbers(site: Path)
 
 
 def test_names_of_files_are_the_sites_own(site: Path) -> None:
-    own = r"(site\.(css|js)|(index|people)\.html|u/\w{16}\.html|search/(meta|w/\w+|p/0/\d+)\.js"
-    own += r"|c/\w{16}/(\d+(-source)?|days|last|threads-\d+|m\d+)\.html)"
+    own = r"(site\.(css|js)|conversations\.js|(index|people)\.html|u/\w{16}\.html"
+    own += r"|search/(meta|w/\w+|p/0/\d+)\.js|c/\w{16}/(days\.js|(\d+(-source)?|days|last|threads-\d+|m\d+)\.html))"
     assert [name for name in files(site) if not re.fullmatch(own, name)] == []
 
 
@@ -275,7 +275,7 @@ def test_new_messages_change_the_last_page_alone(
     others = [name for name in changed if not name.startswith(("search/w/", "u/"))]
     assert {re.sub(r"c/\w+", "c/X", name) for name in others} == {
         "index.html", "people.html", "c/X/2.html", "c/X/2-source.html", "c/X/days.html",
-        "search/meta.js", "search/p/0/2.js",
+        "c/X/days.js", "conversations.js", "search/meta.js", "search/p/0/2.js",
     }  # fmt: skip
     write_site(out, tmp_path / "fresh")
     assert after == files(tmp_path / "fresh")

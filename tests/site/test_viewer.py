@@ -247,7 +247,7 @@ async def test_what_the_service_has_removed_is_shown_as_deleted(
         async with Viewer(runs.folder) as viewer:
             assert found in await get(browser, viewer, "search?q=said")
             index = await get(browser, viewer)
-            page = await get(browser, viewer, re.findall(r'href="(c/\w+/1.html)"', index)[0])
+            page = await get(browser, viewer, re.findall(r'href="(c/\w+/1.html)#end"', index)[0])
             assert page.count("Deleted from the service") == 3 - number
 
 

@@ -1,0 +1,111 @@
+"""What pages say of a conversation: its row in the lists, its header, and the data for scripts.
+
+The scripts hold what would change many pages or make each of them long: all conversations of the site, and
+how many pages and which days a conversation has.
+"""
+
+import shlex
+from collections.abc import Callable, Iterator
+from functools import lru_cache
+from typing import Any, Final, NamedTuple, final
+
+import msgspec
+
+from .index import ConversationEntry, Index, PersonEntry, initials
+from .items import Items
+from .text import shown
+from .zone import day_text
+
+LISTED: Final = 20_000
+"""Conversations that the script of the column knows; the pages of the index have all."""
+_PEOPLE: Final = 12
+"""People that a header names: by the order in which they wrote, so that later ones change no page."""
+_WORDS: Final = 80
+
+
+class Heading(NamedTuple):
+    """The header of a conversation, which stays when messages are added."""
+
+    kind: str
+    people: tuple[PersonEntry, ...]
+    has_more: bool
+    first: str
+    commands: tuple[str, ...]
+    """Those that export and print just this; none where ids are hidden."""
+
+
+class ConversationRow(NamedTuple):
+    """A conversation in a list."""
+
+    conversation: ConversationEntry
+    title: str
+    initials: str
+    colour: int
+    pages: int
+    day: str
+    """Of its last message."""
+    words: str
+    """Its last message, shortened."""
+
+    @property
+    def href(self) -> str:
+        return f"c/{self.conversation.name}/{self.pages}.html#end"
+
+    def data(self) -> list[Any]:
+        """Return the members that the script of the column shows."""
+        each = self.conversation
+        words = self.words if len(self.words) <= _WORDS else f"{self.words[:_WORDS]}…"
+        counted = (self.pages, self.day, each.messages, int(each.is_group), words)
+        return [each.name, self.title, self.initials, self.colour, *counted]
+
+
+@final
+class Headings:
+    def __init__(self, index: Index, maker: Items) -> None:
+        self._index, self._maker = index, maker
+        self.of: Callable[[ConversationEntry], Heading] = lru_cache(4)(self._heading)
+
+    def row(self, conversation: ConversationEntry) -> ConversationRow:
+        [newest] = self._maker.of([self._index.message(conversation.newest)])
+        who = "" if newest.kind == "line" or not newest.sender.name else f"{newest.sender.name}: "
+        title = f"{conversation.app}: {conversation.title}" if conversation.app else conversation.title
+        return ConversationRow(
+            conversation, title, initials(conversation.title), conversation.number % 8,
+            self._index.page_count(conversation.number), self._maker.zone.day(conversation.last),
+            who + newest.excerpt,
+        )  # fmt: skip
+
+    def _heading(self, conversation: ConversationEntry) -> Heading:
+        guid, *pair = self._index.parties(conversation.number)
+        writers = self._index.colours(conversation.number)
+        numbers = dict.fromkeys([*writers, *(each for each in pair if each is not None)])
+        people = tuple(map(self._index.person, list(numbers)[:_PEOPLE]))
+        kind, first = "Group" if guid is not None else "One to one", self._maker.zone.day(conversation.first)
+        commands = () if self._index.choice.hides else tuple(self._commands(conversation, guid, people))
+        return Heading(kind, people, len(numbers) > _PEOPLE, first, commands)
+
+    def _commands(
+        self, conversation: ConversationEntry, guid: str | None, people: tuple[PersonEntry, ...]
+    ) -> Iterator[str]:
+        """Yield what exports just this conversation, and what prints it."""
+        app = conversation.app
+        uids = [each.uid.removeprefix(f"{app}/") if app else each.uid for each in people]
+        key = conversation.id.removeprefix(f"{app}/") if app else conversation.id
+        if guid is not None and shown(guid) == guid:
+            yield f"chatrest export OUT --group {shlex.quote(guid)}"
+        elif guid is None and len(uids) == 2 and all(uids):
+            yield f"chatrest export OUT --pair {shlex.join(uids)}"
+        if key:
+            out = shlex.quote(f"OUT/app={app}") if app else "OUT"
+            yield f"chatrest html {out} conversation.html --print --conversation {shlex.quote(key)}"
+
+
+def conversations_script(rows: list[list[Any]]) -> bytes:
+    """Return the script that hands over all conversations."""
+    return b"chatrestConversations(%b);\n" % msgspec.json.encode(rows)
+
+
+def days_script(last: str, pages: int, days: list[tuple[int, int, int]]) -> bytes:
+    """Return the script that hands over where a conversation ends, and the page of each day."""
+    known = [(day_text(day), page) for day, page, _ in days if day >= 0]
+    return b"chatrestDays(%b);\n" % msgspec.json.encode({"last": last, "pages": pages, "days": known})
