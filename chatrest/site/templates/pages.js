@@ -33,14 +33,14 @@
   };
   for (const list of document.querySelectorAll("#column, #results, main")) {
     rove(list);
-    if (list.id === "results") new MutationObserver(() => rove(list)).observe(list, { childList: true });
+    if (list.id === "results") new MutationObserver(() => rove(list)).observe(list, { childList: true, subtree: true });
     list.addEventListener("focusin", ({ target }) => {
       const item = target.closest(ITEM);
       if (item && list.chosen) choose(list, item);
     });
     list.addEventListener("keydown", (event) => {
       const step = { ArrowDown: 1, ArrowUp: -1 }[event.key], item = event.target.closest(ITEM);
-      if (!step || !item || !list.chosen || event.defaultPrevented) return;
+      if (!step || !item || !list.chosen || list.id === "results") return; // whose arrows the search has
       const items = [...list.querySelectorAll(ITEM)], next = items[items.indexOf(item) + step];
       if (!next) return;
       event.preventDefault();
