@@ -20,6 +20,10 @@ _PAGE: Final = 16_384
 """Bytes of a page: with a record in each row, 4,096 take a fifth more time."""
 
 
+_NULL: Final = float("nan")
+"""What SQLite stores as NULL. Python hands it over in a fifth of the time of None, as bytearray for bytes."""
+
+
 def with_values(columns: Sequence[Column], batch: Batch) -> list[tuple[Column, Sequence[Any]]]:
     """Return the columns that have a value in any row: most have none, and each one costs."""
     pairs = zip(columns, batch, strict=True)
@@ -85,5 +89,7 @@ class SqliteDatabase:
             chosen = list(zip(columns, batch, strict=True)) if rest else with_values(columns, batch)
             names = ", ".join(column.name for column, _ in chosen)
             marks = ", ".join(["?"] * (len(chosen) - 1) + ["CAST(? AS TEXT)"])  # text, without its decoding
-            rows = zip(*(values for _, values in chosen), strict=True)
+            *others, raws = (values for _, values in chosen)
+            bound = ([_NULL if each is None else each for each in values] for values in others)
+            rows = zip(*bound, map(bytearray, raws), strict=True)
             self._db.executemany(f"INSERT INTO {table}({names}) VALUES({marks}) {rest}", rows)

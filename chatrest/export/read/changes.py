@@ -43,12 +43,11 @@ from ..folder.journal import NAME as JOURNAL, Journal
 from ..folder.kinds import kinds_of_plan
 from ..folder.opening import FolderState, with_state
 from ..formats.action_records import is_deleted
-from ..formats.stored_records import damaged
+from ..formats.stored_records import damaged, record_batches
 from ..plan.file_names import HISTORY, SPOOL, STEM, path_inside
 from ..plan.id_set import IdSet
 from ..plan.message_ids import key_of, number
 from ..plan.plan import Plan
-from ..store.converters import format_of
 from ..store.segments import segment_path
 from .exports import open_exports
 from .folder_view import FolderView
@@ -363,10 +362,8 @@ def _files_now(stored: _JournalNews, lost: Path) -> list[_File]:
 
 
 def _of_file(file: _File, numbers: IdSet, keys: set[str]) -> Iterator[list[Row]]:
-    own_format = format_of(file.name)
-    assert own_format is not None
-    for piece in own_format.read(file.path, file.size):
-        rows = list(map(row_of, piece.raws))
+    for raws in record_batches(file.path, file.name, file.size):
+        rows = list(map(row_of, raws))
         if chosen := [row for row in rows if (number(row.id) or 0) in numbers or key_of(row) in keys]:
             yield chosen
 
@@ -478,10 +475,7 @@ def _versions(stored: _JournalNews) -> Iterator[list[bytes]]:
 
 
 def _pieces(file: _File, kind: ChangeKind) -> Iterator[tuple[ChangeKind, list[bytes]]]:
-    own_format = format_of(file.name)
-    assert own_format is not None
-    for piece in own_format.read(file.path, file.size):
-        yield kind, piece.raws
+    return ((kind, raws) for raws in record_batches(file.path, file.name, file.size))
 
 
 def _divided(

@@ -36,9 +36,8 @@ from ..formats.stored_records import (
     ALL_TIMES,
     TimeWindow,
     damaged,
-    lines,
     milliseconds,
-    parquet_batches,
+    record_batches,
 )
 from ..plan.file_names import MESSAGES, STEM, path_inside, source_name
 from ..plan.id_set import IdSet
@@ -188,11 +187,10 @@ class _File(NamedTuple):
 
     path: Path
     name: str
-    """Below the export's folder; of a segment that of the file that it becomes."""
+    """Below the export's folder; of a segment one that says how its lines are packed."""
     ids: IdSet
     size: int | None = None
     """Bytes to read; None for all whole records that are there."""
-    is_segment: bool = False
     is_wanted: Callable[[bytes], bool] | None = None
     """Whether a record was stored for the sources that are to be read; None if all were."""
 
@@ -274,7 +272,8 @@ def _of_journal(folder: Path, journal: Journal, choice: _Choice) -> Iterator[_Fi
             ids = ids & choice.left
         if is_any or ids:
             wanted = None if is_any else _one_of(journal, ids)
-            yield _File(path, file.name, ids, file.size, path.suffix == SEGMENT, wanted)
+            name = file.name.removesuffix(".parquet") if path.suffix == SEGMENT else file.name
+            yield _File(path, name, ids, file.size, wanted)
 
 
 def _one_of(journal: Journal, ids: IdSet) -> Callable[[bytes], bool]:
@@ -352,7 +351,7 @@ def _batches(view: FolderView, files: _Files, window: TimeWindow) -> Iterator[tu
             for at, (file, place) in enumerate(zip(left, places, strict=True)):
                 try:
                     with view.file(place):
-                        for raws in _of_file(file, window):
+                        for raws in record_batches(file.path, file.name, file.size, window):
                             if file.is_wanted is not None:
                                 raws = list(filter(file.is_wanted, raws))
                             if raws := window.within(raws):
@@ -371,14 +370,6 @@ def _others(files: _Files, lost: list[_File]) -> list[_File]:
     if any(file.path == path for file in now) or not now:
         raise damaged(path, "it is not there any more")
     return now
-
-
-def _of_file(file: _File, window: TimeWindow) -> Iterator[list[bytes]]:
-    """Yield the records of a file; where that is cheap, without those of other times."""
-    if file.is_segment or not file.name.endswith(".parquet"):
-        yield from lines(file.path, file.name, file.size)
-    else:
-        yield from (raws for raws, _ in parquet_batches(file.path, (), window))
 
 
 def runs(out: str | PathLike[str]) -> Iterator[RunEntry]:
