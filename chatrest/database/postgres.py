@@ -1,7 +1,6 @@
 """A Postgres database, in one transaction, by psycopg and COPY: the first schema of the search path."""
 
 from collections.abc import Iterable, Sequence
-from datetime import UTC, datetime
 from typing import Any, Final, final
 
 import msgspec
@@ -15,6 +14,12 @@ from .sqlite import Batch, with_values
 
 _REFUSED: Final = (psycopg.DataError, psycopg.errors.ProgramLimitExceeded, psycopg.errors.StatementTooComplex)
 """A number that is too large, or JSON that is nested too deeply."""
+_SENT_AS: Final = {"text": "text", "integer": "int8", "time": "int8", "list": "bytea", "json": "bytea"}
+"""Types whose binary form is that of a column's own one, and which take less work to make."""
+_JSONB: Final = b"\1"
+"""The version of JSON's binary form, before its text."""
+_YEAR_2000: Final = 946_684_800_000
+"""From which binary times are counted, in microseconds; this is in milliseconds since 1970."""
 
 
 @final
@@ -71,38 +76,43 @@ class PostgresDatabase:
             for batch in batches:
                 chosen = with_values(columns, batch)
                 own = words.SQL(", ").join(words.Identifier(column.name) for column, _ in chosen)
-                copy = words.SQL("COPY {}({}) FROM STDIN").format(target, own)
-                *values, raws = [_adapted(*each) for each in chosen]
+                copy = words.SQL("COPY {}({}) FROM STDIN (FORMAT BINARY)").format(target, own)
+                *values, raws = [_binary(*each) for each in chosen]
+                types = [_SENT_AS[column.kind] for column, _ in chosen]
                 try:
                     with self._db.transaction():
-                        _copy(cursor, copy, [*values, raws])
+                        _copy(cursor, copy, types, [*values, raws])
                 except _REFUSED:
-                    _copy(cursor, copy, [*values, list(map(self._taken, raws))])
+                    _copy(cursor, copy, types, [*values, list(map(self._taken, raws))])
         if rest:
             joined = names.as_string()
             newest = f"SELECT DISTINCT ON (id, app) {joined} FROM incoming ORDER BY id, app, place DESC"  # noqa: S608
             self.execute(f"INSERT INTO {table}({joined}) {newest} {rest}")
             self.execute("DROP TABLE incoming")
 
-    def _taken(self, raw: str) -> str:
+    def _taken(self, raw: bytes) -> bytes:
         """Return a record, or where Postgres refuses it as JSON, a JSON text with it."""
+        text = raw.removeprefix(_JSONB).decode()
         try:
             with self._db.transaction():
-                self._db.execute("SELECT %s::jsonb", [raw])
+                self._db.execute("SELECT %s::jsonb", [text])
         except _REFUSED:
-            return msgspec.json.encode(raw).decode()
+            return _JSONB + msgspec.json.encode(text)
         return raw
 
 
-def _adapted(column: Column, values: Sequence[Any]) -> Sequence[Any]:
+def _binary(column: Column, values: Sequence[Any]) -> Sequence[Any]:
     if column.name == "raw":
-        return [raw.decode() for raw in values]
-    if column.kind == "time" and any(values):
-        return [each and datetime.fromtimestamp(each / 1000, UTC).isoformat() for each in values]
+        return [_JSONB + raw for raw in values]
+    if column.kind == "time":
+        return [None if each is None else (each - _YEAR_2000) * 1000 for each in values]
+    if column.kind in ("list", "json"):
+        return [None if each is None else _JSONB + each.encode() for each in values]
     return values
 
 
-def _copy(cursor: Any, statement: Any, values: Sequence[Sequence[Any]]) -> None:
+def _copy(cursor: Any, statement: Any, types: list[str], values: Sequence[Sequence[Any]]) -> None:
     with cursor.copy(statement) as copy:
+        copy.set_types(types)
         for row in zip(*values, strict=True):
             copy.write_row(row)

@@ -116,9 +116,11 @@ def message_values(raws: list[bytes]) -> list[Sequence[Any]]:
     inner = zip(*(astuple(data or _NOTHING) for data in contents), strict=True)
     values: dict[str, Sequence[Any]] = {"id": ids, "number": numbers_of(ids) or list(map(number, ids))}
     for column, own in zip((*_TOP, *_INNER), (*top, *inner), strict=True):
-        if column.kind == "time" and any(own):
-            own = [(at if at >= MILLISECONDS_FROM else at * 1000) if at else None for at in own]
         values[column.name] = own
+        if column.kind == "time" and any(own):
+            values[column.name] = [
+                (at if at >= MILLISECONDS_FROM else at * 1000) if at else None for at in own
+            ]
     return [values[name] for name in NAMES]
 
 
