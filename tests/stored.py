@@ -5,12 +5,13 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, Final, Self
 
-from chatrest._core.replies.rows import row_of
+from chatrest._core.replies.rows import Row, row_of
 from chatrest.export.folder.export_folder import ExportFolder, FetchedPage
 from chatrest.export.folder.manifest import write_finished, write_unfinished
 from chatrest.export.folder.run_log import append_run
 from chatrest.export.plan.id_set import IdSet
 from chatrest.export.plan.message_ids import PageIds, ids_of
+from chatrest.export.plan.ownership import Source
 from chatrest.export.plan.parts import NAME as PARTS, Parts
 from chatrest.export.plan.plan import Plan
 from chatrest.export.plan.report import Report
@@ -56,14 +57,16 @@ class StoredExport:
 
     def commit(self, pages: Mapping[str, Iterable[bytes]]) -> None:
         """Write records, by the name of the source, such as `user ann`."""
-        sources = {str(each.source): each for each in self.journal.sources()}
-        rows = {sources[name]: list(map(row_of, raws)) for name, raws in pages.items()}
+        sources = {str(each.source): each.source for each in self.journal.sources()}
+        self.write({sources[name]: list(map(row_of, raws)) for name, raws in pages.items()})
+
+    def write(self, pages: Mapping[Source, list[Row]]) -> None:
         self.archive.commit(
             FetchedPage(
-                number=known.number, source=known.source, after=0, last=0, seen=PageIds(IdSet(), {}),
-                rows=own, ids=ids_of(own),
+                number=self.journal.source_of(source.key), source=source, after=0, last=0,
+                seen=PageIds(IdSet(), {}), rows=rows, ids=ids_of(rows),
             )
-            for known, own in rows.items()
+            for source, rows in pages.items()
         )  # fmt: skip
 
     def ids(self, keys: Iterable[int | str]) -> IdSet:

@@ -64,7 +64,7 @@ def parse_address(text: str) -> StoreAddress:
     """
     scheme, separator, rest = text.partition("://")
     if not separator:
-        raise RequestInvalidError(f"address: {_ALLOWED} is allowed, and the value has no '://'")
+        raise RequestInvalidError(f"address: expected {_ALLOWED}; the value has no '://'")
     if scheme not in _SCHEMES:
         shown = repr(scheme) if scheme.isalnum() and len(scheme) < 20 else "this one"
         raise RequestInvalidError(f"address: the scheme {shown} is unknown; expected {_ALLOWED}")

@@ -1,7 +1,6 @@
 """The files of an export, read again: their bytes, their records, and the ids of these."""
 
 import hashlib
-from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Final, final
@@ -13,10 +12,8 @@ from ..._core.replies.rows import row_of
 from ..._core.replies.scanner import read_record
 from ..._models.raw_json import REFUSED
 from ...errors import ReplyUnreadableError
-from ..folder.journal import Journal
 from ..formats.stored_records import lines, parquet_batches
-from ..plan.id_set import IdSet
-from ..plan.message_ids import key_of, numbers_of
+from ..plan.message_ids import key_of
 from ..store.journal import StoreFile
 from .result import Kind
 
@@ -116,39 +113,3 @@ def _key(raw: bytes) -> str | None:
     except ReplyUnreadableError:
         return None
     return key_of(row_of(raw, members)) if raw == raw.strip() else None
-
-
-# ── ids, as the numbers that the journal has for them ──
-
-
-@final
-class StoredIds:
-    """The ids of one file; and those that are there twice, in it or in files before."""
-
-    def __init__(self, journal: Journal, before: IdSet) -> None:
-        self._journal = journal
-        self._before = before
-        self.ids = IdSet()
-        self.unknown = list[str]()
-        """Keys that the journal has no number for."""
-        self.repeated = IdSet()
-
-    def add(self, keys: list[str]) -> None:
-        if (numbers := numbers_of(keys)) is None:
-            known = self._journal.ids_by_key(keys)
-            numbers = [known[key] for key in keys if key in known]
-            self.unknown += [key for key in keys if key not in known]
-        new = IdSet(numbers)
-        self.repeated.update((new & self.ids) | (new & self._before))
-        if len(new) < len(numbers):
-            self.repeated.update(IdSet(each for each, count in Counter(numbers).items() if count > 1))
-        self.ids.update(new)
-
-
-def ids_of_file(journal: Journal, file: StoreFile) -> IdSet:
-    return IdSet.union(block.ids for block in journal.iter_blocks(file.number))
-
-
-def texts_of(journal: Journal, ids: IdSet) -> list[str]:
-    names = journal.keys_of(ids)
-    return [names.get(each) or str(each) for each in ids]

@@ -14,6 +14,7 @@ writing. Edits whose checksums were made to fit are not looked for.
 Memory: the manifest, some thousand records, and bitmaps of the ids.
 """
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
@@ -32,7 +33,7 @@ from ..folder.tables import ATTACHMENTS, attachment_rows, check_attachment, tabl
 from ..plan.file_names import DAMAGED, HISTORY, MESSAGES, SPOOL, STEM, is_of_system
 from ..plan.id_set import IdSet
 from ..plan.intervals import gaps
-from ..plan.message_ids import number
+from ..plan.message_ids import number, numbers_of
 from ..plan.plan import Plan
 from ..plan.report import NextRun
 from ..read.exports import run_place
@@ -40,7 +41,7 @@ from ..read.folder_view import FolderView
 from ..store.inspection import LOST, Finding, findings, path_of, place_now
 from ..store.journal import StoreFile
 from ..store.segments import segment_path
-from .files import FileFaultError, StoredIds, check_bytes, ids_of_file, keys_in, texts_of
+from .files import FileFaultError, check_bytes, keys_in
 from .result import Kind, Problem, Remedy, VerifyResult, shortened
 
 Progress: TypeAlias = Callable[[int, int], object]
@@ -221,7 +222,7 @@ class _Check:
             fault = FileFaultError("damaged", f"it cannot be read ({error.strerror or error})")
         self._add(fault.kind, _place(file), f"{fault}{self._words(file)}", _advice(file, fault.kind))
         if self._has_ids(file) and self._state.journal is not None:
-            self._unread.update(ids_of_file(self._state.journal, file))
+            self._unread.update(self._state.journal.ids_in([file]))
 
     def _step(self, more: int) -> None:
         self._done += more
@@ -229,22 +230,31 @@ class _Check:
 
     def _check_records(self, path: Path, file: StoreFile, journal: Journal) -> None:
         """Compare the ids of an undamaged file with the journal's; of others each line is a record."""
-        stored = StoredIds(journal, self._read)
+        stored, twice, unknown = IdSet(), IdSet(), list[str]()
         for keys in keys_in(path, file):
-            if self._has_ids(file):
-                stored.add(keys)
+            if not self._has_ids(file):
+                continue
+            if (numbers := numbers_of(keys)) is None:
+                known = journal.ids_by_key(keys)
+                unknown += (key for key in keys if key not in known)
+                numbers = [known[key] for key in keys if key in known]
+            new = IdSet(numbers)
+            twice.update((new & stored) | (new & self._read))
+            if len(new) < len(numbers):
+                twice.update(IdSet(each for each, count in Counter(numbers).items() if count > 1))
+            stored.update(new)
         if not self._has_ids(file):
             return
-        if stored.repeated:
-            text = f"messages that are stored twice: {shortened(texts_of(journal, stored.repeated))}"
+        if twice:
+            text = f"messages that are stored twice: {shortened(journal.texts(twice))}"
             self._add("duplicate", _place(file), text, Remedy.REBUILD)
-        own = ids_of_file(journal, file)
-        in_file = [*texts_of(journal, stored.ids - own), *stored.unknown]
-        for ids, side in ((texts_of(journal, own - stored.ids), "journal"), (in_file, "file")):
+        own = journal.ids_in([file])
+        in_file = [*journal.texts(stored - own), *unknown]
+        for ids, side in ((journal.texts(own - stored), "journal"), (in_file, "file")):
             if ids:
                 text = f"the ids of journal and file differ: {shortened(ids)} only in the {side}"
                 self._add("content", _place(file), text, Remedy.REBUILD)
-        self._read.update(stored.ids)
+        self._read.update(stored)
 
     def _has_ids(self, file: StoreFile) -> bool:
         return file.stem != HISTORY and not is_table(file.stem)
@@ -411,9 +421,9 @@ def _unwritten(journal: Journal, there: IdSet) -> Iterator[tuple[str, list[str]]
     for source in journal.iter_sources() if left else ():
         if lacking := journal.seen(source.number) & left:
             left.discard(lacking)
-            yield str(source.source), texts_of(journal, lacking)
+            yield str(source.source), journal.texts(lacking)
     if left:
-        yield JOURNAL, texts_of(journal, left)
+        yield JOURNAL, journal.texts(left)
 
 
 def _unread(journal: Journal, manifest: Manifest) -> Iterator[tuple[str, str]]:

@@ -1,5 +1,6 @@
 """Merging: small files of daily runs become large ones, and the export stays whole at every step."""
 
+import errno
 import shutil
 import sqlite3
 from contextlib import closing
@@ -14,7 +15,8 @@ from chatrest.export import Plan, export, read_raw, verify
 from chatrest.export.folder import export_folder as archive
 from chatrest.export.run.run import export_folder
 from tests.dying import ProcessDeath
-from tests.sinks import Failing, files, full, ids
+from tests.sinks import files, ids
+from tests.stored import UnsyncedDisk
 
 pytestmark = pytest.mark.usefixtures("fast_ramp")
 
@@ -43,6 +45,35 @@ async def test_small_files_are_merged_and_the_export_goes_on(
     assert ids(tmp_path) == list(range(1, 45))
 
 
+class Failing(UnsyncedDisk):
+    """A disk that fails after `left` calls."""
+
+    def __init__(self, left: int, error: BaseException) -> None:
+        self._left, self._error = left, error
+        self.failed = False
+
+    def _step(self) -> None:
+        self._left -= 1
+        if self._left < 0:
+            self.failed = True
+            raise self._error
+
+    def write(self, file: int, position: int, data: bytes) -> int:
+        self._step()
+        return super().write(file, position, data)
+
+    def sync(self, file: int) -> None:
+        self._step()
+
+    def replace(self, old: Path, new: Path) -> None:
+        self._step()
+        super().replace(old, new)
+
+    def remove(self, path: Path) -> None:
+        self._step()
+        super().remove(path)
+
+
 async def test_a_crash_at_any_step_loses_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     begin = tmp_path / "begin"
     async with Emulator(users=4, messages=40) as emulator, AsyncSession(emulator.app) as session:
@@ -52,7 +83,8 @@ async def test_a_crash_at_any_step_loses_nothing(tmp_path: Path, monkeypatch: py
         monkeypatch.setattr(archive, "MANY_SMALL_FILES", 2)
         for calls in count(0, 7):
             folder = shutil.copytree(begin, tmp_path / str(calls))
-            disk = Failing(calls, full if calls % 3 == 2 else ProcessDeath)
+            full = OSError(errno.ENOSPC, "No space left on device")
+            disk = Failing(calls, full if calls % 3 == 2 else ProcessDeath())
             try:
                 await export_folder(session, folder, disk=disk)
             except (ProcessDeath, OSError):

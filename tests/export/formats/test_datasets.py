@@ -64,8 +64,8 @@ def write(folder: Path, format: str, compress: str, partition: str) -> None:
     with Export(folder, format=format, compress=compress, partition=partition) as out:
         with out.journal.transaction():
             out.journal.add_sources([ODD])
-        out.commit([*page(1, 3, SEPTEMBER, data=media), *page(4, 2, OCTOBER), row_of(b'{"id":"6"}')])
-        out.commit([row_of(b'{"id":"7"}'), row_of(b'{"id":"8","sender":"bob"}')], ODD)
+        out.add([*page(1, 3, SEPTEMBER, data=media), *page(4, 2, OCTOBER), row_of(b'{"id":"6"}')])
+        out.add([row_of(b'{"id":"7"}'), row_of(b'{"id":"8","sender":"bob"}')], ODD)
         out.done()
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from chatrest._core.replies.rows import row_of
-from tests.sinks import BOB, DAY, OCTOBER, SEPTEMBER, Export, files, ids, page
+from tests.sinks import BOB, OCTOBER, SEPTEMBER, Export, files, ids, page
 
 
 @pytest.mark.parametrize(
@@ -23,10 +23,10 @@ def test_files_have_hive_names(
     format: str, compress: str, suffix: str, partition: str, folders: list[str], tmp_path: Path
 ) -> None:
     with Export(tmp_path, format=format, compress=compress, partition=partition) as out:
-        out.commit([*page(1, 2), *page(3, 2, SEPTEMBER + DAY // 2), *page(5, 1, OCTOBER * 1000)])
-        out.commit([row_of(b'{"id":"6"}'), *page(7, 1)], BOB)
+        out.add([*page(1, 2), *page(3, 2, SEPTEMBER + 43_200), *page(5, 1, OCTOBER * 1000)])
+        out.add([row_of(b'{"id":"6"}'), *page(7, 1)], BOB)
         out.done()
-        assert out.written() == list(range(1, 8))
+        assert list(out.archive.store.written) == list(range(1, 8))
     names = [re.sub(r"-0000[0-9]-[0-9a-f]{8}\.", ".", name) for name in files(tmp_path)]
     assert sorted(names) == sorted(f"messages/{folder}messages.{suffix}" for folder in folders)
     assert ids(tmp_path) == list(range(1, 8))

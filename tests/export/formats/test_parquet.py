@@ -49,7 +49,7 @@ def test_every_record_comes_back_as_it_was_served_and_members_of_a_wrong_type_ar
     tmp_path: Path,
 ) -> None:
     with Export(tmp_path, format="parquet") as out:
-        out.commit(served(*ODD))
+        out.add(served(*ODD))
         assert sorted(out.scan()) == sorted(ODD)
         out.done()
         assert sorted(out.scan()) == sorted(ODD)
@@ -88,7 +88,7 @@ def test_the_columns_of_a_message(tmp_path: Path) -> None:
         "deliveredAt": 5, "readAt": 6, "tags": ["a", "b"], "parentId": "11", "muid": "m", "more": {},
     }  # fmt: skip
     with Export(tmp_path, format="parquet") as out:
-        out.commit(served(json.dumps(message).encode()))
+        out.add(served(json.dumps(message).encode()))
         out.done()
     [row] = table(tmp_path).to_pylist()
     assert {name: row.pop(name).timestamp() for name in list(row) if name.endswith("_at")} == {
@@ -108,7 +108,7 @@ def test_the_columns_of_a_message(tmp_path: Path) -> None:
 )
 def test_schema_and_codec(tmp_path: Path, compress: Any, codec: str) -> None:
     with Export(tmp_path, format="parquet", compress=compress) as out:
-        out.commit(page(1))
+        out.add(page(1))
         out.done()
     [path] = tmp_path.rglob("*.parquet")
     file = pq.ParquetFile(path)
@@ -142,7 +142,7 @@ CALL = {
 def columns(tmp_path: Path, **members: Any) -> dict[str, Any]:
     """Return the row of one message."""
     with Export(tmp_path, format="parquet") as out:
-        out.commit(served(json.dumps({"id": "1", **members}).encode()))
+        out.add(served(json.dumps({"id": "1", **members}).encode()))
         out.done()
     [row] = table(tmp_path).to_pylist()
     return dict(row)

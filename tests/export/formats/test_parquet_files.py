@@ -9,14 +9,15 @@ import pyarrow.parquet as pq
 import pytest
 
 from chatrest import ChatRestError
+from chatrest._core.replies.rows import row_of
 from chatrest._extras import missing_extra
 from chatrest.export.formats.parquet import Piece, tables
+from tests.exporting import history_of
 from tests.sinks import (
     ALICE,
     BOB,
     Export,
     files,
-    history,
     page,
     record,
     served,
@@ -42,13 +43,13 @@ def test_rows_of_many_row_groups_have_their_own_sources_also_after_an_update_and
     with parquet(tmp_path) as out:
         for run in range(2):
             for first in range(run * 100 + 1, run * 100 + 101, 4):
-                out.commit(page(first, 4), BOB if first % 8 == 1 else ALICE)
+                out.add(page(first, 4), BOB if first % 8 == 1 else ALICE)
             out.done()
         assert all(pq.ParquetFile(path).num_row_groups > 3 for path in tmp_path.rglob("*.parquet"))
         names = {row["id"]: row["source_name"] for row in table(tmp_path).to_pylist()}
         out.change(page(20, 3, sender="mallory"))
         assert out.done().changed == 3
-        assert out.compact(2) == 1
+        assert out.archive.store.compact(2) == 1
         assert len(files(tmp_path)) == 2
         assert {row["id"]: row["source_name"] for row in table(tmp_path).to_pylist()} == names
     rows = table(tmp_path).to_pylist()
@@ -73,19 +74,19 @@ def test_memory_holds_a_row_group_and_not_a_spool() -> None:
 
 def test_changed_messages_take_the_places_of_older_ones_which_are_kept(tmp_path: Path) -> None:
     with parquet(tmp_path) as out:
-        out.commit(page(1))
-        out.commit(page(11), BOB)
+        out.add(page(1))
+        out.add(page(11), BOB)
         out.done()
-        out.commit(page(21))
+        out.add(page(21))
         odd = served(b'{"id":"12","sentAt":1600086400,"data":{"text":"\xff"}}')
         new = {"text": "new"}
         out.change([*page(5, 2, data=new), *odd, *page(25, 1, data=new), *page(99, 1)])
         assert out.done().changed == 4
-        assert out.written() == list(range(1, 31))
+        assert list(out.archive.store.written) == list(range(1, 31))
     rows = {row["id"]: row for row in table(tmp_path).to_pylist()}
     assert [rows[key]["text"] for key in ("4", "5", "6", "25")] == [None, "new", "new", "new"]
     assert (rows["12"]["source_name"], rows["12"]["raw_bytes"]) == ("user bob", bytes(odd[0].raw))
-    assert sorted(version["id"] for version in history(tmp_path)) == ["12", "25", "5", "6"]
+    assert sorted(row_of(raw).id for raw in history_of(tmp_path)) == ["12", "25", "5", "6"]
     assert len(rows) == 30
 
 
@@ -94,7 +95,7 @@ def test_changed_messages_take_the_places_of_older_ones_which_are_kept(tmp_path:
 
 def test_a_damaged_file_is_an_error_and_is_not_rewritten(tmp_path: Path) -> None:
     with parquet(tmp_path) as out:
-        out.commit(page(1))
+        out.add(page(1))
         out.done()
         [path] = tmp_path.rglob("*.parquet")
         data = path.read_bytes()

@@ -12,7 +12,6 @@ import pytest
 
 from chatrest import AsyncSession, RequestInvalidError
 from chatrest._cloud.publication import MANIFEST
-from chatrest._cloud.store import ObjectStore
 from chatrest._cloud.store_errors import ObjectStoreError
 from chatrest.emulator import Emulator
 from chatrest.export import Plan, export, read, verify
@@ -29,17 +28,6 @@ PLANS = {
     "parquet": Plan(all_users=True, format="parquet", partition="month"),
     "one file": Plan(all_users=True, partition="none"),
 }
-
-
-@pytest.fixture
-def at(monkeypatch: pytest.MonkeyPatch) -> Callable[[StoreDouble], StoreDouble]:
-    """A function that makes a store the one at all addresses."""
-
-    def set_store(store: StoreDouble) -> StoreDouble:
-        monkeypatch.setattr(ObjectStore, "open", lambda *_: store)
-        return store
-
-    return set_store
 
 
 def all_ids(emulator: Emulator) -> list[str]:

@@ -24,17 +24,6 @@ ADDRESS = "s3://bucket/chat"
 ALL = 10**9
 
 
-@pytest.fixture
-def at(monkeypatch: pytest.MonkeyPatch) -> Callable[[StoreDouble], StoreDouble]:
-    """A function that makes a store the one at `ADDRESS`."""
-
-    def set_store(store: StoreDouble) -> StoreDouble:
-        monkeypatch.setattr("chatrest._cloud.store.ObjectStore.open", lambda *_: store)
-        return store
-
-    return set_store
-
-
 def local(root: Path) -> list[Path]:
     """The data files in the copy of a working folder."""
     return [path for path in (root / "export" / "messages").rglob("*") if path.is_file()]

@@ -32,16 +32,6 @@ pytestmark = pytest.mark.nightly
 ADDRESS = "s3://bucket/chat"
 
 
-@pytest.fixture
-def at(monkeypatch: pytest.MonkeyPatch) -> Callable[[StoreDouble], None]:
-    """A function that makes a store the one at `ADDRESS`."""
-
-    def set_store(store: StoreDouble) -> None:
-        monkeypatch.setattr("chatrest._cloud.store.ObjectStore.open", lambda *_: store)
-
-    return set_store
-
-
 async def published(root: Path) -> None:
     """Publish what is in the working folder."""
     async with store_export(ADDRESS, root) as target:
