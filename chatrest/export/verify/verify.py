@@ -248,7 +248,7 @@ class _Check:
         if twice:
             text = f"messages that are stored twice: {shortened(journal.texts(twice))}"
             self._add("duplicate", _place(file), text, Remedy.REBUILD)
-        own = journal.ids_in([file])
+        own = IdSet.union(block.ids for block in journal.iter_blocks(file.number))  # all of a block is read
         in_file = [*journal.texts(stored - own), *unknown]
         for ids, side in ((journal.texts(own - stored), "journal"), (in_file, "file")):
             if ids:
