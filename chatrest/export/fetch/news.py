@@ -17,17 +17,18 @@ own list (GET /messages) shows all of it at once. It is believed only where it p
 
 The sources that are asked are drawn by lot: one that it shows something of, one that writes a message to a
 group, and one of each kind that it shows nothing of, of those whose own lists had the newest messages: it may
-lack a group, or a part of the app. A run that believes it is complete as far as it shows.
+lack a group, or a part of the app. A run that believes it is complete as far as it shows. The parts of an
+export have it read once for all (`part_news`).
 
 What it shows is noted as seen by the app's own list, which becomes a source of the journal, and not as seen
 by the sources that claim it: their lists may lack it, and may have more. So nothing of them is covered by it
 either, and a run that asks them reads all that they show since they were asked the last time.
 """
 
-from collections.abc import Iterable
+from collections.abc import AsyncGenerator, Callable, Collection, Iterable
 from contextlib import aclosing
 from operator import attrgetter
-from typing import Final, final
+from typing import Final, TypeAlias, final
 
 from ..._core.replies.rows import Row
 from ..._core.send import AsRows
@@ -41,7 +42,7 @@ from ..plan.intervals import LAST
 from ..plan.message_ids import ids_of
 from ..plan.ownership import Source
 from ..plan.plan import Plan
-from .jobs import ListJob
+from .page_check import Window
 from .piece_reader import NotOrderedByIdError, PieceReader, PositionRefusedError
 from .pieces import ListPiece
 from .source_list import SourceList
@@ -58,6 +59,119 @@ hides, of a source that the lot did not fall on, is found by then."""
 RUNS: Final = "runs_by_app_list"
 """In the journal's meta: how many runs have believed it since every source was asked."""
 _ENDS: Final = attrgetter("sender", "receiver", "receiver_type")
+Claimants: TypeAlias = Callable[[str, str, str], Collection[Source]]
+"""Gives the sources of the plan that claim a message."""
+
+
+class DisprovedError(Exception):
+    """The app's own list cannot be believed: each source has to be asked."""
+
+
+@final
+class AppNews:
+    """What the app's own list shows after the id `after`, up to `until`; errors of the service but
+    `AuthenticationError` and `ServerError` disprove it.
+    """
+
+    def __init__(
+        self, session: AsyncSession, plan: Plan, window: Window, claimants: Claimants, after: int, until: int
+    ) -> None:
+        self._messages = Messages(AsRows(session.sender))
+        self._dice = session.sender.dice
+        self._has_users = bool(plan.all_users or plan.users)
+        self._window = window
+        self._claimants = claimants
+        self._after, self._until = after, until
+        self._claims: dict[Source, IdSet] = {}
+        """The ids that the own lists of sources should show, by the rule of ownership."""
+        self._senders: set[Source] = set()
+        """Sources that write a message to a group."""
+
+    async def pages(self, most: int) -> AsyncGenerator[list[Row]]:
+        """Yield the rows of each page that the plan asks for. Raises `DisprovedError` where the list does not
+        reach the newest message within `most` pages, and where it is not known who claims a row.
+        """
+        if self._after == self._until:
+            return
+        piece = ListPiece(of=None, after=self._after, until=self._until, is_guess=True, may_be_cut=False)
+        reader = PieceReader(self._messages.list(query=MessageQuery()), piece)
+        try:
+            async with aclosing(reader.pages()) as parts:
+                async for part in parts:
+                    most -= 1
+                    if most < 0:
+                        break
+                    yield self._claimed(self._window.within(part.items))
+                    if part.items and part.items[-1].id == str(self._until):
+                        return
+        except (PositionRefusedError, NotOrderedByIdError, CursorError, ApiError) as error:
+            _raise_disproved(error)
+        raise DisprovedError
+
+    def _claimed(self, rows: list[Row]) -> list[Row]:
+        """Return the rows that sources claim, and note these."""
+        by_claimant, claimed = dict[Source, list[Row]](), list[Row]()
+        if ids_of(rows).others:
+            raise DisprovedError
+        for row in rows:
+            claimants = [*self._claimants(*_ENDS(row))]
+            if claimants:
+                claimed.append(row)
+                self._senders.update(claimants[:1] if row.receiver_type != "user" else ())
+            elif row.receiver_type != "user" and self._has_users:
+                raise DisprovedError  # a member's list may have it
+            for source in claimants:
+                by_claimant.setdefault(source, []).append(row)
+        for source, own in by_claimant.items():
+            self._claims.setdefault(source, IdSet()).update(ids_of(own).numbers)
+        return claimed
+
+    async def check(self, silent: Iterable[Source], may_ask: Callable[[Source], object] = bool) -> None:
+        """Raise `DisprovedError` where the own list of a source drawn by lot shows other ids.
+
+        `silent` are sources that may have nothing new, first those that had news lately. `may_ask` gives a
+        true value for sources that can be asked.
+        """
+        asked = set[Source]()
+        for group in ({*self._claims}, self._senders):
+            asked |= set() if asked & group else self._drawn(filter(may_ask, group))
+        by_kind: dict[str, list[Source]] = {}
+        for source in silent:
+            if source not in self._claims and len(own := by_kind.setdefault(source.kind, [])) < _LATELY:
+                own.append(source)
+        for _, own in sorted(by_kind.items()):
+            asked |= self._drawn(own)
+        try:
+            for source in sorted(asked, key=str):
+                if await self._own_ids(source) != self._claims.get(source, IdSet()):
+                    raise DisprovedError
+        except (CursorError, ApiError) as error:
+            _raise_disproved(error)
+
+    def _drawn(self, sources: Iterable[Source]) -> set[Source]:
+        ordered = sorted(sources, key=str)
+        return {ordered[int(self._dice() * len(ordered))]} if ordered else set()
+
+    async def _own_ids(self, source: Source) -> IdSet:
+        """Return the new ids of a list, read from its newest one back: it need not have the id `after`."""
+        ids = IdSet()
+        walk = source.list(self._messages, MessageQuery(affix="prepend"))
+        async with aclosing(walk.pages()) as pages:
+            async for page in pages:
+                numbers = ids_of(self._window.within(page.items)).numbers
+                ids.update(numbers.between(self._after + 1, self._until))
+                if 0 < numbers.first <= self._after:
+                    break
+        return ids
+
+
+def _raise_disproved(error: Exception) -> None:
+    if isinstance(error, AuthenticationError | ServerError):
+        raise error
+    raise DisprovedError from error
+
+
+# ── of a run ──
 
 
 def runs_by_app_list(journal: Journal) -> int:
@@ -75,129 +189,36 @@ def candidates(plan: Plan, journal: Journal, sources: Iterable[SourceState], unt
     return [work for work in left if not work.known.by_time and len(work.gaps) == 1]
 
 
-@final
-class News:
-    """The messages that are new since the last run, up to the id `until`, as the app's list shows them."""
-
-    def __init__(self, session: AsyncSession, pool: WorkerPool, sources: SourceList, until: int) -> None:
-        self._session = session
-        self._pool = pool
-        self._sources = sources
-        self._until = until
-        archive = pool.archive
-        left = candidates(archive.plan, archive.journal, sources.known, until)
-        self._eligible = {work.source: work for work in left}
-        self._sampled: dict[Source, SourceState] = {}
-        self._claims: dict[Source, IdSet] = {}
-        """The ids that the own lists of sources should show, by the rule of ownership."""
-        self._senders: set[Source] = set()
-        """Sources that write a message to a group."""
-
-    @property
-    def is_worthwhile(self) -> bool:
-        """True if the last run has read so many sources to the same end that it saves requests."""
-        return len(self._eligible) >= LEAST_SOURCES
-
-    async def read(self) -> bool:
-        """Read what is new; return True if the ends of the sources are proven by it.
-
-        Where they are not, nothing is lost: each source has to be asked then, and what was written stays.
-        """
-        after = max(work.known.proven for work in self._eligible.values())
-        if after < self._until and not await self._read_list(after):
-            return False
-        silent = self._eligible.keys() - self._claims.keys()
-        for kind in sorted({source.kind for source in silent}):
-            own = [source for source in silent if source.kind == kind]
-            # Behind the last message of a list is the gap that is left of it.
-            own.sort(key=lambda source: (-self._eligible[source].gaps[0].after, str(source)))
-            if not await self._sample({*own[:_LATELY]}):
-                return False
-        return self._prove(after)
-
-    def believe(self) -> bool:
-        """Note that a run believes that the app's own list shows nothing new; False if it is not to."""
-        journal = self._pool.archive.journal
-        if (runs := runs_by_app_list(journal)) >= MOST_RUNS:
-            return False
-        with journal.transaction():
-            journal[RUNS] = str(runs + 1)
-        return True
-
-    # ── the app's own list ──
-
-    async def _read_list(self, after: int) -> bool:
-        """Read the app's own list after an id; return True if it reaches the frozen end."""
-        app_list = self._sources.add_app_list()
-        job = Work(app_list, [], "missing").job()
-        piece = ListPiece(of=None, after=after, until=self._until, is_guess=True, may_be_cut=False)
-        messages = Messages(AsRows(self._session.sender))
-        reader = PieceReader(job.source.list(messages, MessageQuery()), piece)
-        pages_left = len(self._eligible) // 2
-        try:
-            async with aclosing(reader.pages()) as parts:
-                async for part in parts:
-                    pages_left -= 1
-                    if pages_left < 0 or not await self._take(job, part.items):
-                        return False
-                    if part.items and part.items[-1].id == str(self._until):
-                        return True
-        except (PositionRefusedError, NotOrderedByIdError, CursorError):
-            return False
-        except ApiError as error:
-            if isinstance(error, AuthenticationError | ServerError):
-                raise
+async def prove_by_app_list(
+    session: AsyncSession, pool: WorkerPool, sources: SourceList, eligible: Iterable[Work], until: int
+) -> bool:
+    """Write what the app's own list shows as new up to the id `until`; return True if the ends of sources are
+    proven by it. Where not, nothing is lost: each source has to be asked then, and what was written stays.
+    """
+    journal, works = pool.archive.journal, {work.source: work for work in eligible}
+    after, check = max(work.known.proven for work in works.values()), pool.check
+    news = AppNews(session, pool.archive.plan, check.window, check.rules.claimants, after, until)
+    # Behind the last message of a list is the gap that is left of it.
+    lately = sorted(works, key=lambda source: (-works[source].gaps[0].after, str(source)))
+    try:
+        async with aclosing(news.pages(len(works) // 2)) as pages:
+            async for rows in pages:
+                job = Work(sources.add_app_list(), [], "missing").job()
+                await pool.commit([check.page(job, rows)])
+        await news.check(lately, works.__contains__)
+    except DisprovedError:
         return False
+    with journal.transaction():
+        journal[RUNS] = str(runs_by_app_list(journal) + 1)
+        for work in works.values():
+            journal.prove(work.known.number, until)
+    return True
 
-    async def _take(self, job: ListJob, rows: list[Row]) -> bool:
-        """Write the rows of a page; return False if it is not known which of them the export holds."""
-        rows = self._pool.check.window.within(rows)
-        if ids_of(rows).others:
-            return False
-        by_claimant: dict[Source, list[Row]] = {}
-        claimed = []
-        for row in rows:
-            if claimants := self._pool.check.rules.claimants(*_ENDS(row)):
-                claimed.append(row)
-                self._senders.update(claimants[:1] if row.receiver_type != "user" else ())
-            elif row.receiver_type != "user" and self._has_users:
-                return False
-            for source in claimants:
-                by_claimant.setdefault(source, []).append(row)
-        for source, own in by_claimant.items():
-            self._claims.setdefault(source, IdSet()).update(ids_of(own).numbers)
-        for group in ({*self._claims}, self._senders):
-            if not self._sampled.keys() & group and not await self._sample(group):
-                return False
-        await self._pool.commit([self._pool.check.page(job, claimed)])
-        return True
 
-    @property
-    def _has_users(self) -> bool:
-        return any(known.source.kind == "user" for known in self._sources.known)
-
-    # ── the proof ──
-
-    async def _sample(self, sources: set[Source]) -> bool:
-        """Read the own list of one of these sources, drawn by lot; return True if its end is proven."""
-        left = sorted(self._eligible.keys() & sources - self._sampled.keys(), key=str)
-        if not left:
-            return True
-        source = left[int(self._session.sender.dice() * len(left))]
-        work = self._eligible[source]
-        self._sampled[source] = work.known
-        found = await self._pool.read([self._pool.piece(work.job(until=self._until), work.gaps[0])])
-        return work.known.number in found.ended
-
-    def _prove(self, after: int) -> bool:
-        """Note that the ends of all sources are proven; False if one has seen other ids than it should."""
-        journal = self._pool.archive.journal
-        for source, known in self._sampled.items():
-            own = journal.seen(known.number).between(after + 1, self._until)
-            if own != self._claims.get(source, IdSet()):
-                return False
-        with journal.transaction():
-            journal[RUNS] = str(runs_by_app_list(journal) + 1)
-            for work in self._eligible.values():
-                journal.prove(work.known.number, self._until)
-        return True
+def believe(journal: Journal) -> bool:
+    """Note that a run believes that the app's own list shows nothing new; False if it is not to."""
+    if (runs := runs_by_app_list(journal)) >= MOST_RUNS:
+        return False
+    with journal.transaction():
+        journal[RUNS] = str(runs + 1)
+    return True

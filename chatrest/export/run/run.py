@@ -31,7 +31,15 @@ from ...testing import now as wall_clock
 from ..dataset.attachments import AttachmentOptions
 from ..dataset.dataset import Dataset
 from ..fetch.jobs import ListJob
-from ..fetch.news import MOST_RUNS, RUNS, News, runs_by_app_list
+from ..fetch.news import (
+    LEAST_SOURCES,
+    MOST_RUNS,
+    RUNS,
+    believe,
+    candidates,
+    prove_by_app_list,
+    runs_by_app_list,
+)
 from ..fetch.page_check import PageCheck, Window
 from ..fetch.part_run import PartRun
 from ..fetch.rereads import Rereads
@@ -238,16 +246,20 @@ class Run:
             self._is_by_app_list = await part.take_news(self._pool, self._sources, self._until)
             self._asks_all = part.asks_all or self._recheck is not None
             return
-        news = News(self._session, self._pool, self._sources, self._until)
-        if news.is_worthwhile and self._only is None:
+        archive, only = self._pool.archive, self._only
+        left = candidates(archive.plan, archive.journal, self._sources.known, self._until)
+        if len(left) >= LEAST_SOURCES and only is None:
             # A recheck asks each source in any case, and needs what their own lists have shown.
-            is_due = self._recheck is not None or runs_by_app_list(self._pool.archive.journal) >= MOST_RUNS
-            self._asks_all = is_due or not await news.read()
-            self._is_by_app_list = not self._asks_all
+            is_due = self._recheck is not None or runs_by_app_list(archive.journal) >= MOST_RUNS
+            self._is_by_app_list = not is_due and await prove_by_app_list(
+                self._session, self._pool, self._sources, left, self._until
+            )
             self._sources.refresh()
         elif self._is_left_to_app_list():
-            self._asks_all = self._recheck is not None or not news.believe()
-            self._is_by_app_list = not self._asks_all
+            self._is_by_app_list = self._recheck is None and believe(archive.journal)
+        else:
+            return
+        self._asks_all = not self._is_by_app_list
 
     async def _read_missing(self, rereads: Rereads) -> bool:
         """Read what is missing; a run of a few of the sources leaves it to the next one of all of them."""
