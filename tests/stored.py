@@ -7,7 +7,7 @@ from typing import Any, Final, Self
 
 from chatrest._core.replies.rows import Row, row_of
 from chatrest.export.folder.export_folder import ExportFolder, FetchedPage
-from chatrest.export.folder.manifest import write_finished, write_unfinished
+from chatrest.export.folder.manifest import write_unfinished
 from chatrest.export.folder.run_log import append_run
 from chatrest.export.plan.id_set import IdSet
 from chatrest.export.plan.message_ids import PageIds, ids_of
@@ -75,14 +75,15 @@ class StoredExport:
 
     def begin_manifest(self) -> None:
         """Write the manifest of a run that is under way."""
-        write_unfinished(self.folder, self.archive.disk, self.journal, START, "it is being written")
+        disk, plan = self.archive.disk, self.archive.stored_plan
+        write_unfinished(self.folder, disk, self.journal, plan, START, "it is being written")
 
     def finish(self) -> None:
         """Put everything in its final place, and write the manifest of a finished run."""
         self.archive.finish()
         report = Report(complete=True, started=START, finished=START + 60)
         report.messages = sum(self.archive.counts().values())
-        write_finished(self.folder, self.archive.disk, self.journal, report)
+        self.archive.finished(report)
 
 
 class StoredRuns:

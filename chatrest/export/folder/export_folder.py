@@ -27,6 +27,7 @@ from ..plan.intervals import LAST
 from ..plan.message_ids import PageIds, ids_of
 from ..plan.ownership import Source
 from ..plan.plan import Plan
+from ..plan.report import Report
 from ..store import Changes, ExportStore, Finding, NewRows, repair, salvage
 from ..store.disk import Disk
 from ..store.formats import SourceLines
@@ -34,6 +35,7 @@ from ..store.inspection import LOST, lost_versions
 from ..store.journal import StoreBlock
 from .journal import NAME, Journal
 from .kinds import format_of_plan, kinds_of_plan
+from .manifest import write_finished, write_unfinished
 from .opening import (
     FolderLock,
     agreed,
@@ -57,6 +59,7 @@ deleted; confirm: ids that the recheck did not show are looked for again; missin
 seen and no one has written."""
 MANY_SMALL_FILES: Final = 8
 """Small files of one partition that the end of a run merges."""
+_UNFINISHED: Final = "it is being written, or was interrupted"
 _CHANGES_AT_ONCE: Final = 20_000
 """Changed messages that are held in memory while they take their places."""
 
@@ -145,9 +148,13 @@ class ExportFolder:
         disk: Disk | None = None,
         remote: RemoteFiles | None = None,
         part: str = "",
+        part_of: Callable[[Row], int | None] | None = None,
+        started: int | None = None,
     ) -> None:
         """`part` is the part of an export that the folder is, such as `7 of 64`; empty for an export by
-        itself.
+        itself. Of a part, `part_of` gives the part that writes a message, None for this one. `started` is
+        when the run began, in epoch seconds: the manifest says from its first change on that it is not
+        complete; None for a change that the manifest does not tell of.
 
         With `change_plan` the plan may be another one than the folder's, whose own it becomes by
         `commit_plan`.
@@ -157,10 +164,8 @@ class ExportFolder:
         self.remote = remote
         self.index: StoredIndex | None = None
         """Rows on disk that are read again."""
-        self.before_change: Callable[[], None] = lambda: None
-        """Called before the first commit of this run."""
-        self.part_of: Callable[[Row], int | None] | None = None
-        """Of a part: gives the part that writes a message, None for this one."""
+        self._part_of = part_of
+        self._started, self._has_begun = started, False
         self._lock = threading.Lock()
         self._repeats: RepeatedRows = RepeatedRows()
         format_of_plan(plan or Plan())
@@ -366,9 +371,24 @@ class ExportFolder:
             self.index.close()
         self.index = None
 
+    def finished(self, report: Report) -> None:
+        """Say in the manifest how the run has ended; a later change says again that it is not complete."""
+        write_finished(self.folder, self.disk, self.journal, self.stored_plan, report)
+        self._has_begun = False
+
+    def failed(self, reason: str) -> None:
+        """Say in the manifest why the run has failed, if it has changed anything."""
+        if self._has_begun:
+            self._say_unfinished(reason)
+
     def _begin_change(self) -> None:
-        self.before_change()
-        self.before_change = lambda: None
+        if not self._has_begun:
+            self._say_unfinished(_UNFINISHED)
+            self._has_begun = True
+
+    def _say_unfinished(self, reason: str) -> None:
+        if self._started is not None:
+            write_unfinished(self.folder, self.disk, self.journal, self.stored_plan, self._started, reason)
 
     @contextmanager
     def _guarded(self) -> Iterator[None]:
@@ -451,7 +471,7 @@ class ExportFolder:
             self._repeats.add(rows, new, ids)
         for stem, part in self._stems(source, new).items():
             yield NewRows(stem, number, part, new_ids if part is new else ids_of(part), is_new=True)
-        if (self._is_later or self.part_of is not None) and new:
+        if (self._is_later or self._part_of is not None) and new:
             line: Any = new[0].line  # of a page's rows, all or none are in its lines
             if ACTION in (line.data if type(line) is PageLines else lines_of(new)):
                 self._note_edits(list(shown_edits(new)))
@@ -463,7 +483,7 @@ class ExportFolder:
 
     def _leave_edits(self, edited: list[Row]) -> None:
         for row in edited:
-            if self.part_of is not None and (part := self.part_of(row)) is not None:
+            if self._part_of is not None and (part := self._part_of(row)) is not None:
                 self.journal.leave_rows(part, [row], is_edit=True)
 
     def _stems(self, source: Source, rows: list[Row]) -> dict[str, list[Row]]:

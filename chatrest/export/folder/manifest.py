@@ -202,11 +202,11 @@ def is_table(stem: str) -> bool:
 # ── writing ──
 
 
-def write_finished(folder: Path, disk: Disk, journal: Journal, report: Report) -> None:
+def write_finished(folder: Path, disk: Disk, journal: Journal, plan: Plan, report: Report) -> None:
     """Write the manifest of a run that came to its end. Nothing may change the journal after that."""
     deleted = journal.deleted()
     manifest = structs.replace(
-        _begun(journal, report.started),
+        _begun(journal, plan, report.started),
         reasons=report.all_reasons,
         next_run=report.next_run,
         complete=report.complete,
@@ -220,9 +220,11 @@ def write_finished(folder: Path, disk: Disk, journal: Journal, report: Report) -
     put(disk, folder / NAME, _portions(manifest, {"files": file_entries(journal)}))
 
 
-def write_unfinished(folder: Path, disk: Disk, journal: Journal, started: int, reason: str) -> None:
+def write_unfinished(
+    folder: Path, disk: Disk, journal: Journal, plan: Plan, started: int, reason: str
+) -> None:
     """Write that the export is not complete; the entries of the last manifest are kept."""
-    manifest = _begun(journal, started)
+    manifest = _begun(journal, plan, started)
     manifest.reasons = [reason]
     if (last := find_undamaged(folder)) is not None:
         for name in ("until", "messages", "deleted", "missing", "files"):
@@ -230,8 +232,7 @@ def write_unfinished(folder: Path, disk: Disk, journal: Journal, started: int, r
     put(disk, folder / NAME, encode(manifest))
 
 
-def _begun(journal: Journal, started: int) -> Manifest:
-    plan = Plan.parse(journal["plan"] or "")
+def _begun(journal: Journal, plan: Plan, started: int) -> Manifest:
     return Manifest(
         generation=journal[GENERATION] or "",
         app_id=journal["app"] or "",

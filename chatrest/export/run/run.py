@@ -13,7 +13,6 @@ newest id → sources → pieces of lists → archive.commit → … until no ga
 """
 
 import sqlite3
-import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractAsyncContextManager, contextmanager, nullcontext, suppress
 from functools import partial
@@ -59,7 +58,7 @@ from ..folder.edits import apply_edits
 from ..folder.export_folder import Amended, ExportFolder, RemoteFiles
 from ..folder.id_continuity import IdsBeginAnewError
 from ..folder.journal import NAME as JOURNAL, SourceState
-from ..folder.manifest import NAME as MANIFEST, Manifest, find_undamaged, write_finished, write_unfinished
+from ..folder.manifest import NAME as MANIFEST, Manifest, find_undamaged
 from ..folder.run_log import append_run
 from ..folder.tables import Table, tables_of
 from ..plan.intervals import LAST, Gap
@@ -71,7 +70,6 @@ from ..store.disk import Disk
 
 ROUNDS: Final = 4
 """How often gaps are looked for."""
-_UNFINISHED: Final = "it is being written, or was interrupted"
 _NEWEST: Final = 100
 """The app's newest messages that are asked for: that of the last run is usually among them."""
 
@@ -112,6 +110,7 @@ async def export_folder(
         opened = partial(
             ExportFolder, folder, None if only else plan, app_id=session.app.app_id, change_plan=change_plan,
             disk=disk, remote=remote, part="" if part is None else part.label,
+            part_of=None if part is None else part.other, started=started,
         )  # fmt: skip
         archive = await in_thread(opened, ExportFolder.close)
         with archive:
@@ -130,16 +129,12 @@ async def export_folder(
 
             with _logged_failure(archive, Report(run=archive.journal.run, started=started), end):
                 async with alongside(archive):
-                    report = await _run(run, archive, started)
+                    report = await run.result()
                 report.run, report.started = archive.journal.run, started
 
                 def save() -> None:
                     report.finished, report.requests = end()
-                    claim = report if subset is None else _claim(report, former)
-                    write_finished(archive.folder, archive.disk, archive.journal, claim)
-                    archive.before_change = lambda: write_unfinished(
-                        archive.folder, archive.disk, archive.journal, started, _UNFINISHED
-                    )
+                    archive.finished(report if subset is None else _claim(report, former))
 
                 await dataset.add(session, report, shown, save)
             await in_thread(lambda: append_run(archive.disk, archive.folder, report))
@@ -178,7 +173,6 @@ class Run:
             Window(*(only or archive.plan).window), OwnershipRules(), takes_all=only is not None,
             owner=None if part is None else part.rule.owner, part=0 if part is None else part.part,
         )  # fmt: skip
-        archive.part_of = None if part is None else part.other
         self._pool = WorkerPool(self._session, archive, check, progress, workers)
         self._sources = SourceList(self._session, self._pool, only, None if part is None else part.users)
         self._until = LAST
@@ -494,27 +488,6 @@ def _check_choice(plan: Plan | None, only: object, change_plan: object) -> None:
         raise RequestInvalidError(f"{name} = True: expected a plan with the sources that it is about")
 
 
-async def _run(run: Run, archive: ExportFolder, started: int) -> Report:
-    """The run; from its first page to its end, the manifest says that the export is not whole."""
-    changed = threading.Event()
-
-    def note(reason: str) -> None:
-        write_unfinished(archive.folder, archive.disk, archive.journal, started, reason)
-
-    def change() -> None:
-        note(_UNFINISHED)
-        changed.set()
-
-    archive.before_change = change
-    try:
-        return await run.result()
-    except Exception as error:
-        if changed.is_set():
-            with suppress(OSError):  # a disk that is full is told of by the first error
-                note(_reason(error))
-        raise
-
-
 def _claim(report: Report, former: Manifest | None) -> Report:
     """Return what the manifest says after a run of a part of the plan: what it said of the plan before.
 
@@ -535,10 +508,14 @@ def _claim(report: Report, former: Manifest | None) -> Report:
 def _logged_failure(
     archive: ExportFolder, report: Report, end: Callable[[], tuple[int, int]]
 ) -> Iterator[None]:
-    """Log a run that fails inside of the block; `end` gives the time, and the number of requests by then."""
+    """Log a run that fails inside of the block, and say so in the manifest; `end` gives the time, and the
+    number of requests by then.
+    """
     try:
         yield
     except Exception as error:
+        with suppress(OSError):  # a disk that is full is told of by the first error
+            archive.failed(_reason(error))
         report.finished, report.requests = end()
         report.lacks(_reason(error), NextRun.after(error))
         with suppress(OSError, ChatRestError):  # the first error says more
