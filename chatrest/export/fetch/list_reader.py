@@ -175,8 +175,8 @@ class ListReader:
         async with aclosing(walk.pages()) as pages:
             async for page in pages:
                 order.add(page.items)
-                reading.add(ids_of(page.items))
-                await self._put(job, reading, sorted(page.items, key=_by_id), 0, page)
+                reading.add(ids := ids_of(page.items))
+                await self._put(job, reading, sorted(page.items, key=_by_id), ids, 0, page)
                 is_past = self._check.window.is_past(page.items) or reading.has_passed_head(order)
                 # A first page that leads to its beginning is the newest one, whatever was asked for; and a
                 # list that begins with the newest ends by itself.
@@ -191,11 +191,12 @@ class ListReader:
         reader = PieceReader(job.list(self._messages, self._query(job)), piece)
         async with self._backlog.fetching() as next_page, aclosing(reader.pages()) as parts:
             async for part in parts:
-                before, rows = reading.covered, _take(reading, part, min(reader.until, job.until))
+                before, (rows, ids) = reading.covered, _take(reading, part, min(reader.until, job.until))
                 is_over = reading.covered >= min(reader.until, job.until)
                 is_over = is_over or (job.until == LAST and reader.is_open and reading.has_passed_head())
                 is_ascending = not is_first or (part.leads == "append" and is_over)
-                await self._put(job, reading, rows, reading.covered if is_ascending else 0, part.page)
+                covered = reading.covered if is_ascending else 0
+                await self._put(job, reading, rows, ids, covered, part.page)
                 leads, is_first = part.leads if is_first else None, False
                 is_over = self._check.window.is_past(part.items) or (is_over and is_ascending)
                 if is_over:
@@ -228,7 +229,13 @@ class ListReader:
             queue.give(reader.cut(covered + left // 2, until))
 
     async def _put(
-        self, job: ListJob, reading: ListReading, rows: list[Row], covered: int, served: Page[Row]
+        self,
+        job: ListJob,
+        reading: ListReading,
+        rows: list[Row],
+        ids: PageIds,
+        covered: int,
+        served: Page[Row],
     ) -> None:
         """Hand rows over to be written; the journal knows then that the ids up to `covered` were shown."""
         progress, size = self._progress, len(served.raw)
@@ -237,7 +244,9 @@ class ListReader:
         after, last = reading.noted, max(reading.noted, min(covered, reading.head_end))
         position = reading.position_after(last)
         self._check.note_times(job, self._ends.window_of(job), rows)
-        page = self._check.page(job, rows, after=after, last=last, position=position, bytes=size, again=again)
+        page = self._check.page(
+            job, rows, ids, after=after, last=last, position=position, bytes=size, again=again
+        )
         await self._backlog.put(page)
         reading.noted = last
         progress.received += size
@@ -278,8 +287,8 @@ class ListReader:
         return MessageQuery(affix=affix, from_timestamp=since, to_timestamp=until)
 
 
-def _take(reading: ListReading, part: PiecePage, until: int) -> list[Row]:
-    """Note what a page shows; return its rows up to the end of the piece."""
+def _take(reading: ListReading, part: PiecePage, until: int) -> tuple[list[Row], PageIds]:
+    """Note what a page shows; return its rows up to the end of the piece, and their ids."""
     rows = part.items
     reading.is_timed |= is_timed(part.page.cursor.position)
     last = last_id(rows)
@@ -289,8 +298,8 @@ def _take(reading: ListReading, part: PiecePage, until: int) -> list[Row]:
     elif part.position:
         reading.position = part.position
     reading.covered = max(reading.covered, last)
-    reading.add(ids_of(rows))
-    return rows
+    reading.add(ids := ids_of(rows))
+    return rows, ids
 
 
 def _leads_on(page: Page[Row]) -> bool:

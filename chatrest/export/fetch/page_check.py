@@ -145,15 +145,19 @@ class PageCheck:
         """
         return self.window.within(self.fitting(job.source, rows))
 
-    def page(self, job: ListJob, rows: list[Row], **covered: Any) -> FetchedPage:
-        """Return a page with the rows that a source writes; `covered` are further fields of it."""
-        shown = None
-        if job.purpose in ("recheck", "confirm"):
-            shown = ids_of(rows)  # whatever time it shows now, a message that is shown is not deleted
-        rows = [] if job.purpose == "confirm" else self.held(job, rows)
+    def page(
+        self, job: ListJob, shown_rows: list[Row], ids: PageIds | None = None, **covered: Any
+    ) -> FetchedPage:
+        """Return a page with the rows that a source writes; `ids` are those of all rows, if they are known,
+        and `covered` are further fields of the page.
+        """
+        ids = ids_of(shown_rows) if ids is None else ids
+        # Whatever time it shows now, a message that is shown is not deleted.
+        shown = ids if job.purpose in ("recheck", "confirm") else None
+        rows = [] if job.purpose == "confirm" else self.held(job, shown_rows)
         if job.since:  # a service that does not heed it must not be read as if it did
             rows = Window(job.since).within(rows)
-        seen = ids_of(rows)
+        seen = ids if rows is shown_rows else ids_of(rows)
         own, theirs, left = self._divided(rows)
         seen_rows, rows = rows, own
         takes_all = self._takes_all or job.purpose == "missing"
