@@ -19,8 +19,6 @@ from .server import Emulator, IncomingRequest
 from .service.context import ServiceRequest as Request
 from .store import Store
 from .weather.faults import (
-    BadGzip,
-    CloseIdle,
     Cut,
     Drip,
     Fault,
@@ -31,18 +29,15 @@ from .weather.faults import (
     LostReply,
     Outgoing,
     Reset,
-    Skew,
     Status,
     TooManyRequests,
-    WrongLength,
 )  # fmt: skip
 from .weather.script import Weather, storm
 from .weather.sending import Sending
-from .weather.triggers import ALWAYS, Always, Between, Chance, Every, First, When
+from .weather.triggers import ALWAYS, Always, Chance, Every, First, When
 
 __all__ = [
-    "ALWAYS", "Always", "BadGzip", "Between", "Chance", "CloseIdle", "Cut", "Delivery", "Drip", "Emulator",
-    "Every", "Fault", "First", "Gzip", "HalfOpen", "IgnoredActingUser", "IncomingRequest", "Latency",
-    "LostReply", "Outgoing", "RateLimit", "Request", "Reset", "Sending", "Skew", "Status", "Store",
-    "TooManyRequests", "Weather", "When", "WrongLength", "storm",
+    "ALWAYS", "Always", "Chance", "Cut", "Delivery", "Drip", "Emulator", "Every", "Fault", "First", "Gzip",
+    "HalfOpen", "IgnoredActingUser", "IncomingRequest", "Latency", "LostReply", "Outgoing", "RateLimit",
+    "Request", "Reset", "Sending", "Status", "Store", "TooManyRequests", "Weather", "When", "storm",
 ]  # fmt: skip

@@ -27,7 +27,7 @@ from .service.refusals import ServiceRefusal as Refusal
 from .service.router import rate_class
 from .weather.faults import JSON, Fault, Outgoing
 from .weather.script import FaultSet, Weather
-from .weather.sending import SilentResponse, send
+from .weather.sending import send
 
 LAST_REQUESTS: Final = 10_000
 HEALTH_PATH: Final = "/health"
@@ -76,7 +76,6 @@ class Middleware:
         self._service, self._weather, self._limit_counter = service, weather, limit_counter
         self._requests, self._clock, self._sleep = requests, clock, sleep
         self._busy: set[asyncio.Task[object]] = set()
-        self._doomed: dict[asyncio.Transport, Fault] = {}
 
     async def handle(self, http_request: web.BaseRequest) -> web.StreamResponse:
         """Return the response to a request; a `SilentResponse` where it is on its way already."""
@@ -91,11 +90,11 @@ class Middleware:
         except web.HTTPRequestEntityTooLarge:
             self._note(Request(http_request.method, path, query, headers), _TOO_LARGE.status, None)
             return _response(_TOO_LARGE)
-        if not self._weather and not self._doomed:
-            reply = self._process(request, 0.0)
+        if not self._weather:
+            reply = self._process(request)
             self._note(request, reply.status, None)
             # aiohttp's own Date is the time of the machine.
-            return _response(reply if self._clock is time.time else self._dated(reply, 0.0))
+            return _response(reply if self._clock is time.time else self._dated(reply))
         task = asyncio.current_task()
         assert task is not None
         self._busy.add(task)
@@ -116,22 +115,19 @@ class Middleware:
             task.cancel()
         self._weather.release()  # an event belongs to its loop; the next start may be on another
 
-    def _process(self, request: Request, skew: float) -> Outgoing:
+    def _process(self, request: Request) -> Outgoing:
         limit = self._limit_counter.limit
         if limit is None:
             return self._service.answer(request)
         now = self._clock()
         verdict = self._limit_counter.allow(limit, rate_class(request.method, request.path), now)
-        headers = dict(limit_headers(verdict, limit.headers, now + skew))
+        headers = dict(limit_headers(verdict, limit.headers, now))
         if not verdict.allowed:
             return Outgoing(429, TOO_MANY, headers)
         return structs.replace(self._service.answer(request), headers=headers)
 
     async def _handle_in_weather(self, http_request: web.BaseRequest, request: Request) -> web.StreamResponse:
-        if self._is_doomed(http_request, request):
-            self._note(request, 0, "close_idle")
-            return SilentResponse(keep_alive=False)
-        strike = self._weather.strike(request, self._clock())
+        strike = self._weather.strike(request)
         fault = strike.fault or _NONE
         reply = self._reply(strike, request)
         sending = fault.sending(reply)
@@ -142,39 +138,24 @@ class Middleware:
             reply = self._reply(FaultSet(None, strike.beside), request) if reply is _NOTHING else reply
         if delay := strike.delay:
             await self._sleep(delay)
-        if fault.dooms:
-            self._doom(http_request, fault)
         return _response(reply) if sending is None else await send(http_request, sending, self._sleep)
 
     def _reply(self, strike: FaultSet, request: Request) -> Outgoing:
         """Return the reply as the weather has it; `_NOTHING` where there is none."""
-        fault, ahead, seen = strike.fault or _NONE, strike.ahead, request
+        fault, seen = strike.fault or _NONE, request
         for each in strike.all:
             seen = each.rewritten(seen)
-        reply = _NOTHING if fault.is_withheld else self._process(seen, ahead)
-        reply = fault.reply(self._clock() + ahead) or reply
+        reply = _NOTHING if fault.is_withheld else self._process(seen)
+        reply = fault.reply(self._clock()) or reply
         if reply is _NOTHING:
             return reply
         for each in strike.all:
             reply = each.changed(reply, request, strike.number)
-        return self._dated(reply, ahead)
+        return self._dated(reply)
 
-    def _dated(self, reply: Outgoing, skew: float) -> Outgoing:
-        headers = {"Content-Type": JSON, "Date": _date(int(self._clock() + skew)), **reply.headers}
+    def _dated(self, reply: Outgoing) -> Outgoing:
+        headers = {"Content-Type": JSON, "Date": _date(int(self._clock())), **reply.headers}
         return structs.replace(reply, headers=headers)
-
-    def _doom(self, http_request: web.BaseRequest, fault: Fault) -> None:
-        self._doomed = {known: why for known, why in self._doomed.items() if not known.is_closing()}
-        if http_request.transport is not None:
-            self._doomed[http_request.transport] = fault
-
-    def _is_doomed(self, http_request: web.BaseRequest, request: Request) -> bool:
-        transport = http_request.transport
-        fault = None if transport is None else self._doomed.get(transport)
-        if fault is None or transport is None or not self._weather.closes(fault, request):
-            return False
-        del self._doomed[transport]
-        return True
 
     def _note(self, request: Request, status: int, fault: str | None) -> None:
         shown = {

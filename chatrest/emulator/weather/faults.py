@@ -74,7 +74,7 @@ class Fault(CheckedArguments, kw_only=True):
     def reply(self, now: float) -> Outgoing | None:
         """Return an answer in the place of the service's own, None for the service's own.
 
-        `now` is epoch seconds on the emulator's clock, its skew included.
+        `now` is epoch seconds on the emulator's clock.
         """
         return None
 
@@ -90,19 +90,9 @@ class Fault(CheckedArguments, kw_only=True):
         """Seconds that the answer is late, after the service has processed the request."""
         return 0.0
 
-    @property
-    def ahead(self) -> float:
-        """Seconds that the service's clock is ahead."""
-        return 0.0
-
     def sending(self, reply: Outgoing) -> Sending | None:
         """Return what is sent of the answer; None for all of it, as aiohttp sends it."""
         return None
-
-    @property
-    def dooms(self) -> bool:
-        """True if the next request of the same route on the connection is not answered: it is closed."""
-        return False
 
 
 # ── in place of the service's answer ──
@@ -224,15 +214,6 @@ class Cut(Fault):
         return Sending((head(reply, None) + (b"%x\r\n%b\r\n" % (len(sent), sent) if sent else b""),))
 
 
-class WrongLength(Fault):
-    """Content-Length is `by` bytes more than is sent, or less; then the connection is closed."""
-
-    by: int = 10
-
-    def sending(self, reply: Outgoing) -> Sending:
-        return Sending((head(reply, max(0, len(reply.body) + self.by)) + reply.body,))
-
-
 class Drip(Fault):
     """The body in pieces of `size` bytes, with `pause` seconds between them."""
 
@@ -243,39 +224,6 @@ class Drip(Fault):
         body, size = reply.body, self.size
         pieces = [body[at : at + size] for at in range(0, len(body), size)]
         return Sending((head(reply, len(body)), *pieces), "open", self.pause)
-
-
-class CloseIdle(Fault):
-    """A keep-alive connection that is closed without notice after the reply to the request that is struck.
-
-    `reply`: right after it. `request`: upon the next request of the same route on the same connection,
-    which is not answered and not processed.
-    """
-
-    upon: Literal["reply", "request"] = "request"
-
-    @property
-    def dooms(self) -> bool:
-        return self.upon == "request"
-
-    def sending(self, reply: Outgoing) -> Sending | None:
-        return None if self.dooms else Sending((head(reply, len(reply.body)) + reply.body,))
-
-
-class BadGzip(Fault):
-    """An answer that is declared as gzip, and is not."""
-
-    wrong: Literal["garbage", "cut", "checksum"] = "garbage"
-    """garbage: not gzip at all; cut: its second half is missing; checksum: its last bytes are wrong."""
-
-    def changed(self, reply: Outgoing, request: Request, number: int) -> Outgoing:
-        compressed = gzip.compress(reply.body, 6, mtime=0)
-        bodies = {
-            "garbage": reply.body,
-            "cut": compressed[: len(compressed) // 2],
-            "checksum": compressed[:-8] + bytes(byte ^ 0xFF for byte in compressed[-8:]),
-        }
-        return structs.replace(reply, body=bodies[self.wrong]).with_headers(Content_Encoding="gzip")
 
 
 # ── beside all others ──
@@ -290,18 +238,6 @@ class Latency(Fault):
 
     @property
     def delay(self) -> float:
-        return self.seconds
-
-
-class Skew(Fault):
-    """The service's clock is `seconds` ahead: `Date` and reset times. Accompanies other faults."""
-
-    seconds: float
-
-    accompanies: ClassVar[bool] = True
-
-    @property
-    def ahead(self) -> float:
         return self.seconds
 
 

@@ -8,8 +8,8 @@
 Rules:
 - The script is read from its beginning, and one fault strikes: the first that is due. Those after it do
   not count the request, so a list of `First` is a sequence.
-- Faults that accompany (`Latency`, `Skew`, `Gzip`) strike beside that one, and beside each other.
-- A fault counts the requests that it `fits`, from 1, and `when` decides by that number, time and dice.
+- Faults that accompany (`Latency`, `Gzip`) strike beside that one, and beside each other.
+- A fault counts the requests that it `fits`, from 1, and `when` decides by that number and dice.
 """
 
 import asyncio
@@ -23,18 +23,14 @@ from msgspec import Struct
 from ...errors import RequestInvalidError
 from ..service.context import ServiceRequest as Request
 from .faults import (
-    BadGzip,
-    CloseIdle,
     Cut,
     Drip,
     Fault,
     Gzip,
     Latency,
     Reset,
-    Skew,
     Status,
     TooManyRequests,
-    WrongLength,
 )  # fmt: skip
 from .triggers import Chance
 
@@ -63,10 +59,6 @@ class FaultSet(NamedTuple):
     @property
     def delay(self) -> float:
         return sum(fault.delay for fault in self.all)
-
-    @property
-    def ahead(self) -> float:
-        return sum(fault.ahead for fault in self.all)
 
 
 class _Entry(Struct):
@@ -124,13 +116,13 @@ class Weather:
     async def released(self) -> None:
         await self._released.wait()
 
-    def strike(self, request: Request, now: float) -> FaultSet:
-        """Return the faults that strike `request` at `now`, seconds on the emulator's clock."""
+    def strike(self, request: Request) -> FaultSet:
+        """Return the faults that strike a request."""
         hit, beside = None, []
         for entry in self._script:
             if not entry.fault.accompanies and hit is not None:
                 continue
-            if self._strikes(entry, request, now):
+            if self._strikes(entry, request):
                 if entry.fault.accompanies:
                     beside.append(entry.fault)
                 else:
@@ -142,19 +134,12 @@ class Weather:
         self.struck[hit.fault.name] += 1
         return FaultSet(hit.fault, tuple(beside), hit.strikes)
 
-    def closes(self, fault: Fault, request: Request) -> bool:
-        """Return True if `request` finds its connection closed by the `CloseIdle` `fault`."""
-        if not fault.fits(request) or self._is_over_streak(fault, request):
-            return False
-        self._remember(request, struck=True)
-        return True
-
-    def _strikes(self, entry: _Entry, request: Request, now: float) -> bool:
+    def _strikes(self, entry: _Entry, request: Request) -> bool:
         fault = entry.fault
         if not fault.fits(request):
             return False
         entry.requests += 1
-        strikes = fault.when.strikes(entry.requests, now, entry.dice)
+        strikes = fault.when.strikes(entry.requests, entry.dice)
         if strikes and fault.accompanies:
             self.struck[fault.name] += 1
         return strikes and not self._is_over_streak(fault, request)
@@ -204,7 +189,6 @@ def storm(seed: int = 0, intensity: float = 0.2) -> list[Fault]:
     faults = [kind(**options, when=when(share), max_streak=MAX_STREAK) for kind, options in kinds]
     beside = [
         Latency(dice.uniform(0.0, 0.004), when=when(intensity / 4)),
-        Skew(dice.uniform(-5000.0, 5000.0), when=when(intensity)),
         Gzip(when=when(intensity)),
     ]
     return [*beside, *faults]
@@ -225,9 +209,6 @@ def _kinds(dice: Random) -> list[tuple[type[Fault], dict[str, Any]]]:
         (Reset, {"after": dice.randrange(2000)}),
         (Cut, {"after": dice.randrange(2000)}),
         (Cut, {"after": dice.randrange(2000), "chunked": True}),
-        (WrongLength, {"by": dice.randrange(1, 2000)}),
-        (BadGzip, {"wrong": dice.choice(("garbage", "cut", "checksum"))}),
-        (CloseIdle, {"upon": "request"}),
         (Drip, {"size": dice.randrange(500, 5000), "pause": 0.0}),
     ]
     return [*limits, *((kind, options | {"method": "GET"}) for kind, options in reads)]

@@ -1,4 +1,4 @@
-"""Triggers of faults, and the requests that a fault is for; time and dice are arguments."""
+"""Triggers of faults, and the requests that a fault is for; dice are an argument."""
 
 from functools import cache
 from random import Random
@@ -13,7 +13,7 @@ from ..service.router import ROUTER
 class Always(CheckedArguments):
     """Every request of the route."""
 
-    def strikes(self, number: int, now: float, dice: Random) -> bool:
+    def strikes(self, number: int, dice: Random) -> bool:
         return True
 
 
@@ -23,7 +23,7 @@ class First(CheckedArguments):
     count: Count = 1
     after: FromZero = 0
 
-    def strikes(self, number: int, now: float, dice: Random) -> bool:
+    def strikes(self, number: int, dice: Random) -> bool:
         return self.after < number <= self.after + self.count
 
 
@@ -32,7 +32,7 @@ class Every(CheckedArguments):
 
     step: Count
 
-    def strikes(self, number: int, now: float, dice: Random) -> bool:
+    def strikes(self, number: int, dice: Random) -> bool:
         return number % self.step == 0
 
 
@@ -46,25 +46,11 @@ class Chance(CheckedArguments):
     share: Share
     seed: int | None = None
 
-    def strikes(self, number: int, now: float, dice: Random) -> bool:
+    def strikes(self, number: int, dice: Random) -> bool:
         return dice.random() < self.share
 
 
-class Between(CheckedArguments):
-    """The requests of the route from `begin` until before `end`: seconds on the emulator's clock."""
-
-    begin: float
-    end: float
-
-    def __post_init__(self) -> None:
-        if not self.begin < self.end:
-            raise RequestInvalidError(f"Between.end = {self.end!r}: expected a time after {self.begin!r}")
-
-    def strikes(self, number: int, now: float, dice: Random) -> bool:
-        return self.begin <= now < self.end
-
-
-When: TypeAlias = Always | First | Every | Chance | Between
+When: TypeAlias = Always | First | Every | Chance
 ALWAYS: Final = Always()
 
 
