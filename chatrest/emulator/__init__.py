@@ -20,9 +20,7 @@ from .service.context import ServiceRequest as Request
 from .store import Store
 from .weather.faults import (
     Cut,
-    Drip,
     Fault,
-    Gzip,
     HalfOpen,
     IgnoredActingUser,
     Latency,
@@ -37,7 +35,7 @@ from .weather.sending import Sending
 from .weather.triggers import ALWAYS, Always, Chance, Every, First, When
 
 __all__ = [
-    "ALWAYS", "Always", "Chance", "Cut", "Delivery", "Drip", "Emulator", "Every", "Fault", "First", "Gzip",
+    "ALWAYS", "Always", "Chance", "Cut", "Delivery", "Emulator", "Every", "Fault", "First",
     "HalfOpen", "IgnoredActingUser", "IncomingRequest", "Latency", "LostReply", "Outgoing", "RateLimit",
     "Request", "Reset", "Sending", "Status", "Store", "TooManyRequests", "Weather", "When", "storm",
 ]  # fmt: skip

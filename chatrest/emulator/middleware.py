@@ -131,14 +131,14 @@ class Middleware:
         fault = strike.fault or _NONE
         reply = self._reply(strike, request)
         sending = fault.sending(reply)
-        is_silent = fault.holds or (sending is not None and not sending.pieces)
+        is_silent = fault.holds or (sending is not None and not sending.data)
         self._note(request, 0 if is_silent else reply.status, strike.name)
         if fault.holds:
             await self._weather.released()
             reply = self._reply(FaultSet(None, strike.beside), request) if reply is _NOTHING else reply
         if delay := strike.delay:
             await self._sleep(delay)
-        return _response(reply) if sending is None else await send(http_request, sending, self._sleep)
+        return _response(reply) if sending is None else await send(http_request, sending)
 
     def _reply(self, strike: FaultSet, request: Request) -> Outgoing:
         """Return the reply as the weather has it; `_NOTHING` where there is none."""

@@ -25,7 +25,7 @@ from .middleware import LAST_REQUESTS, IncomingRequest as IncomingRequest, Middl
 from .outbox import LAST_DELIVERIES, Delivery, WebhookOutbox
 from .service.context import Context
 from .service.dispatch import Service
-from .settings import EmulatorSettings
+from .settings import MANAGEMENT_KEY, MANAGEMENT_SECRET, EmulatorSettings
 from .store import Store
 from .store.data import EPOCH, fill
 from .weather.faults import Fault
@@ -67,9 +67,6 @@ class Emulator:
         port: int = 0,
         app_id: str | None = None,
         api_key: str = "emulated-full-access-key",
-        auth_only_key: str = "emulated-auth-only-key",
-        management_key: str = "emulated-management-key",
-        management_secret: str = "emulated-management-secret",  # noqa: S107
         weather: Iterable[Fault] = (),
         limit: RateLimit | None = None,
         clock: Callable[[], float] = time.time,
@@ -85,9 +82,6 @@ class Emulator:
             database=database,
             only_app=app_id,
             api_key=api_key,
-            auth_only_key=auth_only_key,
-            management_key=management_key,
-            management_secret=management_secret,
             clock=clock,
             sleep=sleep,
         )
@@ -179,12 +173,12 @@ class Emulator:
     @property
     def management_key(self) -> str:
         """The management interface's key, for the header `key`."""
-        return self._settings.management_key
+        return MANAGEMENT_KEY
 
     @property
     def management_secret(self) -> str:
         """The management interface's secret, for the header `secret`."""
-        return self._settings.management_secret
+        return MANAGEMENT_SECRET
 
     @property
     def port(self) -> int:

@@ -6,11 +6,14 @@ from typing import Annotated, ClassVar, Final
 
 from msgspec import Meta
 
-from ..app import App, check_key
+from ..app import App
 from ..errors import RequestInvalidError
 from .checked import CheckedArguments
 from .service.dispatch import Keys
 
+AUTH_ONLY_KEY: Final = "emulated-auth-only-key"
+MANAGEMENT_KEY: Final = "emulated-management-key"
+MANAGEMENT_SECRET: Final = "emulated-management-secret"  # noqa: S105
 _FUNCTIONS: Final = {
     "clock": "a function that gives epoch seconds",
     "sleep": "a coroutine function of seconds",
@@ -38,9 +41,6 @@ class EmulatorSettings(CheckedArguments, kw_only=True):
     only_app: str | None
     """The only app that is served; None for every one."""
     api_key: str
-    auth_only_key: str
-    management_key: str
-    management_secret: str
     clock: Callable[[], float]
     sleep: Callable[[float], Awaitable[None]]
 
@@ -51,10 +51,8 @@ class EmulatorSettings(CheckedArguments, kw_only=True):
                 f"users = {self.users}: messages need 2 users at least; give messages=0 for none"
             )
         App(self.app_id, self.api_key)
-        for name in ("api_key", "auth_only_key", "management_key", "management_secret"):
-            check_key(name, getattr(self, name))
-        if self.api_key == self.auth_only_key:
-            raise RequestInvalidError("auth_only_key: expected any key but api_key")
+        if self.api_key == AUTH_ONLY_KEY:
+            raise RequestInvalidError("api_key: expected any key but that of the scope authOnly")
         database: object = self.database
         if database == "" or not isinstance(database, str | PathLike | None):
             raise RequestInvalidError(f"database = {database!r}: expected the path of a file, or None")
@@ -68,4 +66,4 @@ class EmulatorSettings(CheckedArguments, kw_only=True):
 
     @property
     def keys(self) -> Keys:
-        return Keys(self.api_key, self.auth_only_key, self.management_key, self.management_secret)
+        return Keys(self.api_key, AUTH_ONLY_KEY, MANAGEMENT_KEY, MANAGEMENT_SECRET)

@@ -26,16 +26,14 @@ T = TypeVar("T")
 
 Answer = Callable[[int, str], tuple[int, bytes] | None]
 
-SECRETS = ("test-full-access-key", "test-management-key", "test-management-secret")
+SECRETS = ("test-full-access-key", "emulated-management-key", "emulated-management-secret")
 
 
 class EmulatorThread:
     """An emulator in a thread."""
 
     def __init__(self, **options: Any) -> None:
-        self.emulator = Emulator(
-            api_key=SECRETS[0], management_key=SECRETS[1], management_secret=SECRETS[2], **options
-        )
+        self.emulator = Emulator(api_key=SECRETS[0], **options)
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever)
 

@@ -128,9 +128,9 @@ async def test_a_port_that_is_in_use_leaves_nothing_open(tmp_path: Path) -> None
     [
         {"users": -1}, {"users": 1.5}, {"users": True}, {"users": 1, "messages": 1}, {"messages": "9"},
         {"seed": None}, {"groups": -1}, {"port": 65_536}, {"app_id": "a.b"}, {"api_key": "two words"},
-        {"auth_only_key": ""}, {"management_key": "ü"}, {"management_secret": None}, {"clock": 5},
+        {"clock": 5},
         {"database": 7}, {"database": ""},
-        {"api_key": "same", "auth_only_key": "same"},
+        {"api_key": "emulated-auth-only-key"},
     ],
 )  # fmt: skip
 def test_wrong_arguments(wrong: dict[str, Any]) -> None:

@@ -28,10 +28,10 @@ from .administering import (
 )
 from .context import Handler, ServiceCall
 from .documents import selected
-from .groups import APP, party_record, path_group
+from .groups import APP, party_record
 from .messages import message_record
 from .refusals import bad_request, outcomes, refused
-from .users import user_record
+from .users import path_user, user_record
 
 KEYS: Final = "/apikeys"
 ROLES: Final = "/roles"
@@ -80,6 +80,22 @@ def _of_another_key(operation: Handler) -> Handler:
     return handle
 
 
+def _of_own_token(operation: Handler) -> Handler:
+    """Return the operation on a login token, refused for the token of another user."""
+
+    def handle(call: ServiceCall) -> Any:
+        if call.store.auth_tokens.owner(call.path["authToken"]) not in (None, path_user(call)):
+            raise refused("ERR_AUTHTOKEN_NOT_ACCESSIBLE")
+        return operation(call)
+
+    return handle
+
+
+def create_token(call: ServiceCall) -> Document:
+    """Give an auth token; without `force` the newest one that was not given a scope, where there is one."""
+    return call.store.auth_tokens.issue(path_user(call), call.now, fresh=call.body.get("force", False))
+
+
 def create_app(call: ServiceCall) -> Document:
     """Add an app, which serves nothing, with a key of each scope."""
     app = new_document(call, DocumentPath(_APPS), call.store.documents.of(_APPS), call.body)
@@ -112,10 +128,8 @@ def delete_role(call: ServiceCall) -> Any:
 
 
 def _permissions(call: ServiceCall) -> DocumentSet:
-    if "guid" in call.path:
-        path_group(call)
-        if call.path["scope"] not in ("admin", "moderator", "participant"):
-            raise bad_request({"scope": ["The scope must be one of admin, moderator, participant."]})
+    if call.path.get("scope", "admin") not in ("admin", "moderator", "participant"):
+        raise bad_request({"scope": ["The scope must be one of admin, moderator, participant."]})
     return documents_of(call, OPERATIONS[f"rbac.list_{call.endpoint.name.rpartition('_')[2]}"].path)
 
 
@@ -317,12 +331,15 @@ def push_tokens(call: ServiceCall) -> Document:
 
 
 HANDLERS: dict[str, Handler] = {
-    name: handler(endpoint) for name, endpoint in OPERATIONS.items() if name.partition(".")[0] in COLLECTIONS
+    name: handler(endpoint)
+    for name, endpoint in OPERATIONS.items()
+    if name.partition(".")[0] in (*COLLECTIONS, "auth_tokens")
 }
 _BY_HAND: Final[dict[str, Handler]] = {
     "agents.list_enabled_items": list_enabled_items,
     "agents.list_knowledge": list_knowledge,
     "apps.create": create_app,
+    "auth_tokens.create": create_token,
     "moderation.create_message": create_message,
     "moderation.flag_message": flag_message,
     "moderation.review_blocked_message": review_blocked,
@@ -349,6 +366,7 @@ HANDLERS |= {
 }
 for _names, _wrap in (
     (("api_keys.update", "api_keys.delete"), _of_another_key),
+    (("auth_tokens.get", "auth_tokens.update", "auth_tokens.delete"), _of_own_token),
     (("moderation.create_rule", "moderation.update_rule"), _revised),
     (("moderation.create_keyword_list", "moderation.update_keyword_list"), _with_terms),
 ):

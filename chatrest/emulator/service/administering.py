@@ -30,6 +30,7 @@ from ..._resources import OPERATIONS
 from ..store.documents import Document, DocumentSet
 from .context import Context, Handler, ServiceCall
 from .documents import apply_changes, merged
+from .groups import group_record
 from .refusals import ServiceRefusal, bad_request, outcomes, refused
 from .users import user_record
 
@@ -64,7 +65,8 @@ _NAMED: Final = {
 """The lists of an agent, where they are not named like the member of a body."""
 _MISSING: Final = {
     "agents": "ERR_AGENT_NOT_FOUND", "api-tools": "ERR_TOOL_NOT_FOUND", "apikeys": "ERR_APIKEY_NOT_FOUND",
-    "apps": "AUTH_ERR_INVALID_APPID", "calls": "ERR_CALL_SESSION_NOT_FOUND",
+    "apps": "AUTH_ERR_INVALID_APPID", "auth_tokens": "ERR_AUTH_TOKEN_NOT_FOUND",
+    "calls": "ERR_CALL_SESSION_NOT_FOUND",
     "frontend-actions": "ERR_TOOL_NOT_FOUND",
     "keywords": "ERR_KEYWORD_NOT_FOUND", "knowledge-base": "ERR_KB_NOT_FOUND",
     "mcp-servers": "ERR_TOOL_NOT_FOUND", "messages": "ERR_MESSAGE_ID_NOT_FOUND",
@@ -75,6 +77,8 @@ _MISSING: Final = {
 """The codes of a 404, by the last of these words in a path."""
 _MOST: Final = {"apikeys": 25, "roles": 25, "webhooks": 25}
 """Documents of one owner: limits.counts."""
+_PARTIES: Final = {"/users": user_record, "/groups": group_record}
+"""What refuses an owner that does not exist, if it is no document."""
 
 Work: TypeAlias = Callable[[ServiceCall], Any]
 
@@ -116,10 +120,9 @@ def document_path(endpoint: Endpoint[Any]) -> DocumentPath:
 @cache
 def _lists() -> frozenset[str]:
     """Return the paths of collections: they are listed, their documents have paths, or bodies have items."""
-    own = [each for name, each in OPERATIONS.items() if name.partition(".")[0] in COLLECTIONS]
     return frozenset(
         each.path.rpartition("/{")[0] if each.path.endswith("}") else each.path
-        for each in own
+        for each in OPERATIONS.values()
         if each.path.endswith("}")
         or isinstance(each.reply, Many)
         or (each.body is not None and not _ITEMS.isdisjoint(each.body.__struct_encode_fields__))
@@ -143,7 +146,9 @@ def documents_of(call: ServiceCall, collection: str) -> DocumentSet:
     for segment in collection.split("/")[1:]:
         if segment.startswith("{"):
             value = call.path[segment[1:-1]]
-            if prefix in _made() and prefix in _lists():
+            if prefix in _PARTIES:
+                _PARTIES[prefix](call, value)
+            elif prefix in _made() and prefix in _lists():
                 existing(documents.of(prefix, "" if prefix == "/apps" else "/".join(owners)), prefix, value)
             owners.append(value)
         prefix += f"/{segment}"

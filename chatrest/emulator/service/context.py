@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple, TypeAlias
 
-from msgspec import Struct, structs
+from msgspec import Struct
 
 from ..._core.requests.endpoint import Endpoint
 from ..store import Store
@@ -30,11 +30,6 @@ class Outgoing(Struct, frozen=True):
     body: bytes
     headers: dict[str, str] = {}
     """Without those of the transfer: its length and encoding."""
-
-    def with_headers(self, **headers: str) -> "Outgoing":
-        """Return the reply with more headers; `_` in a name stands for `-`."""
-        added = {name.replace("_", "-"): value for name, value in headers.items()}
-        return structs.replace(self, headers=self.headers | added)
 
 
 class Context(Struct, frozen=True):

@@ -1,6 +1,4 @@
-"""The operations of users and of their auth tokens. A user that is switched off is not found, and keeps its
-uid; the tokens of a user come the oldest first.
-"""
+"""The operations of users. A user that is switched off is not found, and keeps its uid."""
 
 from collections.abc import Callable
 from functools import partial
@@ -159,44 +157,6 @@ def reactivate_users(call: ServiceCall) -> Document:
     return {"nonDeactivatedUids": uids}
 
 
-# ── auth tokens ──
-
-
-def get_token(call: ServiceCall) -> Document:
-    uid, key = path_user(call), call.path["authToken"]
-    token = call.store.auth_tokens.of(uid).get(key)
-    if token is None:
-        is_of_another = call.store.auth_tokens.owner(key) is not None
-        raise refused("ERR_AUTHTOKEN_NOT_ACCESSIBLE" if is_of_another else "ERR_AUTH_TOKEN_NOT_FOUND")
-    return token
-
-
-def list_tokens(call: ServiceCall) -> list[Document]:
-    return call.store.auth_tokens.of(path_user(call)).list()
-
-
-def create_token(call: ServiceCall) -> Document:
-    """Give an auth token; without `force` the newest one that was not given a scope, where there is one."""
-    uid, is_fresh = path_user(call), call.body.get("force", False)
-    return call.store.auth_tokens.issue(uid, call.now, fresh=is_fresh)
-
-
-def update_token(call: ServiceCall) -> Document:
-    token = get_token(call) | call.body
-    call.store.auth_tokens.of(token["uid"]).put(token, token["authToken"])
-    return token
-
-
-def delete_token(call: ServiceCall) -> Document:
-    call.store.auth_tokens.of(call.path["uid"]).delete(get_token(call)["authToken"])
-    return ack("The auth token has been deleted.")
-
-
-def flush_tokens(call: ServiceCall) -> Document:
-    call.store.auth_tokens.of(path_user(call)).clear()
-    return ack("The auth tokens of the user have been deleted.")
-
-
 HANDLERS: Final[dict[str, Handler]] = {
     "users.list": list_users,
     "users.create": create_user,
@@ -205,10 +165,4 @@ HANDLERS: Final[dict[str, Handler]] = {
     "users.delete": delete_user,
     "users.deactivate": deactivate_users,
     "users.reactivate": reactivate_users,
-    "auth_tokens.list": list_tokens,
-    "auth_tokens.get": get_token,
-    "auth_tokens.create": create_token,
-    "auth_tokens.update": update_token,
-    "auth_tokens.delete": delete_token,
-    "auth_tokens.flush": flush_tokens,
 }

@@ -99,6 +99,7 @@ class Documents(Tables):
 
 MOST: Final = 100
 """Tokens of one user; a further one puts the oldest away."""
+_TOKENS: Final = "/users/{uid}/auth_tokens"
 _OWN: Final = frozenset({"uid", "authToken", "createdAt"})
 """The members of a token that are not its scope."""
 
@@ -111,11 +112,12 @@ class LoginTokens(Tables):
 
     def of(self, uid: str) -> DocumentSet:
         """Return the tokens of a user, the oldest first."""
-        return self._documents.of("auth_tokens", uid)
+        return self._documents.of(_TOKENS, uid)
 
     def owner(self, key: str) -> str | None:
-        sql = "SELECT parent FROM documents WHERE kind = 'auth_tokens' AND key = ?"
-        owner: str | None = self._value(sql, key)
+        owner: str | None = self._value(
+            "SELECT parent FROM documents WHERE kind = ? AND key = ?", _TOKENS, key
+        )
         return owner
 
     def issue(self, uid: str, at: int, *, fresh: bool = False) -> Document:

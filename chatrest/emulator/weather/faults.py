@@ -7,14 +7,13 @@ Your own derive from `Fault`, or from `LostReply` where the service's own answer
 are those of a frozen struct.
 """
 
-import gzip
 import re
 from collections.abc import Mapping
 from email.utils import formatdate
 from math import ceil
 from typing import Annotated, ClassVar, Final, Literal, TypeAlias
 
-from msgspec import Meta, structs
+from msgspec import Meta
 
 from ...errors import RequestInvalidError
 from ..checked import CheckedArguments, Count, FromZero, Seconds
@@ -182,8 +181,8 @@ class Reset(LostReply):
 
     def sending(self, reply: Outgoing) -> Sending:
         if self.after is None:
-            return Sending((), "reset")
-        return Sending((head(reply, len(reply.body)) + _begin(reply.body, self.after),), "reset")
+            return Sending(b"", "reset")
+        return Sending(head(reply, len(reply.body)) + _begin(reply.body, self.after), "reset")
 
 
 class HalfOpen(LostReply):
@@ -210,20 +209,8 @@ class Cut(Fault):
     def sending(self, reply: Outgoing) -> Sending:
         sent = _begin(reply.body, self.after)
         if not self.chunked:
-            return Sending((head(reply, max(1, len(reply.body))) + sent,))
-        return Sending((head(reply, None) + (b"%x\r\n%b\r\n" % (len(sent), sent) if sent else b""),))
-
-
-class Drip(Fault):
-    """The body in pieces of `size` bytes, with `pause` seconds between them."""
-
-    size: Count = 64
-    pause: Seconds = 0.01
-
-    def sending(self, reply: Outgoing) -> Sending:
-        body, size = reply.body, self.size
-        pieces = [body[at : at + size] for at in range(0, len(body), size)]
-        return Sending((head(reply, len(body)), *pieces), "open", self.pause)
+            return Sending(head(reply, max(1, len(reply.body))) + sent)
+        return Sending(head(reply, None) + (b"%x\r\n%b\r\n" % (len(sent), sent) if sent else b""))
 
 
 # ── beside all others ──
@@ -239,21 +226,6 @@ class Latency(Fault):
     @property
     def delay(self) -> float:
         return self.seconds
-
-
-class Gzip(Fault):
-    """The answer compressed, where the client accepts gzip. Accompanies other faults."""
-
-    accompanies: ClassVar[bool] = True
-
-    def changed(self, reply: Outgoing, request: Request, number: int) -> Outgoing:
-        """Return the answer compressed; empty bodies and compressed ones stay as they are."""
-        if "gzip" not in request.headers.get("accept-encoding", "") or not reply.body:
-            return reply
-        if "Content-Encoding" in reply.headers:
-            return reply
-        compressed = structs.replace(reply, body=gzip.compress(reply.body, 6, mtime=0))
-        return compressed.with_headers(Content_Encoding="gzip")
 
 
 class IgnoredActingUser(Fault):

@@ -8,7 +8,7 @@
 Rules:
 - The script is read from its beginning, and one fault strikes: the first that is due. Those after it do
   not count the request, so a list of `First` is a sequence.
-- Faults that accompany (`Latency`, `Gzip`) strike beside that one, and beside each other.
+- Faults that accompany (`Latency`, `IgnoredActingUser`) strike beside that one, and beside each other.
 - A fault counts the requests that it `fits`, from 1, and `when` decides by that number and dice.
 """
 
@@ -24,9 +24,7 @@ from ...errors import RequestInvalidError
 from ..service.context import ServiceRequest as Request
 from .faults import (
     Cut,
-    Drip,
     Fault,
-    Gzip,
     Latency,
     Reset,
     Status,
@@ -189,7 +187,6 @@ def storm(seed: int = 0, intensity: float = 0.2) -> list[Fault]:
     faults = [kind(**options, when=when(share), max_streak=MAX_STREAK) for kind, options in kinds]
     beside = [
         Latency(dice.uniform(0.0, 0.004), when=when(intensity / 4)),
-        Gzip(when=when(intensity)),
     ]
     return [*beside, *faults]
 
@@ -209,6 +206,5 @@ def _kinds(dice: Random) -> list[tuple[type[Fault], dict[str, Any]]]:
         (Reset, {"after": dice.randrange(2000)}),
         (Cut, {"after": dice.randrange(2000)}),
         (Cut, {"after": dice.randrange(2000), "chunked": True}),
-        (Drip, {"size": dice.randrange(500, 5000), "pause": 0.0}),
     ]
     return [*limits, *((kind, options | {"method": "GET"}) for kind, options in reads)]

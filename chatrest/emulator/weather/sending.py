@@ -6,7 +6,6 @@ A fault says what is sent as a value, `Sending`; `send` is the one place that wr
 
 import socket
 import struct
-from collections.abc import Awaitable, Callable, Sequence
 from http import HTTPStatus
 from typing import Literal, NamedTuple
 
@@ -19,10 +18,9 @@ from ..service.context import Outgoing
 class Sending(NamedTuple):
     """The bytes of a reply as they are sent, and what becomes of the connection."""
 
-    pieces: Sequence[bytes]
+    data: bytes
+    """Empty where nothing is sent."""
     end: Literal["open", "closed", "reset"] = "closed"
-    pause: float = 0.0
-    """Seconds between the pieces, not before the first two: the head and what follows it."""
 
 
 def head(reply: Outgoing, length: int | None) -> bytes:
@@ -54,23 +52,16 @@ class SilentResponse(web.StreamResponse):
         """Write nothing."""
 
 
-async def send(
-    request: web.BaseRequest, sending: Sending, sleep: Callable[[float], Awaitable[None]]
-) -> SilentResponse:
-    """Send the pieces, and end the connection; a client that has gone is no error."""
+async def send(request: web.BaseRequest, sending: Sending) -> SilentResponse:
+    """Send the bytes, and end the connection; a client that has gone is no error."""
     transport = request.transport
-    if transport is None:
+    if transport is None or transport.is_closing():
         return SilentResponse(keep_alive=False)
     # Bytes must have left before a connection is reset: drain waits for the last one.
     transport.set_write_buffer_limits(high=0)
     try:
-        for index, piece in enumerate(sending.pieces):
-            if index > 1:
-                await sleep(sending.pause)
-            if transport.is_closing():
-                return SilentResponse(keep_alive=False)
-            transport.write(piece)
-            await request.writer.drain()
+        transport.write(sending.data)
+        await request.writer.drain()
     except ConnectionError:
         return SilentResponse(keep_alive=False)
     if sending.end == "reset":

@@ -8,10 +8,8 @@ import pytest
 from chatrest.emulator import (
     Always,
     Chance,
-    Drip,
     Every,
     First,
-    Gzip,
     Latency,
     Reset,
     Status,
@@ -86,16 +84,16 @@ def test_routes_and_methods_are_counted_apart() -> None:
 
 
 def test_accompanying_faults_strike_beside_the_others() -> None:
-    weather = Weather([Latency(1.0), Status(), Latency(0.5, when=Every(2)), Gzip(), Reset()])
+    weather = Weather([Latency(1.0), Status(), Latency(0.5, when=Every(2)), Reset()])
     first, second = weather.strike(get()), weather.strike(get())
     assert (first.delay, second.delay) == (1.0, 1.5)
-    assert first.name == "latency+gzip+status"
+    assert first.name == "latency+status"
     assert isinstance(second.fault, Status)
 
 
 def test_the_seed_decides_about_chances() -> None:
     def rolled(seed: int, when: Chance) -> list[str | None]:
-        return struck(Weather([Drip(when=when)], seed), 64)
+        return struck(Weather([Reset(when=when)], seed), 64)
 
     assert rolled(1, Chance(0.5)) == rolled(1, Chance(0.5)) != rolled(2, Chance(0.5))
     assert rolled(1, Chance(0.5, seed=9)) == rolled(2, Chance(0.5, seed=9))
@@ -114,8 +112,8 @@ def test_a_streak_has_its_maximum() -> None:
     [
         (Status, {"status": 99}), (Status, {"body_kind": "xml"}), (Status, {"route": "messages.lists"}),
         (Status, {"max_streak": 0}), (TooManyRequests, {"wait": -1}), (TooManyRequests, {"headers": "c"}),
-        (TooManyRequests, {"processed": True}), (Latency, {"seconds": -1}), (Drip, {"size": 0}),
-        (Drip, {"pause": float("inf")}), (Reset, {"after": -1}),
+        (TooManyRequests, {"processed": True}), (Latency, {"seconds": -1}),
+        (Latency, {"seconds": float("inf")}), (Reset, {"after": -1}),
 
         (First, {"count": 0}), (First, {"after": -1}),
         (Every, {"step": 0}), (Chance, {"share": 1.1}),

@@ -1,7 +1,6 @@
 """Every fault on a real socket, as raw bytes."""
 
 import asyncio
-import gzip
 import json
 from collections.abc import AsyncIterator
 from typing import Any, NamedTuple
@@ -10,11 +9,9 @@ import pytest
 
 from chatrest.emulator import (
     Cut,
-    Drip,
     Emulator,
     Fault,
     First,
-    Gzip,
     HalfOpen,
     Latency,
     Reset,
@@ -65,13 +62,6 @@ class Line:
         except ConnectionResetError:
             return _raw(bytes(reply), "reset")
         return _raw(bytes(reply), "open")
-
-    async def end(self) -> str:
-        """Return the end of the connection: open, closed or reset."""
-        try:
-            return "open" if await self.reader.read() else "closed"
-        except ConnectionResetError:
-            return "reset"
 
 
 def _is_whole(reply: bytes) -> bool:
@@ -191,14 +181,6 @@ async def test_latency_waits_with_the_sleep_that_was_given(
     assert noted(emulator) == [(503, "latency+status"), (200, "latency")]
 
 
-async def test_drip(emulator: Emulator, line: Line, faithful: bytes, sleeper: Sleeper) -> None:
-    emulator.weather.add(Drip(100, 7.0))
-    raw = await line.ask()
-    assert (raw.body, raw.end) == (faithful, "open")
-    assert sleeper.slept == [7.0] * ((len(faithful) - 1) // 100)
-    assert (await line.ask()).body == faithful, "the connection is kept"
-
-
 async def test_cut(emulator: Emulator, line: Line, faithful: bytes) -> None:
     emulator.weather.add(Cut(100))
     raw = await line.ask()
@@ -246,11 +228,3 @@ async def test_a_client_that_gives_up_leaves_no_task(emulator: Emulator, line: L
     line.writer.transport.abort()
     await asking
     await until(lambda: len(asyncio.all_tasks()) <= tasks - 2)
-
-
-async def test_gzip(emulator: Emulator, line: Line, faithful: bytes) -> None:
-    emulator.weather.add(Gzip())
-    raw = await line.ask(**{"Accept-Encoding": "gzip, br"})
-    assert raw.headers["content-encoding"] == "gzip"
-    assert gzip.decompress(raw.body) == faithful
-    assert (await line.ask()).body == faithful, "not every client accepts it"
