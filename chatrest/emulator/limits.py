@@ -129,21 +129,16 @@ class LimitCounter:
         self.refused: int = 0
         """Requests answered with 429 since the start."""
         self._limiters: dict[RateClass, Limiter] = {}
-        self.limit = limit
+        self.enforce(limit)
 
     def __repr__(self) -> str:
         return f"<LimitCounter: {self.allowed} allowed, {self.refused} refused>"
 
-    @property
-    def limit(self) -> RateLimit | None:
-        """The limit in force. A new one begins with nothing used; the counts continue."""
-        return self._limit
-
-    @limit.setter
-    def limit(self, limit: RateLimit | None) -> None:
+    def enforce(self, limit: RateLimit | None) -> None:
+        """Put a limit in force; it begins with nothing used, and the counts continue."""
         if not isinstance(limit, RateLimit | None):
             raise RequestInvalidError(f"limit = {limit!r}: expected a RateLimit, or None")
-        self._limit = limit
+        self.limit = limit
         self._limiters.clear()
 
     def allow(self, limit: RateLimit, rate_class: RateClass, now: float) -> Verdict:

@@ -158,7 +158,7 @@ class Emulator:
 
     @limit.setter
     def limit(self, limit: RateLimit | None) -> None:
-        self.limited.limit = limit
+        self.limited.enforce(limit)
 
     @property
     def base_url(self) -> str:

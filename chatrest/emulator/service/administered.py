@@ -6,6 +6,7 @@ notifications log, are documents that a test puts into the store, such as
 `store.documents.of("/calls").put(record, "session")`.
 """
 
+from functools import partial
 from typing import Any, Final
 
 from msgspec.json import decode, encode
@@ -69,26 +70,18 @@ def key_scope(store: Store, key: str) -> str:
     return str(document["scope"])
 
 
-def _of_another_key(operation: Handler) -> Handler:
-    """Return the operation on a key, refused for the key of the very call."""
-
-    def handle(call: ServiceCall) -> Any:
-        if call.path["apiKey"] == call.headers.get("apikey"):
-            raise refused("ERR_APIKEY_NO_SELF_ACTION")
-        return operation(call)
-
-    return handle
+def _of_another_key(operation: Handler, call: ServiceCall) -> Any:
+    """Do an operation on a key, refused for the key of the very call."""
+    if call.path["apiKey"] == call.headers.get("apikey"):
+        raise refused("ERR_APIKEY_NO_SELF_ACTION")
+    return operation(call)
 
 
-def _of_own_token(operation: Handler) -> Handler:
-    """Return the operation on a login token, refused for the token of another user."""
-
-    def handle(call: ServiceCall) -> Any:
-        if call.store.auth_tokens.owner(call.path["authToken"]) not in (None, path_user(call)):
-            raise refused("ERR_AUTHTOKEN_NOT_ACCESSIBLE")
-        return operation(call)
-
-    return handle
+def _of_own_token(operation: Handler, call: ServiceCall) -> Any:
+    """Do an operation on a login token, refused for the token of another user."""
+    if call.store.auth_tokens.owner(call.path["authToken"]) not in (None, path_user(call)):
+        raise refused("ERR_AUTHTOKEN_NOT_ACCESSIBLE")
+    return operation(call)
 
 
 def create_token(call: ServiceCall) -> Document:
@@ -217,29 +210,21 @@ def update_message(call: ServiceCall) -> Document:
     return message
 
 
-def _revised(operation: Handler) -> Handler:
-    """Return the operation that makes or changes a rule, and keeps each version of it."""
-
-    def handle(call: ServiceCall) -> Any:
-        rule = operation(call)
-        revisions = call.store.documents.of("/moderation/rules/{ruleId}/revisions", rule["id"])
-        number = f"{rule['id']}-{len(revisions.list()) + 1}"
-        revisions.put({**rule, "revisionId": number}, number)
-        return rule | {"revisionId": number}
-
-    return handle
+def _revised(operation: Handler, call: ServiceCall) -> Any:
+    """Make or change a rule, and keep each version of it."""
+    rule = operation(call)
+    revisions = call.store.documents.of("/moderation/rules/{ruleId}/revisions", rule["id"])
+    number = f"{rule['id']}-{len(revisions.list()) + 1}"
+    revisions.put({**rule, "revisionId": number}, number)
+    return rule | {"revisionId": number}
 
 
-def _with_terms(operation: Handler) -> Handler:
-    """Return the operation on a keyword list whose terms come as a comma list, as an array, or in a file."""
-
-    def handle(call: ServiceCall) -> Any:
-        terms = call.body.pop("file", call.body.get("searchTerms", []))
-        parts = terms.replace("\n", ",").split(",") if isinstance(terms, str) else terms
-        call.body["searchTerms"] = [part.strip() for part in parts if part.strip()]
-        return operation(call)
-
-    return handle
+def _with_terms(operation: Handler, call: ServiceCall) -> Any:
+    """Do an operation on a keyword list whose terms come as a comma list, as an array, or in a file."""
+    terms = call.body.pop("file", call.body.get("searchTerms", []))
+    parts = terms.replace("\n", ",").split(",") if isinstance(terms, str) else terms
+    call.body["searchTerms"] = [part.strip() for part in parts if part.strip()]
+    return operation(call)
 
 
 # ── agents ──
@@ -268,29 +253,21 @@ def list_enabled_items(call: ServiceCall) -> Document:
 # ── notifications ──
 
 
-def _set_default(name: str) -> Handler:
-    collection = f"/notifications/push/v1/providers/{name}"
-
-    def handle(call: ServiceCall) -> Document:
-        documents, chosen = call.store.documents.of(collection), call.path["providerId"]
-        existing(documents, collection, chosen)
-        for provider in documents.list():
-            key = provider["providerId"]
-            documents.put({**provider, "isDefault": key == chosen}, key)
-        return {"success": True}
-
-    return handle
+def set_default(call: ServiceCall) -> Document:
+    collection, chosen = call.endpoint.path.partition("/default/")[0], call.path["providerId"]
+    documents = call.store.documents.of(collection)
+    existing(documents, collection, chosen)
+    for provider in documents.list():
+        key = provider["providerId"]
+        documents.put({**provider, "isDefault": key == chosen}, key)
+    return {"success": True}
 
 
-def _preferences(operation: Handler) -> Handler:
-    """Return the operation whose reply has a user's preferences by other names than those that are sent."""
-
-    def handle(call: ServiceCall) -> Document:
-        kept: Document = operation(call)
-        named = {name.removesuffix("Preferences"): each for name, each in kept.items() if name.endswith("s")}
-        return {"preferences": named, "sound": {}, "templates": selected(kept, ("usePrivacyTemplate",))}
-
-    return handle
+def _preferences(operation: Handler, call: ServiceCall) -> Document:
+    """Show the preferences of a user by other names than those that are sent."""
+    kept: Document = operation(call)
+    named = {name.removesuffix("Preferences"): each for name, each in kept.items() if name.endswith("s")}
+    return {"preferences": named, "sound": {}, "templates": selected(kept, ("usePrivacyTemplate",))}
 
 
 _PUSH_TOKENS: Final = ("fcmToken", "deviceToken", "voipToken")
@@ -352,13 +329,11 @@ HANDLERS |= {
     "agents.poll_discovered_urls": poll,
     "agents.poll_knowledge_status": poll,
     "notifications.delete_push_token": push_tokens,
-    "notifications.get_preferences": _preferences(HANDLERS["notifications.get_preferences"]),
     "notifications.list_push_tokens": push_tokens,
     "notifications.register_push_token": register_push_token,
-    "notifications.set_default_apns_provider": _set_default("apns"),
-    "notifications.set_default_fcm_provider": _set_default("fcm"),
+    "notifications.set_default_apns_provider": set_default,
+    "notifications.set_default_fcm_provider": set_default,
     "notifications.unregister_push_tokens": push_tokens,
-    "notifications.update_preferences": _preferences(HANDLERS["notifications.update_preferences"]),
     **dict.fromkeys(("rbac.set_role", "rbac.set_scope"), set_permissions),
     **dict.fromkeys(("rbac.unset_role", "rbac.unset_scope"), unset_permission),
     "roles.delete": delete_role,
@@ -368,6 +343,7 @@ for _names, _wrap in (
     (("api_keys.update", "api_keys.delete"), _of_another_key),
     (("auth_tokens.get", "auth_tokens.update", "auth_tokens.delete"), _of_own_token),
     (("moderation.create_rule", "moderation.update_rule"), _revised),
+    (("notifications.get_preferences", "notifications.update_preferences"), _preferences),
     (("moderation.create_keyword_list", "moderation.update_keyword_list"), _with_terms),
 ):
-    HANDLERS |= {name: _wrap(HANDLERS[name]) for name in _names}
+    HANDLERS |= {name: partial(_wrap, HANDLERS[name]) for name in _names}

@@ -18,7 +18,7 @@ empty value of its type.
 """
 
 from collections.abc import Callable, Iterable, Mapping
-from functools import cache
+from functools import cache, partial
 from typing import Any, Final, NamedTuple, TypeAlias, get_args, get_origin
 
 import msgspec
@@ -207,42 +207,54 @@ def handler(endpoint: Endpoint[Any]) -> Handler:
     """Return the handler of an operation, by its path, its method and its reply."""
     end = endpoint.path.rpartition("/")[2]
     if endpoint.method == "PATCH" and end in ("add", "remove"):
-        return enveloped(endpoint, _work_on_names(endpoint.path.removesuffix(f"/{end}"), adds=end == "add"))
+        before = endpoint.path.removesuffix(f"/{end}")
+        change = _change_documents if before in _lists() else _change_names
+        return enveloped(endpoint, partial(change, before, end == "add"))
     about = document_path(endpoint)
     work = _work_on_one if about.parameter else _work_on_all if about.is_list else _work_on_single
-    return enveloped(endpoint, work(endpoint, about))
+    return enveloped(endpoint, partial(work, about))
 
 
-def _work_on_one(endpoint: Endpoint[Any], about: DocumentPath) -> Work:
-    def work(call: ServiceCall) -> Document:
-        documents, key = documents_of(call, about.collection), call.path[about.parameter]
-        if endpoint.method not in ("GET", "DELETE"):
-            return _changed(call, about, documents, key)
-        document = existing(documents, about.collection, key)
-        if endpoint.method == "DELETE":
-            documents.delete(key)
-            documents.clear_below(key)
-        return document
-
-    return work
+def _work_on_one(about: DocumentPath, call: ServiceCall) -> Document:
+    documents, method = documents_of(call, about.collection), call.endpoint.method
+    key = call.path[about.parameter]
+    if method not in ("GET", "DELETE"):
+        return _changed(call, about, documents, key)
+    document = existing(documents, about.collection, key)
+    if method == "DELETE":
+        documents.delete(key)
+        documents.clear_below(key)
+    return document
 
 
-def _work_on_all(endpoint: Endpoint[Any], about: DocumentPath) -> Work:
-    def work(call: ServiceCall) -> Any:
-        documents = documents_of(call, about.collection)
-        if endpoint.method == "GET":
-            return matching(documents.list(), call)
-        lists = [call.body[name] for name in _ITEMS if name in call.body]
-        items = {_key_of(item, about): item for each in lists for item in each}
-        if endpoint.method == "DELETE":
-            return _removed(documents, about, items if lists else None)
-        if lists:
-            return _put(call, documents, about, items)
-        if endpoint.method == "POST":
-            return new_document(call, about, documents, call.body)
-        return _changed(call, about, documents, str(call.body.get(about.key, "")))
+def _work_on_all(about: DocumentPath, call: ServiceCall) -> Any:
+    documents, method = documents_of(call, about.collection), call.endpoint.method
+    if method == "GET":
+        return matching(documents.list(), call)
+    lists = [call.body[name] for name in _ITEMS if name in call.body]
+    items = {_key_of(item, about): item for each in lists for item in each}
+    if method == "DELETE":
+        return _removed(documents, about, items if lists else None)
+    if lists:
+        return _put(call, documents, about, items)
+    if method == "POST":
+        return new_document(call, about, documents, call.body)
+    return _changed(call, about, documents, str(call.body.get(about.key, "")))
 
-    return work
+
+def _work_on_single(about: DocumentPath, call: ServiceCall) -> Document:
+    documents, method = documents_of(call, about.collection), call.endpoint.method
+    old = documents.get()
+    if old is None and method != "POST" and "/providers/" in about.collection:
+        raise _missing(about.collection, about.collection.rpartition("/")[2])
+    if method == "DELETE":
+        documents.delete()
+        return {}
+    document = old or {}
+    if method != "GET":
+        document = merged({} if method == "POST" else document, call.body)
+        documents.put(document)
+    return document
 
 
 def _key_of(item: Any, about: DocumentPath) -> str:
@@ -270,45 +282,22 @@ def _removed(documents: DocumentSet, about: DocumentPath, keys: Iterable[str] | 
     return gone
 
 
-def _work_on_single(endpoint: Endpoint[Any], about: DocumentPath) -> Work:
-    def work(call: ServiceCall) -> Document:
-        documents = documents_of(call, about.collection)
-        old = documents.get()
-        if old is None and endpoint.method != "POST" and "/providers/" in about.collection:
-            raise _missing(about.collection, about.collection.rpartition("/")[2])
-        if endpoint.method == "DELETE":
-            documents.delete()
-            return {}
-        document = old or {}
-        if endpoint.method != "GET":
-            document = merged({} if endpoint.method == "POST" else document, call.body)
-            documents.put(document)
-        return document
-
-    return work
+def _change_documents(before: str, adds: bool, call: ServiceCall) -> Any:
+    documents, about = documents_of(call, before), DocumentPath(before)
+    names = {name: name for value in call.body.values() if isinstance(value, list | tuple) for name in value}
+    return _put(call, documents, about, names) if adds else _removed(documents, about, names)
 
 
-def _work_on_names(before: str, *, adds: bool) -> Work:
-    def change_documents(call: ServiceCall) -> Any:
-        documents, about = documents_of(call, before), DocumentPath(before)
-        names = {
-            name: name for value in call.body.values() if isinstance(value, list | tuple) for name in value
-        }
-        return _put(call, documents, about, names) if adds else _removed(documents, about, names)
-
+def _change_names(before: str, adds: bool, call: ServiceCall) -> Document:
     owner, _, parameter = before.partition("/{")
-
-    def change_names(call: ServiceCall) -> Document:
-        documents, key = documents_of(call, owner), call.path[parameter.partition("}")[0]]
-        document = existing(documents, owner, key)
-        for member, names in call.body.items():
-            member = _NAMED.get(call.path.get("sourceType", member), member)
-            kept = [each for each in document.get(member, ()) if each not in names]
-            document[member] = [*kept, *names] if adds else kept
-        documents.put(document, key)
-        return document
-
-    return change_documents if before in _lists() else change_names
+    documents, key = documents_of(call, owner), call.path[parameter.partition("}")[0]]
+    document = existing(documents, owner, key)
+    for member, names in call.body.items():
+        member = _NAMED.get(call.path.get("sourceType", member), member)
+        kept = [each for each in document.get(member, ()) if each not in names]
+        document[member] = [*kept, *names] if adds else kept
+    documents.put(document, key)
+    return document
 
 
 def matching(documents: Iterable[Document], call: ServiceCall) -> list[Document]:

@@ -54,7 +54,9 @@ def ban(context: Context, guid: str, uid: str) -> None:
 
 
 def tell_group(call: ServiceCall, guid: str, action: str, uid: str) -> Document:
-    return call.store.add_action(call.acting_user or APP, guid, action, uid, sent_at=call.now)
+    by, on = call.acting_user or APP, call.store.people.entity("user", uid)
+    place = {"sender": by, "receiverType": "group", "receiver": guid}
+    return call.store.add_action(by, action, on, place, sent_at=call.now)
 
 
 # ── groups ──

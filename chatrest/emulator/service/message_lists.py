@@ -30,8 +30,7 @@ The pages:
   other side of the conversation (no shape is documented).
 
 A thread is a message that has replies; its time is that of the newest reply. The lists of threads go from the
-newest to the oldest unless `affix=append` is asked. Counts that the table does not name are
-`unreadReplyCount` and `mentionCount` here.
+newest to the oldest unless `affix=append` is asked. They have no counts that the table does not name.
 """
 
 from bisect import bisect_left
@@ -280,19 +279,14 @@ def _thread_page(call: ServiceCall, condition: Condition) -> bytes:
     edge = threads[-1].updated_at if threads else updated_at
     position = {"affix": affix} | ({} if edge is None else {"updatedAt": edge})
     meta = {"current": {"limit": size, "count": len(threads)}, "next": position}
-    records = [_thread_record(call, thread, reader, query) for thread in threads]
+    records = [_thread_record(call, thread) for thread in threads]
     ids = [thread.id for thread in threads]
     return list_reply(with_personal(call.store, ids, records, reader), {"meta": meta})
 
 
-def _thread_record(context: Context, thread: Thread, reader: str | None, query: Document) -> bytes:
+def _thread_record(context: Context, thread: Thread) -> bytes:
     last = context.store.record(thread.last_reply)
-    record = context.store.record(thread.id) | {"replyCount": thread.reply_count, "lastReply": last}
-    if reader and query.get("withUnreadReplyCount"):
-        record["unreadReplyCount"] = context.store.threads.unread_count(thread.id, reader)
-    if reader and query.get("withMentionCount"):
-        record["mentionCount"] = context.store.threads.mention_count(thread.id, reader)
-    return encode(record)
+    return encode(context.store.record(thread.id) | {"replyCount": thread.reply_count, "lastReply": last})
 
 
 HANDLERS: Final[dict[str, Handler]] = {

@@ -179,7 +179,8 @@ def _changed(call: ServiceCall, message: StoredMessage, action: str) -> Document
     at = max(call.now, store.last_sent_at)
     message.record.update({"updatedAt": at, f"{action}At": at, f"{action}By": actor})
     store.rewrite({message.number: message.record})
-    return store.add_message_action(actor, action, message.record, sent_at=at)
+    on = {"entity": message.record, "entityType": "message"}
+    return store.add_action(actor, action, on, message.record, sent_at=at)
 
 
 # ── pins, saves, interactions, subscriptions ──

@@ -192,28 +192,20 @@ class Store(MessageVersions):
         about = {"category": category, "type": type, "data": content}
         return self._append(sender, receiver_type, receiver, about, sent_at, fields)
 
-    def add_action(self, by: str, guid: str, action: str, uid: str, *, sent_at: int) -> dict[str, Any]:
-        """Add the message that shows a group of an action on a user, and return its record."""
-        about = self._action(by, action, self.people.entity("user", uid), "group", guid)
-        return self._append(by, "group", guid, about, sent_at, {})
-
-    def add_message_action(
-        self, by: str, action: str, record: Mapping[str, Any], *, sent_at: int
+    def add_action(
+        self, by: str, action: str, on: Mapping[str, Any], message: Mapping[str, Any], *, sent_at: int
     ) -> dict[str, Any]:
-        """Add the message that shows a conversation of an action on a message, and return its record.
+        """Add the message that shows a conversation of an action, and return its record.
 
-        It is sent in the name of the message's sender, and so is in the lists of that message.
+        `on` is the entity of what was acted on; `message` has the sender, the receiver and its type, and
+        perhaps the conversation: an action on a message is in the lists of that message.
         """
-        kind, receiver = str(record.get("receiverType")), str(record.get("receiver"))
-        about = self._action(by, action, {"entity": record, "entityType": "message"}, kind, receiver)
-        place = {"conversationId": record.get("conversationId")}
-        return self._append(str(record.get("sender")), kind, receiver, about, sent_at, place)
-
-    def _action(
-        self, by: str, action: str, on: Mapping[str, Any], kind: str, receiver: str
-    ) -> dict[str, Any]:
+        sender, kind, receiver = (str(message.get(name)) for name in ("sender", "receiverType", "receiver"))
         ends = {"by": self.people.entity("user", by), "on": on, "for": self.people.entity(kind, receiver)}
-        return {"category": "action", "type": "message", "data": {"action": action, "entities": ends}}
+        data = {"action": action, "entities": ends}
+        about = {"category": "action", "type": "message", "data": data}
+        place = {name: message[name] for name in ("conversationId",) if name in message}
+        return self._append(sender, kind, receiver, about, sent_at, place)
 
     def _append(
         self,

@@ -7,7 +7,6 @@ from typing import Final, Literal, NamedTuple, TypeAlias, final
 from msgspec.json import encode
 
 from .documents import Tables
-from .message_index import thread_list
 
 Kind: TypeAlias = Literal["pin", "save", "subscription", "interaction", "reaction"]
 
@@ -92,15 +91,6 @@ FROM positions p JOIN messages m ON m.id = CAST(substr(p.list, 3) AS INTEGER) JO
 WHERE p.list >= 't:' AND p.list < 't;' AND CONDITION
 GROUP BY p.list HAVING BOUND ORDER BY l.sent_at ORDER_, p.list ORDER_
 """
-_UNREAD: Final = """
-SELECT count(*) FROM positions p JOIN messages m ON m.id = p.id
-WHERE p.list = ? AND NOT m.read AND m.sender != ? AND m.id > coalesce(
-    (SELECT read_id FROM views v WHERE v.uid = ? AND v.conversation = m.conversation), 0)
-"""
-_MENTIONS: Final = """
-SELECT count(*) FROM positions p JOIN messages m ON m.id = p.id
-WHERE p.list = ? AND m.mentions NOT NULL AND EXISTS (SELECT 1 FROM json_each(m.mentions) WHERE value = ?)
-"""
 
 
 class Thread(NamedTuple):
@@ -139,9 +129,3 @@ class Threads(Tables):
                 break
             page.append(thread)
         return page
-
-    def unread_count(self, parent: int, uid: str) -> int:
-        return int(self._value(_UNREAD, thread_list(str(parent)), uid, uid))
-
-    def mention_count(self, parent: int, uid: str) -> int:
-        return int(self._value(_MENTIONS, thread_list(str(parent)), uid))

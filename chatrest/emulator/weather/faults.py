@@ -40,8 +40,6 @@ class Fault(CheckedArguments, kw_only=True):
 
     accompanies: ClassVar[bool] = False
     """True for a fault that strikes beside others."""
-    only_reads: ClassVar[bool] = False
-    """True for a fault that is for GET alone, whatever its `method`."""
     holds: ClassVar[bool] = False
     """True for a fault whose answer waits for `weather.release()`."""
 
@@ -57,7 +55,7 @@ class Fault(CheckedArguments, kw_only=True):
 
     def fits(self, request: Request) -> bool:
         """Return True for a request that the fault is for; only such requests count for `when`."""
-        if self.method not in (None, request.method) or (self.only_reads and request.method != "GET"):
+        if self.method not in (None, request.method):
             return False
         return self.route is None or target_of(self.route).fits(request.method, request.path)
 
