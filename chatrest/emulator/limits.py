@@ -101,22 +101,14 @@ class RateLimit(CheckedArguments, kw_only=True):
     """`a`: X-RateLimit-Limit, -Remaining, -Reset and Retry-After on a 429. `b`: X-Rate-Limit and
     X-Rate-Limit-Remaining on every reply, Retry-After and X-Rate-Limit-Reset on a 429. `retry-after`:
     that alone, on a 429. `none`: a 429 without any time."""
-    core: Count | None = None
-    """Requests a window of creating and deleting users and creating groups; None for `per_window`."""
-    standard: Count | None = None
-    """Requests a window of all else; None for `per_window`."""
-    imports: Count | None = None
-    """Requests a window of data import; None for `per_window`."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.burst is not None and self.kind != "bucket":
             raise RequestInvalidError(f"RateLimit.burst = {self.burst}: expected None, but for a bucket")
 
-    def limiter(self, rate_class: RateClass = "standard") -> Limiter:
-        own = {"core": self.core, "standard": self.standard, "import": self.imports}[rate_class]
-        limit = own or self.per_window
-        return Limiter(self.kind, limit, self.window, self.burst or limit)
+    def limiter(self) -> Limiter:
+        return Limiter(self.kind, self.per_window, self.window, self.burst or self.per_window)
 
 
 @final
@@ -145,7 +137,7 @@ class LimitCounter:
         """Decide on a request at `now`, seconds on the emulator's clock, and count it."""
         limiter = self._limiters.get(rate_class)
         if limiter is None:
-            limiter = self._limiters[rate_class] = limit.limiter(rate_class)
+            limiter = self._limiters[rate_class] = limit.limiter()
         verdict = limiter.allow(now)
         self.allowed += verdict.allowed
         self.refused += not verdict.allowed

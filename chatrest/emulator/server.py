@@ -12,7 +12,7 @@ from collections import deque
 from collections.abc import Awaitable, Callable, Iterable
 from contextlib import AsyncExitStack
 from os import PathLike
-from typing import Any, Self, final
+from typing import Any, Final, Self, final
 
 from aiohttp import web
 from msgspec import Struct
@@ -44,7 +44,8 @@ class Emulator:
       is, and no data is generated. One emulator at a time can have it open.
     - `app_id`: the one app that it serves; a request that names another one is answered 401. Where it is not
       given, the app is called "emulated", and requests of every app are served.
-    - Attachments of generated messages are small files that the emulator serves itself, without a key.
+    - Attachments of generated messages are small files that the emulator serves itself, without a key; those
+      of a `database` at the port of its first start.
     - `weather`: faults, see `chatrest.emulator.weather`; more can be added while it runs.
     - `limit`: a rate limit that it enforces on all clients together; without one it has none. It can be
       replaced while it runs: `emulator.limit = RateLimit(…)`.
@@ -54,6 +55,11 @@ class Emulator:
 
     Raises `RequestInvalidError` for a wrong argument, and OSError for a port that is in use.
     """
+
+    management_key: Final = MANAGEMENT_KEY
+    """The management interface's key, for the header `key`."""
+    management_secret: Final = MANAGEMENT_SECRET
+    """The management interface's secret, for the header `secret`."""
 
     def __init__(
         self,
@@ -73,17 +79,7 @@ class Emulator:
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
     ) -> None:
         self._settings = EmulatorSettings(
-            users=users,
-            messages=messages,
-            seed=seed,
-            groups=groups,
-            host=host,
-            port=port,
-            database=database,
-            only_app=app_id,
-            api_key=api_key,
-            clock=clock,
-            sleep=sleep,
+            users, messages, seed, groups, host, port, database, app_id, api_key, clock, sleep
         )
         self._running: _Running | None = None
         self.requests: deque[IncomingRequest] = deque(maxlen=LAST_REQUESTS)
@@ -110,7 +106,8 @@ class Emulator:
         async with AsyncExitStack() as resources:
             store = Store(settings.database)
             resources.callback(store.close)
-            listener = _listen(settings.host, settings.port)
+            # It listens before there is data: its port is in the addresses of files.
+            listener = socket.create_server((settings.host, settings.port))
             resources.callback(listener.close)
             outbox = WebhookOutbox(store, app, settings.sleep, self.deliveries)
             resources.push_async_callback(outbox.close)
@@ -125,11 +122,10 @@ class Emulator:
             resources.push_async_callback(runner.cleanup)
             resources.callback(middleware.close)
             port = listener.getsockname()[1]
-            media_url = f"{_origin(settings.host, port)}{MEDIA_PATH}"
             if store.is_empty():
+                media_url = f"{_origin(settings.host, port)}{MEDIA_PATH}"
                 counts = settings.users, settings.messages, settings.groups
                 fill(store, *counts, seed=settings.seed, media_url=media_url)
-            store.move_media(media_url)
             await runner.setup()
             await web.SockSite(runner, listener).start()
             self._running = _Running(store, outbox, port, resources.pop_all())
@@ -171,16 +167,6 @@ class Emulator:
         return f"{_origin(self._settings.host, self.port)}/management"
 
     @property
-    def management_key(self) -> str:
-        """The management interface's key, for the header `key`."""
-        return MANAGEMENT_KEY
-
-    @property
-    def management_secret(self) -> str:
-        """The management interface's secret, for the header `secret`."""
-        return MANAGEMENT_SECRET
-
-    @property
     def port(self) -> int:
         """The port that it listens on."""
         return self._started().port
@@ -218,25 +204,10 @@ class _Running(Struct, frozen=True):
     resources: AsyncExitStack
 
 
-def _listen(host: str, port: int) -> socket.socket:
-    """Return a socket that listens, before there is data: its port is in the addresses of files."""
-    family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    return socket.create_server((host, port), family=family)
-
-
 def _origin(host: str, port: int) -> str:
-    """Return the address for clients on this machine; `0.0.0.0` and `::` listen everywhere."""
-    host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)  # noqa: S104
-    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+    """Return the address for clients on this machine; `0.0.0.0` listens everywhere."""
+    return f"http://{'127.0.0.1' if host == '0.0.0.0' else host}:{port}"  # noqa: S104
 
 
 def _app_record(app_id: str) -> dict[str, Any]:
-    return {
-        "id": app_id,
-        "name": "Emulated app",
-        "plan": "free",
-        "region": "us",
-        "state": "active",
-        "owner": 1,
-        "createdAt": EPOCH,
-    }
+    return {"id": app_id, "name": "Emulated app", "region": "us", "state": "active", "createdAt": EPOCH}

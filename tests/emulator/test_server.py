@@ -89,11 +89,9 @@ async def test_a_file_survives_a_restart_and_is_not_filled_again(tmp_path: Path)
     path = tmp_path / "emulated.sqlite"
     async with Emulator(3, 20, database=path) as emulator:
         emulator.store.add_message("user-001", "user-002", "mine")
-        records, port = emulator.store.records(emulator.store.ids()), str(emulator.port)
+        records = emulator.store.records(emulator.store.ids())
     async with Emulator(9, 90, seed=5, database=path) as emulator:
-        moved = [record.replace(f":{port}/".encode(), f":{emulator.port}/".encode()) for record in records]
-        assert emulator.store.records(emulator.store.ids()) == moved
-        assert any(record != old for record, old in zip(moved, records, strict=True))
+        assert emulator.store.records(emulator.store.ids()) == records
 
 
 async def test_start_and_close_by_hand(tmp_path: Path) -> None:
@@ -128,7 +126,6 @@ async def test_a_port_that_is_in_use_leaves_nothing_open(tmp_path: Path) -> None
     [
         {"users": -1}, {"users": 1.5}, {"users": True}, {"users": 1, "messages": 1}, {"messages": "9"},
         {"seed": None}, {"groups": -1}, {"port": 65_536}, {"app_id": "a.b"}, {"api_key": "two words"},
-        {"clock": 5},
         {"database": 7}, {"database": ""},
         {"api_key": "emulated-auth-only-key"},
     ],

@@ -331,11 +331,12 @@ def enveloped(endpoint: Endpoint[Any], work: Work) -> Handler:
     if not isinstance(reply, One):
         return work
 
-    def one(call: ServiceCall) -> Any:
-        record = _shown(endpoint, work(call), call)
-        return msgspec.json.encode(record) if reply.is_bare else record
+    return partial(_one, endpoint, work, reply.is_bare)
 
-    return one
+
+def _one(endpoint: Endpoint[Any], work: Work, is_bare: bool, call: ServiceCall) -> Any:
+    record = _shown(endpoint, work(call), call)
+    return msgspec.json.encode(record) if is_bare else record
 
 
 def _shown(endpoint: Endpoint[Any], value: Any, call: ServiceCall) -> Any:

@@ -163,7 +163,7 @@ def accessible_view(call: ServiceCall) -> ConversationView:
     uid, views = str(call.acting_user), call.store.views
     if "conversationId" in call.path:  # of the operations that are deprecated
         conversation, is_open = call.path["conversationId"], True
-        if not views.exists(conversation):
+        if not views.all(None, conversation):
             raise refused("ERR_CONVERSATION_NOT_FOUND", conversation)
     else:
         view = own_view(call)
@@ -206,18 +206,15 @@ def reset_conversation(call: ServiceCall) -> Document:
 
 
 _Column: TypeAlias = Literal["delivered", "read"]
-_MARKS: Final[Mapping[str, tuple[_Column, ...]]] = {
-    "delivered": ("delivered",),
-    "read": ("delivered", "read"),
-}
-"""What each receipt marks in the messages: a message that is read is delivered, too."""
 
 
 def _receipt(action: _Column) -> Handler:
     def handle(call: ServiceCall) -> Document:
         view = accessible_view(call)
         number = _message_number(call, view) or call.store.last_id
-        for column in _MARKS[action]:
+        # A message that is read is delivered, too.
+        columns: tuple[_Column, ...] = ("delivered",) if action == "delivered" else ("delivered", "read")
+        for column in columns:
             call.store.views.set(view, **{f"{column}_id": max(number, getattr(view, f"{column}_id"))})
             _stamp(call, view, column, number)
         name = "Message" if view.kind == "user" else "message"

@@ -191,26 +191,19 @@ SAVES_PER_USER: Final = 100
 """The documented limit."""
 
 
-def pin_message(call: ServiceCall) -> bytes:
-    """Pin a message for everybody; without an acting user the app pins. The first `pinnedAt` stays."""
-    message, marks = readable_message(call), call.store.marks
-    if not message.record.get("pinnedAt"):
-        conversation = str(message.record.get("conversationId"))
-        if marks.count("pin", conversation) >= PINS_PER_CONVERSATION:
-            raise refused("ERR_PINNED_MESSAGES_LIMIT_EXCEEDED", PINS_PER_CONVERSATION)
-        marks.add("pin", message.number, conversation)
-        message.record.update({"pinnedAt": call.now, "pinnedBy": call.acting_user or APP})
-        call.store.rewrite({message.number: message.record})
-    return message_reply(call, message)
-
-
-def unpin_message(call: ServiceCall) -> bytes:
-    message = readable_message(call)
-    if message.record.pop("pinnedAt", None):
-        message.record.pop("pinnedBy", None)
-        call.store.marks.remove("pin", message.number, str(message.record.get("conversationId")))
-        call.store.rewrite({message.number: message.record})
-    return message_reply(call, message)
+def change_pin(call: ServiceCall) -> bytes:
+    """Pin a message for everybody, or unpin it; without an acting user the app does. `pinnedAt` stays."""
+    message, marks, is_wanted = readable_message(call), call.store.marks, call.endpoint.method == "POST"
+    conversation = str(message.record.get("conversationId"))
+    if is_wanted is bool(message.record.get("pinnedAt")):
+        return message_reply(call, message)
+    if is_wanted and marks.count("pin", conversation) >= PINS_PER_CONVERSATION:
+        raise refused("ERR_PINNED_MESSAGES_LIMIT_EXCEEDED", PINS_PER_CONVERSATION)
+    (marks.add if is_wanted else marks.remove)("pin", message.number, conversation)
+    pin = {"pinnedAt": call.now, "pinnedBy": call.acting_user or APP} if is_wanted else {}
+    record = {name: value for name, value in message.record.items() if name not in ("pinnedAt", "pinnedBy")}
+    call.store.rewrite({message.number: record | pin})
+    return message_reply(call, message._replace(record=record | pin))
 
 
 def change_save(call: ServiceCall) -> bytes:
@@ -293,8 +286,8 @@ def _count(context: Context, message: StoredMessage, emoji: str, change: int) ->
 HANDLERS: Final[dict[str, Handler]] = {
     "messages.update": update_message,
     "messages.delete": delete_message,
-    "messages.pin": pin_message,
-    "messages.unpin": unpin_message,
+    "messages.pin": change_pin,
+    "messages.unpin": change_pin,
     "messages.save": change_save,
     "messages.unsave": change_save,
     "messages.mark_interacted": mark_interacted,

@@ -61,10 +61,8 @@ def list_users(call: ServiceCall) -> Callable[[int, int], RecordPage]:
     shows_all = query.get("onlyDeactivated") or query.get("withDeactivated")
     shown = Condition("1" if shows_all else "NOT deactivated")
     condition = joined([shown, *conditions(query, _FILTERS), *search(query, _SEARCHED)])
-    source, names = (
-        f"FROM users WHERE {condition.sql} ORDER BY number",
-        ("tags",) if query.get("withTags") else (),
-    )
+    source = f"FROM users WHERE {condition.sql} ORDER BY number"
+    names = ("tags",) if query.get("withTags") else ()
     columns = ", ".join(("record", "updated_at", *names))
     pages = partial(call.store.page, columns, source, condition.values, names)
     return (lambda *number: pages(*number)._replace(records=[])) if query.get("count") else pages
@@ -116,7 +114,7 @@ def delete_user(call: ServiceCall) -> Document:
         _remove(call, uid)
         return ack(f"The user with UID {uid} has been deleted permanently.")
     user_record(call, uid)
-    _switch(call, uid, deactivated_at=call.now)
+    _switch(call, uid, deactivatedAt=call.now)
     return ack(f"The user with UID {uid} has been deleted.")
 
 
@@ -132,12 +130,10 @@ def _remove(context: Context, uid: str) -> None:
     store.people.remove_user(uid)
 
 
-def _switch(context: Context, uid: str, *, deactivated_at: int | None) -> None:
+def _switch(context: Context, uid: str, **deactivated: int) -> None:
     record = tagged_user(context, uid)
     record.pop("deactivatedAt", None)
-    if deactivated_at is not None:
-        record["deactivatedAt"] = deactivated_at
-    context.store.people.update_user(record)
+    context.store.people.update_user(record | deactivated)
 
 
 def deactivate_users(call: ServiceCall) -> Document:
@@ -145,7 +141,7 @@ def deactivate_users(call: ServiceCall) -> Document:
     people = call.store.people
     uids = [uid for uid in dict.fromkeys(call.body["uidsToDeactivate"]) if people.user(uid) is not None]
     for uid in uids:
-        _switch(call, uid, deactivated_at=call.now)
+        _switch(call, uid, deactivatedAt=call.now)
     return {"deactivatedUids": uids}
 
 
@@ -153,7 +149,7 @@ def reactivate_users(call: ServiceCall) -> Document:
     """Switch users on, and give the uids of those that are; unknown ones are left out."""
     uids = [uid for uid in dict.fromkeys(call.body["uidsToActivate"]) if call.store.people.is_taken(uid)]
     for uid in uids:
-        _switch(call, uid, deactivated_at=None)
+        _switch(call, uid)
     return {"nonDeactivatedUids": uids}
 
 

@@ -101,11 +101,6 @@ class ConversationViews(Tables):
         sql = "INSERT OR IGNORE INTO conversations VALUES(?,'user',?,?,?)"
         self._change(sql, conversation_id(uid, party), uid, party, at)
 
-    def exists(self, conversation: str) -> bool:
-        self._find_new()
-        sql = "SELECT 1 FROM conversations WHERE conversation = ?"
-        return self._value(sql, conversation) is not None
-
     def last(self, view: ConversationView) -> tuple[int, int] | None:
         """Return id and time of the last message that a user sees; None if there is none."""
         row = self._db.execute(_LAST, (conversation_list(view.conversation), view.reset_id)).fetchone()

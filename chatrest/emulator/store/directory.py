@@ -82,10 +82,6 @@ class Directory(Tables):
         first = self._value("SELECT uid FROM users ORDER BY number LIMIT 1")
         return first and (first, self._value("SELECT uid FROM users ORDER BY number DESC LIMIT 1"))
 
-    def guids(self) -> list[str]:
-        """Return every guid, in the order in which the groups were added."""
-        return self._column("SELECT guid FROM groups ORDER BY number")
-
     def replace_group(self, guid: str, record: Mapping[str, Any], password: str | None) -> None:
         sql = "UPDATE groups SET record = ?, password = ? WHERE guid = ?"
         self._change(sql, encode(record), password, guid)

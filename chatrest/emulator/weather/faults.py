@@ -201,14 +201,9 @@ class Cut(Fault):
     """The connection is closed once `after` bytes of the body are sent, and at least one is missing."""
 
     after: FromZero = 0
-    chunked: bool = False
-    """The length is not announced, and the last chunk is missing."""
 
     def sending(self, reply: Outgoing) -> Sending:
-        sent = _begin(reply.body, self.after)
-        if not self.chunked:
-            return Sending(head(reply, max(1, len(reply.body))) + sent)
-        return Sending(head(reply, None) + (b"%x\r\n%b\r\n" % (len(sent), sent) if sent else b""))
+        return Sending(head(reply, max(1, len(reply.body))) + _begin(reply.body, self.after))
 
 
 # ── beside all others ──

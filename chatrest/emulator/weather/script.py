@@ -14,22 +14,16 @@ Rules:
 
 import asyncio
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from random import Random
-from typing import Any, Final, NamedTuple, final
+from typing import Final, NamedTuple, final
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from ...errors import RequestInvalidError
+from ..limits import Spelling
 from ..service.context import ServiceRequest as Request
-from .faults import (
-    Cut,
-    Fault,
-    Latency,
-    Reset,
-    Status,
-    TooManyRequests,
-)  # fmt: skip
+from .faults import BodyKind, Cut, Fault, Latency, Reset, Status, TooManyRequests
 from .triggers import Chance
 
 
@@ -86,9 +80,6 @@ class Weather:
 
     def __len__(self) -> int:
         return len(self._script)
-
-    def __iter__(self) -> Iterator[Fault]:
-        return iter([entry.fault for entry in self._script])
 
     def add(self, *faults: Fault) -> None:
         """Add faults at the script's end; requests under way are not touched."""
@@ -177,34 +168,21 @@ def storm(seed: int = 0, intensity: float = 0.2) -> list[Fault]:
     """
     Chance(intensity)  # raises for what is no share
     dice = Random(f"storm/{seed}")  # noqa: S311 - weather, and no keys
-    kinds = _kinds(dice)
-    dice.shuffle(kinds)
-    share = 1 - (1 - intensity) ** (1 / len(kinds))
+    spellings: list[tuple[Spelling, bool]]
+    spellings = [("a", False), ("a", True), ("b", False), ("retry-after", True), ("none", False)]
+    bodies: tuple[BodyKind, ...] = ("json", "html", "text", "empty")
+    faults: list[Fault] = [
+        *(TooManyRequests(dice.randrange(3), *spelling) for spelling in spellings),
+        *(Status(status, dice.choice(bodies), method="GET") for status in (408, 500, 502, 503, 504)),
+        Reset(method="GET"),
+        Reset(dice.randrange(2000), method="GET"),
+        Cut(dice.randrange(2000), method="GET"),
+    ]
+    dice.shuffle(faults)
+    share = 1 - (1 - intensity) ** (1 / len(faults))
 
     def when(part: float) -> Chance:
         return Chance(part, dice.randrange(2**32))
 
-    faults = [kind(**options, when=when(share), max_streak=MAX_STREAK) for kind, options in kinds]
-    beside = [
-        Latency(dice.uniform(0.0, 0.004), when=when(intensity / 4)),
-    ]
-    return [*beside, *faults]
-
-
-def _kinds(dice: Random) -> list[tuple[type[Fault], dict[str, Any]]]:
-    spellings = (("a", False), ("a", True), ("b", False), ("retry-after", True), ("none", False))
-    limits = [
-        (TooManyRequests, {"headers": headers, "as_date": as_date, "wait": dice.randrange(3)})
-        for headers, as_date in spellings
-    ]
-    reads: list[tuple[type[Fault], dict[str, Any]]] = [
-        *(
-            (Status, {"status": status, "body_kind": dice.choice(("json", "html", "text", "empty"))})
-            for status in (408, 500, 502, 503, 504)
-        ),
-        (Reset, {}),
-        (Reset, {"after": dice.randrange(2000)}),
-        (Cut, {"after": dice.randrange(2000)}),
-        (Cut, {"after": dice.randrange(2000), "chunked": True}),
-    ]
-    return [*limits, *((kind, options | {"method": "GET"}) for kind, options in reads)]
+    struck = [structs.replace(each, when=when(share), max_streak=MAX_STREAK) for each in faults]
+    return [Latency(dice.uniform(0.0, 0.004), when=when(intensity / 4)), *struck]

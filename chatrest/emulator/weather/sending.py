@@ -23,14 +23,14 @@ class Sending(NamedTuple):
     end: Literal["open", "closed", "reset"] = "closed"
 
 
-def head(reply: Outgoing, length: int | None) -> bytes:
-    """Return the reply's head with this Content-Length, None for chunks."""
+def head(reply: Outgoing, length: int) -> bytes:
+    """Return the reply's head with this Content-Length."""
     try:
         reason = HTTPStatus(reply.status).phrase
     except ValueError:
         reason = ""
-    size = {"Transfer-Encoding": "chunked"} if length is None else {"Content-Length": str(length)}
-    lines = [f"{name}: {value}" for name, value in (reply.headers | size).items()]
+    headers = reply.headers | {"Content-Length": str(length)}
+    lines = [f"{name}: {value}" for name, value in headers.items()]
     return "\r\n".join([f"HTTP/1.1 {reply.status} {reason}", *lines, "", ""]).encode()
 
 
