@@ -40,7 +40,8 @@ def record_of(service: Served, number: int) -> dict[str, Any]:
 def tell(service: Served, record: dict[str, Any], shown: Any = None) -> None:
     """Let the service tell of a change, which it may have made, or not; what it shows may be another one."""
     at = service.store.last_sent_at + 1
-    action = service.store.add_message_action("ann", "edited", record, sent_at=at)
+    on = {"entity": record, "entityType": "message"}
+    action = service.store.add_action("ann", "edited", on, record, sent_at=at)
     if shown is not None:
         action["data"]["entities"]["on"]["entity"] = shown
         put_record(service.store, int(action["id"]), json.dumps(action).encode())
