@@ -12,6 +12,7 @@ import sqlite3
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
+from importlib.util import find_spec
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Final, Literal, NamedTuple, Protocol, Self, TypeAlias, TypeVar, final
@@ -20,21 +21,23 @@ from msgspec import Struct
 
 from ..._core.replies.rows import UNKNOWN, PageLines, Row, lines_of, row_of
 from ..._core.requests.endpoint import Pairs
+from ..._extras import missing_extra
+from ...errors import RequestInvalidError
 from ..formats.action_records import ACTION, is_deleted, shown_edits
-from ..plan.file_names import STEM, partition_folder, partition_rows
+from ..plan.file_names import HISTORY, STEM, partition_folder, partition_rows
 from ..plan.id_set import IdSet
 from ..plan.intervals import LAST
 from ..plan.message_ids import PageIds, ids_of
 from ..plan.ownership import Source
 from ..plan.plan import Plan
 from ..plan.report import Report
-from ..store import Changes, ExportStore, Finding, NewRows, repair, salvage
+from ..store import Changes, ExportStore, Finding, NewRows, RowKind, repair, salvage
+from ..store.converters import Lines, Parquet
 from ..store.disk import Disk
-from ..store.formats import SourceLines
+from ..store.formats import Format, SourceLines
 from ..store.inspection import LOST, lost_versions
 from ..store.journal import StoreBlock
 from .journal import NAME, Journal
-from .kinds import format_of_plan, kinds_of_plan
 from .manifest import write_finished, write_unfinished
 from .opening import (
     FolderLock,
@@ -49,7 +52,7 @@ from .opening import (
 )
 from .repeated_rows import RepeatedRows, StoredIndex
 from .run_log import last_run
-from .tables import table_stem
+from .tables import ATTACHMENTS, TABLES, table_stem
 
 T = TypeVar("T")
 
@@ -545,6 +548,30 @@ class ExportFolder:
                 continue
             if not path.exists() or path.stat().st_size < file.size:
                 raise FileNotFoundError(errno.ENOENT, "it was removed or cut while the export ran", str(path))
+
+
+# ── what it holds ──
+
+
+def format_of_plan(plan: Plan) -> Format:
+    """Return the format of a plan's messages; `RequestInvalidError` where what it needs is not installed."""
+    match plan.format:
+        case "ndjson":
+            return Lines(plan.compress or "none")
+        case "parquet":
+            if find_spec("pyarrow") is None:
+                raise RequestInvalidError(missing_extra("format = 'parquet'", "parquet"))
+            return Parquet(plan.compress or "zstd")
+
+
+def kinds_of_plan(plan: Plan) -> dict[str, RowKind]:
+    """Return the kinds of rows that an export's store holds: all but messages are lines in every format."""
+    own = format_of_plan(plan)
+    lines = own if isinstance(own, Lines) else Lines("none")
+    messages = {STEM: RowKind(own), HISTORY: RowKind(lines, by_content=True)}
+    return messages | {
+        table_stem(table): RowKind(lines, is_snapshot=True) for table in (*TABLES, ATTACHMENTS)
+    }
 
 
 def _may_hold(block: StoreBlock, first: int, last: int, since: int) -> bool:

@@ -40,15 +40,13 @@ from ..._models.messages import Message
 from ..._storage import sql_in
 from ...errors import ChatRestError
 from ..folder.journal import NAME as JOURNAL, Journal
-from ..folder.kinds import kinds_of_plan
 from ..folder.opening import FolderState, with_state
 from ..formats.action_records import is_deleted
 from ..formats.stored_records import damaged, record_batches
-from ..plan.file_names import HISTORY, SPOOL, STEM, path_inside
+from ..plan.file_names import HISTORY, STEM
 from ..plan.id_set import IdSet
 from ..plan.message_ids import key_of, number
-from ..plan.plan import Plan
-from ..store.segments import segment_path
+from ..store.inspection import files_now
 from .exports import open_exports
 from .folder_view import FolderView
 from .position import Position, position_of, runs_of
@@ -258,14 +256,8 @@ def _chosen(events: list[_Event], after: int) -> Iterator[tuple[int, ChangeKind,
 
 def _files(view: FolderView, journal: Journal, kind: str, wanted: set[str]) -> list[_File]:
     """Return the files of messages or of the history, with those of the `wanted` ids that are no numbers."""
-    kinds = kinds_of_plan(Plan.parse(journal["plan"] or ""))
-    packing, files = kinds[kind].format.packing, list[_File]()
-    for file in journal.files("open", "sealing", "sealed"):
-        if file.stem.partition("/")[0] != kind or not file.size:
-            continue
-        path, name = path_inside(view.folder, file.name), file.name
-        if file.state != "sealed" and (segment := segment_path(view.folder, file.name)).exists():
-            path, name = segment, f"{SPOOL}/segment.ndjson{packing.suffix}"
+    files = list[_File]()
+    for file, path, name in files_now(view.folder, journal, kind):
         ids = journal.ids_in([file])
         keys = wanted.intersection(journal.keys_of(ids).values()) if wanted else set[str]()
         rows = sum(block.rows for block in journal.blocks(file.number))

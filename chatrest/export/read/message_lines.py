@@ -6,6 +6,7 @@ to the other: the hash of the file is in `manifest-sha256.txt` of the bag, and t
 
 import hashlib
 from collections.abc import Iterator
+from itertools import chain
 from os import PathLike
 from pathlib import Path
 
@@ -14,12 +15,12 @@ from msgspec import Struct
 from ..._core.replies.rows import row_of
 from ..._core.requests.arguments import check
 from ...errors import ChatRestError
-from ..folder.journal import NAME as JOURNAL, Journal
+from ..folder.journal import NAME as JOURNAL
 from ..folder.opening import FolderState, with_state
-from ..plan.file_names import HISTORY, SPOOL, STEM, path_inside
+from ..formats.stored_records import record_batches
+from ..plan.file_names import HISTORY, STEM
 from ..plan.message_ids import key_of
-from ..store.converters import format_of
-from ..store.inspection import place_now
+from ..store.inspection import files_now
 from ..store.journal import StoreFile
 from .exports import DATA, bag_of, open_exports
 from .folder_view import FolderView
@@ -56,42 +57,30 @@ def find_lines(out: str | PathLike[str], id: str) -> Iterator[StoredLine]:
     for view in open_exports(out):
         with view:
             folder = f"{prefix}{view.export}{view.export and '/'}"
-            for file, path in with_state(view.folder, lambda state: _files(view, state, id)):  # noqa: B023
-                yield from _lines(view, file, path, folder, id)
+            for file, path, name in with_state(view.folder, lambda state: _files(view, state, id)):  # noqa: B023
+                yield from _lines(view, file, path, name, folder, id)
 
 
-def _files(view: FolderView, state: FolderState, id: str) -> list[tuple[StoreFile, Path]]:
+def _files(view: FolderView, state: FolderState, id: str) -> list[tuple[StoreFile, Path, str]]:
     journal = state.journal
     if journal is None:
         raise ChatRestError(
             f"{view.name}/{JOURNAL}: only it says which file has a message, and it is lost or damaged"
         )
-    files = [file for kind in (STEM, HISTORY) for file in _with_id(journal, kind, id)]
-    for file in files:
-        path_inside(view.folder, file.name)
-    return [(file, place_now(view.folder, file)) for file in files]
-
-
-def _with_id(journal: Journal, kind: str, id: str) -> Iterator[StoreFile]:
     if (number := journal.ids_by_key([id]).get(id)) is None:
-        return
-    for file in journal.files("open", "sealing", "sealed"):
-        is_kind = bool(file.size) and file.stem.partition("/")[0] == kind
-        if is_kind and (kind == HISTORY or number in journal.ids_in([file])):
-            yield file
+        return []
+    messages = (each for each in files_now(view.folder, journal, STEM) if number in journal.ids_in(each[:1]))
+    return [*messages, *files_now(view.folder, journal, HISTORY)]
 
 
-def _lines(view: FolderView, file: StoreFile, path: Path, folder: str, id: str) -> Iterator[StoredLine]:
-    name = path.relative_to(view.folder).as_posix()
-    own_format = format_of(f"{SPOOL}/segment.ndjson" if name.endswith(".parquet.segment") else file.name)
-    assert own_format is not None
-    line = 0
-    with view.file(name):
-        for piece in own_format.read(path, file.size):
-            for raw in piece.raws:
-                line += 1
-                if key_of(row_of(raw)) == id:
-                    digest = hashlib.sha256(raw).hexdigest()
-                    sealed = "" if file.sha256 is None else file.sha256.hex()
-                    is_older = file.stem.partition("/")[0] == HISTORY
-                    yield StoredLine(id, f"{folder}{name}", line, digest, sealed, is_older, raw)
+def _lines(
+    view: FolderView, file: StoreFile, path: Path, name: str, folder: str, id: str
+) -> Iterator[StoredLine]:
+    place, is_older = path.relative_to(view.folder).as_posix(), file.stem == HISTORY
+    sealed = "" if file.sha256 is None else file.sha256.hex()
+    with view.file(place):
+        raws = chain.from_iterable(record_batches(path, name, file.size))
+        for line, raw in enumerate(raws, 1):
+            if key_of(row_of(raw)) == id:
+                digest = hashlib.sha256(raw).hexdigest()
+                yield StoredLine(id, f"{folder}{place}", line, digest, sealed, is_older, raw)

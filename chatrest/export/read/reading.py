@@ -43,9 +43,8 @@ from ..plan.file_names import MESSAGES, STEM, path_inside, source_name
 from ..plan.id_set import IdSet
 from ..plan.message_ids import key_of, number
 from ..plan.ownership import Source
-from ..store.inspection import path_of
+from ..store.inspection import files_now
 from ..store.journal import StoreFile
-from ..store.segments import SEGMENT
 from .exports import open_exports
 from .folder_view import FolderView
 
@@ -250,17 +249,10 @@ def _sources_of(view: FolderView) -> list[Source]:
 
 
 def _of_journal(folder: Path, journal: Journal, choice: _Choice) -> Iterator[_File]:
-    stored = [
-        file
-        for file in journal.files("open", "sealing", "sealed")
-        if file.size and file.stem.partition("/")[0] == STEM
-    ]
-    is_wanted = None if choice.sources is None else _SourceIds(journal, stored, choice.sources)
-    for file in stored:
-        path_inside(folder, file.name)
-        path = path_of(folder, file)
-        if file.state == "sealing" and not path.exists():  # it was renamed, and not noted
-            path = folder / file.name
+    stored = list(files_now(folder, journal, STEM))
+    files = [file for file, *_ in stored]
+    is_wanted = None if choice.sources is None else _SourceIds(journal, files, choice.sources)
+    for file, path, name in stored:
         is_told = _is_told(file.name, choice)
         if is_told is False or (choice.window != ALL_TIMES and not _may_hold(journal, file, choice.window)):
             continue
@@ -272,7 +264,6 @@ def _of_journal(folder: Path, journal: Journal, choice: _Choice) -> Iterator[_Fi
             ids = ids & choice.left
         if is_any or ids:
             wanted = None if is_any else _one_of(journal, ids)
-            name = file.name.removesuffix(".parquet") if path.suffix == SEGMENT else file.name
             yield _File(path, name, ids, file.size, wanted)
 
 

@@ -20,7 +20,7 @@ from ...errors import ChatRestError
 from ..plan.file_names import HISTORY, SPOOL, is_of_system, path_inside
 from .converters import format_of
 from .formats import file_sha256
-from .journal import StoreFile
+from .journal import StoreFile, StoreJournal
 from .segments import NEW, SEGMENT, new_path, segment_path
 
 LOST: Final = "was lost or damaged, with older versions of messages, which no run can read again"
@@ -57,6 +57,17 @@ def place_now(folder: Path, file: StoreFile) -> Path:
         return new_path(folder, file.name)
     path = path_of(folder, file)
     return path_inside(folder, file.name) if file.state == "sealing" and not path.exists() else path
+
+
+def files_now(folder: Path, journal: StoreJournal, kind: str) -> Iterator[tuple[StoreFile, Path, str]]:
+    """Yield the files with committed rows of a kind, as `messages`, each with its place now, and a name that
+    says how what is there is packed: a segment has lines.
+    """
+    for file in journal.files("open", "sealing", "sealed"):
+        if file.size and file.stem.partition("/")[0] == kind:
+            path_inside(folder, file.name)
+            path = place_now(folder, file)
+            yield file, path, file.name.removesuffix(".parquet") if path.suffix == SEGMENT else file.name
 
 
 def is_segment(folder: Path, file: StoreFile) -> bool:
