@@ -61,18 +61,10 @@ def test_no_repr_shows_a_providers_secret(body: Any) -> None:
 @loop_over(
     ("make", "name"),
     [
-        (lambda: UserFilter(uid=""), "uid"),
         (lambda: UserFilter(uid=None), "uid"),  # type: ignore[arg-type]
-        (lambda: MutePreferences(dnd=3), "dnd"),  # type: ignore[arg-type]
-        (lambda: PreferencesChanges(group_preferences=["groupMessages"]), "group_preferences"),  # type: ignore[arg-type]
-        (lambda: ConversationToMute(type="user"), "type"),  # type: ignore[arg-type]
         (lambda: ConversationToMute(until=-1), "until"),
         (lambda: ConversationsToMute(conversations=[{"type": "x"}]), "conversations"),  # type: ignore[list-item]
-        (lambda: NotificationLogQuery(trigger="sent"), "trigger"),  # type: ignore[arg-type]
-        (lambda: NotificationLogQuery(channel="post"), "channel"),  # type: ignore[arg-type]
-        (lambda: NotificationLogQuery(reason="OTHER"), "reason"),  # type: ignore[arg-type]
         (lambda: NotificationLogQuery(message_id=-1), "message_id"),
-        (lambda: ApnsProvider(production_mode="yes"), "production_mode"),  # type: ignore[arg-type]
     ],
 )
 def test_a_wrong_member_is_refused_by_its_name(make: Any, name: str) -> None:
