@@ -75,11 +75,6 @@ async def test_messages_that_were_handed_in_go_on_by_positions_without_a_size() 
 
 # ── keyword lists ──
 
-LIST = (
-    b'{"id":"l","name":"L","description":"d","category":"word","isCSV":true,"searchTerms":["x"],"active":true,'
-    b'"createdAt":5,"updatedAt":6,"revisionId":"l-1","default":true,"_id":"i","appId":"app","__v":3}'
-)
-
 
 @pytest.fixture
 async def session() -> AsyncIterator[AsyncSession]:
@@ -87,13 +82,9 @@ async def session() -> AsyncIterator[AsyncSession]:
         yield session
 
 
-async def test_a_list_has_what_the_service_leaks() -> None:
-    [listed] = await Moderation(Sender(b'{"data":[%b]}' % LIST)).list_keyword_lists().collect()
-    assert (listed.id, listed.name, listed.description, listed.category) == ("l", "L", "d", "word")
-    assert (listed.is_csv, listed.search_terms, listed.active, listed.default) == (True, ("x",), True, True)
-    assert (listed.created_at, listed.updated_at, listed.revision_id) == (5, 6, "l-1")
-    assert (listed._id, listed.app_id, listed.document_version) == ("i", "app", 3)
-    assert getattr(listed, "__v") == 3
+async def test_the_version_that_the_service_leaks_has_a_name() -> None:
+    lists = Moderation(Sender(b'{"data":[{"id":"l","__v":3}]}')).list_keyword_lists()
+    assert [listed.document_version for listed in await lists.collect()] == [3]
 
 
 async def test_a_file_of_terms_is_uploaded(session: AsyncSession, tmp_path: Path) -> None:

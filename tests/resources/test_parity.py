@@ -26,9 +26,10 @@ from chatrest.errors import RequestInvalidError
 from tests.cases import loop_over
 from tests.sending import Sender
 
-TABLE: Final[dict[str, dict[str, Any]]] = json.loads(
-    (Path(__file__).parent.parent / "operations.json").read_text(encoding="utf-8")
-)["operations"]
+DOCUMENTED: Final = json.loads((Path(__file__).parent.parent / "operations.json").read_text(encoding="utf-8"))
+TABLE: Final[dict[str, dict[str, Any]]] = DOCUMENTED["operations"]
+RECORDS: Final[dict[str, dict[str, Any]]] = DOCUMENTED["records"]
+"""The members of the records in replies, each with its type; `[…]` is a list."""
 
 SHARED: Final = {
     "calls.list", "messages.list", "messages.list_user", "messages.list_group", "messages.list_thread",
