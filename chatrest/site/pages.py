@@ -49,6 +49,8 @@ _SHORT: Final = 500
 _PICTURES: Final = 10_000
 """Pictures whose size is kept."""
 _DAY: Final = attrgetter("day")
+ADVICE: Final = "Try a part of a word, fewer words or filters. Texts of deleted messages are not searched."
+"""For who has found nothing."""
 _FLAG_WORDS: Final = tuple(
     zip(FLAGS, ("edited", "deleted", "flagged", "has a file", "in a thread"), strict=True)
 )
@@ -112,7 +114,13 @@ class Pages:
         self.maker = Items(index, measure)
         self.headings = Headings(index, self.maker)
         self.site = SiteWords(title, is_served, self.maker.zone.name)
-        values = {"site": self.site, "query": SearchWords(), "results": None, "flags": _FLAG_WORDS}
+        values = {
+            "site": self.site,
+            "query": SearchWords(),
+            "results": None,
+            "flags": _FLAG_WORDS,
+            "advice": ADVICE,
+        }
         self._template = _environment(values).get_template
         self.index = index
         self._sender = lru_cache(10_000)(self._made_sender)

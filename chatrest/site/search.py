@@ -165,8 +165,6 @@ def _gaps(pages: list[int]) -> str:
 
 def meta(firsts: list[tuple[str, str]], times: Iterable[tuple[int, int, int]]) -> bytes:
     """Return the table that a search begins with; `times` are (page, first, last) in milliseconds."""
-    listed = " ".join(
-        f"{base36(page)},{base36(last // 1000)},{base36(last // 1000 - first // 1000)}"
-        for page, first, last in times
-    )
-    return script({"dense": DENSE, "accents": ACCENTS, "flags": FLAGS, "firsts": firsts, "times": listed})
+    newest = sorted(times, key=itemgetter(2, 0), reverse=True)
+    dense = "".join(f"\\u{{{low:x}}}-\\u{{{high:x}}}" for low, high in DENSE)
+    return script({"dense": dense, "accents": ACCENTS, "flags": FLAGS, "firsts": firsts, "times": newest})

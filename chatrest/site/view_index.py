@@ -20,7 +20,7 @@ from ..export import read_raw
 from .index import COLUMNS, EVERYTHING, Choice, Index, MessageEntry
 from .index_build import bring_up_to_date, database_of
 from .items import Items, excerpt
-from .pages import SearchWords
+from .pages import ADVICE, SearchWords
 from .text import Query, folded, terms
 
 SUFFIX: Final = ".view.sqlite"
@@ -32,7 +32,6 @@ _MOST: Final = 20_000
 _MOST_WORDS: Final = 1_000
 """Words with the same middle: what more of them have is in most messages."""
 _AROUND: Final = 80
-_ADVICE: Final = "Try a part of a word, fewer words or filters. Texts of deleted messages are not searched."
 # What is stored are terms with spaces between: whatever is not a space is part of one.
 _SCHEMA: Final = (
     """CREATE VIRTUAL TABLE IF NOT EXISTS texts USING fts5(terms, content='', detail=none,
@@ -229,7 +228,7 @@ def _count(index: ViewIndex, query: Query, skip: int, end: int, total: int) -> s
     if not total:
         lacking = index.lacking(query)
         reason = f"nothing has “{lacking}”" if lacking else "no message has all of it"
-        return f"0 found: {reason}. {_ADVICE}"
+        return f"0 found: {reason}. {ADVICE}"
     count = f"{total:,} found" if total < _MOST else f"more than {total:,} found: narrow the search"
     return count if end - skip == total else f"{skip + 1:,} to {end:,} of {count}"
 

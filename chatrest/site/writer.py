@@ -338,7 +338,7 @@ class _Writer:
                     words.clear()
         if words:
             self._state.write(f"search/w/v{len(firsts) // WORDS_OF}.js", script(words))
-        self._state.write("search/meta.js", meta(firsts, sorted(self._times)))
+        self._state.write("search/meta.js", meta(firsts, self._times))
 
 
 def _search_texts(conversation: ConversationEntry, path: str, items: list[Item]) -> tuple[bytes, set[str]]:

@@ -450,8 +450,9 @@ def test_script_and_index_fold_and_divide_alike(browser: Any, site: Path) -> Non
     open_page(browser, site)
     source = (site / "site.js").read_text()
     body = source[source.index("  // ── texts") : source.index("  // ── data ──")]
+    dense = "".join(f"\\u{{{low:x}}}-\\u{{{high:x}}}" for low, high in DENSE)
     script = f"""{body}
-        define({json.dumps(DENSE)}, {json.dumps(ACCENTS)});
+        define({json.dumps(dense)}, {json.dumps(ACCENTS)});
         return arguments[0].map((text) => [fold(text), [...termsOf(fold(text))].map(String)]);"""
     texts = [f"{letter}x{letter}" for letter in known]
     different = [

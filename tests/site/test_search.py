@@ -74,7 +74,7 @@ def test_new_terms_change_few_shards(pages: dict[int, list[str]], tmp_path: Path
     assert len(after) - len(changed) >= len(before) / 2
 
 
-def test_the_table_of_pages_has_times_in_seconds() -> None:
-    script = meta([("a", "x")], [(1, 5_000, 9_999), (40, 0, 0)])
-    assert json.loads(script[9:-3])["times"] == "1,9,4 14,0,0"
+def test_the_table_of_pages_has_the_newest_first() -> None:
+    script = meta([("a", "x")], [(1, 5_000, 9_999), (40, 0, 0), (2, 1, 10_000)])
+    assert json.loads(script[9:-3])["times"] == [[2, 1, 10_000], [1, 5_000, 9_999], [40, 0, 0]]
     assert [base36(number) for number in (0, 35, 36, 36**3)] == ["0", "z", "10", "1000"]

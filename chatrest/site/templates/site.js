@@ -11,34 +11,27 @@
 
   document.addEventListener("keydown", (event) => {
     const at = document.activeElement, step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
-    const stops = [form.elements.q, ...list.querySelectorAll("a")];
-    const to = event.key === "/" && !at.matches("input, select, textarea") ? stops[0]
-      : step && stops.includes(at) ? stops[stops.indexOf(at) + step] : null;
+    const stops = [form.q, ...list.querySelectorAll("a")];
+    const to = event.key === "/" && !at.matches("input, select") ? form.q : step && stops.includes(at) && stops[stops.indexOf(at) + step];
     if (!to || event.ctrlKey || event.metaKey || event.altKey) return;
     event.preventDefault();
     to.focus();
-    if (to.select) to.select();
   });
   if (form.hasAttribute("data-served")) return;
 
   const { root, zone } = document.documentElement.dataset;
   // Times are in the site's zone, whatever the reader's is; Swedish writes them as 2026-11-22 13:11:03.
   const localTime = new Intl.DateTimeFormat("sv-SE", { timeZone: zone, dateStyle: "short", timeStyle: "medium" }).format;
-  const beginOf = (day, later) => {
-    const wanted = Date.parse(`${day}T00:00:00Z`) + later * 864e5;
-    let at = wanted;
-    for (let step = 0; step < 2; step++) at += wanted - Date.parse(`${localTime(at).replace(" ", "T")}Z`);
-    return at;
-  };
+  const isWithin = ({ since, until }, first, last) =>
+    (!since || localTime(last).slice(0, 10) >= since) && (!until || localTime(first).slice(0, 10) <= until);
 
   // ── texts: as chatrest/site/text.py folds, divides and grades them ──
   const WORD = /[\p{L}\p{N}\p{M}_]+/gu, CLUSTER = /[^][\p{M}\uff9e\uff9f]*/gu;
   const LONGEST_TERM = 40;
   let RUN, ACCENTS, BEGIN, END, INSIDE;
   const define = (dense, accents) => {
-    const run = dense.map((range) => range.map((code) => `\\u{${code.toString(16)}}`).join("-")).join("");
-    const letter = `(?![${run}])[\\p{L}\\p{N}\\p{M}_]`;
-    [RUN, ACCENTS] = [new RegExp(`[${run}]+`, "gu"), new RegExp(accents, "gu")];
+    const letter = `(?![${dense}])[\\p{L}\\p{N}\\p{M}_]`;
+    [RUN, ACCENTS] = [`[${dense}]+`, accents].map((pattern) => new RegExp(pattern, "gu"));
     [BEGIN, END, INSIDE] = [`^${letter}`, `${letter}$`, `^(?:${letter}){3}`].map((pattern) => new RegExp(pattern, "u"));
   };
   const lower = (text) => text.normalize("NFC").toUpperCase().toLowerCase().replaceAll("ς", "σ");
@@ -93,32 +86,13 @@
     return kept.get(path);
   };
   const number = (text) => parseInt(text, 36);
-  const meta = async () => {
-    const data = await once("search/meta.js");
-    if (!data.pages) {
-      define(data.dense, data.accents);
-      data.pages = data.times.split(" ").filter(Boolean).map((pair) => {
-        const [page, last, length] = pair.split(",").map(number);
-        return { page, last: last * 1000 + 999, first: (last - length) * 1000 };
-      });
-      data.pages.sort((one, other) => other.last - one.last || other.page - one.page);
-    }
-    return data;
-  };
-
   // A term that so many shards have is on nearly every page: it excludes none.
   const SHARDS = 4, SHARDS_INSIDE = 40, WORDS_OF = 8;
-  const shardsWith = ({ firsts }, term) => {
-    let low = 0, high = firsts.length;
-    while (low < high) {
-      const middle = (low + high) >> 1;
-      if (firsts[middle][0] <= term) low = middle + 1; else high = middle;
-    }
-    return firsts.filter(([first], at) => at === low - 1 || (at >= low && first.startsWith(term)));
-  };
+  const shardsWith = ({ firsts }, term) => firsts.filter(([first], at) =>
+    first.startsWith(term) || (first <= term && !(firsts[at + 1]?.[0] <= term)));
   const shardsInside = async ({ firsts }, term) => {
-    const files = Array.from({ length: Math.ceil(firsts.length / WORDS_OF) }, (_, at) => once(`search/w/v${at}.js`));
-    const words = (await Promise.all(files)).flat();
+    const words = [];
+    for (let at = 0; at * WORDS_OF < firsts.length; at++) words.push(...await once(`search/w/v${at}.js`));
     return firsts.filter((_, at) => words[at].includes(term));
   };
   const pagesWith = async (data, term, isMiddle) => {
@@ -141,17 +115,14 @@
   };
 
   // ── the search ──
-  const AT_ONCE = 4, SHOWN = 300, MOST = 20_000, IN_FOLDER = 1000;
-  const FIELDS = ["q", "person", "conversation"];
+  const AT_ONCE = 8, SHOWN = 300, MOST = 20_000, IN_FOLDER = 1000;
   const textsOf = (page) => `search/p/${Math.floor(page / IN_FOLDER)}/${page}.js`;
   let run = 0, asked = "";
 
   const addressOf = () => `${new URLSearchParams([...new FormData(form)].map(([name, value]) => [name, value.trim()]).filter(([, value]) => value))}`;
   const wanted = () => {
-    const value = (name) => form.elements[name].value.trim();
-    const day = (name, later) => (/^\d{4}-\d\d-\d\d$/.test(value(name)) ? beginOf(value(name), later) : null);
-    const query = { since: day("since", 0), until: day("until", 1), is: new FormData(form).getAll("is") };
-    for (const name of FIELDS) query[name] = queryOf(value(name));
+    const query = { is: new FormData(form).getAll("is"), since: form.since.value, until: form.until.value };
+    for (const name of ["q", "person", "conversation"]) query[name] = queryOf(form[name].value);
     return query;
   };
 
@@ -160,8 +131,7 @@
     const terms = query.is.map((flag) => [`!${flag}`, false]);
     for (const [mark, name] of [["", "q"], ["@", "person"], ["#", "conversation"]])
       for (const chunk of query[name].chunks) for (const [term, inside] of termsOf(chunk)) terms.push([mark + term, !mark && inside]);
-    let pages = data.pages.filter((page) =>
-      (query.since === null || page.last >= query.since) && (query.until === null || page.first < query.until));
+    let pages = data.times.filter(([, first, last]) => isWithin(query, first, last));
     query.lacking = "";
     for (const [term, inside] of terms.sort(([one], [other]) => other.length - one.length)) {
       let having = await pagesWith(data, term, false);
@@ -170,7 +140,7 @@
         having = others && new Set([...having, ...others]);
       }
       if (having && !having.size) query.lacking ||= term.replace(/^[@#!]/, "");
-      if (having) pages = pages.filter(({ page }) => having.has(page));
+      if (having) pages = pages.filter(([page]) => having.has(page));
     }
     return pages;
   };
@@ -180,8 +150,7 @@
     const is = texts.people.map(([uid, name]) => gradeOf(`${uid} ${name}`, query.person) < 3);
     const matches = [];
     texts.messages.forEach(([, sender, time, text, bits], at) => {
-      if (!is[sender] || (bits & flags) !== flags) return;
-      if ((query.since !== null && time < query.since) || (query.until !== null && time >= query.until)) return;
+      if (!is[sender] || (bits & flags) !== flags || !isWithin(query, time, time)) return;
       const grade = gradeOf(text, query.q);
       if (grade < 3) matches.push({ grade, time, at, texts });
     });
@@ -222,23 +191,19 @@
     if (end < to) add(to);
     return [...parts, text.length > Math.max(end, to) ? "…" : ""];
   };
+  const named = (texts, sender, name) => made("span", name, made("bdi", "", texts.people[sender][1]));
   const lineOf = (texts, at) => {
-    const message = texts.messages[at], line = message && oneLine(message[3]);
-    if (!line) return "";
-    const near = made("span", "near", made("bdi", "", texts.people[message[1]][1]), `: ${line.slice(0, AROUND)}${line.length > AROUND ? "…" : ""}`);
-    near.dir = "auto";
+    const [, sender, , text] = texts.messages[at] ?? [];
+    if (!text) return "";
+    const near = named(texts, sender, "near"), line = oneLine(text);
+    near.append(`: ${line.slice(0, AROUND)}${line.length > AROUND ? "…" : ""}`);
     return near;
   };
   const shownResult = ({ texts, at }, chunks) => {
     const [rank, sender, time, text] = texts.messages[at];
-    const top = made("span", "meta", made("span", "who", made("bdi", "", texts.people[sender][1])));
-    if (time) {
-      const shown = made("time", "", localTime(time));
-      shown.dateTime = new Date(time).toISOString();
-      top.append(shown);
-    }
     const shown = made("span", "text", ...(text ? marked(oneLine(text), chunks) : ["(deleted, or without a text)"]));
     shown.dir = "auto";
+    const top = made("span", "meta", named(texts, sender, "who"), made("time", "", time ? localTime(time) : ""));
     const link = made("a", "", top, shown);
     link.href = `${root}${texts.path}#m${rank}`;
     return made("li", "", lineOf(texts, at - 1), link, lineOf(texts, at + 1));
@@ -263,9 +228,6 @@
     more.onclick = () => render(matches, query, limit + SHOWN);
   };
 
-  const reason = ({ lacking }) =>
-    `: ${lacking ? `nothing has “${lacking}”` : "no message has all of it"}. Try a part of a word, fewer words or filters. Texts of deleted messages are not searched.`;
-
   const search = async () => {
     const own = ++run;
     asked = addressOf();
@@ -275,16 +237,16 @@
     if (!asked) return;
     count.textContent = "Searching …";
     try {
-      const data = await meta(), query = wanted(), matches = [], seen = new Set();
+      const data = await once("search/meta.js");
+      define(data.dense, data.accents);
+      const query = wanted(), matches = [], seen = new Set();
       const flags = query.is.reduce((bits, flag) => bits | (1 << data.flags.indexOf(flag)), 0);
       for (const middles of [false, true]) {
-        const pages = (await candidates(data, query, middles)).filter(({ page }) => !seen.has(page));
-        const loading = [];
-        let next = 0;
-        for (let at = 0; at < pages.length && matches.length < MOST; at++) {
-          while (next < pages.length && next < at + AT_ONCE) loading.push(load(textsOf(pages[next++].page)));
-          matches.push(...matchesOf(await loading.shift(), query, flags));
-          seen.add(pages[at].page);
+        const pages = (await candidates(data, query, middles)).filter(([page]) => !seen.has(page));
+        for (let at = 0; at < pages.length && matches.length < MOST; at += AT_ONCE) {
+          const loading = pages.slice(at, at + AT_ONCE).map(([page]) => load(textsOf(page)));
+          for (const texts of await Promise.all(loading)) matches.push(...matchesOf(texts, query, flags));
+          pages.slice(at, at + AT_ONCE).forEach(([page]) => seen.add(page));
           if (own !== run) return;
           count.textContent = `${matches.length.toLocaleString()} found, searching …`;
         }
@@ -292,7 +254,8 @@
         if (!list.contains(document.activeElement)) render(matches, query, SHOWN);
       }
       const total = matches.length.toLocaleString();
-      count.textContent = matches.length >= MOST ? `More than ${total} found: narrow the search` : `${total} found${matches.length ? "" : reason(query)}`;
+      count.textContent = `${matches.length < MOST ? "" : "more than "}${total} found${matches.length ? "" : `: ${
+        query.lacking ? `nothing has “${query.lacking}”` : "no message has all of it"}. ${count.dataset.advice}`}`;
     } catch (error) {
       if (own === run) count.textContent = `The search cannot be done: ${error.message}`;
     }
