@@ -9,6 +9,7 @@ from random import Random
 from typing import Any
 
 from chatrest.emulator.store import Store
+from chatrest.export.plan.parts import NAME, Parts
 from tests.exporting import START, edit, raws_of
 
 
@@ -147,3 +148,8 @@ def parts_of(out: Path) -> Iterator[Path]:
 def stored(out: Path) -> list[bytes]:
     """Return every record of an export of parts, with duplicates."""
     return [raw for part in parts_of(out) for raw in raws_of(part)]
+
+
+def parts_in(out: Path) -> Parts:
+    """Return what `parts.json` says."""
+    return Parts.parse((out / NAME).read_bytes(), out)

@@ -2,13 +2,13 @@
 
 import asyncio
 import os
+from collections import Counter
 from collections.abc import Awaitable, Callable, Sequence
 from os import PathLike
 from typing import TYPE_CHECKING, Any, Final
 
 from .._cloud.lease import Sleep
 from .._core.pace.pacer import Pace
-from .._threads import for_each
 from ..app import App
 from ..export.dataset.attachments import AttachmentOptions
 from ..export.fetch.worker_pool import WORKERS
@@ -21,7 +21,7 @@ from ..export.plan.report import Progress, Report
 from ..export.remote.local_path import local_path
 from ..export.run.apps import AT_ONCE, ExportApp
 from ..export.run.place import journal_root
-from ..export.run.run_parts import export_parts, part_files, run_part
+from ..export.run.run_parts import export_parts, part_files, run_part, run_rounds
 from ..session import AsyncSession
 from .cluster import PartHeldError, PartLostError, check_client
 from .job import ClusterJob, workers_of
@@ -114,7 +114,7 @@ async def export_with(
         job = ClusterJob(client, f"chatrest-{os.urandom(8).hex()}", work, pace, shown)
         at_once = prepared.parts if apps == 1 else max(1, await _threads(client, shown) // apps)
         async with job:
-            reports = await run_rounds(job, left, at_once)
+            reports = await run_on_cluster(job, left, at_once)
         for each in reports.values():
             each[-1].warnings += job.unfit.values()
             job.unfit.clear()
@@ -141,40 +141,34 @@ def app_exporter(client: "Client", apps: Sequence[AppExport], at_once: int = AT_
     return export_one
 
 
-async def run_rounds(
+async def run_on_cluster(
     job: ClusterJob, left: Callable[[], Awaitable[list[int]]], at_once: int, sleep: Sleep = asyncio.sleep
 ) -> dict[int, list[Report]]:
     """Run what is `left` of parts until nothing is, and return the reports of each part, in their order.
 
     `at_once` are in the cluster at a time. A part that fails several times is left to the next run of all.
     """
-    reports, failed, has_run = dict[int, list[Report]](), set[int](), False
+    runs = Counter[int]()
 
-    async def run(number: int) -> None:
-        nonlocal has_run
-        for lost in range(_TRIES):
+    async def left_here() -> list[int]:
+        return [number for number in await left() if runs[number] < _MOST_RUNS]
+
+    async def run(number: int) -> Report | None:
+        reason = ""
+        for _ in range(_TRIES):
             job.parts.show(number)
             try:
                 report = await job.run(number)
-                has_run = True
-                break
             except PartHeldError:
-                return
+                return None
             except PartLostError as error:
-                report = Report(reasons=[f"it failed {lost + 1} times: {error}"])
+                reason = str(error)
+            else:
+                runs[number] += 1
+                return report
             finally:
                 job.parts.end(number)
-        else:
-            failed.add(number)
-        reports.setdefault(number, []).append(report)
+        runs[number] = _MOST_RUNS
+        return Report(reasons=[f"it failed {_TRIES} times: {reason}"])
 
-    while numbers := [
-        number
-        for number in await left()
-        if number not in failed and len(reports.get(number, ())) < _MOST_RUNS
-    ]:
-        has_run = False
-        await for_each(numbers, run, at_once)
-        if not has_run:
-            await sleep(_HELD_SECONDS)
-    return reports
+    return await run_rounds(left_here, run, at_once=at_once, sleep=sleep, pause=_HELD_SECONDS)

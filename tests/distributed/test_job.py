@@ -11,7 +11,7 @@ import pytest
 
 from chatrest.distributed.cluster import ClusterError, PartHeldError, PartLostError, connect
 from chatrest.distributed.job import ClusterJob, workers_of
-from chatrest.distributed.start import run_rounds
+from chatrest.distributed.start import run_on_cluster
 from chatrest.distributed.worker import PartWork, run_payload
 from chatrest.emulator import Emulator
 from chatrest.export import Phase, Progress, Report
@@ -72,25 +72,11 @@ async def test_a_worker_with_a_full_disk_gets_no_more_parts_and_the_others_run_t
         assert str(caught.value).count("No space left on device") == 2, "no worker is left"
 
 
-@pytest.mark.parametrize(
-    ("name", "value", "fault"),
-    [
-        (
-            "CHATREST_API_KEY", None,
-            "has no credentials: .*CHATREST_API_KEY.* start workers with the variables of the app",
-        ),
-        ("CHATREST_APP_ID", "other", "cannot read: CHATREST_APP_ID = 'other': expected 'app'$"),
-    ],
-)  # fmt: skip
-async def test_workers_without_the_key_of_the_app_are_named(
-    name: str, value: str | None, fault: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_worker_of_another_app_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     leave_parts(tmp_path)
-    if value is None:
-        monkeypatch.delenv(name)
-    else:
-        monkeypatch.setenv(name, value)
+    monkeypatch.setenv("CHATREST_APP_ID", "other")
     async with near_cluster() as (_, client), job_of(client, tmp_path, clusters.ends) as job:
+        fault = "cannot read: CHATREST_APP_ID = 'other': expected 'app'$"
         with pytest.raises(ClusterError, match=rf"^the worker tcp://127\S+ {fault}"):
             await job.run(1)
 
@@ -153,16 +139,6 @@ async def test_workers_end_the_parts_of_a_command_that_was_killed(tmp_path: Path
         await job.__aexit__()
         async with job_of(client, tmp_path, clusters.ends, "chatrest-2") as job:
             assert (await job.run(1)).complete
-
-
-async def test_a_scheduler_that_goes_away_is_an_error(tmp_path: Path) -> None:
-    leave_parts(tmp_path)
-    async with near_cluster() as (cluster, client), job_of(client, tmp_path, clusters.hangs) as job:
-        running = asyncio.create_task(job.run(1))
-        await until(lambda: clusters.runs["hanging"])
-        await cluster.close()
-        with pytest.raises(ClusterError, match=r"^the scheduler at tcp://127\S+ is gone$"):
-            await running
 
 
 async def test_a_cluster_without_workers_is_an_error_after_a_minute() -> None:
@@ -268,7 +244,7 @@ class Parts:
             return sorted(self.left)
 
         job: Any = self
-        return await run_rounds(job, left, 2, self.nap)
+        return await run_on_cluster(job, left, 2, self.nap)
 
 
 async def test_parts_are_run_until_nothing_of_any_is_left() -> None:

@@ -23,9 +23,9 @@ from chatrest.distributed.cluster import connect
 from chatrest.distributed.start import app_exporter, export_with
 from chatrest.emulator import Emulator, HalfOpen
 from chatrest.export import AppExport, Plan, Progress, export_apps, read, verify
-from chatrest.export.plan.parts import read_parts
 from tests.cli.conftest import EmulatorThread
 from tests.distributed.clusters import FAST, IN_THIS_PROCESS, OPTIONS, near_cluster
+from tests.parting import parts_in
 
 USERS, MESSAGES, PARTS = 10, 500, 5
 
@@ -134,9 +134,7 @@ async def test_an_export_is_continued_on_a_cluster_and_off_it(
         other = await export(client, app, tmp_path / "other", Plan(users=["user-001"]), pace=FAST)
         assert other.complete
     assert_all_of(service, out)
-    parts = read_parts(tmp_path / "other")
-    assert parts is not None
-    assert parts.parts == 8, "four for each thread"
+    assert parts_in(tmp_path / "other").parts == 8, "four for each thread"
 
 
 async def test_an_export_that_is_not_of_parts_is_refused(service: EmulatorThread, tmp_path: Path) -> None:
@@ -147,18 +145,6 @@ async def test_an_export_that_is_not_of_parts_is_refused(service: EmulatorThread
         await export_here(session, tmp_path, Plan(users=["user-001"]))
         with pytest.raises(RequestInvalidError, match="holds an export that is not of parts"):
             await export(client, app, tmp_path)
-
-
-async def test_a_key_that_is_refused_is_an_error_with_the_workers(
-    service: EmulatorThread, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    async with near_cluster() as (_, client):
-        monkeypatch.setenv("CHATREST_API_KEY", "wr0ng-k3y")
-        with pytest.raises(
-            ClusterError, match=r"^the service refuses the key of the worker tcp://"
-        ) as caught:
-            await export(client, service.emulator.app, tmp_path / "out", Plan(all_users=True))
-    assert "wr0ng-k3y" not in str(caught.value)
 
 
 async def test_a_scheduler_that_goes_away_and_the_next_run_goes_on(

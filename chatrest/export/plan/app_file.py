@@ -118,14 +118,9 @@ def read_app(path: str | PathLike[str], name: str, environ: Mapping[str, str] | 
         for place, table in file.apps:
             if getattr(table, member) == name:
                 return _app(file, place, table, os.environ if environ is None else environ)
-    known = _names(file)
+    known = [table.name or table.id for _, table in file.apps]
     near = ", ".join(get_close_matches(name, known, 3) or known[:5])
     raise RequestInvalidError(f"{path}: no app is called {shown(name)}: expected one such as {near}")
-
-
-def app_names(path: str | PathLike[str]) -> list[str]:
-    """Return the names of a file's apps, of one without a name its id; errors as those of `read_apps`."""
-    return _names(_read(Path(path)))
 
 
 class _Table(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -161,10 +156,6 @@ class _AppFile(NamedTuple):
     """Who owns the file, and who may read and write it."""
     apps: list[tuple[str, _Table]]
     """The words for the place of each app, and its table."""
-
-
-def _names(file: _AppFile) -> list[str]:
-    return [table.name or table.id for _, table in file.apps]
 
 
 def _read(path: Path) -> _AppFile:

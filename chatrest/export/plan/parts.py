@@ -1,4 +1,4 @@
-"""An export of parts: its folder, and the part that a name belongs to. Pure, but for reading `parts.json`.
+"""An export of parts: its folder, and the part that a name belongs to. Pure.
 
 ```
 OUT/parts.json              the number of parts, app, plan, and the nights (`Parts`)
@@ -32,7 +32,6 @@ import re
 import zlib
 from collections.abc import Iterable, Iterator
 from hashlib import blake2b
-from pathlib import Path
 from typing import Final, Self, TypeVar
 
 import msgspec
@@ -260,16 +259,3 @@ def spread(name: str, parts: int) -> int:
     """Return the part that a name belongs to: the same for ever, on every machine."""
     digest = blake2b(name.encode("utf-8", "surrogatepass"), digest_size=8).digest()
     return int.from_bytes(digest, "big") % parts
-
-
-def read_parts(folder: Path) -> Parts | None:
-    """Return the parts of an export in a folder; None where the folder is no export of parts.
-
-    Raises `ChatRestError` where `parts.json` is damaged, `RequestInvalidError` where it is of another
-    version, and OSError where it cannot be read.
-    """
-    try:
-        data = (folder / NAME).read_bytes()
-    except (FileNotFoundError, NotADirectoryError):
-        return None
-    return Parts.parse(data, folder / NAME)

@@ -24,6 +24,7 @@ from ..._cloud.address import is_address
 from ..._cloud.store_errors import LeaseHeldError
 from ..._core.requests.arguments import check
 from ..._storage import InUseError
+from ..._threads import for_each
 from ...errors import ChatRestError, RequestInvalidError
 from ...session import AsyncSession
 from ...testing import now as wall_clock
@@ -328,15 +329,31 @@ async def export_parts(
     async def run(number: int) -> Report:
         return await run_part(session, out, number, night=night, now=now, **options)
 
+    async def run_free(number: int) -> Report | None:
+        if await files.is_held(part_name(number, prepared.parts)) or not await _is_left(
+            files, prepared, number
+        ):
+            return None
+        with suppress(*_HELD):
+            return await run(number)
+        return None
+
     if part is not None:
-        report = await _settle(files, prepared, run, part, await run(part))
+        first = await run(part)
+        # Who finds that all parts are read runs again those that were left something.
+        again = await run_rounds(partial(_unsettled, files, prepared), run_free, sleep=None)
+        report = reduce(_joined, again.get(part, []), first)
     else:
-        if run_left is None:
-            reports = await _run_left(files, prepared, run, is_shared=claim, sleep=sleep, session=session)
-        else:
-            ran = await run_left(prepared, partial(left_parts, files, prepared))
-            reports = {number: reduce(_joined, each) for number, each in ran.items()}
+        left = partial(left_parts, files, prepared)
+        if run_left is not None:
+            ran = await run_left(prepared, left)
             sent_elsewhere = sum(report.requests for each in ran.values() for report in each)
+        elif claim:  # each process begins elsewhere
+            begin = int(session.sender.dice() * prepared.parts)
+            ran = await run_rounds(left, run_free, begin=begin, sleep=sleep)
+        else:
+            ran = await run_rounds(left, run, sleep=sleep)
+        reports = {number: reduce(_joined, each) for number, each in ran.items()}
         states = [await read_state(files, prepared, number) for number in range(prepared.parts)]
         report = _merged(prepared, states, reports)
     report.started, report.finished = started, int(now())
@@ -345,30 +362,35 @@ async def export_parts(
     return report
 
 
-async def _run_left(
-    files: PartFiles, parts: Parts, run: Callable[[int], Awaitable[Report]], *, is_shared: bool,
-    sleep: Callable[[float], Awaitable[object]], session: AsyncSession,
-) -> dict[int, Report]:  # fmt: skip
-    """Run what is left of the night until nothing is; with `is_shared` other processes run parts, too."""
-    reports: dict[int, Report] = {}
-    first = int(session.sender.dice() * parts.parts) if is_shared else 0  # each begins elsewhere
-    while left := await left_parts(files, parts):
-        has_run = False
-        left.sort(key=lambda number: (number - first) % parts.parts)
-        names = {number: part_name(number, parts.parts) for number in left}
-        for number in left:
-            if is_shared and (await files.is_held(names[number]) or not await _is_left(files, parts, number)):
-                continue
-            try:
-                report = await run(number)
-            except _HELD:
-                if not is_shared:
-                    raise
-                continue
-            reports[number] = _joined(reports[number], report) if number in reports else report
+async def run_rounds(
+    left: Callable[[], Awaitable[list[int]]],
+    run: Callable[[int], Awaitable[Report | None]],
+    *,
+    begin: int = 0,
+    at_once: int = 1,
+    sleep: Callable[[float], Awaitable[object]] | None,
+    pause: float | None = None,
+) -> dict[int, list[Report]]:
+    """Run what is `left` of parts until nothing is, and return the reports of each part, in their order.
+
+    `run` gives None for a part that another process has: these are waited for, or without `sleep` left to it.
+    `begin` is the number of the part to begin with.
+    """
+    reports, has_run = dict[int, list[Report]](), True
+
+    async def run_one(number: int) -> None:
+        nonlocal has_run
+        if (report := await run(number)) is not None:
+            reports.setdefault(number, []).append(report)
             has_run = True
+
+    while numbers := await left():
         if not has_run:
-            await sleep(PAUSE)
+            if sleep is None:
+                break
+            await sleep(PAUSE if pause is None else pause)
+        has_run = False
+        await for_each(sorted(numbers, key=lambda number: (number < begin, number)), run_one, at_once)
     return reports
 
 
@@ -377,24 +399,10 @@ async def _is_left(files: PartFiles, parts: Parts, number: int) -> bool:
     return state.night < parts.night or not await is_settled(files, parts, number, state)
 
 
-async def _settle(
-    files: PartFiles, parts: Parts, run: Callable[[int], Awaitable[Report]], part: int, report: Report
-) -> Report:
-    """Run again what was left something, if all parts are read; return the report of `part`.
-
-    A part that another process has is left to it.
-    """
-    while True:
-        states = [await read_state(files, parts, number) for number in range(parts.parts)]
-        if any(state.night < parts.night for state in states):
-            return report
-        has_run = False
-        for number in await left_parts(files, parts):
-            with suppress(*_HELD):
-                again = await run(number)
-                has_run, report = True, _joined(report, again) if number == part else report
-        if not has_run:
-            return report
+async def _unsettled(files: PartFiles, parts: Parts) -> list[int]:
+    """Return the parts that were left something, if all are read."""
+    states = [await read_state(files, parts, number) for number in range(parts.parts)]
+    return [] if any(state.night < parts.night for state in states) else await left_parts(files, parts)
 
 
 # ── their reports ──

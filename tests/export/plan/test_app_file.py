@@ -7,7 +7,7 @@ import pytest
 
 from chatrest import RequestInvalidError
 from chatrest.export import Plan
-from chatrest.export.plan.app_file import AppReference, app_names, read_app, read_apps
+from chatrest.export.plan.app_file import AppReference, read_app, read_apps
 from tests.cases import loop_over
 
 KEY = "k3y-0f-th3-sh0p"
@@ -107,7 +107,6 @@ ONE = '[[app]]\nname = "Shop"\nid = "2087shop"\nservice_domain = "chat.example.c
 
 def test_one_app_is_found_by_its_name_or_id_and_no_other_key_is_read(tmp_path: Path) -> None:
     path = written(tmp_path, f"{TWO}\n{ONE}key_file = 'not-there'\n")
-    assert app_names(path) == ["shop", "game", "Shop"]
     assert read_app(path, "game", {"GAME_KEY": "g"}).app.api_key == "g"
     with pytest.raises(RequestInvalidError, match=r"app 3: key_file: .*not-there: No such file"):
         read_app(path, "2087shop", {})

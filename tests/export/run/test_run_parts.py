@@ -15,12 +15,11 @@ from chatrest.errors import RequestInvalidError
 from chatrest.export import Plan, Report, export, verify
 from chatrest.export.folder.journal import NAME as JOURNAL, Journal
 from chatrest.export.plan.id_set import IdSet
-from chatrest.export.plan.parts import read_parts
 from chatrest.export.read.exports import addresses_of
 from chatrest.export.run.run_parts import export_parts
 from tests.dying import DyingDisk, Fate, ProcessDeath, dying_journal
 from tests.exporting import raws_of, served
-from tests.parting import Town, parts_of, stored
+from tests.parting import Town, parts_in, parts_of, stored
 
 pytestmark = pytest.mark.usefixtures("tidy", "fast_ramp")
 
@@ -148,9 +147,7 @@ async def test_several_claim_parts_at_once(tmp_path: Path, monkeypatch: pytest.M
         assert sum(report.written for report in reports) == 400
         assert all(report.complete for report in reports)
         assert sorted(stored(tmp_path)) == sorted(service.expected())
-    parts = read_parts(tmp_path)
-    assert parts is not None
-    assert parts.night == 0, "who comes later joins the night of the first"
+    assert parts_in(tmp_path).night == 0, "who comes later joins the night of the first"
 
 
 async def test_the_last_of_single_parts_settles_all(tmp_path: Path) -> None:
@@ -160,9 +157,7 @@ async def test_the_last_of_single_parts_settles_all(tmp_path: Path) -> None:
         assert sorted(stored(tmp_path)) == sorted(service.expected())
         again = await export(service.session, tmp_path, part=1)  # which begins a night
         assert (again.complete, again.written) == (True, 0)
-    parts = read_parts(tmp_path)
-    assert parts is not None
-    assert parts.night == 1
+    assert parts_in(tmp_path).night == 1
 
 
 async def test_what_is_left_for_a_part_and_damaged_is_left_again(tmp_path: Path) -> None:
