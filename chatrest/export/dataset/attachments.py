@@ -12,7 +12,6 @@ stored messages → links in the journal → each file: fetched, synced, renamed
   the rest of a server is left to the next run: one that is down is not asked for each of its files.
 """
 
-import time
 from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from functools import partial
@@ -30,6 +29,7 @@ from ..._threads import in_thread
 from ...app import is_loopback
 from ...errors import ChatRestError
 from ...session import AsyncSession
+from ...testing import now as wall_clock
 from ..folder.export_folder import ExportFolder
 from ..folder.tables import ATTACHMENTS
 from ..plan.id_set import IdSet
@@ -83,12 +83,9 @@ class AttachmentOptions(Struct, frozen=True, kw_only=True):
 class AttachmentRun:
     """The attachments of one run of an export; used with `with`, at whose end the journal is closed."""
 
-    def __init__(
-        self, archive: ExportFolder, options: AttachmentOptions, now: Callable[[], float] = time.time
-    ) -> None:
+    def __init__(self, archive: ExportFolder, options: AttachmentOptions) -> None:
         self._archive = archive
         self._options = options
-        self._now = now
         self._folder = archive.folder / ATTACHMENTS
         make_folder(archive.disk, self._folder)
         self._journal = AttachmentJournal(self._folder / NAME)
@@ -127,7 +124,7 @@ class AttachmentRun:
             async with files as outcomes:
                 async for outcome in outcomes:
                     await self._note(outcome.item, outcome.result())
-        replace = partial(self._archive.replace_table, ATTACHMENTS, self._pieces(), int(self._now()))
+        replace = partial(self._archive.replace_table, ATTACHMENTS, self._pieces(), int(wall_clock()))
         await in_thread(replace)
         return await in_thread(self._counted)
 
@@ -206,7 +203,7 @@ class AttachmentRun:
         return FetchResult("stored", name, download.bytes, download.sha256)
 
     async def _note(self, link: Link, fetched: FetchResult) -> None:
-        await in_thread(lambda: self._journal.note(link, fetched, int(self._now())))
+        await in_thread(lambda: self._journal.note(link, fetched, int(wall_clock())))
         for name in (_server(link), ""):
             self._failures[name] = self._failures[name] + 1 if fetched.state == "failed" else 0
 

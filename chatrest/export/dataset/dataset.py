@@ -76,7 +76,6 @@ class Dataset:
         attachments: AttachmentOptions | None = None,
         *,
         rechecks: bool = False,
-        now: Callable[[], float] = wall_clock,
     ) -> None:
         meta = archive.journal
         self._tables = tables_of([*_stored(meta[_TABLES], list[str], []), *tables])
@@ -86,7 +85,6 @@ class Dataset:
             meta[_ATTACHMENTS] = msgspec.json.encode(attachments).decode()
         self._attachments = _stored(meta[_ATTACHMENTS], AttachmentOptions, None)
         self._archive = archive
-        self._now = now
         if self._attachments is not None and rechecks:
             with AttachmentRun(archive, self._attachments) as run:
                 run.forget_searched()
@@ -98,7 +96,7 @@ class Dataset:
         bulk = session.with_options(priority="bulk")
         if self._tables:
             progress.enter(Phase.READING_TABLES)
-            for failure in await read_tables(bulk, self._archive, self._tables, self._now):
+            for failure in await read_tables(bulk, self._archive, self._tables):
                 report.lacks(failure)
             entries = await in_thread(lambda: list(table_entries(self._archive.journal)))
             report.tables = {entry.table: entry.rows for entry in entries if entry.table in self._tables}
@@ -116,7 +114,7 @@ class Dataset:
         report.complete = False
         report.lacks("attachments are not fetched yet")
         await in_thread(save)
-        with await in_thread(partial(AttachmentRun, self._archive, options, self._now)) as run:
+        with await in_thread(partial(AttachmentRun, self._archive, options)) as run:
             if report.changed:
                 await in_thread(run.forget_searched)
             is_settled = not self._archive.journal.rechecks()
@@ -174,9 +172,7 @@ class CollectedRows:
             yield SourceLines(0, len(lines), b"".join(lines))
 
 
-async def read_tables(
-    session: AsyncSession, archive: ExportFolder, tables: Iterable[Table], now: Callable[[], float]
-) -> list[Failure]:
+async def read_tables(session: AsyncSession, archive: ExportFolder, tables: Iterable[Table]) -> list[Failure]:
     """Replace each table whose list can be read completely, and return what failed.
 
     Costs the requests of the lists: one a thousand users or groups, one at least for each list of a group, a
@@ -188,7 +184,7 @@ async def read_tables(
         with await in_thread(partial(CollectedRows, archive), CollectedRows.__exit__) as new:
             failed = await lists.read(table, new)
             if not failed:
-                await in_thread(partial(archive.replace_table, table, new.pieces(), int(now())))
+                await in_thread(partial(archive.replace_table, table, new.pieces(), int(wall_clock())))
         failures += failed
     return failures
 

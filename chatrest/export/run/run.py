@@ -87,7 +87,6 @@ async def export_folder(
     workers: int = WORKERS,
     progress: Progress | None = None,
     disk: Disk | None = None,
-    now: Callable[[], float] = wall_clock,
     alongside: Callable[[ExportFolder], AbstractAsyncContextManager[None]] = lambda _: nullcontext(),
     remote: RemoteFiles | None = None,
     part: PartRun | None = None,
@@ -105,7 +104,7 @@ async def export_folder(
             f"folder '{folder}' is not an export yet: only=True reads a part of its plan"
         )
     tables = tables_of(tables)
-    shown, started, sent = progress or Progress(), int(now()), sent_by(session)
+    shown, started, sent = progress or Progress(), int(wall_clock()), sent_by(session)
     try:
         opened = partial(
             ExportFolder, folder, None if only else plan, app_id=session.app.app_id, change_plan=change_plan,
@@ -117,15 +116,13 @@ async def export_folder(
             subset = plan.part_of(archive.plan) if only and plan is not None else None
             former = await in_thread(lambda: find_undamaged(folder))
             run = Run(
-                session, archive, shown, workers=workers, recheck=recheck, now=now, only=subset,
+                session, archive, shown, workers=workers, recheck=recheck, only=subset,
                 part=part,
             )  # fmt: skip
-            dataset = await in_thread(
-                lambda: Dataset(archive, tables, limits, rechecks=recheck is not None, now=now)
-            )
+            dataset = await in_thread(lambda: Dataset(archive, tables, limits, rechecks=recheck is not None))
 
             def end() -> tuple[int, int]:
-                return int(now()), sent_by(session) - sent
+                return int(wall_clock()), sent_by(session) - sent
 
             with _logged_failure(archive, Report(run=archive.journal.run, started=started), end):
                 async with alongside(archive):
@@ -156,7 +153,6 @@ class Run:
         *,
         workers: int = WORKERS,
         recheck: int | None = None,
-        now: Callable[[], float] = wall_clock,
         only: Plan | None = None,
         part: PartRun | None = None,
     ) -> None:
@@ -166,7 +162,6 @@ class Run:
         self._part = part
         self._only = only
         self._session = session.with_options(priority="bulk")
-        self._now = now
         self._recheck = recheck
         self._has_own_window = only is not None and only.window != archive.plan.window
         check = PageCheck(
@@ -187,7 +182,7 @@ class Run:
     async def result(self) -> Report:
         """Run to the end; return what has arrived of it. However it ends, what was committed stays."""
         archive, progress = self._pool.archive, self._pool.progress
-        rereads = Rereads(self._pool, self._sources, int(self._now()))
+        rereads = Rereads(self._pool, self._sources, int(wall_clock()))
         progress.enter(Phase.LISTING_SOURCES)
         try:
             last = await self._newest()
@@ -202,7 +197,7 @@ class Run:
         if not self._knows_unit and ends.window != (None, None):
             ends.window = ends.window.in_unit_of(await self._sources.recent_time())
         if self._recheck is not None:
-            end = last.sent_at if last is not None and last.sent_at >= 0 else int(self._now())
+            end = last.sent_at if last is not None and last.sent_at >= 0 else int(wall_clock())
             rereads.begin_recheck(ago(end, self._recheck))
         await self._read_news()
         progress.enter(Phase.WALKING)

@@ -108,8 +108,6 @@ async def prepare(
     *,
     parts: int | None = None,
     part: int | None = None,
-    now: Callable[[], float] = wall_clock,
-    sleep: Callable[[float], Awaitable[object]] = asyncio.sleep,
     disk: Any = None,
 ) -> Parts:
     """Begin a night where one is due, and return what `parts.json` says then.
@@ -136,15 +134,15 @@ async def prepare(
         elif part is not None and parts is not None:
             _check_part(part, parts)
         if await files.is_held():
-            await sleep(PAUSE)
+            await asyncio.sleep(PAUSE)
             continue
         try:
             async with files.turn():
                 again = await find_parts(files)
                 if (again and again[0]) == (found and found[0]):
-                    return await _begin(session, files, found, plan, parts or 0, int(now()))
+                    return await _begin(session, files, found, plan, parts or 0, int(wall_clock()))
         except _HELD:
-            await sleep(PAUSE)
+            await asyncio.sleep(PAUSE)
 
 
 def _check_count(parts: object) -> None:
@@ -312,8 +310,6 @@ async def export_parts(
     parts: int | None = None,
     part: int | None = None,
     claim: bool = False,
-    now: Callable[[], float] = wall_clock,
-    sleep: Callable[[float], Awaitable[object]] = asyncio.sleep,
     run_left: RunLeft | None = None,
     **options: Any,
 ) -> Report:
@@ -321,13 +317,13 @@ async def export_parts(
     check_arguments(session, plan, **options)
     disk = options.get("disk")
     shown = options["progress"] = options.get("progress") or Progress()
-    started, sent, files = int(now()), sent_by(session), part_files(out, disk)
+    started, sent, files = int(wall_clock()), sent_by(session), part_files(out, disk)
     sent_elsewhere = 0
-    prepared = await prepare(session, out, plan, parts=parts, part=part, now=now, sleep=sleep, disk=disk)
+    prepared = await prepare(session, out, plan, parts=parts, part=part, disk=disk)
     night = None if run_left is not None else await open_night(files, prepared)
 
     async def run(number: int) -> Report:
-        return await run_part(session, out, number, night=night, now=now, **options)
+        return await run_part(session, out, number, night=night, **options)
 
     async def run_free(number: int) -> Report | None:
         if await files.is_held(part_name(number, prepared.parts)) or not await _is_left(
@@ -350,13 +346,13 @@ async def export_parts(
             sent_elsewhere = sum(report.requests for each in ran.values() for report in each)
         elif claim:  # each process begins elsewhere
             begin = int(session.sender.dice() * prepared.parts)
-            ran = await run_rounds(left, run_free, begin=begin, sleep=sleep)
+            ran = await run_rounds(left, run_free, begin=begin)
         else:
-            ran = await run_rounds(left, run, sleep=sleep)
+            ran = await run_rounds(left, run)
         reports = {number: reduce(_joined, each) for number, each in ran.items()}
         states = [await read_state(files, prepared, number) for number in range(prepared.parts)]
         report = _merged(prepared, states, reports)
-    report.started, report.finished = started, int(now())
+    report.started, report.finished = started, int(wall_clock())
     report.requests = sent_by(session) - sent + sent_elsewhere
     shown.enter(Phase.DONE)
     return report
@@ -368,7 +364,7 @@ async def run_rounds(
     *,
     begin: int = 0,
     at_once: int = 1,
-    sleep: Callable[[float], Awaitable[object]] | None,
+    sleep: Callable[[float], Awaitable[object]] | None = asyncio.sleep,
     pause: float | None = None,
 ) -> dict[int, list[Report]]:
     """Run what is `left` of parts until nothing is, and return the reports of each part, in their order.

@@ -1,6 +1,5 @@
 """The status of the newest run in a file of JSON, for a monitor: its times, complete or not, counts."""
 
-import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -9,6 +8,7 @@ from typing import Final, Literal, TypeAlias
 import msgspec
 from msgspec import Struct
 
+from ...testing import now as wall_clock
 from ..plan.report import Failure, Report
 
 RunState: TypeAlias = Literal["complete", "a part of the plan", "not complete", "failed"]
@@ -47,13 +47,13 @@ class RunStatus(Struct, frozen=True):
 
 @contextmanager
 def status_file(
-    path: Path | None, out: str, now: Callable[[], float] = time.time, *, clean: Callable[[str], str] = str
+    path: Path | None, out: str, *, clean: Callable[[str], str] = str
 ) -> Iterator[list[Report | Failure]]:
     """Write the status of the run in the block, however it ends; `clean` hides keys.
 
     The block puts its report into the list, or of many apps the report or the failure of each.
     """
-    reports, started = list[Report | Failure](), int(now())
+    reports, started = list[Report | Failure](), int(wall_clock())
     try:
         yield reports
     except BaseException as error:
@@ -61,7 +61,7 @@ def status_file(
         raise
     finally:
         if path is not None and reports:
-            _replace(path, _status(out, reports, started, int(now()), _last_complete(path), clean))
+            _replace(path, _status(out, reports, started, int(wall_clock()), _last_complete(path), clean))
 
 
 def _status(

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from chatrest import App, AsyncSession, AuthenticationError, ChatRestError, ExportIncompleteError
+from chatrest import App, AsyncSession, AuthenticationError, ChatRestError, ExportIncompleteError, testing
 from chatrest.emulator import Emulator
 from chatrest.export import Failure, Plan, Report, export, runs
 from chatrest.export.folder.run_log import NAME, append_run
@@ -24,13 +24,14 @@ async def service() -> AsyncIterator[Emulator]:
 
 
 async def test_each_run_has_a_line_with_what_was_new_and_what_failed(
-    service: Emulator, tmp_path: Path
+    service: Emulator, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     plan = Plan(users=["user-001"], groups=["nowhere"])
     clock = iter(range(1_800_000_000, 1_900_000_000, 7))
+    monkeypatch.setattr(testing, "_clocks", [lambda: next(clock)])
     async with AsyncSession(service.app) as session:
-        first = await export_folder(session, tmp_path, plan, now=lambda: next(clock))
-        await export_folder(session, tmp_path, plan, now=lambda: next(clock))
+        first = await export_folder(session, tmp_path, plan)
+        await export_folder(session, tmp_path, plan)
     one, two = runs(tmp_path)
     assert (one.written, one.messages) == (first.written, first.written)
     assert (two.written, two.messages) == (0, first.written)

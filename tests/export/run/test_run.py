@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
+from chatrest import testing
 from chatrest.export import Phase, Plan, Progress, export
-from chatrest.export.run.run import export_folder
 from tests.exporting import GROUPS, USERS, Served, assert_whole, part_of, records, served
 from tests.list_faults import ListFault
 from tests.runs import MIXED
@@ -83,13 +83,12 @@ async def test_an_app_without_a_message(tmp_path: Path) -> None:
         assert_whole(tmp_path / "out", service.expected())
 
 
-async def test_progress_and_report_add_up(tmp_path: Path) -> None:
+async def test_progress_and_report_add_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     async with served(75) as service:
         progress = Progress()
-        now = iter(range(1_700_000_000, 1_800_000_000, 10))
-        report = await export_folder(
-            service.session, tmp_path / "out", Plan(**MIXED), progress=progress, now=lambda: next(now)
-        )
+        clock = iter(range(1_700_000_000, 1_800_000_000, 10))
+        monkeypatch.setattr(testing, "_clocks", [lambda: next(clock)])
+        report = await export(service.session, tmp_path / "out", Plan(**MIXED), progress=progress)
         assert progress.phase is Phase.DONE
         assert progress.written == report.written == 75
         assert progress.covered == progress.ids == 75 * report.sources

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from chatrest.export import Plan, export
-from chatrest.export.run.run import export_folder
+from chatrest.testing import VirtualTime
 from tests.compatible_service import CompatibleService
 from tests.exporting import ids_of
 from tests.small_service import START
@@ -37,15 +37,13 @@ async def test_a_recheck_of_a_quiet_list_is_whole_and_so_is_the_plain_run_after_
     service.now += 30 * DAY
     async with service.session() as session:
         for recheck in (None, 7 * DAY, None, 40 * DAY, None):
-            report = await export_folder(
-                session, tmp_path / "out", ANN, recheck=recheck, now=lambda: service.now
-            )
+            with VirtualTime(service.now):
+                report = await export(session, tmp_path / "out", ANN, recheck=recheck)
             assert report.complete, (recheck, report)
             assert (report.deleted, report.changed) == (0, 0)
         service.delete(140)
-        report = await export_folder(
-            session, tmp_path / "out", ANN, recheck=40 * DAY, now=lambda: service.now
-        )
+        with VirtualTime(service.now):
+            report = await export(session, tmp_path / "out", ANN, recheck=40 * DAY)
     assert (report.complete, report.deleted) == (True, 1)
 
 

@@ -5,15 +5,21 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+import pytest
+
+from chatrest import testing
 from chatrest.export import Report
 from chatrest.export.run.status_file import status_file
 
 
-def test_the_file_for_a_monitor_has_each_run_and_the_last_complete_one(tmp_path: Path) -> None:
+def test_the_file_for_a_monitor_has_each_run_and_the_last_complete_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     path, clock = tmp_path / "status.json", iter([100, 190, 200, 210, 300, 390])
+    monkeypatch.setattr(testing, "_clocks", [lambda: next(clock)])
 
     def write(report: Report | Exception) -> dict[str, Any]:
-        with suppress(OSError), status_file(path, "out", lambda: next(clock)) as reports:
+        with suppress(OSError), status_file(path, "out") as reports:
             if isinstance(report, Exception):
                 raise report
             reports.append(report)
