@@ -71,6 +71,8 @@ class Rereads:
 
         What no source shows is taken from damaged files, where they hold it.
         """
+        if not await in_thread(lambda: self._archive.at_rest(self._archive.store.missing)):
+            return True
         asked: dict[int, IdSet] = {}
         asked_whole: set[int] = set()
         while works := await in_thread(lambda: list(self._missing(asked, asked_whole))):

@@ -41,17 +41,6 @@ class Work(Struct, frozen=True):
     def source(self) -> Source:
         return self.known.source
 
-    @property
-    def ids(self) -> int | None:
-        """The count of ids to read: no more messages can be left. None if no end is known."""
-        return self.ids_behind(0)
-
-    def ids_behind(self, last: int) -> int | None:
-        """Return the count of ids to read that are higher than an id."""
-        if self.gaps[-1].until == LAST:
-            return None
-        return sum(max(0, gap.until - max(gap.after, last)) for gap in self.gaps)
-
     def holds(self, row: Row) -> bool:
         """Return True for a row that is to be read; one without a number for its id may be anywhere."""
         numbered = number(row.id)

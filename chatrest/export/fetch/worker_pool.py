@@ -55,22 +55,14 @@ class WorkerPool:
         self.ids: IdContinuity = IdContinuity(messages, archive)
         self.ends: ListEnds = ListEnds(messages, archive, check, self.ids)
         self._reader = ListReader(messages, self.ends, check, self._backlog, self.progress)
-        self._written = 0
-        self._findings = Findings()
-
-    @property
-    def findings(self) -> Findings:
-        """What all lists that were read have shown of themselves."""
-        return self._findings
-
-    @property
-    def written(self) -> int:
+        self.written: int = 0
         """Messages that were added by now."""
-        return self._written
+        self.findings: Findings = Findings()
+        """What all lists that were read have shown of themselves."""
 
     def forget_ends(self) -> None:
         """Forget which ends were proven: each list may have more."""
-        self._findings = self._findings.without_ends()
+        self.findings = self.findings.without_ends()
 
     async def read(self, pieces: Iterable[JobPiece]) -> Findings:
         """Read pieces, and return what that has found out. Sources that fail are noted; a refused key, or a
@@ -79,7 +71,7 @@ class WorkerPool:
         queue, results = PieceQueue(pieces, self._workers), list[PieceResult]()
         if not len(queue):
             return Findings()
-        failed, ended = {*self._findings.failed}, {*self._findings.ended}
+        failed, ended = {*self.findings.failed}, {*self.findings.ended}
 
         async def read(piece: JobPiece) -> None:
             number, self.progress.jobs = piece.of.number, len(queue)
@@ -105,7 +97,7 @@ class WorkerPool:
             first = first_error(errors)
         else:
             found = Findings.of(results)
-            self._findings |= found
+            self.findings |= found
             return found
         raise first  # outside: what else failed at the same time says no more
 
@@ -116,7 +108,7 @@ class WorkerPool:
         again: list[JobPiece] = []
         for work in works:
             number, was_by_time = work.known.number, work.known.by_time
-            by_time = was_by_time or number in self._findings.by_time
+            by_time = was_by_time or number in self.findings.by_time
             if by_time != was_by_time or found.needs_start(number):
                 job = work.job(by_time=by_time)
                 again += [self.piece(job, gap, found, from_start=True) for gap in work.gaps]
@@ -173,7 +165,7 @@ class WorkerPool:
 
     async def salvage(self) -> None:
         """Take what is missing still from damaged files, where they hold it."""
-        self._written += await in_thread(self.archive.salvage)
+        self.written += await in_thread(self.archive.salvage)
 
     async def commit(self, batch: list[FetchedPage]) -> None:
         """Write pages and note what they cover, in a thread; all of them, or none."""
@@ -185,7 +177,7 @@ class WorkerPool:
 
     def _commit(self, pages: Iterable[FetchedPage]) -> None:
         stats = self.archive.commit(pages, note=self.ids.save_new)
-        self._written += stats.written
+        self.written += stats.written
         self.progress.written += stats.written
         self.progress.changed += stats.changed
 

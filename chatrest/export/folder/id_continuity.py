@@ -47,7 +47,8 @@ class KnownMessage(Struct, frozen=True, array_like=True):
 
     def is_same(self, row: Row) -> bool:
         """Return whether a row is this message; what is unknown may be any."""
-        is_at = UNKNOWN in (row.sent_at, self.sent_at) or seconds(row.sent_at) == seconds(self.sent_at)
+        is_at = row.sent_at == self.sent_at or UNKNOWN in (row.sent_at, self.sent_at)
+        is_at = is_at or seconds(row.sent_at) == seconds(self.sent_at)
         return is_at and (row.sender == self.sender or not row.sender or not self.sender)
 
 

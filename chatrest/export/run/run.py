@@ -114,7 +114,7 @@ async def export_folder(
         archive = await in_thread(opened, ExportFolder.close)
         with archive:
             subset = plan.part_of(archive.plan) if only and plan is not None else None
-            former = await in_thread(lambda: find_undamaged(folder))
+            former = await in_thread(lambda: find_undamaged(folder)) if only else None
             run = Run(
                 session, archive, shown, workers=workers, recheck=recheck, only=subset,
                 part=part,
@@ -209,8 +209,8 @@ class Run:
         progress.changed += await apply_edits(self._session, archive)
         progress.enter(Phase.FINISHING)
         amended = await in_thread(archive.finish)
-        unread = [*self._left(), *rereads.left()]
-        report = self._report(amended)
+        left = list(self._left())
+        report, unread = self._report(amended, left), [*left, *rereads.left()]
         if any(work.known.number not in self._pool.findings.failed for work in unread):
             report.lacks("some sources are not read to their end")
         if not is_whole:
@@ -376,8 +376,8 @@ class Run:
 
     # ── what has arrived of it ──
 
-    def _report(self, amended: Amended) -> Report:
-        """Note what has become of each source, and return the counts."""
+    def _report(self, amended: Amended, left: Sequence[Work] = ()) -> Report:
+        """Note what has become of each source, and return the counts; `left` is what was not read."""
         pool, archive = self._pool, self._pool.archive
         report = Report(
             until=None if self._until == LAST else self._until,
@@ -392,7 +392,7 @@ class Run:
             warnings=[*pool.check.warnings(), *archive.warnings()],
         )
         with archive.journal.transaction():
-            self._prove_covered()
+            self._prove_covered(left)
             pool.ids.save()
             for known in archive.journal.iter_sources():
                 if not self._sources.reads(known):
@@ -403,21 +403,21 @@ class Run:
                     self._note(known, report)
             if self._has_checked_end and report.messages > 1:  # of one, the oldest is the newest
                 archive.journal[GOES_BACKWARDS] = "yes"
-            if self._asks_all and not any(self._left()):
+            if self._asks_all and not left:
                 archive.journal[RUNS] = "0"
         report.sources -= len(report.deleted_users)
         pool.progress.failed = len(report.failed)
         pool.progress.changed, pool.progress.deleted = report.changed, report.deleted
         return report
 
-    def _prove_covered(self) -> None:
+    def _prove_covered(self, works: Sequence[Work]) -> None:
         """Note as proven the ends of sources that are covered up to the frozen end.
 
         An earlier run has read them that far, and ended before it could note so: nothing is left to read.
         """
         if self._until == LAST or self._has_own_window:
             return
-        left = {work.known.number for work in self._left()} | self._pool.findings.failed.keys()
+        left = {work.known.number for work in works} | self._pool.findings.failed.keys()
         for known in self._sources.known:
             if known.number not in left and not known.by_time and known.proven < self._until:
                 self._pool.archive.journal.prove(known.number, self._until)
