@@ -3,8 +3,9 @@
 - `completion.svg`: what an editor offers for a message of a typed walk; the fields and their types are read
   from the class.
 - `export.svg`: the display of an export that runs, against an emulator with slow replies.
-- `archive.png`, with `--browser chromium` (or another one that knows the options of Chromium): a page of an
-  export as `chatrest html` writes it, with letters of many scripts (the fonts of Noto have them).
+- `archive.png`, `search.png` and `document.png`, with `--browser chromium` (or another one that knows the
+  options of Chromium): a conversation, a search and a document of an export as `chatrest html` writes them,
+  with letters of many scripts (the fonts of Noto have them).
 """
 
 import asyncio
@@ -28,6 +29,7 @@ from rich.text import Text
 
 from chatrest import AsyncSession, TextMessage
 from chatrest.emulator import Emulator, Latency
+from chatrest.emulator.store import Store
 from chatrest.export import Plan, Progress, export
 from chatrest.export.run.monitor import Monitor, progress_line
 
@@ -43,6 +45,38 @@ _REMOTE_FONT: Final = re.compile(r"@font-face \{.*?\}\s*", re.DOTALL)
 """A font that a reader's program would have to fetch."""
 _SHARE: Final = 0.6
 """The part of an export at which its display is drawn."""
+_BEGIN: Final = 1_780_300_000
+_PEOPLE: Final = {
+    "lena": "Lena Vogt", "tom": "Tom Baker", "omar": "عمر حدّاد", "misaki": "田中 美咲",
+    "somchai": "สมชาย ใจดี", "ines": "Inês Araújo",
+}  # fmt: skip
+_POLL: Final = {
+    "question": "Where do we celebrate?", "options": ["Rooftop bar", "The office", "Seaside"],
+    "votes": {"lena": "1", "tom": "1", "omar": "3", "misaki": "1"},
+}  # fmt: skip
+_EDITED: Final = {"editedAt": _BEGIN + 2_000, "editedBy": "ines"}
+_TALK: Final[Sequence[tuple[str, str | None, dict[str, Any]]]] = (
+    ("lena", "Good morning! The printer has confirmed the posters for Thursday.", {}),
+    ("lena", "They need the final file by noon, though.", {}),
+    ("tom", "I can send it. Which poster is the final one?", {}),
+    ("lena", "Number 7, in the shared folder: https://files.example.com/launch/poster-7.pdf", {}),
+    ("omar", "صباح الخير، سأرسل الترجمة العربية غدًا.", {}),
+    ("misaki", "おはようございます。日本語版の資料を確認してください。", {}),
+    ("somchai", "ตรวจสอบเอกสารแล้ว ขอบคุณมากนะครับ", {}),
+    (
+        "ines",
+        "Bom dia! Doors open at 18:30.",
+        {**_EDITED, "data": {"reactions": [{"reaction": "👍", "count": 3}]}},
+    ),
+    ("tom", "Great, I print the poster with that time.", {"parentId": "4"}),
+    ("ines", None, {"category": "custom", "type": "poll", "data": {"customData": _POLL}}),
+    ("tom", "this was wrong", {"deletedAt": _BEGIN + 3_000, "deletedBy": "tom"}),
+    ("lena", "The poster is on its way. Thank you, everyone!", {}),
+)
+_LAST_WORDS: Final = (
+    ("lena", "tom", "Can you take one poster to the venue?"), ("omar", "lena", "شكرًا جزيلًا"),
+    ("misaki", "lena", "了解しました、ありがとうございます。"), ("somchai", "ines", "เจอกันพรุ่งนี้นะครับ"),
+)  # fmt: skip
 
 
 def svg(picture: RenderableType, title: str) -> str:
@@ -103,27 +137,54 @@ async def running_export(*, users: int = 40, messages: int = 40_000, delay: floa
     return picture
 
 
-def photograph(browser: str, picture: Path) -> None:
-    """Export the messages of an emulator, write its pages, and store the picture of one."""
-    with TemporaryDirectory() as folder:
+def fill(store: Store) -> None:
+    """Add a conversation of people who write in many scripts."""
+    for uid, name in _PEOPLE.items():
+        store.add_user(uid, name)
+    store.add_group("launch", "Launch in Lisbon")
+    at = _BEGIN
+    for number, (sender, text, more) in enumerate(_TALK, 1):
+        at += 40 * (number % 5 + 1)
+        store.add_message(sender, "launch", text, receiver_type="group", sent_at=at, **more)
+    for one, other, text in _LAST_WORDS:
+        at += 600
+        store.add_message(one, other, text, sent_at=at)
 
-        async def fill() -> None:
-            async with Emulator(users=8, messages=300) as emulator, AsyncSession(emulator.app) as session:
-                await export(session, f"{folder}/backup", Plan(), tables=["users", "groups"])
 
-        asyncio.run(fill())
-        site = Path(folder, "site")
-        pages = [sys.executable, "-m", "chatrest", "html", f"{folder}/backup", str(site), "--quiet"]
-        subprocess.run(pages, check=True)
-        page = max(sorted(site.glob("c/*/1.html")), key=lambda path: path.stat().st_size)
-        options = [
-            "--headless",
-            "--no-sandbox",
-            "--disable-gpu",
-            "--hide-scrollbars",
-            "--window-size=1000,640",
+def photograph(browser: str, folder: Path) -> None:
+    """Export the conversation, write its pages and its document, and store their pictures."""
+    with TemporaryDirectory() as scratch:
+
+        async def fill_and_export() -> None:
+            service = Emulator(users=0, messages=0, groups=0)
+            async with service as emulator, AsyncSession(emulator.app) as session:
+                fill(emulator.store)
+                await export(session, f"{scratch}/backup", Plan(everything=True), tables=["users", "groups"])
+
+        asyncio.run(fill_and_export())
+        site, document = Path(scratch, "site"), Path(scratch, "document.html")
+        command = [sys.executable, "-m", "chatrest", "html", f"{scratch}/backup", "--quiet"]
+        subprocess.run([*command, str(site)], check=True)
+        only = ["--print", "--conversation", "group_launch", "--title", "Launch in Lisbon"]
+        subprocess.run([*command, str(document), *only], check=True)
+        [page] = [
+            path for path in site.glob("c/*/1.html") if "Launch in Lisbon</bdi></h1>" in path.read_text()
         ]
-        subprocess.run([browser, *options, f"--screenshot={picture}", page.as_uri()], check=True)
+        shots = {
+            "archive.png": (page.as_uri(), "1060,500"),
+            "search.png": (f"{(site / 'index.html').as_uri()}#q=poster", "900,460"),
+            "document.png": (document.as_uri(), "820,600"),
+        }
+        for name, (address, size) in shots.items():
+            options = [
+                "--headless",
+                "--no-sandbox",
+                "--disable-gpu",
+                "--hide-scrollbars",
+                f"--window-size={size}",
+            ]
+            wait = "--virtual-time-budget=5000"
+            subprocess.run([browser, *options, wait, f"--screenshot={folder / name}", address], check=True)
 
 
 def draw(folder: Path, **size: Any) -> None:
@@ -140,11 +201,11 @@ def draw(folder: Path, **size: Any) -> None:
 def main(argv: Sequence[str] | None = None) -> None:
     """Draw the pictures."""
     parser = ArgumentParser(prog="python -m benchmarks.pictures", description="Draw the README's pictures.")
-    parser.add_argument("--browser", help="also draw a page of an archive, with this program")
+    parser.add_argument("--browser", help="also draw pages of an export, with this program")
     args = parser.parse_args(argv)
     draw(FOLDER)
     if args.browser:
-        photograph(args.browser, FOLDER / "archive.png")
+        photograph(args.browser, FOLDER)
     print(f"drawn in {FOLDER}", file=sys.stderr)
 
 
