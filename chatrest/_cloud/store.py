@@ -3,7 +3,6 @@
 import asyncio
 import hashlib
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
-from datetime import datetime
 from functools import partial
 from itertools import count
 from pathlib import Path
@@ -60,8 +59,6 @@ class ObjectInfo(Struct, frozen=True):
     """In bytes."""
     etag: str | None
     """Changes with the content; None from a store that has none."""
-    modified: datetime
-    """The time of the last write, by the store's own clock."""
     sha256: str | None = None
     """Hexadecimal, as recorded by `put_file`; None if it was not, and in a list."""
 
@@ -362,7 +359,7 @@ class ObjectStore:
 
     def _info(self, name: str, meta: Any, attributes: Any) -> ObjectInfo:
         etag, sha256 = meta[self._tag_key], attributes.get("sha256")
-        return ObjectInfo(name, meta["size"], etag, meta["last_modified"], sha256)
+        return ObjectInfo(name, meta["size"], etag, sha256)
 
     def _target(self, name: str) -> str:
         return f"{self._address}/{name}"

@@ -3,10 +3,9 @@
 import asyncio
 import hashlib
 from collections.abc import AsyncIterator, Callable
-from datetime import UTC, datetime
 from itertools import count
 from pathlib import Path
-from typing import Any, Final, NamedTuple, TypeVar, final
+from typing import Any, NamedTuple, TypeVar, final
 
 from msgspec import structs
 
@@ -23,7 +22,6 @@ from chatrest._cloud.transfer import download
 from tests.buckets import ADDRESS
 
 T = TypeVar("T")
-_TIME: Final = datetime(2026, 11, 22, tzinfo=UTC)
 
 
 class CrashError(Exception):
@@ -139,7 +137,7 @@ class StoreDouble(ObjectStore):
     def _facts(self, name: str) -> ObjectInfo:
         if (stored := self.objects.get(name)) is None:
             raise ObjectNotFoundError(f"could not read {self.address}/{name}: it does not exist")
-        return ObjectInfo(name, len(stored.data), stored.etag, _TIME)
+        return ObjectInfo(name, len(stored.data), stored.etag)
 
     async def _apply(self, operation: str, name: str, effect: Callable[[], T]) -> T:
         self.names.append(f"{operation} {name}")

@@ -1,7 +1,7 @@
 """An export for its readers, in a folder or at the address of an object store."""
 
 from collections.abc import Iterable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Protocol, Self, final
 
@@ -27,30 +27,36 @@ class FolderView(Protocol):
         """False where no run has written anything yet."""
 
     def __enter__(self) -> Self:
-        """Return the view."""
+        return self
 
     def __exit__(self, *_: object) -> None:
         """Remove what is on the local disk for readers alone; twice is fine."""
+        return
 
     def expect(self, names: Iterable[str]) -> None:
         """Note the files that will be asked for, in their order, so that they can be fetched ahead."""
+        return
 
-    def file(self, name: str) -> AbstractContextManager[None]:
+    def file(self, name: str) -> AbstractContextManager[object]:
         """Have a file in the folder within the block; without effect for one that does not exist."""
+        return nullcontext()
 
     def has(self, name: str) -> bool:
         """Return True if the export has a file of this name."""
+        return (self.folder / name).exists()
 
     def remedy(self, name: str) -> str:
         """Return the way to mend a file that is lost or damaged; an empty text for that of a folder."""
+        return ""
 
     def unknown(self) -> Iterator[tuple[str, bool]]:
         """Yield the names of objects that are no part of the export, and True for leftovers."""
+        return iter(())
 
 
 @final
-class LocalView:
-    """A folder of this machine, as it is."""
+class LocalView(FolderView):
+    """A folder of this machine, as it is: all files are there."""
 
     is_remote = False
 
@@ -62,32 +68,6 @@ class LocalView:
     @property
     def is_begun(self) -> bool:
         return any((self.folder / name).exists() for name in (MANIFEST, JOURNAL))
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        """Leave all as it is."""
-
-    def expect(self, names: Iterable[str]) -> None:
-        """Do nothing: the files are there."""
-
-    @contextmanager
-    def file(self, name: str) -> Iterator[None]:
-        """Do nothing: the file is there."""
-        yield
-
-    def has(self, name: str) -> bool:
-        """Return True if the file is there."""
-        return (self.folder / name).exists()
-
-    def remedy(self, name: str) -> str:
-        """Return nothing: what is said of a folder is true."""
-        return ""
-
-    def unknown(self) -> Iterator[tuple[str, bool]]:
-        """Yield nothing: who reads the folder sees its files."""
-        return iter(())
 
 
 def open_view(out: object, *, name: str = "", may_be_new: bool = False) -> FolderView:

@@ -204,12 +204,8 @@ class StoreJournal(JournalFile):
         self._db.executemany(sql, [(file, *block[:4], block.ids.to_bytes()) for block in blocks])
 
     def replace_blocks(self, file: int, blocks: Iterable[StoreBlock]) -> None:
-        """Replace the blocks of a file; there is one of each source then."""
-        by_source: dict[int, list[StoreBlock]] = {}
-        for block in blocks:
-            by_source.setdefault(block.source, []).append(block)
         self._db.execute("DELETE FROM blocks WHERE file = ?", (file,))
-        self.add_blocks(file, [_joined(source, each) for source, each in by_source.items()])
+        self.add_blocks(file, blocks)
 
     def merge_blocks(self, files: Iterable[StoreFile], target: int, times: tuple[int, int, bool]) -> None:
         """Move the blocks of files to another one, joined to one of each source.
