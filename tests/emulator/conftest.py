@@ -18,6 +18,7 @@ KEYS = Keys("full", "auth", "manage", "hush")
 class Answer(NamedTuple):
     status: int
     json: Any
+    body: bytes = b""
 
     @property
     def ids(self) -> list[int]:
@@ -50,7 +51,7 @@ class Asker:
             sent["onbehalfof"] = acting_user
         raw = body if isinstance(body, bytes) else json.dumps(body).encode()
         reply = self.service.answer(Request(method, path, query, sent, raw))
-        return Answer(reply.status, json.loads(reply.body))
+        return Answer(reply.status, json.loads(reply.body), reply.body)
 
     def post(self, path: str, body: Any, *, acting_user: str | None = None) -> Answer:
         return self(path, method="POST", body=body, acting_user=acting_user)

@@ -81,10 +81,6 @@ def test_receipts_that_are_refused(chat: Asker, what: str, body: Any, status: in
     assert (answer.status, answer.code) == (status, code)
 
 
-def conversations(ask: Asker, user: str) -> list[str]:
-    return [record["conversationId"] for record in ask("/v3/conversations", acting_user=user).json["data"]]
-
-
 def test_a_reset_may_remove_the_messages_for_both(chat: Asker) -> None:
     body = {"conversationWith": "cat"}
     assert chat(USER, method="DELETE", body=body, acting_user="ann").code == "ERR_BAD_REQUEST"
@@ -99,9 +95,6 @@ def test_a_reset_may_remove_the_messages_for_both(chat: Asker) -> None:
     [
         ("/v3/users/cat/conversation", "ann", 403, "ERR_CONVERSATION_NOT_ACCESSIBLE"),
         (GROUP, "cat", 403, "ERR_CONVERSATION_NOT_ACCESSIBLE"),
-        ("/v3/users/nobody/conversation", "ann", 404, "ERR_UID_NOT_FOUND"),
-        ("/v3/groups/none/conversation", "ann", 404, "ERR_GUID_NOT_FOUND"),
-        (USER, None, 400, "ERR_BAD_REQUEST"),
     ],
 )
 def test_conversations_that_are_not_accessible(
@@ -188,10 +181,3 @@ def test_blocked_users_are_left_out_unless_they_are_asked_for(listed: Asker) -> 
     assert blocks == {
         "group_den": (None, None), "ann_user_cat": (False, True), "ann_user_bob": (True, False)
     }  # fmt: skip
-
-
-# ── pins ──
-
-
-def pin(ask: Asker, path: str, user: str = "ann", method: str = "POST") -> Answer:
-    return ask(f"/v3/{path}/conversation/pin", method=method, acting_user=user)

@@ -53,32 +53,6 @@ def test_new_members_and_bans_are_told_apart_and_failures_not_at_all(ask: Listen
     assert [list(event.data["members"]) for event in ask.events] == [["bob"], ["cat"]]
 
 
-@pytest.mark.parametrize(
-    ("method", "path", "body", "trigger"),
-    [
-        ("DELETE", "/v3/groups/den/members/ann", b"", "group_member_kicked"),
-        ("PUT", "/v3/groups/den/members/ann", {"scope": "moderator"}, "group_member_scope_changed"),
-        ("POST", "/v3/groups/den/bannedusers/ann", b"", "group_member_banned"),
-    ],
-)
-def test_a_change_of_one_member_is_told(
-    ask: Listener, method: str, path: str, body: Any, trigger: str
-) -> None:
-    assert ask(path, method=method, body=body).status == 200
-    [event] = ask.events
-    assert (event.trigger, event.data["group"]["guid"]) == (trigger, "den")
-    assert event.data["members"]["ann"].get("scope") == (body["scope"] if body else None)
-
-
-def test_blocks_are_told_with_all_users(ask: Listener) -> None:
-    body = {"blockedUids": ["bob", "cat"]}
-    ask.post("/v3/users/ann/blockedusers", body)
-    ask("/v3/users/ann/blockedusers", method="DELETE", body=body)
-    assert ask.triggers == ["user_blocked", "user_unblocked"]
-    for event in ask.events:
-        assert (list(event.data["users"]), event.data["by"]["uid"]) == (["bob", "cat"], "ann")
-
-
 # ── what happens to messages ──
 
 
@@ -131,16 +105,3 @@ def test_a_receipt_is_told_with_its_reader(
     assert (event.trigger, event.data["receiver"], event.data["sender"]) == (trigger, "ann", "bob")
     body = event.data["body"]
     assert (body["action"], body["messageId"], body["user"]["uid"]) == (action, str(number), "bob")
-
-
-@pytest.mark.parametrize(("method", "trigger"), [("POST", "message_pinned"), ("DELETE", "message_unpinned")])
-def test_a_pin_is_told_with_the_message(ask: Listener, sent: str, method: str, trigger: str) -> None:
-    ask(f"{sent}/pin", method=method, acting_user="ann")
-    [event] = ask.events
-    assert (event.trigger, event.data["message"]["sender"]) == (trigger, "ann")
-
-
-def test_a_conversation_that_is_pinned_is_told(ask: Listener, sent: str) -> None:
-    ask("/v3/users/ann/conversation/pin", method="POST", acting_user="bob")
-    [event] = ask.events
-    assert (event.trigger, event.data["conversation"]["conversationType"]) == ("conversation_pinned", "user")

@@ -33,7 +33,6 @@ def test_media_and_custom(ask: Asker) -> None:
 @loop_over(
     ("changed", "status", "code"),
     [
-        ({"receiver": "nobody"}, 404, "ERR_UID_NOT_FOUND"),
         ({"receiver": "nobody", "receiverType": "group"}, 404, "ERR_GUID_NOT_FOUND"),
         ({"receiver": ""}, 400, "ERR_EMPTY_RECEIVER"),
         ({"receiver": None}, 400, "ERR_EMPTY_RECEIVER"),
