@@ -69,10 +69,7 @@ def limits(requests: int, as_json: bool) -> None:
       chatrest limits --requests 20 --json
     """
     facts = run(_ask(requests))
-    if as_json:
-        streams.write_json(facts)
-    else:
-        streams.write_lines(_lines(facts))
+    streams.write_result(facts, _lines(facts), as_json=as_json)
 
 
 async def _ask(requests: int) -> dict[str, Any]:

@@ -39,8 +39,9 @@ if TYPE_CHECKING:
 
 State: TypeAlias = Literal["ok", "warning", "failed", "skipped"]
 _LIBRARIES: Final = ("aiohttp", "msgspec", "tenacity")
+ZSTD: Final = "compression.zstd" if sys.version_info >= (3, 14) else "backports.zstd"
 EXTRAS: Final = {
-    "cli": "rich", "export": "pyroaring", "parquet": "pyarrow", "zstd": "backports.zstd", "cloud": "obstore",
+    "cli": "rich", "export": "pyroaring", "parquet": "pyarrow", "zstd": ZSTD, "cloud": "obstore",
     "dask": "distributed", "otel": "opentelemetry", "html": "jinja2", "postgres": "psycopg",
 }  # fmt: skip
 """A module of each extra."""
@@ -125,18 +126,15 @@ def _version(distribution: str) -> str:
 
 
 def _extras() -> Check:
-    has = {name: _is_installed(module) for name, module in EXTRAS.items()}
-    missing = [name for name, is_there in has.items() if not is_there]
-    text = ", ".join(name for name, is_there in has.items() if is_there) or "none"
+    missing = [name for name, module in EXTRAS.items() if not _is_installed(module)]
+    text = ", ".join(name for name in EXTRAS if name not in missing) or "none"
     if not missing:
         return Check("extras", "ok", text)
-    text = f"{text}; not installed: {', '.join(missing)}"
-    return Check("extras", "ok", text, f"where you need them: {install_command(*missing)}")
+    advice = f"where you need them: {install_command(*missing)}"
+    return Check("extras", "ok", f"{text}; not installed: {', '.join(missing)}", advice)
 
 
 def _is_installed(module: str) -> bool:
-    if module == "backports.zstd" and sys.version_info >= (3, 14):
-        return True  # the standard library has it
     try:
         return find_spec(module) is not None
     except ModuleNotFoundError:  # the package that it is part of is not there

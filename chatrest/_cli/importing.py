@@ -1,8 +1,8 @@
 """`import`: send files of records to the service, or check them, and print a summary."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 from msgspec import structs
@@ -16,8 +16,6 @@ from .process import can_continue, continuation, run
 
 if TYPE_CHECKING:
     from ..importing import ImportResult, Kind, Progress
-
-OnProgress: TypeAlias = "Callable[[Progress], None]"
 
 # A copy of the constant: importing it would slow the help text down. A test compares them.
 KINDS: Final = ("users", "groups", "members", "messages", "reactions", "friends", "bans", "blocks")
@@ -65,14 +63,19 @@ def import_(
     Each refused line is a line on standard error, with its file and number (with --json in the object).
     Exit status: 0 all is imported, 1 a line was refused, or it failed, 2 wrong usage, 130 interrupted.
     """
-    options = {"kind": kind, "allow_incomplete": incomplete}
+    options: dict[str, Any] = {"kind": kind, "allow_incomplete": incomplete}
     with streams.status_line("importing", is_shown=not quiet) as update:
+        options["progress"] = lambda progress: update(_progress_line(progress))
+        if dry_run:
+            from ..importing import check
 
-        def show(progress: "Progress") -> None:
-            update(_progress_line(progress))
-
-        result = _checked(files, options, show) if dry_run else _imported(files, journal, options, show)
-    _print(result, as_json=as_json)
+            result = check(files, **options)
+        else:
+            result = _imported(files, journal, options)
+    members = {"ok": result.ok, "imported": result.imported, **structs.asdict(result)}
+    streams.write_result(members, _summary(result), as_json=as_json)
+    for note in () if as_json else result.refused:
+        streams.warn(str(note))
     if not result.ok:
         records = plural(result.imported, "record")
         raise ChatRestError(f"{_failures(result)}; {records} {_done(result, result.imported)}")
@@ -85,20 +88,12 @@ def _progress_line(progress: "Progress") -> str:
     )
 
 
-def _checked(files: tuple[str, ...], options: dict[str, Any], show: OnProgress) -> "ImportResult":
-    from ..importing import check
-
-    return check(files, progress=show, **options)
-
-
-def _imported(
-    files: tuple[str, ...], journal: Path | None, options: dict[str, Any], show: OnProgress
-) -> "ImportResult":
+def _imported(files: tuple[str, ...], journal: Path | None, options: dict[str, Any]) -> "ImportResult":
     from ..importing import run as run_import
 
     async def work() -> "ImportResult":
         async with session() as chat:
-            return await run_import(chat, files, journal=journal, progress=show, **options)
+            return await run_import(chat, files, journal=journal, **options)
 
     try:
         return run(work())
@@ -111,17 +106,6 @@ def _imported(
             }
             error.add_note(continuation("import", files, given))
         raise
-
-
-def _print(result: "ImportResult", *, as_json: bool) -> None:
-    with streams.reader_may_leave():
-        if as_json:
-            streams.write_json({"ok": result.ok, "imported": result.imported, **structs.asdict(result)})
-        else:
-            streams.write_lines(_summary(result))
-    if not as_json:
-        for note in result.refused:
-            streams.warn(str(note))
 
 
 def _summary(result: "ImportResult") -> Iterator[str]:

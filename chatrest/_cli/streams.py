@@ -90,11 +90,18 @@ def write_json(members: Mapping[str, Any]) -> None:
     write(msgspec.json.encode(members) + b"\n")
 
 
-@contextmanager
-def reader_may_leave() -> Iterator[None]:
-    """Ignore a closed pipe: the exit status must be right."""
+def write_result(
+    members: Mapping[str, Any], lines: Iterable[str], *, as_json: bool, quiet: bool = False
+) -> None:
+    """Write the result of a command as one JSON object, or as lines unless it is quiet.
+
+    A closed pipe is ignored: the exit status must be right.
+    """
     try:
-        yield
+        if as_json:
+            write_json(members)
+        elif not quiet:
+            write_lines(lines)
     except BrokenPipeError:
         detach_stdout()
 

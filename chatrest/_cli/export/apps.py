@@ -51,13 +51,11 @@ def export_apps(
 
     reports += [each.report or Failure(each.app_id, str(each.error)) for each in results]
     totals = _totals(results) | {"seconds": time.monotonic() - began}
-    with streams.reader_may_leave():
-        if as_json:
-            streams.write_json({"export": out, "apps": [_members(each) for each in results], **totals})
-        elif not quiet:
-            rows = list(_rows(results, out, totals))
-            width = max(len(name) for name, _ in rows)
-            streams.write_lines(f"{name:<{width}} {streams.one_line(text)}" for name, text in rows)
+    members = {"export": out, "apps": [_members(each) for each in results], **totals}
+    rows = list(_rows(results, out, totals))
+    width = max(len(name) for name, _ in rows)
+    lines = (f"{name:<{width}} {streams.one_line(text)}" for name, text in rows)
+    streams.write_result(members, lines, as_json=as_json, quiet=quiet)
     _check(results)
 
 

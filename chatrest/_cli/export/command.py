@@ -6,7 +6,7 @@ last line says how to continue.
 
 import errno
 import shlex
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -235,8 +235,13 @@ def export(
             report = run(work())
             reports.append(report)
         totals = _files(Path(out) if root is None else root)
-        lines = None if quiet else summary_lines(report, progress, out, totals, monitor.elapsed)
-        _print_report(report, out, totals, monitor.elapsed, lines, as_json=as_json)
+        seconds, reasons = monitor.elapsed, {"reasons": report.all_reasons}
+        members = {"export": out} | structs.asdict(report) | reasons | structs.asdict(totals)
+        lines = summary_lines(report, progress, out, totals, seconds)
+        streams.write_result(members | {"seconds": seconds}, lines, as_json=as_json, quiet=quiet)
+        for line in (*report.warnings, *failure_lines(report, _FAILURES_SHOWN, out)):
+            streams.warn(line)
+        report.check()
 
 
 async def _export_by_cluster(
@@ -292,11 +297,9 @@ def _estimate(out: str, plan: "Plan | None", options: Mapping[str, Any], *, as_j
             return await estimate(chat, plan, out, **known)
 
     result, workers = run(work()), options["workers"]
-    if as_json:
-        plan_json = Raw(result.plan.encoded())
-        streams.write_json({"export": out, "workers": workers, **structs.asdict(result), "plan": plan_json})
-    else:
-        streams.write_lines(estimate_lines(result, out, workers))
+    members = {"export": out, "workers": workers, **structs.asdict(result)}
+    members["plan"] = Raw(result.plan.encoded())
+    streams.write_result(members, estimate_lines(result, out, workers), as_json=as_json)
     result.check()
 
 
@@ -342,22 +345,6 @@ def _advice(error: BaseException, out: str, options: Mapping[str, object], progr
         case OSError() if not has_plan:
             return ""
     return command
-
-
-def _print_report(
-    report: "Report", out: str, files: FileTotals, seconds: float, lines: Iterable[str] | None,
-    *, as_json: bool,
-) -> None:  # fmt: skip
-    with streams.reader_may_leave():
-        if as_json:
-            totals = {"format": files.format, "files": files.count, "bytes": files.bytes}
-            members = structs.asdict(report) | {"reasons": report.all_reasons}
-            streams.write_json({"export": out, **members, **totals, "seconds": seconds})
-        elif lines is not None:
-            streams.write_lines(lines)
-    for line in (*report.warnings, *failure_lines(report, _FAILURES_SHOWN, out)):
-        streams.warn(line)
-    report.check()
 
 
 def _files(out: Path) -> FileTotals:

@@ -39,15 +39,10 @@ def seal(out: str, bag: Path, as_json: bool, quiet: bool) -> None:
 
     with streams.progress_bar(is_shown=not quiet, of_bytes=True) as show:
         result = make_bag(out, bag, progress=lambda done, total: show("hashing", done, total))
-    if as_json:
-        streams.write_json({"export": out, **structs.asdict(result)})
-    elif quiet:
-        streams.write_lines([result.root])
-    else:
-        linked = f", {result.linked:,} of them hard links" if result.linked else ""
-        messages, files = plural(result.messages, "message"), plural(result.files, "file")
-        streams.write_lines([
-            f"{messages} in {files}, {size(result.bytes)}{linked}", f"root hash {result.root}",
-        ])  # fmt: skip
+    linked = f", {result.linked:,} of them hard links" if result.linked else ""
+    messages, files = plural(result.messages, "message"), plural(result.files, "file")
+    lines = [f"{messages} in {files}, {size(result.bytes)}{linked}", f"root hash {result.root}"]
+    members = {"export": out, **structs.asdict(result)}
+    streams.write_result(members, [result.root] if quiet else lines, as_json=as_json)
     if not result.complete:
         streams.warn(f"the export is not complete, and was sealed as it is: see {bag / 'bag-info.txt'}")

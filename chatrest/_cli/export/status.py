@@ -50,10 +50,9 @@ def status(out: str, as_json: bool) -> None:
     from ...export.read.facts import facts_of  # imports aiohttp, which a help text does not need
 
     facts = facts_of(out)
-    if as_json:
-        streams.write_json(msgspec.structs.asdict(facts) | {"next": next_steps(facts)})
-    else:
-        streams.write_lines(f"{name:<{_INDENT}}{streams.visible(text)}" for name, text in lines_of(facts))
+    members = msgspec.structs.asdict(facts) | {"next": next_steps(facts)}
+    lines = (f"{name:<{_INDENT}}{streams.visible(text)}" for name, text in lines_of(facts))
+    streams.write_result(members, lines, as_json=as_json)
 
 
 def lines_of(facts: "ExportFacts") -> Iterator[tuple[str, str]]:

@@ -18,7 +18,7 @@ _KEPT_SHOWN: Final = 5
 
 class FileTotals(Struct, frozen=True):
     format: str
-    count: int
+    files: int
     bytes: int
 
 
@@ -26,10 +26,10 @@ class FileTotals(Struct, frozen=True):
 
 
 def summary_lines(
-    report: "Report", progress: "Progress", out: str, files: FileTotals, seconds: float
+    report: "Report", progress: "Progress", out: str, totals: FileTotals, seconds: float
 ) -> Iterator[str]:
     """The summary of a run that took `seconds`, one fact per line."""
-    yield _fact("export", ", ".join(filter(None, (out, files.format, _status(report)))))
+    yield _fact("export", ", ".join(filter(None, (out, totals.format, _status(report)))))
     yield _fact("messages", f"{report.messages:,}, {report.written:,} of them new")
     if report.missing:
         reason = "from a missing file, and no longer on the service"
@@ -54,8 +54,8 @@ def summary_lines(
         yield _fact("tables", ", ".join(f"{rows:,} {table}" for table, rows in report.tables.items()))
     if report.attachments is not None:
         yield _fact("attached", attachments_line(report.attachments))
-    if files.count:
-        yield _fact("files", f"{files.count:,}, {size(files.bytes)}")
+    if totals.files:
+        yield _fact("files", f"{totals.files:,}, {size(totals.bytes)}")
     repeated = f", {progress.repeated:,} repeated" if progress.repeated else ""
     yield _fact("requests", f"{report.requests:,}, {progress.limited:,} answered 429{repeated}")
     rate = f", {report.written / max(seconds, 1e-3):,.0f} messages/s" if report.written else ""

@@ -158,7 +158,7 @@ def test_ctrl_c_ends_the_check(out: Path) -> None:
         "import sys, time\n"
         "from chatrest._cli import main\n"
         "from chatrest.export.verify import files\n"
-        "files.numbers_of = lambda *_: (print('begun', flush=True), time.sleep(60))\n"
+        "files._keys = lambda *_: (print('begun', flush=True), time.sleep(60))\n"
         "main()"
     )
     command = [sys.executable, "-c", code, "verify", str(out)]
