@@ -194,7 +194,7 @@ class _Document:
 
     def _entries(self, conversation: ConversationEntry) -> Iterator[_Entry]:
         for cut in self._index.pages(conversation.number):
-            for item in self._maker.of(self._index.messages(conversation.number, cut)):
+            for item in self._maker.of(self._index.messages(conversation.number, cut), conversation.number):
                 if not self._is_below(conversation, item):
                     yield from self._with_replies(conversation, item, 0)
             self._progress("writing", cut.page, None)
@@ -208,9 +208,13 @@ class _Document:
     def _with_replies(self, conversation: ConversationEntry, item: Item, depth: int) -> Iterator[_Entry]:
         yield self._entry(item, depth)
         if item.replies:
-            for reply in self._maker.of(self._index.replies(conversation.number, item.rank, 0, -1)):
+            for reply in self._replies(conversation, item):
                 if self._is_below(conversation, reply):
                     yield from self._with_replies(conversation, reply, depth + 1)
+
+    def _replies(self, conversation: ConversationEntry, item: Item) -> list[Item]:
+        replies = self._index.replies(conversation.number, item.rank, 0, -1)
+        return self._maker.of(replies, conversation.number)
 
     def _entry(self, item: Item, depth: int) -> _Entry:
         zone = self._maker.zone

@@ -192,10 +192,6 @@ class Index:
         return self.db.execute(sql, values).fetchall()
 
     @cached_property
-    def has_threads(self) -> bool:
-        return bool(self._all("SELECT 1 FROM threads LIMIT 1"))
-
-    @cached_property
     def has_files(self) -> bool:
         return bool(self._all("SELECT 1 FROM files LIMIT 1"))
 
@@ -293,8 +289,13 @@ class Index:
             for sign, order in (("<", "DESC"), (">", "ASC"))
         ]  # fmt: skip
 
-    def of_rank(self, app: str, rank: int) -> MessageEntry | None:
-        return next(iter(self.stored("WHERE p.rank = ? AND m.app = ?", rank, app)), None)
+    def of_ranks(self, conversation: int, ranks: list[int]) -> dict[int, MessageEntry]:
+        """Return those messages of a conversation, by rank."""
+        messages = self.stored(
+            "WHERE p.rank IN (SELECT value FROM json_each(?)) AND p.conversation = ?",
+            msgspec.json.encode(ranks).decode(), conversation,
+        )  # fmt: skip
+        return {message.rank: message for message in messages}
 
     def replies(self, conversation: int, parent: int, offset: int, limit: int) -> list[MessageEntry]:
         return self.stored(
@@ -384,13 +385,11 @@ class Index:
         )
         return blake2b(msgspec.json.encode(self.threads(conversation)), digest_size=16).hexdigest(), begun
 
-    def threads_of(self, app: str, ranks: Iterable[int]) -> dict[int, tuple[int, int]]:
-        """Return (replies, page) of the threads that began with any of these messages."""
+    def thread_counts(self, conversation: int) -> dict[int, tuple[int, int]]:
+        """Return (replies, page) of each thread of a conversation, by the message that it began with."""
         rows = self._all(
-            "SELECT parent, sum(replies), min(page) FROM threads JOIN conversations ON number = conversation"
-            " WHERE parent IN (SELECT value FROM json_each(?)) AND app = ? GROUP BY parent",
-            msgspec.json.encode(list(ranks)).decode(),
-            app,
+            "SELECT parent, sum(replies), min(page) FROM threads WHERE conversation = ? GROUP BY parent",
+            conversation,
         )
         return {parent: (replies, page) for parent, replies, page in rows}
 

@@ -139,8 +139,7 @@ INSERT OR IGNORE INTO reactors SELECT app, rank(message_id), reaction, uid FROM 
 CREATE INDEX by_parent ON posts(parent, time, rank) WHERE parent NOT NULL;
 CREATE INDEX by_last ON conversations(app, last DESC, id);
 CREATE INDEX by_messages ON people(messages DESC, uid);
-CREATE INDEX pages_by_place ON pages(conversation, time, rank);
-CREATE INDEX threads_by_parent ON threads(parent, page, replies)
+CREATE INDEX pages_by_place ON pages(conversation, time, rank)
 """  # noqa: S608
 _STRANGERS: Final = f"FROM chat.users u WHERE {_key('u.uid', 'u.app')} NOT IN (SELECT uid FROM people)"  # noqa: S608
 _PSEUDONYMS: Final = (

@@ -214,6 +214,7 @@ class Items:
         self._person_of: Callable[[str, str], PersonEntry | None] = lru_cache(10_000)(index.person_of)
         self._quoted: Callable[[str, int], QuotedMessage | None] = lru_cache(1_000)(index.quoted)
         self._thread_facts = lru_cache(1)(index.thread_facts)
+        self._thread_counts = lru_cache(1)(index.thread_counts)
         self._colours_of = lru_cache(4)(index.colours)
         self._colours: dict[int, int] = {}
         self._app = ""
@@ -227,8 +228,8 @@ class Items:
         self.uses = Uses()
         self._colours = {} if conversation is None else self._colours_of(conversation)
         items = list(map(self._item, messages))
-        if self._index.has_threads:
-            self._add_threads(items)
+        if conversation is not None:
+            self._add_threads(items, self._thread_counts(conversation))
         if self._index.has_reactors:
             self._add_reactors(items)
         return items
@@ -267,9 +268,7 @@ class Items:
         names = ", ".join(self._name(uid) for uid in uids[:_MOST_NAMES])
         return f"{names} and {len(uids) - _MOST_NAMES:,} more" if len(uids) > _MOST_NAMES else names
 
-    def _add_threads(self, items: list[Item]) -> None:
-        parents = {item.parent for item in items if item.parent is not None}
-        threads = self._index.threads_of(self._app, {item.rank for item in items} | parents)
+    def _add_threads(self, items: list[Item], threads: dict[int, tuple[int, int]]) -> None:
         for item in items if threads else ():
             if (own := threads.get(item.rank)) is not None:
                 item.replies, item.thread = own[0], f"threads-{own[1]}.html#t{item.rank}"

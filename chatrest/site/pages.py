@@ -16,10 +16,11 @@ A page of a conversation does not say how many there are, so that only the last 
 """
 
 import sys
+from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager
 from functools import cache, lru_cache
-from itertools import groupby
+from itertools import chain, groupby, islice
 from operator import attrgetter, itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, final
@@ -192,31 +193,37 @@ class Pages:
     def threads(self, conversation: ConversationEntry) -> Iterator[tuple[int, str]]:
         """Yield the pages of a conversation's threads with their numbers."""
         rows = self.index.threads(conversation.number)
+        cuts = self.index.pages(conversation.number)
         for page, group in groupby(rows, key=itemgetter(0)):
-            threads, is_last = (
-                [self._thread(conversation, *row[1:]) for row in group],
-                page == rows[-1][0],
-            )
+            threads = list(self._threads(conversation, cuts, [row[1:] for row in group]))
+            is_last = page == rows[-1][0]
             yield page, self._in("threads", conversation, page=page, threads=threads, is_last=is_last)
 
     def threads_page(self, conversation: ConversationEntry, page: int) -> str | None:
         return next((html for number, html in self.threads(conversation) if number == page), None)
 
-    def _thread(
-        self, conversation: ConversationEntry, rank: int, skipped: int, replies: int
-    ) -> dict[str, Any]:
-        parent = self.index.of_rank(conversation.app, rank)
-        messages = self.index.replies(conversation.number, rank, skipped, replies)
-        items = self.maker.of(messages if parent is None else [parent, *messages], conversation.number)
-        for item in items:
-            place = self.index.place(conversation.app, item.rank)
-            assert place is not None, "it is in the index"
-            page, source = f"../{place.name}/{place.page}", f"../{place.name}/{item.anchor}.html"
-            item.href = f"{page}.html#{item.anchor}"
-            item.source_href = source if item.is_long else f"{page}-source.html#{item.anchor}"
-        first = None if parent is None else items.pop(0)
-        parents = None if first is None else self._rows([first])
-        return {"rank": rank, "parent": parents, "replies": self._rows(items), "skipped": skipped}
+    def _threads(
+        self, conversation: ConversationEntry, cuts: list[PageCut], rows: list[tuple[int, int, int]]
+    ) -> Iterator[dict[str, Any]]:
+        """Yield threads of (rank of the first message, replies to skip, replies to show)."""
+        index, number = self.index, conversation.number
+        parents = index.of_ranks(number, [rank for rank, _, _ in rows])
+        replies = [index.replies(number, *row) for row in rows]
+        messages = [*parents.values(), *chain.from_iterable(replies)]
+        items = iter(self.maker.of(messages, number))
+        begun = {rank: next(items) for rank in parents}
+        starts = [cut[1:3] for cut in cuts]
+        for (rank, skipped, _), own in zip(rows, replies, strict=True):
+            first, others = [begun[rank]] if rank in begun else [], list(islice(items, len(own)))
+            for item in (*first, *others):
+                page = bisect_right(starts, (item.time, item.rank))
+                item.href = f"{page}.html#{item.anchor}"
+                item.source_href = (
+                    f"{item.anchor}.html" if item.is_long else f"{page}-source.html#{item.anchor}"
+                )
+            yield {
+                "rank": rank, "parent": self._rows(first), "replies": self._rows(others), "skipped": skipped,
+            }  # fmt: skip
 
     # ── lists ──
 

@@ -45,7 +45,7 @@ _TOLD: Final = ("edited", "flagged", "file")
 """Flags that are terms of a message."""
 _CONDITIONS: Final = {
     "deleted": "p.flags",
-    "thread": "(p.parent NOT NULL OR p.rank IN (SELECT parent FROM threads))",
+    "thread": "(p.parent NOT NULL OR (p.conversation, p.rank) IN (SELECT conversation, parent FROM threads))",
 }
 """The other flags."""
 # A message that has changed gets a new number: what the full text has of the old one leads nowhere then.
