@@ -148,6 +148,7 @@ EVERYTHING: Final = Choice()
 class Index:
     """The index at `path`, on the export's database that is attached; used with `with`.
 
+    In a condition `+` keeps a column from being looked up by its index: the other ones there lead to few rows.
     All that is read of both is of one state: what others change meanwhile is seen by the next one.
     Raises sqlite3.DatabaseError for a file that is no index.
     """
@@ -292,14 +293,14 @@ class Index:
     def of_ranks(self, conversation: int, ranks: list[int]) -> dict[int, MessageEntry]:
         """Return those messages of a conversation, by rank."""
         messages = self.stored(
-            "WHERE p.rank IN (SELECT value FROM json_each(?)) AND p.conversation = ?",
+            "WHERE p.rank IN (SELECT value FROM json_each(?)) AND +p.conversation = ?",
             msgspec.json.encode(ranks).decode(), conversation,
         )  # fmt: skip
         return {message.rank: message for message in messages}
 
     def replies(self, conversation: int, parent: int, offset: int, limit: int) -> list[MessageEntry]:
         return self.stored(
-            "WHERE p.parent = ? AND p.conversation = ? ORDER BY p.time, p.rank LIMIT ? OFFSET ?",
+            "WHERE p.parent = ? AND +p.conversation = ? ORDER BY p.time, p.rank LIMIT ? OFFSET ?",
             parent, conversation, limit, offset,
         )  # fmt: skip
 
@@ -327,7 +328,7 @@ class Index:
             "SELECT c.name, (SELECT page FROM pages p WHERE p.conversation = m.conversation"
             " AND (p.time, p.rank) <= (m.time, m.rank) ORDER BY p.time DESC, p.rank DESC LIMIT 1),"
             " m.rank, m.flags FROM posts m JOIN conversations c ON c.number = m.conversation"
-            " WHERE m.rank = ? AND c.app = ?",
+            " WHERE m.rank = ? AND +c.app = ?",
             rank,
             app,
         )
@@ -380,7 +381,7 @@ class Index:
         """Return a hash of a conversation's threads, and in order (time, rank) of what they began with."""
         begun = self._all(
             "SELECT DISTINCT m.time, m.rank FROM threads t JOIN posts m ON m.rank = t.parent"
-            " AND m.conversation = t.conversation WHERE t.conversation = ? ORDER BY m.time, m.rank",
+            " AND +m.conversation = t.conversation WHERE t.conversation = ? ORDER BY m.time, m.rank",
             conversation,
         )
         return blake2b(msgspec.json.encode(self.threads(conversation)), digest_size=16).hexdigest(), begun
@@ -395,7 +396,7 @@ class Index:
 
     def is_thread(self, conversation: int, parent: int, reply: tuple[int, int]) -> bool:
         """Return True if the parent of a reply at (time, rank) is an earlier message of the conversation."""
-        sql = "SELECT 1 FROM posts WHERE rank = ? AND conversation = ? AND (time, rank) < (?, ?)"
+        sql = "SELECT 1 FROM posts WHERE rank = ? AND +conversation = ? AND (time, rank) < (?, ?)"
         return bool(self._all(sql, parent, conversation, *reply))
 
     def versions(self, app: str, rank: int) -> list[tuple[str, int]]:
