@@ -148,7 +148,7 @@ EVERYTHING: Final = Choice()
 class Index:
     """The index at `path`, on the export's database that is attached; used with `with`.
 
-    In a condition `+` keeps a column from being looked up by its index: the other ones there lead to few rows.
+    In a condition `+` keeps a column from being looked up by its index, where another one leads to few rows.
     All that is read of both is of one state: what others change meanwhile is seen by the next one.
     Raises sqlite3.DatabaseError for a file that is no index.
     """
