@@ -348,12 +348,13 @@ class Index:
 
     def reactors(self, app: str, ranks: Iterable[int]) -> list[tuple[int, str, str]]:
         """Return (rank, reaction, uid) of who has reacted to any of these messages."""
-        return self._all(
+        rows = self._all(
             "SELECT message, reaction, uid FROM reactors WHERE app = ?"
             " AND message IN (SELECT value FROM json_each(?)) ORDER BY message, reaction, uid",
             app,
             msgspec.json.encode(list(ranks)).decode(),
         )
+        return [(message, self.hide(reaction), uid) for message, reaction, uid in rows]
 
     def reactors_of_page(self, conversation: ConversationEntry, cut: PageCut) -> list[tuple[int, str, str]]:
         """Return the same for the messages of a page, and those of the same time as its last one."""

@@ -146,6 +146,7 @@ _PSEUDONYMS: Final = (
     "INSERT OR IGNORE INTO aliases SELECT own, number, 0 FROM people WHERE own <> ''",
     "INSERT OR IGNORE INTO aliases SELECT name, number, 1 FROM people WHERE name <> '' AND name <> own",
     f"INSERT OR IGNORE INTO aliases SELECT uid, 0, 0 {_STRANGERS}",
+    "INSERT OR IGNORE INTO aliases SELECT uid, 0, 0 FROM reactors WHERE uid NOT IN (SELECT own FROM people)",
     f"INSERT OR IGNORE INTO aliases SELECT name, 0, 1 {_STRANGERS} AND name > ''",
 )
 _ALIAS: Final = """

@@ -14,8 +14,9 @@ Memory is bounded: what was gathered is written as a sorted file when it is larg
 import heapq
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack
+from functools import lru_cache
 from hashlib import blake2b
-from itertools import groupby
+from itertools import chain, groupby
 from operator import itemgetter
 from pathlib import Path
 from typing import Any, Final, NamedTuple
@@ -24,7 +25,7 @@ from zlib import crc32
 import msgspec
 
 from .items import FLAGS
-from .text import ACCENTS, DENSE, folded, has_middle, terms
+from .text import ACCENTS, DENSE, LONGEST_TERM, folded, has_middle, terms
 
 WORDS_OF: Final = 8
 """Shards whose words are in one script."""
@@ -52,6 +53,13 @@ def base36(number: int) -> str:
     return _DIGITS[number] + digits
 
 
+@lru_cache(50_000)
+def _terms_of(word: str) -> tuple[str, ...]:
+    if word.isascii() and word.isalnum():
+        return (word[:LONGEST_TERM].lower(),)
+    return tuple(terms(folded(word)))
+
+
 def flag_bits(flags: Iterable[str]) -> int:
     return sum(1 << FLAGS.index(flag) for flag in flags)
 
@@ -60,7 +68,7 @@ def page_terms(
     title: str, people: Iterable[tuple[str, str]], texts: list[str], flags: Iterable[str]
 ) -> set[str]:
     words = set("\n".join(texts).split())  # most words of a page are there more than once
-    result = terms(folded(" ".join(words)))
+    result = set(chain.from_iterable(map(_terms_of, words)))
     result.update(f"!{flag}" for flag in flags)
     result.update(f"#{term}" for term in terms(folded(title)))
     result.update(f"@{term}" for term in terms(folded(" ".join(f"{uid} {name}" for uid, name in people))))

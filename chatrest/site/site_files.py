@@ -130,6 +130,8 @@ class SiteFiles(JournalFile):
         """
         self._placeholder = placeholder.encode()
         if not self._is_complete:
+            for left in self.folder.rglob("*.new"):  # of a run that was killed, which may have hidden less
+                left.unlink()
             self.write(_INDEX, placeholder)
 
     def _say_incomplete(self) -> None:

@@ -79,7 +79,9 @@ def terms(text: str) -> set[str]:
 
 def has_middle(term: str) -> bool:
     """Return True for a word whose middle a search may ask for."""
-    return len(term) > LEAST_INSIDE and bool(_LETTER.match(term)) and not _RUN.match(term)
+    if term.isascii():
+        return len(term) > LEAST_INSIDE and term[0] not in "@#!"
+    return len(term) > LEAST_INSIDE and _is_word(term[0])
 
 
 # ── a query ──

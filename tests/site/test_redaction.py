@@ -78,6 +78,8 @@ def hostile_records() -> list[dict[str, Any]]:
 def fill(store: Store) -> None:
     store.add_user("q7", "Annegret Uhlmann", metadata=SECRETS, link=ALL, statusMessage=ALL)
     store.add_user("annuhl", f"Zed {ALL}")
+    for uid in ("q7", "annegret-2", "zz.leak@mail.example"):
+        store.marks.add("reaction", 4, uid, value=ALL)
 
 
 def everything(folder: Path) -> Iterator[tuple[str, bytes]]:

@@ -353,7 +353,9 @@ def test_what_a_killed_run_has_finished_is_not_made_again(
         with pytest.raises(ZeroDivisionError):
             write_site(out, tmp_path / "site")
     assert len(rendered) == 4
+    (tmp_path / "site" / "c" / "1.html.new").write_text("half of a page")
     write_site(out, tmp_path / "site")
+    assert not list((tmp_path / "site").rglob("*.new"))
     assert rendered[4:] == rendered[3:4]  # its last state was not committed
 
 

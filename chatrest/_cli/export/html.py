@@ -28,7 +28,7 @@ CHOICE: Final = (
     TITLE,
     TIMEZONE,
     ("--redact", bool, None, "Hide e-mail addresses and numbers of phones, cards and accounts."),
-    ("--redact-pattern patterns", click.File(encoding="utf-8"), "FILE",
+    ("--redact-pattern patterns", click.File(encoding="utf-8-sig"), "FILE",
      "Hide what these match, too: a regular expression a line."),
     ("--pseudonyms", bool, None, "Call people 'Person 1', in texts and mentions, too."),
 )  # fmt: skip
