@@ -105,7 +105,7 @@ def test_the_end_of_the_process_closes_it_without_a_warning(emulator: EmulatorTh
         "print(chat.run(lambda session: session.users.get('user-001')).uid)\n"
     )
     done = subprocess.run(
-        [sys.executable, "-X", "dev", "-W", "error", "-c", code],
+        [sys.executable, "-W", "error", "-c", code],
         env=os.environ | emulator.env, capture_output=True, text=True,
     )  # fmt: skip
     assert (done.stdout, done.stderr, done.returncode) == ("user-001\n", "", 0)
