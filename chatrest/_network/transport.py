@@ -72,6 +72,8 @@ class Reply(Struct, frozen=True):
 
 
 class _Exchange(Struct):
+    """The connection of one exchange."""
+
     asked: bool = False
     """True once a connection was requested; an exchange has one."""
     connected: bool = True
@@ -82,7 +84,7 @@ class _Exchange(Struct):
 
 
 # A context variable, as aiohttp passes no data to its connector, which runs in the task of the exchange.
-_PROGRESS: ContextVar[_Exchange | None] = ContextVar("chatrest_progress", default=None)
+_PROGRESS: ContextVar[_Exchange] = ContextVar("chatrest_progress")
 
 
 def was_sent(error: BaseException) -> bool:
@@ -128,8 +130,11 @@ class Transport:
         `was_sent` says for a `CancelledError` raised here if something may have been sent. `payload` is the
         body where the request's own is a form.
         """
-        if payload is None and isinstance(request.body, Form):
-            return await self._exchange_form(request, request.body, timeouts)
+        is_plain = request.method == "GET" and request.body is None
+        if payload is None and not is_plain:
+            if isinstance(request.body, Form):
+                return await self._exchange_form(request, request.body, timeouts)
+            payload = _payload(request.body)
         if self._closed:
             raise RequestInvalidError("the session was closed before the request was sent")
         progress = _Exchange()
@@ -141,8 +146,9 @@ class Transport:
                 request.method,
                 URL(request.url, encoded=True),
                 headers=request.headers,
-                data=_payload(request.body) if payload is None else payload,
-                skip_auto_headers=_skipped(request),
+                data=payload,
+                # Named only where it must be, as aiohttp then copies all headers to look for it.
+                skip_auto_headers=None if is_plain or "Content-Type" in request.headers else _WITHOUT_TYPE,
                 allow_redirects=False,
                 timeout=self._client_timeout(timeouts),
             )
@@ -304,19 +310,17 @@ class _Connector(aiohttp.TCPConnector):
     policy to decide: its second attempt asks for a second connection.
     """
 
-    async def connect(self, *args: Any, **kwargs: Any) -> Any:
+    async def connect(self, req: Any, traces: Any, timeout: Any) -> Any:  # noqa: ASYNC109, aiohttp's
         progress = _PROGRESS.get()
-        if progress is not None:
-            if progress.asked:
-                raise _ConnectionLostError
-            progress.asked, progress.connected = True, False
-        connection = await super().connect(*args, **kwargs)
+        if progress.asked:
+            raise _ConnectionLostError
+        progress.asked, progress.connected = True, False
+        connection = await aiohttp.TCPConnector.connect(self, req, traces, timeout)
         # A proxy or server may have sent a 408 on the idle connection; it is not the reply to this request.
         while (protocol := connection.protocol) is not None and protocol.should_close:
             connection.close()
-            connection = await super().connect(*args, **kwargs)
-        if progress is not None:
-            progress.connected = True
+            connection = await aiohttp.TCPConnector.connect(self, req, traces, timeout)
+        progress.connected = True
         return connection
 
 
@@ -329,18 +333,7 @@ _FAILURES: Final = (_ConnectionLostError, aiohttp.ClientError, TimeoutError, OSE
 _LOST: Final = (_ConnectionLostError, aiohttp.ClientOSError, aiohttp.ServerDisconnectedError)
 
 
-def _skipped(request: Request) -> tuple[str, ...] | None:
-    """Return the header that aiohttp must not add: a type where the request has none.
-
-    It is not named for every request, as aiohttp then copies all headers to look for it.
-    """
-    if request.method == "GET" and request.body is None:
-        return None
-    return None if "Content-Type" in request.headers else _WITHOUT_TYPE
-
-
-def _payload(body: bytes | Form | None) -> bytes | io.BytesIO | None:
-    assert not isinstance(body, Form)
+def _payload(body: bytes | None) -> bytes | io.BytesIO | None:
     # aiohttp warns of large bodies as bytes, which it would write at once.
     return io.BytesIO(body) if body is not None and len(body) > _LARGE else body
 

@@ -153,7 +153,8 @@ class _Slots:
 
         Requests that went without a slot, after the last slot that was taken, show nothing.
         """
-        until, since = min(sent, self._taken_at), max(self._confirmed, self._used_since)
+        until = sent if sent < self._taken_at else self._taken_at
+        since = self._confirmed if self._confirmed > self._used_since else self._used_since
         if until <= since:
             return 0.0
         self._confirmed = until
@@ -326,7 +327,7 @@ class Pacer:
         if self._hold is None:
             if (seconds := self._slots.confirm(sent)) > 0:
                 (self._curve or self._start).use(seconds, sent, now)
-            if isinstance(self._curve, Ramp) and self._curve.is_over:
+            if self._curve is not None and isinstance(self._curve, Ramp) and self._curve.is_over:
                 self._curve = None
         elif sent > self._hold.began:
             self._resume(now, self._hold.end(sent))

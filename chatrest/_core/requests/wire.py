@@ -67,17 +67,18 @@ def request(call: Call[Any], base: str, headers: Headers, arrays: Arrays) -> Req
     query = ""
     if call.query is not None or call.position:
         query = encoded(call.query, call.position, arrays)
-    sent: dict[str, str] = dict(headers)
+    added: dict[str, str] = {}
     if call.headers is not None:
-        sent.update(check_headers(dict(query_pairs(call.headers, "comma"))))
+        added.update(check_headers(dict(query_pairs(call.headers, "comma"))))
     if call.acting_user is not None and LOGIN_HEADER not in headers:
-        sent["onBehalfOf"] = call.acting_user
+        added["onBehalfOf"] = call.acting_user
     body: bytes | Form | None = None
     if call.body is not None and call.endpoint.media == "multipart":
         body = form(call.body)
     elif call.body is not None:
-        sent["Content-Type"] = "application/json"
+        added["Content-Type"] = "application/json"
         body = json_body(call.body)
+    sent = Headers(headers, **added) if added else headers
     url = f"{base}{call.path}?{query}" if query else f"{base}{call.path}"
     return Request(call.endpoint.method, url, sent, body)
 
