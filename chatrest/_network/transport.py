@@ -13,7 +13,7 @@ import io
 import os
 import socket
 import ssl as tls
-from collections.abc import Mapping
+from collections.abc import Awaitable, Mapping
 from contextvars import ContextVar
 from typing import Any, Final, TypeAlias
 
@@ -124,17 +124,17 @@ class Transport:
         self._timer.close()
         await self._session.close()
 
-    async def exchange(self, request: Request, timeouts: Timeouts, payload: Any = None) -> Reply:
+    def exchange(self, request: Request, timeouts: Timeouts) -> Awaitable[Reply]:
         """Send `request` once and return its reply; raise `TransportError` without a usable reply.
 
-        `was_sent` says for a `CancelledError` raised here if something may have been sent. `payload` is the
-        body where the request's own is a form.
+        `was_sent` says for a `CancelledError` raised here if something may have been sent.
         """
-        is_plain = request.method == "GET" and request.body is None
-        if payload is None and not is_plain:
-            if isinstance(request.body, Form):
-                return await self._exchange_form(request, request.body, timeouts)
-            payload = _payload(request.body)
+        body = request.body
+        if isinstance(body, Form):
+            return self._exchange_form(request, body, timeouts)
+        return self._exchange(request, timeouts, body if body is None else _payload(body))
+
+    async def _exchange(self, request: Request, timeouts: Timeouts, payload: Any) -> Reply:
         if self._closed:
             raise RequestInvalidError("the session was closed before the request was sent")
         progress = _Exchange()
@@ -147,8 +147,7 @@ class Transport:
                 URL(request.url, encoded=True),
                 headers=request.headers,
                 data=payload,
-                # Named only where it must be, as aiohttp then copies all headers to look for it.
-                skip_auto_headers=None if is_plain or "Content-Type" in request.headers else _WITHOUT_TYPE,
+                skip_auto_headers=_skipped(request),
                 allow_redirects=False,
                 timeout=self._client_timeout(timeouts),
             )
@@ -182,7 +181,7 @@ class Transport:
                 body = _form_body(upload)
                 headers = Headers(request.headers, **{"Content-Type": body.content_type})
                 try:
-                    return await self.exchange(structs.replace(request, headers=headers), timeouts, body)
+                    return await self._exchange(structs.replace(request, headers=headers), timeouts, body)
                 except TransportError:
                     if not upload.fault:
                         raise
@@ -333,9 +332,18 @@ _FAILURES: Final = (_ConnectionLostError, aiohttp.ClientError, TimeoutError, OSE
 _LOST: Final = (_ConnectionLostError, aiohttp.ClientOSError, aiohttp.ServerDisconnectedError)
 
 
-def _payload(body: bytes | None) -> bytes | io.BytesIO | None:
+def _skipped(request: Request) -> tuple[str, ...] | None:
+    """Return the header that aiohttp must not add: a type where the request has none.
+
+    It is not named for every request, as aiohttp then copies all headers to look for it.
+    """
+    is_plain = request.method == "GET" and request.body is None
+    return None if is_plain or "Content-Type" in request.headers else _WITHOUT_TYPE
+
+
+def _payload(body: bytes) -> bytes | io.BytesIO:
     # aiohttp warns of large bodies as bytes, which it would write at once.
-    return io.BytesIO(body) if body is not None and len(body) > _LARGE else body
+    return io.BytesIO(body) if len(body) > _LARGE else body
 
 
 def _failure(error: Exception, timeouts: Timeouts, progress: _Exchange) -> TransportError:

@@ -1,19 +1,19 @@
 """From the call of a list to a walk over it."""
 
 from collections.abc import Awaitable, Mapping
-from functools import partial
+from functools import lru_cache, partial
 from typing import Any, Final, TypeVar
 
-from msgspec import structs
+from msgspec import Struct, structs
 
 from .._core.paging.cursor import Cursor, beginning, resumed
 from .._core.paging.walk_state import Rules
 from .._core.replies.decode import Listing
-from .._core.replies.expectation import Expectation
+from .._core.replies.expectation import Expectation, QueryChecks
 from .._core.replies.rows import row_identity
 from .._core.requests.dialects import LARGEST_PAGE, UNPAGED, Paging
 from .._core.requests.encode import WalkQuery, filter_values, query_pairs
-from .._core.requests.endpoint import Call, Pairs
+from .._core.requests.endpoint import Call, Endpoint, Pairs
 from .._core.send import AsRows, Send
 from .._walk.filter_check import FilterCheck
 from .._walk.walk import Walk, WalkSource
@@ -23,54 +23,77 @@ T = TypeVar("T")
 _SIZE_NAMES: Final = ("perPage", "limit")
 
 
+class ListPlan(Struct, frozen=True):
+    """All that an endpoint and a query decide about a list: the same for every walk that asks so."""
+
+    rules: Rules
+    values: WalkQuery | None
+    """The query's values; None for no query."""
+    filters: Pairs
+    """The query's pairs, without the page's size."""
+    first: Cursor
+    """The start of a walk, without the fingerprint of its list."""
+    other_size: str | None
+    """Another parameter for the page's size; None if the list has one alone."""
+    checks: QueryChecks
+
+
 def walk(send: Send, call: Call[Listing[T]], cursor: Cursor | str | None) -> Walk[T]:
     """The walk over the list that `call` asks for; `CursorError` where `cursor` is not one of it."""
-    endpoint, paging = call.endpoint, call.endpoint.list_paging
+    endpoint, query = call.endpoint, call.query
     # An operation that never acts as a user is the same list for every one of them.
     acting_user = None if endpoint.acting == "never" else call.acting_user or send.acting_user
-    filters: Pairs = ()
-    sizes: list[int] = []
-    if call.query is not None:
-        paging, values = _query_of(call.query, paging, acting_user)
-        pairs = query_pairs(values, "repeat")
-        sizes = [int(value) for name, value in pairs if name in paging.sizes and value.isdecimal()]
-        filters = tuple([pair for pair in pairs if pair[0] not in paging.sizes])
-        call = structs.replace(call, query=WalkQuery(values))
-    size = min(sizes) if sizes else min(LARGEST_PAGE, paging.largest)
-    size_name = paging.size_name(acting_user)
-    size_key = (send.app_id, endpoint.name, size_name, size)
-    other_size = None
-    if len(paging.sizes) > 1 and paging.order == "id":
-        other = paging.sizes[size_name == paging.sizes[0]]
-        other_size = send.page_sizes.other_size(other, *size_key)
-    identify = row_identity(endpoint.reply) if isinstance(send, AsRows) else endpoint.identify
-    first = beginning("", filters, paging)
+    as_rows = isinstance(send, AsRows)
+    make = _plan if query is None or isinstance(query, Struct) else _plan.__wrapped__
+    plan = make(endpoint, query, acting_user is not None, as_rows, LARGEST_PAGE)
+    if query is not None:
+        call = structs.replace(call, query=plan.values)
+    rules, sizes = plan.rules, send.page_sizes
+    size_key = (send.app_id, endpoint.name, rules.size_name, rules.size)
     source = WalkSource(
         fetch=partial(_fetch, send, call),
-        rules=Rules(
-            paging=paging,
-            identify=identify,
-            size=size,
-            size_name=size_name,
-            size_asked=bool(sizes),
-            beginning=first.position,
-        ),
+        rules=rules,
         name=endpoint.name,
-        largest=send.page_sizes.of(*size_key),
-        other_size=other_size,
+        largest=sizes.of(*size_key),
+        other_size=None if plan.other_size is None else sizes.other_size(plan.other_size, *size_key),
         cursor_key=send.cursor_key,
-        filters=filters,
-        check=_check(send, call, acting_user),
+        filters=plan.filters,
+        check=_check(send, call, acting_user, plan.checks),
         timing=lambda: (send.sleep, send.dice),
-        identity=(endpoint.name, call.path, acting_user, send.app_id, filters),
+        identity=(endpoint.name, call.path, acting_user, send.app_id, plan.filters),
     )
     if cursor is None:
-        return Walk(source, first)
-    start = structs.replace(first, query=source.query)
-    return Walk(source, resumed(cursor, start, paging, send.cursor_key))
+        return Walk(source, plan.first)
+    start = structs.replace(plan.first, query=source.query)
+    return Walk(source, resumed(cursor, start, rules.paging, send.cursor_key))
 
 
-def _query_of(query: Any, paging: Paging, acting_user: str | None) -> tuple[Paging, Mapping[str, Any]]:
+@lru_cache(256)
+def _plan(endpoint: Endpoint[Any], query: Any, is_acting: bool, as_rows: bool, largest: int) -> ListPlan:
+    """Return the plan of a list; `largest` is the size of a page where the query names none."""
+    paging, values = endpoint.list_paging, None
+    filters: Pairs = ()
+    sizes: list[int] = []
+    if query is not None:
+        paging, named = _query_of(query, paging, is_acting=is_acting)
+        values, pairs = WalkQuery(named), query_pairs(named, "repeat")
+        sizes = [int(value) for name, value in pairs if name in paging.sizes and value.isdecimal()]
+        filters = tuple([pair for pair in pairs if pair[0] not in paging.sizes])
+    size_name, first = paging.size_name(is_acting=is_acting), beginning("", filters, paging)
+    has_other = len(paging.sizes) > 1 and paging.order == "id"
+    rules = Rules(
+        paging=paging,
+        identify=row_identity(endpoint.reply) if as_rows else endpoint.identify,
+        size=min(sizes) if sizes else min(largest, paging.largest),
+        size_name=size_name,
+        size_asked=bool(sizes),
+        beginning=first.position,
+    )
+    other_size = paging.sizes[size_name == paging.sizes[0]] if has_other else None
+    return ListPlan(rules, values, filters, first, other_size, QueryChecks.of(values))
+
+
+def _query_of(query: Any, paging: Paging, *, is_acting: bool) -> tuple[Paging, Mapping[str, Any]]:
     """Return how a list with this query is paged, and the query's values."""
     values = filter_values(query) or {}
     if values.get("count"):
@@ -84,15 +107,15 @@ def _query_of(query: Any, paging: Paging, acting_user: str | None) -> tuple[Pagi
         return paging, values
     own = {name: value for name, value in values.items() if name not in others}
     if own.keys().isdisjoint(paging.sizes):
-        own[paging.size_name(acting_user)] = values[others[0]]
+        own[paging.size_name(is_acting=is_acting)] = values[others[0]]
     return paging, own
 
 
-def _check(send: Send, call: Call[Any], acting_user: str | None) -> FilterCheck | None:
+def _check(send: Send, call: Call[Any], acting_user: str | None, checks: QueryChecks) -> FilterCheck | None:
     """Return the check of the records; None if nothing was asked for that a record could contradict."""
     if call.query is None and acting_user is None and not call.endpoint.parameters:
         return None
-    expectation = Expectation.of(call, acting_user)
+    expectation = Expectation.of(call, acting_user, checks)
     if not expectation:
         return None
     is_quiet = isinstance(send, AsRows) and send.leaves_out

@@ -126,7 +126,7 @@ def test_any_server_gives_every_new_item_once_or_an_error(server: Server, size: 
     server.largest.note(min(server.seen, size))
     source: WalkSource[Any] = WalkSource(
         fetch=server.fetch,
-        rules=rules_for(size, server.paging.size_name(None), server.paging),
+        rules=rules_for(size, server.paging.size_name(is_acting=False), server.paging),
         name="messages.list",
         largest=server.largest,
         timing=lambda: (sleep, lambda: 1.0),

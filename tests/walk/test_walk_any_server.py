@@ -141,7 +141,7 @@ class Server:
         if token is not None:
             start = resumed(token, start, self.paging, None)
         self.largest.note(min(self.seen, size))
-        rules = rules_for(size, self.paging.size_name(None), self.paging)
+        rules = rules_for(size, self.paging.size_name(is_acting=False), self.paging)
         source: WalkSource[Any] = WalkSource(
             fetch=self.fetch, rules=rules, name="messages.list", largest=self.largest
         )

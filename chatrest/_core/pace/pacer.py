@@ -153,8 +153,9 @@ class _Slots:
 
         Requests that went without a slot, after the last slot that was taken, show nothing.
         """
-        until = sent if sent < self._taken_at else self._taken_at
-        since = self._confirmed if self._confirmed > self._used_since else self._used_since
+        if self._taken_at <= self._confirmed:  # as of interactive requests that nothing bounds
+            return 0.0
+        until, since = min(sent, self._taken_at), max(self._confirmed, self._used_since)
         if until <= since:
             return 0.0
         self._confirmed = until

@@ -51,10 +51,6 @@ _TEXTS: Final = (
     ("receiverType", "receiver_type", "receiver_type"),
 )
 _HIDDEN: Final = (("hideReplies", "hide_replies", "parent_id"), ("hideDeleted", "hide_deleted", "deleted_at"))
-_FILTERS: Final = frozenset(
-    {"conversationId", "sentAt", *(row[0] for row in (*_BOUNDS, *_TEXTS, *_HIDDEN)), *CONTENT_FILTERS}
-)
-"""What `_filters` and `_start` look at."""
 _ELSEWHERE: Final = frozenset(
     {"sender", "senders", "hasReactions", "unread", "undelivered", "myMentionsOnly", "saved"}
 )
@@ -90,6 +86,29 @@ class _Check(Struct, frozen=True):
         raise NotImplementedError
 
 
+class QueryChecks(Struct, frozen=True):
+    """The checks of a query's filters."""
+
+    checks: "tuple[_Check, ...]" = ()
+    at_start: "tuple[_Check, ...]" = ()
+    """Of the list's first page alone: a list that begins at a time (`sent_at`) continues by id."""
+    is_elsewhere: bool = False
+    """True if a user's list may have messages of other conversations."""
+    is_counting: bool = False
+    """True for counts in the place of messages."""
+
+    @classmethod
+    def of(cls, query: Struct | Mapping[str, Any] | None) -> "QueryChecks":
+        """Return the checks of a `MessageQuery`, or of its values by their names in the query."""
+        asked = query if isinstance(query, Mapping) else filter_values(query) or {}
+        return cls(
+            tuple(_filters(asked)),
+            tuple(_start(asked)),
+            any(asked.get(name) for name in _ELSEWHERE),
+            bool(asked.get("count")),
+        )
+
+
 class Expectation(Struct, frozen=True):
     """The request for a list: `mismatch(record)` names the filter that a record does not fit."""
 
@@ -104,30 +123,32 @@ class Expectation(Struct, frozen=True):
         return bool(self.checks or self.at_start or self.is_with_oneself)
 
     @classmethod
-    def of(cls, call: Call[Any], acting_user: str | None = None) -> "Expectation":
+    def of(
+        cls, call: Call[Any], acting_user: str | None = None, checks: QueryChecks | None = None
+    ) -> "Expectation":
         """Return what a list's call asks for; `acting_user` is the session's, where the call names none.
 
-        A call of another operation, and one for counts, expects nothing.
+        `checks` are those of its query, where they are known already. A call of another operation, and one
+        for counts, expects nothing.
         """
         endpoint = call.endpoint
         acting_user = None if endpoint.acting == "never" else call.acting_user or acting_user
+        if endpoint.name in _MESSAGE_LISTS:
+            values = call.path.split("/")
+            path = {
+                name: unquote(values[index]) if "%" in values[index] else values[index]
+                for index, name in endpoint.places
+            }
+            return cls.of_messages(
+                uid=path.get("uid"),
+                guid=path.get("guid"),
+                parent_id=path.get("id"),
+                acting_user=acting_user,
+                checks=QueryChecks.of(call.query) if checks is None else checks,
+            )
         if endpoint.name in _CONVERSATION_LISTS and acting_user is not None:
             return cls.of_conversations(acting_user)
-        if endpoint.name in _THREAD_LISTS:
-            return cls.of_messages(acting_user=acting_user)
-        if endpoint.name not in _MESSAGE_LISTS:
-            return cls()
-        values = call.path.split("/")
-        path: dict[str, str | None] = {"uid": None, "guid": None, "id": None}
-        for index, name in endpoint.places:
-            path[name] = unquote(values[index]) if "%" in values[index] else values[index]
-        return cls.of_messages(
-            uid=path["uid"],
-            guid=path["guid"],
-            parent_id=path["id"],
-            acting_user=acting_user,
-            query=call.query,
-        )
+        return cls.of_messages(acting_user=acting_user) if endpoint.name in _THREAD_LISTS else cls()
 
     @classmethod
     def of_conversations(cls, acting_user: str) -> "Expectation":
@@ -142,29 +163,23 @@ class Expectation(Struct, frozen=True):
         guid: str | None = None,
         parent_id: str | None = None,
         acting_user: str | None = None,
-        query: Struct | Mapping[str, Any] | None = None,
+        checks: QueryChecks = QueryChecks(),  # noqa: B008, a frozen value
     ) -> "Expectation":
         """Return what a list of messages is asked for.
 
         `uid`: the messages of a user, with `acting_user` those between the two; `guid`: of a group;
-        `parent_id`: of a thread. `query` is a `MessageQuery`, or its values by their names in the query.
+        `parent_id`: of a thread; `checks`: of its query.
         """
-        asked: Mapping[str, Any] = {}
-        if query is not None:
-            asked = query if isinstance(query, Mapping) else filter_values(query) or {}
-        if asked.get("count"):
+        if checks.is_counting:
             return cls()
-        checks: list[_Check] = []
-        if (users := _users(uid, acting_user, asked)) is not None:
-            checks.append(users)
+        first: tuple[_Check, ...] = ()
+        if (users := _users(uid, acting_user, is_elsewhere=checks.is_elsewhere)) is not None:
+            first = (users,)
         if guid is not None:
-            checks.append(_Group("guid", "receiver", frozenset({guid})))
+            first += (_Group("guid", "receiver", frozenset({guid})),)
         if parent_id is not None:
-            checks.append(_Thread("message_id", "parent_id", frozenset({parent_id})))
-        is_with_oneself = uid is not None and uid == acting_user
-        if not asked or _FILTERS.isdisjoint(asked):  # as most walks: nothing but a position and a size
-            return cls(tuple(checks), (), is_with_oneself)
-        return cls((*checks, *_filters(asked)), tuple(_start(asked)), is_with_oneself)
+            first += (_Thread("message_id", "parent_id", frozenset({parent_id})),)
+        return cls(first + checks.checks, checks.at_start, uid is not None and uid == acting_user)
 
     def mismatch(self, record: Any) -> str | None:
         """Return the name of the filter that a record does not fit, as `MessageQuery` or the path names it.
@@ -357,9 +372,8 @@ class _ConversationsOf(_Check, frozen=True, kw_only=True):
         return ON_BEHALF_OF if is_own_side and _parts(conversation).count(uid) == 1 else None
 
 
-def _users(uid: str | None, acting_user: str | None, asked: Mapping[str, Any]) -> _Check | None:
+def _users(uid: str | None, acting_user: str | None, *, is_elsewhere: bool) -> _Check | None:
     """Return the check of the users that a list is asked for; None if it is about no user."""
-    is_elsewhere = bool(asked) and any(asked.get(name) for name in _ELSEWHERE)
     has_uid = uid is not None and not is_elsewhere
     if acting_user is None or acting_user == uid:
         return _UserOf("uid", uid=str(uid)) if has_uid else None

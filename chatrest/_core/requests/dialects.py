@@ -107,9 +107,9 @@ class Paging(Struct, frozen=True, kw_only=True, dict=True):
             return self
         return structs.replace(self, filters=tuple([(name, str(values[name])) for name in sorted(names)]))
 
-    def size_name(self, acting_user: str | None) -> str:
+    def size_name(self, *, is_acting: bool) -> str:
         """The parameter that asks for a page's size, with or without an acting user; "" for none."""
-        return self.acting_size if acting_user is not None and self.acting_size is not None else self.size
+        return self.acting_size if is_acting and self.acting_size is not None else self.size
 
 
 BY_ID: Final = Paging(order="id", size="perPage", acting_size="limit")

@@ -54,8 +54,8 @@ class Reader(Protocol[R_co]):
     def __call__(self, body: bytes, /) -> R_co: ...
 
 
-class Endpoint(Struct, Generic[R], frozen=True, dict=True):
-    """One operation of the service.
+class Endpoint(Struct, Generic[R], frozen=True, dict=True, eq=False):
+    """One operation of the service; equal to itself alone.
 
     A template or a replay that cannot be right is a ValueError when it is made.
     """

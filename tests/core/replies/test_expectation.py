@@ -4,7 +4,7 @@ import json
 from typing import Any, Literal
 
 from chatrest import Message, MessageQuery, parse
-from chatrest._core.replies.expectation import Expectation
+from chatrest._core.replies.expectation import Expectation, QueryChecks
 from chatrest._core.replies.rows import Row, row_of
 from chatrest._models.conversations import Conversation
 from chatrest._resources import conversations, messages, users
@@ -38,7 +38,7 @@ def verdict(expectation: Expectation, **changes: Any) -> str | None:
 
 
 def asked(query: MessageQuery | None = None, **plain: Any) -> Expectation:
-    return Expectation.of_messages(query=query, **plain)
+    return Expectation.of_messages(checks=QueryChecks.of(query), **plain)
 
 
 @loop_over(

@@ -27,13 +27,13 @@ DIALECTS = [BY_ID, BY_NEXT, BY_PAGE, BY_THREAD, BY_UPDATED, ONE_REPLY, UNPAGED]
     [(BY_ID, "perPage", "limit"), (BY_NEXT, "limit", "limit"), (BY_PAGE, "perPage", "perPage")],
 )
 def test_a_size_has_its_own_name_where_a_user_acts(paging: Paging, without: str, with_user: str) -> None:
-    assert paging.size_name(None) == without
-    assert paging.size_name("eve") == with_user
+    assert paging.size_name(is_acting=False) == without
+    assert paging.size_name(is_acting=True) == with_user
     assert set(paging.sizes) == {without, with_user}
 
 
 def test_a_list_without_a_size_has_no_parameter_for_it() -> None:
-    assert (ONE_REPLY.size_name("eve"), ONE_REPLY.sizes) == ("", ())
+    assert (ONE_REPLY.size_name(is_acting=True), ONE_REPLY.sizes) == ("", ())
     assert "" not in ONE_REPLY.position_names
 
 
