@@ -82,14 +82,14 @@ class ActiveCall(CallProgress, Generic[R]):
     ) -> None:
         self._call, self._request, self._pool = call, request, pool
         self._options, self._context = options, context
-        self._gate = pool.gate(options.destination.app_id, call.endpoint.rate_class)
+        self._gate = pool.gates[options.destination.app_id, call.endpoint.rate_class]
         self._attempts = _NO_ATTEMPTS if options.priority == "interactive" else _NO_ATTEMPTS_PATIENT
 
     async def result(self) -> R:
         """Return the endpoint's decoded reply; raise the last error, with a log of all attempts."""
         self.began = self._context.timing.now()
         self._context.home.check()
-        self._pool.budget.earn()
+        self._pool.budget.calls += 1
         try:
             # Without listeners no one wants the durations of each attempt.
             return await (self._attempt(self) if self._context.start is None else self._reported_attempt())
@@ -182,18 +182,37 @@ class ActiveCall(CallProgress, Generic[R]):
 
     async def _attempt(self, spent: Durations) -> R:
         """Send the request once and decode the reply, with their durations; plan what follows a failure."""
+        options, now = self._options, self._context.timing.now
         self.number += 1
         self.reply = None
         try:
-            reply = await self._exchange(spent)
+            began = self.began if self.number == 1 else now()
+            if options.deadline is not None:
+                self._refuse_hopeless(began, options.deadline)
+            if not self._gate.try_enter(options.priority, began):
+                await self._wait(spent)
+                began = now()
+            self.stage = "network"
+            try:
+                self.reply = reply = await self._pool.exchange(self._request, options.timeouts)
+                self._pool.has_replied = True
+            except BaseException as error:
+                self._gate.forget()
+                self.sent = was_sent(error)
+                raise
+            finally:
+                self._gate.release(options.priority)
+                self.replied = ended = now()
+                spent.network += ended - began
+            self._check(reply, began, ended)
             if len(reply.body) <= INLINE_BYTES:
-                value = read_reply(reply, self._call, self._options)
+                value = read_reply(reply, self._call, options)
             else:
-                value = await read_large(reply, self._call, self._options)
+                value = await read_large(reply, self._call, options)
             if self._call.acting_user is not None:
                 self._context.notices.check_acting_user(self._call.endpoint, self._call.acting_user, value)
             if spent is not self:
-                spent.decoded = self._context.timing.now() - self.replied
+                spent.decoded = now() - ended
             return value
         except (ApiError, TransportError) as error:
             failure = error
@@ -203,30 +222,9 @@ class ActiveCall(CallProgress, Generic[R]):
         self._plan(failure)
         raise failure
 
-    async def _exchange(self, spent: Durations) -> Reply:
-        """Send the request once, with a slot of the rate limit and a place in the pool.
-
-        Raises the error of a reply that is no success.
-        """
-        options, now = self._options, self._context.timing.now
-        began = self.began if self.number == 1 else now()
-        if options.deadline is not None:
-            self._refuse_hopeless(began, options.deadline)
-        if not self._gate.try_enter(options.priority, began):
-            await self._wait(spent)
-            began = now()
-        self.stage = "network"
-        try:
-            self.reply = reply = await self._pool.exchange(self._request, options.timeouts)
-            self._pool.has_replied = True
-        except BaseException as error:
-            self._gate.forget()
-            self.sent = was_sent(error)
-            raise
-        finally:
-            self._gate.release(options.priority)
-            self.replied = ended = now()
-            spent.network += ended - began
+    def _check(self, reply: Reply, began: float, ended: float) -> None:
+        """Learn the rate limit from a reply; raise its error, or that of a deadline that has passed."""
+        options = self._options
         if options.on_reply is not None:
             report_reply(options.on_reply, reply, self._call, self.number, options)
         refused = None if reply.status == 200 else refusal(reply, self._call, options)
@@ -243,7 +241,6 @@ class ActiveCall(CallProgress, Generic[R]):
             raise self.deadline_passed()
         if refused is not None:
             raise refused
-        return reply
 
     async def _wait(self, spent: Durations) -> None:
         """Wait for a slot of the rate limit and a place in the pool; add their seconds to `spent`."""

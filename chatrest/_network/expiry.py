@@ -52,7 +52,7 @@ class ExpiryTimer:
         self._goes_off = inf
 
     def start(self, seconds: float) -> Expiry:
-        """Cancel the current task in `seconds`, unless `stop` is first."""
+        """Cancel the current task in `seconds`, unless `stop` is first; infinitely many are no limit."""
         task = asyncio.current_task(self._loop)
         assert task is not None
         expiry = Expiry(task, task.cancelling(), self._loop.time() + seconds)

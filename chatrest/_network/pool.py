@@ -156,16 +156,13 @@ class Pool:
         self.places: PrioritySemaphore = PrioritySemaphore(concurrency)
         self.state: PoolState = PoolState(self)
         self.gates: RateGates = RateGates(make_pacer or partial(_pacer, pace), timing, self.places)
+        """The rate gates by app and rate class, which all tasks and views of the session share."""
         self._connect = connect
         self._transport: Transport | None = None
         self._closed = False
 
     def __repr__(self) -> str:
         return repr(self.state)
-
-    def gate(self, app_id: str, rate_class: RateClass) -> RateGate:
-        """Return the rate gate of an app's rate class, which all tasks and views of the session share."""
-        return self.gates[app_id, rate_class]
 
     def exchange(self, request: Request, timeouts: Timeouts) -> "Awaitable[Reply]":
         """Return an awaitable that sends `request` once; its caller has a place, and sets `has_replied`."""

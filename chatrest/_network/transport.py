@@ -13,8 +13,9 @@ import io
 import os
 import socket
 import ssl as tls
-from collections.abc import Awaitable, Mapping
+from collections.abc import Mapping
 from contextvars import ContextVar
+from math import inf
 from typing import Any, Final, TypeAlias
 
 import aiohttp
@@ -124,22 +125,21 @@ class Transport:
         self._timer.close()
         await self._session.close()
 
-    def exchange(self, request: Request, timeouts: Timeouts) -> Awaitable[Reply]:
+    async def exchange(self, request: Request, timeouts: Timeouts, payload: Any = None) -> Reply:
         """Send `request` once and return its reply; raise `TransportError` without a usable reply.
 
-        `was_sent` says for a `CancelledError` raised here if something may have been sent.
+        `was_sent` says for a `CancelledError` raised here if something may have been sent. `payload` is the
+        body where the request's own is a form.
         """
-        body = request.body
-        if isinstance(body, Form):
-            return self._exchange_form(request, body, timeouts)
-        return self._exchange(request, timeouts, body if body is None else _payload(body))
-
-    async def _exchange(self, request: Request, timeouts: Timeouts, payload: Any) -> Reply:
+        if payload is None and request.body is not None:
+            if isinstance(request.body, Form):
+                return await self._exchange_form(request, request.body, timeouts)
+            payload = _payload(request.body)
         if self._closed:
             raise RequestInvalidError("the session was closed before the request was sent")
         progress = _Exchange()
         _PROGRESS.set(progress)
-        expiry = None if timeouts.total is None else self._timer.start(timeouts.total)
+        expiry = self._timer.start(inf if timeouts.total is None else timeouts.total)
         response: aiohttp.ClientResponse | None = None
         try:
             response = await self._session.request(
@@ -160,7 +160,7 @@ class Transport:
                 response.close()  # a connection with an unread rest cannot be used again
                 raise
         except asyncio.CancelledError as error:
-            if expiry is None or not expiry.has_cancelled():
+            if not expiry.has_cancelled():
                 vars(error)["sent"] = progress.connected
                 raise
             failure: ChatRestError = _failure(TimeoutError(), timeouts, progress)
@@ -169,8 +169,7 @@ class Transport:
         except _FAILURES as error:
             failure = self._noting_proxy(_failure(error, timeouts, progress), request)
         finally:
-            if expiry is not None:
-                self._timer.stop(expiry)
+            self._timer.stop(expiry)
         response = None  # its repr quotes the peer
         raise failure
 
@@ -181,7 +180,7 @@ class Transport:
                 body = _form_body(upload)
                 headers = Headers(request.headers, **{"Content-Type": body.content_type})
                 try:
-                    return await self._exchange(structs.replace(request, headers=headers), timeouts, body)
+                    return await self.exchange(structs.replace(request, headers=headers), timeouts, body)
                 except TransportError:
                     if not upload.fault:
                         raise

@@ -159,7 +159,9 @@ class ClientView:
         """
         failure: ChatRestError | None = None
         try:
-            running = self.sender(call_by_hand(method, path, query, json, self._interface(interface)))
+            addresses = self._options.destination.addresses
+            interface = next(iter(addresses)) if interface is UNCHANGED else _interface(interface, addresses)
+            running = self.sender(call_by_hand(method, path, query, json, interface))
         except ChatRestError as error:
             failure = detach(error)
         del method, path, query, json, interface  # no frame of an error may hold a key
@@ -167,18 +169,16 @@ class ClientView:
             raise failure
         return await running
 
-    def _interface(self, interface: object) -> Interface:
-        addresses = self._options.destination.addresses
-        if interface is UNCHANGED:
-            return next(iter(addresses))
-        for name in addresses:
-            if interface == name:
-                return name
-        check_unquoted(False, "interface", interface, ", ".join(addresses))
-        raise AssertionError
-
 
 # ── operations without an endpoint ──
+
+
+def _interface(interface: object, addresses: Mapping[Interface, str]) -> Interface:
+    for name in addresses:
+        if interface == name:
+            return name
+    check_unquoted(False, "interface", interface, ", ".join(addresses))
+    raise AssertionError
 
 
 def call_by_hand(

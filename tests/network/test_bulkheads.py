@@ -108,7 +108,7 @@ def apps_of(pool: Pool) -> list[str]:
 
 def call_app(pool: Pool, clock: Clock, app_id: str, signal: Signal = Signal(False)) -> None:  # noqa: B008
     """A call that goes at once and gets a reply."""
-    gate = pool.gate(app_id, "standard")
+    gate = pool.gates[app_id, "standard"]
     assert gate.try_enter("interactive", clock())
     gate.release("interactive")
     gate.observe(clock(), signal, clock())
@@ -150,7 +150,7 @@ def test_an_app_that_is_held_back_stays_held_back_for_as_long_as_it_must() -> No
         call_app(pool, clock, f"app-{number}")
         clock.now += 0.01
     assert "limited" in apps_of(pool)
-    assert pool.gate("limited", "standard").delay("interactive") == pytest.approx(15.0)
+    assert pool.gates["limited", "standard"].delay("interactive") == pytest.approx(15.0)
     assert len(apps_of(pool)) == KEPT
 
 
@@ -174,11 +174,11 @@ def test_a_learnt_limit_is_kept_for_minutes_and_one_that_was_told_is_not() -> No
 def test_a_gate_that_a_call_still_uses_is_never_made_twice() -> None:
     clock = Clock(1000.0)
     pool = make_pool(clock)
-    gate = pool.gate("app", "standard")
+    gate = pool.gates["app", "standard"]
     assert gate.try_enter("interactive", clock())
     for number in range(3 * KEPT):
         call_app(pool, clock, f"app-{number}")
-    assert pool.gate("app", "standard") is gate
+    assert pool.gates["app", "standard"] is gate
     assert pool.state.active == 1
     gate.release("interactive")
     assert pool.state.active == 0
@@ -221,7 +221,7 @@ async def test_the_repr_names_the_apps_that_are_held_back() -> None:
     pool = Pool("us", 10, Timing(loop.time, asyncio.sleep), lambda: None)  # type: ignore[arg-type, return-value]
     tasks = []
     for number in range(5):
-        gate = pool.gate(f"app-{number}", "standard")
+        gate = pool.gates[f"app-{number}", "standard"]
         gate.observe(loop.time(), Signal(True, retry_after=60.0), loop.time())
         tasks.append(asyncio.create_task(gate.enter("bulk" if number % 2 else "interactive")))
     await asyncio.sleep(0)

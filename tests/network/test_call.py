@@ -68,7 +68,7 @@ class VirtualPool:
 
     @property
     def gate(self) -> RateGate:
-        return self.pool.gate(self.app_id, "standard")
+        return self.pool.gates[self.app_id, "standard"]
 
     async def exchange(self, request: Request, timeouts: Timeouts) -> Reply:
         self.sent.append(self.now)

@@ -116,8 +116,11 @@ class _Slots:
         self.free = free
         self._late = late
         self._used_since = inf
-        self._taken_at = self._confirmed = self._urgent_at = -inf
-        self._last = 0.0
+        self.urgent_at = -inf
+        """When the last interactive request went."""
+        self.last = 0.0
+        """The seconds that the last request took; 0 if it took no slot."""
+        self._taken_at = self._confirmed = -inf
 
     def begin(self, at: float) -> None:
         self.next = self._used_since = at
@@ -133,20 +136,15 @@ class _Slots:
         if self.next < now - self._late - interval:  # one was left unused
             self._used_since = now
         self.next = max(self.next, now - self._late) + interval
-        self._taken_at, self._last = now, interval
+        self._taken_at, self.last = now, interval
 
     def give_back(self) -> None:
         """Take back the slot of the last request, if it took one."""
-        self.next -= self._last
-
-    def record(self, now: float, *, urgent: bool) -> None:
-        self._last = 0.0
-        if urgent:
-            self._urgent_at = now
+        self.next -= self.last
 
     def has_urgent(self, now: float) -> bool:
         """Return True while interactive requests come."""
-        return now - self._urgent_at < _URGENT_SECONDS
+        return now - self.urgent_at < _URGENT_SECONDS
 
     def confirm(self, sent: float) -> float:
         """Return the further seconds of full use that an accepted request shows.
@@ -278,14 +276,17 @@ class Pacer:
         """Return the seconds until a request may go; `urgent` for an interactive one."""
         if self._hold is not None:
             wait = self._hold.delay(now)
-        elif self._is_spread(urgent):
-            wait = self._slots.next - now
-        else:
+        elif (urgent and self._curve is None) or not self._is_spread(urgent):
             return 0.0
+        else:
+            wait = self._slots.next - now
         return wait if wait > _INSTANT else 0.0
 
     def take(self, now: float, *, urgent: bool) -> None:
-        self._slots.record(now, urgent=urgent)
+        slots = self._slots
+        slots.last = 0.0
+        if urgent:
+            slots.urgent_at = now
         if self.remaining is not None:
             self.remaining -= 1
         if self._hold is not None:
@@ -295,7 +296,7 @@ class Pacer:
             self._resume(now, self._hold.end(now))
         curve = self._curve or (None if urgent else self._start)
         if curve is not None:
-            self._slots.take(now, 1 / curve.rate, urgent=urgent)
+            slots.take(now, 1 / curve.rate, urgent=urgent)
 
     def give_back(self) -> None:
         """Take back the request that was let go last: it is not sent."""
@@ -336,9 +337,7 @@ class Pacer:
     def _is_spread(self, urgent: bool) -> bool:
         if not urgent:
             return True
-        if self._curve is None or isinstance(self._curve, _GivenRate):
-            return self._curve is not None
-        return (
+        return isinstance(self._curve, _GivenRate) or (
             self.stated_limit is None
             or self.remaining is None
             or self.remaining <= _PLENTY * self.stated_limit

@@ -243,20 +243,16 @@ class RetryBudget:
 
     def __init__(self) -> None:
         self._saved = _SAVED
-        self._earned = 0.0
-        """By calls since the last repeat."""
+        self.calls = 0
+        """Calls that were made for the first time since the last repeat: each earns a quarter of one."""
         self._last_spent = 0.0
-
-    def earn(self) -> None:
-        """Earn a quarter of a repeat: a call was made for the first time."""
-        self._earned += _SHARE
 
     def spend(self, now: float) -> float:
         """Take a repeat, and return the seconds until it may go: 0 where one was saved."""
         elapsed = max(0.0, now - self._last_spent) if self._last_spent else 0.0
         self._last_spent = now
-        self._saved = min(_SAVED, self._saved + self._earned + elapsed * _PER_SECOND) - 1
-        self._earned = 0.0
+        self._saved = min(_SAVED, self._saved + _SHARE * self.calls + elapsed * _PER_SECOND) - 1
+        self.calls = 0
         return max(0.0, -self._saved / _PER_SECOND)
 
 

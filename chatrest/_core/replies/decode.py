@@ -20,13 +20,14 @@ from collections.abc import Callable
 from types import UnionType
 from typing import Any, Final, Generic, TypeAlias, TypeVar, get_args, overload
 
+import msgspec
 from msgspec import UNSET, Struct, structs
 
 from ..._models.lenient import CoercionError, Coercions, coerced, shape, type_name
 from ..._models.messages import Message, UnknownMessage, unknown
 from ..._models.meta import Meta, Position
 from ..._models.outcomes import Ack as Ack, Outcomes as Outcomes
-from ..._models.raw_json import bytes_of, write_value
+from ..._models.raw_json import REFUSED, bytes_of, write_value
 from ..._models.record import Record
 from ...errors import ReplyUnreadableError, RequestInvalidError
 from .bounds import check_records
@@ -270,8 +271,11 @@ def read_json(body: bytes, /) -> Any:
 
     A reply with an error in the place of data is refused, whatever its status: `ReplyUnreadableError`.
     """
-    reply = whole(body)
-    if isinstance(reply, dict) and isinstance(reply.get("error"), dict):
+    try:
+        reply = msgspec.json.decode(body)
+    except REFUSED:  # empty, or not JSON by the book
+        reply = whole(body)
+    if type(reply) is dict and type(reply.get("error")) is dict:
         _refuse_error(reply)
     return reply
 
