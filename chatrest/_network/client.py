@@ -116,6 +116,9 @@ class Sender:
     def __init__(self, client: Client, options: CallOptions) -> None:
         self.app_id: Final = options.destination.app_id
         self.acting_user: Final = options.acting_user
+        self.page_sizes: Final = client.page_sizes
+        self.cursor_key: Final = client.cursor_key
+        self.check_acting_user: Final = client.check_acting_user
         self._client, self._options = client, options
         keys = options.destination.keys
         self._headers = Headers(keys, Accept="application/json")
@@ -132,18 +135,6 @@ class Sender:
         options = self._options
         names = {name.lower() for name in options.headers}
         return LOGIN_HEADER not in options.destination.keys and LOGIN_HEADER.lower() in names
-
-    @property
-    def page_sizes(self) -> PageSizes:
-        return self._client.page_sizes
-
-    @property
-    def cursor_key(self) -> CursorKey | None:
-        return self._client.cursor_key
-
-    @property
-    def check_acting_user(self) -> bool:
-        return self._client.check_acting_user
 
     def sleep(self, seconds: float, /) -> Awaitable[None]:
         return self._client.context.timing.sleep(seconds)

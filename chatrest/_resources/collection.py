@@ -110,7 +110,7 @@ class Collection:
             raise RequestInvalidError(
                 f"{endpoint.name} acts as a user: give on_behalf_of, or use session.as_user(uid)"
             )
-        return endpoint(query=query, body=body, headers=headers, on_behalf_of=on_behalf_of, **path)
+        return endpoint.call(path, query, body, headers, on_behalf_of)
 
 
 def _check(name: str, value: object, kind: type[Struct] | None, *, is_optional: bool) -> None:

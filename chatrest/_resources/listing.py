@@ -44,7 +44,7 @@ def walk(send: Send, call: Call[Listing[T]], cursor: Cursor | str | None) -> Wal
     # An operation that never acts as a user is the same list for every one of them.
     acting_user = None if endpoint.acting == "never" else call.acting_user or send.acting_user
     as_rows = isinstance(send, AsRows)
-    make = _plan if query is None or isinstance(query, Struct) else _plan.__wrapped__
+    make = _plan.__wrapped__ if isinstance(query, dict) else _plan
     plan = make(endpoint, query, acting_user is not None, as_rows, LARGEST_PAGE)
     if query is not None:
         call = structs.replace(call, query=plan.values)

@@ -6,7 +6,6 @@ page. A walk reads its pages by this, or by another `PageReader` that calls it.
 
 import re
 from collections.abc import Awaitable, Callable, Iterator
-from functools import cached_property
 from operator import length_hint
 from typing import Any, Final, Generic, Protocol, TypeAlias, TypeVar
 
@@ -131,10 +130,13 @@ class WalkSource(Struct, Generic[T], frozen=True, kw_only=True, dict=True):
     timing: Callable[[], tuple[Sleep, Dice]] | None = None
     """Gives the session's sleep and dice; None for those of asyncio and of the standard library."""
 
-    @cached_property
+    @property
     def query(self) -> str:
         """The fingerprint of the list, computed when it is first needed: most walks never do."""
-        return fingerprint(*self.identity)
+        known = self.__dict__.get("_query")  # a `cached_property` takes a lock for as long as the hash takes
+        if known is None:
+            known = self.__dict__["_query"] = fingerprint(*self.identity)
+        return known
 
     def __rich_repr__(self) -> list[tuple[str, object]]:
         """Return the fields for rich, without the key."""
@@ -150,7 +152,7 @@ class WalkSource(Struct, Generic[T], frozen=True, kw_only=True, dict=True):
         errors of the call; none of them changes anything.
         """
         cursor, memory, rules = state.cursor, state.memory, self.rules
-        names = dict(cursor.position)
+        names = dict(cursor.position) if cursor.position else {}
         largest, size_name, other = self.largest, rules.size_name, self.other_size
         # Page numbers count pages of one size; any other place in a list may have a page of any.
         if rules.size_asked or "id" not in names or "page" in names or size_name in names:
@@ -171,8 +173,9 @@ class WalkSource(Struct, Generic[T], frozen=True, kw_only=True, dict=True):
             result = step(cursor, listing, rules, memory, largest.count)
         except CursorError as error:
             raise self.cursor_error(str(error)) from None
-        repairs = (*listing.repairs, *conflicts(listing, result, memory, rules.identify))
-        served = len(listing.items)
+        repairs, served = listing.repairs, len(listing.items)
+        if len(result.items) != served:
+            repairs += conflicts(listing, result, memory, rules.identify)
         largest.note(served)
         if other is not None and other.is_used is is_other:
             pagination = listing.meta.pagination

@@ -154,14 +154,16 @@ class Walk(Generic[T]):
         """
         if type(count) is not int or count < 0:
             raise RequestInvalidError(f"limit = {count!r}: expected a whole number, 0 or more")
-        rules, cursor, left = self._source.rules, self._unsigned_cursor, self._remaining
-        left = count if left is None else min(count, left)
+        source, cursor, left = self._source, self._unsigned_cursor, self._remaining
+        if left is None or count < left:
+            left = count
         # In the middle of a page its size stays, and so it does by page numbers: the position is counted in
         # pages of that size.
+        rules = source.rules
         is_bound = rules.size_asked or cursor.inside or (cursor.position and "page" in dict(cursor.position))
-        if not is_bound:
-            rules = structs.replace(rules, size=max(1, min(rules.size, left)))
-        return Walk(structs.replace(self._source, rules=rules), cursor, left)
+        if not is_bound and left < rules.size:
+            source = structs.replace(source, rules=structs.replace(rules, size=left or 1))
+        return Walk(source, cursor, left)
 
     def thorough(self) -> "Walk[T]":
         """A walk from here that makes one extra request where a short page suggests the end."""

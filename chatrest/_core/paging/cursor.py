@@ -12,7 +12,7 @@ direction. Filters, path and acting user come from the caller alone.
 import hashlib
 import hmac
 import json
-from base64 import urlsafe_b64decode, urlsafe_b64encode
+from binascii import a2b_base64, b2a_base64
 from typing import Any, Final, final
 
 import msgspec
@@ -27,6 +27,8 @@ MAC_BYTES: Final = 32
 _VERSION: Final = b"\x01"
 _SUM: Final = 6
 _ENCODE: Final = msgspec.json.Encoder(order="sorted").encode
+_TO_URL: Final = bytes.maketrans(b"+/", b"-_")
+_FROM_URL: Final = bytes.maketrans(b"-_", b"+/")
 _DAMAGED: Final = "the cursor token is damaged: it was not made by str(cursor)"
 
 
@@ -92,7 +94,7 @@ class Cursor(Struct, frozen=True, array_like=True):
         if not isinstance(token, str):
             raise CursorError(f"a cursor token is a text, not {type(token).__name__}")
         try:
-            packed = urlsafe_b64decode(token.encode("ascii") + b"=" * (-len(token) % 4))
+            packed = a2b_base64(token.encode("ascii").translate(_FROM_URL) + b"=" * (-len(token) % 4))
             # A signature is between the checksum and the version, and never begins as the version does.
             start = _SUM if packed[_SUM : _SUM + 1] == _VERSION else _SUM + MAC_BYTES
             cursor = _decoded(packed[start + len(_VERSION) :])
@@ -152,7 +154,8 @@ def _payload(cursor: Cursor) -> bytes:
 
 
 def _token(payload: bytes, mac: bytes = b"") -> str:
-    return urlsafe_b64encode(_checksum(payload) + mac + payload).decode().rstrip("=")
+    packed = b2a_base64(_checksum(payload) + mac + payload, newline=False)
+    return packed.translate(_TO_URL).rstrip(b"=").decode()
 
 
 def _signature(cursor: Cursor, key: CursorKey) -> bytes:
@@ -185,8 +188,8 @@ def resumed(cursor: Cursor | str, start: Cursor, paging: Paging, key: CursorKey 
     Raises `CursorError` for a token that is damaged, of another query, not signed by `key` where there is
     one, or that would leave the list.
     """
-    place = cursor if isinstance(cursor, Cursor) else Cursor.parse(cursor)
-    mac = place.mac if isinstance(place, SignedCursor) else b""
+    place = Cursor.parse(cursor) if isinstance(cursor, str) or not isinstance(cursor, Cursor) else cursor
+    mac = place.mac if type(place) is SignedCursor else b""
     if key is not None and not hmac.compare_digest(mac, _signature(place, key)):
         raise CursorError("the cursor token is not signed with this session's cursor_key")
     if place.query != start.query:

@@ -53,9 +53,14 @@ def check_records(count: int) -> None:
         raise ReplyUnreadableError(f"data: expected at most {MOST_RECORDS} records, got {count}")
 
 
-def may_be_dense(body: bytes, least: int) -> bool:
-    """Return True if a body may hold far more than `MOST_RECORDS` objects of at least `least` bytes.
+def bytes_of_most(least: int) -> int:
+    """Return the bytes up to which a body cannot be dense, as its objects have at least `least` each.
 
-    A page of honest records is never counted: its length alone shows that they cannot be so many.
+    So a page of honest records is never counted.
     """
-    return len(body) > _DENSE_RECORDS * max(least, _LEAST_RECORD) and body.count(b"{") > _DENSE_RECORDS
+    return _DENSE_RECORDS * max(least, _LEAST_RECORD)
+
+
+def is_dense(body: bytes) -> bool:
+    """Return True if a body may hold far more than `MOST_RECORDS` objects."""
+    return body.count(b"{") > _DENSE_RECORDS

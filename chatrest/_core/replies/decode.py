@@ -74,11 +74,12 @@ class Listing(Struct, Generic[T], frozen=True):
         return f"<Listing of {len(self.items)} items, {len(self.raw)} bytes>"
 
 
-def decoded_listing(page: ListReply[Any], items: list[T], body: bytes, coercions: Coercions) -> Listing[T]:
+def decoded_listing(
+    page: ListReply[Any], items: list[T], body: bytes, repairs: tuple[str, ...]
+) -> Listing[T]:
     """Return the listing of a decoded reply with these items."""
     meta = NO_META if page.meta is None else page.meta
-    fault = position_fault(meta, page.cursor, body)
-    return Listing(items, meta, body, coercions.lines(), page.cursor, fault)
+    return Listing(items, meta, body, repairs, page.cursor, position_fault(meta, page.cursor, body))
 
 
 class Many(Struct, Generic[T], frozen=True):
@@ -108,11 +109,11 @@ class Many(Struct, Generic[T], frozen=True):
 
     def strictly(self, body: bytes) -> Listing[T] | None:
         """Return the page of a reply that is as documented; None for any other."""
-        coercions = Coercions()
-        page = self.kind.listing(body, coercions)
-        if page is None:
+        read = self.kind.listing(body)
+        if read is None:
             return None
-        return decoded_listing(page, page.data, body, coercions)
+        page, repairs = read
+        return decoded_listing(page, page.data, body, repairs)
 
     def without_content(self) -> Listing[T]:
         """Return the page of a reply without content (204): an empty one."""

@@ -59,6 +59,8 @@ _ABSENT: Final = frozenset({"", "0", 0, None, UNSET})
 _MESSAGE_LISTS: Final = frozenset(
     {"messages.list", "messages.list_user", "messages.list_group", "messages.list_thread"}
 )
+_PATH_ARGUMENTS: Final = {"uid": "uid", "guid": "guid", "id": "parent_id"}
+"""What the parameters of their paths are called in `Expectation.of_messages`."""
 _THREAD_LISTS: Final = frozenset(
     {"messages.list_threads", "messages.list_threads_user", "messages.list_threads_group"}
 )
@@ -134,18 +136,13 @@ class Expectation(Struct, frozen=True):
         endpoint = call.endpoint
         acting_user = None if endpoint.acting == "never" else call.acting_user or acting_user
         if endpoint.name in _MESSAGE_LISTS:
-            values = call.path.split("/")
-            path = {
-                name: unquote(values[index]) if "%" in values[index] else values[index]
-                for index, name in endpoint.places
-            }
-            return cls.of_messages(
-                uid=path.get("uid"),
-                guid=path.get("guid"),
-                parent_id=path.get("id"),
-                acting_user=acting_user,
-                checks=QueryChecks.of(call.query) if checks is None else checks,
-            )
+            checks = QueryChecks.of(call.query) if checks is None else checks
+            if not endpoint.places:
+                return cls.of_messages(acting_user=acting_user, checks=checks)
+            [(index, name)] = endpoint.places
+            value = call.path.split("/")[index]
+            of = {_PATH_ARGUMENTS[name]: unquote(value) if "%" in value else value}
+            return cls.of_messages(acting_user=acting_user, checks=checks, **of)
         if endpoint.name in _CONVERSATION_LISTS and acting_user is not None:
             return cls.of_conversations(acting_user)
         return cls.of_messages(acting_user=acting_user) if endpoint.name in _THREAD_LISTS else cls()
@@ -197,7 +194,7 @@ class Expectation(Struct, frozen=True):
         misfits: dict[int, str] = {}
         if not records:
             return misfits
-        for check in (*self.checks, *self.at_start) if is_start else self.checks:
+        for check in self.checks + self.at_start if is_start else self.checks:
             if not check.fit(records):
                 for index, record in enumerate(records):
                     if index not in misfits and (name := check.misfit(record)) is not None:

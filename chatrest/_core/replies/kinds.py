@@ -27,7 +27,7 @@ from ..._models.messages import (
 from ..._models.meta import Meta, Position
 from ..._models.raw_json import REFUSED
 from ...errors import ReplyUnreadableError
-from .bounds import STRICT_BYTES, check_records, may_be_dense
+from .bounds import STRICT_BYTES, bytes_of_most, check_records, is_dense
 from .scanner import TooDeep, read_record
 
 T = TypeVar("T")
@@ -118,28 +118,34 @@ class Kind(Generic[T]):
         return frozenset(field.encode_name for field in fields.values())
 
     @cached_property
-    def _least_bytes(self) -> int:
-        """The bytes of the shortest record that a strict decoder takes."""
+    def _most_bytes(self) -> int:
+        """The bytes of a body that cannot hold far too many records that a strict decoder takes."""
         names = [field.encode_name for field in structs.fields(self._struct) if field.required]
-        return len("{}") + sum(len(f'"{name}":0,') for name in names)
+        return bytes_of_most(len("{}") + sum(len(f'"{name}":0,') for name in names))
 
     def is_record(self, names: Collection[str]) -> bool:
         """Return whether an object with members of these `names` is such a record."""
         return self.required <= set(names)
 
-    def listing(self, body: bytes, coercions: Coercions) -> ListReply[list[T]] | None:
+    def listing(self, body: bytes) -> tuple[ListReply[list[T]], tuple[str, ...]] | None:
         """Decode a list's envelope at once; None if that fails, or may give far too many records.
 
-        Raises `ReplyUnreadableError` for more records than any list has.
+        Returns it with its coercions in words. Raises `ReplyUnreadableError` for more records than any list
+        has.
         """
-        if may_be_dense(body, self._least_bytes):
+        if len(body) > self._most_bytes and is_dense(body):
             return None
         page, loose = self._decoded("listing", body)
-        if page is not None:
-            check_records(len(page.data))
-            self._finish(page.data, loose, coercions)
-            self._prefers_loose = loose and bool(coercions)
-        return page  # type: ignore[no-any-return]
+        if page is None:
+            return None
+        check_records(len(page.data))
+        if not loose:
+            self._finish(page.data, None)
+            return page, ()
+        coercions = Coercions()
+        self._finish(page.data, coercions)
+        self._prefers_loose = bool(coercions)
+        return page, coercions.lines()
 
     def single(self, body: bytes) -> T | None:
         """Decode the envelope of one record at once; None if that fails."""
@@ -147,7 +153,7 @@ class Kind(Generic[T]):
         if reply is None:
             return None
         items = [reply.data]
-        self._finish(items, loose, Coercions())
+        self._finish(items, Coercions() if loose else None)
         return items[0]  # type: ignore[no-any-return]
 
     def held(self, raws: Sequence[bytes], coercions: Coercions) -> list[T]:
@@ -168,7 +174,7 @@ class Kind(Generic[T]):
                     raise fault from None
                 coercions.add(index, notes)
             items.append(item)
-        self._finish(items, True, coercions)
+        self._finish(items, coercions)
         return items
 
     def _decoded(self, what: str, body: bytes) -> tuple[Any, bool]:
@@ -186,8 +192,8 @@ class Kind(Generic[T]):
                 break
         return None, False
 
-    def _finish(self, items: list[Any], loose: bool, coercions: Coercions) -> None:
-        """Put right what a decoder cannot tell apart, in place."""
+    def _finish(self, items: list[Any], coercions: Coercions | None) -> None:
+        """Put right what a decoder cannot tell apart, in place; `coercions` are those of the loose one."""
 
     def _lenient(self, record: Any, raw: bytes, notes: list[str]) -> T:
         if isinstance(record, TooDeep):
@@ -202,8 +208,8 @@ class _MessageKind(Kind[Message]):
 
     required = frozenset({"id"})
 
-    def _finish(self, items: list[Any], loose: bool, coercions: Coercions) -> None:
-        if loose:
+    def _finish(self, items: list[Any], coercions: Coercions | None) -> None:
+        if coercions is not None:
             _tighten(items, coercions)
         settle(items)
 

@@ -7,9 +7,13 @@ from email.utils import parsedate_to_datetime
 from typing import Final
 
 from msgspec import Struct
+from multidict import istr
 
 from ...errors import ApiError, ChatRestError, RateLimitError
 
+# `istr`: a plain text would be made lower-case for each reply.
+_LIMIT, _LIMIT_TOO = istr("X-Rate-Limit"), istr("X-RateLimit-Limit")
+_LEFT, _LEFT_TOO = istr("X-Rate-Limit-Remaining"), istr("X-RateLimit-Remaining")
 _LIMIT_PREFIX: Final = re.compile(r"^(?:x-)?rate-?limit-")
 _LEAST_EPOCH: Final = 1e9
 """Less is no time of this century, but seconds to go."""
@@ -56,9 +60,13 @@ def signal(headers: Mapping[str, str], error: ChatRestError | None = None) -> Si
 
     `error` is that of the reply: a 429 by its status or by its code, which has the time to wait.
     """
-    limit = headers.get("X-Rate-Limit") or headers.get("X-RateLimit-Limit")
-    left = headers.get("X-Rate-Limit-Remaining") or headers.get("X-RateLimit-Remaining")
-    if isinstance(error, ApiError) and (error.status == 429 or isinstance(error, RateLimitError)):
+    limit = headers.get(_LIMIT) or headers.get(_LIMIT_TOO)
+    left = headers.get(_LEFT) or headers.get(_LEFT_TOO)
+    if (
+        error is not None
+        and isinstance(error, ApiError)
+        and (error.status == 429 or isinstance(error, RateLimitError))
+    ):
         return Signal(True, _number(limit), _number(left), error.retry_after)
     return Signal(False, _number(limit), _number(left)) if limit or left else _QUIET
 

@@ -128,7 +128,7 @@ class RowReader(Struct, frozen=True):
             except REFUSED:
                 return None
             _put_lines(items, page.data, body)
-        return decoded_listing(page, items, body, coercions)
+        return decoded_listing(page, items, body, coercions.lines())
 
     def without_content(self) -> Listing[Row]:
         """Return the page of a reply without content (204): an empty one."""

@@ -127,19 +127,10 @@ class Endpoint(Struct, Generic[R], frozen=True, dict=True, eq=False):
         )
 
     @cached_property
-    def _pieces(self) -> tuple[tuple[str, str], ...]:
-        """The path's parameters, each with the text before it."""
+    def _template(self) -> tuple[Pairs, str]:
+        """The path's parameters, each after the text before it, and the text after the last one."""
         texts = _PARAMETER.split(self.path)
-        return tuple(zip(texts[::2], texts[1::2], strict=False))
-
-    @cached_property
-    def _names(self) -> frozenset[str]:
-        return frozenset(self.parameters)
-
-    @cached_property
-    def _tail(self) -> str:
-        """The text after the last parameter."""
-        return _PARAMETER.split(self.path)[-1]
+        return tuple(zip(texts[::2], texts[1::2], strict=False)), texts[-1]
 
     @cached_property
     def list_paging(self) -> Paging:
@@ -170,25 +161,37 @@ class Endpoint(Struct, Generic[R], frozen=True, dict=True, eq=False):
         Raises `RequestInvalidError` for a path parameter that is missing, not known, or not one segment, and
         for an acting user that cannot be in a header.
         """
-        acting_user = None if on_behalf_of is None else check_acting_user(on_behalf_of)
-        if path or self.parameters:
-            return Call(self, self._fill(path), query, body, acting_user, (), headers)
-        return Call(self, self.path, query, body, acting_user, (), headers)
+        return self.call(path, query, body, headers, on_behalf_of)
 
-    def _fill(self, path: Mapping[str, str]) -> str:
-        if path.keys() != self._names:
-            missing = [name for name in self.parameters if name not in path]
-            unknown = [name for name in path if name not in self.parameters]
-            faults = [
-                f"{word} {', '.join(names)}"
-                for word, names in (("lacks", missing), ("has no", unknown))
-                if names
-            ]
-            raise RequestInvalidError(f"{self.name}: the path {self.path} {' and '.join(faults)}")
-        filled = ""
-        for text, name in self._pieces:
-            filled += text + segment(name, path[name])
-        return filled + self._tail
+    def call(
+        self,
+        path: Mapping[str, str],
+        query: Any = None,
+        body: Any = None,
+        headers: Any = None,
+        on_behalf_of: str | None = None,
+    ) -> "Call[R]":
+        """The same as calling the endpoint, with the path's parameters as a mapping."""
+        acting_user = None if on_behalf_of is None else check_acting_user(on_behalf_of)
+        pieces, filled = self._template
+        if path or pieces:
+            if len(path) != len(pieces):
+                raise self._path_fault(path)
+            tail, filled = filled, ""
+            for text, name in pieces:
+                if name not in path:
+                    raise self._path_fault(path)
+                filled += text + segment(name, path[name])
+            filled += tail
+        return Call(self, filled, query, body, acting_user, (), headers)
+
+    def _path_fault(self, path: Mapping[str, str]) -> RequestInvalidError:
+        missing = [name for name in self.parameters if name not in path]
+        unknown = [name for name in path if name not in self.parameters]
+        faults = [
+            f"{word} {', '.join(names)}" for word, names in (("lacks", missing), ("has no", unknown)) if names
+        ]
+        return RequestInvalidError(f"{self.name}: the path {self.path} {' and '.join(faults)}")
 
 
 class Call(Struct, Generic[R], frozen=True):

@@ -23,7 +23,6 @@ from msgspec import structs
 
 from ..._core.replies.decode import many, parse
 from ..._core.replies.rows import row_of
-from ..._models.lenient import Coercions
 from ..._models.messages import Message
 from ..._secrets import shown
 from ...errors import ChatRestError, ReplyUnreadableError, RequestInvalidError
@@ -106,9 +105,9 @@ def _typed(batches: Iterator[tuple[Path, list[bytes]]]) -> Iterator[Message]:
 
 def _messages(path: Path, raws: list[bytes]) -> Iterator[Message]:
     """Return the messages of records: as one page, which is faster, or one by one where some are odd."""
-    page = _LIST.kind.listing(b'{"data":[%b]}' % b",".join(raws), Coercions())
-    if page is not None and len(page.data) == len(raws):
-        yield from page.data
+    read = _LIST.kind.listing(b'{"data":[%b]}' % b",".join(raws))
+    if read is not None and len(read[0].data) == len(raws):
+        yield from read[0].data
         return
     for raw in raws:
         try:
