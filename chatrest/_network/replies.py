@@ -21,7 +21,6 @@ from urllib.parse import unquote
 
 import msgspec
 from msgspec import structs
-from multidict import istr
 
 from .._core.replies.acting_user import is_of_others
 from .._core.replies.bounds import STRICT_BYTES, check_values
@@ -47,9 +46,9 @@ from .transport import Reply, plain_headers
 
 R = TypeVar("R")
 
-DEPRECATION: Final = istr("Deprecation")
+DEPRECATION: Final = "Deprecation"
 """The header of RFC 9745: the time from which on an operation is deprecated, as `@` and epoch seconds."""
-SUNSET: Final = istr("Sunset")
+SUNSET: Final = "Sunset"
 """The header of RFC 8594: the time from which on an operation may be gone, as an HTTP date."""
 _STRUCTURED_DATE: Final = re.compile(r"@(-?[0-9]{1,15})\s*(?:;.*)?", re.DOTALL)
 _NOT_JSON: Final = frozenset({"text/html", "text/plain", "application/xml", "text/xml"})

@@ -14,6 +14,7 @@ import hmac
 import json
 from binascii import a2b_base64, b2a_base64
 from typing import Any, Final, final
+from zlib import crc32
 
 import msgspec
 from msgspec import Struct, structs
@@ -25,7 +26,7 @@ from .order import Affix, is_ahead, is_number
 
 MAC_BYTES: Final = 32
 _VERSION: Final = b"\x01"
-_SUM: Final = 6
+_SUM: Final = 4
 _ENCODE: Final = msgspec.json.Encoder(order="sorted").encode
 _TO_URL: Final = bytes.maketrans(b"+/", b"-_")
 _FROM_URL: Final = bytes.maketrans(b"-_", b"+/")
@@ -208,8 +209,8 @@ def _fault(place: Cursor, start: Cursor, paging: Paging) -> str | None:
         return "a count in it is negative"
     if start.direction not in (None, place.direction):
         return "it goes in another direction than the query"
-    for position in (place.position, place.earlier or ()):
-        if fault := _position_fault(position, place.direction, begun, paging):
+    for position in (place.position, place.earlier):
+        if position and (fault := _position_fault(position, place.direction, begun, paging)):
             return fault
     last = place.last
     if last is None or "id" not in begun or not is_number(last):
@@ -257,4 +258,4 @@ def _json(value: tuple[Any, ...]) -> bytes:
 
 
 def _checksum(payload: bytes) -> bytes:
-    return hashlib.blake2b(payload, digest_size=_SUM).digest()
+    return crc32(payload).to_bytes(_SUM)

@@ -7,13 +7,9 @@ from email.utils import parsedate_to_datetime
 from typing import Final
 
 from msgspec import Struct
-from multidict import istr
 
 from ...errors import ApiError, ChatRestError, RateLimitError
 
-# `istr`: a plain text would be made lower-case for each reply.
-_LIMIT, _LIMIT_TOO = istr("X-Rate-Limit"), istr("X-RateLimit-Limit")
-_LEFT, _LEFT_TOO = istr("X-Rate-Limit-Remaining"), istr("X-RateLimit-Remaining")
 _LIMIT_PREFIX: Final = re.compile(r"^(?:x-)?rate-?limit-")
 _LEAST_EPOCH: Final = 1e9
 """Less is no time of this century, but seconds to go."""
@@ -60,8 +56,8 @@ def signal(headers: Mapping[str, str], error: ChatRestError | None = None) -> Si
 
     `error` is that of the reply: a 429 by its status or by its code, which has the time to wait.
     """
-    limit = headers.get(_LIMIT) or headers.get(_LIMIT_TOO)
-    left = headers.get(_LEFT) or headers.get(_LEFT_TOO)
+    limit = headers.get("X-Rate-Limit") or headers.get("X-RateLimit-Limit")
+    left = headers.get("X-Rate-Limit-Remaining") or headers.get("X-RateLimit-Remaining")
     if (
         error is not None
         and isinstance(error, ApiError)
