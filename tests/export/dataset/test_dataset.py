@@ -15,19 +15,6 @@ from chatrest.export.folder.manifest import NAME as MANIFEST, Manifest, read
 from chatrest.export.folder.tables import TABLES
 from chatrest.export.run.run import export_folder
 from chatrest.export.store.disk import Disk
-from tests.dying import ProcessDeath
-
-
-class DyingDisk(Disk):
-    """A disk on which the process ends before a file of this name is put in its place."""
-
-    def __init__(self, name: str) -> None:
-        self.name = name
-
-    def replace(self, old: Path, new: Path) -> None:
-        if new.name == self.name:
-            raise ProcessDeath
-        super().replace(old, new)
 
 
 def rows(out: Path, table: str) -> list[dict[str, Any]]:
@@ -202,36 +189,7 @@ async def test_a_refused_key_ends_the_run_and_nothing_is_replaced(
     assert problems(out) == []
 
 
-# ── runs that die ──
-
-
-async def test_a_death_before_the_manifest_leaves_the_older_table(
-    session: AsyncSession, emulator: Emulator, out: Path
-) -> None:
-    await users_only(session, out)
-    emulator.store.add_user("new")
-    with pytest.raises(ProcessDeath):
-        await export_folder(session, out, disk=DyingDisk(MANIFEST))
-    assert len(rows(out, "users")) == 5
-    assert problems(out) == []
-    await export(session, out)
-    assert len(rows(out, "users")) == 6
-    assert names(out / "users") == ["users.ndjson"]
-
-
-async def test_a_death_after_the_manifest_is_made_good_by_the_next_run(
-    session: AsyncSession, emulator: Emulator, out: Path
-) -> None:
-    await users_only(session, out)
-    emulator.store.add_user("new")
-    with pytest.raises(ProcessDeath):
-        await export_folder(session, out, disk=DyingDisk("users.ndjson"))
-    assert problems(out) == []
-    emulator.weather.add(Status(403, route="users.list"))
-    report = await export(session, out)
-    assert not report.complete
-    assert len(rows(out, "users")) == 6
-    assert problems(out) == []
+# ── disks that fail ──
 
 
 class RemovingDisk(Disk):
