@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any, Final
 
 from msgspec import Struct
 
-from ..._cloud.address import is_address
 from ..._core.requests.arguments import check, check_count
 from ..._telemetry import LOGGER
 from ..._threads import for_each
@@ -21,8 +20,7 @@ from ...session import AsyncSession
 from ..plan.app_file import AppExport, check_names
 from ..plan.parts import app_name
 from ..plan.plan import Plan
-from ..remote.local_path import local_path
-from .place import journal_root
+from .place import journal_root, place_in
 from .run_parts import has_parts
 
 if TYPE_CHECKING:  # from the package, which is loaded by the time that anything here runs
@@ -108,7 +106,7 @@ async def export_apps(
     check_names([app_folder(each) for each in apps], [f"apps[{number}]" for number in range(len(apps))])
     check_count("at_once", at_once)
     root = journal_root(out, journal)
-    runs = [AppResult(each, _place(out, app_folder(each)), Progress()) for each in apps]
+    runs = [AppResult(each, place_in(out, app_folder(each)), Progress()) for each in apps]
 
     async def work(run: AppResult) -> None:
         _notify(watch, run)
@@ -139,13 +137,6 @@ async def export_apps(
 def app_folder(export: AppExport) -> str:
     """Return the name of an app's folder: `app=` and its name in the file of apps, of one without, its id."""
     return app_name(export.name or export.app.app_id)
-
-
-def _place(out: str | PathLike[str], name: str) -> Path | str:
-    """Return the folder of an app, or its address where `out` is one."""
-    if isinstance(out, str) and is_address(out):
-        return f"{out.rstrip('/')}/{name}"
-    return local_path(out) / name
 
 
 def first_error(error: Exception) -> Exception:

@@ -31,6 +31,13 @@ async def run_at(
     return report
 
 
+def place_in(out: str | PathLike[str], name: str) -> Path | str:
+    """Return the folder of one of many exports, or its address where `out` is one."""
+    if isinstance(out, str) and is_address(out):
+        return f"{out.rstrip('/')}/{name}"
+    return local_path(out) / name
+
+
 def journal_root(out: object, journal: str | PathLike[str] | None) -> Path | None:
     """Return the folder of the working copy of an export in an object store; None for one in a folder.
 

@@ -15,7 +15,6 @@ from contextlib import suppress
 from functools import partial, reduce
 from itertools import chain
 from os import PathLike
-from pathlib import Path
 from typing import Any, Final, NamedTuple, TypeAlias
 
 from msgspec import structs
@@ -58,7 +57,7 @@ from ..plan.parts import (
 from ..plan.plan import Plan, difference
 from ..plan.report import AttachmentCounts, NextRun, Phase, Progress, Report
 from ..remote.local_path import local_path
-from .place import journal_root, run_at
+from .place import journal_root, place_in, run_at
 from .run import check_arguments, export_folder
 
 PAUSE: Final = 1.0
@@ -91,11 +90,7 @@ def part_files(out: str | PathLike[str], disk: Any = None) -> PartFiles:
 
 async def has_parts(out: str | PathLike[str]) -> bool:
     """Return whether there is an export of parts; costs a request where `out` is an address."""
-    if isinstance(out, str) and is_address(out):
-        from ..remote.part_objects import PartObjects
-
-        return await PartObjects(out).read(NAME) is not None
-    return (local_path(out) / NAME).is_file()
+    return await part_files(out).read(NAME) is not None
 
 
 # ── a night ──
@@ -278,7 +273,6 @@ async def run_part(
     parts = night.parts
     _check_part(number, parts.parts)
     name, shown = part_name(number, parts.parts), progress or Progress()
-    place = f"{str(out).rstrip('/')}/{name}" if isinstance(out, str) and is_address(out) else Path(out) / name
     root = journal_root(out, journal)
     state = await read_state(files, parts, number)
     if state.night >= parts.night:  # it is run again for what others have left it
@@ -288,7 +282,7 @@ async def run_part(
         export_folder, session, plan=night.rule.plan_of(parts.plan, number), part=part, progress=shown,
         disk=disk, tables=[table for table in tables if number == 0 or table == "reactions"], **options,
     )  # fmt: skip
-    report = await run_at(place, None if root is None else root / name, shown, run)
+    report = await run_at(place_in(out, name), None if root is None else root / name, shown, run)
     state = PartState(
         night=max(state.night, parts.night),
         complete=report.complete,
