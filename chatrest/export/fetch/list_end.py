@@ -221,6 +221,10 @@ class ListEnds:
         self.window: Window = check.window
         """The times to ask the service for, in its unit."""
 
+    def note_unit(self, timestamp: int | None) -> None:
+        """Ask for times in the unit of a timestamp of the service; None if no message shows one."""
+        self.window = self.window.in_unit_of(timestamp)
+
     async def start(self, piece: JobPiece) -> ListStart:
         """Return what is known of a list before a piece of it is read."""
         seen = await in_thread(lambda: self._archive.seen(piece.of.number))

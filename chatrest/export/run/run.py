@@ -195,7 +195,7 @@ class Run:
         await self._sources.learn()
         ends = self._pool.ends
         if not self._knows_unit and ends.window != (None, None):
-            ends.window = ends.window.in_unit_of(await self._sources.recent_time())
+            ends.note_unit(await self._sources.recent_time())
         if self._recheck is not None:
             end = last.sent_at if last is not None and last.sent_at >= 0 else int(wall_clock())
             rereads.begin_recheck(ago(end, self._recheck))
@@ -272,7 +272,7 @@ class Run:
         ordered = in_order(rows)
         last = next(iter(ordered), None)
         if last is not None and last.sent_at > 0:
-            self._pool.ends.window = self._pool.ends.window.in_unit_of(last.sent_at)
+            self._pool.ends.note_unit(last.sent_at)
             self._knows_unit = True
         if last is None or number(last.id) is None:
             return last  # what has no number is no end
