@@ -106,8 +106,10 @@ class Rereads:
 
     async def _ask_one_by_one(self) -> None:
         """Ask for the messages that no list of this part has shown, and those of other parts have."""
+        if not (missing := await in_thread(self._archive.missing)):
+            return
         number = self._journal.source_of(OF_PARTS.key)
-        ids = await in_thread(lambda: self._archive.missing() & self._journal.seen(number))
+        ids = missing & await in_thread(lambda: self._journal.seen(number))
         if not ids:
             return
         job = ListJob(number=number, source=OF_PARTS, purpose="missing")

@@ -121,7 +121,7 @@ class ExportStore:
         self._segments = Segments(folder, self.disk)
         self.snapshots: Snapshots = Snapshots(folder, self.disk, journal)
         self._token = secrets.token_hex(4)
-        self._count = journal.newest_file()
+        self._count = max((file.number for file in journal.files()), default=0)
         self.written: IdSet
         """The ids of unique rows that are committed; not to be changed."""
         self._pending = IdSet()

@@ -134,11 +134,6 @@ class StoreJournal(JournalFile):
         files = self._typed(f"{_FILES} WHERE name = ?", StoreFile, name)
         return files[0] if files else None
 
-    def newest_file(self) -> int:
-        """Return the number of the file that was made last; 0 where there was none."""
-        rows = self._typed("SELECT seq FROM sqlite_sequence WHERE name = 'files'", tuple[int])
-        return int(rows[0][0]) if rows else 0
-
     def add_file(self, name: str, stem: str, state: FileState) -> StoreFile:
         return self.keep_file(StoreFile(0, name, stem, state, 0))
 

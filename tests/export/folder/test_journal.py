@@ -1,8 +1,15 @@
-"""The journal: its transactions happen or have never happened, also for what is kept in memory."""
+"""The journal: its transactions happen or never did, also for what is kept in memory; what a run asks it."""
+
+import sqlite3
+from pathlib import Path
 
 import pytest
 
+from chatrest import _storage as storage
+from chatrest.export import Plan, export
 from chatrest.export.folder.journal import Journal
+from tests.dying import wrap_connections
+from tests.exporting import served
 from tests.journals import USERS
 
 
@@ -33,3 +40,22 @@ def test_a_transaction_in_another_one_undoes_both_and_is_no_damage(journal: Jour
         with journal.transaction():
             journal["a"] = "2"
     assert journal["a"] is None
+
+
+async def test_a_run_for_one_message_makes_few_statements(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    statements: list[str] = []
+
+    def traced(db: sqlite3.Connection) -> sqlite3.Connection:
+        db.set_trace_callback(statements.append)
+        return db
+
+    wrap_connections(monkeypatch, storage, traced)
+    async with served(40) as service:
+        for _ in range(3):
+            statements.clear()
+            service.store.add_message("ann", "bob", text="one")
+            assert (await export(service.session, tmp_path / "out", Plan(everything=True))).complete
+    made = [each for each in statements if not each.startswith("--")]  # what PRAGMAs run inside
+    assert 0 < len(made) < 65, made
