@@ -141,16 +141,6 @@ async def test_any_uid_is_one_segment(uid: str) -> None:
     assert not set(segment) & set("?#; ")
 
 
-@loop_over("uid", ["", ".", "..", "a\x00", "a\nb", "a\r\nX: y", "\x7f", "\x85", "\ud800", None, 7, b"bob"])
-async def test_a_uid_that_cannot_be_a_segment_is_an_error(uid: Any) -> None:
-    async with Faulty(EMPTY) as server, server.session() as session:
-        with pytest.raises(RequestInvalidError, match="uid"):
-            session.messages.list_user(uid)
-        with pytest.raises(RequestInvalidError, match="uid"):
-            await session.auth_tokens.create(uid)
-    assert server.connections == 0
-
-
 ACTING_USERS = ["alice", "ålice", "アリス", "😀", "two words", "a:b", "a,b", "שלום", "%2F"]
 
 
@@ -163,23 +153,7 @@ async def test_an_acting_user_is_sent_as_utf_8(uid: str) -> None:
     assert [request.header("onBehalfOf") for request in server.requests] == [uid] * 3
 
 
-BAD_ACTING_USERS = [
-    "",
-    " bob",
-    "bob ",
-    "\tbob",
-    "\u00a0bob",
-    "a\nb",
-    "a\r\napikey: x",
-    "\x00",
-    ".",
-    "..",
-    "\udfff",
-    7,
-]
-
-
-@loop_over("uid", BAD_ACTING_USERS)
+@loop_over("uid", ["", "a\r\napikey: x", 7])
 async def test_an_acting_user_that_a_header_cannot_hold_is_refused(uid: Any) -> None:
     async with Faulty(EMPTY) as server, server.session() as session:
         for make in (
@@ -275,15 +249,6 @@ async def test_a_header_may_be_any_text() -> None:
     async with Faulty(reply()) as server, server.session(headers={"X-Name": "Zoë 😀"}) as session:
         await session.request("GET", "/a")
     assert server.requests[0].header("X-Name") == "Zoë 😀"
-
-
-async def test_a_walk_acts_as_the_views_user() -> None:
-    async with Faulty(EMPTY) as server, server.session() as session:
-        await session.as_user("alice").messages.list_user("bob").collect()
-        await session.as_user("alice").messages.list_user("bob", on_behalf_of="eve").collect()
-    first, second = server.requests
-    assert (first.header("onBehalfOf"), first.target) == ("alice", "/users/bob/messages?limit=1000")
-    assert second.header("onBehalfOf") == "eve"
 
 
 async def test_options_that_are_not_given_stay_as_they_are() -> None:

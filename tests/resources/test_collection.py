@@ -166,29 +166,17 @@ def typed(annotation: Any) -> tuple[Any, ...]:
 
 
 @operations
-def test_an_operation_is_reached_by_a_method_of_its_name(endpoint: Endpoint[Any]) -> None:
-    assert ("cursor" in arguments_of(endpoint)) is (endpoint.paging is not None)
-
-
-@operations
-def test_the_parameters_of_the_path_are_the_first_arguments_in_their_order(endpoint: Endpoint[Any]) -> None:
-    arguments = list(arguments_of(endpoint).values())[: len(endpoint.parameters)]
-    assert len(arguments) == len(endpoint.parameters)
-    for argument, name in zip(arguments, endpoint.parameters, strict=True):
-        assert argument.name == snake_case(name) or argument.name.endswith(f"_{name}")
-        assert argument.kind is argument.POSITIONAL_OR_KEYWORD
-        assert argument.default is argument.empty
-
-
-@operations
-def test_every_filter_and_every_member_of_a_body_can_be_given(endpoint: Endpoint[Any]) -> None:
+def test_a_method_has_the_arguments_of_its_operation(endpoint: Endpoint[Any]) -> None:
+    """First the path's parameters in their order; every filter and member of a body can be given."""
+    arguments = arguments_of(endpoint)
+    assert ("cursor" in arguments) is (endpoint.paging is not None)
+    assert ("on_behalf_of" in arguments) is (endpoint.acting != "never")
     for struct in (endpoint.query, endpoint.body):
-        assert struct is None or is_reachable(struct, arguments_of(endpoint))
-
-
-@operations
-def test_a_user_can_be_named_where_the_operation_acts_as_one(endpoint: Endpoint[Any]) -> None:
-    assert ("on_behalf_of" in arguments_of(endpoint)) is (endpoint.acting != "never")
+        assert struct is None or is_reachable(struct, arguments)
+    first = list(arguments.values())[: len(endpoint.parameters)]
+    for argument, name in zip(first, endpoint.parameters, strict=True):
+        assert argument.name == snake_case(name) or argument.name.endswith(f"_{name}")
+        assert (argument.kind, argument.default) == (argument.POSITIONAL_OR_KEYWORD, argument.empty)
 
 
 @operations

@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 
-from chatrest import App, AsyncSession
 from chatrest._core.paging.cursor import Cursor
 from chatrest._core.replies.decode import Listing, many
 from chatrest._core.requests.dialects import BY_ID, BY_PAGE, BY_UPDATED, LARGEST_PAGE, Paging
@@ -17,8 +16,7 @@ from chatrest._models.users import User
 from chatrest._parameters.messages import MessageQuery
 from chatrest._resources.listing import walk
 from chatrest._walk.walk import Walk
-from chatrest.emulator import Emulator
-from chatrest.errors import ChatRestError, CursorError, RequestInvalidError
+from chatrest.errors import ChatRestError, CursorError
 from tests.cases import loop_over
 from tests.sending import Sender
 
@@ -64,14 +62,6 @@ def test_a_cursor_of_another_query_is_refused_before_anything_is_sent(
     send, call = FOREIGN[difference]
     with pytest.raises(CursorError, match="of another query"):
         made(send, call, str(cursor) if as_token else cursor)
-    assert send.calls == []
-
-
-@loop_over("token", ["", "x", "é", 5, b"abc"])
-def test_a_damaged_token_is_refused_before_anything_is_sent(token: Any) -> None:
-    send = Sender()
-    with pytest.raises(CursorError):
-        made(send, LIST(uid="bob"), token)
     assert send.calls == []
 
 
@@ -221,31 +211,6 @@ async def test_every_cursor_of_a_session_with_a_key_is_signed() -> None:
         made(send, LIST(uid="bob"), str(page.cursor))
     for cursor in cursors:
         made(send, LIST(uid="bob"), str(cursor()))
-
-
-async def test_a_token_goes_from_one_signing_session_to_another_against_the_emulator() -> None:
-    async with Emulator(users=3, messages=40) as emulator:
-        async with AsyncSession(emulator.app, cursor_key=b"k" * 32) as session:
-            walking = session.messages.list()
-            head = await walking.limit(15).collect()
-            limited = walking.limit(15)
-            assert [message.id for message in await limited.collect()] == [message.id for message in head]
-            token = str(limited.cursor)
-        async with AsyncSession(emulator.app, cursor_key=b"k" * 32) as session:
-            everything = await session.messages.list().collect()
-            rest = await session.messages.list(cursor=token).collect()
-        assert [message.id for message in (*head, *rest)] == [message.id for message in everything]
-        async with AsyncSession(emulator.app, cursor_key=b"another") as session:
-            with pytest.raises(CursorError, match="not signed with this session's cursor_key"):
-                session.messages.list(cursor=token)
-
-
-@loop_over("key", ["k" * 32, b"", 5, ["k"]])
-def test_a_key_that_is_not_bytes_is_refused_and_never_shown(key: Any) -> None:
-    app = App("app-1", "k" * 20, base_url="http://127.0.0.1:9")
-    with pytest.raises(RequestInvalidError, match=r"^cursor_key: expected bytes") as caught:
-        AsyncSession(app, cursor_key=key)
-    assert "kkkk" not in str(caught.value)
 
 
 def listing_of(count: int, meta: str = "{}") -> bytes:

@@ -29,12 +29,11 @@ from chatrest.webhooks import (
     ReceiptEvent,
     UnknownEvent,
     aiohttp_handler,
-    asgi_app,
     parse,
 )
 from chatrest.webhooks.event import EVENT_CLASSES
 from tests.virtual_time import run
-from tests.webhooks.receiving import PASSWORD, USERNAME, Handler, at_once, fails, serve_asgi, takes
+from tests.webhooks.receiving import PASSWORD, USERNAME, Handler, at_once, fails, takes
 from tests.webhooks.relay import Relay
 
 
@@ -45,13 +44,10 @@ async def served(app: web.Application) -> AsyncIterator[str]:
         yield str(server.make_url("/webhook"))
 
 
-def application(kind: str, handler: Any, **options: Any) -> web.Application:
-    """Return an application with the handler behind aiohttp.web or ASGI."""
-    options = {"username": USERNAME, "password": PASSWORD, **options}
-    if kind == "asgi":
-        return serve_asgi(asgi_app(handler, **options))
+def application(handler: Any) -> web.Application:
+    """Return an application with the handler."""
     app = web.Application()
-    app.router.add_post("/webhook", aiohttp_handler(handler, **options))
+    app.router.add_post("/webhook", aiohttp_handler(handler, username=USERNAME, password=PASSWORD))
     return app
 
 
@@ -85,11 +81,10 @@ async def send(session: AsyncSession, *texts: str) -> list[str]:
 # ── what the emulator delivers ──
 
 
-@pytest.mark.parametrize("kind", ["aiohttp", "asgi"])
-def test_events_of_the_emulator_arrive_typed(kind: str) -> None:
+def test_events_of_the_emulator_arrive_typed() -> None:
     async def main() -> None:
         handler = Handler()
-        async with served(application(kind, handler)) as url, service(url) as (emulator, session):
+        async with served(application(handler)) as url, service(url) as (emulator, session):
             [sent_id] = await send(session, "hello")
             await session.messages.update(
                 sent_id, MessageChanges(data={"text": "hi"}), on_behalf_of="user-001"
@@ -113,13 +108,12 @@ def test_events_of_the_emulator_arrive_typed(kind: str) -> None:
     run(main())
 
 
-@pytest.mark.parametrize("kind", ["aiohttp", "asgi"])
-def test_no_event_is_lost_whatever_the_network_does(kind: str) -> None:
+def test_no_event_is_lost_whatever_the_network_does() -> None:
     async def main() -> None:
         handler = Handler(takes(0.2))
         texts = [f"text {number}" for number in range(40)]
         async with (
-            served(application(kind, handler)) as url,
+            served(application(handler)) as url,
             Relay(url) as relay,
             service(relay.address, "message_sent") as (emulator, session),
         ):
@@ -134,12 +128,11 @@ def test_no_event_is_lost_whatever_the_network_does(kind: str) -> None:
     run(main())
 
 
-@pytest.mark.parametrize("kind", ["aiohttp", "asgi"])
-def test_a_slow_and_a_failing_handler_lose_nothing(kind: str) -> None:
+def test_a_slow_and_a_failing_handler_lose_nothing() -> None:
     async def main() -> None:
         handler = Handler(takes(7.0), fails, takes(13.0), at_once)
         async with (
-            served(application(kind, handler)) as url,
+            served(application(handler)) as url,
             service(url, "message_sent") as (emulator, session),
         ):
             await send(session, "slow", "failing", "slower")

@@ -11,8 +11,10 @@ from hypothesis import given, strategies as st
 from chatrest import ActionMessage, CallMessage, ReplyUnreadableError, RequestInvalidError, TextMessage, parse
 from chatrest._models.messages import Message, UnknownMessage
 from chatrest.webhooks import Event, MessageEvent, UnknownEvent, parse as parse_event
+from chatrest.webhooks.event import EVENT_CLASSES
 from chatrest.webhooks.payloads import LegacyReceipt, Receipt
 from tests.cases import loop_over
+from tests.resources.test_parity import DOCUMENTED
 from tests.webhooks.samples import CALL, CONNECTION, CURRENT, FAILURE, LEGACY, MESSAGE, WITHOUT_ID, delivery
 
 SAMPLES = [*CURRENT, *LEGACY]
@@ -25,6 +27,10 @@ def event_of(trigger: str, data: Any = None, **extras: Any) -> Any:
 
 
 # ── every trigger ──
+
+
+def test_every_documented_trigger_has_a_class_and_no_other() -> None:
+    assert sorted(EVENT_CLASSES) == DOCUMENTED["triggers"]
 
 
 @loop_over(("trigger", "data", "kind", "extras"), SAMPLES)
