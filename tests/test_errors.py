@@ -140,27 +140,6 @@ def test_the_status_determines_the_class_without_a_known_code(
     assert api_error_class(status, code) is kind
 
 
-@loop_over(
-    ("code", "kind"),
-    [
-        ("ERR_ALREADY_JOINED", ConflictError),
-        ("ERR_SAME_SCOPE", ConflictError),
-        ("ERR_PERMISSION_DENIED", PermissionDeniedError),
-        ("AUTH_ERR_NO_ACCESS", PermissionDeniedError),
-        ("AUTH_ERR_APIKEY_NOT_FOUND", AuthenticationError),
-        ("AUTH_ERR_EMPTY_APIKEY", AuthenticationError),
-        ("ERR_UID_NOT_FOUND", NotFoundError),
-        ("ERR_MSG_NOT_FOUND", NotFoundError),
-        ("ERR_TOO_MANY_REQUESTS", RateLimitError),
-        ("ERR_BAD_REQUEST", BadRequestError),
-        ("", ApiError),
-    ],
-)
-def test_the_code_determines_the_class_for_other_statuses(code: str, kind: type[ApiError]) -> None:
-    assert api_error_class(417, code) is kind
-    assert api_error_class(200, code) is kind
-
-
 @given(st.integers(0, 999), st.none() | st.text())
 def test_any_answer_has_a_class(status: int, code: str | None) -> None:
     kind = api_error_class(status, code)

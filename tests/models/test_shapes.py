@@ -14,7 +14,7 @@ from tests.models.test_documented_records import ON_A_CALL, PARTY, class_of, sam
 
 REQUIRED = {
     "call_entity": "sessionid type status sender receiver receiverType",
-    "message_data_call": "action entities", "message_data_action": "action", "message_data_text": "", "member": "uid",
+    "message_data_call": "action entities", "message_data_action": "action", "member": "uid",
     "conversation": "conversationId", "auth_token": "uid authToken", "webhook": "id", "user": "uid",
     "group": "guid", "attachment": "url", "call": "sessionId",
 }  # fmt: skip
