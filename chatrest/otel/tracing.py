@@ -135,7 +135,7 @@ def _of_start(start: CallStart) -> _Attributes:
 
 
 def _of_outcome(outcome: Outcome) -> _Attributes:
-    attributes: _Attributes = {"chatrest._network": outcome.network, "chatrest.decoded": outcome.decoded}
+    attributes: _Attributes = {"chatrest.network": outcome.network, "chatrest.decoded": outcome.decoded}
     waits = (("paced", outcome.paced), ("queued", outcome.queued), ("waited", outcome.waited))
     attributes.update((f"chatrest.{name}", seconds) for name, seconds in waits if seconds > 0)
     if outcome.attempts > 1:
@@ -150,7 +150,7 @@ def _of_attempt(attempt: Attempt) -> _Attributes:
         "http.response.body.size": attempt.reply_bytes,
         "chatrest.paced": attempt.paced,
         "chatrest.queued": attempt.queued,
-        "chatrest._network": attempt.network,
+        "chatrest.network": attempt.network,
         "chatrest.decoded": attempt.decoded,
     }
     if attempt.pause is not None:

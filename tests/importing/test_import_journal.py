@@ -1,6 +1,5 @@
 """The journal of an import: of one import, in one process, and right after every step."""
 
-import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -39,13 +38,6 @@ def note(line: int, code: str = "invalid") -> LineNote:
     return LineNote(file="users.ndjson", line=line, code=code, message="no", key="\ud800")
 
 
-def test_one_process_has_it_at_a_time(journal: ImportJournal, path: Path) -> None:
-    with pytest.raises(RequestInvalidError, match="another import is writing here"):
-        ImportJournal(path, APP, FILES)
-    journal.close()
-    ImportJournal(path, APP, FILES).close()
-
-
 def test_it_belongs_to_one_app_and_the_same_files(journal: ImportJournal, path: Path) -> None:
     journal.close()
     with pytest.raises(
@@ -54,20 +46,6 @@ def test_it_belongs_to_one_app_and_the_same_files(journal: ImportJournal, path: 
         ImportJournal(path, "app-2", FILES)
     with pytest.raises(RequestInvalidError, match=r"of an import of users\.ndjson \(users\), messages"):
         ImportJournal(path, APP, FILES[:1])
-
-
-def test_what_is_no_journal_is_left_as_it_is(path: Path) -> None:
-    for content in (b"not a database, and longer than the header of one" * 40, b"short"):
-        path.write_bytes(content)
-        with pytest.raises(RequestInvalidError, match="damaged, or is no import's journal"):
-            ImportJournal(path, APP, FILES)
-        assert path.read_bytes() == content
-    path.unlink()
-    with sqlite3.connect(path) as other:
-        other.execute("CREATE TABLE mine(x)")
-    other.close()
-    with pytest.raises(RequestInvalidError, match="is no import's journal"):
-        ImportJournal(path, APP, FILES)
 
 
 def test_damage_is_noticed(journal: ImportJournal, path: Path) -> None:

@@ -106,7 +106,7 @@ async def test_attempts_are_events_in_order(tracer: trace.Tracer, exporter: InMe
     assert not third.keys() & {"error.type", "chatrest.pause"}
     whole = attributes(span)
     assert whole["http.request.resend_count"] == 2
-    assert (whole["chatrest._network"], whole["chatrest.waited"]) == (0.75, 7.0)
+    assert (whole["chatrest.network"], whole["chatrest.waited"]) == (0.75, 7.0)
 
 
 # ── the current span ──
