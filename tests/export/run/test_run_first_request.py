@@ -11,7 +11,7 @@ from chatrest import App, AsyncSession
 from chatrest.emulator import Status
 from chatrest.errors import AuthenticationError, ChatRestError, RequestInvalidError
 from chatrest.export import Plan, export
-from chatrest.export.folder import kinds
+from chatrest.export.folder import export_folder
 from chatrest.export.folder.manifest import NAME as MANIFEST
 from tests.exporting import Served, assert_whole, manifest_of, served
 from tests.faulty import no_wait
@@ -113,7 +113,7 @@ async def test_without_the_extra_for_parquet_no_folder_is_made(
 ) -> None:
     async with served(10) as service:
         with monkeypatch.context() as patched:
-            patched.setattr(kinds, "find_spec", lambda name: None)
+            patched.setattr(export_folder, "find_spec", lambda name: None)
             with pytest.raises(RequestInvalidError, match=r"the extra 'parquet'"):
                 await export(service.session, tmp_path / "out", Plan(format="parquet"))
         assert not (tmp_path / "out").exists()
