@@ -34,8 +34,9 @@
     [RUN, ACCENTS] = [`[${dense}]+`, accents].map((pattern) => new RegExp(pattern, "gu"));
     [BEGIN, END, INSIDE] = [`^${letter}`, `${letter}$`, `^(?:${letter}){3}`].map((pattern) => new RegExp(pattern, "u"));
   };
-  const lower = (text) => text.normalize("NFC").toUpperCase().toLowerCase().replaceAll("ς", "σ");
-  const fold = (text) => lower(lower(text).normalize("NFKD").replace(ACCENTS, ""));
+  const ASCII = /^[\0-\x7f]*$/;
+  const lower = (text) => (ASCII.test(text) ? text.toLowerCase() : text.normalize("NFC").toUpperCase().toLowerCase().replaceAll("ς", "σ"));
+  const fold = (text) => (ASCII.test(text) ? text.toLowerCase() : lower(lower(text).normalize("NFKD").replace(ACCENTS, "")));
   const oneLine = (text) => text.split(/\s+/u).filter(Boolean).join(" ");
   const chunksOf = (query) =>
     [...query.matchAll(/"([^"]*)"?|([^\s"]+)/gu)].map((match) => oneLine(match[1] ?? match[2])).filter(Boolean);
@@ -249,9 +250,11 @@
           pages.slice(at, at + AT_ONCE).forEach(([page]) => seen.add(page));
           if (own !== run) return;
           count.textContent = `${matches.length.toLocaleString()} found, searching …`;
+          if (matches.length >= SHOWN && !list.hasChildNodes()) render(matches, query, SHOWN);
         }
         if (own !== run) return;
-        if (!list.contains(document.activeElement)) render(matches, query, SHOWN);
+        // Who reads them already keeps the first results: they are the newest.
+        if (scrollY < 100 && !list.contains(document.activeElement)) render(matches, query, SHOWN);
       }
       const total = matches.length.toLocaleString();
       count.textContent = `${matches.length < MOST ? "" : "more than "}${total} found${matches.length ? "" : `: ${
