@@ -140,7 +140,7 @@ class SourceList:
                 there = {source async for source in users(self._session)}
                 self._handed = [source for source in self._handed if source in there]
             await self.learn()
-        else:
+        elif self._pool.findings.by_time:
             self._add([])
 
     def add_app_list(self) -> SourceState:

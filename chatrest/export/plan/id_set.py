@@ -46,7 +46,8 @@ class IdSet:
     __slots__ = ("_bits",)
 
     def __init__(self, ids: Iterable[int] = ()) -> None:
-        check_extra()
+        if _BitMap is None:
+            check_extra()
         self._bits: BitMap = _BitMap(ids)
 
     @classmethod
