@@ -88,7 +88,7 @@ _PAGE: Final = msgspec.json.Decoder(ListReply[list[Raw]])
 _ROW: Final = msgspec.json.Decoder(Row)
 _VALUES: Final = attrgetter("id", "uid", "sender", "receiver", "receiver_type", "sent_at", "raw")
 _PLACE: Final = attrgetter("place")
-_page_numbers: Final = count()
+_page_numbers: Final = count(1)  # the place 0 is of no page
 _OPENING: Final = b'{"data":['
 _BORDER: Final = re.compile(rb'\},\{"id":')
 _LINE_BREAK: Final = 10
@@ -191,9 +191,12 @@ def _read_at_once(body: bytes) -> tuple[ListReply[list[Raw]], list[Row]] | None:
 def lines_of(rows: Sequence[Row]) -> bytes | bytearray:
     """Return the rows' records, one per line; without a copy where they are all of a page, in its order."""
     lines: Any = rows[0].line if rows else None
-    if type(lines) is PageLines and all(row.line is lines for row in rows):
-        places = list(map(_PLACE, rows))
-        return lines.data if places == list(lines.places) else lines.select(places)
+    if type(lines) is PageLines:
+        places, own = list(map(_PLACE, rows)), lines.places  # no other page has one of these
+        if places == list(own):
+            return lines.data
+        if own.start <= min(places) and max(places) < own.stop:
+            return lines.select(places)
     return b"\n".join([*(row.raw for row in rows), b""])
 
 
