@@ -119,20 +119,8 @@ def help_(ctx: click.Context, words: tuple[str, ...]) -> None:
       chatrest help export
       chatrest help users.list
     """
-    context = ctx.find_root()
     names = ("call", *words) if words and words[0] in OPERATIONS else words
-    for index, name in enumerate(names):
-        group = context.command
-        command = group.get_command(context, name) if isinstance(group, click.Group) else None
-        if command is None:
-            if index == 0 and name in contents():
-                raise click.UsageError(
-                    f"No such command {name!r}; 'chatrest guide {name}' is a page of the guide"
-                )
-            known = group.list_commands(context) if isinstance(group, click.Group) else ()
-            raise click.UsageError(f"No such command {name!r}{nearest(name, known)}")
-        context = click.Context(command, info_name=name, parent=context, **command.context_settings)
-    click.echo(context.get_help())
+    ctx.find_root().command.main([*names, "--help"], prog_name=NAME)
 
 
 _SECTIONS: Final[dict[str, tuple[click.Command, ...]]] = {
@@ -154,6 +142,15 @@ class Root(click.Group):
                 formatter.write_dl(
                     [(f"{each.name:<{width}}", each.get_short_help_str(limit=100)) for each in commands]
                 )
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        name = args[0]
+        if name not in self.commands and not ctx.resilient_parsing:
+            is_page = f"; 'chatrest guide {name}' is a page of the guide" if name in contents() else ""
+            raise click.UsageError(f"No such command {name!r}{is_page or nearest(name, self.commands)}", ctx)
+        return super().resolve_command(ctx, args)
 
     def main(self, *args: Any, **extra: Any) -> NoReturn:
         streams.use_utf8()

@@ -67,9 +67,7 @@ def write(data: bytes) -> None:
     if is_terminal("stdout"):
         text = data.decode(errors="backslashreplace")
         data = _STEERING.sub(lambda match: f"\\u{ord(match[0]):04x}", text).encode(errors="backslashreplace")
-    remaining = memoryview(data)
-    while remaining:  # a signal during a slow write can end it early without an error
-        remaining = remaining[stream.write(remaining) :]
+    stream.write(data)
     stream.flush()
 
 

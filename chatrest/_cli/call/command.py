@@ -1,7 +1,6 @@
 """`call`: any operation of the table, by its name; one subcommand per operation, made of its endpoint."""
 
 import sys
-from collections.abc import Sequence
 from functools import cache, partial
 from hashlib import blake2b
 from pathlib import Path
@@ -119,19 +118,8 @@ def _call_list(
     from ..._resources.listing import walk
 
     call = call_of(endpoint, texts, _text_of)
-    if limit is None and streams.is_terminal("stderr"):
-        _hint_at_limit(endpoint, texts)
     client = partial(client_of, endpoint)
     print_list("records", client, lambda send: walk(send, call, cursor), limit, writer)
-
-
-def _hint_at_limit(endpoint: Endpoint[Any], texts: Sequence[str]) -> None:
-    """Say that a parameter such as `limit=2` is the size of a page: all records are printed."""
-    parameters, sizes = Parameters(endpoint), () if endpoint.paging is None else endpoint.paging.sizes
-    for name, _, value in (text.partition("=") for text in texts):
-        parameter = parameters.get(name)
-        if parameter is not None and parameter.place == "query" and parameter.wire_name in sizes:
-            streams.warn(f"{name} is the size of a page: --limit {value} prints so many records")
 
 
 def _call_once(endpoint: Endpoint[Any], texts: tuple[str, ...]) -> None:

@@ -140,10 +140,9 @@ def export(
     """Export messages to files in OUT, exactly as the service sends them.
 
     OUT is a folder, or the address of an object store: s3://bucket/prefix, gs://… or az://….
-    Its credentials and endpoint are read from the usual environment variables (AWS_ACCESS_KEY_ID,
-    AWS_ENDPOINT_URL, GOOGLE_APPLICATION_CREDENTIALS, AZURE_STORAGE_ACCOUNT_NAME …). It needs the extra
-    `cloud`. The run writes to the local folder of --journal and publishes from there; readers of the store
-    see complete versions, and another machine can continue the export.
+    A store needs the extra `cloud`, and the usual variables of its provider (AWS_ACCESS_KEY_ID …). The run
+    writes to the local folder of --journal and publishes from there: readers of the store see complete
+    versions, and another machine can continue the export.
 
     If it is interrupted, run `chatrest export OUT` to continue; run later, the same command adds what is new.
     Later runs need no other options: the plan of a folder never changes in silence. Sources or a window that
@@ -158,19 +157,15 @@ def export(
     Examples:
       chatrest export backup                 all users, a folder each
       chatrest export backup                 later: add what is new since
-      chatrest export backup --user bob --only   only what is new of one of its users
       chatrest export backup --recheck 7d    also find what was edited or deleted in the last week
       chatrest export talk --pair alice bob --group team --since 2026-01-01
       chatrest export lake --format parquet --until 2026-10-31
       chatrest export backup --with users,groups,members --attachments
       chatrest export backup --dry-run       estimate the size and the time
       chatrest export backup --dask local:4  read with four processes
-      chatrest export lake --parts 64 --claim    read parts beside other processes that do the same
+      chatrest export lake --parts 64 --claim    read parts beside other processes: see guide clusters
       chatrest export backups --apps apps.toml   each app of a file, a folder each
       chatrest export s3://bucket/chat       into an object store
-
-    With --parts the export has parts that any number of processes can read, each a complete export in
-    OUT/part=NN; see `chatrest guide clusters`.
 
     \b
     Below OUT:
@@ -180,9 +175,6 @@ def export(
       manifest.json                          the list of files with checksums, and whether it is complete
       runs.jsonl                             a line for each run: what was written, failed, requests, seconds
       journal.sqlite                         the ids that are safely on disk; needed to continue
-
-    With --json the summary is one JSON object on standard output; so is the estimate of --dry-run.
-    `chatrest guide command` lists the members.
 
     Exit status: 0 the export is complete (with --only: what it names was read), 1 it is not, 2 wrong usage,
     130 interrupted, 143 ended by SIGTERM.

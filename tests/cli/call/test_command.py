@@ -288,12 +288,3 @@ def test_a_search_that_finds_nothing_is_wrong_usage(command: Run) -> None:
     result = command("call", "--list", "no-such", "words")
     assert error_line(result, 2) == "no operation has 'no-such' and 'words' in its name, path or help"
     assert result.stdout == ""
-
-
-def test_the_size_of_a_page_is_not_the_number_of_records(
-    command: Run, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("chatrest._cli.streams.is_terminal", lambda name: name == "stderr")
-    hint = "chatrest: per_page is the size of a page: --limit 2 prints so many records\n"
-    assert hint in command("call", "users.list", "per_page=2").stderr
-    assert hint not in command("call", "users.list", "per_page=2", "--limit", "3").stderr
