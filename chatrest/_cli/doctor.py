@@ -1,5 +1,6 @@
 """`doctor` and `limits`: if everything from here to the service is right, and how much that lets through."""
 
+from collections.abc import Iterator
 from typing import Any, Final
 
 import click
@@ -103,21 +104,18 @@ async def _ask(requests: int) -> dict[str, Any]:
     }
 
 
-def _lines(facts: dict[str, Any]) -> list[str]:
-    lines = [
-        f"app        {facts['app']}, region {facts['region']}",
-        f"requests   {facts['requests']:,}, {facts['limited']:,} answered 429",
-    ]
+def _lines(facts: dict[str, Any]) -> Iterator[str]:
+    yield f"app        {facts['app']}, region {facts['region']}"
+    yield f"requests   {facts['requests']:,}, {facts['limited']:,} answered 429"
     stated = "none" if facts["stated"] is None else f"{facts['stated']:,.0f} a window"
     left = "" if facts["remaining"] is None else f", {facts['remaining']:,.0f} of them left"
-    lines.append(f"stated     {stated}{left}")
+    yield f"stated     {stated}{left}"
     for each in facts["limits"]:
         known = "no limit known" if each["limit"] is None else f"{_rate(each['limit'])}, {each['source']}"
         now = "" if each["rate"] is None else f"; a session now sends {_rate(each['rate'])}"
         wait = f"; the next request may go in {each['next_slot']:.1f} s" if each["next_slot"] else ""
-        lines.append(f"{each['rate_class']:<10} {known}{now}{wait}")
-    documented = ", ".join(f"{name} {_rate(rate)}" for name, rate in facts["documented"].items())
-    return [*lines, f"documented {documented}"]
+        yield f"{each['rate_class']:<10} {known}{now}{wait}"
+    yield f"documented {', '.join(f'{name} {_rate(rate)}' for name, rate in facts['documented'].items())}"
 
 
 def _rate(rate: float) -> str:

@@ -74,7 +74,7 @@ def _help(kind: type[Filter], field: str) -> str:
     if field in _TIMES:
         return _TIMES[field][3]
     text = _FIELD.sub(lambda match: f"--{match[1].replace('_', '-')}", meaning(kind, field))
-    text = text.replace("`", "").replace("the acting user", "--on-behalf-of")
+    text = re.sub("(the|an) acting user", "--on-behalf-of", text.replace("`", ""))
     return f"{text[:1].upper()}{text[1:]}."
 
 

@@ -69,7 +69,8 @@ def command_error(error: BaseException) -> CommandError:
             return CommandError(f"{error}{notes}", 2)
         case OSError() if not isinstance(error, ChatRestError):
             return CommandError(f"{_os_error_text(error)}{notes}", 1)
-    return CommandError(f"{error}{hint(error)}{notes}", 1)
+    more = f"{hint(error)}{notes}"
+    return CommandError(f"{str(error).removesuffix('.')}{more}" if more else str(error), 1)
 
 
 _EXPECTED: Final = (KeyboardInterrupt, asyncio.CancelledError, OSError, ChatRestError)

@@ -69,6 +69,8 @@ def cat(out: str, message: str | None, format_: Format | None, sort: str | None,
 
     if message is not None:
         check_together(("--id", "--since --until --sender --conversation --search --source --sort", _ALONE))
+        if format_ == "csv":
+            raise click.UsageError(_ALONE)
         _show_lines(out, message, format_)
         return
     writer = RecordWriter(kind_of(Message), format_)
@@ -91,8 +93,6 @@ def _show_lines(out: str, message: str, format_: Format | None) -> None:
     from ...export.read.message_lines import find_lines
 
     is_text = format_ == "text" or (format_ is None and streams.is_terminal("stdout"))
-    if format_ == "csv":
-        raise click.UsageError("--id: --format text or json")
     found = list(find_lines(out, message))
     for each in found:
         facts = structs.asdict(each)
