@@ -35,7 +35,7 @@ def test_a_failed_list_says_how_to_continue_and_nothing_is_lost(command: Run, pr
     with proxy(lambda number, _: (403, FAILURE) if number == 3 else None) as url:
         first = command(*args, CHATREST_BASE_URL=url)
     line = error_line(first)
-    assert "Not any more." in line
+    assert "Not any more; continue" in line
     [token] = re.findall(r"--cursor (\S+)$", line)
     rest = command(*args, "--cursor", token)
     assert len(first.stdout.splitlines()) == 20
