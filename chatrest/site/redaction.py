@@ -34,6 +34,8 @@ _MAIL: Final = re.compile(
 _BEFORE: Final = r"(?<![\dA-Za-z])"
 _AFTER: Final = r"(?![\dA-Za-z])"
 _BETWEEN: Final = r"[ .\-\u00a0\u00ad\u2009\u200b-\u200f\u202f\u2010-\u2013\u2060]"
+_SECRET: Final = re.compile(rb'("secret"\s*:\s*)"(?:[^"\\]|\\.)*"', re.DOTALL)
+"""A member of a record that is a text. To replace it takes a tenth of decoding the record."""
 _MANY_DIGITS: Final = re.compile(r"\d(?:\D{0,3}\d){6}")
 _PHONE: Final = re.compile(
     rf"{_BEFORE}(?<!\d\+)(?:\+|00)?\(?\d(?:(?:[()/]|{_BETWEEN}){{0,3}}\d){{6,18}}{_AFTER}"
@@ -190,6 +192,9 @@ def without_secrets(raw: bytes) -> bytes:
     """Return a record without the secret of a call's channel: who has it can join the call."""
     if b"wsChannel" not in raw:
         return raw
+    hidden, count = _SECRET.subn(rb'\1"[secret]"', raw)
+    if count == raw.count(b'"secret"') and b"\\u" not in raw:  # with which a name can be written otherwise
+        return hidden
     try:
         return write_value(_without_secrets(read_value(raw)))
     except (ValueError, RecursionError):
