@@ -168,6 +168,11 @@ class Item(Struct, gc=False):
     source_href: str = ""
 
     @property
+    def is_special(self) -> bool:
+        """True for a message with something that few have."""
+        return bool(self.merged or self.poll or self.location or self.members)
+
+    @property
     def at(self) -> str:
         return words_of(self.iso)
 
@@ -486,11 +491,12 @@ def _id(value: Any) -> str:
 
 
 def rows_of(
-    items: Iterable[Item], sender_of: Callable[[PersonEntry, str, bool], str]
+    items: Iterable[Item], sender_of: Callable[[PersonEntry, str, bool], str], *, is_day_shown: bool = True
 ) -> list[tuple[Any, ...]]:
     """Return what a template needs of most items: variables of its loop cost less than attributes.
 
-    A message that follows one of the same sender is shown without the name.
+    A message that follows one of the same sender is shown without the name. Its time has the day, where no
+    heading has it.
     """
     rows, last, until = list[tuple[Any, ...]](), 0, 0
     for item in items:
@@ -501,7 +507,8 @@ def rows_of(
         last, until = sender.number, item.time + _TOGETHER
         rows.append((
             item, style, item.is_plain, item.anchor, item.id, sender_of(sender, item.colour, not is_more),
-            item.href, iso, words_of(iso), iso[11:16], item.source_href, item.text,
+            item.href, iso, words_of(iso), iso[11:16] if is_day_shown else words_of(iso)[:16],
+            item.source_href, item.text,
         ))  # fmt: skip
     return rows
 

@@ -15,6 +15,7 @@ A page of a conversation does not say how many there are, so that only the last 
 `days.js` says it to a script, as `conversations.js` gives all pages the column of conversations.
 """
 
+import re
 import sys
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator
@@ -46,6 +47,8 @@ LIST: Final = 400
 """Rows of a page of a list."""
 _PLACES: Final = 500
 _NEWEST: Final = 20
+_SPACES: Final = re.compile(r"\s*([{}])\s*|(?<=[:;])\s+|;\s*(?=})")
+"""What a style sheet does not need."""
 _SHORT: Final = 500
 _PICTURES: Final = 10_000
 """Pictures whose size is kept."""
@@ -143,8 +146,8 @@ class Pages:
         """Return the name of a sender above a message, which many messages have."""
         return Escaped(self._render("sender", "../../", person=person, colour=colour, is_first=is_first))
 
-    def _rows(self, items: Iterable[Item]) -> list[tuple[Any, ...]]:
-        return rows_of(items, self._sender)
+    def _rows(self, items: Iterable[Item], *, is_day_shown: bool = True) -> list[tuple[Any, ...]]:
+        return rows_of(items, self._sender, is_day_shown=is_day_shown)
 
     # ── a conversation ──
 
@@ -221,9 +224,8 @@ class Pages:
                 item.source_href = (
                     f"{item.anchor}.html" if item.is_long else f"{page}-source.html#{item.anchor}"
                 )
-            yield {
-                "rank": rank, "parent": self._rows(first), "replies": self._rows(others), "skipped": skipped,
-            }  # fmt: skip
+            shown = [self._rows(each, is_day_shown=False) for each in (first, others)]
+            yield {"rank": rank, "parent": shown[0], "replies": shown[1], "skipped": skipped}
 
     # ── lists ──
 
@@ -336,7 +338,8 @@ def static(name: str) -> bytes:
         for line in lines
         if line.startswith(is_section) or not line.strip().startswith("//")
     ]
-    return "\n".join([*filter(None, kept), ""]).encode()
+    text = "\n".join([*filter(None, kept), ""])
+    return (_SPACES.sub(lambda match: match[1] or "", text) if name.endswith(".css") else text).encode()
 
 
 def parts_of(rows: int) -> int:

@@ -330,12 +330,14 @@ def test_a_page_has_landmarks_labels_and_fits_a_phone(browser: Any, site: Path) 
     try:
         for name in one_of_each(site):
             open_page(browser, site, name)
-            wide, landmarks, unnamed = browser.execute_script(
+            wide, landmarks, unnamed, same = browser.execute_script(
+                "const names = [...document.querySelectorAll('nav')].map(each => each.ariaLabel);"
                 "return [document.documentElement.scrollWidth,"
                 " ['main', 'nav', 'search', 'header'].filter(each => !document.querySelector(each)),"
-                " [...document.querySelectorAll('input')].filter(each => !each.labels.length).length]"
+                " [...document.querySelectorAll('input')].filter(each => !each.labels.length).length,"
+                " names.length - new Set(names).size]"
             )
-            assert (wide <= 360, landmarks, unnamed) == (True, [], 0), name
+            assert (wide <= 360, landmarks, unnamed, same) == (True, [], 0, 0), name
     finally:
         browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
 

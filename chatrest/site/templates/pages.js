@@ -1,132 +1,110 @@
-// What reading needs a script for: the column and the list of conversations, the date to jump to, and few tab stops.
+// What reading has of a script: one tab stop for a list, the column and the list of conversations, a date to jump to.
 // Data are scripts that call `chatrest…`, as file:// forbids fetch.
 "use strict";
 (() => {
   const { root } = document.documentElement.dataset;
-  const make = (name, className, ...inner) => {
-    const made = document.createElement(name);
-    made.className = className;
+  const all = (css, of = document) => [...of.querySelectorAll(css)];
+  const make = (name, members, ...inner) => {
+    const made = Object.assign(document.createElement(name), members);
     made.append(...inner);
     return made;
   };
-  const load = (path, call, then) => {
+  const load = (src, call, then) => {
     window[call] = then;
-    document.head.append(Object.assign(make("script", ""), { src: root + path }));
+    document.head.append(make("script", { src: root + src }));
   };
 
   // ── few tab stops: one for a list of messages or rows, in which arrows go up and down ──
-  const MANY = 24;
   const ITEM = "article, .list > li, .calendar > li, .record, tbody > tr, #results li:has(> a)";
-  const stops = (item) => item.querySelectorAll("a, summary, button, video, audio");
-  const choose = (list, item) => {
-    for (const each of list.chosen ? stops(list.chosen) : []) each.tabIndex = -1;
-    for (const each of stops(item)) each.tabIndex = 0;
-    list.chosen = item;
-  };
+  const stops = (item) => all("a, summary, button, video, audio", item);
+  const set = (item, tabIndex) => stops(item).forEach((each) => Object.assign(each, { tabIndex }));
   const rove = (list) => {
-    const items = list.querySelectorAll(ITEM);
-    const every = [...items].flatMap((item) => [...stops(item)]);
-    list.chosen = null;
-    if (every.length < MANY) return;
-    for (const each of every) each.tabIndex = -1;
-    choose(list, [...items].find((item) => item.matches(":target")) ?? items[0]);
+    const items = all(ITEM, list);
+    if (items.flatMap(stops).length < 24) return;
+    items.forEach((item) => set(item, -1));
+    set(list.now = items.find((item) => item.matches(":target")) ?? items[0], 0);
   };
-  for (const list of document.querySelectorAll("#column, #results, main")) {
+  all("#column, #results, main").forEach((list) => {
     rove(list);
-    if (list.id === "results") new MutationObserver(() => rove(list)).observe(list, { childList: true, subtree: true });
+    const isFound = list.id === "results"; // whose arrows the search has
+    if (isFound) new MutationObserver(() => rove(list)).observe(list, { childList: true, subtree: true });
     list.addEventListener("focusin", ({ target }) => {
       const item = target.closest(ITEM);
-      if (item && list.chosen) choose(list, item);
+      if (!item || !list.now) return;
+      set(list.now, -1);
+      set(list.now = item, 0);
     });
-    list.addEventListener("keydown", (event) => {
-      const step = { ArrowDown: 1, ArrowUp: -1 }[event.key], item = event.target.closest(ITEM);
-      if (!step || !item || !list.chosen || list.id === "results") return; // whose arrows the search has
-      const items = [...list.querySelectorAll(ITEM)], next = items[items.indexOf(item) + step];
-      if (!next) return;
+    list.onkeydown = (event) => {
+      const items = all(ITEM, list), at = items.indexOf(event.target.closest(ITEM));
+      const to = items[at + { ArrowDown: 1, ArrowUp: -1 }[event.key]];
+      if (at < 0 || !to || isFound) return;
       event.preventDefault();
-      choose(list, next);
-      stops(next)[0]?.focus();
-    });
-  }
+      stops(to)[0]?.focus();
+    };
+  });
 
-  // ── conversations: name, title, initials, colour, pages, last day, messages, is a group, last words, face ──
-  const AT_ONCE = 200;
-  const column = document.getElementById("column"), talks = document.getElementById("talks");
-  const here = /c\/(\w+)\/[^/]*$/.exec(location.pathname)?.[1];
-  const rowOf = ([name, title, initials, colour, pages, day, messages, , words, face]) => {
-    const picture = make("span", `face c${colour}`, initials);
-    if (face) picture.replaceChildren(Object.assign(make("img", ""), { src: root + face, alt: "" }));
-    picture.ariaHidden = true;
-    const link = make("a", "", picture, make("b", "", make("bdi", "", title)), make("time", "", day),
-      make("span", "excerpt", make("bdi", "", words)), make("span", "badge", messages.toLocaleString("en")));
-    link.href = `${root}c/${name}/${pages}.html#end`;
-    if (name === here) link.ariaCurrent = "page";
-    return make("li", "", link);
-  };
-  const fill = (list, rows, from = 0) => {
-    if (!from) list.replaceChildren();
-    list.append(...rows.slice(from, from + AT_ONCE).map(rowOf));
-    if (rows.length > from + AT_ONCE) {
-      const more = make("button", "", "More");
-      const item = make("li", "", more);
-      more.onclick = () => { item.remove(); fill(list, rows, from + AT_ONCE); rove(list.closest("#column, main")); };
-      list.append(item);
-    }
-  };
-  const SORTS = { Newest: null, Largest: (one, other) => other[6] - one[6], Name: (one, other) => one[1].localeCompare(other[1]) };
+  // ── conversations: name, title, initials, colour, pages, last day, messages, is a group, last words ──
+  const SHOWN = 300;
+  const rowOf = ([name, title, initials, colour, pages, day, messages, , words]) => make("li", {}, make("a", {
+    href: `${root}c/${name}/${pages}.html#end`,
+    ariaCurrent: location.pathname.includes(`/c/${name}/`) ? "page" : null,
+  }, make("span", { className: `face c${colour}`, ariaHidden: true }, initials), make("b", {}, make("bdi", {}, title)),
+  make("time", {}, day), make("span", { className: "excerpt" }, make("bdi", {}, words)),
+  make("span", { className: "badge" }, messages.toLocaleString("en"))));
   const plain = (text) => text.normalize("NFKD").replace(/\p{M}/gu, "").toLowerCase();
-  const control = (parent, lists, isSorted) => {
-    const filter = Object.assign(make("input", ""), { type: "search", placeholder: "Filter by name" });
-    const label = make("label", "", make("span", "hidden", "Filter the conversations"), filter);
-    const sort = make("select", "", ...Object.keys(SORTS).map((name) => make("option", "", name)));
-    sort.ariaLabel = "Sort";
+  const control = (parent, sorts, lists) => {
+    const filter = make("input", { type: "search", placeholder: "Filter by name" });
+    const sort = make("select", { ariaLabel: "Sort" }, ...sorts.map((name) => make("option", {}, name)));
     let known;
     const show = () => {
       if (!known) return load("conversations.js", "chatrestConversations", (rows) => { known = rows; show(); });
-      const words = plain(filter.value);
-      let rows = known.filter((row) => plain(row[1]).includes(words));
-      if (SORTS[sort.value]) rows = rows.sort(SORTS[sort.value]);
-      for (const [list, group] of lists()) fill(list, rows.filter((row) => group === null || row[7] === group));
+      const words = plain(filter.value), by = sort.selectedIndex;
+      const found = known.filter((row) => plain(row[1]).includes(words));
+      if (by > 0) found.sort((one, other) => (by === 1 ? other[6] - one[6] : one[1].localeCompare(other[1])));
+      for (const [list, is] of lists()) {
+        const own = found.filter((row) => is === row[7] || is === 2);
+        list.replaceChildren(...own.slice(0, SHOWN).map(rowOf));
+        if (own.length > SHOWN) list.append(make("li", { className: "note" }, `${own.length - SHOWN} more: filter them`));
+      }
       rove(parent);
     };
     filter.oninput = sort.onchange = show;
-    parent.querySelector(".controls").append(label, ...(isSorted ? [sort] : []));
+    const label = make("label", {}, make("span", { className: "hidden" }, "Filter the conversations"), filter);
+    all(".controls", parent)[0].append(label, ...(sorts.length ? [sort] : []));
     return show;
   };
-  if (talks) {
-    control(document.querySelector("main"), () => {
-      const lists = [0, 1].map((group) => [make("ul", "list"), group]);
-      talks.replaceChildren(...lists.map(([list, group]) => make("section", "", make("h2", "", group ? "Groups" : "People"), list)));
-      return lists;
-    }, true);
-  } else if (column && matchMedia("(min-width: 64rem)").matches) {
-    const list = make("ul", "list");
-    column.append(list);
-    control(column, () => [[list, null]])();
+  const [column] = all("#column"), [talks] = all("#talks");
+  const list = () => make("ul", { className: "list" });
+  if (talks) control(all("main")[0], ["Newest", "Largest", "Name"], () => {
+    const lists = [list(), list()];
+    talks.replaceChildren(...lists.map((each, group) => make("section", {}, make("h2", {}, ["People", "Groups"][group]), each)));
+    return lists.map((each, group) => [each, group]);
+  });
+  if (column && matchMedia("(min-width: 64rem)").matches) {
+    const rows = list();
+    column.append(rows);
+    control(column, [], () => [[rows, 2]])();
   }
 
   // ── where I am: the pages of a conversation, and a date to jump to ──
-  const jump = document.querySelector(".jump");
+  const [jump] = all(".jump");
   if (jump) {
-    const field = jump.querySelector("input");
-    let days = [...document.querySelectorAll(".day > h2")].map(({ id }) => [id.slice(1), null]).filter(([day]) => day < "a");
-    const ready = () => {
+    const [field] = all("input", jump);
+    const ready = (days) => {
       if (!days.length) return;
-      [field.min, field.max] = [days[0][0], days.at(-1)[0]];
+      Object.assign(field, { min: days[0][0], max: days.at(-1)[0] });
       jump.hidden = false;
+      jump.onsubmit = field.onchange = (event) => {
+        event?.preventDefault();
+        const [day, page] = days.find(([each]) => each >= field.value) ?? days.at(-1);
+        if (field.value) location.href = `${page ? `${page}.html` : ""}#d${day}`;
+      };
     };
-    const go = () => {
-      const [day, page] = days.find(([each]) => each >= field.value) ?? days.at(-1);
-      if (field.value) location.href = `${page ? `${page}.html` : ""}#d${day}`;
-    };
-    field.onchange = go;
-    jump.onsubmit = (event) => { event.preventDefault(); go(); };
-    if (!jump.dataset.days) ready();
-    else load(jump.dataset.days, "chatrestDays", (known) => {
-      days = known.days;
-      for (const each of document.querySelectorAll(".of")) each.textContent = ` of ${known.pages}`;
-      for (const each of document.querySelectorAll(".until")) each.textContent = ` to ${known.last}`;
-      ready();
+    if (!jump.dataset.days) ready(all(".day > h2").map(({ id }) => [id.slice(1)]).filter(([day]) => day < "a"));
+    else load(jump.dataset.days, "chatrestDays", ({ pages, last, days }) => {
+      all(".of").forEach((each) => { each.textContent = ` of ${pages}`; });
+      all(".until").forEach((each) => { each.textContent = ` to ${last}`; });
+      ready(days);
     });
   }
 })();
