@@ -191,8 +191,7 @@ class Run:
         self._until = (number(last.id) if last and not self._is_open else None) or LAST
         self._newest_names = {last.sender, last.receiver} if last else set()
         await self._sources.check_new()
-        if archive.plan != archive.stored_plan:
-            await in_thread(archive.commit_plan)
+        await in_thread(archive.commit_plan)
         await self._sources.learn()
         ends = self._pool.ends
         if not self._knows_unit and ends.window != (None, None):
