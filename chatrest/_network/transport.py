@@ -171,7 +171,7 @@ class Transport:
             failure = self._noting_proxy(_failure(error, timeouts, progress), request)
         finally:
             self._timer.stop(expiry)
-        response = None  # its repr quotes the peer
+        response = payload = None  # the repr of the one quotes the peer, and a body may hold a key
         raise failure
 
     async def _exchange_form(self, request: Request, form: Form, timeouts: Timeouts) -> Reply:

@@ -65,7 +65,9 @@ def class_of(name: str) -> type[Record]:
 def classes(base: type[Record] = Record) -> dict[str, type[Record]]:
     found: dict[str, type[Record]] = {}
     for each in base.__subclasses__():
-        found |= {each.__name__: each, **classes(each)}
+        found |= classes(each)
+        if each.__module__.startswith(models.__name__):
+            found[each.__name__] = each
     return found
 
 

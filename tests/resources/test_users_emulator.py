@@ -10,7 +10,6 @@ from chatrest import (
     NotFoundError,
     PageQuery,
     PermissionDeniedError,
-    TokenChanges,
     UserChanges,
     UserQuery,
 )
@@ -133,14 +132,6 @@ async def test_a_token_is_handed_out_again_unless_a_fresh_one_is_asked_for(sessi
     assert await tokens(session) == [first.auth_token, fresh.auth_token]
     assert await session.auth_tokens.get(UID, first.auth_token) == first
     assert await tokens(session, "user-002") == []
-
-
-async def test_a_changed_scope_is_read_again(session: AsyncSession) -> None:
-    key = (await session.auth_tokens.create(UID)).auth_token
-    changes = TokenChanges(platform="ios", user_agent="agent", app_info={"version": "1"})
-    changed = await session.auth_tokens.update(UID, key, changes)
-    assert (changed.platform, changed.user_agent, changed.app_info) == ("ios", "agent", {"version": "1"})
-    assert await session.auth_tokens.get(UID, key) == changed
 
 
 async def test_removed_tokens_are_not_found(session: AsyncSession) -> None:
