@@ -10,7 +10,7 @@
 A reader goes over them in this order, and does with each what it does with a single one.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
@@ -89,10 +89,11 @@ def part_roots(addresses: Iterable[ExportAddress]) -> list[ExportAddress]:
     return list(dict.fromkeys(roots))
 
 
-def parts_at(addresses: Iterable[ExportAddress]) -> Parts | None:
+def parts_at(addresses: Collection[ExportAddress]) -> Parts | None:
     """Return what `parts.json` says where these are the parts of one export; None for others."""
     roots = part_roots(addresses)
-    found = wait_for(find_parts(part_files(roots[0]))) if len(roots) == 1 else None
+    is_one = len(roots) == 1 and all(len(part_roots([each])) == 1 for each in addresses)
+    found = wait_for(find_parts(part_files(roots[0]))) if is_one else None
     return None if found is None else found[0]
 
 

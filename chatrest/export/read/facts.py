@@ -152,7 +152,7 @@ def _sum(out: str, each: list[tuple[str, ExportFacts]]) -> ExportFacts:
         export=out,
         state="not complete" if worst == "not begun" and begun else worst,
         app=", ".join(sorted({facts.app for facts in begun})),
-        plan=begun[0].plan if begun else Raw(b"null"),
+        plan=begun[0].plan if len({bytes(facts.plan) for facts in begun}) == 1 else Raw(b"null"),
         reasons=[f"{name}: {reason}" for name, facts in each for reason in facts.reasons[:1]],
         started=max((facts.started for facts in begun if facts.started), default=None),
         finished=None if None in ends else max(filter(None, ends), default=None),

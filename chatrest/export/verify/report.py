@@ -116,6 +116,8 @@ def _facts(out: str, facts: ExportFacts, result: VerifyResult, times: list[int])
         yield "root hash", result.root or "it differs from what was sealed"
         yield "sealed", info_of(bag).get("Chat-Sealed", "")
     yield "app", facts.app
+    if plan is None and result.plan:
+        yield "plans", result.plan
     if plan is not None:
         yield "plan", plan.words
         window = msgspec.json.decode(facts.plan)

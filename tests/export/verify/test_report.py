@@ -104,6 +104,13 @@ def test_parts_and_bags(tmp_path: Path) -> None:
     assert manifest == "".join(f"{digest}  {name}\n" for name, _, digest in rows["Files"][1:])
 
 
+def test_many_apps_have_their_own_plans(tmp_path: Path) -> None:
+    StoredRuns(tmp_path / "out" / "app=one").run([record(1), record(2)])
+    StoredParts(tmp_path / "out" / "app=two", 2).run(range(1, 5))
+    facts = {name: value for name, value, *_ in report_of(tmp_path / "out", tmp_path).rows["Export"]}
+    assert (facts["plans"], "plan" in facts) == ("user ann; user u0; user u1", False)
+
+
 def test_attachments_that_failed_are_listed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     stored = StoredRuns(tmp_path / "out")
     stored.run([record(1)])
