@@ -12,7 +12,6 @@ that the shell sets everywhere: who has written it could send the key to an addr
 """
 
 import os
-from collections.abc import Mapping
 from os.path import expanduser  # unlike that of `Path`, it accepts a user without a home
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
@@ -105,15 +104,14 @@ def app_name() -> str | None:
     return _options().app or os.environ.get("CHATREST_APP") or None
 
 
-def apps_file(environ: Mapping[str, str] | None = None) -> Path:
+def apps_file() -> Path:
     """Return the path of the file of apps; `RequestInvalidError` where there is none."""
-    env = os.environ if environ is None else environ
-    if named := env.get("CHATREST_APPS_FILE"):
+    if named := os.environ.get("CHATREST_APPS_FILE"):
         path = Path(expanduser(named))  # noqa: PTH111
         if not path.is_file():
             raise RequestInvalidError(f"CHATREST_APPS_FILE = {shown(named)}: there is no such file")
         return path
-    home = Path(env.get("XDG_CONFIG_HOME") or expanduser("~/.config"), NAME, APPS)  # noqa: PTH111
+    home = Path(os.environ.get("XDG_CONFIG_HOME") or expanduser("~/.config"), NAME, APPS)  # noqa: PTH111
     places = [Path(APPS), home] if _options().app else [home]
     for path in places:
         if path.is_file():

@@ -19,15 +19,6 @@ from .options import parse_time
 
 _LISTS: Final = (inspect.CollectionType, inspect.TupleType)
 _OBJECTS: Final = (inspect.DictType, inspect.StructType, inspect.TypedDictType, inspect.DataclassType)
-_NOT_TEXT: Final = (
-    inspect.AnyType,
-    *_LISTS,
-    *_OBJECTS,
-    inspect.NoneType,
-    inspect.BoolType,
-    inspect.IntType,
-    inspect.FloatType,
-)
 _SCALARS: Final[Mapping[type, type]] = {
     inspect.BoolType: bool, inspect.IntType: int, inspect.FloatType: float, inspect.LiteralType: int
 }  # fmt: skip
@@ -159,7 +150,7 @@ def shortened(text: str) -> str:
 def _is_text(kind: inspect.Type) -> bool:
     if isinstance(kind, inspect.LiteralType):
         return any(isinstance(value, str) for value in kind.values)
-    return not isinstance(kind, _NOT_TEXT)
+    return isinstance(kind, inspect.StrType)
 
 
 def _label(kind: inspect.Type) -> str:

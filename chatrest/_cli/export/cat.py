@@ -97,11 +97,9 @@ def _show_lines(out: str, message: str, format_: Format | None) -> None:
     for each in found:
         facts = structs.asdict(each)
         record = facts.pop("raw").decode(errors="replace")
-        if is_text:
-            lines = [f"{name:<12} {streams.visible(str(value))}" for name, value in facts.items()]
-            streams.write_lines([*lines, streams.visible(record)])
-        else:
-            streams.write_json({**facts, "record": record})
+        lines = [f"{name:<12} {streams.visible(str(value))}" for name, value in facts.items()]
+        lines.append(streams.visible(record))
+        streams.write_result({**facts, "record": record}, lines, as_json=not is_text)
     if not found:
         raise ChatRestError(f"{out} has no message with the id {message!r}")
 
