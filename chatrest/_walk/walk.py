@@ -231,7 +231,9 @@ class Walk(Generic[T]):
     async def collect(self) -> list[T]:
         """All that is left, in one list: memory for everything. After an error the walk is where it was."""
         self._refuse_second_reader()
-        before = WalkState(self._unsigned_cursor, left=self._remaining)
+        before, page = self._state, self._page
+        if page is not None:
+            before = WalkState(page.cursor, left=self._remaining)
         items: list[T] = []
         try:
             self._reopen()

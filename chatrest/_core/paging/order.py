@@ -44,23 +44,24 @@ def is_ahead(text: str, behind: str, direction: Affix) -> bool:
 
 
 def are_ascending(ids: Sequence[str]) -> bool:
-    """Return True for numbers of one length that ascend: such texts compare as their numbers do.
+    """Return True for numbers without leading zeros that ascend: of one length, they compare as texts.
 
     Every page of every walk passes here, so no check is a loop in Python: each is one call over the page.
     """
     if len(ids) < 2:
         return bool(ids) and is_number(ids[0])
     count, length, joined = len(ids), len(ids[0]), "".join(ids)
-    return (
-        length <= _LONGEST
-        and joined.isascii()
-        and joined.encode().isdigit()
-        # Texts of one length, joined by line ends, have these at equal distances: the slice is nothing else.
-        # The sum of the lengths alone is right for `["12", "3", "456"]`, too.
-        and len(joined) == count * length
-        and "\n".join(ids)[length :: length + 1] == "\n" * (count - 1)
-        and all(map(lt, ids, islice(ids, 1, None)))
-    )
+    if length > _LONGEST or not (joined.isascii() and joined.encode().isdigit()):
+        return False
+    # Texts of one length, joined by line ends, have these at equal distances: the slice is nothing else.
+    # The sum of the lengths alone is right for `["12", "3", "456"]`, too.
+    lines = "\n".join(ids)
+    if len(joined) == count * length and lines[length :: length + 1] == "\n" * (count - 1):
+        return all(map(lt, ids, islice(ids, 1, None)))
+    if "\n0" in f"\n{lines}" or not 0 < length <= len(ids[-1]) <= _LONGEST:
+        return False
+    keys = list(zip(map(len, ids), ids, strict=True))
+    return all(map(lt, keys, islice(keys, 1, None)))
 
 
 def are_ahead(ids: Sequence[str], direction: Affix, last: str | None) -> bool:

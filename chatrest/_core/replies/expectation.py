@@ -59,8 +59,6 @@ _ABSENT: Final = frozenset({"", "0", 0, None, UNSET})
 _MESSAGE_LISTS: Final = frozenset(
     {"messages.list", "messages.list_user", "messages.list_group", "messages.list_thread"}
 )
-_PATH_ARGUMENTS: Final = {"uid": "uid", "guid": "guid", "id": "parent_id"}
-"""What the parameters of their paths are called in `Expectation.of_messages`."""
 _THREAD_LISTS: Final = frozenset(
     {"messages.list_threads", "messages.list_threads_user", "messages.list_threads_group"}
 )
@@ -136,13 +134,16 @@ class Expectation(Struct, frozen=True):
         endpoint = call.endpoint
         acting_user = None if endpoint.acting == "never" else call.acting_user or acting_user
         if endpoint.name in _MESSAGE_LISTS:
-            checks = QueryChecks.of(call.query) if checks is None else checks
-            if not endpoint.places:
-                return cls.of_messages(acting_user=acting_user, checks=checks)
-            [(index, name)] = endpoint.places
+            index, name = endpoint.places[0] if endpoint.places else (0, "")
             value = call.path.split("/")[index]
-            of = {_PATH_ARGUMENTS[name]: unquote(value) if "%" in value else value}
-            return cls.of_messages(acting_user=acting_user, checks=checks, **of)
+            value = unquote(value) if "%" in value else value
+            return cls.of_messages(
+                uid=value if name == "uid" else None,
+                guid=value if name == "guid" else None,
+                parent_id=value if name == "id" else None,
+                acting_user=acting_user,
+                checks=QueryChecks.of(call.query) if checks is None else checks,
+            )
         if endpoint.name in _CONVERSATION_LISTS and acting_user is not None:
             return cls.of_conversations(acting_user)
         return cls.of_messages(acting_user=acting_user) if endpoint.name in _THREAD_LISTS else cls()

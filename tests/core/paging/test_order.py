@@ -35,10 +35,11 @@ def test_ids_are_numbers_only_where_all_are_plain_digits(ids: list[str], numbers
 
 @loop_over(
     ("ids", "ascend"),
-    [(["1", "2"], True), (["7"], True), (["2", "1"], False), (["1", "1"], False), (["9", "10"], False),
-     (["a", "b"], False), ([], False), (["1", ""], False), (["٣", "٤"], False)],
+    [(["1", "2"], True), (["7"], True), (["2", "1"], False), (["1", "1"], False), (["9", "10"], True),
+     (["9", "010"], False), (["10", "9"], False), (["a", "b"], False), ([], False), (["1", ""], False),
+     (["٣", "٤"], False)],
 )  # fmt: skip
-def test_only_plain_numbers_of_one_length_ascend_as_texts(ids: list[str], ascend: bool) -> None:
+def test_only_plain_numbers_without_leading_zeros_ascend(ids: list[str], ascend: bool) -> None:
     assert are_ascending(ids) is ascend
 
 
@@ -50,9 +51,8 @@ def test_only_plain_numbers_of_one_length_ascend_as_texts(ids: list[str], ascend
 )
 def test_texts_that_ascend_are_numbers_that_do(ids: list[str]) -> None:
     numbers, lengths = numbers_of(ids), {len(text) for text in ids}
-    ascend = (
-        numbers is not None and len(lengths) == 1 and max(lengths) <= 100 and numbers == sorted({*numbers})
-    )
+    is_plain = len(lengths) == 1 or not any(text.startswith("0") for text in ids)
+    ascend = bool(numbers) and is_plain and max(lengths) <= 100 and numbers == sorted({*numbers})
     assert are_ascending(ids) is ascend
 
 
