@@ -48,19 +48,19 @@ def walk(send: Send, call: Call[Listing[T]], cursor: Cursor | str | None) -> Wal
     plan = make(endpoint, query, acting_user is not None, as_rows, LARGEST_PAGE)
     if query is not None:
         call = structs.replace(call, query=plan.values)
-    rules, sizes = plan.rules, send.page_sizes
-    size_key = (send.app_id, endpoint.name, rules.size_name, rules.size)
+    rules, name = plan.rules, endpoint.name
+    sizes = send.page_sizes.of(plan.other_size, send.app_id, name, rules.size_name, rules.size)
     source = WalkSource(
         fetch=partial(_fetch, send, call),
         rules=rules,
-        name=endpoint.name,
-        largest=sizes.of(*size_key),
-        other_size=None if plan.other_size is None else sizes.other_size(plan.other_size, *size_key),
+        name=name,
+        largest=sizes[0],
+        other_size=sizes[1],
         cursor_key=send.cursor_key,
         filters=plan.filters,
         check=_check(send, call, acting_user, plan.checks),
         timing=lambda: (send.sleep, send.dice),
-        identity=(endpoint.name, call.path, acting_user, send.app_id, plan.filters),
+        identity=(name, call.path, acting_user, send.app_id, plan.filters),
     )
     if cursor is None:
         return Walk(source, plan.first)

@@ -55,19 +55,15 @@ class PageSizes:
     """The largest pages that a session was served, by list."""
 
     def __init__(self) -> None:
-        self._largest: dict[Hashable, LargestPage] = {}
-        self._others: dict[Hashable, OtherSize] = {}
+        self._sizes: dict[Hashable, tuple[LargestPage, OtherSize | None]] = {}
 
-    def of(self, *key: Hashable) -> LargestPage:
-        """The largest page of one list; `key`: the app, the operation, the size's parameter, the size."""
-        largest = self._largest.get(key)
-        if largest is None:
-            largest = self._largest[key] = LargestPage()
-        return largest
+    def of(self, other: str | None, *key: Hashable) -> tuple[LargestPage, OtherSize | None]:
+        """The largest page of one list, and its other parameter for a page's size, which is called `other`.
 
-    def other_size(self, name: str, *key: Hashable) -> OtherSize:
-        """The other parameter of one list, called `name`; `key` as above."""
-        other = self._others.get(key)
-        if other is None:
-            other = self._others[key] = OtherSize(name)
-        return other
+        `key`: the app, the operation, the size's parameter, the size.
+        """
+        key = (other, *key)
+        sizes = self._sizes.get(key)
+        if sizes is None:
+            sizes = self._sizes[key] = LargestPage(), None if other is None else OtherSize(other)
+        return sizes
