@@ -43,7 +43,7 @@ def walk(send: Send, call: Call[Listing[T]], cursor: Cursor | str | None) -> Wal
     endpoint, query = call.endpoint, call.query
     # An operation that never acts as a user is the same list for every one of them.
     acting_user = None if endpoint.acting == "never" else call.acting_user or send.acting_user
-    as_rows = isinstance(send, AsRows)
+    as_rows = type(send) is AsRows
     make = _plan.__wrapped__ if isinstance(query, dict) else _plan
     plan = make(endpoint, query, acting_user is not None, as_rows, LARGEST_PAGE)
     if query is not None:
@@ -118,7 +118,7 @@ def _check(send: Send, call: Call[Any], acting_user: str | None, checks: QueryCh
     expectation = Expectation.of(call, acting_user, checks)
     if not expectation:
         return None
-    is_quiet = isinstance(send, AsRows) and send.leaves_out
+    is_quiet = type(send) is AsRows and send.leaves_out
     return FilterCheck(call.endpoint.name, expectation, is_strict=send.check_acting_user, is_quiet=is_quiet)
 
 
