@@ -58,11 +58,7 @@ def signal(headers: Mapping[str, str], error: ChatRestError | None = None) -> Si
     """
     limit = headers.get("X-Rate-Limit") or headers.get("X-RateLimit-Limit")
     left = headers.get("X-Rate-Limit-Remaining") or headers.get("X-RateLimit-Remaining")
-    if (
-        error is not None
-        and isinstance(error, ApiError)
-        and (error.status == 429 or isinstance(error, RateLimitError))
-    ):
+    if isinstance(error, ApiError) and (error.status == 429 or isinstance(error, RateLimitError)):
         return Signal(True, _number(limit), _number(left), error.retry_after)
     return Signal(False, _number(limit), _number(left)) if limit or left else _QUIET
 

@@ -82,7 +82,7 @@ class WalkQuery(dict[str, Any]):
 def encoded(query: Struct | Mapping[str, Any] | None, position: Pairs, arrays: Arrays) -> str:
     """The query string of a call: `query`, with the pairs of `position` in the place of those that it has."""
     if type(query) is WalkQuery:
-        fixed = query.fixed(tuple([name for name, _ in position]), arrays)
+        fixed = query.fixed(tuple(dict(position)), arrays)
         return f"{fixed}&{query_string(position)}" if fixed and position else fixed or query_string(position)
     return query_string(position) if query is None else query_string(query_pairs(query, arrays), position)
 

@@ -144,16 +144,13 @@ def test_an_agents_error_stands_at_the_root() -> None:
     assert error_for(404, {**body, "message": ""}).message == "Bad Request"
 
 
-@pytest.mark.parametrize(
-    ("status", "hint"), [(304, "set no condition"), (103, "interim status"), (199, "interim status")]
+@loop_over(
+    ("status", "hint"),
+    [(304, "set no condition"), (103, "interim status"), (199, "interim status")]
+    + [(status, "redirects are not followed") for status in (301, 302, 307, 308)],
 )
 def test_a_status_that_is_no_reply_to_the_request_is_explained(status: int, hint: str) -> None:
     assert hint in str(error_for(status, b""))
-
-
-@loop_over("status", [301, 302, 307, 308])
-def test_a_redirect_says_why_it_is_not_followed(status: int) -> None:
-    assert "redirects are not followed" in str(error_for(status, b""))
 
 
 def test_a_long_body_is_cut_short() -> None:
