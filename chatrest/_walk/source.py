@@ -103,9 +103,14 @@ class PendingPage(Generic[T]):
         return self._step.cursor_after(len(self.reply.items) - length_hint(self.rest), self._identify)
 
     @property
+    def is_last(self) -> bool:
+        """True if no page is wanted after this one: the list ends, or the walk's limit is reached."""
+        return self.is_end or self.after.left == 0
+
+    @property
     def leads_on(self) -> bool:
-        """True if the walk wants another page after this one."""
-        return not self.is_end and self.error is None and self.after.left != 0
+        """True if the walk continues on another page after this one."""
+        return not self.is_last and self.error is None
 
 
 class WalkSource(Struct, Generic[T], frozen=True, kw_only=True, dict=True):

@@ -238,9 +238,9 @@ class Walk(Generic[T]):
         try:
             self._reopen()
             while True:
-                if self._page is not None:
-                    items.extend(self._page.rest)
-                if not await self._advance():
+                if (page := self._page) is not None:
+                    items.extend(page.rest)
+                if (page is not None and page.is_last) or not await self._advance():
                     return items
         except BaseException:
             self._state, self._page = before, None
@@ -263,7 +263,7 @@ class Walk(Generic[T]):
         if page is not None:
             if length_hint(page.rest):  # another loop over this walk left the page in the middle
                 return True
-            if page.after.left == 0 or page.is_end:
+            if page.is_last:
                 return False
             error = page.error
             self._state, self._page = page.after, None
