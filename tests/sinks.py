@@ -33,10 +33,10 @@ class Export(StoredExport):
             self.journal.change(page_rows)
 
     def done(self) -> Amended:
-        return self.archive.finish()
+        return self.export.finish()
 
     def scan(self) -> list[bytes]:
-        return [bytes(row.raw) for row in self.archive.scan()]
+        return [bytes(row.raw) for row in self.export.scan()]
 
 
 def record(number: int, at: int = SEPTEMBER, **members: Any) -> bytes:

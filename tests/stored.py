@@ -1,4 +1,4 @@
-"""An export on the disk that no service was needed for: its archive and its manifest."""
+"""An export on the disk that no service was needed for: its folder and its manifest."""
 
 import json
 from collections.abc import Iterable, Mapping
@@ -44,8 +44,8 @@ class StoredExport:
 
     def __init__(self, folder: Path, plan: Plan) -> None:
         self.folder, self.plan = folder, plan
-        self.archive = ExportFolder(folder, plan, app_id="app-1", disk=UnsyncedDisk())
-        self.journal = self.archive.journal
+        self.export = ExportFolder(folder, plan, app_id="app-1", disk=UnsyncedDisk())
+        self.journal = self.export.journal
         with self.journal.transaction():
             self.journal.add_sources(plan.sources)
 
@@ -53,7 +53,7 @@ class StoredExport:
         return self
 
     def __exit__(self, *error: object) -> None:
-        self.archive.close()
+        self.export.close()
 
     def commit(self, pages: Mapping[str, Iterable[bytes]]) -> None:
         """Write records, by the name of the source, such as `user ann`."""
@@ -61,7 +61,7 @@ class StoredExport:
         self.write({sources[name]: list(map(row_of, raws)) for name, raws in pages.items()})
 
     def write(self, pages: Mapping[Source, list[Row]]) -> None:
-        self.archive.commit(
+        self.export.commit(
             FetchedPage(
                 number=self.journal.source_of(source.key), source=source, after=0, last=0,
                 seen=PageIds(IdSet(), {}), rows=rows, ids=ids_of(rows),
@@ -75,15 +75,15 @@ class StoredExport:
 
     def begin_manifest(self) -> None:
         """Write the manifest of a run that is under way."""
-        disk, plan = self.archive.disk, self.archive.stored_plan
+        disk, plan = self.export.disk, self.export.stored_plan
         write_unfinished(self.folder, disk, self.journal, plan, START, "it is being written")
 
     def finish(self) -> None:
         """Put everything in its final place, and write the manifest of a finished run."""
-        self.archive.finish()
+        self.export.finish()
         report = Report(complete=True, started=START, finished=START + 60)
-        report.messages = sum(self.archive.counts().values())
-        self.archive.finished(report)
+        report.messages = sum(self.export.counts().values())
+        self.export.finished(report)
 
 
 class StoredRuns:
@@ -108,12 +108,12 @@ class StoredRuns:
             with stored.journal.transaction():
                 stored.journal.change(map(row_of, changed))
                 stored.journal.undelete(stored.ids(restored))
-            stored.archive.note_deleted(1, stored.ids(deleted), 7)
+            stored.export.note_deleted(1, stored.ids(deleted), 7)
             if not is_killed:
                 stored.finish()
                 report = Report(run=stored.journal.run, started=START, finished=START + stored.journal.run)
-                report.messages = sum(stored.archive.counts().values())
-                append_run(stored.archive.disk, self.folder, report)
+                report.messages = sum(stored.export.counts().values())
+                append_run(stored.export.disk, self.folder, report)
             return stored.journal.run
 
 

@@ -122,7 +122,7 @@ class Publisher:
         self.published: dict[str, int] = {}
         """The sizes of the files of the current version that never change, as far as they are there.
 
-        It is one object: an archive in another thread asks it.
+        It is one object: an export in another thread asks it.
         """
         self.changing_seconds: float = 0.0
         """The time that sending the files that change took last."""

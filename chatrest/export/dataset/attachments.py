@@ -83,11 +83,11 @@ class AttachmentOptions(Struct, frozen=True, kw_only=True):
 class AttachmentRun:
     """The attachments of one run of an export; used with `with`, at whose end the journal is closed."""
 
-    def __init__(self, archive: ExportFolder, options: AttachmentOptions) -> None:
-        self._archive = archive
+    def __init__(self, export: ExportFolder, options: AttachmentOptions) -> None:
+        self._export = export
         self._options = options
-        self._folder = archive.folder / ATTACHMENTS
-        make_folder(archive.disk, self._folder)
+        self._folder = export.folder / ATTACHMENTS
+        make_folder(export.disk, self._folder)
         self._journal = AttachmentJournal(self._folder / NAME)
         self._counts = AttachmentCounts()
         self._failures = Counter[str]()
@@ -113,7 +113,7 @@ class AttachmentRun:
         await self._add_links(is_settled=is_settled)
         local = self._options.allow_private or _is_local(session)
         names = count()
-        disk, max_bytes = self._archive.disk, self._options.max_bytes
+        disk, max_bytes = self._export.disk, self._options.max_bytes
         async with Downloader(disk, max_bytes=max_bytes, local=local) as downloader:
 
             async def fetch(link: Link) -> FetchResult:
@@ -124,7 +124,7 @@ class AttachmentRun:
             async with files as outcomes:
                 async for outcome in outcomes:
                     await self._note(outcome.item, outcome.result())
-        replace = partial(self._archive.replace_table, ATTACHMENTS, self._pieces(), int(wall_clock()))
+        replace = partial(self._export.replace_table, ATTACHMENTS, self._pieces(), int(wall_clock()))
         await in_thread(replace)
         return await in_thread(self._counted)
 
@@ -133,7 +133,7 @@ class AttachmentRun:
     def _recover(self) -> None:
         """Remove what a killed run left, and note the files that are not there any more."""
         for path in self._folder.glob(f"{_PARTIAL}*"):
-            self._archive.disk.remove(path)
+            self._export.disk.remove(path)
         for stored in self._journal.stored():
             path = self._folder / stored.file
             is_named_so = path.name.partition(".")[0] == stored.sha256
@@ -141,11 +141,11 @@ class AttachmentRun:
                 self._journal.reset(stored.number)
 
     async def _add_links(self, *, is_settled: bool) -> None:
-        archive = self._archive
-        written = archive.store.written
+        export = self._export
+        written = export.store.written
         new = written - await in_thread(self._journal.searched)
         # Where nothing is new, this reads the messages alone that have no number.
-        rows = archive.scan(new.first, new.last) if new else archive.scan(LAST, LAST)
+        rows = export.scan(new.first, new.last) if new else export.scan(LAST, LAST)
         raws = (bytes(row.raw) for row in rows if _is_among(row, new))
         while await in_thread(partial(self._add_some, raws)):
             pass
@@ -185,7 +185,7 @@ class AttachmentRun:
                 self._counts.bytes += download.bytes
                 return await in_thread(partial(self._keep, link, path, download))
             except DownloadError as error:
-                await in_thread(partial(self._archive.disk.remove, path))
+                await in_thread(partial(self._export.disk.remove, path))
                 if not error.may_pass or attempt == ATTEMPTS:
                     limit = self._options.max_bytes if error.outcome == "too_large" else None
                     return FetchResult(error.outcome, bytes=limit, error=str(error))
@@ -194,7 +194,7 @@ class AttachmentRun:
 
     def _keep(self, link: Link, path: Path, download: Download) -> FetchResult:
         """Give a file its final name."""
-        disk, name = self._archive.disk, stored_name(download.sha256, link)
+        disk, name = self._export.disk, stored_name(download.sha256, link)
         final_path = self._folder / name
         for folder in (final_path.parent.parent, final_path.parent):
             make_folder(disk, folder)

@@ -63,7 +63,7 @@ _ATTACHMENTS: Final = "attachments"
 
 @final
 class Dataset:
-    """The tables and attachments of one run over an open archive. Its methods block, but for `add`.
+    """The tables and attachments of one run over an open export. Its methods block, but for `add`.
 
     `tables` are added to those that earlier runs were asked for, and `attachments` replace their limits.
     `rechecks`: this run may change messages that are stored.
@@ -71,22 +71,22 @@ class Dataset:
 
     def __init__(
         self,
-        archive: ExportFolder,
+        export: ExportFolder,
         tables: tuple[Table, ...] = (),
         attachments: AttachmentOptions | None = None,
         *,
         rechecks: bool = False,
     ) -> None:
-        meta = archive.journal
+        meta = export.journal
         self._tables = tables_of([*_stored(meta[_TABLES], list[str], []), *tables])
         if tables:
             meta[_TABLES] = msgspec.json.encode(self._tables).decode()
         if attachments is not None:
             meta[_ATTACHMENTS] = msgspec.json.encode(attachments).decode()
         self._attachments = _stored(meta[_ATTACHMENTS], AttachmentOptions, None)
-        self._archive = archive
+        self._export = export
         if self._attachments is not None and rechecks:
-            with AttachmentRun(archive, self._attachments) as run:
+            with AttachmentRun(export, self._attachments) as run:
                 run.forget_searched()
 
     async def add(
@@ -96,9 +96,9 @@ class Dataset:
         bulk = session.with_options(priority="bulk")
         if self._tables:
             progress.enter(Phase.READING_TABLES)
-            for failure in await read_tables(bulk, self._archive, self._tables):
+            for failure in await read_tables(bulk, self._export, self._tables):
                 report.lacks(failure)
-            entries = await in_thread(lambda: list(table_entries(self._archive.journal)))
+            entries = await in_thread(lambda: list(table_entries(self._export.journal)))
             report.tables = {entry.table: entry.rows for entry in entries if entry.table in self._tables}
         report.complete = report.complete and not report.failed
         if self._attachments is not None:
@@ -114,10 +114,10 @@ class Dataset:
         report.complete = False
         report.lacks("attachments are not fetched yet")
         await in_thread(save)
-        with await in_thread(partial(AttachmentRun, self._archive, options)) as run:
+        with await in_thread(partial(AttachmentRun, self._export, options)) as run:
             if report.changed:
                 await in_thread(run.forget_searched)
-            is_settled = not self._archive.journal.rechecks()
+            is_settled = not self._export.journal.rechecks()
             report.attachments = await run.fetch(session, is_settled=is_settled)
         report.reasons, report.next_run = reasons, next_run
         lacking = _reasons(report.attachments)
@@ -152,8 +152,8 @@ def _reasons(counts: AttachmentCounts) -> list[str]:
 class CollectedRows:
     """The rows of a table while its list is read; used with `with`, at whose end they are gone."""
 
-    def __init__(self, archive: ExportFolder) -> None:
-        self._file = TemporaryFile(dir=archive.folder / SPOOL)  # noqa: SIM115
+    def __init__(self, export: ExportFolder) -> None:
+        self._file = TemporaryFile(dir=export.folder / SPOOL)  # noqa: SIM115
 
     def __enter__(self) -> "CollectedRows":
         return self
@@ -172,19 +172,19 @@ class CollectedRows:
             yield SourceLines(0, len(lines), b"".join(lines))
 
 
-async def read_tables(session: AsyncSession, archive: ExportFolder, tables: Iterable[Table]) -> list[Failure]:
+async def read_tables(session: AsyncSession, export: ExportFolder, tables: Iterable[Table]) -> list[Failure]:
     """Replace each table whose list can be read completely, and return what failed.
 
     Costs the requests of the lists: one a thousand users or groups, one at least for each list of a group, a
     user, or a message with reactions. Memory: the ids of all users and groups, and a page for each list that
     is read at the same time. Raises `AuthenticationError` and OSError; the table is not replaced then.
     """
-    lists, failures = TableLists(session, archive), list[Failure]()
+    lists, failures = TableLists(session, export), list[Failure]()
     for table in tables:
-        with await in_thread(partial(CollectedRows, archive), CollectedRows.__exit__) as new:
+        with await in_thread(partial(CollectedRows, export), CollectedRows.__exit__) as new:
             failed = await lists.read(table, new)
             if not failed:
-                await in_thread(partial(archive.replace_table, table, new.pieces(), int(wall_clock())))
+                await in_thread(partial(export.replace_table, table, new.pieces(), int(wall_clock())))
         failures += failed
     return failures
 
@@ -227,9 +227,9 @@ _LISTS: Final[dict[Table, _ServiceList]] = {
 class TableLists:
     """The lists of the tables, read one after another."""
 
-    def __init__(self, session: AsyncSession, archive: ExportFolder) -> None:
+    def __init__(self, session: AsyncSession, export: ExportFolder) -> None:
         self._session = session
-        self._archive = archive
+        self._export = export
         self._rows: Any = AsRows(session.sender)
         self._ids: dict[str, list[str]] = {}
         """Of all users and groups, once they are read."""
@@ -281,7 +281,7 @@ class TableLists:
 
     async def _reacted(self) -> AsyncIterator[str]:
         """Yield the ids of the messages whose records count reactions: some thousand in memory."""
-        rows = self._archive.scan()
+        rows = self._export.scan()
         while batch := await in_thread(lambda: list(islice(rows, _MESSAGES))):
             for row in batch:
                 if b'"reactions"' in (raw := row.raw):

@@ -209,13 +209,11 @@ def _ends(first: list[int], last: list[int]) -> list[int]:
 
 @final
 class ListEnds:
-    """Asks for the ends of lists, and compares them with what the archive and a reading have seen."""
+    """Asks for the ends of lists, and compares them with what the export and a reading have seen."""
 
-    def __init__(
-        self, messages: Messages, archive: ExportFolder, check: PageCheck, ids: IdContinuity
-    ) -> None:
+    def __init__(self, messages: Messages, export: ExportFolder, check: PageCheck, ids: IdContinuity) -> None:
         self._messages = messages
-        self._archive = archive
+        self._export = export
         self._check = check
         self._ids = ids
         self.window: Window = check.window
@@ -227,7 +225,7 @@ class ListEnds:
 
     async def start(self, piece: JobPiece) -> ListStart:
         """Return what is known of a list before a piece of it is read."""
-        seen = await in_thread(lambda: self._archive.seen(piece.of.number))
+        seen = await in_thread(lambda: self._export.seen(piece.of.number))
         # An interrupted run has read so far, by time.
         is_resumed = is_timed(piece.position) and piece.after > piece.of.proven
         return ListStart(piece, seen, is_timed(piece.position), piece.after if is_resumed else 0)
@@ -293,7 +291,7 @@ class ListEnds:
         return structs.replace(start, late=late, is_done=is_honest and is_dense and is_seen)
 
     async def _never_seen(self, job: ListJob, keys: set[str]) -> set[str]:
-        return await in_thread(lambda: self._archive.unseen_keys(job.number, keys)) if keys else keys
+        return await in_thread(lambda: self._export.unseen_keys(job.number, keys)) if keys else keys
 
     # ── after it was read ──
 

@@ -195,9 +195,9 @@ async def prove_by_app_list(
     """Write what the app's own list shows as new up to the id `until`; return True if the ends of sources are
     proven by it. Where not, nothing is lost: each source has to be asked then, and what was written stays.
     """
-    journal, works = pool.archive.journal, {work.source: work for work in eligible}
+    journal, works = pool.export.journal, {work.source: work for work in eligible}
     after, check = max(work.known.proven for work in works.values()), pool.check
-    news = AppNews(session, pool.archive.plan, check.window, check.rules.claimants, after, until)
+    news = AppNews(session, pool.export.plan, check.window, check.rules.claimants, after, until)
     # Behind the last message of a list is the gap that is left of it.
     lately = sorted(works, key=lambda source: (-works[source].gaps[0].after, str(source)))
     try:

@@ -85,7 +85,7 @@ class PartRun:
         after = self.news.after
         if after is None:
             return False
-        journal = pool.archive.journal
+        journal = pool.export.journal
         rows = [row_of(raw) for raw in self.news.rows]
         rows = pool.check.window.within([row for row in rows if self.other(row) is None])
         if rows:
@@ -104,7 +104,7 @@ class PartRun:
 
     async def take_in(self, pool: WorkerPool) -> None:
         """Note as seen what the lists of other parts have shown, and write what they have left."""
-        journal = pool.archive.journal
+        journal = pool.export.journal
         self.taken = msgspec.json.decode(journal[_TAKEN] or "{}", type=dict[str, str])
         stamps = await stamps_for(self._files, self.parts, self.part)
         merged, stamped = Foreign(), dict[str, str]()
@@ -126,16 +126,16 @@ class PartRun:
         names = {key: Row(id=key) for key in merged.names}
         await self._commit(pool, list(map(row_of, merged.rows)), PageIds(ids, names))
         self.taken |= stamped
-        await in_thread(partial(self._note_taken, pool.archive, merged.edits))
+        await in_thread(partial(self._note_taken, pool.export, merged.edits))
 
-    def _note_taken(self, archive: ExportFolder, edits: list[bytes]) -> None:
-        with archive.journal.transaction():
-            archive.journal.note_edits(row_of(raw) for raw in edits)
-            archive.journal[_TAKEN] = msgspec.json.encode(self.taken).decode()
+    def _note_taken(self, export: ExportFolder, edits: list[bytes]) -> None:
+        with export.journal.transaction():
+            export.journal.note_edits(row_of(raw) for raw in edits)
+            export.journal[_TAKEN] = msgspec.json.encode(self.taken).decode()
 
     async def _commit(self, pool: WorkerPool, rows: list[Row], ids: PageIds) -> None:
         """Note messages as shown to other parts, and write those that are here."""
-        journal, by_writer = pool.archive.journal, dict[Source, list[Row]]()
+        journal, by_writer = pool.export.journal, dict[Source, list[Row]]()
         for row in rows:
             writer = pool.check.rules.writer(row.sender, row.receiver, row.receiver_type) or OF_PARTS
             by_writer.setdefault(writer, []).append(row)
@@ -144,14 +144,14 @@ class PartRun:
         ids = PageIds(own.numbers | ids.numbers, own.others | ids.others)
         await pool.commit([FetchedPage(
             number=known, source=OF_PARTS, purpose="missing", after=0, last=0,
-            seen=await in_thread(partial(_unseen, pool.archive, ids)), rows=rows, ids=own, writers=by_writer,
+            seen=await in_thread(partial(_unseen, pool.export, ids)), rows=rows, ids=own, writers=by_writer,
         )])  # fmt: skip
 
     # ── what is left to others ──
 
-    async def leave(self, archive: ExportFolder) -> None:
+    async def leave(self, export: ExportFolder) -> None:
         """Leave other parts what is theirs, where that is not there yet."""
-        journal = archive.journal
+        journal = export.journal
         names = {foreign_name(self.parts, part, self.part): part for part in journal.receivers()}
         lost = {names[name] for name in await self._files.lost(list(names))}
         for part in sorted(journal.unsent() | lost):
@@ -180,10 +180,10 @@ def _source_number(journal: Journal) -> int:
     return journal.source_of(OF_PARTS.key)
 
 
-def _unseen(archive: ExportFolder, ids: PageIds) -> PageIds:
+def _unseen(export: ExportFolder, ids: PageIds) -> PageIds:
     """Return the ids that are neither on disk nor shown by a list of this part: few of many millions."""
-    journal = archive.journal
-    known = archive.store.written | journal.seen()
+    journal = export.journal
+    known = export.store.written | journal.seen()
     named = journal.names(ids.others)
     others = {key: row for key, row in ids.others.items() if named.get(key, 0) not in known}
     return PageIds(ids.numbers - known, others)

@@ -47,8 +47,8 @@ class Rereads:
 
     def __init__(self, pool: WorkerPool, sources: SourceList, now: int) -> None:
         self._pool = pool
-        self._archive = pool.archive
-        self._journal = pool.archive.journal
+        self._export = pool.export
+        self._journal = pool.export.journal
         self._sources = sources
         self._now = now
         self._unanswered = IdSet()
@@ -71,7 +71,7 @@ class Rereads:
 
         What no source shows is taken from damaged files, where they hold it.
         """
-        if not await in_thread(lambda: self._archive.at_rest(self._archive.store.missing)):
+        if not await in_thread(lambda: self._export.at_rest(self._export.store.missing)):
             return True
         asked: dict[int, IdSet] = {}
         asked_whole: set[int] = set()
@@ -87,7 +87,7 @@ class Rereads:
         `asked` are the ids that each source was asked for, `asked_whole` the sources that were read as a
         whole; both are added to.
         """
-        missing, failed = self._archive.missing(), self._pool.findings.failed
+        missing, failed = self._export.missing(), self._pool.findings.failed
         for known in self._journal.sources() if missing else ():
             number = known.number
             if number in failed or number in asked_whole or known.source == OF_PARTS:
@@ -106,7 +106,7 @@ class Rereads:
 
     async def _ask_one_by_one(self) -> None:
         """Ask for the messages that no list of this part has shown, and those of other parts have."""
-        if not (missing := await in_thread(self._archive.missing)):
+        if not (missing := await in_thread(self._export.missing)):
             return
         number = self._journal.source_of(OF_PARTS.key)
         ids = missing & await in_thread(lambda: self._journal.seen(number))
@@ -141,7 +141,7 @@ class Rereads:
 
     def _note_missing(self) -> bool:
         """Note what no source shows any more; return False if one could not be asked."""
-        missing, is_whole = self._archive.missing(), not self._unanswered
+        missing, is_whole = self._export.missing(), not self._unanswered
         missing.discard(self._unanswered)
         sources = self._journal.sources() if missing else []
         refused = [known for known in sources if self._sources.is_refused(known)]
@@ -152,7 +152,7 @@ class Rereads:
             unshown = missing & self._journal.seen(known.number)
             if unshown and self._sources.is_deleted(known):
                 is_whole = False  # no one else can be asked: this run says so, and the report from now on
-            self._archive.note_deleted(known.number, unshown, self._now, missing=True)
+            self._export.note_deleted(known.number, unshown, self._now, missing=True)
         return is_whole
 
     # ── what may have changed ──
@@ -173,7 +173,7 @@ class Rereads:
         if not rechecks:
             return 0
         times = [recheck.since for recheck in rechecks.values()]
-        await in_thread(lambda: self._archive.prepare(min(times)))
+        await in_thread(lambda: self._export.prepare(min(times)))
         await self._pool.read_again(self.left())
         if unshown := await in_thread(lambda: self._unshown(max(times))):
             await self._pool.read_again(
@@ -196,7 +196,7 @@ class Rereads:
     def _unshown(self, since: int) -> IdSet:
         """Return the ids on disk that were asked for again, and not shown."""
         rechecks, asked = self._journal.rechecks(), IdSet()
-        unshown = self._archive.stored_since(since) - self._journal.shown()
+        unshown = self._export.stored_since(since) - self._journal.shown()
         for known in self._journal.sources():
             seen, recheck = self._journal.seen(known.number), rechecks.get(known.number)
             if is_app_list(known) and known.number not in self._pool.findings.failed:
@@ -214,9 +214,9 @@ class Rereads:
     def _note_deleted(self, since: int) -> int:
         """Note what is deleted; return how many messages are newly found to be."""
         new = self._unshown(since)
-        new.discard(self._archive.deleted)
+        new.discard(self._export.deleted)
         for known, ids in self._by_source(new, self._journal.sources()):
-            self._archive.note_deleted(known.number, ids, self._now)
+            self._export.note_deleted(known.number, ids, self._now)
         left = rechecks_left(self._journal, self._sources.of_plan)
         if all(self._sources.is_deleted(work.known) for work in left):
             with self._journal.transaction():

@@ -71,8 +71,8 @@ class SourceList:
         self._handed = handed
         self._session = session
         self._pool = pool
-        self._journal = pool.archive.journal
-        self._plan = pool.archive.plan
+        self._journal = pool.export.journal
+        self._plan = pool.export.plan
         self._reads = only or self._plan
         self._listed: set[Source] = set()
         self.fault: CursorError | None = None
@@ -97,7 +97,7 @@ class SourceList:
 
         Raises `RequestInvalidError` where the service refuses one: a wrong name must not stay in a plan.
         """
-        before = frozenset(self._pool.archive.stored_plan.sources)
+        before = frozenset(self._pool.export.stored_plan.sources)
         new = [each for each in self._reads.sources if each not in before]
         if self._reads is not self._plan:  # one of all users that were listed is there
             new = [each for each in new if not self._journal.source_of(each.key)]
@@ -128,7 +128,7 @@ class SourceList:
         ]
         # In an order that is the same whichever page a user was on.
         self._add([*self._reads.sources, *sorted(self._listed, key=str)])
-        self._pool.archive.look_again(returned)
+        self._pool.export.look_again(returned)
 
     async def update(self) -> None:
         """Note what reading has shown of the sources; the users are listed again where one may be deleted."""

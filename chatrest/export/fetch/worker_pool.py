@@ -1,4 +1,4 @@
-"""Reads pieces of lists into an archive: several workers fetch, one writer commits.
+"""Reads pieces of lists into an export: several workers fetch, one writer commits.
 
 Pages of one piece are committed in the order in which they came. Whatever ends the walks, a cancel too, what
 has been fetched by then is committed first. A pool asks for nothing but the lists that it is given.
@@ -35,25 +35,25 @@ WORKERS: Final = 32
 
 @final
 class WorkerPool:
-    """Workers and a writer, over one archive."""
+    """Workers and a writer, over one export."""
 
     def __init__(
         self,
         session: AsyncSession,
-        archive: ExportFolder,
+        export: ExportFolder,
         check: PageCheck,
         progress: Progress | None = None,
         workers: int = WORKERS,
     ):
         self.session = session
-        self.archive = archive
+        self.export = export
         self.check = check
         self.progress = progress or Progress()
         self._workers = workers
         self._backlog = Backlog()
         messages = Messages(AsRows(session.sender, leaves_out=True))
-        self.ids: IdContinuity = IdContinuity(messages, archive)
-        self.ends: ListEnds = ListEnds(messages, archive, check, self.ids)
+        self.ids: IdContinuity = IdContinuity(messages, export)
+        self.ends: ListEnds = ListEnds(messages, export, check, self.ids)
         self._reader = ListReader(messages, self.ends, check, self._backlog, self.progress)
         self.written: int = 0
         """Messages that were added by now."""
@@ -165,7 +165,7 @@ class WorkerPool:
 
     async def salvage(self) -> None:
         """Take what is missing still from damaged files, where they hold it."""
-        self.written += await in_thread(self.archive.salvage)
+        self.written += await in_thread(self.export.salvage)
 
     async def commit(self, batch: list[FetchedPage]) -> None:
         """Write pages and note what they cover, in a thread; all of them, or none."""
@@ -176,7 +176,7 @@ class WorkerPool:
         await in_thread(lambda: self._commit(pages))
 
     def _commit(self, pages: Iterable[FetchedPage]) -> None:
-        stats = self.archive.commit(pages, note=self.ids.save_new)
+        stats = self.export.commit(pages, note=self.ids.save_new)
         self.written += stats.written
         self.progress.written += stats.written
         self.progress.changed += stats.changed

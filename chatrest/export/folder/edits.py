@@ -41,13 +41,13 @@ _TIMES: Final = ("updatedAt", "editedAt", "deletedAt")
 _Verdict: TypeAlias = Literal["newer", "nothing", "ask"]
 
 
-async def apply_edits(session: AsyncSession, archive: ExportFolder) -> int:
+async def apply_edits(session: AsyncSession, export: ExportFolder) -> int:
     """Note the messages that have changed, as edits and deletions say; return how many.
 
-    They take their places when the archive is finished. Costs the reading of the files that hold them, and
+    They take their places when the export is finished. Costs the reading of the files that hold them, and
     a request for each record that is not complete, `MOST_ASKED` at most.
     """
-    count, asked = await in_thread(lambda: _compare_all(archive))
+    count, asked = await in_thread(lambda: _compare_all(export))
     answers, settled = list[Row](), list[str]()
     messages = Messages(AsRows(session.sender))
 
@@ -64,31 +64,31 @@ async def apply_edits(session: AsyncSession, archive: ExportFolder) -> int:
 
     await for_each(asked[:MOST_ASKED], ask, _AT_ONCE)
     if settled:
-        count += await in_thread(lambda: _take_answers(archive, answers, settled))
+        count += await in_thread(lambda: _take_answers(export, answers, settled))
     return count
 
 
-def _compare_all(archive: ExportFolder) -> tuple[int, list[str]]:
+def _compare_all(export: ExportFolder) -> tuple[int, list[str]]:
     """Compare all that is noted; return how many messages have changed, and the ids to be asked for."""
     count, asked, after = 0, list[str](), ""
-    while ids := archive.journal.edited(after, _BATCH):
-        shown = archive.journal.edits(ids)
-        stored, newer, left = archive.stored(ids), list[Row](), list[str]()
+    while ids := export.journal.edited(after, _BATCH):
+        shown = export.journal.edits(ids)
+        stored, newer, left = export.stored(ids), list[Row](), list[str]()
         for key in ids:
             verdicts = {row.raw: _verdict(stored.get(key), row) for row in map(row_of, shown[key])}
             if candidates := [row_of(raw) for raw, verdict in verdicts.items() if verdict == "newer"]:
                 newer.append(max(candidates, key=_stamp))
             elif "ask" in verdicts.values():
                 left.append(key)
-        archive.note_edited(newer, set(ids).difference(left))
+        export.note_edited(newer, set(ids).difference(left))
         count, asked, after = count + len(newer), [*asked, *left], ids[-1]
     return count, asked
 
 
-def _take_answers(archive: ExportFolder, answers: list[Row], settled: list[str]) -> int:
-    stored = archive.stored([row.id for row in answers])
+def _take_answers(export: ExportFolder, answers: list[Row], settled: list[str]) -> int:
+    stored = export.stored([row.id for row in answers])
     newer = [row for row in answers if _verdict(stored.get(row.id), row, is_answer=True) == "newer"]
-    archive.note_edited(newer, settled)
+    export.note_edited(newer, settled)
     return len(newer)
 
 

@@ -4,7 +4,7 @@ A page is committed here: its rows are on the disk first, and only then does the
 is written once.
 Methods are synchronous and wait for the disk, so whoever has an event loop calls them in a thread. One at a
 time: a move of the store is several transactions. Others may have transactions of the journal between them,
-and inside of these call nothing of an archive.
+and inside of these call nothing of an export.
 """
 
 import errno

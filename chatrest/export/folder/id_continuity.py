@@ -56,10 +56,10 @@ class KnownMessage(Struct, frozen=True, array_like=True):
 class IdContinuity:
     """The check of a run; what is found once holds for all of its lists."""
 
-    def __init__(self, messages: Messages, archive: ExportFolder) -> None:
+    def __init__(self, messages: Messages, export: ExportFolder) -> None:
         self._messages = messages
-        self._archive = archive
-        noted = archive.journal[_NEWEST]
+        self._export = export
+        noted = export.journal[_NEWEST]
         known = [] if noted is None else msgspec.json.decode(noted, type=list[KnownMessage])
         self._known: dict[int, KnownMessage] = {each.id: each for each in known}
         self._newest = self._saved = self._known
@@ -104,7 +104,7 @@ class IdContinuity:
     def _latest(self) -> int:
         """Return the latest time of all that was seen: clocks may disagree."""
         known = max(each.sent_at for each in self._known.values())
-        return max(known, self._archive.journal.latest())
+        return max(known, self._export.journal.latest())
 
     def _fault(self, words: str, known: KnownMessage, row: Row) -> IdsBeginAnewError:
         self._has_fault = True
@@ -145,7 +145,7 @@ class IdContinuity:
     def save(self) -> None:
         """Note the newest messages for later runs; in a transaction of the journal."""
         if self._newest and self._newest != self._saved and not self._has_fault:
-            self._archive.journal[_NEWEST] = msgspec.json.encode([*self._newest.values()]).decode()
+            self._export.journal[_NEWEST] = msgspec.json.encode([*self._newest.values()]).decode()
             self._saved = self._newest
 
 

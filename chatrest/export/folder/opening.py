@@ -59,7 +59,7 @@ _FOREIGN: Final = "it is damaged, or made to overwrite files elsewhere; nothing 
 
 @final
 class FolderLock:
-    """The right to write into a folder: for one archive at a time, of this process or of another one.
+    """The right to write into a folder: for one export at a time, of this process or of another one.
 
     SQLite's own lock is not enough: of exports that open the journal at the same instant each can keep the
     others out, so that none continues. Raises `InUseError` where another one has it.

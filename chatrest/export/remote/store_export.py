@@ -67,7 +67,7 @@ class _Stage(NamedTuple):
 
 @final
 class StoredFiles:
-    """The sealed files in a store; see `archive.RemoteFiles`."""
+    """The sealed files in a store; see `export_folder.RemoteFiles`."""
 
     def __init__(self, store: ObjectStore, publisher: Publisher) -> None:
         self._store = store
@@ -99,7 +99,7 @@ class StoreExport:
     ) -> None:
         self.folder = working.folder
         self.remote = StoredFiles(store, publisher)
-        """The sealed files in the store, for an archive of the folder."""
+        """The sealed files in the store, for an export of the folder."""
         self._store, self._working, self._publisher = store, working, publisher
         self._progress, self._sleep = progress, sleep
         self._turn = asyncio.Lock()
@@ -181,14 +181,14 @@ class StoreExport:
         self._progress.unpublished = ""
 
     @asynccontextmanager
-    async def publishing(self, archive: ExportFolder) -> AsyncIterator[None]:
+    async def publishing(self, export: ExportFolder) -> AsyncIterator[None]:
         """Publish from time to time in the block.
 
         What fails is tried again, and ends nothing. At the block's end a running publication is finished: an
         upload that is given up could appear in the store after all is tidied.
         """
         over = asyncio.Event()
-        task = asyncio.create_task(self._publish_repeatedly(archive, over), name="chatrest publication")
+        task = asyncio.create_task(self._publish_repeatedly(export, over), name="chatrest publication")
         try:
             yield
             over.set()
@@ -200,7 +200,7 @@ class StoreExport:
         if not task.cancelled():
             task.result()
 
-    async def _publish_repeatedly(self, archive: ExportFolder, over: asyncio.Event) -> None:
+    async def _publish_repeatedly(self, export: ExportFolder, over: asyncio.Event) -> None:
         now = asyncio.get_running_loop().time
         wait, retry, succeeded = PUBLISH_SECONDS, _RETRY_SECONDS, now()
         while not over.is_set():
@@ -208,7 +208,7 @@ class StoreExport:
             async with self._turn:
                 begun = now()
                 try:
-                    await self._publish_running(archive)
+                    await self._publish_running(export)
                 except (ChatRestError, OSError, sqlite3.Error) as error:  # the next time may do better
                     self._failures, self._failure = self._failures + 1, str(error)
                     minutes = (now() - succeeded) / 60
@@ -220,20 +220,20 @@ class StoreExport:
                     # Half of the time: else it could not keep up.
                     wait = max(PUBLISH_SECONDS, succeeded - begun, _JOURNAL_TIMES * self._journal_seconds)
 
-    async def _publish_running(self, archive: ExportFolder) -> None:
+    async def _publish_running(self, export: ExportFolder) -> None:
         with self._staging() as staging:
-            take = partial(self._stage_running, archive, Path(staging))
-            stage = await in_thread(lambda: archive.at_rest(take))
+            take = partial(self._stage_running, export, Path(staging))
+            stage = await in_thread(lambda: export.at_rest(take))
             if stage is None:
                 return
             try:
                 await self._publish(stage, is_running=True)
             except ChatRestError:
-                now = await in_thread(lambda: archive.at_rest(lambda: archive.journal.files("sealed")))
+                now = await in_thread(lambda: export.at_rest(lambda: export.journal.files("sealed")))
                 if {*stage.files} <= {*now}:
                     raise
                 return  # the end of the run has replaced files meanwhile
-            await in_thread(lambda: archive.at_rest(partial(self._drop, stage)))
+            await in_thread(lambda: export.at_rest(partial(self._drop, stage)))
 
     def _staging(self) -> TemporaryDirectory[str]:
         return TemporaryDirectory(prefix="staging-", dir=self.folder.parent)
@@ -258,7 +258,7 @@ class StoreExport:
 
     # ── the state of a moment ──
 
-    def _stage_running(self, archive: ExportFolder, staging: Path) -> _Stage | None:
+    def _stage_running(self, export: ExportFolder, staging: Path) -> _Stage | None:
         """Make files of what is committed, and return the state; called while the run commits nothing.
 
         None if nothing has changed yet, and where the run has ended.
@@ -266,10 +266,10 @@ class StoreExport:
         manifest = find(self.folder)
         if manifest is None or manifest.finished is not None:
             return None
-        if manifest.generation != archive.journal[GENERATION]:
+        if manifest.generation != export.journal[GENERATION]:
             return None
-        archive.store.seal_all()
-        return self._stage(archive.journal, manifest, staging)
+        export.store.seal_all()
+        return self._stage(export.journal, manifest, staging)
 
     def _stage_at_rest(self, staging: Path) -> _Stage:
         manifest = find(self.folder)

@@ -1,7 +1,7 @@
 """One run of an export: from a plan to a folder that holds all of it.
 
 ```
-newest id → sources → pieces of lists → archive.commit → … until no gap is left → missing → finish
+newest id → sources → pieces of lists → export.commit → … until no gap is left → missing → finish
 ```
 
 - The end is frozen: no id above the newest of the app at the beginning; where that is not known, above the
@@ -93,7 +93,7 @@ async def export_folder(
 ) -> Report:
     """Export into a folder; described at `chatrest.export.export`. It may be that of a `part`.
 
-    `alongside` is entered with the open archive while the run reads messages. Data files that are not in the
+    `alongside` is entered with the open export while the run reads messages. Data files that are not in the
     folder are looked for in `remote`.
     """
     limits = AttachmentOptions() if attachments is True else attachments or None
@@ -111,30 +111,30 @@ async def export_folder(
             disk=disk, remote=remote, part="" if part is None else part.label,
             part_of=None if part is None else part.other, started=started,
         )  # fmt: skip
-        archive = await in_thread(opened, ExportFolder.close)
-        with archive:
-            subset = plan.part_of(archive.plan) if only and plan is not None else None
+        export = await in_thread(opened, ExportFolder.close)
+        with export:
+            subset = plan.part_of(export.plan) if only and plan is not None else None
             former = await in_thread(lambda: find_undamaged(folder)) if only else None
             run = Run(
-                session, archive, shown, workers=workers, recheck=recheck, only=subset,
+                session, export, shown, workers=workers, recheck=recheck, only=subset,
                 part=part,
             )  # fmt: skip
-            dataset = await in_thread(lambda: Dataset(archive, tables, limits, rechecks=recheck is not None))
+            dataset = await in_thread(lambda: Dataset(export, tables, limits, rechecks=recheck is not None))
 
             def end() -> tuple[int, int]:
                 return int(wall_clock()), sent_by(session) - sent
 
-            with _logged_failure(archive, Report(run=archive.journal.run, started=started), end):
-                async with alongside(archive):
+            with _logged_failure(export, Report(run=export.journal.run, started=started), end):
+                async with alongside(export):
                     report = await run.result()
-                report.run, report.started = archive.journal.run, started
+                report.run, report.started = export.journal.run, started
 
                 def save() -> None:
                     report.finished, report.requests = end()
-                    archive.finished(report if subset is None else _claim(report, former))
+                    export.finished(report if subset is None else _claim(report, former))
 
                 await dataset.add(session, report, shown, save)
-            await in_thread(lambda: append_run(archive.disk, archive.folder, report))
+            await in_thread(lambda: append_run(export.disk, export.folder, report))
     except sqlite3.Error as error:  # a disk that is full says it this way, too
         raise OSError(f"{folder}: {error}") from error
     shown.enter(Phase.DONE)
@@ -143,12 +143,12 @@ async def export_folder(
 
 @final
 class Run:
-    """One run over an open archive."""
+    """One run over an open export."""
 
     def __init__(
         self,
         session: AsyncSession,
-        archive: ExportFolder,
+        export: ExportFolder,
         progress: Progress,
         *,
         workers: int = WORKERS,
@@ -163,12 +163,12 @@ class Run:
         self._only = only
         self._session = session.with_options(priority="bulk")
         self._recheck = recheck
-        self._has_own_window = only is not None and only.window != archive.plan.window
+        self._has_own_window = only is not None and only.window != export.plan.window
         check = PageCheck(
-            Window(*(only or archive.plan).window), OwnershipRules(), takes_all=only is not None,
+            Window(*(only or export.plan).window), OwnershipRules(), takes_all=only is not None,
             owner=None if part is None else part.rule.owner, part=0 if part is None else part.part,
         )  # fmt: skip
-        self._pool = WorkerPool(self._session, archive, check, progress, workers)
+        self._pool = WorkerPool(self._session, export, check, progress, workers)
         self._sources = SourceList(self._session, self._pool, only, None if part is None else part.users)
         self._until = LAST
         self._newest_names: set[str] = set()
@@ -181,7 +181,7 @@ class Run:
 
     async def result(self) -> Report:
         """Run to the end; return what has arrived of it. However it ends, what was committed stays."""
-        archive, progress = self._pool.archive, self._pool.progress
+        export, progress = self._pool.export, self._pool.progress
         rereads = Rereads(self._pool, self._sources, int(wall_clock()))
         progress.enter(Phase.LISTING_SOURCES)
         try:
@@ -191,7 +191,7 @@ class Run:
         self._until = (number(last.id) if last and not self._is_open else None) or LAST
         self._newest_names = {last.sender, last.receiver} if last else set()
         await self._sources.check_new()
-        await in_thread(archive.commit_plan)
+        await in_thread(export.commit_plan)
         await self._sources.learn()
         ends = self._pool.ends
         if not self._knows_unit and ends.window != (None, None):
@@ -206,9 +206,9 @@ class Run:
         progress.deleted = await rereads.recheck()
         progress.enter(Phase.READING_MISSING)
         is_whole = await self._read_missing(rereads)
-        progress.changed += await apply_edits(self._session, archive)
+        progress.changed += await apply_edits(self._session, export)
         progress.enter(Phase.FINISHING)
-        amended = await in_thread(archive.finish)
+        amended = await in_thread(export.finish)
         left = list(self._left())
         report, unread = self._report(amended, left), [*left, *rereads.left()]
         if any(work.known.number not in self._pool.findings.failed for work in unread):
@@ -235,39 +235,39 @@ class Run:
             self._is_by_app_list = await part.take_news(self._pool, self._sources, self._until)
             self._asks_all = part.asks_all or self._recheck is not None
             return
-        archive, only = self._pool.archive, self._only
-        left = candidates(archive.plan, archive.journal, self._sources.known, self._until)
+        export, only = self._pool.export, self._only
+        left = candidates(export.plan, export.journal, self._sources.known, self._until)
         if len(left) >= LEAST_SOURCES and only is None:
             # A recheck asks each source in any case, and needs what their own lists have shown.
-            is_due = self._recheck is not None or runs_by_app_list(archive.journal) >= MOST_RUNS
+            is_due = self._recheck is not None or runs_by_app_list(export.journal) >= MOST_RUNS
             self._is_by_app_list = not is_due and await prove_by_app_list(
                 self._session, self._pool, self._sources, left, self._until
             )
             self._sources.refresh()
         elif self._is_left_to_app_list():
-            self._is_by_app_list = self._recheck is None and believe(archive.journal)
+            self._is_by_app_list = self._recheck is None and believe(export.journal)
         else:
             return
         self._asks_all = not self._is_by_app_list
 
     async def _read_missing(self, rereads: Rereads) -> bool:
         """Read what is missing; a run of a few of the sources leaves it to the next one of all of them."""
-        archive = self._pool.archive
+        export = self._pool.export
         if self._part is not None:
             await self._part.take_in(self._pool)
             is_whole = await rereads.read_missing()
-            await self._part.leave(archive)
+            await self._part.leave(export)
             return is_whole
         if self._only is None:
             return await rereads.read_missing()
-        return await in_thread(lambda: not archive.missing())
+        return await in_thread(lambda: not export.missing())
 
     async def _newest(self) -> Row | None:
         """Return the app's newest message; None if it is not known: the export has an open end then.
 
         Raises `IdsBeginAnewError`.
         """
-        part, journal = self._part, self._pool.archive.journal
+        part, journal = self._part, self._pool.export.journal
         rows = part.newest if part is not None else await newest(self._session, _NEWEST)
         ordered = in_order(rows)
         last = next(iter(ordered), None)
@@ -301,15 +301,15 @@ class Run:
         return bool(keys) and await in_thread(lambda: self._has_new_key(keys, number(highest.id) or 0))
 
     def _has_new_key(self, keys: set[str], until: int) -> bool:
-        journal = self._pool.archive.journal
+        journal = self._pool.export.journal
         proven = max((known.proven for known in journal.iter_sources()), default=0)
-        named, written = journal.names(keys), self._pool.archive.store.written
+        named, written = journal.names(keys), self._pool.export.store.written
         return until <= proven and not all(named.get(key, 0) in written for key in keys)
 
     async def _refused(self, reason: str) -> Report:
         """Return the report of a run that reads nothing, as its messages would be mixed up with others."""
         self._sources.refresh()
-        report = self._report(await in_thread(self._pool.archive.finish))
+        report = self._report(await in_thread(self._pool.export.finish))
         report.lacks(reason, NextRun.FAILS)
         report.complete = False
         return report
@@ -354,7 +354,7 @@ class Run:
 
     def _is_left_to_app_list(self) -> bool:
         """Return whether no list is to be read, as the app's own one shows nothing new."""
-        plan = self._pool.archive.plan
+        plan = self._pool.export.plan
         is_asked = self._only is not None or plan.everything or plan.until is not None
         return not is_asked and any(self._sources.known) and not any(self._left())
 
@@ -368,7 +368,7 @@ class Run:
         pool, found = self._pool, self._pool.findings
         if self._has_own_window:
             return iter(())
-        journal, sources = pool.archive.journal, self._sources.known if sources is None else sources
+        journal, sources = pool.export.journal, self._sources.known if sources is None else sources
         sources = (known for known in sources if known.number not in found.failed)
         # A list that is covered up to the frozen end may have more than the app's own one shows.
         until = self._until + (self._asks_all and self._until != LAST)
@@ -378,23 +378,23 @@ class Run:
 
     def _report(self, amended: Amended, left: Sequence[Work] = ()) -> Report:
         """Note what has become of each source, and return the counts; `left` is what was not read."""
-        pool, archive = self._pool, self._pool.archive
+        pool, export = self._pool, self._pool.export
         report = Report(
             until=None if self._until == LAST else self._until,
             by_app_list=self._is_by_app_list,
             written=pool.written,
             changed=amended.changed,
             deleted=pool.progress.deleted + amended.deleted,
-            missing=len(archive.lost),
-            messages=sum(archive.counts().values()),
+            missing=len(export.lost),
+            messages=sum(export.counts().values()),
             kept=self._sources.kept,
             only=[] if self._only is None else self._only.names,
-            warnings=[*pool.check.warnings(), *archive.warnings()],
+            warnings=[*pool.check.warnings(), *export.warnings()],
         )
-        with archive.journal.transaction():
+        with export.journal.transaction():
             self._prove_covered(left)
             pool.ids.save()
-            for known in archive.journal.iter_sources():
+            for known in export.journal.iter_sources():
                 if not self._sources.reads(known):
                     report.not_read += known.is_read
                     continue
@@ -402,9 +402,9 @@ class Run:
                 if known.is_read or known.number in pool.findings.failed:
                     self._note(known, report)
             if self._has_checked_end and report.messages > 1:  # of one, the oldest is the newest
-                archive.journal[GOES_BACKWARDS] = "yes"
+                export.journal[GOES_BACKWARDS] = "yes"
             if self._asks_all and not left:
-                archive.journal[RUNS] = "0"
+                export.journal[RUNS] = "0"
         report.sources -= len(report.deleted_users)
         pool.progress.failed = len(report.failed)
         pool.progress.changed, pool.progress.deleted = report.changed, report.deleted
@@ -420,10 +420,10 @@ class Run:
         left = {work.known.number for work in works} | self._pool.findings.failed.keys()
         for known in self._sources.known:
             if known.number not in left and not known.by_time and known.proven < self._until:
-                self._pool.archive.journal.prove(known.number, self._until)
+                self._pool.export.journal.prove(known.number, self._until)
 
     def _note(self, known: SourceState, report: Report) -> None:
-        error, journal = self._pool.findings.failed.get(known.number), self._pool.archive.journal
+        error, journal = self._pool.findings.failed.get(known.number), self._pool.export.journal
         if error is None:
             if known.state != "open" or known.error is not None:
                 journal.set_state(known.number, "open")
@@ -438,8 +438,8 @@ class Run:
 
     async def _empty_fault(self, report: Report) -> str | None:
         """Return the reason why an export that holds nothing is not whole: the app has messages."""
-        plan = self._only or self._pool.archive.plan
-        if plan.all_users and self._until != LAST and not any(self._pool.archive.journal.iter_sources()):
+        plan = self._only or self._pool.export.plan
+        if plan.all_users and self._until != LAST and not any(self._pool.export.journal.iter_sources()):
             return "the service lists no users, although the app has messages"
         is_doubtful = plan.everything or (plan.all_users and self._until != LAST)
         if not is_doubtful or report.messages or report.failed:
@@ -501,7 +501,7 @@ def _claim(report: Report, former: Manifest | None) -> Report:
 
 @contextmanager
 def _logged_failure(
-    archive: ExportFolder, report: Report, end: Callable[[], tuple[int, int]]
+    export: ExportFolder, report: Report, end: Callable[[], tuple[int, int]]
 ) -> Iterator[None]:
     """Log a run that fails inside of the block, and say so in the manifest; `end` gives the time, and the
     number of requests by then.
@@ -510,12 +510,12 @@ def _logged_failure(
         yield
     except Exception as error:
         with suppress(OSError):  # a disk that is full is told of by the first error
-            archive.failed(_reason(error))
+            export.failed(_reason(error))
         report.finished, report.requests = end()
         report.lacks(_reason(error), NextRun.after(error))
         with suppress(OSError, ChatRestError):  # the first error says more
-            report.messages = sum(archive.counts().values())
-            append_run(archive.disk, archive.folder, report)
+            report.messages = sum(export.counts().values())
+            append_run(export.disk, export.folder, report)
         raise
 
 

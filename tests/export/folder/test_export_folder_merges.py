@@ -12,7 +12,7 @@ import pytest
 from chatrest import AsyncSession, AuthenticationError, ChatRestError
 from chatrest.emulator import Emulator, Status
 from chatrest.export import Plan, export, read_raw, verify
-from chatrest.export.folder import export_folder as archive
+from chatrest.export.folder import export_folder as folder_module
 from chatrest.export.run.run import export_folder
 from tests.dying import ProcessDeath
 from tests.sinks import files, ids
@@ -33,7 +33,7 @@ async def test_small_files_are_merged_and_the_export_goes_on(
             emulator.store.add_message("user-001", "user-002", "another day")
             await export(session, tmp_path, Plan(format="parquet", partition="none"))
         assert len(data_files(tmp_path)) == 3
-        monkeypatch.setattr(archive, "MANY_SMALL_FILES", 2)
+        monkeypatch.setattr(folder_module, "MANY_SMALL_FILES", 2)
         await export(session, tmp_path)
         assert len(data_files(tmp_path)) == 1
         result = verify(tmp_path)
@@ -80,7 +80,7 @@ async def test_a_crash_at_any_step_loses_nothing(tmp_path: Path, monkeypatch: py
         for _ in range(3):
             emulator.store.add_message("user-001", "user-002", "another day")
             await export(session, begin, Plan(format="parquet", partition="none"))
-        monkeypatch.setattr(archive, "MANY_SMALL_FILES", 2)
+        monkeypatch.setattr(folder_module, "MANY_SMALL_FILES", 2)
         for calls in count(0, 7):
             folder = shutil.copytree(begin, tmp_path / str(calls))
             full = OSError(errno.ENOSPC, "No space left on device")

@@ -26,7 +26,7 @@ def test_files_have_hive_names(
         out.add([*page(1, 2), *page(3, 2, SEPTEMBER + 43_200), *page(5, 1, OCTOBER * 1000)])
         out.add([row_of(b'{"id":"6"}'), *page(7, 1)], BOB)
         out.done()
-        assert list(out.archive.store.written) == list(range(1, 8))
+        assert list(out.export.store.written) == list(range(1, 8))
     names = [re.sub(r"-0000[0-9]-[0-9a-f]{8}\.", ".", name) for name in files(tmp_path)]
     assert sorted(names) == sorted(f"messages/{folder}messages.{suffix}" for folder in folders)
     assert ids(tmp_path) == list(range(1, 8))

@@ -49,7 +49,7 @@ def test_rows_of_many_row_groups_have_their_own_sources_also_after_an_update_and
         names = {row["id"]: row["source_name"] for row in table(tmp_path).to_pylist()}
         out.change(page(20, 3, sender="mallory"))
         assert out.done().changed == 3
-        assert out.archive.store.compact(2) == 1
+        assert out.export.store.compact(2) == 1
         assert len(files(tmp_path)) == 2
         assert {row["id"]: row["source_name"] for row in table(tmp_path).to_pylist()} == names
     rows = table(tmp_path).to_pylist()
@@ -82,7 +82,7 @@ def test_changed_messages_take_the_places_of_older_ones_which_are_kept(tmp_path:
         new = {"text": "new"}
         out.change([*page(5, 2, data=new), *odd, *page(25, 1, data=new), *page(99, 1)])
         assert out.done().changed == 4
-        assert list(out.archive.store.written) == list(range(1, 31))
+        assert list(out.export.store.written) == list(range(1, 31))
     rows = {row["id"]: row for row in table(tmp_path).to_pylist()}
     assert [rows[key]["text"] for key in ("4", "5", "6", "25")] == [None, "new", "new", "new"]
     assert (rows["12"]["source_name"], rows["12"]["raw_bytes"]) == ("user bob", bytes(odd[0].raw))

@@ -120,11 +120,11 @@ def test_what_a_killed_run_has_committed_is_read(stored: StoredExport, tmp_path:
 def test_an_export_that_a_run_is_writing_gives_what_is_whole(stored: StoredExport) -> None:
     for is_sealed in (False, True):
         if is_sealed:
-            stored.archive.finish()
+            stored.export.finish()
             stored.commit({"user bob": [record(900)]})
         for path in stored.folder.rglob("*.segment"):
             with path.open("ab") as file:
-                file.write(stored.archive.store.kind("messages").format.packing.pack(b'{"id":"10'))
+                file.write(stored.export.store.kind("messages").format.packing.pack(b'{"id":"10'))
         assert Counter(read_raw(stored.folder)) == Counter([*ALL, *[record(900)] * is_sealed])
         path.write_bytes(path.read_bytes()[:-9])
 
@@ -136,14 +136,14 @@ def test_files_that_a_run_seals_while_they_are_read_are_read_once(
 ) -> None:
     """Segments become files, and small files one, behind the back of a reader."""
     stored.commit({"user bob": ODD})
-    stored.archive.finish()
+    stored.export.finish()
     stored.commit({"user bob": [record(800)]})
     messages = read_raw(stored.folder, source=source)
     given = list(islice(messages, begun))
-    stored.archive.finish()
+    stored.export.finish()
     stored.commit({"user bob": [record(900)], "group den": [record(901)]})
     monkeypatch.setattr("chatrest.export.folder.export_folder.MANY_SMALL_FILES", 2)
-    stored.archive.finish()
+    stored.export.finish()
     of_den = [raw for page in PAGES for raw in page["group den"]]
     assert Counter([*given, *messages]) == Counter(of_den if source else [*ALL, *ODD, record(800)])
 
@@ -161,7 +161,7 @@ def test_a_reader_begins_anew_where_a_run_begins_under_it(
 ) -> None:
     """A journal without a log is read without locks: a checkpoint of a run would tear what is read."""
     stored.finish()
-    stored.archive.close()
+    stored.export.close()
     calls = list[bool]()
 
     def work(state: FolderState) -> int:
@@ -179,7 +179,7 @@ def test_a_reader_begins_anew_where_a_run_begins_under_it(
 
 def test_where_a_run_writes_under_each_attempt_the_reader_says_so(stored: StoredExport) -> None:
     stored.finish()
-    stored.archive.close()
+    stored.export.close()
 
     def work(state: FolderState) -> None:
         with StoredExport(stored.folder, stored.plan):

@@ -17,9 +17,9 @@ class Publications:
         commit = ExportFolder.commit
 
         def commit_and_wait(
-            archive: ExportFolder, pages: Iterable[FetchedPage], note: Callable[[], object]
+            folder: ExportFolder, pages: Iterable[FetchedPage], note: Callable[[], object]
         ) -> CommitStats:
-            stats = commit(archive, pages, note)
+            stats = commit(folder, pages, note)
             with self._changed:
                 number = self._noted
                 assert self._changed.wait_for(lambda: self._is_over or self._noted > number + 1, timeout=120)

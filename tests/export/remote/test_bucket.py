@@ -82,8 +82,8 @@ async def test_a_publication_that_is_under_way_when_the_run_ends_leaves_nothing(
         async with store_export(ADDRESS, tmp_path, sleep=soon) as target:
 
             @asynccontextmanager
-            async def alongside(archive: ExportFolder) -> AsyncIterator[None]:
-                async with target.publishing(archive):
+            async def alongside(folder: ExportFolder) -> AsyncIterator[None]:
+                async with target.publishing(folder):
                     yield
                     await begun.wait()
                     releasing = asyncio.create_task(later())
@@ -103,12 +103,12 @@ async def test_failures_of_publications_end_no_run_and_are_said_at_its_end(
     """Whatever fails: here the connection of the journal, which another one may have in hand."""
     store, stage, failures = at(StoreDouble()), StoreExport._stage_running, 0
 
-    def fail(self: StoreExport, archive: ExportFolder, staging: Path) -> Any:
+    def fail(self: StoreExport, folder: ExportFolder, staging: Path) -> Any:
         nonlocal failures
         failures += 1
         if failures < 3:
             raise sqlite3.OperationalError("cannot start a transaction within a transaction")
-        return stage(self, archive, staging)
+        return stage(self, folder, staging)
 
     async def soon(_: float) -> None:
         await asyncio.sleep(0)

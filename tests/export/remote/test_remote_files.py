@@ -79,10 +79,10 @@ async def test_the_local_disk_holds_what_is_not_published_yet(
     sizes, has_read, finish = [0], False, ExportFolder.finish
     publications = Publications(monkeypatch)
 
-    def begin_to_finish(archive: ExportFolder) -> int:
+    def begin_to_finish(folder: ExportFolder) -> int:
         nonlocal has_read
         has_read = True  # from now on files are merged
-        return finish(archive)
+        return finish(folder)
 
     monkeypatch.setattr(ExportFolder, "finish", begin_to_finish)
 

@@ -153,13 +153,13 @@ async def test_a_run_that_ends_at_any_operation_of_its_publications_loses_nothin
 
                 async def publish_and_end(
                     target: StoreExport,
-                    archive: ExportFolder,
+                    folder: ExportFolder,
                     over: asyncio.Event,
                     publications: Publications = publications,
                     publish: Any = publish,
                 ) -> None:
                     try:
-                        await publish(target, archive, over)
+                        await publish(target, folder, over)
                     finally:
                         publications.end()
 

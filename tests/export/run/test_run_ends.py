@@ -191,28 +191,28 @@ async def test_the_end_of_a_run_settles_a_seal_that_a_publication_could_not_end(
 
     service = SmallService(talk(40))
     rows = [row_of(json.dumps(record).encode()) for record in service.records]
-    with ExportFolder(tmp_path, Plan(users=["ann"]), app_id="app-1") as archive:
-        archive.store.commit([NewRows("messages/source=user-ann/messages", 1, rows)])
+    with ExportFolder(tmp_path, Plan(users=["ann"]), app_id="app-1") as folder:
+        folder.store.commit([NewRows("messages/source=user-ann/messages", 1, rows)])
         with monkeypatch.context() as patched:
-            patched.setattr(archive.disk, "replace", fail)
-            patched.setattr(archive.store, "settle", fail)
+            patched.setattr(folder.disk, "replace", fail)
+            patched.setattr(folder.store, "settle", fail)
             with pytest.raises(OSError, match="failed"):
-                archive.at_rest(archive.store.seal_all)
-        assert [file.state for file in archive.journal.files()] == ["sealing"]
-        archive.finish()
-        assert [file.state for file in archive.journal.files()] == ["sealed"]
-        assert len(list(archive.scan())) == 40
+                folder.at_rest(folder.store.seal_all)
+        assert [file.state for file in folder.journal.files()] == ["sealing"]
+        folder.finish()
+        assert [file.state for file in folder.journal.files()] == ["sealed"]
+        assert len(list(folder.scan())) == 40
 
 
 async def test_an_end_that_was_read_and_not_noted_is_proven_by_the_next_run(tmp_path: Path) -> None:
     """A kill between the last page, which reaches the frozen end, and the note that the end is proven."""
     service, plan, ann = SmallService(talk(40)), Plan(users=["ann"]), Source("user", ("ann",))
     rows = [row_of(json.dumps(record).encode()) for record in service.records]
-    with ExportFolder(tmp_path / "out", plan, app_id="app-1") as archive:
-        with archive.journal.transaction():
-            archive.journal.add_sources([ann])
+    with ExportFolder(tmp_path / "out", plan, app_id="app-1") as folder:
+        with folder.journal.transaction():
+            folder.journal.add_sources([ann])
         page = PageCheck(Window(), OwnershipRules([ann])).page(ListJob(number=1, source=ann), rows)
-        archive.commit([structs.replace(page, last=40)])
+        folder.commit([structs.replace(page, last=40)])
     async with service.session() as session:
         report = await export(session, tmp_path / "out", plan)
     assert (report.complete, report.written) == (True, 0)

@@ -122,8 +122,8 @@ def test_an_emptied_or_other_journal_loses_nothing(
     assert [each.place for each in [*result.problems, *result.notes]] == [JOURNAL]
     expected = Counter(raws_of(out))
     assert Counter(read_raw(out)) == expected
-    with ExportFolder(out, app_id=APP_ID) as archive:
-        archive.finish()
+    with ExportFolder(out, app_id=APP_ID) as folder:
+        folder.finish()
     assert Counter(raws_of(out)) == expected
 
 

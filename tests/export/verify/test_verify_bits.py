@@ -54,8 +54,8 @@ def test_a_flipped_bit_of_the_journal_is_found_or_is_harmless(out: Path) -> None
             result = verify(out)
             if result.ok:
                 harmless += 1
-                with ExportFolder(out, app_id=APP_ID) as archive:
-                    archive.finish()
+                with ExportFolder(out, app_id=APP_ID) as folder:
+                    folder.finish()
             else:
                 assert {problem.place for problem in result.problems} == {JOURNAL}, bit
                 with pytest.raises((ChatRestError, OSError)):
