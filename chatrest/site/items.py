@@ -55,7 +55,7 @@ _NAME: Final = 120
 _MOST_NAMES: Final = 8
 _QUOTED: Final = 1_000
 """Letters of a message of which a quote is made."""
-_TOGETHER: Final = 900_000
+_TOGETHER: Final = 600_000
 """Milliseconds in which messages of one sender are shown together."""
 _MOST_FILES: Final = 50
 _PICTURE: Final = (400, 300)
