@@ -217,12 +217,11 @@ def test_a_given_pace_is_shown_as_given() -> None:
 
 
 async def test_the_repr_names_the_apps_that_are_held_back() -> None:
-    loop = asyncio.get_running_loop()
-    pool = Pool("us", 10, Timing(loop.time, asyncio.sleep), lambda: None)  # type: ignore[arg-type, return-value]
+    pool = Pool("us", 10, Timing(lambda: 0.0, asyncio.sleep), lambda: None)  # type: ignore[arg-type, return-value]
     tasks = []
     for number in range(5):
         gate = pool.gates[f"app-{number}", "standard"]
-        gate.observe(loop.time(), Signal(True, retry_after=60.0), loop.time())
+        gate.observe(0.0, Signal(True, retry_after=60.0), 0.0)
         tasks.append(asyncio.create_task(gate.enter("bulk" if number % 2 else "interactive")))
     await asyncio.sleep(0)
     assert repr(pool.state) == (
