@@ -254,7 +254,7 @@
         }
         if (own !== run) return;
         // Who reads them already keeps the first results: they are the newest.
-        if (scrollY < 100 && !list.contains(document.activeElement)) render(matches, query, SHOWN);
+        if (!list.hasChildNodes() || (scrollY < 100 && !list.contains(document.activeElement))) render(matches, query, SHOWN);
       }
       const total = matches.length.toLocaleString();
       count.textContent = `${matches.length < MOST ? "" : "more than "}${total} found${matches.length ? "" : `: ${
