@@ -142,8 +142,7 @@ class Transport:
         expiry = self._timer.start(inf if timeouts.total is None else timeouts.total)
         response: aiohttp.ClientResponse | None = None
         try:
-            # `request` would wrap the same in a context manager, for 4 thousand instructions.
-            response = await self._session._request(
+            response = await self._session.request(
                 request.method,
                 URL(request.url, encoded=True),
                 headers=request.headers,
