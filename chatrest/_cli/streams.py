@@ -67,7 +67,9 @@ def write(data: bytes) -> None:
     if is_terminal("stdout"):
         text = data.decode(errors="backslashreplace")
         data = _STEERING.sub(lambda match: f"\\u{ord(match[0]):04x}", text).encode(errors="backslashreplace")
-    stream.write(data)
+    remaining = memoryview(data)
+    while remaining:  # an unbuffered stream (PYTHONUNBUFFERED) writes a part when a signal interrupts it
+        remaining = remaining[stream.write(remaining) :]
     stream.flush()
 
 

@@ -4,6 +4,7 @@ import io
 import logging
 import sys
 from collections.abc import Iterator
+from typing import Any
 
 import msgspec
 import pytest
@@ -43,6 +44,17 @@ def test_missing_streams_are_no_crash(monkeypatch: pytest.MonkeyPatch) -> None:
     assert not streams.is_terminal("stdout")
     with pytest.raises(OSError, match="standard output is closed"):
         streams.write(b"x")
+
+
+def test_all_is_written_where_a_stream_takes_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Unbuffered(io.BytesIO):
+        def write(self, data: Any) -> int:
+            return super().write(data[:7])
+
+    raw = Unbuffered()
+    monkeypatch.setattr(streams, "output", lambda: raw)
+    streams.write(b"0123456789" * 3)
+    assert raw.getvalue() == b"0123456789" * 3
 
 
 @loop_over(
