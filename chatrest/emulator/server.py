@@ -44,8 +44,7 @@ class Emulator:
       is, and no data is generated. One emulator at a time can have it open.
     - `app_id`: the one app that it serves; a request that names another one is answered 401. Where it is not
       given, the app is called "emulated", and requests of every app are served.
-    - Attachments of generated messages are small files that the emulator serves itself, without a key; those
-      of a `database` at the port of its first start.
+    - Attachments of generated messages are small files that the emulator serves itself, without a key.
     - `weather`: faults, see `chatrest.emulator.weather`; more can be added while it runs.
     - `limit`: a rate limit that it enforces on all clients together; without one it has none. It can be
       replaced while it runs: `emulator.limit = RateLimit(…)`.
@@ -106,8 +105,7 @@ class Emulator:
         async with AsyncExitStack() as resources:
             store = Store(settings.database)
             resources.callback(store.close)
-            # It listens before there is data: its port is in the addresses of files.
-            listener = socket.create_server((settings.host, settings.port))
+            listener = _listen(settings.host, settings.port)
             resources.callback(listener.close)
             outbox = WebhookOutbox(store, app, settings.sleep, self.deliveries)
             resources.push_async_callback(outbox.close)
@@ -122,10 +120,11 @@ class Emulator:
             resources.push_async_callback(runner.cleanup)
             resources.callback(middleware.close)
             port = listener.getsockname()[1]
+            media_url = f"{_origin(settings.host, port)}{MEDIA_PATH}"
             if store.is_empty():
-                media_url = f"{_origin(settings.host, port)}{MEDIA_PATH}"
                 counts = settings.users, settings.messages, settings.groups
                 fill(store, *counts, seed=settings.seed, media_url=media_url)
+            store.move_media(media_url)
             await runner.setup()
             await web.SockSite(runner, listener).start()
             self._running = _Running(store, outbox, port, resources.pop_all())
@@ -204,9 +203,16 @@ class _Running(Struct, frozen=True):
     resources: AsyncExitStack
 
 
+def _listen(host: str, port: int) -> socket.socket:
+    """Return a socket that listens, before there is data: its port is in the addresses of files."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    return socket.create_server((host, port), family=family)
+
+
 def _origin(host: str, port: int) -> str:
-    """Return the address for clients on this machine; `0.0.0.0` listens everywhere."""
-    return f"http://{'127.0.0.1' if host == '0.0.0.0' else host}:{port}"  # noqa: S104
+    """Return the address for clients on this machine; `0.0.0.0` and `::` listen everywhere."""
+    host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)  # noqa: S104
+    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
 
 
 def _app_record(app_id: str) -> dict[str, Any]:

@@ -30,7 +30,7 @@ class EmulatorSettings(CheckedArguments):
     seed: Annotated[int, _up_to(2**63 - 1)]
     groups: Annotated[int, _up_to(10**5)]
     host: Annotated[
-        str, Meta(pattern=r"\A[0-9A-Za-z.-]+\Z", description="a name or an address, such as 0.0.0.0")
+        str, Meta(pattern=r"\A[0-9A-Za-z.:-]+\Z", description="a name or an address, such as 0.0.0.0")
     ]
     port: Annotated[int, _up_to(65_535)]
     database: str | PathLike[str] | None

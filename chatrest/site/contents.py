@@ -73,7 +73,7 @@ class FileLink(NamedTuple):
 def file_link(file: dict[str, Any], stored: str, type: str) -> FileLink:
     """Return a file of a message of this type; `stored` is its name in the export."""
     url = file.get("url")
-    name = shown(text_of(file.get("name"))) or shown(str(url)).rpartition("/")[2] or "file"
+    name = shown(text_of(file.get("name"))) or shown(text_of(url)).rpartition("/")[2] or "file"
     size = str(file.get("size"))
     text = size_text(int(size)) if _SIZE.fullmatch(size) else ""
     if match := _STORED.fullmatch(stored):

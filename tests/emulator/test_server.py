@@ -89,9 +89,10 @@ async def test_a_file_survives_a_restart_and_is_not_filled_again(tmp_path: Path)
     path = tmp_path / "emulated.sqlite"
     async with Emulator(3, 20, database=path) as emulator:
         emulator.store.add_message("user-001", "user-002", "mine")
-        records = emulator.store.records(emulator.store.ids())
+        records, port = emulator.store.records(emulator.store.ids()), str(emulator.port)
     async with Emulator(9, 90, seed=5, database=path) as emulator:
-        assert emulator.store.records(emulator.store.ids()) == records
+        moved = [record.replace(f":{port}/".encode(), f":{emulator.port}/".encode()) for record in records]
+        assert emulator.store.records(emulator.store.ids()) == moved
 
 
 async def test_start_and_close_by_hand(tmp_path: Path) -> None:
@@ -174,3 +175,13 @@ async def test_it_listens_on_its_host() -> None:
             assert len(await session.users.list().collect()) == 2
     with pytest.raises(RequestInvalidError, match="host = 'a b'"):
         Emulator(host="a b")
+
+
+async def test_it_listens_on_a_host_of_ipv6() -> None:
+    try:
+        socket.create_server(("::1", 0), family=socket.AF_INET6).close()
+    except OSError:
+        pytest.skip("this machine has no IPv6")
+    async with Emulator(users=2, messages=0, host="::1") as emulator, AsyncSession(emulator.app) as session:
+        assert emulator.base_url == f"http://[::1]:{emulator.port}/v3"
+        assert len(await session.users.list().collect()) == 2

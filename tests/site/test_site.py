@@ -17,6 +17,7 @@ pytest.importorskip("jinja2")
 
 from chatrest.database import LoadReport, load
 from chatrest.site import index_build, site_files, write_site
+from chatrest.site.contents import file_link
 from chatrest.site.pages import Pages
 from chatrest.site.picture_size import picture_size
 from chatrest.site.site_files import SiteFiles
@@ -494,6 +495,11 @@ def test_attachments_are_shown_in_place_or_linked(with_files: Path, tmp_path: Pa
     downloads = {str(tag["href"]).rpartition("/")[2] for name, tag in tags if "download" in tag}
     assert downloads == set(copied)
     assert write_site(with_files, site).written == 0
+
+
+def test_an_attachment_without_an_address_or_a_name_is_a_file() -> None:
+    names = [file_link(file, "", "file").name for file in ({}, {"url": None}, {"url": "https://x.example/"})]
+    assert names == ["file"] * 3
 
 
 def test_an_attachment_that_is_not_there_is_counted(with_files: Path, tmp_path: Path) -> None:

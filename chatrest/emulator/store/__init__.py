@@ -106,6 +106,10 @@ def _prepare(db: sqlite3.Connection) -> None:
 
 _BATCH: Final = 5_000
 _INSERT: Final = f"INSERT INTO messages VALUES({','.join('?' * len(COLUMNS))})"
+_MOVE_MEDIA: Final = """
+UPDATE records SET record = CAST(replace(CAST(record AS TEXT), ?, ?) AS BLOB)
+WHERE id IN (SELECT id FROM messages WHERE attachments NOT NULL)
+"""
 
 
 @final
@@ -282,6 +286,14 @@ class Store(MessageVersions):
             row[0] if not names or row[2] is None else row[0][:-1] + (end % row[2:]).encode() for row in rows
         ]
         return RecordPage(records, total, rows[-1][1] if rows else None)
+
+    def move_media(self, url: str) -> None:
+        """Let the attachments of generated messages begin with `url`, where they began with another one."""
+        place = self.documents.of("media")
+        known = place.get()
+        if known is not None and known["url"] != url:
+            self._change(_MOVE_MEDIA, known["url"], url)
+        place.put({"url": url})
 
     def lose_messages(self) -> None:
         """Lose all messages and what was attached to them: the next one has the id 1 again."""
