@@ -32,7 +32,7 @@ from .heads import record_of
 from .index import Choice, ConversationEntry, Index
 from .index_build import bring_up_to_date, choice_of, database_of
 from .items import Item
-from .pages import Pages
+from .pages import Pages, check_installed
 from .redaction import HiddenLog
 from .text import shown
 from .zone import Zone
@@ -91,6 +91,7 @@ def write_document(
     The arguments are those of `write_site`. A file that is there is replaced when the new one is complete.
     Raises as `write_site`.
     """
+    check_installed()
     path = Path(file)
     if path.is_dir():
         raise RequestInvalidError(f"{path} is a folder: expected the path of a file")

@@ -21,6 +21,7 @@ from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager
 from functools import cache, lru_cache
+from importlib.util import find_spec
 from itertools import chain, groupby, islice
 from operator import attrgetter, itemgetter
 from pathlib import Path
@@ -97,7 +98,7 @@ class SearchWords(NamedTuple):
 
 @final
 class Pages:
-    """Renders the pages of an index. `RequestInvalidError` where Jinja2 is not installed.
+    """Renders the pages of an index, where `check_installed` has found Jinja2.
 
     `files` gives the path of an attachment by its name in the export, within a block.
     """
@@ -296,13 +297,17 @@ class Pages:
         return self._render("unfinished", "")
 
 
+def check_installed() -> None:
+    """Raise `RequestInvalidError` where Jinja2 is not installed: before an export is read, not after."""
+    if find_spec("jinja2") is None:
+        raise RequestInvalidError(missing_extra("writing pages", "html"))
+
+
 def _environment(values: dict[str, Any]) -> Any:
     """Return an environment that escapes every value, with these ones in each template."""
-    try:
-        from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template
-        from markupsafe import escape
-    except ImportError:
-        raise RequestInvalidError(missing_extra("writing pages", "html")) from None
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template
+    from markupsafe import escape
+
     # What escapes a text for MarkupSafe, without an object of its class for each: a fifth of a site's time.
     escape_text = getattr(sys.modules[escape.__module__], "_escape_inner", escape)
 

@@ -24,7 +24,7 @@ from ..database.load import OnCount
 from ..export import attachment_files
 from .contents import KIND_OF
 from .index import Choice, ConversationEntry
-from .pages import STATIC, Pages, SearchWords, parts_of, static
+from .pages import STATIC, Pages, SearchWords, check_installed, parts_of, static
 from .view_index import ViewIndex, search
 from .zone import Zone
 
@@ -129,6 +129,7 @@ class Viewer:
         return await asyncio.get_running_loop().run_in_executor(self._thread, work, *args)
 
     def _prepare(self) -> None:
+        check_installed()
         self._index = self._open.enter_context(ViewIndex(self._out, self._choice))
         self._index.update(self._progress)
         self._files = self._open.enter_context(attachment_files(self._out))

@@ -35,7 +35,7 @@ from .headings import LISTED, conversations_script
 from .index import Choice, ConversationEntry, Index, PageCut
 from .index_build import bring_up_to_date, choice_of, database_of
 from .items import Item, Uses
-from .pages import STATIC, TEMPLATES, Pages, parts_of, static
+from .pages import STATIC, TEMPLATES, Pages, check_installed, parts_of, static
 from .redaction import HiddenLog
 from .search import WORDS_OF, TermIndex, flag_bits, meta, page_terms, script
 from .site_files import KnownPage, SiteFiles, state_folder
@@ -94,6 +94,7 @@ def write_site(
     Raises `RequestInvalidError` for a wrong argument, for a folder with something else in it, where another
     process writes there, and for a choice without messages; `ChatRestError` for a damaged export; OSError.
     """
+    check_installed()
     folder = Path(site)
     _check_folder(out, folder)
     choice = choice_of(

@@ -3,6 +3,7 @@
 import json
 import re
 import shutil
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -16,7 +17,7 @@ from tests.stored import StoredRuns
 pytest.importorskip("jinja2")
 
 from chatrest.database import LoadReport, load
-from chatrest.site import index_build, site_files, write_site
+from chatrest.site import index_build, site_files, write_document, write_site
 from chatrest.site.contents import file_link
 from chatrest.site.pages import Pages
 from chatrest.site.picture_size import picture_size
@@ -456,6 +457,16 @@ def test_a_folder_with_something_else_is_refused(out: Path, tmp_path: Path) -> N
     with pytest.raises(RequestInvalidError, match="in the folder of the export"):
         write_site(out, out / "site")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["photo.jpg"]
+
+
+def test_without_jinja_nothing_is_read_or_made(
+    out: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "jinja2", None)
+    for write in (write_site, write_document):
+        with pytest.raises(RequestInvalidError, match="writing pages needs the extra 'html'"):
+            write(out, tmp_path / "site")
+    assert not list(tmp_path.iterdir())
 
 
 def test_a_site_has_nothing_but_its_pages(out: Path, tmp_path: Path) -> None:
