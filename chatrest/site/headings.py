@@ -38,8 +38,8 @@ class ConversationRow(NamedTuple):
     """A conversation in a list."""
 
     conversation: ConversationEntry
-    title: str
     initials: str
+    """Of its title without the app."""
     colour: int
     pages: int
     day: str
@@ -56,7 +56,7 @@ class ConversationRow(NamedTuple):
         each = self.conversation
         words = self.words if len(self.words) <= _WORDS else f"{self.words[:_WORDS]}…"
         counted = (self.pages, self.day, each.messages, int(each.is_group), words)
-        return [each.name, self.title, self.initials, self.colour, *counted]
+        return [each.name, each.title, self.initials, self.colour, *counted]
 
 
 @final
@@ -68,9 +68,10 @@ class Headings:
     def row(self, conversation: ConversationEntry) -> ConversationRow:
         [newest] = self._maker.of([self._index.message(conversation.newest)])
         who = "" if newest.kind == "line" or not newest.sender.name else f"{newest.sender.name}: "
-        title = f"{conversation.app}: {conversation.title}" if conversation.app else conversation.title
+        title = conversation.title
         return ConversationRow(
-            conversation, title, initials(conversation.title), conversation.number % 8,
+            conversation, initials(title.partition(": ")[2] if conversation.app else title),
+            conversation.number % 8,
             self._index.page_count(conversation.number), self._maker.zone.day(conversation.last),
             who + newest.excerpt,
         )  # fmt: skip
@@ -100,9 +101,9 @@ class Headings:
             yield f"chatrest html {out} conversation.html --print --conversation {shlex.quote(key)}"
 
 
-def conversations_script(rows: list[list[Any]]) -> bytes:
-    """Return the script that hands over all conversations."""
-    return b"chatrestConversations(%b);\n" % msgspec.json.encode(rows)
+def conversations_script(rows: list[list[Any]], total: int) -> bytes:
+    """Return the script that hands over the first conversations, and the number of all."""
+    return b"chatrestConversations(%b,%d);\n" % (msgspec.json.encode(rows), total)
 
 
 def days_script(last: str, pages: int, days: list[tuple[int, int, int]]) -> bytes:

@@ -248,9 +248,9 @@ class Pages:
         )  # fmt: skip
 
     def conversations_script(self) -> bytes:
-        """Return the script of the column, with all conversations."""
+        """Return the script of the column."""
         rows = map(self.headings.row, self.index.conversations(offset=0, limit=LISTED))
-        return conversations_script([row.data() for row in rows])
+        return conversations_script([row.data() for row in rows], self.index.count("conversations"))
 
     def people_page(self, part: int, parts: int) -> str:
         people = self.index.people(offset=(part - 1) * LIST, limit=LIST)

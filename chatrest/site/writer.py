@@ -211,7 +211,7 @@ class _Writer:
             data = [row.data() for row in rows]
             listed = ([*data, *listed] if part == 1 else [*listed, *data])[:LISTED]
             if part == 1:
-                state.write("conversations.js", conversations_script(listed))
+                state.write("conversations.js", conversations_script(listed, conversations))
             state.write(_list_name("index", part), self._pages.index_page(rows, part, parts))
         state.finish()
         return SiteResult(

@@ -57,7 +57,11 @@
     const sort = make("select", { ariaLabel: "Sort" }, ...sorts.map((name) => make("option", {}, name)));
     let known;
     const show = () => {
-      if (!known) return load("conversations.js", "chatrestConversations", (rows) => { known = rows; show(); });
+      if (!known) return load("conversations.js", "chatrestConversations", (rows, total) => {
+        known = rows;
+        if (rows.length < total) label.append(make("small", {}, `of the first ${rows.length.toLocaleString("en")} conversations`));
+        show();
+      });
       const words = plain(filter.value), by = sort.selectedIndex;
       const found = known.filter((row) => plain(row[1]).includes(words));
       if (by > 0) found.sort((one, other) => (by === 1 ? other[6] - one[6] : one[1].localeCompare(other[1])));
