@@ -9,14 +9,15 @@
 | own pattern | what one of the choice's regular expressions matches                             |
 | name        | a name or uid of somebody, with pseudonyms                                       |
 
-Each text of a record is looked through, and each number that is no id, time or count of the service. A text
-that is percent-encoded, or escaped as JSON is, is looked through as what it stands for, too.
+Each text of a record is looked through, and each whole number that is no id, time or count of the service.
+A text that is percent-encoded, or escaped as JSON is, is looked through as what it stands for, too.
 """
 
 import csv
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
+from itertools import count
 from pathlib import Path
 from typing import Any, Final, Self, final
 from urllib.parse import unquote
@@ -36,6 +37,8 @@ _AFTER: Final = r"(?![\dA-Za-z])"
 _BETWEEN: Final = r"[ .\-\u00a0\u00ad\u2009\u200b-\u200f\u202f\u2010-\u2013\u2060]"
 _SECRET: Final = re.compile(rb'("secret"\s*:\s*)"(?:[^"\\]|\\.)*"', re.DOTALL)
 """A member of a record that is a text. To replace it takes a tenth of decoding the record."""
+_ESCAPED_LETTER: Final = re.compile(rb"\\u00[4-7]")
+"""With which the name of a member can be written otherwise."""
 _MANY_DIGITS: Final = re.compile(r"\d(?:\D{0,3}\d){6}")
 _PHONE: Final = re.compile(
     rf"{_BEFORE}(?<!\d\+)(?:\+|00)?\(?\d(?:(?:[()/]|{_BETWEEN}){{0,3}}\d){{6,18}}{_AFTER}"
@@ -140,20 +143,21 @@ class Redaction:
                 return value if is_id else self.hide(value)
             case bool():
                 return value
-            case int():
-                is_known = name in _NUMBERS or name.endswith("At") or (not is_free and name in _IDS)
-                text = str(value)
+            case int() | float():
+                is_known = not is_free and (name in _NUMBERS or name in _IDS or name.endswith("At"))
+                is_whole = isinstance(value, int) or value.is_integer()  # others are amounts and positions
+                text = str(int(value)) if is_whole else ""
                 hidden = text if is_known else self.hide(text)
                 return value if hidden == text else hidden
             case dict():
                 left_out = _OF_A_PERSON if self.names is not None and "uid" in value else frozenset()
-                return {
-                    self.hide(key): "[secret]"
-                    if key == "secret"
-                    else self._value(each, key, is_free or key in _FREE)
-                    for key, each in value.items()
-                    if key not in left_out
-                }
+                members = dict[str, Any]()
+                for key, each in value.items():
+                    if key not in left_out:
+                        is_secret = key == "secret"
+                        inside = "[secret]" if is_secret else self._value(each, key, is_free or key in _FREE)
+                        members[_unused(self.hide(key), members)] = inside
+                return members
             case list():
                 return [self._value(each, name, is_free) for each in value]
         return value
@@ -190,13 +194,16 @@ class HiddenLog:
 
 def without_secrets(raw: bytes) -> bytes:
     """Return a record without the secret of a call's channel: who has it can join the call."""
-    if b"wsChannel" not in raw:
+    is_escaped = b"\\u" in raw and _ESCAPED_LETTER.search(raw) is not None
+    if b"wsChannel" not in raw and not is_escaped:
         return raw
-    hidden, count = _SECRET.subn(rb'\1"[secret]"', raw)
-    if count == raw.count(b'"secret"') and b"\\u" not in raw:  # with which a name can be written otherwise
+    hidden, found = _SECRET.subn(rb'\1"[secret]"', raw)
+    if found == raw.count(b"secret") and not is_escaped:
         return hidden
     try:
-        return write_value(_without_secrets(read_value(raw)))
+        value = read_value(raw)
+        without = _without_secrets(value)
+        return raw if without == value else write_value(without)
     except (ValueError, RecursionError):
         return _UNREADABLE
 
@@ -205,11 +212,20 @@ def _without_secrets(value: Any) -> Any:
     match value:
         case dict():
             return {
-                key: "[secret]" if key == "secret" else _without_secrets(each) for key, each in value.items()
+                key: "[secret]"
+                if key == "secret" or (key == "wsChannel" and isinstance(each, str))  # JSON in a text
+                else _without_secrets(each)
+                for key, each in value.items()
             }
         case list():
             return list(map(_without_secrets, value))
     return value
+
+
+def _unused(name: str, members: Mapping[str, Any]) -> str:
+    """Return a member's name, with a number where what is hidden made it that of another one."""
+    numbered = (f"{name} {number}" for number in count(2))
+    return name if name not in members else next(each for each in numbered if each not in members)
 
 
 def _decoded(text: str) -> str:

@@ -22,7 +22,7 @@ pytest.importorskip("jinja2")
 from chatrest.emulator.store import Store
 from chatrest.site import write_document, write_site, write_zip
 from chatrest.site.pseudonyms import Pseudonyms
-from chatrest.site.redaction import Redaction
+from chatrest.site.redaction import Redaction, without_secrets
 
 # ── every place ──
 
@@ -190,6 +190,20 @@ def test_a_number_is_hidden_beside_a_date_and_in_an_id() -> None:
     assert redacted(HOSTILE["secret"]) == "call [phone] or mail [e-mail]"
 
 
+@pytest.mark.parametrize(
+    ("record", "expected"),
+    [
+        ({"metadata": {"n": 491511234567.0}}, {"metadata": {"n": "[phone]"}}),
+        ({"metadata": {"time": 491511234567}}, {"metadata": {"time": "[phone]"}}),
+        ({"customData": {"calledAt": 491511234567}}, {"customData": {"calledAt": "[phone]"}}),
+        ({"0151 1234567": 1, "0152 1234567": 2}, {"[phone]": 1, "[phone] 2": 2}),
+        *[(same, same) for same in ({"sentAt": 1_800_000_000}, {"latitude": 52.51631, "size": 12345678})],
+    ],
+)  # fmt: skip
+def test_members_of_a_record_are_hidden(record: Any, expected: Any) -> None:
+    assert json.loads(Redaction(redact=True).record(json.dumps(record).encode())) == expected
+
+
 def test_names_and_uids_of_people_are_hidden_in_texts() -> None:
     redaction = Redaction()
     redaction.names = Pseudonyms([
@@ -222,6 +236,16 @@ def test_pseudonyms_are_those_of_all_names_that_somebody_had(
     words = ["Dear Person 1, Person 2 asks you", "hi @Person 1! Once Person 1", "Person 1 & Person 2"]
     assert [each for each in words if each not in text] == []
     assert write_site(out, site, pseudonyms=True).written == 0
+
+
+@pytest.mark.parametrize(
+    "record",
+    [r'{"ws\u0043hannel":{"secret":"abc"}}', r'{"wsChannel":{"s\u0065cret":"abc"}}',
+     r'{"wsChannel":"{\"secret\":\"abc\"}"}', '{"wsChannel":{"secret":{"x":"abc"}}}'],
+)  # fmt: skip
+def test_the_secret_of_a_channel_is_hidden_in_any_spelling(record: str) -> None:
+    assert b"abc" not in without_secrets(record.encode())
+    assert b"[secret]" in without_secrets(record.encode())
 
 
 def test_the_secret_of_a_channel_is_on_no_page(tmp_path: Path) -> None:
