@@ -10,6 +10,7 @@ own list (GET /messages) shows all of it at once. It is believed only where it p
 | ends before the newest message of the app                 | every source is asked                      |
 | shows a message of a source whose own list does not       | every source is asked                      |
 | lacks a message that the own list of a source shows       | every source is asked                      |
+| is compared with a list that does not prove its own end   | every source is asked                      |
 | shows a group's message that no source claims             | every source is asked, if there are users: |
 |                                                           | a member's list may have it                |
 | was believed in the last six runs                         | every source is asked                      |
@@ -153,15 +154,29 @@ class AppNews:
         return {ordered[int(self._dice() * len(ordered))]} if ordered else set()
 
     async def _own_ids(self, source: Source) -> IdSet:
-        """Return the new ids of a list, read from its newest one back: it need not have the id `after`."""
-        ids = IdSet()
+        """Return the new ids of a list, read from its newest one back: it need not have the id `after`.
+
+        Raises `DisprovedError` where the list has ids that are no numbers, does not go by id, or shows more
+        up to `until` after the newest one: a list that does not heed `affix=prepend` begins with old ones.
+        """
+        ids, newest = IdSet(), 0
         walk = source.list(self._messages, MessageQuery(affix="prepend"))
         async with aclosing(walk.pages()) as pages:
             async for page in pages:
-                numbers = ids_of(self._window.within(page.items)).numbers
-                ids.update(numbers.between(self._after + 1, self._until))
-                if 0 < numbers.first <= self._after:
+                shown, others = ids_of(page.items)
+                if others or not page.cursor.by_id:
+                    raise DisprovedError
+                newest = max(newest, shown.last)
+                new = ids_of(self._window.within(page.items)).numbers
+                ids.update(new.between(self._after + 1, self._until))
+                if shown.first <= self._after:
                     break
+        if newest:
+            # Two, as some services show the message itself, too.
+            onward = source.list(self._messages, MessageQuery(affix="append", id=str(newest))).limit(2)
+            shown, others = ids_of(await onward.collect())
+            if others or shown.between(1, self._until) - IdSet([newest]):
+                raise DisprovedError
         return ids
 
 

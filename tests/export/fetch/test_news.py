@@ -6,7 +6,7 @@ import shutil
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 
@@ -15,7 +15,7 @@ from chatrest.emulator.service.context import ServiceRequest as Request
 from chatrest.emulator.store import Store
 from chatrest.export import Plan, Report, export, verify
 from chatrest.export.fetch.news import MOST_RUNS
-from tests.exporting import Served, assert_whole, edit, hide, raws_of, served
+from tests.exporting import START, Served, assert_whole, edit, hide, raws_of, served
 from tests.runs import to_user
 
 pytestmark = pytest.mark.usefixtures("tidy")
@@ -161,6 +161,54 @@ async def test_what_the_list_hides_below_newer_messages_is_read_when_each_source
         reports = [await export(service.session, tmp_path / "out") for _ in range(MOST_RUNS + 1)]
         assert [report.written for report in reports] == [22, *[0] * (MOST_RUNS - 1), 1]
         assert_whole(tmp_path / "out", service.expected())
+
+
+class FirstIsOldest(Fault, frozen=True):
+    """A list does not heed `affix=prepend`: it begins with its oldest messages."""
+
+    accompanies: ClassVar[bool] = True
+
+    def rewritten(self, request: Request) -> Request:
+        return request._replace(query=request.query.replace("affix=prepend", "affix=append"))
+
+
+def fill_history(store: Store) -> None:
+    """The same users, of whom user-000 has sent ten pages of messages to user-019, and nothing since."""
+    for number in range(USERS):
+        store.add_user(f"user-{number:03}")
+    store.add_records(to_user("user-000", "user-019", number) for number in range(1, 251))
+    store.add_records([to_user("user-002", "user-003", 1000)])
+
+
+@pytest.mark.parametrize(
+    ("new_id", "weather"), [("abc-new", []), ("10000", [FirstIsOldest(route="messages.list_user")])]
+)
+@pytest.mark.usefixtures("small_pages")
+async def test_the_list_of_a_source_that_may_have_more_proves_nothing(
+    new_id: str, weather: list[Fault], tmp_path: Path
+) -> None:
+    """The app's own list lacks a message that the source drawn by lot has, with an id that is no number, or
+    behind the page that is to be its newest.
+    """
+    async with served(fill_in=fill_history, session={"dice": lambda: 0.0}) as service:
+        await export(service.session, tmp_path / "out")
+        service.store.add_records([to_user("user-000", "user-019", 10_000, id=new_id), *NEW])
+        service.emulator.weather.add(Hidden(ids=frozenset([new_id]), route="messages.list"), *weather)
+        report, asked = await run_again(service, tmp_path / "out")
+        assert not report.by_app_list
+        assert asked >= USERS
+        assert_whole(tmp_path / "out", service.expected())
+
+
+@pytest.mark.usefixtures("small_pages")
+async def test_what_is_older_than_the_window_is_not_read_of_a_list(tmp_path: Path) -> None:
+    async with served(fill_in=fill_history, session={"dice": lambda: 0.0}) as service:
+        plan = Plan(all_users=True, since=START + 900)
+        await export(service.session, tmp_path / "out", plan)
+        service.store.add_records(NEW)
+        report, asked = await run_again(service, tmp_path / "out")
+        assert (report.complete, report.by_app_list, report.written) == (True, True, 3)
+        assert asked <= 4  # of two lists the newest page, and what is after it
 
 
 class WithoutGroups(Fault, frozen=True):
