@@ -1,114 +1,115 @@
 // What reading has of a script: one tab stop for a list, the column and the list of conversations, a date to jump to.
 // Data are scripts that call `chatrest…`, as file:// forbids fetch.
 "use strict";
-(() => {
-  const { root } = document.documentElement.dataset;
-  const all = (css, of = document) => [...of.querySelectorAll(css)];
-  const make = (name, members, ...inner) => {
-    const made = Object.assign(document.createElement(name), members);
-    made.append(...inner);
-    return made;
-  };
-  const load = (src, call, then) => {
-    window[call] = then;
-    document.head.append(make("script", { src: root + src }));
-  };
+const { root, zone } = document.documentElement.dataset;
+const all = (css, of = document) => [...of.querySelectorAll(css)];
+const make = (name, members, ...inner) => {
+  const made = Object.assign(document.createElement(name), members);
+  made.append(...inner);
+  return made;
+};
+const load = (src, call, then) => {
+  window[call] = then;
+  document.head.append(make("script", { src: root + src }));
+};
 
-  // ── few tab stops: one for a list of messages or rows, in which arrows go up and down ──
-  const ITEM = "article, .list > li, .calendar > li, .record, tbody > tr, #results li:has(> a)";
-  const stops = (item) => all("a, summary, button, video, audio", item);
-  const set = (item, tabIndex) => stops(item).forEach((each) => Object.assign(each, { tabIndex }));
-  const rove = (list) => {
-    const items = all(ITEM, list);
-    if (items.flatMap(stops).length < 24) return;
-    items.forEach((item) => set(item, -1));
-    set(list.now = items.find((item) => item.matches(":target")) ?? items[0], 0);
-  };
-  all("#column, #results, main").forEach((list) => {
-    rove(list);
-    const isFound = list.id === "results"; // whose arrows the search has
-    if (isFound) new MutationObserver(() => rove(list)).observe(list, { childList: true, subtree: true });
-    list.addEventListener("focusin", ({ target }) => {
-      const item = target.closest(ITEM);
-      if (!item || !list.now) return;
-      set(list.now, -1);
-      set(list.now = item, 0);
-    });
-    list.onkeydown = (event) => {
-      const items = all(ITEM, list), at = items.indexOf(event.target.closest(ITEM));
-      const to = items[at + { ArrowDown: 1, ArrowUp: -1 }[event.key]];
-      if (at < 0 || !to || isFound) return;
-      event.preventDefault();
-      stops(to)[0]?.focus();
-    };
+// ── tab stops ──
+// One for a list of messages or rows, in which arrows go up and down.
+const ITEM = "article, .list > li, .calendar > li, .record, tbody > tr, #results li:has(> a)";
+const stops = (item) => all("a, summary, button, video, audio", item);
+const set = (item, tabIndex) => stops(item).forEach((each) => Object.assign(each, { tabIndex }));
+const rove = (list) => {
+  const items = all(ITEM, list);
+  if (items.flatMap(stops).length < 24) return;
+  items.forEach((item) => set(item, -1));
+  set(list.now = items.find((item) => item.matches(":target")) ?? items[0], 0);
+};
+all("#column, #results, main").forEach((list) => {
+  rove(list);
+  const isFound = list.id === "results"; // whose arrows the search has
+  if (isFound) new MutationObserver(() => rove(list)).observe(list, { childList: true, subtree: true });
+  list.addEventListener("focusin", ({ target }) => {
+    const item = target.closest(ITEM);
+    if (!item || !list.now) return;
+    set(list.now, -1);
+    set(list.now = item, 0);
   });
-
-  // ── conversations: name, title, initials, colour, pages, last day, messages, is a group, last words ──
-  const SHOWN = 300;
-  const rowOf = ([name, title, initials, colour, pages, day, messages, , words]) => make("li", {}, make("a", {
-    href: `${root}c/${name}/${pages}.html#end`,
-    ariaCurrent: location.pathname.includes(`/c/${name}/`) ? "page" : null,
-  }, make("span", { className: `face c${colour}`, ariaHidden: true }, initials), make("b", {}, make("bdi", {}, title)),
-  make("time", {}, day), make("span", { className: "excerpt" }, make("bdi", {}, words)),
-  make("span", { className: "badge" }, messages.toLocaleString("en"))));
-  const plain = (text) => text.normalize("NFKD").replace(/\p{M}/gu, "").toLowerCase();
-  const control = (parent, sorts, lists) => {
-    const filter = make("input", { type: "search", placeholder: "Filter by name" });
-    const sort = make("select", { ariaLabel: "Sort" }, ...sorts.map((name) => make("option", {}, name)));
-    let known;
-    const show = () => {
-      if (!known) return load("conversations.js", "chatrestConversations", (rows, total) => {
-        known = rows;
-        if (rows.length < total) label.append(make("small", {}, `of the first ${rows.length.toLocaleString("en")} conversations`));
-        show();
-      });
-      const words = plain(filter.value), by = sort.selectedIndex;
-      const found = known.filter((row) => plain(row[1]).includes(words));
-      if (by > 0) found.sort((one, other) => (by === 1 ? other[6] - one[6] : one[1].localeCompare(other[1])));
-      for (const [list, is] of lists()) {
-        const own = found.filter((row) => is === row[7] || is === 2);
-        list.replaceChildren(...own.slice(0, SHOWN).map(rowOf));
-        if (own.length > SHOWN) list.append(make("li", { className: "note" }, `${own.length - SHOWN} more: filter them`));
-      }
-      rove(parent);
-    };
-    filter.oninput = sort.onchange = show;
-    const label = make("label", {}, make("span", { className: "hidden" }, "Filter the conversations"), filter);
-    all(".controls", parent)[0].append(label, ...(sorts.length ? [sort] : []));
-    return show;
+  list.onkeydown = (event) => {
+    const items = all(ITEM, list), at = items.indexOf(event.target.closest(ITEM));
+    const to = items[at + { ArrowDown: 1, ArrowUp: -1 }[event.key]];
+    if (at < 0 || !to || isFound) return;
+    event.preventDefault();
+    stops(to)[0]?.focus();
   };
-  const [column] = all("#column"), [talks] = all("#talks");
-  const list = () => make("ul", { className: "list" });
-  if (talks) control(all("main")[0], ["Newest", "Largest", "Name"], () => {
-    const lists = [list(), list()];
-    talks.replaceChildren(...lists.map((each, group) => make("section", {}, make("h2", {}, ["People", "Groups"][group]), each)));
-    return lists.map((each, group) => [each, group]);
-  });
-  if (column && matchMedia("(min-width: 64rem)").matches) {
-    const rows = list();
-    column.append(rows);
-    control(column, [], () => [[rows, 2]])();
-  }
+});
 
-  // ── where I am: the pages of a conversation, and a date to jump to ──
-  const [jump] = all(".jump");
-  if (jump) {
-    const [field] = all("input", jump);
-    const ready = (days) => {
-      if (!days.length) return;
-      Object.assign(field, { min: days[0][0], max: days.at(-1)[0] });
-      jump.hidden = false;
-      jump.onsubmit = field.onchange = (event) => {
-        event?.preventDefault();
-        const [day, page] = days.find(([each]) => each >= field.value) ?? days.at(-1);
-        if (field.value) location.href = `${page ? `${page}.html` : ""}#d${day}`;
-      };
-    };
-    if (!jump.dataset.days) ready(all(".day > h2").map(({ id }) => [id.slice(1)]).filter(([day]) => day < "a"));
-    else load(jump.dataset.days, "chatrestDays", ({ pages, last, days }) => {
-      all(".of").forEach((each) => { each.textContent = ` of ${pages}`; });
-      all(".until").forEach((each) => { each.textContent = ` to ${last}`; });
-      ready(days);
+// ── conversations ──
+// Of each: name, title, initials, colour, pages, last day, messages, is a group, last words.
+const SHOWN = 300;
+const rowOf = ([name, title, initials, colour, pages, day, messages, , words]) => make("li", {}, make("a", {
+  href: `${root}c/${name}/${pages}.html#end`,
+  ariaCurrent: location.pathname.includes(`/c/${name}/`) ? "page" : null,
+}, make("span", { className: `face c${colour}`, ariaHidden: true }, initials), make("b", {}, make("bdi", {}, title)),
+make("time", {}, day), make("span", { className: "excerpt" }, make("bdi", {}, words)),
+make("span", { className: "badge" }, messages.toLocaleString("en"))));
+const plain = (text) => text.normalize("NFKD").replace(/\p{M}/gu, "").toLowerCase();
+const control = (parent, sorts, lists) => {
+  const filter = make("input", { type: "search", placeholder: "Filter by name" });
+  const sort = make("select", { ariaLabel: "Sort" }, ...sorts.map((name) => make("option", {}, name)));
+  let known;
+  const show = () => {
+    if (!known) return load("conversations.js", "chatrestConversations", (rows, total) => {
+      known = rows;
+      if (rows.length < total) label.append(make("small", {}, `of the first ${rows.length.toLocaleString("en")} conversations`));
+      show();
     });
-  }
-})();
+    const words = plain(filter.value), by = sort.selectedIndex;
+    const found = known.filter((row) => plain(row[1]).includes(words));
+    if (by > 0) found.sort((one, other) => (by === 1 ? other[6] - one[6] : one[1].localeCompare(other[1])));
+    for (const [list, is] of lists()) {
+      const own = found.filter((row) => is === row[7] || is === 2);
+      list.replaceChildren(...own.slice(0, SHOWN).map(rowOf));
+      if (own.length > SHOWN) list.append(make("li", { className: "note" }, `${own.length - SHOWN} more: filter them`));
+    }
+    rove(parent);
+  };
+  filter.oninput = sort.onchange = show;
+  const label = make("label", {}, make("span", { className: "hidden" }, "Filter the conversations"), filter);
+  all(".controls", parent)[0].append(label, ...(sorts.length ? [sort] : []));
+  return show;
+};
+const [column] = all("#column"), [talks] = all("#talks");
+const list = () => make("ul", { className: "list" });
+if (talks) control(all("main")[0], ["Newest", "Largest", "Name"], () => {
+  const lists = [list(), list()];
+  talks.replaceChildren(...lists.map((each, group) => make("section", {}, make("h2", {}, ["People", "Groups"][group]), each)));
+  return lists.map((each, group) => [each, group]);
+});
+if (column && matchMedia("(min-width: 64rem)").matches) {
+  const rows = list();
+  column.append(rows);
+  control(column, [], () => [[rows, 2]])();
+}
+
+// ── where I am ──
+// The pages of a conversation, and a date to jump to.
+const [jump] = all(".jump");
+if (jump) {
+  const [field] = all("input", jump);
+  const ready = (days) => {
+    if (!days.length) return;
+    Object.assign(field, { min: days[0][0], max: days.at(-1)[0] });
+    jump.hidden = false;
+    jump.onsubmit = field.onchange = (event) => {
+      event?.preventDefault();
+      const [day, page] = days.find(([each]) => each >= field.value) ?? days.at(-1);
+      if (field.value) location.href = `${page ? `${page}.html` : ""}#d${day}`;
+    };
+  };
+  if (!jump.dataset.days) ready(all(".day > h2").map(({ id }) => [id.slice(1)]).filter(([day]) => day < "a"));
+  else load(jump.dataset.days, "chatrestDays", ({ pages, last, days }) => {
+    all(".of").forEach((each) => { each.textContent = ` of ${pages}`; });
+    all(".until").forEach((each) => { each.textContent = ` to ${last}`; });
+    ready(days);
+  });
+}

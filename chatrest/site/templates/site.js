@@ -1,31 +1,31 @@
 // The search, and its keys: `/` leads to it, the arrows through its results. A page can be read without it.
+// `all`, `make`, `root` and `zone` are those of pages.js, which comes first in the written file.
 // file:// forbids fetch: all data are scripts that call `chatrest` with what they hold.
 //   search/meta.js     the pages, and the first term of each shard
 //   search/w/NAME.js   a shard: terms in order, each with the pages that have it
 //   search/w/v0.js     the words of eight shards, for the middles of words
 //   search/p/0/N.js    the messages of page N, a thousand in a folder
-"use strict";
 (() => {
   const form = document.getElementById("search");
-  const [found, count, list, more] = ["found", "count", "results", "more"].map((id) => document.getElementById(id));
+  const [found, count, list, more] = all("#found, #count, #results, #more");
 
-  document.addEventListener("keydown", (event) => {
+  document.onkeydown = (event) => {
     const at = document.activeElement, step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
-    const stops = [form.q, ...list.querySelectorAll("a")];
+    const stops = [form.q, ...all("a", list)];
     const to = event.key === "/" && !at.matches("input, select") ? form.q : step && stops.includes(at) && stops[stops.indexOf(at) + step];
     if (!to || event.ctrlKey || event.metaKey || event.altKey) return;
     event.preventDefault();
     to.focus();
-  });
-  if (form.hasAttribute("data-served")) return;
+  };
+  if ("served" in form.dataset) return;
 
-  const { root, zone } = document.documentElement.dataset;
   // Times are in the site's zone, whatever the reader's is; Swedish writes them as 2026-11-22 13:11:03.
   const localTime = new Intl.DateTimeFormat("sv-SE", { timeZone: zone, dateStyle: "short", timeStyle: "medium" }).format;
   const isWithin = ({ since, until }, first, last) =>
     (!since || localTime(last).slice(0, 10) >= since) && (!until || localTime(first).slice(0, 10) <= until);
 
-  // ── texts: as chatrest/site/text.py folds, divides and grades them ──
+  // ── texts ──
+  // As chatrest/site/text.py folds, divides and grades them.
   const WORD = /[\p{L}\p{N}\p{M}_]+/gu, CLUSTER = /[^][\p{M}\uff9e\uff9f]*/gu;
   const LONGEST_TERM = 40;
   let RUN, ACCENTS, BEGIN, END, INSIDE;
@@ -75,10 +75,11 @@
   let received;
   window.chatrest = (data) => { received = data; };
   const load = (path) => new Promise((resolve, reject) => {
-    const script = document.createElement("script");
-    script.onload = () => { script.remove(); resolve(received); };
-    script.onerror = () => { script.remove(); reject(new Error(`${path} is not there`)); };
-    script.src = root + path;
+    const script = make("script", {
+      src: root + path,
+      onload: () => { script.remove(); resolve(received); },
+      onerror: () => { script.remove(); reject(new Error(`${path} is not there`)); },
+    });
     document.head.append(script);
   });
   const kept = new Map();
@@ -160,12 +161,7 @@
 
   // ── what is shown ──
   const AROUND = 80;
-  const made = (tag, name, ...content) => {
-    const element = document.createElement(tag);
-    if (name) element.className = name;
-    element.append(...content);
-    return element;
-  };
+  const made = (tag, className, ...content) => make(tag, className && { className }, ...content);
   // A text around what is searched for, all of which is marked: folding moves letters, so each has its place.
   const marked = (text, chunks) => {
     let letters = "";
@@ -272,7 +268,7 @@
   };
   const restore = () => {
     const given = new URLSearchParams(queryIn() || location.search);
-    for (const field of form.querySelectorAll("input")) {
+    for (const field of all("input", form)) {
       if (field.type === "checkbox") field.checked = given.getAll(field.name).includes(field.value);
       else field.value = given.get(field.name) ?? "";
     }
@@ -281,11 +277,11 @@
   };
   let pause;
   const now = () => { clearTimeout(pause); keep(); search(); };
-  form.addEventListener("submit", (event) => { event.preventDefault(); now(); });
-  form.addEventListener("input", () => {
+  form.onsubmit = (event) => { event.preventDefault(); now(); };
+  form.oninput = () => {
     clearTimeout(pause);
     pause = setTimeout(() => { if (addressOf() !== asked) now(); }, 200);
-  });
-  window.addEventListener("popstate", restore);
+  };
+  window.onpopstate = restore;
   restore();
 })();
