@@ -2,7 +2,7 @@
 
 | kind        | hidden is                                                                        |
 |-------------|----------------------------------------------------------------------------------|
-| e-mail      | an address, also with `%40`, `(at)` or `[at]` for the @                          |
+| e-mail      | an address, also with `%40`, `&#64;`, `(at)` or `[at]` for the @                 |
 | phone       | seven to nineteen digits, also between letters of scripts without spaces         |
 | card        | thirteen to nineteen digits with the right checksum                              |
 | IBAN        | with the right checksum, and what has its form and digits alone                  |
@@ -17,6 +17,7 @@ import csv
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
+from html import unescape
 from itertools import count
 from pathlib import Path
 from typing import Any, Final, Self, final
@@ -25,36 +26,47 @@ from urllib.parse import unquote
 from .._models.raw_json import read_value, write_value
 from .pseudonyms import Pseudonyms
 
-_AT: Final = re.compile(r"[@＠]|[(\[{]\s?(?:at|ät)\s?[)\]}]", re.IGNORECASE)
+_PLAIN: Final = (
+    {code: code - 0xFEE0 for code in range(0xFF01, 0xFF5F) if code not in (0xFF08, 0xFF09)}  # full-width
+    | dict.fromkeys([0x9, 0xA0, 0x1680, *range(0x2000, 0x200B), 0x202F, 0x205F, 0x3000], " ")
+    | dict.fromkeys([*range(0x2010, 0x2016), 0x2043, 0x2212, 0x301C, 0x30FC, 0xFE58, 0xFE63, 0xFF0D], "-")
+    | dict.fromkeys([0xB7, 0x3002, 0xFF61], ".")
+    | dict.fromkeys([0x61C, *range(0x200B, 0x2010), *range(0x202A, 0x202F), *range(0x2060, 0x2070)], "\u00ad")
+    | dict.fromkeys([0x34F, 0x180E, *range(0xFE00, 0xFE10), 0xFEFF], "\u00ad")
+)
+"""One letter for all that look the same; a soft hyphen for those that nobody sees."""
+_AT: Final = re.compile(r"@|[(\[{]\s?(?:at|ät)\s?[)\]}]", re.IGNORECASE)
 _MAIL: Final = re.compile(
-    r"[\w.!#$&'*+=?^`|~%-]{1,64}(?:[@＠]|\s?[(\[{]\s?(?:at|ät)\s?[)\]}]\s?)"
-    r"[\w-]{1,63}(?:(?:\.|\s?[(\[{]\s?(?:dot|punkt)\s?[)\]}]\s?)[\w-]{1,63}){1,8}",
+    r"[\w.!#$&'*+=?^`|~%\u00ad-]{1,64}(?:@|\s@\s(?!\d)|\s?[(\[{]\s?(?:at|ät)\s?[)\]}]\s?)"
+    r"[\w\u00ad-]{1,63}(?:(?:\.|\s?[(\[{]\s?(?:dot|punkt)\s?[)\]}]\s?)[\w\u00ad-]{1,63}){1,8}",
     re.IGNORECASE,
 )
-# Letters of scripts without spaces may be beside a number, those of Latin may not: it would be a hash.
-_BEFORE: Final = r"(?<![\dA-Za-z])"
+# Letters of scripts without spaces may be beside a number, those of Latin may not: it would be a hash. A
+# word may be before it.
+_BEFORE: Final = r"(?:(?<![\dA-Za-z])|(?<=[A-Za-z]{3})(?<![A-Fa-f]{3}))"
 _AFTER: Final = r"(?![\dA-Za-z])"
-_BETWEEN: Final = r"[ .\-\u00a0\u00ad\u2009\u200b-\u200f\u202f\u2010-\u2013\u2060]"
+_BETWEEN: Final = r"(?:[ .\-_\u00ad]|,(?=\d))"
 _SECRET: Final = re.compile(rb'("secret"\s*:\s*)"(?:[^"\\]|\\.)*"', re.DOTALL)
 """A member of a record that is a text. To replace it takes a tenth of decoding the record."""
 _ESCAPED_LETTER: Final = re.compile(rb"\\u00[4-7]")
 """With which the name of a member can be written otherwise."""
 _MANY_DIGITS: Final = re.compile(r"\d(?:\D{0,3}\d){6}")
-_PHONE: Final = re.compile(
-    rf"{_BEFORE}(?<!\d\+)(?:\+|00)?\(?\d(?:(?:[()/]|{_BETWEEN}){{0,3}}\d){{6,18}}{_AFTER}"
-)
-_CARD: Final = re.compile(rf"{_BEFORE}\d(?:{_BETWEEN}?\d){{12,18}}{_AFTER}")
-_IBAN: Final = re.compile(
-    rf"{_BEFORE}[A-Z]{{2}}[0-9]{{2}}(?:{_BETWEEN}?[A-Z0-9]){{11,30}}{_AFTER}", re.IGNORECASE | re.ASCII
-)
-_DIGITS_ALONE: Final = re.compile(
-    rf"[A-Z]{{2}}(?:{_BETWEEN}?[0-9]){{13,32}}{_AFTER}", re.IGNORECASE | re.ASCII
-)
-_DATE: Final = re.compile(
-    r"(?:\d{4}-\d\d-\d\d|\d{1,2}([./-])\d{1,2}\1\d{4}|(?:19|20)\d\d(?:0[1-9]|1[0-2])[0-3]\d(?!\d))"
+_DATE: Final = (
+    r"(?:\d{4}-\d\d-\d\d|\d{1,2}(?P<mark>[./-])\d{1,2}(?P=mark)\d{4}|(?:19|20)\d\d(?:0[1-9]|1[0-2])[0-3]\d)(?!\d)"
     r"(?:[ T]\d{1,2}(?!\d))?"
 )
-_CODED: Final = re.compile(r"%[0-9a-fA-F]{2}|\\u[0-9a-fA-F]{4}")
+_PHONE: Final = re.compile(  # a number may come after a date
+    rf"{_BEFORE}(?P<date>{_DATE})"
+    rf"|{_BEFORE}(?<!\d\+)(?:\+|00)?\(?\d(?:(?:[()（）/]|{_BETWEEN}){{0,3}}\d){{6,18}}{_AFTER}"
+)
+_CARD: Final = re.compile(rf"{_BEFORE}\d(?:{_BETWEEN}{{0,2}}\d){{12,18}}{_AFTER}")
+_IBAN: Final = re.compile(
+    rf"{_BEFORE}[A-Z]{{2}}[0-9]{{2}}(?:{_BETWEEN}{{0,2}}[A-Z0-9]){{11,30}}{_AFTER}", re.IGNORECASE | re.ASCII
+)
+_DIGITS_ALONE: Final = re.compile(
+    rf"[A-Z]{{2}}(?:{_BETWEEN}{{0,2}}[0-9]){{13,32}}{_AFTER}", re.IGNORECASE | re.ASCII
+)
+_CODED: Final = re.compile(r"%[0-9a-fA-F]{2}|\\u[0-9a-fA-F]{4}|&#?\w+;")
 _ESCAPE: Final = re.compile(r"\\u([0-9a-fA-F]{4})")
 _IDS: Final = frozenset({"id", "parentId", "messageId", "muid", "sessionid", "quotedMessageId"})
 _NUMBERS: Final = frozenset({"size", "count", "duration", "timestamp", "time"})
@@ -77,9 +89,9 @@ class Redaction:
 
     def hide(self, text: str) -> str:
         """Return a text without what is hidden."""
-        if ("%" in text or "\\u" in text) and _CODED.search(text) and (plain := _decoded(text)) != text:
-            hidden = self._hidden(plain)
-            if hidden != plain:
+        if ("%" in text or "\\u" in text or "&" in text) and _CODED.search(text):
+            plain = _decoded(_decoded(text))
+            if plain != text and (hidden := self._hidden(plain)) != plain:
                 return hidden
         return self._hidden(text)
 
@@ -107,32 +119,26 @@ class Redaction:
         return named[0]
 
     def _redacted(self, text: str) -> str:
-        if _AT.search(text):
+        plain = _plain(text)
+        if _AT.search(plain):
             text = self._replaced(_MAIL, text, "e-mail", "[e-mail]", len)
-        if _MANY_DIGITS.search(text):
+        if _MANY_DIGITS.search(plain):
             text = self._replaced(_IBAN, text, "IBAN", "[IBAN]", _iban_length)
             text = self._replaced(_CARD, text, "card", "[card]", _card_length)
-            text = _PHONE.sub(self._phone, text)
+            text = self._replaced(_PHONE, text, "phone", "[phone]", _phone_length)
         return text
 
     def _replaced(
         self, pattern: re.Pattern[str], text: str, kind: str, mark: str, length_of: Callable[[str], int]
     ) -> str:
         """Put `mark` in the place of as many letters of each match as `length_of` says."""
-
-        def replace(match: re.Match[str]) -> str:
-            if not (length := length_of(match[0])):
-                return match[0]
-            self.counts[kind] += 1
-            return mark + match[0][length:]
-
-        return pattern.sub(replace, text)
-
-    def _phone(self, match: re.Match[str]) -> str:
-        if (date := _DATE.match(match[0])) is not None:  # a number may come after it
-            return date[0] + _PHONE.sub(self._phone, match[0][date.end() :])
-        self.counts["phone"] += 1
-        return "[phone]"
+        parts, end = list[str](), 0
+        for match in pattern.finditer(text if kind == "own pattern" else _plain(text)):
+            if length := length_of(match[0]):
+                self.counts[kind] += 1
+                parts += text[end : match.start()], mark
+                end = match.start() + length
+        return "".join([*parts, text[end:]])
 
     # ── records ──
 
@@ -229,7 +235,18 @@ def _unused(name: str, members: Mapping[str, Any]) -> str:
 
 
 def _decoded(text: str) -> str:
-    return _ESCAPE.sub(lambda match: chr(int(match[1], 16)), unquote(text))
+    decoded = _ESCAPE.sub(lambda match: chr(int(match[1], 16)), unescape(unquote(text)))
+    return decoded.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+
+
+def _plain(text: str) -> str:
+    """Return a text of the same length in which what looks the same is the same."""
+    return text.replace("\t", " ") if text.isascii() else text.translate(_PLAIN)
+
+
+def _phone_length(text: str) -> int:
+    match = _PHONE.match(text)
+    return len(text) if match is None or match["date"] is None else 0
 
 
 def _prefixes(text: str) -> Iterable[tuple[int, str]]:

@@ -158,15 +158,21 @@ def redacted(text: str) -> str:
     ("secret", "mark"),
     [(each, "phone") for each in (
         "+49 170 1234567", "(030) 123 456 78", "0170/1234567", "555-0123-456", "+1.202.555.0143",
-        "٠١٢٣٤٥٦٧٨٩", "+49\u200b170\u20601234567", "%2B491701234567", "00491701234567", "8613800138000")]
+        "٠١٢٣٤٥٦٧٨٩", "+49\u200b170\u20601234567", "%2B491701234567", "00491701234567", "8613800138000",
+        "０９０－１２３４－５６７８", "0151\u2007123\u30004567", "0151\t123_4567", "0151,123,4567",
+        "0151−1234567", "0151—1234567", "0151 \u2066123 4567")]
     + [(each, "e-mail") for each in (
         "ann.b+c@mail.example.org", "ünal@bücher.example", "o'hara@x.ie", "ann%40mail.example",
-        "ann＠mail.example", "ann (at) mail.example", "ann[at]mail[dot]example")]
+        "ann＠mail.example", "ann (at) mail.example", "ann[at]mail[dot]example",
+        "bob＠example．com", "bob@example。com", "bob @ mail.example", "bob\u200b@ex\u00adample.com",
+        "bob%2540example.com", "bob&#64;example.com")]
     + [(each, "card") for each in (
-        "4111111111111111", "4111 1111 1111 1111", "5500-0055-5555-5559", "378282246310005")]
+        "4111111111111111", "4111 1111 1111 1111", "5500-0055-5555-5559", "4111_1111\u20071111\t1111",
+        "378282246310005")]
     + [(each, "IBAN") for each in (
         "DE89370400440532013000", "de89 3704 0044 0532 0130 00", "GB29 NWBK 6016 1331 9268 19",
-        "NO93-8601-1117-947", "MT84MALT011000012345MTLCAST001S", "DE00120300000000202051")],
+        "NO93-8601-1117-947", "DE89\u20073704−0044_0532 0130 00",
+        "MT84MALT011000012345MTLCAST001S", "DE00120300000000202051")],
 )  # fmt: skip
 def test_personal_data_are_hidden(secret: str, mark: str) -> None:
     assert redacted(f"x {secret}.") == f"x [{mark}]."
@@ -176,7 +182,7 @@ def test_personal_data_are_hidden(secret: str, mark: str) -> None:
 @pytest.mark.parametrize(
     "text",
     ["at 12:30", "2026-11-22", "2026-11-22 12:30:15", "22.11.2026 12:30", "IMG_20261122.png",
-     "100 % of 12,345", "v1.2.3", "a@b", "meet @ noon", "a3f4567890123b", "50%20off"],
+     "100 % of 12,345", "v1.2.3", "a@b", "meet @ noon", "meet @ 12.30", "a3f4567890123b", "50%20off"],
 )  # fmt: skip
 def test_other_texts_stay(text: str) -> None:
     assert redacted(text) == text
@@ -185,6 +191,7 @@ def test_other_texts_stay(text: str) -> None:
 def test_a_number_is_hidden_beside_a_date_and_in_an_id() -> None:
     assert redacted("2026-11-22 0170 1234567") == "2026-11-22 [phone]"
     assert redacted("ann_user_+491701234567") == "ann_user_[phone]"
+    assert redacted("Tel0151 1234567") == "Tel[phone]"
     assert redacted("电话13800138000吗") == "电话[phone]吗"
     assert redacted("4111 1111 1111 1111 12/28") == "[card] 12/28"
     assert redacted(HOSTILE["secret"]) == "call [phone] or mail [e-mail]"
