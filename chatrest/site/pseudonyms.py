@@ -1,19 +1,34 @@
 """Stable names in the place of people's own, such as `Person 1`, by the order in which they first wrote.
 
 A text is hidden where it has a full name or a uid of somebody that the export names, or with a capital letter
-a word of such a name. Who is called by another name cannot be found.
+a word of such a name. Accents, widths, several spaces and `_` make no difference. In scripts without spaces a
+name of two letters is found anywhere. Who is called by another name, or by an inflected one, cannot be found.
 """
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache
 from typing import Any, Final, final
+from unicodedata import category, normalize
 
-_WORD: Final = re.compile(r"[^\W_]+")
+_SPACELESS: Final = (
+    "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3041-\u30fa\u30fc-\u30ff\u3400-\u9fff\uac00-\ud7af"
+    "\U00020000-\U0003ffff"
+)
+"""Letters between which a name may begin and end: Thai to Khmer, kana, Han, and Hangul with its endings."""
+_WORD: Final = re.compile(rf"[{_SPACELESS}]|(?:(?![{_SPACELESS}])[^\W_])+")
+_RUN: Final = re.compile(rf"(?:[{_SPACELESS}]|[^\W_])+")
+_ONE: Final = re.compile(rf"[{_SPACELESS}]")
+_ODD: Final = re.compile(r"[^ -^`-~]|  ")
+"""What makes a text one that must be folded letter by letter."""
 _MENTION: Final = re.compile(r"<@uid:([^<>\s]*)>", re.IGNORECASE)
 _PAIR: Final = "_user_"
 """Between the uids of a conversation's id."""
 _LEAST: Final = 3
-"""Letters of what is looked for inside of a text: shorter ones would be found in other words."""
+"""Letters of what is looked for inside of a text: shorter ones would be found in other words.
+
+In scripts without spaces it is one less.
+"""
 _OF_PEOPLE: Final = frozenset({"sender", "owner", "initiator"})
 _SERVICE: Final = "app_system"
 """Who acts where nobody does."""
@@ -46,23 +61,31 @@ class Pseudonyms:
 
     def __init__(self, names: Iterable[tuple[str, int, int]]) -> None:
         self._whole: dict[str, str] = {}
-        self._by_first: dict[str, list[tuple[str, str]]] = {}
+        self._found: dict[str, str] = {}
+        self._lengths: dict[str, set[int]] = {}
+        """The lengths of what is found, by their first words."""
         self._words: dict[str, str] = {}
         for name, number, is_name in names:
-            self._add(name.lower(), pseudonym(number), bool(is_name))
+            self._add(name, pseudonym(number), bool(is_name))
 
     def _add(self, name: str, alias: str, is_name: bool) -> None:
-        words = _WORD.findall(name)
-        self._whole[name] = alias
-        if not words or len(name) < _LEAST:
+        self._whole[name.lower()] = alias
+        folded = _folded(name)[0].strip()
+        self._find(folded, alias)
+        for word in _RUN.findall(folded) if is_name else ():
+            if _ONE.match(word):
+                self._find(word, alias)
+            elif len(word) >= _LEAST and not word.isdigit():
+                self._words[word] = alias if self._words.get(word, alias) == alias else "[name]"
+
+    def _find(self, name: str, alias: str) -> None:
+        """Look for a name inside of texts; that of several people stands for no number."""
+        first = _WORD.search(name)
+        if first is None or len(name) < _LEAST - bool(_ONE.search(name)):
             return
-        matches = self._by_first.setdefault(words[0], [])
-        matches.append((name[name.index(words[0]) :], alias))
-        matches.sort(key=lambda match: -len(match[0]))
-        for word in words if is_name else ():
-            if len(word) >= _LEAST and not word.isdigit():
-                known = self._words.setdefault(word, alias)
-                self._words[word] = alias if known == alias else "[name]"
+        name = name[first.start() :]
+        self._found[name] = alias if self._found.get(name, alias) == alias else "[name]"
+        self._lengths.setdefault(first[0], set()).add(len(name))
 
     def hide_ids(self, text: str) -> tuple[str, int]:
         """Return a text that is a name or an id, or has mentions, with pseudonyms, and how many there are."""
@@ -76,28 +99,54 @@ class Pseudonyms:
 
     def hide_names(self, text: str) -> tuple[str, int]:
         """Return a text with pseudonyms for the names in it, and how many there are."""
-        lowered = text.lower()
-        if len(lowered) != len(text):  # of few letters the small one is two
-            lowered = "".join(letter.lower() if len(letter.lower()) == 1 else letter for letter in text)
+        folded, places = _folded(text)
         parts, end = list[str](), 0
-        for match in _WORD.finditer(lowered):
+        for match in _WORD.finditer(folded):
             at = match.start()
-            if at < end:
+            if places[at] < end:
                 continue
-            alias, length = self._at(lowered, text, at, match[0])
+            alias, length = self._at(folded, text[places[at]].islower(), match)
             if alias:
-                parts += text[end:at], alias
-                end = at + length
+                parts += text[end : places[at]], alias
+                end = places[at + length]
         return "".join([*parts, text[end:]]), len(parts) // 2
 
     def _mentioned(self, match: re.Match[str]) -> str:
         return f"@{self._whole.get(match[1].lower(), pseudonym(0))}"
 
-    def _at(self, lowered: str, text: str, at: int, word: str) -> tuple[str, int]:
-        """Return what stands for the name that begins at a place, and the name's length."""
-        for name, alias in self._by_first.get(word, ()):
-            after = lowered[at + len(name) : at + len(name) + 1]
-            if lowered.startswith(name, at) and not _WORD.match(after):
-                return alias, len(name)
-        is_name = not text[at].islower()
-        return (self._words.get(word, "") if is_name else ""), len(word)
+    def _at(self, folded: str, is_lower: bool, word: re.Match[str]) -> tuple[str, int]:
+        """Return what stands for the name that begins with a word of a text, and the name's length."""
+        at = word.start()
+        for length in sorted(self._lengths.get(word[0], ()), reverse=True):
+            end = at + length
+            if end <= len(folded) and folded[at:end] in self._found and _ends(folded, end):
+                return self._found[folded[at:end]], length
+        return ("" if is_lower else self._words.get(word[0], "")), len(word[0])
+
+
+def _ends(folded: str, end: int) -> bool:
+    """Say if a name may end at a place: not inside of a word."""
+    after = folded[end : end + 1]
+    return not _RUN.match(after) or bool(_ONE.match(after) or _ONE.match(folded[end - 1]))
+
+
+def _folded(text: str) -> tuple[str, Sequence[int]]:
+    """Return a text in which what reads the same is the same, and the places of its letters and end."""
+    if not _ODD.search(text):
+        return text.lower(), range(len(text) + 1)
+    letters, places = list[str](), list[int]()
+    for at, letter in enumerate(text):
+        folded = _folded_letter(letter)
+        if folded != " " or letters[-1:] != [" "]:
+            letters += folded
+            places += [at] * len(folded)
+    return "".join(letters), [*places, len(text)]
+
+
+@lru_cache(maxsize=10_000)
+def _folded_letter(letter: str) -> str:
+    if letter == "_" or letter.isspace():
+        return " "
+    marked = normalize("NFKD", letter)
+    plain = "".join(each for each in marked if not "\u0300" <= each <= "\u036f" and category(each) != "Cf")
+    return normalize("NFKC", plain.casefold()).strip()

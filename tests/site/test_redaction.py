@@ -214,7 +214,10 @@ def test_members_of_a_record_are_hidden(record: Any, expected: Any) -> None:
 def test_names_and_uids_of_people_are_hidden_in_texts() -> None:
     redaction = Redaction()
     redaction.names = Pseudonyms([
-        ("ann", 1, 0), ("Ann Smith", 1, 1), ("user-007", 2, 0), ("Bob Smith", 2, 1), ("7", 3, 0), ("8", 4, 0)
+        ("ann", 1, 0), ("Ann Smith", 1, 1), ("user-007", 2, 0), ("Bob Smith", 2, 1), ("7", 3, 0), ("8", 4, 0),
+        ("İbrahim", 5, 1), ("José", 5, 1), ("李娜", 6, 1), ("王小明", 7, 1),
+        ("Anna Müller", 8, 1), ("Straße Weiß", 9, 1),
+        ("สมชาย ใจดี", 7, 1), ("김철수", 6, 1),
     ])  # fmt: skip
     expected = {
         "ann": "Person 1", "7": "Person 3", "7 apples": "7 apples", "hi Ann!": "hi Person 1!",
@@ -223,6 +226,12 @@ def test_names_and_uids_of_people_are_hidden_in_texts() -> None:
         "ask <@uid:user-007> or <@uid:7>, <@uid:no>": "ask @Person 2 or @Person 3, @[name]",
         "https://x.example/user-007.png": "https://x.example/Person 2.png", "user-0071": "user-0071",
         "a User": "a User", "a bob": "a bob", "Bob": "Person 2", "İ Ann": "İ Person 1",
+        "Hallo İbrahim": "Hallo Person 5", "Jose\u0301!": "Person 5!",
+        "李娜来了": "Person 6来了", "李四": "李四",
+        "你好王小明吗": "你好Person 7吗", "STRASSE WEISS": "Person 9", "Weis": "Weis",
+        "anna_müller": "Person 8",
+        "Anna  Müller": "Person 8", "a\u200bnna\u00a0muller.": "Person 8.", "Ａｎｎａ 1": "Person 8 1",
+        "สวัสดีสมชายครับ": "สวัสดีPerson 7ครับ", "김철수가": "Person 6가", "Annas": "Annas",
     }  # fmt: skip
     assert {text: redaction.hide(text) for text in expected} == expected
 
