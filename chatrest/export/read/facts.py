@@ -264,7 +264,7 @@ def _fate(source: Any, until: int, *, is_complete: bool) -> str:
 
 
 def _missing_files(view: FolderView, state: FolderState) -> list[str]:
-    """Return the files that are not as the manifest says; while a run writes, only those that are gone."""
+    """Return the files that are not as the manifest says, by name; those that are gone while a run writes."""
     assert state.manifest is not None
 
     def is_missing(file: FileEntry) -> bool:
@@ -273,7 +273,7 @@ def _missing_files(view: FolderView, state: FolderState) -> list[str]:
         path = Path(view.folder, file.name)
         return state.is_finished and path.is_file() and path.stat().st_size != file.bytes
 
-    return [file.name for file in state.manifest.files if is_missing(file)]
+    return sorted(file.name for file in state.manifest.files if is_missing(file))
 
 
 def _runs(folder: Path) -> list[RunFacts]:
