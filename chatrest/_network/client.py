@@ -97,7 +97,7 @@ class Client:
 
     @property
     def context(self) -> CallContext:
-        """What calls need of an open session; `RequestInvalidError` outside its `async with`."""
+        """The parts of an open session that calls need; `RequestInvalidError` outside its `async with`."""
         if self._context is None:
             raise RequestInvalidError("the session is not open: use it inside `async with`")
         return self._context

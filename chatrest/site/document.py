@@ -147,7 +147,10 @@ def _facts(out: Any, index: Index, choice: Choice, now: datetime) -> list[tuple[
         ("Names", "people have pseudonyms" if choice.pseudonyms else ""),
         (
             "Redacted",
-            "e-mail addresses, numbers of phones, cards and accounts, own patterns" if choice.redact else "",
+            "e-mail addresses, numbers of phones, cards and accounts that were found"
+            + (", and own patterns" if choice.patterns else "")
+            if choice.redact
+            else "",
         ),
     ]
     return [(name, index.hide(shown(value))) for name, value in facts if value]

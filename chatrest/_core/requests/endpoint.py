@@ -134,7 +134,7 @@ class Endpoint(Struct, Generic[R], frozen=True, dict=True, eq=False):
 
     @cached_property
     def list_paging(self) -> Paging:
-        """How the operation is paged as a list: one reply where nothing is documented, whose query may have
+        """The paging of the operation as a list: one reply where nothing is documented, whose query may have
         a `limit`.
         """
         if self.paging is not None:

@@ -41,7 +41,7 @@ JobPiece: TypeAlias = ListPiece[ListJob]
 
 
 class Ending(Enum):
-    """How the reading of a piece has ended."""
+    """The ways in which the reading of a piece ends."""
 
     READ = auto()
     """It was read; its list continues after it."""
@@ -60,7 +60,7 @@ class Ending(Enum):
 
 
 class PieceResult(NamedTuple):
-    """What reading a piece has found out of its list."""
+    """The findings of reading a piece of a list."""
 
     number: int
     """That of the source."""
@@ -72,7 +72,7 @@ class PieceResult(NamedTuple):
 
 
 class Findings(Struct, frozen=True):
-    """What lists have shown of themselves, by the numbers of their sources; `|` adds what was found later."""
+    """The facts that lists have shown, by the numbers of their sources; `|` adds what was found later."""
 
     failed: Mapping[int, ChatRestError] = {}
     """The errors of those that could not be read."""

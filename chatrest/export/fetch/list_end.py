@@ -47,7 +47,7 @@ _EVER: Final = Window()
 
 
 class ListStart(Struct, frozen=True):
-    """What is known of a list before a piece of it is read."""
+    """The facts of a list that are known before a piece of it is read."""
 
     piece: JobPiece
     seen: IdSet
@@ -155,7 +155,7 @@ class ListReading(Struct, eq=False):
 
 
 class PassEnd(NamedTuple):
-    """How a pass over the pages of a list has ended."""
+    """The end of a pass over the pages of a list."""
 
     piece: JobPiece
     """With the end that it has now: it may have been cut meanwhile."""

@@ -407,7 +407,7 @@ class NewsBatch(NamedTuple):
 
 @final
 class ExportNews:
-    """What `changes` reports, for who wants all of it in any order: each file is read once.
+    """All that `changes` reports, in any order: each file is read once.
 
     Raises as `changes`.
     """
