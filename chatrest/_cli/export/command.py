@@ -43,7 +43,6 @@ _PLAN: Final = (
 WORKERS: Final = 32
 _MOST_WORKERS: Final = 90  # as many calls as a session runs at a time for bulk work
 _FAILURES_SHOWN: Final = 20
-_CHANGE_PLAN: Final = "another run would end the same way: --change-plan leaves out what fails"
 
 
 _PARTS: Final = "--parts --part --claim"
@@ -318,12 +317,13 @@ def _resume_hint(out: str, options: Mapping[str, object], progress: "Progress") 
 
 def _advice(error: BaseException, out: str, options: Mapping[str, object], progress: "Progress") -> str:
     from ..._storage import InUseError, UnreadableError
+    from ...export.verify.result import Remedy
 
     has_plan, again = progress.phase.has_plan and bool(options), "run the same command again"
     command = continuation("export", [out], options) if has_plan else again
     match error:
         case ExportIncompleteError():
-            return again if error.can_continue else _CHANGE_PLAN
+            return again if error.can_continue else Remedy.CHANGE_PLAN.words(out, "")
         case InUseError():
             return "wait until it ends, then run this command again"
         case UnreadableError():
