@@ -183,7 +183,7 @@ def test_help_of_what_is_not_there_is_wrong_usage(command: Run, words: tuple[str
     [
         (("users", "-v"), "No such option '-v': it is given before the command, as in 'chatrest -v …'"),
         (("call", "users.list", "--app", "x"), "'--app': it is given before the command"),
-        (("call", "--each", "u.txt", "users.get"), "'--each': options of an operation are after its name"),
+        (("call", "--format", "csv", "users.list"), "'--format': options of an operation are after its name"),
     ],
 )
 def test_an_option_in_another_place_is_told_where_it_belongs(

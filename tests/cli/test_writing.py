@@ -1,8 +1,5 @@
 """`send` and `token`."""
 
-import json
-from pathlib import Path
-
 import pytest
 
 from tests.cases import loop_over
@@ -81,17 +78,6 @@ def test_an_acting_user_that_the_service_ignored_is_one_warning(
     assert (result.exit_code, result.stdout_bytes) == (0, SENT[9:-1] + b"\n")
     [warning] = result.stderr.splitlines()
     assert warning.startswith("chatrest: warning: messages.send: the service ignored the acting user")
-
-
-def test_a_line_of_unknown_outcome_has_its_muid(command: Run, proxy: MakeProxy, tmp_path: Path) -> None:
-    lines = tmp_path / "lines.jsonl"
-    lines.write_text('{"receiver": "bob"}\n')
-    failing = proxy(lambda *_: (500, b"{}"))
-    with failing as url:
-        args = ["type=text", 'data={"text": "x"}', "--each", str(lines)]
-        result = command("call", "messages.send", *args, CHATREST_BASE_URL=url)
-    [line], [sent] = map(json.loads, result.stdout.splitlines()), failing.bodies
-    assert (line["ok"], line["muid"]) == (False, sent["muid"])
 
 
 def test_token_prints_the_token_and_nothing_else(service: EmulatorThread, command: Run) -> None:

@@ -1,21 +1,20 @@
-"""Arguments of `call`: from the texts `KEY=VALUE`, and from a line of `--each`, to the call of an endpoint.
+"""Arguments of `call`: from the texts `KEY=VALUE` to the call of an endpoint.
 
 All that is wrong with the names is one error, which says what is near and what is allowed. The values are
 checked by the structs that are made of them.
 """
 
-import json
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, Final, TypeAlias
 
-from msgspec import Struct, inspect
+from msgspec import Struct
 
 from ..._core.replies.decode import Many
 from ..._core.requests.endpoint import Call, Endpoint
 from ..._parameters.files import File
 from ..._secrets import shown
 from ...errors import RequestInvalidError
-from ..value_types import read_json, shortened
+from ..value_types import read_json
 from .parameters import ACTING, BODY, Parameter, Parameters
 
 _LIST_OPTIONS: Final = ("limit", "cursor")
@@ -25,44 +24,30 @@ ReadFile: TypeAlias = Callable[[str], str]
 
 
 class _Given(Struct):
-    """The values that are given by parameter, texts or JSON, and what is wrong with their names."""
+    """The texts that are given by parameter, and what is wrong with their names."""
 
     texts: dict[str, list[str]]
-    values: dict[str, Any]
     unknown: list[str]
     bare: list[str]
 
 
-def call_of(
-    endpoint: Endpoint[Any],
-    texts: Sequence[str],
-    read_file: ReadFile,
-    parameters: Parameters | None = None,
-    line: str | None = None,
-) -> Call[Any]:
-    """Return the call that the texts `KEY=VALUE` ask for; what a `line` gives replaces what they give.
+def call_of(endpoint: Endpoint[Any], texts: Sequence[str], read_file: ReadFile) -> Call[Any]:
+    """Return the call that the texts `KEY=VALUE` ask for.
 
-    A line that begins with `{` is a JSON object of parameters, one that begins with `"` a JSON text, and any
-    other one a text as it is. A text is the value of the path's one parameter that is not given.
-
-    `parameters` are those of the endpoint; to make them takes a millisecond, which many calls can save.
     Raises `RequestInvalidError` for a name that is unknown, missing or given twice, and for a value that is
     not allowed; what `read_file` raises for a file that cannot be read.
     """
-    parameters = Parameters(endpoint) if parameters is None else parameters
+    parameters = Parameters(endpoint)
     given = _given(parameters, texts)
-    if line is not None:
-        _add_line(parameters, given, line)
     _check_names(endpoint, parameters, given)
     values: dict[str, dict[str, Any]] = {
         place: {} for place in ("acting", "path", "query", "headers", "whole body", "body")
     }
     for parameter in parameters.all:
-        name = parameter.name
-        if name in given.values:
-            values[parameter.place][parameter.field] = _json_value(parameter, given.values[name])
-        elif name in given.texts:
-            values[parameter.place][parameter.field] = _value(parameter, given.texts[name], read_file)
+        if parameter.name in given.texts:
+            values[parameter.place][parameter.field] = _value(
+                parameter, given.texts[parameter.name], read_file
+            )
     return endpoint(
         query=endpoint.query(**values["query"]) if endpoint.query and values["query"] else None,
         body=_body(endpoint, parameters, values["whole body"].get(BODY), values["body"]),
@@ -73,7 +58,7 @@ def call_of(
 
 
 def _given(parameters: Parameters, texts: Sequence[str]) -> _Given:
-    given = _Given({}, {}, [], [])
+    given = _Given({}, [], [])
     for text in texts:
         key, separator, value = text.partition("=")
         if not separator:
@@ -86,7 +71,7 @@ def _given(parameters: Parameters, texts: Sequence[str]) -> _Given:
 
 
 def _check_names(endpoint: Endpoint[Any], parameters: Parameters, given: _Given) -> None:
-    names = {*given.texts, *given.values}
+    names = {*given.texts}
     if BODY in names:  # it may hold any of them
         names.update(parameter.name for parameter in parameters.of("body"))
     missing = _missing(parameters, names)
@@ -188,44 +173,3 @@ def _fields(endpoint: Endpoint[Any], parameters: Parameters, whole: Any) -> dict
     ]
     _check(endpoint, parameters, unknown, ())
     return {each.field: whole[name] for name, each in by_member.items() if each is not None}
-
-
-# ── a line of --each: a JSON object or a single value ──
-
-
-def _add_line(parameters: Parameters, given: _Given, line: str) -> None:
-    value = _decoded(line) if line[:1] in ("{", '"') else line
-    if isinstance(value, dict):
-        for key, member in value.items():
-            if (parameter := parameters.get(key)) is None:
-                given.unknown.append(key)
-            else:
-                given.values[parameter.name] = member
-        return
-    missing = [each.name for each in parameters.of("path") if each.name not in given.texts]
-    if len(missing) != 1:
-        left = ", ".join(missing) or "none"
-        raise RequestInvalidError(
-            f"the line is {shown(shortened(line))}: expected a JSON object of parameters, and a single "
-            f"value only for the one parameter of the path that is left: here {left}"
-        )
-    given.values[missing[0]] = value
-
-
-def _decoded(line: str) -> Any:
-    try:
-        return json.loads(line)  # unlike msgspec's it takes lone surrogates
-    except (ValueError, RecursionError) as error:
-        raise RequestInvalidError(f"the line is not JSON ({error})") from None
-
-
-def _json_value(parameter: Parameter, value: Any) -> Any:
-    """Return the value of a parameter that is given as JSON; a text is read as on a command line."""
-    if value is None and not parameter.takes_null:
-        raise RequestInvalidError(f"{parameter.name} = None: leave it out, or give the whole body as body")
-    if parameter.place == "path":
-        return str(value)
-    if parameter.rule.takes_file:
-        return File(value)
-    is_text = isinstance(value, str) and not parameter.rule.takes(inspect.AnyType)
-    return parameter.rule.convert(parameter.name, value) if is_text else value

@@ -1,51 +1,24 @@
 """`call`: any operation of the table, by its name; one subcommand per operation, made of its endpoint."""
 
 import sys
-from functools import cache, partial
-from hashlib import blake2b
+from functools import partial
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 import click
-import msgspec
 
 from ... import _resources as resources
 from ..._core.replies.decode import Many
 from ..._core.requests.endpoint import Endpoint
-from ..._core.send import AsRows
 from ..._names import nearest
-from ...errors import ChatRestError, RequestInvalidError
+from ...errors import RequestInvalidError
 from .. import streams
 from ..lists import list_options, print_list
-from ..options import check_together, option_table
 from ..process import run
 from ..record_formats import Format, RecordWriter, kind_of
-from ..replies import check_success, client_of, line_of, send, send_alone
+from ..replies import check_success, client_of, line_of, send_alone
 from .arguments import call_of
-from .each import ReportedError, call_each
 from .help_text import OperationHelp, list_operations
-from .parameters import Parameters
-
-_JOBS: Final = 10
-_each_options: Final = option_table(
-    ("--each", None, "FILE",
-     ("Call the operation for each line of FILE (- for standard input): a JSON object of parameters, "
-      "or the value of the path's one parameter. Prints the outcomes as JSON lines, in the same order.")),
-    ("--jobs", click.IntRange(min=1), "N",
-     f"With --each: make N calls at once.  [default: {_JOBS}]"),
-    ("--journal", None, "PATH",
-     "With --each: note in the file PATH which lines are done; a stopped run continues there."),
-    ("--retry-failed", bool, None, "With --journal: call again for the lines that failed before."),
-)  # fmt: skip
-
-
-_TOGETHER: Final = (
-    ("--jobs", "!--each", "--jobs needs --each FILE"),
-    ("--journal", "!--each", "--journal needs --each FILE"),
-    ("--retry-failed", "!--journal", "--retry-failed needs --journal PATH"),
-    ("--each", "--cursor", "--cursor is of one list: not with --each"),
-    ("--each", "--format", "--format is of one list: not with --each"),
-)
 
 
 class OperationGroup(click.Group):
@@ -83,23 +56,17 @@ class OperationCommand(OperationHelp):
         super().__init__(endpoint, callback=partial(_call, endpoint), params=[texts])
         if isinstance(endpoint.reply, Many):
             list_options(self)
-        _each_options(self)
 
 
 def _call(
     endpoint: Endpoint[Any],
     texts: tuple[str, ...],
-    each: str | None,
     limit: int | None = None,
     cursor: str | None = None,
     format_: Format | None = None,
-    **journal: Any,
 ) -> None:
-    check_together(*_TOGETHER)
     try:
-        if each is not None:
-            _call_lines(endpoint, texts, limit, each, **journal)
-        elif isinstance(endpoint.reply, Many):
+        if isinstance(endpoint.reply, Many):
             writer = RecordWriter(kind_of(endpoint.reply.record), format_ or "json")
             _call_list(endpoint, texts, limit, cursor, writer)
         else:
@@ -128,41 +95,6 @@ def _call_once(endpoint: Endpoint[Any], texts: tuple[str, ...]) -> None:
     reply = run(send_alone(endpoint, call))
     streams.write_reply(line_of(reply), "the call succeeded")
     check_success(endpoint, reply)
-
-
-def _call_lines(
-    endpoint: Endpoint[Any],
-    texts: tuple[str, ...],
-    limit: int | None,
-    file: str,
-    *,
-    jobs: int | None,
-    **options: Any,
-) -> None:
-    from ..._resources.listing import walk
-
-    if file == "-" and any(text.partition("=")[2] == "@-" for text in texts):
-        raise click.UsageError("standard input is read for --each - and for @-: expected one of them")
-    streams.output()  # raises if it is closed, before anything is sent
-    parameters, read_file = Parameters(endpoint), cache(_text_of)  # standard input can be read once only
-
-    async def reply(client: Any, line: str) -> bytes:
-        call = call_of(endpoint, texts, read_file, parameters, line)
-        if isinstance(endpoint.reply, Many):
-            records = walk(AsRows(client.sender), call, None)
-            rows = await (records if limit is None else records.limit(limit)).collect()
-            return b"[%b]" % b",".join(line_of(bytes(row.raw)) for row in rows)
-        value = await send(client, endpoint, call)
-        try:
-            check_success(endpoint, value)
-        except ChatRestError as error:
-            raise ReportedError(line_of(value)) from error
-        return line_of(value)
-
-    # The arguments themselves are not shown: they may be credentials.
-    digest = blake2b(msgspec.json.encode([texts, limit]), digest_size=8).hexdigest()
-    job = f"chatrest call {endpoint.name} ({digest})"
-    call_each(endpoint, file, job, reply, concurrency=jobs or _JOBS, **options)
 
 
 def _text_of(name: str) -> str:
@@ -208,8 +140,8 @@ def call(ctx: click.Context) -> None:
     body=JSON gives the whole body at once. If a parameter of the path and a member of the body have one name,
     body.NAME is the member.
 
-    `chatrest call NAME --help` shows the parameters of an operation and its options: --limit, --cursor
-    and --format of a list; --each, --jobs and --journal, to call it for each line of a file.
+    `chatrest call NAME --help` shows the parameters of an operation, and --limit, --cursor and
+    --format of a list.
 
     \b
     Examples:
@@ -219,8 +151,6 @@ def call(ctx: click.Context) -> None:
       chatrest call users.list status=available tags=a,b --limit 10
       chatrest call messages.send receiver=bob type=text data='{"text": "hello"}' on_behalf_of=alice
       chatrest call messages.send body=@message.json on_behalf_of=alice
-      chatrest call users.get --each uids.txt --jobs 50
-      chatrest call users.update --each changes.jsonl --journal changes.journal
     """
     if ctx.invoked_subcommand is None:
         click.echo(ctx.get_help())
