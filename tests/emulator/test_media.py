@@ -45,5 +45,16 @@ async def test_attachments_are_served_with_type_and_length_where_the_last_start_
                 body = await response.read()
             assert response.content_type == attachment["mimeType"]
             assert response.content_length == len(body) == attachment["size"]
+        people = emulator.store.people
+        faces = {json.loads(people.user(f"user-00{number}") or b"")["avatar"] for number in (1, 2, 3)}
+        entities = [each["data"]["entities"] for each in records]
+        assert {each["sender"]["entity"]["avatar"] for each in entities if "sender" in each} == faces
+        faces.add(json.loads(people.group("group-01") or b"")["icon"])
+        bodies = []
+        for url in faces:
+            async with http.get(url) as response:
+                assert response.content_type == "image/png"
+                bodies.append(await response.read())
+        assert len(set(bodies)) == 4
         async with http.get(f"http://127.0.0.1:{emulator.port}/media/none") as response:
             assert response.status == 404

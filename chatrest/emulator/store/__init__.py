@@ -106,10 +106,7 @@ def _prepare(db: sqlite3.Connection) -> None:
 
 _BATCH: Final = 5_000
 _INSERT: Final = f"INSERT INTO messages VALUES({','.join('?' * len(COLUMNS))})"
-_MOVE_MEDIA: Final = """
-UPDATE records SET record = CAST(replace(CAST(record AS TEXT), ?, ?) AS BLOB)
-WHERE id IN (SELECT id FROM messages WHERE attachments NOT NULL)
-"""
+_MOVE_MEDIA: Final = "UPDATE %s SET record = CAST(replace(CAST(record AS TEXT), ?, ?) AS BLOB)"
 
 
 @final
@@ -288,11 +285,12 @@ class Store(MessageVersions):
         return RecordPage(records, total, rows[-1][1] if rows else None)
 
     def move_media(self, url: str) -> None:
-        """Let the attachments of generated messages begin with `url`, where they began with another one."""
+        """Let the addresses of generated files begin with `url`, where they began with another one."""
         place = self.documents.of("media")
         known = place.get()
         if known is not None and known["url"] != url:
-            self._change(_MOVE_MEDIA, known["url"], url)
+            for table in ("records", "users", "groups"):
+                self._change(_MOVE_MEDIA % table, known["url"], url)
         place.put({"url": url})
 
     def lose_messages(self) -> None:

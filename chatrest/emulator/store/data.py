@@ -1,7 +1,8 @@
 """Generated data: users, groups, members and messages from a seed; equal seed and sizes give equal bytes.
 
 Rules:
-- Messages that users have sent have a `muid`; the files of their attachments are those of `media`.
+- Messages that users have sent have a `muid`; the files of their attachments, avatars and icons
+  are those of `media`.
 - Users are unevenly busy (Zipf): the first is the busiest; conversations likewise.
 - Only members write in a group. Its owner is an admin, every fifth other member a moderator.
 - About one message in ten is in a group, where there are groups.
@@ -250,16 +251,16 @@ def fill(
     `media_url` is the beginning of the addresses of files.
     """
     dice = Random(seed)  # noqa: S311 - generated data, and no keys
-    user_records = [_user(dice, index) for index in range(users)]
+    user_records = [_user(dice, index, media_url) for index in range(users)]
     group_count = groups if users > 1 else 0
-    rooms = [_group(dice, index, groups, user_records) for index in range(group_count)]
+    rooms = [_group(dice, index, groups, user_records, media_url) for index in range(group_count)]
     groups_by_guid = {group["guid"]: group for group, _ in rooms}
     writer = Writer(dice, {user["uid"]: user for user in user_records}, groups_by_guid, media_url)
     records = _records(store, dice, writer, user_records, rooms, messages)
     store.add_all(user_records, groups_by_guid.values(), records, _members(rooms), writer.reactions)
 
 
-def _user(dice: Random, index: int) -> dict[str, Any]:
+def _user(dice: Random, index: int, media_url: str) -> dict[str, Any]:
     uid = f"user-{index + 1:03}"
     at = EPOCH - dice.randrange(10**6, 10**7)
     user: dict[str, Any] = {
@@ -267,7 +268,7 @@ def _user(dice: Random, index: int) -> dict[str, Any]:
         "name": f"{dice.choice(GIVEN)} {dice.choice(FAMILY)}",
         "status": "available" if dice.random() < 0.2 else "offline",
         "role": "moderator" if dice.random() < 0.1 else "default",
-        "avatar": f"https://media.example.com/avatars/{uid}.png",
+        "avatar": f"{media_url}faces/{uid}.png",
         "createdAt": at,
         "updatedAt": at + dice.randrange(10**6),
         "lastActiveAt": EPOCH + dice.randrange(10**6),
@@ -279,12 +280,13 @@ def _user(dice: Random, index: int) -> dict[str, Any]:
     return user
 
 
-def _group(dice: Random, index: int, groups: int, users: list[dict[str, Any]]) -> _Room:
+def _group(dice: Random, index: int, groups: int, users: list[dict[str, Any]], media_url: str) -> _Room:
     guid = f"group-{index + 1:0{max(2, len(str(groups)))}}"
     members = dice.sample([user["uid"] for user in users], min(len(users), dice.randrange(3, 30)))
     group = {
         "guid": guid,
         "name": f"Group {index + 1}",
+        "icon": f"{media_url}faces/{guid}.png",
         "type": ("public", "private", "password")[index % 3],
         "owner": members[0],
         "createdAt": EPOCH - 10**5,
