@@ -18,11 +18,11 @@ if TYPE_CHECKING:
     from ..importing import ImportResult, Kind, Progress
 
 # A copy of the constant: importing it would slow the help text down. A test compares them.
-KINDS: Final = ("users", "groups", "members", "messages", "reactions", "friends", "bans", "blocks")
+KINDS: Final = ("users", "groups", "members", "messages")
 
 
 @click.command(
-    "import", short_help="Import users, groups, messages and more; continues after an interruption."
+    "import", short_help="Import users, groups, members and messages; continues after an interruption."
 )
 @click.argument("files", nargs=-1, required=True, metavar="FILE...", type=click.Path())
 @option_table(
@@ -43,20 +43,19 @@ def import_(
     as_json: bool,
     quiet: bool,
 ) -> None:
-    """Import FILEs of JSON lines (also .gz and .zst), one kind a file: users, groups, members, messages,
-    reactions, friends, bans or blocks.
+    """Import FILEs of JSON lines (also .gz and .zst), one kind a file: users, groups, members or messages.
 
     A line is a record to import, or a record that the service has shown. They are imported in this order. An
-    export, in a folder or at the address of an object store, means its tables and its messages, the oldest
-    first, in any format. What shown records hold and no import takes is dropped, and listed at the end. If
-    the import is interrupted, run the same command again: it continues, and sends no record that was
+    export, in a folder or at the address of an object store, means its tables of these and its messages, the
+    oldest first, in any format. What shown records hold and no import takes is dropped, and listed at the
+    end. If the import is interrupted, run the same command again: it continues, and sends no record that was
     imported. Lines that are added to a file later are imported by the next run.
 
     \b
     Examples:
       chatrest import users.ndjson groups.ndjson members.ndjson messages.ndjson.gz
       chatrest import users.ndjson --dry-run      check every line
-      chatrest export backup --with users,groups,members,reactions,friends,bans,blocks
+      chatrest export backup --with users,groups,members
       chatrest import backup                      a copy of that app, in the app of the environment
       chatrest import s3://bucket/backup          the same, of an export in an object store
 

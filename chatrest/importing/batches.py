@@ -6,18 +6,16 @@ from typing import Final, NamedTuple
 from .._parameters.data_import import MOST_ENTRIES
 from ..errors import RequestInvalidError
 from .entities import Kind, Reader, Reading, SkippedLine, read_object
-from .import_requests import GROUPINGS
 from .input_files import LONGEST_LINE, ImportLine, LinePosition
 from .result import INVALID, SKIPPED, LineNote
 from .shown_records import read_line
 
 MOST_LINES: Final = 1000
-"""Lines of a batch, so that a file without any record is noted in steps, too; and records that are sent in
-several requests."""
+"""Lines of a batch, so that a file without any record is noted in steps, too."""
 
 
 class LineBatch(NamedTuple):
-    """Consecutive lines: the records of a request or of several, no key twice, and notes of the others."""
+    """Consecutive lines: the records of a request, no key twice, and notes of the others."""
 
     records: tuple[Reading, ...]
     notes: tuple[LineNote, ...]
@@ -33,10 +31,10 @@ def batches(
     """
     records: dict[str, Reading] = {}
     notes: list[LineNote] = []
-    count, end, most = 0, None, MOST_LINES if kind in GROUPINGS else MOST_ENTRIES
+    count, end = 0, None
     for line in lines:
         entry = _entry(file, kind, line, read)
-        is_full = len(records) == most or count == MOST_LINES
+        is_full = len(records) == MOST_ENTRIES or count == MOST_LINES
         if end is not None and (is_full or (isinstance(entry, Reading) and entry.key in records)):
             yield LineBatch(tuple(records.values()), tuple(notes), end)
             records, notes, count = {}, [], 0

@@ -10,72 +10,29 @@ import msgspec
 from msgspec.structs import fields
 
 from .._models.raw_json import read_value
-from .._parameters.checked import Body, Text, Uid
+from .._parameters.checked import Body
 from .._parameters.data_import import GroupImport, MemberImport, MessageImport, UserImport, import_record
 from ..errors import ReplyUnreadableError, RequestInvalidError
 from .input_files import LinePosition
 
-Kind: TypeAlias = Literal["users", "groups", "members", "messages", "reactions", "friends", "bans", "blocks"]
+Kind: TypeAlias = Literal["users", "groups", "members", "messages"]
 KINDS: Final[tuple[Kind, ...]] = get_args(Kind)
-"""Order matters: members need groups; bans come after messages."""
-
-
-class ReactionImport(Body):
-    """A reaction of a user to a message, by the id of the message."""
-
-    message_id: Uid
-    reaction: Text
-    uid: Uid
-
-
-class FriendImport(Body):
-    """A friend of a user."""
-
-    friend_of: Uid
-    uid: Uid
-
-
-class BlockImport(Body):
-    """A user that another one has blocked."""
-
-    blocked_by: Uid
-    uid: Uid
-
-
+"""Order matters: members need groups, and messages those who write them."""
 _RECORDS: Final[Mapping[Kind, tuple[type[Body], str]]] = {
     "users": (UserImport, "uid"),
     "groups": (GroupImport, "guid"),
     "members": (MemberImport, "member_id"),
     "messages": (MessageImport, "muid"),
-    "reactions": (ReactionImport, "message_id reaction uid"),
-    "friends": (FriendImport, "friend_of uid"),
-    "bans": (MemberImport, "member_id"),
-    "blocks": (BlockImport, "blocked_by uid"),
 }
-"""The class of a record, and the fields that tell it from others."""
+"""The class of a record, and the field that tells it from others."""
 TAKEN: Final = {kind: frozenset(f.encode_name for f in fields(cls)) for kind, (cls, _) in _RECORDS.items()}
 """The members that an import takes."""
 REQUIRED: Final = {
     kind: frozenset(f.encode_name for f in fields(cls) if f.required) for kind, (cls, _) in _RECORDS.items()
 }
-_SIGNS: Final[Mapping[str, Kind]] = {
-    "reaction": "reactions", "friendOf": "friends", "blockedBy": "blocks", "bannedAt": "bans",
-}  # fmt: skip
-"""The kinds that one member shows."""
+_OF_OTHER_TABLES: Final = frozenset({"reaction", "friendOf", "blockedBy", "bannedAt"})
+"""Members of tables of an export that no import takes."""
 _EMPTY: Final[tuple[Any, ...]] = (None, "", [])
-
-
-class CopiedMessage(NamedTuple):
-    """A message that an import makes, as it can be found again: its id is another one than before."""
-
-    muid: str
-    sender: str
-    sent_at: int
-
-    @property
-    def key(self) -> str:
-        """All of it: a message of another app may have the same muid."""
-        return "/".join(map(str, self))
 
 
 class Reading(NamedTuple):
@@ -87,8 +44,6 @@ class Reading(NamedTuple):
     """What its line holds and no import takes, in words."""
     end: LinePosition = LinePosition()
     """The end of its line."""
-    message: CopiedMessage | None = None
-    """Of a reaction of an export its message; of a message with such reactions itself."""
 
 
 Reader: TypeAlias = Callable[[Kind, dict[str, Any]], Reading]
@@ -104,10 +59,10 @@ def kind_of(members: Mapping[str, Any]) -> Kind | None:
 
     The records of a list of members have no guid, and are taken for users.
     """
+    if not _OF_OTHER_TABLES.isdisjoint(members):
+        return None
     if "sender" in members and "receiver" in members:
         return "messages"
-    if sign := next((name for name in _SIGNS if name in members), None):
-        return _SIGNS[sign]
     if "guid" in members:
         return "members" if "uid" in members else "groups"
     return "users" if "uid" in members else None
@@ -131,9 +86,9 @@ def read_written(kind: Kind, members: dict[str, Any]) -> Reading:
     """
     name, (cls, key) = kind.removesuffix("s"), _RECORDS[kind]
     given = {name: value for name, value in members.items() if name in REQUIRED[kind] or value not in _EMPTY}
-    record = import_record(name, given | {"isBanned": True} if kind == "bans" else given, cls)
+    record = import_record(name, given, cls)
     try:
         msgspec.json.encode(record)
     except (TypeError, ValueError, RecursionError) as error:
         raise RequestInvalidError(f"{name}: it cannot be sent: {error}") from None
-    return Reading("/".join(str(getattr(record, field)) for field in key.split()), record)
+    return Reading(str(getattr(record, key)), record)

@@ -8,7 +8,6 @@ SQLite, held by one process at a time.
 | files       | per file: its kind, the settled lines with a digest, the end of the open batch, counts |
 | refused     | the lines that were refused, with code and message                                     |
 | omitted     | what the settled lines hold and no import takes, with its count                        |
-| message_ids | the ids that messages have got, of those whose reactions are imported after them       |
 
 `begin` is on the disk before a batch is sent, and `finish` after its outcomes are known; both in one
 transaction each. A batch that was begun and not finished may have been sent: it is sent again.
@@ -36,8 +35,7 @@ CREATE TABLE files(number INTEGER PRIMARY KEY, name TEXT NOT NULL, kind TEXT NOT
     refused INTEGER NOT NULL DEFAULT 0);
 CREATE TABLE refused(file INTEGER, line INTEGER, key TEXT NOT NULL, code TEXT NOT NULL, message TEXT NOT NULL,
     PRIMARY KEY(file, line)) WITHOUT ROWID;
-CREATE TABLE omitted(what TEXT PRIMARY KEY, count INTEGER NOT NULL) WITHOUT ROWID;
-CREATE TABLE message_ids(message TEXT PRIMARY KEY, id TEXT NOT NULL) WITHOUT ROWID
+CREATE TABLE omitted(what TEXT PRIMARY KEY, count INTEGER NOT NULL) WITHOUT ROWID
 """
 _REMEDY: Final = (
     "with another journal the import begins again; messages that are there already are then refused, and all "
@@ -127,14 +125,10 @@ class ImportJournal(JournalFile):
         notes: Iterable[LineNote],
         omissions: Mapping[str, int] = MappingProxyType({}),
         *,
-        message_ids: Mapping[str, str] = MappingProxyType({}),
         imported: int = 0,
         existing: int = 0,
     ) -> None:
-        """Note the outcomes of the lines up to `end`; it is on the disk afterwards.
-
-        `message_ids` are the new ids of messages, by `CopiedMessage.key`.
-        """
+        """Note the outcomes of the lines up to `end`; it is on the disk afterwards."""
         refused = [note for note in notes if not note.is_skipped]
         skipped = sum(note.is_skipped for note in notes)
         file = self._numbers[file]
@@ -146,16 +140,10 @@ class ImportJournal(JournalFile):
                 existing = existing + ?, skipped = skipped + ?, refused = refused + ? WHERE number = ?""",
                 (*end, imported, existing, skipped, len(refused), file),
             )
-            self._db.executemany("INSERT OR REPLACE INTO message_ids VALUES(?, ?)", message_ids.items())
             self._db.executemany(
                 "INSERT INTO omitted VALUES(?, ?) ON CONFLICT DO UPDATE SET count = count + excluded.count",
                 [(_text(what), count) for what, count in omissions.items()],
             )
-
-    def message_id(self, message: str) -> str | None:
-        """Return the id that a message has got in the app, by its key; None if no reply with it came."""
-        rows = self._all("SELECT id FROM message_ids WHERE message = ?", message)
-        return rows[0][0] if rows else None
 
     def results(self) -> tuple[FileResult, ...]:
         """Return the counts of all files."""

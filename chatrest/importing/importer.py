@@ -1,16 +1,15 @@
 """The run of an import: batches are sent one after another, and each is in the journal before and after.
 
 A batch may be sent a second time in two cases: its request was under way when the process ended, or its reply
-was lost or cannot be read. This adds nothing: a message whose `muid` was used is refused, a user, group,
-member or relation that exists is changed to the same, or refused as existing, and a reaction is looked for
-first. Such refusals of a repeated batch count as imported before.
+was lost or cannot be read. This adds nothing: a message whose `muid` was used is refused, and a user, group
+or member that exists is changed to the same, or refused as existing. Such refusals of a repeated batch count
+as imported before.
 
-One request at a time keeps the order: messages get their ids in the order of the file. See `import_requests`
-for those that are sent at once.
+One request at a time keeps the order: messages get their ids in the order of the file.
 """
 
 from collections import Counter
-from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing
 from functools import partial
 from pathlib import Path
@@ -22,9 +21,10 @@ from .._parameters.roles import NewRole
 from .._secrets import scrub
 from .._threads import in_thread
 from ..errors import (
-    ActingUserIgnoredError,
     ApiError,
     AuthenticationError,
+    BadRequestError,
+    ConflictError,
     OutcomeUnknownError,
     ReplyUnreadableError,
     RequestInvalidError,
@@ -34,15 +34,18 @@ from ..session import AsyncSession
 from .batches import LineBatch, batches
 from .entities import Kind, Reading
 from .import_journal import ImportJournal
-from .import_requests import CONCURRENCY, GROUPINGS, Replies, Requests, is_about_records, not_taken, rounds
 from .inputs import ImportInput, Inputs, read_inputs
-from .result import INVALID, NO_MESSAGE, NO_OUTCOME, SKIPPED, ImportResult, LineNote, list_omissions
+from .result import INVALID, NO_OUTCOME, ImportResult, LineNote, list_omissions
 
 T = TypeVar("T")
+Replies: TypeAlias = Mapping[str, Any]
+"""By the keys of the records: an outcome with `success`, or an error."""
 
 ATTEMPTS: Final = 5
 """Requests for a batch whose replies are lost, before the error is raised."""
 _FIRST_PAUSE: Final = 1.0
+_TOO_LARGE: Final = 413
+_NOT_FOUND: Final = frozenset({"ERR_UID_NOT_FOUND", "ERR_GUID_NOT_FOUND", "ERR_ROLE_NOT_FOUND"})
 _FAILED: Final = 500
 """And above: a code that refuses with such a status may come after a part was applied."""
 
@@ -75,15 +78,14 @@ async def run(
     """Import files of JSON lines, or continue an import that was interrupted; return the state of all runs.
 
     An export, in a folder or at the address of an object store such as `s3://bucket/prefix`, stands for its
-    tables, but for conversations, and for its messages, the oldest first, in any format; one that is not
+    users, groups and members, and for its messages, the oldest first, in any format; one that is not
     complete is refused, if `allow_incomplete` is not given. Of one at an address a file at a time is on the
     local disk, beside the sorted messages. Roles of its users that the app does not have are made. Any other
     folder stands for the `.ndjson` files in it and in its `messages`. `kind` is detected from the first
     record of each file if it is not given, and of an export only the records of that kind are imported. They
     are imported in the order of `KINDS`. `journal` is a path, by default that of the first
     file or export with `.import-journal`; of an export at an address the last part of that, in the current
-    folder. One request for 50 records, for 50 friends or blocked users of one user, or for a reaction; waits
-    for rate limits as long as it takes.
+    folder. One request for 50 records; waits for rate limits as long as it takes.
 
     A record of an export, or one with a member that only the service writes (see `shown_records`), may have
     members that no import takes: they are dropped. In any other line an unknown member is a mistake.
@@ -152,11 +154,13 @@ class _Importer:
 
     def __init__(self, session: AsyncSession, journal: ImportJournal, ledger: "_Ledger") -> None:
         self._session = session
-        self._requests = Requests(session, journal)
+        data = session.data_import
+        self._imports: Mapping[Kind, Any] = {
+            "users": data.import_users, "groups": data.import_groups, "members": data.import_members,
+            "messages": data.import_messages,
+        }  # fmt: skip
         self._journal = journal
         self._ledger = ledger
-        self._not_taken: dict[Kind, str] = {}
-        """The kinds that the service does not take, in words."""
         self._sent_to = 0
         """Records up to this line of the file may have been applied by a request whose reply was lost."""
 
@@ -171,36 +175,17 @@ class _Importer:
             outcomes = _Outcomes(each, (self._session.app.api_key,))
             if batch.records:
                 self._journal.begin(number, batch.end)
-                await self._send_all(each.kind, batch.records, outcomes)
+                await self._send(each.kind, batch.records, outcomes)
             self._ledger.finish(number, each, batch, outcomes)
-
-    async def _send_all(self, kind: Kind, records: Sequence[Reading], outcomes: "_Outcomes") -> None:
-        """Send the requests of a batch, some at once; the first error that is about no record is raised."""
-
-        async def send(requests: Sequence[Sequence[Reading]]) -> None:
-            for each in requests:
-                await self._send(kind, each, outcomes)
-
-        for groups in rounds(kind, records):
-            async with self._session.fan_out(groups, send, concurrency=CONCURRENCY) as ends:
-                async for end in ends:
-                    end.result()
 
     async def _send(self, kind: Kind, records: Sequence[Reading], outcomes: "_Outcomes") -> None:
         """Send a request; one that is refused is sent in halves: one record may be the cause."""
         replies: Replies
-        if kind in self._not_taken:
-            outcomes.skip(records, self._not_taken[kind])
-            return
         try:
             replies = await self._replies(kind, records)
-        except (ActingUserIgnoredError, ApiError, RequestInvalidError) as error:
-            if words := not_taken(error, kind):
-                self._not_taken[kind] = words
-                outcomes.skip(records, words)
-                return
+        except (ApiError, RequestInvalidError) as error:
             if isinstance(error, ApiError):
-                if not is_about_records(error, kind):
+                if not _is_about_records(error):
                     raise
                 if error.status >= _FAILED:
                     self._may_be_applied(records)
@@ -216,7 +201,7 @@ class _Importer:
         """Return the replies by key; a request whose reply is lost, or cannot be read, is sent again."""
         for attempt in range(1, ATTEMPTS + 1):
             try:
-                return await self._requests.send(kind, records, again=records[0].end.line <= self._sent_to)
+                return await self._imports[kind]([each.record for each in records])  # type: ignore[no-any-return]
             except (OutcomeUnknownError, ReplyUnreadableError):
                 if attempt == ATTEMPTS:
                     raise
@@ -247,15 +232,6 @@ class _Outcomes:
         self.imported = imported
         self.existing = 0
         self.notes: list[LineNote] = []
-        self.message_ids: dict[str, str] = {}
-
-    def skip(self, records: Iterable[Reading], words: str) -> None:
-        """Add records that the service does not take."""
-        name = self._file.name
-        self.notes += [
-            LineNote(file=name, line=each.end.line, key=each.key, code=SKIPPED, message=words)
-            for each in records
-        ]
 
     def add(self, records: Iterable[Reading], replies: Replies, sent_to: int) -> None:
         """Add what the replies say of each record; up to the line `sent_to` it may have been sent before."""
@@ -263,14 +239,9 @@ class _Outcomes:
             reply, line = replies.get(record.key), record.end.line
             if getattr(reply, "success", None) is True:
                 self.imported += 1
-                new_id = getattr(getattr(reply, "data", None), "id", None)
-                if record.message is not None and isinstance(new_id, str):
-                    self.message_ids[record.message.key] = new_id
                 continue
             code, message = _reason(reply)
-            # A relation is all in its key: one that is there is as it shall be.
-            is_relation = self._file.kind in GROUPINGS or code == "ERR_ALREADY_BANNED"
-            if (line <= sent_to or is_relation) and _says_it_exists(code):
+            if line <= sent_to and _says_it_exists(code):
                 self.existing += 1
             else:
                 code, message = scrub(code, self._secrets), scrub(message, self._secrets)
@@ -295,16 +266,19 @@ class _Ledger:
         for record in batch.records:
             omissions.update(() if record.end.line in skipped else record.left_out)
         imported, existing = outcomes.imported, outcomes.existing
-        self._journal.finish(
-            number, batch.end, notes, omissions, imported=imported, existing=existing,
-            message_ids=outcomes.message_ids,
-        )  # fmt: skip
+        self._journal.finish(number, batch.end, notes, omissions, imported=imported, existing=existing)
         self._imported += imported + existing
         self._refused += sum(not note.is_skipped for note in notes)
         if self._listener is not None:
             line, done, refused = batch.end.line, self._imported, self._refused
             progress = Progress(file=each.name, kind=each.kind, line=line, imported=done, refused=refused)
             self._listener(progress)
+
+
+def _is_about_records(error: ApiError) -> bool:
+    """Return True for an error that other records might not get; after any other one the import stops."""
+    is_refusal = isinstance(error, BadRequestError | ConflictError) or error.code in _NOT_FOUND
+    return is_refusal or error.status == _TOO_LARGE
 
 
 def _says_it_exists(code: str) -> bool:
@@ -318,8 +292,6 @@ def _reason(reply: Any) -> tuple[str, str]:
         return NO_OUTCOME, "the reply does not mention this record"
     if isinstance(reply, RequestInvalidError):
         return INVALID, str(reply)
-    if isinstance(reply, str):
-        return NO_MESSAGE, reply
     if isinstance(reply, ApiError):
         return reply.code or f"status {reply.status}", reply.message
     error = reply.error if isinstance(reply.error, dict) else {}

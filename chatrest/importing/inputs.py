@@ -6,9 +6,6 @@
 | groups              | all groups; one with a password gets a random one                              |
 | members             | all members, with their scope and `joinedAt`                                   |
 | messages            | those that an import takes, by their ids, in whichever files they are          |
-| reactions           | those to such messages, which have got other ids                               |
-| friends             | each friendship once from either side                                          |
-| bans, blocks        | all; after the messages, which they would forbid                               |
 | users (deactivated) | the same users again, with `deactivatedAt`: before, they could send nothing    |
 """
 
@@ -17,7 +14,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, closing
 from functools import cached_property, partial
 from pathlib import Path
-from typing import Any, Final, NamedTuple, final
+from typing import Final, NamedTuple, final
 
 from .._cloud.address import is_address
 from ..errors import ChatRestError, RequestInvalidError
@@ -27,16 +24,22 @@ from ..export.plan.file_names import path_inside
 from ..export.read.folder_view import FolderView, open_view
 from ..export.read.read_tables import changed_file, table_records
 from ..export.read.reading import read_raw
-from .entities import KINDS, Kind, Reader, Reading, kind_of, read_object
+from .entities import KINDS, Kind, Reader, kind_of, read_object
 from .input_files import ImportLine, input_paths, number_records, read_lines
 from .message_order import MessageOrder
-from .shown_records import read_active, read_again, read_line, read_reacted, read_reaction, read_shown
+from .shown_records import read_active, read_again, read_line, read_shown
 
 SUFFIX: Final = ".import-journal"
 DEFAULT_ROLE: Final = "default"
 """The role that every app has."""
 _LINES_FOR_KIND: Final = 1000
 _REASONS_SHOWN: Final = 3
+_LEFT_OUT: Final = {
+    "conversations": "conversations (their tags, pins and unread counts)",
+    "bans": "bans of users from groups",
+    "blocks": "blocked users",
+}
+"""Tables that no import takes, in words; the others are called by their names."""
 
 
 class ImportInput(NamedTuple):
@@ -114,7 +117,9 @@ def _detected_kind(path: Path) -> Kind:
             break
         if line.raw is not None and (kind := kind_of(_object(line.raw))) is not None:
             # Nothing in a banned user's record may tell it from that of a member.
-            return "bans" if kind == "members" and path.name.startswith("bans.") else kind
+            if kind == "members" and path.name.startswith("bans."):
+                break
+            return kind
     raise RequestInvalidError(
         f"{path}: no record shows its kind; give the kind, which is one of {', '.join(KINDS)}"
     )
@@ -151,14 +156,13 @@ class _Export:
 
     def parts(self) -> Iterator[ImportInput]:
         """Yield the parts in the order in which they are imported."""
-        readers: dict[Kind, Reader] = {"users": read_active, "reactions": self._read_reaction}
-        if "reactions" in self._kinds:
-            readers["messages"] = read_reacted
         for kind in self._kinds:
-            records = self._messages.records if kind == "messages" else partial(self._table, kind)
-            part = self._part(kind, kind, records, readers.get(kind, read_shown))
-            needs_messages = kind in ("messages", "reactions")
-            yield part._replace(prepare=self._messages.fill) if needs_messages else part
+            if kind == "messages":
+                part = self._part(kind, kind, self._messages.records, read_shown)
+                yield part._replace(prepare=self._messages.fill)
+            else:
+                read = read_active if kind == "users" else read_shown
+                yield self._part(kind, kind, partial(self._table, kind), read)
         if "users" in self._kinds:
             part = self._part("users (deactivated)", "users", self._deactivated, read_again)
             yield part._replace(is_last=True)
@@ -171,11 +175,10 @@ class _Export:
 
     def omissions(self) -> dict[str, int]:
         """Return what the export holds beside the records, and no import takes."""
-        conversations = self._tables.get("conversations")
         counts = {
-            "conversations (their tags, pins and unread counts)": conversations.rows if conversations else 0,
-            "rights of roles (a missing role is made without them)": len(self.roles),
+            _LEFT_OUT.get(name, name): table.rows for name, table in self._tables.items() if name not in KINDS
         }
+        counts["rights of roles (a missing role is made without them)"] = len(self.roles)
         return {what: count for what, count in counts.items() if count}
 
     @cached_property
@@ -186,9 +189,6 @@ class _Export:
 
     def _table(self, kind: Kind) -> Iterator[bytes]:
         return table_records(self._view, self._tables[kind])
-
-    def _read_reaction(self, _: Kind, members: dict[str, Any]) -> Reading:
-        return read_reaction(members, self._messages.find(members.get("messageId")))
 
     def _deactivated(self) -> Iterator[bytes]:
         return (raw for raw in self._table("users") if _object(raw).get("deactivatedAt"))  # 0 is never

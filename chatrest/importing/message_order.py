@@ -41,13 +41,6 @@ class MessageOrder:
         sql = "SELECT raw FROM messages ORDER BY number IS NULL, number, sent_at, rowid"
         yield from (raw for (raw,) in self._db.execute(sql))
 
-    def find(self, id: Any) -> bytes | None:
-        """Return the message with an id, which may be a number or its digits; None if there is none."""
-        for _ in self.fill():
-            pass
-        row = self._db.execute("SELECT raw FROM messages WHERE number = ?", (_whole(id),)).fetchone()
-        return row and bytes(row[0])
-
     def fill(self) -> Iterator[int]:
         """Read all messages, unless they were read before; yields their number, a thousand at a time."""
         if self._is_filled:
@@ -61,7 +54,6 @@ class MessageOrder:
         while batch := list(islice(rows, _BATCH)):
             self._db.executemany("INSERT INTO messages VALUES(?, ?, ?)", batch)
             yield (count := count + len(batch))
-        self._db.execute("CREATE INDEX by_number ON messages(number)")
         self._db.execute("COMMIT")
         self._is_filled = True
 

@@ -15,9 +15,7 @@ class LineNote(Struct, frozen=True, kw_only=True):
     |-------------|------------------------------------------------------------------------------------|
     | `invalid`   | the line is not a record that can be imported; it was not sent                     |
     | `no outcome`| the reply does not mention the record                                              |
-    | `no message`| the message of a reaction was not imported, or is not in the app any more          |
-    | `skipped`   | a stored record that no import can make again: an action, a call, a deleted one,   |
-    |             | a reaction to one of them, or one of a kind that this service does not take        |
+    | `skipped`   | a stored record that no import can make again: an action, a call, a deleted one    |
     """
 
     file: str
@@ -26,7 +24,7 @@ class LineNote(Struct, frozen=True, kw_only=True):
     code: str
     message: str
     key: str = ""
-    """The uid, guid, member id or muid, or several ids; empty if the line has none."""
+    """The uid, guid, member id or muid; empty if the line has none."""
 
     @property
     def is_skipped(self) -> bool:
@@ -40,7 +38,6 @@ class LineNote(Struct, frozen=True, kw_only=True):
 
 INVALID = "invalid"
 NO_OUTCOME = "no outcome"
-NO_MESSAGE = "no message"
 SKIPPED = "skipped"
 _MOST_OMISSIONS: Final = 100
 
@@ -54,8 +51,7 @@ class FileResult(Struct, frozen=True, kw_only=True):
     imported: int = 0
     """Records that the service accepted; in a dry run, records that would be sent."""
     existing: int = 0
-    """Records of an interrupted request that was sent again, and had arrived the first time; friendships,
-    blocks and bans that were there: each friendship is in an export twice, once from either side."""
+    """Records of an interrupted request that was sent again, and had arrived the first time."""
     skipped: int = 0
     refused: int = 0
 

@@ -4,8 +4,8 @@
 |-----------------------------------------------------|---------------------------------------------------|
 | an export                                           | as shown                                          |
 | a file, with a member that only the service writes  | as shown: `id`, `conversationId`, `status`,       |
-|                                                     | `updatedAt`, `membersCount`, `hasJoined`,         |
-|                                                     | `bannedAt` or `reactedAt`                         |
+|                                                     | `updatedAt`, `membersCount`, `hasJoined`          |
+|                                                     | or `bannedAt`                                     |
 | a file, without                                     | as written by a person: an unknown member is      |
 |                                                     | taken for a mistake, and the line is refused      |
 
@@ -19,26 +19,14 @@ from hashlib import blake2b
 from secrets import token_urlsafe
 from typing import Any, Final
 
-from .._parameters.data_import import MessageImport
 from .._secrets import shown
 from ..errors import RequestInvalidError
-from .entities import (
-    REQUIRED,
-    TAKEN,
-    CopiedMessage,
-    Kind,
-    Reading,
-    SkippedLine,
-    read_object,
-    read_written,
-)
+from .entities import REQUIRED, TAKEN, Kind, Reading, SkippedLine, read_written
 
 _MARKS: Final = frozenset(
-    {"id", "conversationId", "status", "updatedAt", "membersCount", "hasJoined", "bannedAt", "reactedAt"}
+    {"id", "conversationId", "status", "updatedAt", "membersCount", "hasJoined", "bannedAt"}
 )
-_IDS: Final = frozenset(
-    {"uid", "guid", "muid", "sender", "receiver", "owner", "messageId", "friendOf", "blockedBy"}
-)
+_IDS: Final = frozenset({"uid", "guid", "muid", "sender", "receiver", "owner"})
 _ESSENTIAL: Final = frozenset({"category", "type", "data"})
 """Optional members without which a message would be another one."""
 _CATEGORIES: Final = ("message", "custom")
@@ -59,23 +47,16 @@ def _known(own: str, **lost: str) -> dict[str, str]:
 _OF_USERS: Final = (
     "status updatedAt conversationId authToken blockedByMe blockedByMeAt blockedAt hasBlockedMe"
 )
-_OF_OTHERS: Final = _known(
-    f"{_OF_USERS} name avatar link role scope statusMessage metadata tags createdAt lastActiveAt "
-    "deactivatedAt"
-)
-"""The members of a list of users beside their ids: the users themselves are imported as such."""
-REACTIONS: Final = "reactions of messages (`--with reactions` exports who reacted)"
 _KNOWN: Final[Mapping[str, Mapping[str, str]]] = {
     "users": _known(_OF_USERS, statusMessage="status messages of users"),
     "groups": _known(
         "conversationId membersCount onlineMembersCount updatedAt updatedBy scope joinedAt hasJoined",
         description="descriptions of groups",
     ),
-    "members": _OF_OTHERS,
-    "bans": _OF_OTHERS | {"bannedAt": ""},
-    "friends": _OF_OTHERS,
-    "blocks": _OF_OTHERS | {"blockedAt": "times of blocks"},
-    "reactions": _known("id reactedBy", reactedAt="times of reactions"),
+    "members": _known(
+        f"{_OF_USERS} name avatar link role scope statusMessage metadata tags createdAt lastActiveAt "
+        "deactivatedAt"
+    ),  # beside their ids: the users themselves are imported as such
     "messages": _known(
         "id conversationId updatedAt editedBy pinnedBy deletedAt deletedBy savedAt threadSubscribed "
         "replyCount lastReply flaggedBy flaggedCount appId",
@@ -87,7 +68,7 @@ _KNOWN: Final[Mapping[str, Mapping[str, str]]] = {
     ),
     "data": _known(
         "entities resource url",
-        reactions=REACTIONS,
+        reactions="reactions of messages",
         mentions="mentions of users (their text is kept)",
         moderation="moderation states of messages",
         attachments="files of attachments (their addresses are kept)",
@@ -103,11 +84,6 @@ def read_line(kind: Kind, members: dict[str, Any]) -> Reading:
     """
     if _MARKS.isdisjoint(members):
         return read_written(kind, members)
-    if kind == "reactions":
-        raise RequestInvalidError(
-            "reaction: it was shown by a service, and the ids of messages are others in a copy: import the "
-            "folder of the export"
-        )
     return read_shown(kind, members)
 
 
@@ -118,10 +94,8 @@ def read_shown(kind: Kind, members: dict[str, Any]) -> Reading:
         data = members.get("data")
         left_out += _lost("data", kind, data, _CONTENT) if isinstance(data, dict) else ()
         members = _message(members)
-    elif kind == "blocks" and members.get("blockedByMe") is False:
-        raise SkippedLine("users that were blocked by the listed one")
-    elif kind == "bans":  # the one time that its import takes
-        members = {"joinedAt": members.get("bannedAt")} | members
+    elif kind == "members" and members.get("bannedAt"):
+        raise SkippedLine("users that are banned from a group")
     elif kind == "groups" and members.get("type") in _PROTECTED and not members.get("password"):
         left_out.append("passwords of groups (each gets a random one)")
         members = members | {"type": "password", "password": token_urlsafe(_PASSWORD_BYTES)}
@@ -145,34 +119,6 @@ def read_active(kind: Kind, members: dict[str, Any]) -> Reading:
 def read_again(kind: Kind, members: dict[str, Any]) -> Reading:
     """Return a record whose omissions were counted before."""
     return read_shown(kind, members)._replace(left_out=())
-
-
-def read_reacted(kind: Kind, members: dict[str, Any]) -> Reading:
-    """Return a message of an export that has its reactions, too: they are imported after the messages."""
-    reading = read_shown(kind, members)
-    if REACTIONS not in reading.left_out:
-        return reading
-    rest = tuple(words for words in reading.left_out if words != REACTIONS)
-    return reading._replace(left_out=rest, message=_copied(reading))
-
-
-def read_reaction(members: dict[str, Any], message: bytes | None) -> Reading:
-    """Return a reaction of an export, to the message with this record; None for one that it does not have."""
-    if message is None:
-        raise SkippedLine("reactions to messages that the export does not have")
-    try:
-        copy = _copied(read_shown("messages", read_object(message)))
-    except SkippedLine as reason:
-        raise SkippedLine(f"reactions to {reason}") from None
-    return read_shown("reactions", members)._replace(message=copy)
-
-
-def _copied(message: Reading) -> CopiedMessage:
-    """Return a message that is read as it can be found in the app."""
-    record = message.record
-    assert isinstance(record, MessageImport)
-    assert isinstance(record.sent_at, int)  # whatever was given is a number in a record
-    return CopiedMessage(message.key, record.sender, record.sent_at)
 
 
 def _lost(known: str, kind: Kind, members: Mapping[str, Any], taken: frozenset[str]) -> Iterator[str]:

@@ -64,8 +64,6 @@ def test_omissions_are_added_up(path: Path) -> None:
     journal.finish(0, at(1), [], {"pins": 2, "\ud800": 1})
     journal.finish(1, at(1), [], {"pins": 3})
     assert journal.omissions() == {"pins": 5, "\\ud800": 1}
-    journal.finish(1, at(2), [], message_ids={"m1": "7"})
-    assert (journal.message_id("m1"), journal.message_id("m2")) == ("7", None)
     journal.close()
 
 

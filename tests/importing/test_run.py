@@ -199,17 +199,32 @@ def test_a_check_validates_every_line(write: Write) -> None:
     ("record", "kind"),
     [
         (user(1), "users"), (GROUP, "groups"), (MEMBER, "members"), (message(1), "messages"),
-        ({"messageId": "1", "reaction": "x", "uid": "u"}, "reactions"),
-        ({"friendOf": "u", "uid": "v"}, "friends"),
-        ({"guid": "g", "uid": "u", "bannedAt": 5}, "bans"), ({"blockedBy": "u", "uid": "v"}, "blocks"),
     ],
 )  # fmt: skip
 def test_kinds_are_detected(write: Write, record: Any, kind: str) -> None:
     assert check([write("file", ["", "damaged", {}, record])]).files[0].kind == kind
 
 
-def test_a_file_called_bans_has_no_members(write: Write) -> None:
-    assert check([write("bans.ndjson", [{"guid": "g", "uid": "u", "name": "U"}])]).files[0].kind == "bans"
+@loop_over(
+    ("name", "record"),
+    [
+        ("reactions", {"messageId": "1", "reaction": "x", "uid": "u"}),
+        ("friends", {"friendOf": "u", "uid": "v"}),
+        ("blocks", {"blockedBy": "u", "uid": "v"}),
+        ("members", {"guid": "g", "uid": "u", "bannedAt": 5}),
+        ("bans.ndjson", {"guid": "g", "uid": "u", "name": "U"}),
+    ],
+)
+def test_other_tables_of_an_export_are_not_taken_for_a_kind(write: Write, name: str, record: Any) -> None:
+    with pytest.raises(RequestInvalidError, match="no record shows its kind"):
+        check([write(name, [record])])
+
+
+def test_a_banned_user_is_not_imported_as_a_member(write: Write) -> None:
+    result = check([write("file", [MEMBER | {"bannedAt": 5}])], kind="members")
+    assert (result.imported, result.skipped) == (0, 1)
+    [omission] = result.not_carried
+    assert omission.what == "users that are banned from a group"
 
 
 def test_wrong_arguments_are_named(write: Write, tmp_path: Path) -> None:
