@@ -24,7 +24,7 @@ _RECORDS: Final[Mapping[Kind, tuple[type[Body], str]]] = {
     "members": (MemberImport, "member_id"),
     "messages": (MessageImport, "muid"),
 }
-"""The class of a record, and the field that tells it from others."""
+"""The class of a record, and the field that identifies it."""
 TAKEN: Final = {kind: frozenset(f.encode_name for f in fields(cls)) for kind, (cls, _) in _RECORDS.items()}
 """The members that an import takes."""
 REQUIRED: Final = {
