@@ -87,7 +87,7 @@ def test_an_app_may_have_parts(database: Database, tmp_path: Path) -> None:
     two.each[1].run(changed=[record(3, text="edited in two")])
     assert load(tmp_path / "out", database.url).changed == 1
     check(database, tmp_path / "out")
-    sums = database.ask("SELECT app, messages FROM messages_per_conversation ORDER BY app")
+    sums = database.ask("SELECT app, count(*) FROM chat GROUP BY app ORDER BY app")
     assert sums == [("one", 4), ("two", 4)]
 
 
