@@ -12,7 +12,7 @@ from chatrest.export import Plan, read
 from tests.distributed.clusters import FAST, near_cluster
 
 
-@pytest.mark.usefixtures("tidy")
+@pytest.mark.usefixtures("tidy", "fast_ramp")
 async def test_workers_run_parts_in_a_store(
     s3_store: ObjectStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

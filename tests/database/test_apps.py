@@ -33,6 +33,7 @@ def check(database: Database, out: Path) -> None:
     assert {app for (app,) in database.ask("SELECT app FROM users")} <= set(apps)
 
 
+@pytest.mark.usefixtures("fast_ramp")
 async def test_night_after_night_apps_of_the_same_ids_are_what_their_exports_are(
     database: Database, tmp_path: Path
 ) -> None:

@@ -22,7 +22,7 @@ def counts(report: LoadReport) -> tuple[int, int, int, int]:
     return report.run, report.new, report.changed, report.deleted
 
 
-@pytest.mark.usefixtures("buckets")
+@pytest.mark.usefixtures("buckets", "fast_ramp")
 async def test_night_after_night_the_database_holds_what_the_export_holds(
     database: Database, tmp_path: Path
 ) -> None:

@@ -1,4 +1,4 @@
-"""Pages of 25 messages for those that ask for them, a journal in memory, and the place of one on the disk."""
+"""No ramp, pages of 25 messages for those that ask for them, a journal in memory, and the path of one."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -8,6 +8,11 @@ import pytest
 from chatrest.export.folder.journal import NAME, Journal
 from tests.exporting import small_pages as small_pages
 from tests.journals import MEMORY
+
+
+@pytest.fixture(autouse=True)
+def no_waits(fast_ramp: None) -> None:
+    """Let no export wait for the slots of a ramp."""
 
 
 @pytest.fixture

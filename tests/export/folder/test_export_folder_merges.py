@@ -18,8 +18,6 @@ from tests.dying import ProcessDeath
 from tests.sinks import files, ids
 from tests.stored import UnsyncedDisk
 
-pytestmark = pytest.mark.usefixtures("fast_ramp")
-
 
 def data_files(folder: Path) -> list[str]:
     return [name for name in files(folder) if name.startswith("messages/")]

@@ -27,8 +27,6 @@ from chatrest.export.run.dry_run import SAMPLES, evenly, read_stored
 from tests.cases import loop_over
 from tests.small_service import SmallService, talk
 
-pytestmark = pytest.mark.usefixtures("fast_ramp")
-
 USERS, MESSAGES = 6, 400
 COUNT = 1866
 

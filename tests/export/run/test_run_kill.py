@@ -13,7 +13,7 @@ from chatrest.emulator import Emulator, Latency
 from chatrest.export import export
 from tests.exporting import assert_whole, on_one_line, raws_of
 
-pytestmark = [pytest.mark.nightly, pytest.mark.usefixtures("tidy", "fast_ramp")]
+pytestmark = [pytest.mark.nightly, pytest.mark.usefixtures("tidy")]
 
 USERS = 30
 MESSAGES = 2_000

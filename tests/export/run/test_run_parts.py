@@ -21,7 +21,7 @@ from tests.dying import DyingDisk, Fate, ProcessDeath, dying_journal
 from tests.exporting import raws_of, served
 from tests.parting import Town, parts_in, parts_of, stored
 
-pytestmark = pytest.mark.usefixtures("tidy", "fast_ramp")
+pytestmark = pytest.mark.usefixtures("tidy")
 
 SEEDS = [0, 1, *(pytest.param(seed, marks=pytest.mark.nightly) for seed in range(2, 8))]
 WHOLE = 10**9
