@@ -2,7 +2,7 @@
 
 | rule          |                                                                                      |
 |---------------|--------------------------------------------------------------------------------------|
-| window        | at most `concurrency` workers run; with `group`, of each group                        |
+| window        | at most `concurrency` workers run                                                    |
 | back-pressure | no worker begins while `concurrency` outcomes wait for the consumer                   |
 | refill        | the next item begins as soon as a worker ends, whether or not the consumer asks       |
 | order         | as workers end, or with `ordered` that of the input: at most `concurrency` outcomes   |
@@ -13,16 +13,14 @@
 | `deadline`    | after it, workers that run are cancelled; what is finished is given, then the error   |
 | leaving       | cancels the workers that run and waits for their end; closes the input's generator    |
 
-An input is read only when its item may begin (with `group`, up to 10,000 items ahead), in its own task.
+An input is read only when its item may begin, in its own task.
 A synchronous iterator that blocks holds up the event loop: such an input is better an asynchronous one.
 """
 
 import asyncio
-from collections.abc import AsyncIterable, Awaitable, Callable, Hashable, Iterable, Mapping
-from functools import partial
-from os import PathLike
+from collections.abc import AsyncIterable, Awaitable, Callable, Iterable
 from types import TracebackType
-from typing import Any, Generic, Protocol, Self, TypeAlias, TypeVar, final
+from typing import Generic, Protocol, Self, TypeVar, final
 
 from msgspec import Struct
 
@@ -30,8 +28,6 @@ from .._core.requests.arguments import check_count, check_unquoted
 from .._core.requests.timeouts import check_seconds
 from .._telemetry import LOGGER
 from ..errors import DeadlineExceededError, FanOutError
-from .group_windows import GroupWindows
-from .outcome_journal import OutcomeJournal, check_path, job_of
 from .worker_tasks import ItemInput, Outcome, Results, Wakeup, WorkerTasks, WorkItem
 
 T = TypeVar("T")
@@ -59,10 +55,6 @@ class FanOutCounts(Struct, frozen=True):
     succeeded: int
     failed: int
     running: int
-    skipped: int
-    """Items that the journal had an outcome of."""
-    skipped_failed: int = 0
-    """Those of them that had failed."""
 
     @property
     def finished(self) -> int:
@@ -70,21 +62,14 @@ class FanOutCounts(Struct, frozen=True):
         return self.succeeded + self.failed
 
 
-ProgressListener: TypeAlias = Callable[[FanOutCounts], object]
-"""Called after each worker's end; must be fast. Its exceptions are logged."""
-
-
 class _Options(Struct, Generic[T, R], frozen=True, kw_only=True):
     worker: Callable[[T], Awaitable[R]]
     concurrency: int
     ordered: bool
     stop_after: int | None
-    progress: ProgressListener | None
     deadline: float | None
     clock: Callable[[], float]
     sleep: Callable[[float], Awaitable[None]]
-    open_journal: Callable[[], OutcomeJournal] | None
-    key: Callable[[T], Any] | None
 
 
 class _State(Struct):
@@ -102,8 +87,6 @@ class _State(Struct):
     """The last error of a worker."""
     succeeded: int = 0
     failed: int = 0
-    given: Any = None
-    """The item whose outcome the consumer has at present."""
 
 
 @final
@@ -118,36 +101,29 @@ class FanOut(Generic[T, R]):
         self,
         items: Iterable[T] | AsyncIterable[T],
         options: _Options[T, R],
-        group: Callable[[T], Hashable] | None,
     ) -> None:
         self._options = options
-        self._input = ItemInput(items, options.key)
-        entry_group = None if group is None else lambda entry: group(entry.item)
-        self._windows: GroupWindows[WorkItem[T]] = GroupWindows(options.concurrency, entry_group)
+        self._input = ItemInput(items)
+        self._running = 0
+        self._waiting: WorkItem[T] | None = None
+        """An item that was read and may not begin yet."""
         self._results: Results[T] = Results(ordered=options.ordered)
         self._state = _State()
         self._tasks: WorkerTasks[T, R] | None = None
-        self._journal: OutcomeJournal | None = None
         self._wakeups = (Wakeup(), Wakeup())  # for the reader of the input, and for the consumer
 
     def __repr__(self) -> str:
         counts = self.counts
-        return (
-            f"<FanOut: {counts.running} running, {counts.succeeded} succeeded, {counts.failed} failed"
-            f"{f', {counts.skipped} skipped' if counts.skipped else ''}>"
-        )
+        return f"<FanOut: {counts.running} running, {counts.succeeded} succeeded, {counts.failed} failed>"
 
     @property
     def counts(self) -> FanOutCounts:
         """The numbers of items so far."""
-        state, source, running = self._state, self._input, self._windows.running
-        return FanOutCounts(state.succeeded, state.failed, running, source.skipped, source.skipped_failed)
+        return FanOutCounts(self._state.succeeded, self._state.failed, self._running)
 
     async def __aenter__(self) -> Self:
         if self._tasks is not None:
             raise RuntimeError(f"{self!r} was entered before: make another one")
-        if self._options.open_journal is not None:
-            self._journal = self._options.open_journal()
         self._tasks = WorkerTasks(self._options.worker, self._options.clock, self._end)
         self._tasks.read(self._read())
         if self._options.deadline is not None:
@@ -157,18 +133,9 @@ class FanOut(Generic[T, R]):
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        tasks, journal = self._tasks, self._journal
-        assert tasks is not None
+        assert self._tasks is not None
         self._state.is_stopped = True
-        try:
-            if kind is None:
-                self._commit()
-        finally:
-            try:
-                await tasks.cancel(() if journal is None else journal.pending)
-            finally:
-                if journal is not None:
-                    journal.close()
+        await self._tasks.cancel()
 
     def __aiter__(self) -> Self:
         return self
@@ -178,12 +145,10 @@ class FanOut(Generic[T, R]):
             raise RuntimeError(f"{self!r} is not open: read it inside its `async with`")
         if self._wakeups[1].is_awaited:
             raise RuntimeError(f"{self!r} is being read by another task: it has one reader at a time")
-        self._commit()
         while (entry := self._results.take()) is None:
             if self._is_over:
                 raise self._take_error()
             await self._wakeups[1].wait()
-        self._state.given = entry
         self._begin()
         outcome: Outcome[T, R] = entry.outcome
         return outcome
@@ -192,16 +157,16 @@ class FanOut(Generic[T, R]):
 
     async def _read(self) -> None:
         """Begin items as there is room for them, until the input ends."""
-        state, windows = self._state, self._windows
+        state = self._state
         try:
             while not state.is_stopped:
                 if not self._may_read:
                     await self._wakeups[0].wait()
                     continue
-                entry = await self._input.next(self._journal)
+                entry = await self._input.next()
                 if entry is None or state.is_stopped:
                     break
-                windows.add(entry)
+                self._waiting = entry
                 self._begin()
         except (Exception, asyncio.CancelledError) as error:
             if not state.is_stopped:
@@ -225,24 +190,25 @@ class FanOut(Generic[T, R]):
 
     @property
     def _may_read(self) -> bool:
-        return self._windows.has_room and self._results.count < self._options.concurrency
+        limit = self._options.concurrency
+        return self._waiting is None and self._running < limit and self._results.count < limit
 
     # ── the workers ──
 
     def _begin(self) -> None:
-        """Begin the items that may begin, and let the input be read if there is room then."""
-        windows, results, limit = self._windows, self._results, self._options.concurrency
+        """Begin the item that waits if it may, and let the input be read if there is room then."""
         assert self._tasks is not None
-        while windows.waiting and results.count < limit and (admission := windows.take()) is not None:
-            admission.item.group = admission.group
-            self._tasks.begin(admission.item)
+        if self._waiting is not None and self._results.count < self._options.concurrency:
+            entry, self._waiting = self._waiting, None
+            self._running += 1
+            self._tasks.begin(entry)
         if self._wakeups[0].is_awaited and (self._may_read or self._state.is_stopped):
             self._wakeups[0].set()
 
     def _end(self, entry: WorkItem[T], fault: BaseException | None) -> None:
         """Note the end of a worker; `fault` is what ends the program, such as `KeyboardInterrupt`."""
         state = self._state
-        self._windows.release(entry.group)
+        self._running -= 1
         if state.is_late:
             return
         if fault is not None:
@@ -263,15 +229,10 @@ class FanOut(Generic[T, R]):
             state.last_error = outcome.error
             if options.stop_after is not None and state.failed >= options.stop_after:
                 self._stop()
-        if options.progress is not None:
-            try:
-                options.progress(self.counts)
-            except Exception:
-                LOGGER.exception("the progress function of a fan-out failed")
 
     def _stop(self) -> None:
         self._state.is_stopped = True
-        self._windows.clear()
+        self._waiting = None
         if self._tasks is not None and not self._state.is_read:
             self._tasks.stop_reading()
 
@@ -283,7 +244,7 @@ class FanOut(Generic[T, R]):
         tasks.settle()
         if self._is_over:
             return
-        unfinished = self._windows.running + self._windows.waiting
+        unfinished = self._running + (self._waiting is not None)
         self._stop()
         state.is_late = True
         tasks.cut_off()
@@ -304,7 +265,7 @@ class FanOut(Generic[T, R]):
         """True after the last outcome."""
         if self._state.is_late:
             return True
-        return self._state.is_read and not self._windows.running and not self._windows.waiting
+        return self._state.is_read and not self._running and self._waiting is None
 
     def _take_error(self) -> BaseException:
         """Return what is raised after the last outcome."""
@@ -321,12 +282,6 @@ class FanOut(Generic[T, R]):
         error.__cause__ = state.last_error
         return error
 
-    def _commit(self) -> None:
-        """Write the outcome that the consumer has dealt with into the journal."""
-        entry, self._state.given = self._state.given, None
-        if entry is not None and self._journal is not None:
-            self._journal.add(entry.digest, ok=entry.outcome.ok)
-
 
 def fan_out(
     session: _Session,
@@ -337,12 +292,6 @@ def fan_out(
     ordered: bool = False,
     stop_after: int | None = None,
     deadline: float | None = None,
-    progress: ProgressListener | None = None,
-    group: Callable[[T], Hashable] | None = None,
-    journal: str | PathLike[str] | None = None,
-    key: Callable[[T], Any] | None = None,
-    job: str | None = None,
-    retry_failed: bool = False,
 ) -> FanOut[T, R]:
     """Run `await worker(item)` for each item, `concurrency` at once; return the outcomes as they arrive.
 
@@ -359,45 +308,23 @@ def fan_out(
     - `deadline`: seconds for all of it, from the begin of the block. Then the workers that run are cancelled,
       what was finished is given, and `DeadlineExceededError` is raised; `outcomes.counts` has the numbers. As
       after a kill, a call that changes something may have been applied although its item has no outcome.
-    - `progress`: called with the `FanOutCounts` after each worker's end.
-    - `group`: a function of an item, such as its app. Then each group has its own `concurrency` workers,
-      and one that hangs does not delay the others; up to 10,000 items of it are read ahead. At most 100
-      groups at the same time.
-    - `journal`: a path. Items that have an outcome there are skipped, so that a killed job continues. An
-      outcome is written when the next one is asked for, or the block is left without an error: after a kill,
-      items whose outcome was not dealt with are run again, at most twice `concurrency` of them.
-      `retry_failed` runs those again that failed. `key` gives a value with a JSON form that shows an item
-      from others (the item itself by default; equal ones are one item). `job` is the name by which the
-      journal of another job is refused (by default that of the worker).
 
     Leaving the block in any way cancels the workers that run, waits for their end, and closes the generator
-    that gives the items. Raises `RequestInvalidError` for a wrong argument and a wrong journal; while it is
-    read, after the outcomes, what the input raised.
+    that gives the items. Raises `RequestInvalidError` for a wrong argument; while it is read, after the
+    outcomes, what the input raised.
     """
     _check_input(items, worker)
-    _check_optional({"progress": progress, "group": group, "key": key}, callable, "a function, or None")
-    _check_optional({"job": job}, lambda value: isinstance(value, str), "a text, or None")
-    for name, flag in (("ordered", ordered), ("retry_failed", retry_failed)):
-        check_unquoted(isinstance(flag, bool), name, flag, "True or False")
-    path, clock = check_path(journal), session._client.clock
-    open_journal = None
-    if path is not None:
-        open_journal = partial(
-            OutcomeJournal, path, job or job_of(worker), retry_failed=retry_failed, clock=clock
-        )
+    check_unquoted(isinstance(ordered, bool), "ordered", ordered, "True or False")
     options = _Options(
         worker=worker,
         concurrency=check_count("concurrency", concurrency),
         ordered=ordered,
         stop_after=None if stop_after is None else check_count("stop_after", stop_after),
-        progress=progress,
         deadline=check_seconds("deadline", deadline),
-        clock=clock,
+        clock=session._client.clock,
         sleep=session._client.sleep,
-        open_journal=open_journal,
-        key=key,
     )
-    return FanOut(items, options, group)
+    return FanOut(items, options)
 
 
 def _check_input(items: object, worker: object) -> None:
@@ -405,8 +332,3 @@ def _check_input(items: object, worker: object) -> None:
     allowed = "an iterable or asynchronous iterable of items"
     check_unquoted(isinstance(items, Iterable | AsyncIterable) and not is_text, "items", items, allowed)
     check_unquoted(callable(worker), "worker", worker, "a function of an item, whose result is awaited")
-
-
-def _check_optional(values: Mapping[str, object], fits: Callable[[object], bool], allowed: str) -> None:
-    for name, value in values.items():
-        check_unquoted(value is None or fits(value), name, value, allowed)

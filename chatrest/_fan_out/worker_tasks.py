@@ -11,7 +11,6 @@ from collections.abc import (
     Awaitable,
     Callable,
     Coroutine,
-    Hashable,
     Iterable,
     Iterator,
 )
@@ -21,14 +20,10 @@ from typing import TYPE_CHECKING, Any, Final, Generic, Literal, TypeAlias, TypeV
 
 from msgspec import Struct
 
-from .outcome_journal import OutcomeJournal, digest_of
-
 T = TypeVar("T")
 R = TypeVar("R")
 
 _END: Final[Any] = object()
-_PATIENCE: Final = 256
-"""Items that are skipped without a break for other tasks of the loop."""
 
 
 class OutcomeBase(Struct, Generic[T, R], frozen=True):
@@ -84,46 +79,31 @@ else:
 
 
 class WorkItem(Struct, Generic[T]):
-    """An item on its way: its number in the input, its digest for the journal, its group."""
+    """An item on its way, with its number in the input."""
 
     number: int
     item: T
-    digest: bytes
-    group: Hashable = None
     outcome: Any = None
 
 
 @final
 class ItemInput(Generic[T]):
-    """The items of the caller, from an iterable of either kind, without those that the journal has."""
+    """The items of the caller, from an iterable of either kind."""
 
-    def __init__(self, items: Iterable[T] | AsyncIterable[T], key: Callable[[T], Any] | None) -> None:
+    def __init__(self, items: Iterable[T] | AsyncIterable[T]) -> None:
         self._items = items
-        self._key = key
         self._sync: Iterator[T] | None = None
         self._async: AsyncIterator[T] | None = None
         self.begun: int = 0
         """The number of items that were given."""
-        self.skipped: int = 0
-        """The number of items that the journal had an outcome of."""
-        self.skipped_failed: int = 0
-        """The number of those whose outcome there is a failure."""
 
-    async def next(self, journal: OutcomeJournal | None) -> "WorkItem[T] | None":
+    async def next(self) -> "WorkItem[T] | None":
         """Return the next item; None after the last one."""
-        while (item := await self._next()) is not _END:
-            digest = b""
-            if journal is not None:
-                digest = digest_of(item if self._key is None else self._key(item))
-                if (ok := journal.ok(digest)) is not None:
-                    self.skipped += 1
-                    self.skipped_failed += not ok
-                    if not self.skipped % _PATIENCE:
-                        await asyncio.sleep(0)
-                    continue
-            self.begun += 1
-            return WorkItem(self.begun, item, digest)
-        return None
+        item = await self._next()
+        if item is _END:
+            return None
+        self.begun += 1
+        return WorkItem(self.begun, item)
 
     async def _next(self) -> T:
         if self._sync is not None:
@@ -242,10 +222,10 @@ class WorkerTasks(Generic[T, R]):
         self._running[task] = entry
         task.add_done_callback(self._end)
 
-    async def cancel(self, others: Iterable[asyncio.Future[None]]) -> None:
-        """Cancel all tasks and wait until they have ended, and `others` too, whatever happens meanwhile."""
+    async def cancel(self) -> None:
+        """Cancel all tasks and wait until they have ended, whatever happens meanwhile."""
         self.is_cancelled = True
-        waiting: set[asyncio.Future[Any]] = {*self._running, *others}
+        waiting: set[asyncio.Task[Any]] = {*self._running}
         self.cut_off()
         for task_of_own in filter(None, (self._reader, self._timer)):
             task_of_own.cancel()

@@ -236,25 +236,10 @@ def test_memory_does_not_grow_with_the_number_of_items(ordered: bool) -> None:
         tracemalloc.stop()
 
 
-# ── groups ──
+# ── several apps ──
 
 
-def test_a_group_that_hangs_does_not_delay_the_others() -> None:
-    async def main() -> None:
-        log = Log(seconds=lambda item: 10_000 if item[0] == "a" else 1)
-        items = [(app, number) for number in range(200) for app in "abc"]
-        clock = asyncio.get_running_loop().time
-        async with session().fan_out(items, log.work, concurrency=10, group=lambda item: item[0]) as outcomes:
-            others = [(await anext(outcomes)).item async for _ in numbers(400)]
-            assert {item[0] for item in others} == {"b", "c"}
-            assert clock() == 200 / 10
-            assert log.most == 30
-        assert len(log.cancelled) == 10
-
-    run(main())
-
-
-def test_without_groups_a_hanging_app_holds_the_window() -> None:
+def test_a_hanging_app_holds_the_window() -> None:
     async def main() -> None:
         log = Log(seconds=lambda item: 10_000 if item[0] == "a" else 1)
         items = [(app, number) for number in range(200) for app in "abc"]
@@ -324,20 +309,6 @@ def test_fewer_errors_than_stop_after_are_only_outcomes() -> None:
     assert [outcome.ok for outcome in outcomes].count(False) == 2
 
 
-def test_progress_has_the_counts_after_every_worker(caplog: pytest.LogCaptureFixture) -> None:
-    seen: list[FanOutCounts] = []
-
-    def progress(counts: FanOutCounts) -> None:
-        seen.append(counts)
-        raise RuntimeError("a faulty listener")
-
-    log = Log(fails=lambda item: item == 2)
-    assert len(run(outcomes_of(range(4), log, concurrency=1, progress=progress))) == 4
-    assert [(each.succeeded, each.failed) for each in seen] == [(1, 0), (2, 0), (2, 1), (3, 1)]
-    assert [each.finished for each in seen] == [1, 2, 3, 4]
-    assert "progress function of a fan-out failed" in caplog.text
-
-
 # ── wrong use ──
 
 
@@ -350,28 +321,12 @@ def test_progress_has_the_counts_after_every_worker(caplog: pytest.LogCaptureFix
         ({"concurrency": 0}, r"concurrency = 0: expected a whole number from 1"),
         ({"stop_after": 0}, r"stop_after = 0"),
         ({"ordered": 1}, r"ordered = 1: expected True or False"),
-        ({"group": 5}, r"group = 5: expected a function, or None"),
-        ({"progress": 5}, r"progress = 5"),
-        ({"key": 5}, r"key = 5"),
-        ({"journal": 5}, r"journal = 5: expected a path, or None"),
-        ({"job": 5}, r"job = 5: expected a text, or None"),
-        ({"retry_failed": None}, r"retry_failed = None"),
     ],
 )
 def test_wrong_arguments_are_named(wrong: dict[str, Any], match: str) -> None:
     async def main() -> None:
         with pytest.raises(RequestInvalidError, match=match):
             session().fan_out(**{"items": [], "worker": Log().work, **wrong})
-
-    run(main())
-
-
-def test_too_many_groups_are_an_error() -> None:
-    async def main() -> None:
-        async with session().fan_out(count(), Log().work, group=lambda item: item) as outcomes:
-            with pytest.raises(RequestInvalidError, match="more than 100 groups"):
-                async for _ in outcomes:
-                    pass
 
     run(main())
 
@@ -498,16 +453,6 @@ def test_a_worker_that_does_not_end_when_cancelled_holds_up_the_block_and_not_th
 
     run(work())
     assert times == {"error": 5, "end": 12}
-
-
-def test_a_job_that_its_deadline_cut_goes_on_with_its_journal(tmp_path: Any) -> None:
-    options: Any = {"concurrency": 1, "journal": tmp_path / "journal", "job": "a job"}
-    first, second = Bounded(), Bounded()
-    with pytest.raises(DeadlineExceededError):
-        run(first.read(range(5), Log(), deadline=2.5, **options))
-    run(second.read(range(5), Log(), deadline=60, **options))
-    assert first.items == [0, 1]
-    assert second.items == [2, 3, 4]
 
 
 @loop_over("deadline", [0, -1, True, "5", float("nan")])
