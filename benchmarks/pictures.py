@@ -146,9 +146,9 @@ def fill(store: Store) -> None:
     for number, (sender, text, more) in enumerate(_TALK, 1):
         at += 40 * (number % 5 + 1)
         store.add_message(sender, "launch", text, receiver_type="group", sent_at=at, **more)
-    for one, other, text in _LAST_WORDS:
+    for sender, receiver, text in _LAST_WORDS:
         at += 600
-        store.add_message(one, other, text, sent_at=at)
+        store.add_message(sender, receiver, text, sent_at=at)
 
 
 def photograph(browser: str, folder: Path) -> None:

@@ -107,9 +107,9 @@ class CompatibleService:
     async def _get(self, request: web.Request) -> web.Response:
         self._note(request)
         number = int(request.match_info["id"])
-        found = [each for each in (*self.records, *self.gone.values()) if each["id"] == number]
-        if found:
-            return web.json_response({"data": found[0]})
+        matches = [each for each in (*self.records, *self.gone.values()) if each["id"] == number]
+        if matches:
+            return web.json_response({"data": matches[0]})
         error = {"code": "ERR_MESSAGE_NOT_FOUND", "message": f"The message {number} does not exist."}
         return web.json_response({"error": error}, status=400)
 

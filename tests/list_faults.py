@@ -137,7 +137,7 @@ def _alone(name: str) -> Callable[[List, dict[str, str], Any], None]:
 def _emptied(body: List, query: dict[str, str], _: None) -> None:
     meta = body.meta or {}
     cursor: Meta = next((meta[name] for name in POSITIONS if meta.get(name)), {})
-    ids = [int(found[1]) for each in body.data if (found := re.match(rb'\{"id":"(\d+)"', bytes(each)))]
+    ids = [int(match[1]) for each in body.data if (match := re.match(rb'\{"id":"(\d+)"', bytes(each)))]
     start = query.get("id", "")
     if not ids or len(ids) != len(body.data) or "id" not in cursor or not (start == "" or start.isdigit()):
         return

@@ -52,9 +52,9 @@ def page(format: str, partition: str, source: int, ids: list[int], text: str = "
     stems: dict[str, list[Row]] = {}
     for number in ids:
         stems.setdefault(stem_of(partition, source, number), []).append(row(number, text))
-    seen = ids_of(list(map(row, ids)))
+    ids_of_page = ids_of(list(map(row, ids)))
     pages = [NewRows(stem, source, rows) for stem, rows in stems.items()]
-    return [pages[0]._replace(seen=seen), *pages[1:]]
+    return [pages[0]._replace(seen=ids_of_page), *pages[1:]]
 
 
 @contextmanager
@@ -84,11 +84,11 @@ def repaired(folder: Path, format: str) -> list[Finding]:
 
 def texts_of(store: ExportStore, kind: str = "messages") -> dict[str, str]:
     """Return the text of each message that a reader of the store finds, whose ids stand once."""
-    found = [record for file in store.journal.files("open", "sealed") for record in records_of(store, file)
+    records = [record for file in store.journal.files("open", "sealed") for record in records_of(store, file)
              if file.stem.startswith(kind)]  # fmt: skip
-    ids = [record["id"] for record in found]
+    ids = [record["id"] for record in records]
     assert len(set(ids)) == len(ids), "twice"
-    return {record["id"]: record["data"]["text"] for record in found}
+    return {record["id"]: record["data"]["text"] for record in records}
 
 
 def records_of(store: ExportStore, file: Any) -> list[Any]:
@@ -99,13 +99,13 @@ def texts_on_disk(folder: Path) -> list[tuple[str, str]]:
     """Return what a program finds that reads the data files below `messages`, and knows no journal."""
     paths = [path for path in sorted(folder.glob("messages*")) if path.is_file()]
     paths += [path for path in sorted(folder.glob("messages/**/*")) if path.is_file()]
-    found = []
+    records = []
     for path in paths:
         known = format_of(path.name)
         assert known is not None, path
         for piece in known.read(path, path.stat().st_size):
-            found += [json.loads(raw) for raw in piece.raws]
-    return sorted((record["id"], record["data"]["text"]) for record in found)
+            records += [json.loads(raw) for raw in piece.raws]
+    return sorted((record["id"], record["data"]["text"]) for record in records)
 
 
 def damaged_files(folder: Path) -> list[str]:

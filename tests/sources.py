@@ -46,6 +46,8 @@ class Facts(NamedTuple):
     """Each with the name of its class or function; that of the file has none."""
     texts: list[tuple[int, str]]
     """The docstrings and all other texts, each with its line; an f-string is one text."""
+    names: list[tuple[int, str, bool]]
+    """Those of `given_names`."""
 
 
 def facts(module: str, file: Path) -> Facts:
@@ -65,7 +67,25 @@ def facts(module: str, file: Path) -> Facts:
             if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef)
         ],
         list(_texts(nodes)),
+        list(given_names(nodes)),
     )
+
+
+def given_names(nodes: Iterable[ast.AST]) -> Iterator[tuple[int, str, bool]]:
+    """Yield the name of each variable, parameter, attribute, function and class, with its line.
+
+    The third value is True for a variable or a parameter, and False for the members of a class.
+    """
+    members = set[ast.AST]()
+    for node in nodes:
+        if isinstance(node, ast.ClassDef):
+            members.update(each.target for each in node.body if isinstance(each, ast.AnnAssign))
+        if isinstance(node, ast.Name | ast.Attribute) and isinstance(node.ctx, ast.Store):
+            yield node.lineno, _name(node), isinstance(node, ast.Name) and node not in members
+        elif isinstance(node, ast.arg):
+            yield node.lineno, node.arg, True
+        elif isinstance(node, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+            yield node.lineno, node.name, False
 
 
 def _texts(nodes: Iterable[ast.AST]) -> Iterator[tuple[int, str]]:

@@ -13,7 +13,7 @@ from rich.pretty import pretty_repr
 
 from chatrest import Message, parse, webhooks
 from chatrest._core.paging.cursor import Cursor
-from chatrest._core.replies.decode import MESSAGE, Many, One
+from chatrest._core.replies.decode import MESSAGE, ManyRecords, OneRecord
 from chatrest._core.requests.wire import Request
 from chatrest._models.agent_tools import ApiTool
 from chatrest._models.apps import AppInfo
@@ -48,12 +48,12 @@ MESSAGE_OF = {
 }  # fmt: skip
 
 
-def one(**changes: object) -> object:
-    return One(MESSAGE)(msgspec.json.encode({"data": {**MESSAGE_OF, **changes}}))
+def message(**changes: object) -> object:
+    return OneRecord(MESSAGE)(msgspec.json.encode({"data": {**MESSAGE_OF, **changes}}))
 
 
 def unknown(record: object) -> UnknownMessage:
-    [message] = Many(MESSAGE)(msgspec.json.encode({"data": [record]})).items
+    [message] = ManyRecords(MESSAGE)(msgspec.json.encode({"data": [record]})).items
     assert isinstance(message, UnknownMessage)
     return message
 
@@ -69,7 +69,7 @@ CALL = {
 }
 HOLDERS = {
     "WsChannel": lambda: WsChannel(identity="i", secret=SECRET),
-    "call message": lambda: one(
+    "call message": lambda: message(
         category="call",
         data={
             "action": "ongoing",
@@ -80,18 +80,18 @@ HOLDERS = {
             },
         },
     ),
-    "custom data": lambda: one(data={"customData": NESTED, "metadata": NESTED}),
-    "custom data, a list": lambda: one(data={"customData": [NESTED, [NESTED]]}),
-    "action on a message": lambda: one(
+    "custom data": lambda: message(data={"customData": NESTED, "metadata": NESTED}),
+    "custom data, a list": lambda: message(data={"customData": [NESTED, [NESTED]]}),
+    "action on a message": lambda: message(
         category="action",
         data={"action": "edited", "entities": {"on": {"entity": NESTED, "entityType": "message"}}},
     ),
-    "text metadata": lambda: one(category="message", type="text", data={"text": "t", "metadata": NESTED}),
-    "quoted message": lambda: one(quotedMessage=NESTED),
+    "text metadata": lambda: message(category="message", type="text", data={"text": "t", "metadata": NESTED}),
+    "quoted message": lambda: message(quotedMessage=NESTED),
     "unknown category": lambda: unknown({**MESSAGE_OF, "category": "poll", "data": NESTED}),
     "unknown category, an object": lambda: unknown({**MESSAGE_OF, "category": {"secret": SECRET}}),
     "unknown record, a list": lambda: unknown([NESTED]),
-    "listing": lambda: Many(MESSAGE)(
+    "listing": lambda: ManyRecords(MESSAGE)(
         msgspec.json.encode({"data": [{**MESSAGE_OF, "data": {"metadata": NESTED}}]})
     ),
     "page": lambda: Page([], Meta(), SECRET.encode(), Cursor("q")),

@@ -133,8 +133,8 @@ async def test_a_call_that_is_closed_in_another_context_is_left_there(
 async def test_between_the_pages_of_a_walk_nothing_is_held() -> None:
     page = b'{"data":[{"uid":"a"},{"uid":"b"}],"meta":{"pagination":{"total_pages":3,"current_page":1}}}'
     stage = Stage(reply(200, page), reply(), telemetry=Surrounding([]))
-    seen = [CURRENT.get() async for _ in (await stage.opened()).users.list()]
-    assert seen == ["outside", "outside"]
+    values = [CURRENT.get() async for _ in (await stage.opened()).users.list()]
+    assert values == ["outside", "outside"]
 
 
 async def test_calls_at_the_same_time_have_contexts_of_their_own() -> None:

@@ -1,7 +1,9 @@
 """Plain English: the twists that texts for users must not have, each with what to say in its place."""
 
+import ast
 import re
 from collections.abc import Iterator
+from typing import Final
 
 import click
 from click.testing import CliRunner
@@ -9,7 +11,7 @@ from click.testing import CliRunner
 from chatrest._cli.root import root
 from tests.cases import loop_over
 from tests.pages import PAGES, ROOT
-from tests.sources import all_facts
+from tests.sources import all_facts, given_names
 
 TWISTS = {
     r"gone on with|go(?:es)? on with|goes on|taken up again": "continued, continues, resumed",
@@ -31,6 +33,15 @@ TWISTS = {
 TWIST = re.compile(rf"\b(?:{'|'.join(TWISTS)})\b", re.IGNORECASE)
 NAMES = re.compile(r"```.*?^```$|`[^`\n]*`|\"[^\"\n]*\"", re.DOTALL | re.MULTILINE)
 """Code and quotations, which are not our words."""
+
+VAGUE: Final = {"found", "its", "said", "some", "told"}
+"""Words that are no name: they do not say what a variable, a member, a function or a class is."""
+VAGUE_VARIABLES: Final = VAGUE | {"kept", "one", "seen"}
+"""Those that are no name of a variable or a parameter.
+
+They are terms of tables elsewhere: `seen` is the ids that a list has shown (a table of the journal), `kept`
+the sources of earlier runs in a report, and `one(Message)` the envelope of a record.
+"""
 
 
 def twists(text: str) -> list[str]:
@@ -75,14 +86,27 @@ def commands(group: click.Group, *names: str) -> Iterator[tuple[str, ...]]:
 def test_the_help_of_the_command_is_in_plain_words() -> None:
     texts = {names: CliRunner().invoke(root, [*names, "--help"]).stdout for names in commands(root)}
     assert all(texts.values())
-    assert {names: found for names, text in texts.items() if (found := twists(text))} == {}
+    assert {names: matches for names, text in texts.items() if (matches := twists(text))} == {}
 
 
 def test_docstrings_and_texts_are_in_plain_words() -> None:
-    found = [
+    matches = [
         f"{module}:{line}: {twist}"
         for module, each in all_facts().items()
         for line, text in each.texts
         for twist in twists(text)
     ]
-    assert found == []
+    assert matches == []
+
+
+def test_names_say_what_they_hold() -> None:
+    names = [(module, *each) for module, facts in all_facts().items() for each in facts.names]
+    for file in sorted((ROOT / "tests").rglob("*.py")):
+        tree = ast.parse(file.read_text(encoding="utf-8"))
+        names += [(str(file.relative_to(ROOT)), *each) for each in given_names(ast.walk(tree))]
+    vague = [
+        f"{place}:{line}: {name}"
+        for place, line, name, is_variable in names
+        if name.strip("_").lower() in (VAGUE_VARIABLES if is_variable else VAGUE)
+    ]
+    assert vague == []

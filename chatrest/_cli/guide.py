@@ -74,11 +74,11 @@ def search(words: Sequence[str]) -> list[Section]:
     ranked = []
     for page in contents():
         for section in sections(page):
-            found = _count(patterns, "\n".join(section.lines))
-            if found * 2 >= len(patterns) and found:
+            count = _count(patterns, "\n".join(section.lines))
+            if count * 2 >= len(patterns) and count:
                 line = max(_count(patterns, line) for line in section.lines)
                 title = _count(patterns, f"{page} {section.title}") - (page == "operations")
-                ranked.append((2 * found + line + title, section))
+                ranked.append((2 * count + line + title, section))
     return [section for _, section in sorted(ranked, key=lambda each: -each[0])]
 
 

@@ -38,9 +38,12 @@ def local_time(stamp: Any, form: str, zone: tzinfo | None = None) -> str:
 
 def user_line(user: Any, zone: tzinfo | None = None) -> str:
     """Return `alice  Alice Liddell  online  moderator  last active 2026-11-22 12:11`, as far as known."""
-    seen = local_time(member(user, "lastActiveAt"), LINE_TIME, zone)
+    last_active = local_time(member(user, "lastActiveAt"), LINE_TIME, zone)
     parts = [_text(member(user, name)) for name in ("uid", "name", "status", "role")]
-    parts += [f"last active {seen}" if seen else "", "(deactivated)" if member(user, "deactivatedAt") else ""]
+    parts += [
+        f"last active {last_active}" if last_active else "",
+        "(deactivated)" if member(user, "deactivatedAt") else "",
+    ]
     return _SPACE.join(filter(None, parts))
 
 

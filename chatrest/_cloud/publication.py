@@ -303,10 +303,10 @@ async def read_version(store: ObjectStore, is_own: Callable[[str], bool] = lambd
 
 def check_manifest_is_lost(address: str, names: Iterable[str], is_own: Callable[[str], bool]) -> None:
     """Refuse a store with objects of an export and without its manifest, which every run puts there first."""
-    if (found := next(filter(is_own, sorted(names)), None)) is not None:
+    if (own_name := next(filter(is_own, sorted(names)), None)) is not None:
         raise RequestInvalidError(
-            f"{_manifest_of(address)} is lost: {address} holds objects of an export, such as {found}, and no "
-            f"manifest; nothing was changed: {rebuild(address)}"
+            f"{_manifest_of(address)} is lost: {address} holds objects of an export, such as {own_name}, and "
+            f"no manifest; nothing was changed: {rebuild(address)}"
         )
 
 

@@ -99,7 +99,11 @@ def store_error(error: Exception, action: str, target: str) -> ObjectStoreError:
     the exception's text nor the exception, as both may hold secrets.
     """
     text = str(error)
-    status, code, retries = _found(_STATUS, text), _found(_CODE, text), _found(_RETRIES, text)
+    status, code, retries = (
+        _first_match(_STATUS, text),
+        _first_match(_CODE, text),
+        _first_match(_RETRIES, text),
+    )
     error_class: type[ObjectStoreError] = ObjectStoreError
     if isinstance(error, FileNotFoundError) and code != "NoSuchBucket":
         error_class = ObjectNotFoundError
@@ -113,18 +117,18 @@ def store_error(error: Exception, action: str, target: str) -> ObjectStoreError:
     reason = reason or f"the store's client failed ({type(error).__name__})"
     result = error_class(f"could not {action} {target}: {reason}")
     result.status = int(status) if status else None
-    result.is_passing = not status and not retries and bool(_found(_KIND, text))
+    result.is_passing = not status and not retries and bool(_first_match(_KIND, text))
     return result
 
 
-def _found(pattern: re.Pattern[str], text: str) -> str:
+def _first_match(pattern: re.Pattern[str], text: str) -> str:
     match = pattern.search(text)
     return next(filter(None, match.groups())) if match else ""
 
 
 def _reason(error: Exception, text: str, status: str, code: str) -> str:
     """Return what the text of an error shows; empty if its class says it all."""
-    retries = _found(_RETRIES, text)
+    retries = _first_match(_RETRIES, text)
     requests = f" ({int(retries) + 1} requests)" if retries else ""
     if _METADATA_SERVICE.search(text):
         return "the environment variables have no credentials, and no metadata service gave any"
@@ -134,7 +138,7 @@ def _reason(error: Exception, text: str, status: str, code: str) -> str:
         return ""
     if _REDIRECT in text:
         return f"the store answered with a redirect{_REGION}"
-    if kind := _found(_KIND, text):
+    if kind := _first_match(_KIND, text):
         return _NO_RESPONSE[kind] + requests
     if isinstance(error, OSError) and error.strerror:
         return error.strerror

@@ -10,7 +10,7 @@ from msgspec import structs
 
 from .paging.cursor import CursorKey
 from .paging.page_sizes import PageSizes
-from .replies.decode import Many
+from .replies.decode import ManyRecords
 from .replies.rows import RowReader
 from .requests.endpoint import Call
 
@@ -75,5 +75,5 @@ class AsRows:
     def __call__(self, call: Call[R], /) -> Awaitable[R]:
         """Make the call of a list; what it gives is a `Listing[Row]`, whatever the endpoint says."""
         reply: Any = call.endpoint.reply
-        read = RowReader(reply if isinstance(reply, Many) else None)
+        read = RowReader(reply if isinstance(reply, ManyRecords) else None)
         return self._send(structs.replace(call, endpoint=structs.replace(call.endpoint, reply=read)))

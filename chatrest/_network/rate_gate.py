@@ -22,7 +22,7 @@ MakePacer: TypeAlias = Callable[[str, RateClass], GatePacer]
 GateKey: TypeAlias = tuple[str, RateClass]
 """App id and rate class."""
 
-KEPT: Final = 500
+MAX_IDLE_GATES: Final = 500
 """Gates that are kept whatever they know."""
 MOST_LEARNT: Final = 5000
 """Gates up to which learnt limits are kept."""
@@ -183,7 +183,7 @@ class RateGates(OrderedDict[GateKey, RateGate]):
         return chain(list(self.items()), list(self._released.items()))
 
     def _let_go(self) -> None:
-        for _ in range(min(2, len(self) - KEPT + 1)):
+        for _ in range(min(2, len(self) - MAX_IDLE_GATES + 1)):
             key, gate = self.popitem(last=False)
             if self._is_needed(gate):
                 self[key] = gate  # as the newest

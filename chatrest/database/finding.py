@@ -57,8 +57,8 @@ def find_raw(out: str | PathLike[str], wanted: Wanted) -> Iterator[bytes]:
     if path is not None and not wanted.sources and _is_up_to_date(out, path):
         return _by_database(path, wanted)
     records = read_raw(out, since=wanted.since, until=wanted.until, source=wanted.sources or None)
-    found = _chosen(records, wanted)
-    return _sorted(found) if wanted.by_time else (raw for raw, _, _ in found)
+    matches = _chosen(records, wanted)
+    return _sorted(matches) if wanted.by_time else (raw for raw, _, _ in matches)
 
 
 def _is_up_to_date(out: str | PathLike[str], path: Path) -> bool:
@@ -113,11 +113,11 @@ def _chosen(records: Iterable[bytes], wanted: Wanted) -> Iterator[tuple[bytes, i
                 yield raw, sent_at, number
 
 
-def _sorted(found: Iterable[tuple[bytes, int | None, int | None]]) -> Iterator[bytes]:
+def _sorted(matches: Iterable[tuple[bytes, int | None, int | None]]) -> Iterator[bytes]:
     with closing(sqlite3.connect("", isolation_level=None)) as db:
         db.executescript("PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF; BEGIN")
         db.execute("CREATE TABLE found(place INTEGER PRIMARY KEY, raw BLOB, sent_at, number)")
-        db.executemany("INSERT INTO found(raw, sent_at, number) VALUES(?, ?, ?)", found)
+        db.executemany("INSERT INTO found(raw, sent_at, number) VALUES(?, ?, ?)", matches)
         rows = db.execute("SELECT raw FROM found ORDER BY sent_at NULLS LAST, number NULLS LAST, place")
         yield from (raw for (raw,) in rows)
 

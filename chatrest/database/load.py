@@ -137,13 +137,13 @@ class _Load:
             for sql in tables(target.dialect):
                 target.execute(sql)
         self._before: dict[str, str] = dict(target.execute(f"SELECT name, value FROM {STATE}"))  # noqa: S608
-        kept = self._before.get("deleted", "keep")
-        if (kept, deleted) == ("blank", "keep"):
+        former_choice = self._before.get("deleted", "keep")
+        if (former_choice, deleted) == ("blank", "keep"):
             raise RequestInvalidError(
                 f"deleted = 'keep': {target.name} has no contents of deleted messages; load into a new one"
             )
         self._state = {name: value for name, value in self._before.items() if not name.startswith(_MARK)}
-        self._state |= {"version": VERSION, "deleted": deleted or kept}
+        self._state |= {"version": VERSION, "deleted": deleted or former_choice}
         self._has_search = "search" in self._before
         if search:
             self._state["search"] = "yes"
@@ -172,10 +172,10 @@ class _Load:
         if isinstance(position, int):
             return position, set()
         runs, apps = runs_in_position(position), {each.app for each in addresses_of(self._out)}
-        kept = {name: run for name, run in runs.items() if app_of(name) in apps}
-        if not kept:
+        remaining = {name: run for name, run in runs.items() if app_of(name) in apps}
+        if not remaining:
             raise self._is_of_another()
-        return position_of(kept), set(map(app_of, runs.keys() - kept.keys()))
+        return position_of(remaining), set(map(app_of, runs.keys() - remaining.keys()))
 
     def _check_runs(self, news: ExportNews, position: Position, gone: set[str]) -> None:
         """Raise `RequestInvalidError` where the database has been loaded from another export."""
@@ -303,7 +303,7 @@ def run_marks(news: ExportNews, view: FolderView) -> list[str]:
 def state_of(news: ExportNews) -> dict[str, str]:
     """Return the state of a database that has all of these news: the position, and which runs it is of."""
     marks = {f"{_MARK}{view.export}": run_marks(news, view)[-1:] for view in news.views}
-    return {"run": str(news.run), **{name: mark for name, found in marks.items() for mark in found}}
+    return {"run": str(news.run), **{name: mark for name, values in marks.items() for mark in values}}
 
 
 _DELETED_AT: Final = [column.name for column in COLUMNS].index("deleted_at")

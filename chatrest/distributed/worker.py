@@ -242,8 +242,8 @@ def _credentials(work: PartWork) -> tuple[App, Mapping[str, str]]:
 
 async def _check_export(work: PartWork) -> None:
     try:
-        found = await find_parts(part_files(work.out))
-        fault = "" if found and found[0].nights[: len(work.nights)] == work.nights else "it is not there"
+        stored = await find_parts(part_files(work.out))
+        fault = "" if stored and stored[0].nights[: len(work.nights)] == work.nights else "it is not there"
     except (OSError, ChatRestError) as error:
         fault = str(error)
     if fault:

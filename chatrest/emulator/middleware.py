@@ -142,10 +142,10 @@ class Middleware:
 
     def _reply(self, strike: FaultSet, request: Request) -> Outgoing:
         """Return the reply as the weather has it; `_NOTHING` where there is none."""
-        fault, seen = strike.fault or _NONE, request
+        fault, rewritten = strike.fault or _NONE, request
         for each in strike.all:
-            seen = each.rewritten(seen)
-        reply = _NOTHING if fault.is_withheld else self._process(seen)
+            rewritten = each.rewritten(rewritten)
+        reply = _NOTHING if fault.is_withheld else self._process(rewritten)
         reply = fault.reply(self._clock()) or reply
         if reply is _NOTHING:
             return reply

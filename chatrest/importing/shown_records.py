@@ -99,15 +99,15 @@ def read_shown(kind: Kind, members: dict[str, Any]) -> Reading:
     elif kind == "groups" and members.get("type") in _PROTECTED and not members.get("password"):
         left_out.append("passwords of groups (each gets a random one)")
         members = members | {"type": "password", "password": token_urlsafe(_PASSWORD_BYTES)}
-    kept = {
+    known_members = {
         name: str(value) if name in _IDS and type(value) is int else value
         for name, value in members.items()
         if name in REQUIRED[kind] or (name in TAKEN[kind] and value not in _EMPTY)
     }
     try:
-        reading = read_written(kind, kept)
+        reading = read_written(kind, known_members)
     except RequestInvalidError:
-        reading = _without_wrong_members(kind, kept)
+        reading = _without_wrong_members(kind, known_members)
     return reading._replace(left_out=(*left_out, *reading.left_out))
 
 
@@ -160,16 +160,16 @@ def _muid_of(members: Mapping[str, Any]) -> str:
     return blake2b("\0".join(parts).encode(errors="surrogatepass"), digest_size=16).hexdigest()
 
 
-def _without_wrong_members(kind: Kind, kept: dict[str, Any]) -> Reading:
+def _without_wrong_members(kind: Kind, known_members: dict[str, Any]) -> Reading:
     """Return a record without the members that no import takes with their values, such as a time in words."""
-    needed = {name: value for name, value in kept.items() if name in REQUIRED[kind] | _ESSENTIAL}
+    needed = {name: value for name, value in known_members.items() if name in REQUIRED[kind] | _ESSENTIAL}
     read_written(kind, needed)
     left_out, members = [], dict(needed)
-    for name in [name for name in kept if name not in needed]:
+    for name in [name for name in known_members if name not in needed]:
         try:
-            read_written(kind, needed | {name: kept[name]})
+            read_written(kind, needed | {name: known_members[name]})
         except RequestInvalidError:
             left_out.append(f"the member {shown(name)} of {kind} where its value is wrong")
         else:
-            members[name] = kept[name]
+            members[name] = known_members[name]
     return read_written(kind, members)._replace(left_out=tuple(left_out))

@@ -344,9 +344,9 @@ def _name_all(index: Index) -> None:
             )
 
 
-def _title(app: str, group: str | None, one: str | None, other: str | None, id: str) -> str:
+def _title(app: str, group: str | None, person: str | None, other_person: str | None, id: str) -> str:
     """Return the title of a conversation, by the names of its app, and its group or people."""
-    names = sorted({_name(name) for name in (one, other) if name}, key=str.casefold)
+    names = sorted({_name(name) for name in (person, other_person) if name}, key=str.casefold)
     title = shown(_name(group or "") or " & ".join(names) or id)
     return f"{shown(app)}: {title}" if app else title
 

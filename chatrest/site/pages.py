@@ -271,8 +271,8 @@ class Pages:
         rows = self.index.conversations_of(person.number, _PLACES)
         places = [
             self._conversation(each)._asdict()
-            | {"messages": count, "first": self.maker.zone.day(one), "last": self.maker.zone.day(end)}
-            for each, count, one, end in rows
+            | {"messages": count, "first": self.maker.zone.day(start), "last": self.maker.zone.day(end)}
+            for each, count, start, end in rows
         ]
         return self._render(
             "person", "../", person=person, record=shown_json(raw)[:_SHORT * 20] if raw else "",
@@ -289,7 +289,7 @@ class Pages:
                 "title": conversation.title if conversation else "", "excerpt": excerpt(item.excerpt),
             }  # fmt: skip
 
-    def found(self, query: SearchWords, results: Any) -> str:
+    def search_page(self, query: SearchWords, results: Any) -> str:
         older = query.address(results.older) if results.older else ""
         return self._render("found", "", query=query, results=results, older=older)
 
@@ -338,12 +338,12 @@ def static(name: str) -> bytes:
     """Return a file that all pages share, without indents and comments: readers of a site fetch it, too."""
     lines = (line for each in STATIC[name] for line in (TEMPLATES / each).read_text("utf-8").splitlines())
     is_section = "  // ── "  # by which a reader finds the parts of the script
-    kept = [
+    stripped = [
         line if line.startswith(is_section) else line.strip()
         for line in lines
         if line.startswith(is_section) or not line.strip().startswith("//")
     ]
-    text = "\n".join([*filter(None, kept), ""])
+    text = "\n".join([*filter(None, stripped), ""])
     return (_SPACES.sub(lambda match: match[1] or "", text) if name.endswith(".css") else text).encode()
 
 

@@ -18,7 +18,7 @@ _SPACELESS: Final = (
 """Letters between which a name may begin and end: Thai to Khmer, kana, Han, and Hangul with its endings."""
 _WORD: Final = re.compile(rf"[{_SPACELESS}]|(?:(?![{_SPACELESS}])[^\W_])+")
 _RUN: Final = re.compile(rf"(?:[{_SPACELESS}]|[^\W_])+")
-_ONE: Final = re.compile(rf"[{_SPACELESS}]")
+_SPACELESS_LETTER: Final = re.compile(rf"[{_SPACELESS}]")
 _ODD: Final = re.compile(r"[^ -^`-~]|  ")
 """What makes a text one that must be folded letter by letter."""
 _MENTION: Final = re.compile(r"<@uid:([^<>\s]*)>", re.IGNORECASE)
@@ -61,7 +61,7 @@ class Pseudonyms:
 
     def __init__(self, names: Iterable[tuple[str, int, int]]) -> None:
         self._whole: dict[str, str] = {}
-        self._found: dict[str, str] = {}
+        self._pseudonyms: dict[str, str] = {}
         self._lengths: dict[str, set[int]] = {}
         """The lengths of what is found, by their first words."""
         self._words: dict[str, str] = {}
@@ -73,7 +73,7 @@ class Pseudonyms:
         folded = _folded(name)[0].strip()
         self._find(folded, alias)
         for word in _RUN.findall(folded) if is_name else ():
-            if _ONE.match(word):
+            if _SPACELESS_LETTER.match(word):
                 self._find(word, alias)
             elif len(word) >= _LEAST and not word.isdigit():
                 self._words[word] = alias if self._words.get(word, alias) == alias else "[name]"
@@ -81,10 +81,10 @@ class Pseudonyms:
     def _find(self, name: str, alias: str) -> None:
         """Look for a name inside of texts; that of several people stands for no number."""
         first = _WORD.search(name)
-        if first is None or len(name) < _LEAST - bool(_ONE.search(name)):
+        if first is None or len(name) < _LEAST - bool(_SPACELESS_LETTER.search(name)):
             return
         name = name[first.start() :]
-        self._found[name] = alias if self._found.get(name, alias) == alias else "[name]"
+        self._pseudonyms[name] = alias if self._pseudonyms.get(name, alias) == alias else "[name]"
         self._lengths.setdefault(first[0], set()).add(len(name))
 
     def hide_ids(self, text: str) -> tuple[str, int]:
@@ -92,9 +92,11 @@ class Pseudonyms:
         lowered = text.lower()
         if (alias := self._whole.get(lowered)) is not None:
             return alias, 1
-        one, _, other = lowered.partition(_PAIR)
-        if one in self._whole and other in self._whole:  # also of uids that are too short for any other text
-            return f"{self._whole[one]}{_PAIR}{self._whole[other]}", 2
+        first, _, second = lowered.partition(_PAIR)
+        if (
+            first in self._whole and second in self._whole
+        ):  # also of uids that are too short for any other text
+            return f"{self._whole[first]}{_PAIR}{self._whole[second]}", 2
         return _MENTION.subn(self._mentioned, text) if "<@" in text else (text, 0)
 
     def hide_names(self, text: str) -> tuple[str, int]:
@@ -119,15 +121,17 @@ class Pseudonyms:
         at = word.start()
         for length in sorted(self._lengths.get(word[0], ()), reverse=True):
             end = at + length
-            if end <= len(folded) and folded[at:end] in self._found and _ends(folded, end):
-                return self._found[folded[at:end]], length
+            if end <= len(folded) and folded[at:end] in self._pseudonyms and _ends(folded, end):
+                return self._pseudonyms[folded[at:end]], length
         return ("" if is_lower else self._words.get(word[0], "")), len(word[0])
 
 
 def _ends(folded: str, end: int) -> bool:
     """Say if a name may end at a place: not inside of a word."""
     after = folded[end : end + 1]
-    return not _RUN.match(after) or bool(_ONE.match(after) or _ONE.match(folded[end - 1]))
+    return not _RUN.match(after) or bool(
+        _SPACELESS_LETTER.match(after) or _SPACELESS_LETTER.match(folded[end - 1])
+    )
 
 
 def _folded(text: str) -> tuple[str, Sequence[int]]:

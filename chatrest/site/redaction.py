@@ -203,8 +203,8 @@ def without_secrets(raw: bytes) -> bytes:
     is_escaped = b"\\u" in raw and _ESCAPED_LETTER.search(raw) is not None
     if b"wsChannel" not in raw and not is_escaped:
         return raw
-    hidden, found = _SECRET.subn(rb'\1"[secret]"', raw)
-    if found == raw.count(b"secret") and not is_escaped:
+    hidden, count = _SECRET.subn(rb'\1"[secret]"', raw)
+    if count == raw.count(b"secret") and not is_escaped:
         return hidden
     try:
         value = read_value(raw)

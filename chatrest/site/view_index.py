@@ -25,7 +25,7 @@ from .text import Query, folded, terms
 
 SUFFIX: Final = ".view.sqlite"
 _FILLED_AT_ONCE: Final = 500
-FOUND: Final = 200
+RESULTS_PER_PAGE: Final = 200
 """Results on one page."""
 _MOST: Final = 20_000
 """Results of a search, all of which are counted."""
@@ -41,7 +41,7 @@ _SCHEMA: Final = (
     "CREATE VIRTUAL TABLE IF NOT EXISTS words USING fts5vocab(texts, 'row')",
 )
 _WORDS: Final = "SELECT term FROM words WHERE instr(term, ?) > 1 AND term NOT GLOB '!*' LIMIT ?"
-_TOLD: Final = ("edited", "flagged", "file")
+_SEARCHABLE_FLAGS: Final = ("edited", "flagged", "file")
 """Flags that are terms of a message."""
 _CONDITIONS: Final = {
     "deleted": "p.flags",
@@ -103,7 +103,7 @@ class ViewIndex(Index):
         while new := self.stored(_NEW, last, _FILLED_AT_ONCE):
             for stored, item in zip(new, items.of(new), strict=True):
                 number = self.db.execute(_ADDED, (stored.place,)).lastrowid
-                marks = (f"!{flag}" for flag in item.flags if flag in _TOLD)
+                marks = (f"!{flag}" for flag in item.flags if flag in _SEARCHABLE_FLAGS)
                 own_terms = " ".join([*terms(folded(item.searched)), *marks])
                 self.db.execute("INSERT INTO texts(rowid, terms) VALUES(?, ?)", (number, own_terms))
             last = new[-1].place
@@ -118,7 +118,7 @@ class ViewIndex(Index):
         matched = " AND ".join(
             [
                 *filter(None, starmap(self._pattern, query.terms())),
-                *(f'"!{each}"' for each in flags if each in _TOLD),
+                *(f'"!{each}"' for each in flags if each in _SEARCHABLE_FLAGS),
             ]
         )
         source = "texts JOIN texted t ON t.number = texts.rowid JOIN posts p ON p.place = t.place"
@@ -205,7 +205,7 @@ def search(index: ViewIndex, words: SearchWords, skip: int = 0) -> SearchResults
         if (grade := query.grade(item.searched)) is not None
     )
     ordered = _by_conversation(list(islice(matches, _MOST)))
-    entries = [_result(index, items, match, query) for match in ordered[skip : skip + FOUND]]
+    entries = [_result(index, items, match, query) for match in ordered[skip : skip + RESULTS_PER_PAGE]]
     shown = zip(ordered[skip:], entries, strict=False)
     groups = [
         (conversation(number).title, [entry for _, entry in group])
@@ -241,8 +241,8 @@ def _result(index: ViewIndex, items: Items, match: _Match, query: Query) -> Sear
     assert place is not None, "it is in the index"
     near = index.neighbours(match.conversation, stored.time, stored.rank)
     before, after = (
-        next(((each.sender.name, excerpt(each.excerpt)) for each in items.of(found)), ("", ""))
-        for found in near
+        next(((each.sender.name, excerpt(each.excerpt)) for each in items.of(number)), ("", ""))
+        for number in near
     )
     return SearchResult(
         f"c/{place.name}/{place.page}.html#{item.anchor}", item.sender.name, item.at, item.iso,

@@ -210,7 +210,7 @@ class Viewer:
         """Return the page at an address; None if there is none."""
         if path == "search":
             words = SearchWords.of(query)
-            return self._pages.found(words, search(self._index, words, _number(query.get("skip"))))
+            return self._pages.search_page(words, search(self._index, words, _number(query.get("skip"))))
         match = _PAGE.fullmatch(path or "index.html")
         if match is None:
             return None

@@ -345,7 +345,7 @@ class _Writer:
 def _search_texts(conversation: ConversationEntry, path: str, items: list[Item]) -> tuple[bytes, set[str]]:
     """Return the script with the texts of a page, and the terms of the page."""
     people: dict[int, int] = {}
-    named, messages, seen = list[tuple[str, str]](), list[tuple[Any, ...]](), set[str]()
+    named, messages, all_flags = list[tuple[str, str]](), list[tuple[Any, ...]](), set[str]()
     for item in items:
         person = item.sender
         if person.number not in people:
@@ -353,11 +353,13 @@ def _search_texts(conversation: ConversationEntry, path: str, items: list[Item])
             named.append((person.uid, person.name))
         text, flags = item.searched, item.flags
         if text or flags:
-            seen.update(flags)
+            all_flags.update(flags)
             own = (str(item.rank), people[person.number], item.time, text)
             messages.append((*own, flag_bits(flags)) if flags else own)
     data = {"title": conversation.title, "path": path, "people": named, "messages": messages}
-    return script(data), page_terms(conversation.title, named, [message[3] for message in messages], seen)
+    return script(data), page_terms(
+        conversation.title, named, [message[3] for message in messages], all_flags
+    )
 
 
 def _path(conversation: ConversationEntry, cut: PageCut) -> str:

@@ -35,10 +35,10 @@ def test_limits_that_no_reply_states(command: Run) -> None:
 
 
 def test_limits_as_json(command: Run) -> None:
-    found: dict[str, Any] = json.loads(command("limits", "--json").stdout)
-    [known] = found["limits"]
+    summary: dict[str, Any] = json.loads(command("limits", "--json").stdout)
+    [known] = summary["limits"]
     assert (known["rate_class"], known["source"], known["limit"]) == ("standard", "none", None)
-    assert (found["requests"], found["limited"], found["stated"]) == (1, 0, None)
+    assert (summary["requests"], summary["limited"], summary["stated"]) == (1, 0, None)
 
 
 def test_the_first_429_is_the_last_request(command: Run, proxy: MakeProxy) -> None:

@@ -78,13 +78,13 @@ async def test_a_certificate_is_judged_before_a_key_is_sent(
     trusted = ssl.create_default_context(cafile=str(tmp_path / "ca.pem"))
     monkeypatch.setattr("aiohttp.connector._SSL_CONTEXT_VERIFIED", trusted)
     async with Faulty(reply(USERS), tls=server_context(leaf)) as server:
-        found = await examined(monkeypatch, server.url.replace("127.0.0.1", "localhost"))
-    assert found["tls"].state == state
-    assert words in found["tls"].advice
+        results = await examined(monkeypatch, server.url.replace("127.0.0.1", "localhost"))
+    assert results["tls"].state == state
+    assert words in results["tls"].advice
     if state == "ok":
-        assert found["service"].state == "ok"
+        assert results["service"].state == "ok"
     else:
-        assert found["service"].text == "needs tls"
+        assert results["service"].text == "needs tls"
         assert server.requests == []
 
 
@@ -97,10 +97,10 @@ async def test_the_clock_is_compared_with_the_replys_date(
 ) -> None:
     now = int(time.time())
     async with Faulty(reply(USERS, date=formatdate(now, usegmt=True))) as server:
-        found = await examined(monkeypatch, server.url, now=lambda: now + skew)
-    assert found["clock"].state == state
-    assert words in found["clock"].text
-    assert found["clock"].advice == ("" if state == "ok" else doctor_checks._ADVICE["clock"])
+        results = await examined(monkeypatch, server.url, now=lambda: now + skew)
+    assert results["clock"].state == state
+    assert words in results["clock"].text
+    assert results["clock"].advice == ("" if state == "ok" else doctor_checks._ADVICE["clock"])
 
 
 async def test_a_reply_without_a_date_tells_nothing_of_the_clock(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -114,10 +114,10 @@ async def test_a_service_that_hangs_is_given_up() -> None:
 
     async with Faulty(hang) as server:
         answer = doctor_checks._Answer(server.app(), time.time, 0.05)
-        found = {check.name: check async for check in answer.checks()}
-    assert found["service"].state == "failed"
-    assert "deadline" in found["service"].text
-    assert list(found)[-1] == "service"
+        results = {check.name: check async for check in answer.checks()}
+    assert results["service"].state == "failed"
+    assert "deadline" in results["service"].text
+    assert list(results)[-1] == "service"
 
 
 def test_an_extra_that_is_not_there_is_no_failure(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -158,24 +158,24 @@ def checks(command: Run, *, failed: str = "", **variables: str | None) -> dict[s
         assert (result.exit_code, result.stderr) == (0, "")
     for secret in SECRETS:
         assert secret not in result.output
-    found = {each["name"]: each for each in members["checks"]}
-    assert [name for name, each in found.items() if each["state"] == "failed"] == [failed] * bool(failed)
+    results = {each["name"]: each for each in members["checks"]}
+    assert [name for name, each in results.items() if each["state"] == "failed"] == [failed] * bool(failed)
     if failed:
-        assert found[failed]["advice"]
-    return found
+        assert results[failed]["advice"]
+    return results
 
 
-def skipped(found: dict[str, dict[str, str]]) -> list[str]:
-    return [name for name, each in found.items() if each["state"] == "skipped"]
+def skipped(results: dict[str, dict[str, str]]) -> list[str]:
+    return [name for name, each in results.items() if each["state"] == "skipped"]
 
 
 def test_all_is_well(command: Run, service: EmulatorThread) -> None:
-    found = checks(command)
-    assert {each["state"] for each in found.values()} == {"ok"}
-    assert "aiohttp " in found["versions"]["text"]
-    assert service.emulator.base_url in found["settings"]["text"]
-    assert f"a key of {len(SECRETS[0])} characters" in found["settings"]["text"]
-    assert "fullAccess" in found["key"]["text"]
+    results = checks(command)
+    assert {each["state"] for each in results.values()} == {"ok"}
+    assert "aiohttp " in results["versions"]["text"]
+    assert service.emulator.base_url in results["settings"]["text"]
+    assert f"a key of {len(SECRETS[0])} characters" in results["settings"]["text"]
+    assert "fullAccess" in results["key"]["text"]
 
 
 @pytest.mark.parametrize(
@@ -194,66 +194,68 @@ def test_all_is_well(command: Run, service: EmulatorThread) -> None:
 def test_wrong_settings_stop_it_before_anything_is_sent(
     command: Run, variables: dict[str, str | None], words: str
 ) -> None:
-    found = checks(command, failed="settings", **variables)
-    assert words in found["settings"]["text"]
-    assert tuple(skipped(found)) == NAMES[3:]
+    results = checks(command, failed="settings", **variables)
+    assert words in results["settings"]["text"]
+    assert tuple(skipped(results)) == NAMES[3:]
 
 
 def test_no_network_is_a_name_that_is_not_found(command: Run) -> None:
     variables = {"CHATREST_BASE_URL": None, "CHATREST_SERVICE_DOMAIN": "service.invalid"}
-    found = checks(command, failed="dns", **variables)
-    assert "emulated.api-us.service.invalid:443" in found["dns"]["text"]
-    assert "the app's id and region" in found["dns"]["advice"]
-    assert tuple(skipped(found)) == NAMES[5:]
+    results = checks(command, failed="dns", **variables)
+    assert "emulated.api-us.service.invalid:443" in results["dns"]["text"]
+    assert "the app's id and region" in results["dns"]["advice"]
+    assert tuple(skipped(results)) == NAMES[5:]
 
 
 def test_a_proxy_of_the_environment_that_is_not_read_is_a_warning(command: Run) -> None:
-    found = checks(command, HTTPS_PROXY="http://10.0.0.1:3128", CHATREST_PROXY=None)
-    assert found["proxy"]["state"] == "warning"
-    assert found["proxy"]["text"] == "none; HTTPS_PROXY is set, and is not read"
-    assert "set CHATREST_PROXY" in found["proxy"]["advice"]
+    results = checks(command, HTTPS_PROXY="http://10.0.0.1:3128", CHATREST_PROXY=None)
+    assert results["proxy"]["state"] == "warning"
+    assert results["proxy"]["text"] == "none; HTTPS_PROXY is set, and is not read"
+    assert "set CHATREST_PROXY" in results["proxy"]["advice"]
 
 
 def test_a_key_beside_a_login_token_is_not_called_accepted(command: Run, proxy: MakeProxy) -> None:
     token = "authToken: t0k3n-of-ann"
     with proxy(lambda *_: (200, b'{"data": [], "meta": {}}')) as url:  # it takes the token, whatever the key
-        found = checks(command, CHATREST_BASE_URL=url, CHATREST_API_KEY="wr0ng-k3y", CHATREST_HEADERS=token)
-    assert found["key"]["state"] == "warning"
-    assert "login token" in found["key"]["text"]
+        results = checks(command, CHATREST_BASE_URL=url, CHATREST_API_KEY="wr0ng-k3y", CHATREST_HEADERS=token)
+    assert results["key"]["state"] == "warning"
+    assert "login token" in results["key"]["text"]
 
 
 def test_a_port_that_nobody_listens_at(command: Run) -> None:
-    found = checks(command, failed="connection", CHATREST_BASE_URL="http://127.0.0.1:1/v3")
-    assert found["connection"]["text"].endswith("127.0.0.1:1, nothing was sent: Connection refused")
-    assert tuple(skipped(found)) == NAMES[6:]
+    results = checks(command, failed="connection", CHATREST_BASE_URL="http://127.0.0.1:1/v3")
+    assert results["connection"]["text"].endswith("127.0.0.1:1, nothing was sent: Connection refused")
+    assert tuple(skipped(results)) == NAMES[6:]
 
 
 def test_a_proxy_that_does_not_answer(command: Run) -> None:
-    found = checks(command, failed="proxy", CHATREST_PROXY="http://127.0.0.1:1")
-    assert found["proxy"]["text"].endswith("127.0.0.1:1, nothing was sent: Connection refused")
-    assert tuple(skipped(found)) == NAMES[4:]
+    results = checks(command, failed="proxy", CHATREST_PROXY="http://127.0.0.1:1")
+    assert results["proxy"]["text"].endswith("127.0.0.1:1, nothing was sent: Connection refused")
+    assert tuple(skipped(results)) == NAMES[4:]
 
 
 def test_a_proxy_that_refuses_the_host(command: Run, proxy: MakeProxy) -> None:
     variables = {"CHATREST_BASE_URL": None, "CHATREST_SERVICE_DOMAIN": "service.invalid"}
     with proxy(lambda *_: (403, b"no")) as url:  # it knows no CONNECT either
-        found = checks(command, failed="service", CHATREST_PROXY=url.removesuffix("/v3"), **variables)
-    assert found["proxy"]["state"] == "ok"
-    assert found["service"]["advice"].startswith("check the proxy")
+        results = checks(command, failed="service", CHATREST_PROXY=url.removesuffix("/v3"), **variables)
+    assert results["proxy"]["state"] == "ok"
+    assert results["service"]["advice"].startswith("check the proxy")
 
 
 def test_https_where_no_tls_is(command: Run, service: EmulatorThread) -> None:
     address = service.emulator.base_url.replace("http:", "https:")
-    found = checks(command, failed="tls", CHATREST_BASE_URL=address)
-    assert "is that an https address" in found["tls"]["advice"]
-    assert tuple(skipped(found)) == NAMES[7:]
+    results = checks(command, failed="tls", CHATREST_BASE_URL=address)
+    assert "is that an https address" in results["tls"]["advice"]
+    assert tuple(skipped(results)) == NAMES[7:]
 
 
 def test_an_address_without_its_version(command: Run, service: EmulatorThread) -> None:
-    found = checks(command, failed="service", CHATREST_BASE_URL=service.emulator.base_url.removesuffix("/v3"))
-    assert "404" in found["service"]["text"]
-    assert "/v3" in found["service"]["advice"]
-    assert found["clock"]["state"] == "ok"
+    results = checks(
+        command, failed="service", CHATREST_BASE_URL=service.emulator.base_url.removesuffix("/v3")
+    )
+    assert "404" in results["service"]["text"]
+    assert "/v3" in results["service"]["advice"]
+    assert results["clock"]["state"] == "ok"
 
 
 @pytest.mark.parametrize(
@@ -267,15 +269,15 @@ def test_a_service_that_is_down_or_another_one(
     command: Run, proxy: MakeProxy, status: int, body: bytes, advice: str
 ) -> None:
     with proxy(lambda *_: (status, body)) as url:
-        found = checks(command, failed="service", CHATREST_BASE_URL=url)
-    assert found["service"]["advice"].startswith(advice)
-    assert found["key"]["state"] == "skipped"
+        results = checks(command, failed="service", CHATREST_BASE_URL=url)
+    assert results["service"]["advice"].startswith(advice)
+    assert results["key"]["state"] == "skipped"
 
 
 def test_a_key_that_may_only_create_users(command: Run, service: EmulatorThread) -> None:
-    found = checks(command, failed="key", CHATREST_API_KEY="emulated-auth-only-key")
-    assert "authOnly" in found["key"]["advice"]
-    assert found["service"]["state"] == "ok"
+    results = checks(command, failed="key", CHATREST_API_KEY="emulated-auth-only-key")
+    assert "authOnly" in results["key"]["advice"]
+    assert results["service"]["state"] == "ok"
 
 
 def test_a_key_that_the_reply_repeats_is_hidden(command: Run, proxy: MakeProxy) -> None:

@@ -93,10 +93,10 @@ def test_all_missing_variables_are_named_with_status_2(command: Run) -> None:
     empty = dict.fromkeys(("CHATREST_APP_ID", "CHATREST_API_KEY", "CHATREST_BASE_URL"))
     error = error_line(command("messages", "bob", **empty), 2)
     assert "CHATREST_APP_ID, CHATREST_API_KEY, CHATREST_SERVICE_DOMAIN (or CHATREST_BASE_URL)" in error
-    one = command("users", CHATREST_APP_ID="")
+    result = command("users", CHATREST_APP_ID="")
     hint = "see 'chatrest --help'; 'chatrest emulator' is a service to try"
-    assert error_line(one, 2) == f"the environment lacks CHATREST_APP_ID; {hint}"
-    assert one.stdout == ""
+    assert error_line(result, 2) == f"the environment lacks CHATREST_APP_ID; {hint}"
+    assert result.stdout == ""
 
 
 @loop_over(

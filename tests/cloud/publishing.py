@@ -74,14 +74,14 @@ async def fixed_names(store: ObjectStore, folder: Path) -> dict[str, int]:
 async def visible(store: ObjectStore, folder: Path) -> Files:
     """The files that a reader fetches."""
     with tempfile.TemporaryDirectory(dir=folder) as target:
-        found = {}
+        files = {}
         for file in (await read_version(store) or EMPTY).files:
             await fetch_file(store, file, path := Path(target) / file.name)
-            found[file.name] = path.read_bytes()
-        for name in json.loads(found.pop(NAMES, b"{}")):
-            found[name.partition("-")[0]] = (await store.get(name)).data
-            assert fixed_name(name.partition("-")[0], found[name.partition("-")[0]]) == name
-        return found
+            files[file.name] = path.read_bytes()
+        for name in json.loads(files.pop(NAMES, b"{}")):
+            files[name.partition("-")[0]] = (await store.get(name)).data
+            assert fixed_name(name.partition("-")[0], files[name.partition("-")[0]]) == name
+        return files
 
 
 async def stored_names(store: ObjectStore) -> set[str]:

@@ -39,9 +39,9 @@ async def test_other_programs_read_the_dataset_as_it_is(
         f"{bucket}/chat/messages", filesystem=files, format="parquet", partitioning="hive"
     )
     assert {"id", "raw", "month"} <= {*table.schema.names}
-    found = table.to_table(columns=["id"]).column("id").to_pylist()
-    assert sorted(map(str, found)) == sorted(message.id for message in read(address))
-    assert len(found) == 41
+    ids = table.to_table(columns=["id"]).column("id").to_pylist()
+    assert sorted(map(str, ids)) == sorted(message.id for message in read(address))
+    assert len(ids) == 41
 
 
 async def test_an_export_over_a_bad_connection_is_whole(

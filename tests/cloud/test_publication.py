@@ -242,7 +242,7 @@ async def test_a_manifest_whose_fate_is_unknown_is_looked_at_before_anything_els
 
 async def test_two_writers_without_any_lease_never_mix_their_versions(tmp_path: Path) -> None:
     """The conditional write is what readers rely on; the lease saves double work."""
-    dice, refused, seen = random.Random(1), 0, set[str]()
+    dice, refused, all_contents = random.Random(1), 0, set[str]()
     unleased: Any = Unleased()
     files = {
         who: [local_files({"a": who, f"x/{n}": who}, tmp_path) for n in range(4)] for who in (b"x", b"y")
@@ -264,11 +264,11 @@ async def test_two_writers_without_any_lease_never_mix_their_versions(tmp_path: 
         for _ in range(20):
             version = await read_version(store) or EMPTY
             try:
-                found = {(await store.get(file.object)).data for file in version.files if file.name == "a"}
+                contents = {(await store.get(file.object)).data for file in version.files if file.name == "a"}
             except ObjectStoreError:
                 continue  # a newer one is there
-            assert len(found) <= 1
-            seen.update(each.decode() for each in found)
+            assert len(contents) <= 1
+            all_contents.update(each.decode() for each in contents)
 
     for _ in range(60):
         store = StoreDouble()
@@ -276,7 +276,7 @@ async def test_two_writers_without_any_lease_never_mix_their_versions(tmp_path: 
         version = await read_version(store) or EMPTY
         [file] = [file for file in version.files if file.name == "a"]
         assert (await store.get(file.object)).data in (b"x", b"y")
-    assert seen == {"x", "y"}
+    assert all_contents == {"x", "y"}
     assert refused > 20
 
 

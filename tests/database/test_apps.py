@@ -39,10 +39,10 @@ async def test_night_after_night_apps_of_the_same_ids_are_what_their_exports_are
 ) -> None:
     out = tmp_path / "out"
     async with (
-        Emulator(users=6, messages=90, seed=1) as one,
-        Emulator(users=6, messages=80, seed=2) as two,
-        AsyncSession(one.app) as first,
-        AsyncSession(two.app) as second,
+        Emulator(users=6, messages=90, seed=1) as first_service,
+        Emulator(users=6, messages=80, seed=2) as second_service,
+        AsyncSession(first_service.app) as first,
+        AsyncSession(second_service.app) as second,
     ):
         sessions = {"one": first, "two": second}
         senders = {app: session.as_user("user-001") for app, session in sessions.items()}
@@ -81,11 +81,14 @@ async def test_night_after_night_apps_of_the_same_ids_are_what_their_exports_are
 
 
 def test_an_app_may_have_parts(database: Database, tmp_path: Path) -> None:
-    one, two = StoredRuns(tmp_path / "out" / "app=one"), StoredParts(tmp_path / "out" / "app=two", 2)
-    one.run([record(number) for number in range(1, 5)])
-    two.run(range(1, 5))
+    whole_runs, part_runs = (
+        StoredRuns(tmp_path / "out" / "app=one"),
+        StoredParts(tmp_path / "out" / "app=two", 2),
+    )
+    whole_runs.run([record(number) for number in range(1, 5)])
+    part_runs.run(range(1, 5))
     assert load(tmp_path / "out", database.url).run == "app=one:1,app=two/part=00:1,app=two/part=01:1"
-    two.each[1].run(changed=[record(3, text="edited in two")])
+    part_runs.each[1].run(changed=[record(3, text="edited in two")])
     assert load(tmp_path / "out", database.url).changed == 1
     check(database, tmp_path / "out")
     sums = database.ask("SELECT app, count(*) FROM chat GROUP BY app ORDER BY app")

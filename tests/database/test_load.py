@@ -199,17 +199,17 @@ def test_contents_of_deleted_messages_are_removed_for_who_asks(database: Databas
 def test_search_follows_new_edited_and_deleted_messages(chat: Database, tmp_path: Path) -> None:
     runs = StoredRuns(tmp_path / "out")
 
-    def found(word: str) -> list[str]:
+    def matching_ids(word: str) -> list[str]:
         sql = "SELECT id FROM messages JOIN messages_fts ON messages_fts.rowid = place"
         return [key for (key,) in chat.ask(f"{sql} WHERE messages_fts MATCH '{word}' ORDER BY number")]
 
     runs.run([record(1, text="an invoice"), record(2, text="Café")])
     load(runs.folder, chat.url)
     load(runs.folder, chat.url, search=True)
-    assert (found("invoice"), found("cafe")) == (["1"], ["2"])
+    assert (matching_ids("invoice"), matching_ids("cafe")) == (["1"], ["2"])
     runs.run([record(3, text="invoice 3")], changed=[record(1, text="paid")])
     load(runs.folder, chat.url)
-    assert (found("invoice"), found("paid")) == (["3"], ["1"])
+    assert (matching_ids("invoice"), matching_ids("paid")) == (["3"], ["1"])
 
 
 def test_another_export_is_refused(tmp_path: Path, chat: Database) -> None:

@@ -26,8 +26,8 @@ def row(database: Database, view: str, condition: str) -> dict[str, str]:
     if database.is_sqlite:
         names = [name for _, name, *_ in database.ask(f"PRAGMA table_info({view})")]
         sql = f"json_object({', '.join(f'{name!r}, {name}' for name in names)})"
-    [[found]] = database.ask(f"SELECT {sql} FROM {view} AS each WHERE {condition}")
-    values = json.loads(found) if isinstance(found, str) else found
+    [[value]] = database.ask(f"SELECT {sql} FROM {view} AS each WHERE {condition}")
+    values = json.loads(value) if isinstance(value, str) else value
     return {name: str(value)[:19].replace("T", " ") for name, value in values.items() if value is not None}
 
 

@@ -66,13 +66,13 @@ def assert_all_of(service: EmulatorThread, out: Path | str) -> None:
 def everything_of(cluster: LocalCluster) -> bytes:
     """Return whatever the scheduler keeps: tasks, events, logs, plugins, and the pickles among these."""
     scheduler = cluster.scheduler
-    kept = [
+    texts = [
         repr(scheduler.tasks), repr([task.run_spec for task in scheduler.tasks.values()]),
         repr(scheduler.get_logs()), repr(scheduler.get_events()), repr(scheduler.transition_log),
         repr([vars(plugin) for plugin in scheduler.plugins.values()]),
     ]  # fmt: skip
     pickles = [*scheduler.worker_plugins.values(), *scheduler.nanny_plugins.values()]
-    return "".join(kept).encode() + b"".join(map(bytes, pickles))
+    return "".join(texts).encode() + b"".join(map(bytes, pickles))
 
 
 @pytest.mark.parametrize("processes", [False, pytest.param(True, marks=pytest.mark.nightly)])
@@ -81,7 +81,7 @@ async def test_what_the_cluster_keeps_and_is_sent_also_by_workers_that_are_kille
 ) -> None:
     dice, out, plan, emulator = Random(0), tmp_path / "out", Plan(all_users=True), service.emulator
     options: dict[str, Any] = {"processes": True, "env": environment(service)} if processes else {}
-    kept, sent = list[bytes](), list[bytes]()
+    texts, sent = list[bytes](), list[bytes]()
 
     async def noted(*args: Any, **options: Any) -> Any:
         frames = await to_frames(*args, **options)
@@ -98,7 +98,7 @@ async def test_what_the_cluster_keeps_and_is_sent_also_by_workers_that_are_kille
         async def look_and_kill() -> None:
             while not progress.active:  # noqa: ASYNC110
                 await asyncio.sleep(0.01)  # workers are waited for
-            kept.append(everything_of(cluster))
+            texts.append(everything_of(cluster))
             if processes:  # one that still begins, which the scheduler does not know, is not killed
                 pids = [worker.pid for worker in cluster.scheduler.workers.values()]
                 os.kill(dice.choice(pids), signal.SIGKILL)
@@ -106,7 +106,7 @@ async def test_what_the_cluster_keeps_and_is_sent_also_by_workers_that_are_kille
         looking = asyncio.create_task(look_and_kill())
         report = await export_with(client, session, out, plan, parts=PARTS, pace=FAST, progress=progress)
         await looking
-        kept.append(everything_of(cluster))
+        texts.append(everything_of(cluster))
         logs = repr([await client.get_worker_logs(), await client.get_scheduler_logs()]).encode()
     assert report.complete, report
     assert report.messages == MESSAGES
@@ -114,7 +114,7 @@ async def test_what_the_cluster_keeps_and_is_sent_also_by_workers_that_are_kille
     assert progress.requests > USERS
     assert not progress.active
     assert_all_of(service, out)
-    text = b"".join([*kept, logs])
+    text = b"".join([*texts, logs])
     assert b"part-0" in text
     assert b"chatrest.distributed.plugin" in b"".join(sent)
     for secret in (emulator.app.api_key, "t3nant-s3cret"):

@@ -11,7 +11,7 @@ import pytest
 from msgspec import Struct
 from msgspec.json import encode
 
-from chatrest._core.replies.decode import ACK, Each, Many, One
+from chatrest._core.replies.decode import ACK, EachOutcome, ManyRecords, OneRecord
 from chatrest._core.requests.endpoint import Endpoint
 from chatrest._resources import OPERATIONS
 from chatrest.emulator.service.administering import COLLECTIONS
@@ -101,11 +101,11 @@ def test_an_operation_is_served_with_its_typed_reply(world: Asker, name: str) ->
     assert answer.status == 200, answer.json
     reply: Any = endpoint.reply(answer.body)
     match endpoint.reply:
-        case Many():
+        case ManyRecords():
             assert all(type(each) is not dict for each in reply.items)
-        case Each():
+        case EachOutcome():
             assert all(each.success for each in reply.values()), answer.json
-        case One():
+        case OneRecord():
             assert isinstance(reply, Struct)
         case _:
             assert endpoint.reply is ACK

@@ -75,18 +75,18 @@ async def test_an_export_of_a_service_with_other_members_is_imported(
     checked = check([out])
     result = await run(session, [out])
     assert (result.ok, checked.ok) == (True, True), result.refused
-    kept = [
+    originals = [
         record
         for record in stored(source)
         if record["category"] in ("message", "custom") and not record.get("deletedAt")
     ]
     copies = [record for record in stored(emulator) if record["category"] != "action"]
-    assert [each["data"].get("text") for each in copies] == [each["data"].get("text") for each in kept]
+    assert [each["data"].get("text") for each in copies] == [each["data"].get("text") for each in originals]
     assert {each["data"]["metadata"]["chatMessage"] for each in copies} == {1}
-    assert result.files[3].imported == len(kept)
+    assert result.files[3].imported == len(originals)
     assert {name: count for name, count in carried(result).items() if name.startswith("the member ")} == {
-        "the member 'metadata' of messages": len(kept),
-        "the member 'data.caption' of messages": len(kept),
+        "the member 'metadata' of messages": len(originals),
+        "the member 'data.caption' of messages": len(originals),
         "the member 'wsChannel' of users": 6,
         "the member 'wsChannel' of members": result.files[2].lines,
         "the member 'banner' of groups": 2,

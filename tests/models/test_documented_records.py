@@ -63,12 +63,12 @@ def class_of(name: str) -> type[Record]:
 
 
 def classes(base: type[Record] = Record) -> dict[str, type[Record]]:
-    found: dict[str, type[Record]] = {}
+    subclasses: dict[str, type[Record]] = {}
     for each in base.__subclasses__():
-        found |= classes(each)
+        subclasses |= classes(each)
         if each.__module__.startswith(models.__name__):
-            found[each.__name__] = each
-    return found
+            subclasses[each.__name__] = each
+    return subclasses
 
 
 def sample(name: str, *, is_inner: bool = False) -> dict[str, Any]:

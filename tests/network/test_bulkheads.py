@@ -14,7 +14,7 @@ from chatrest._core.replies.rate_signal import Signal
 from chatrest._network import places
 from chatrest._network.places import PRIORITIES, Priority
 from chatrest._network.pool import Pool
-from chatrest._network.rate_gate import KEPT
+from chatrest._network.rate_gate import MAX_IDLE_GATES
 from chatrest._network.timing import Timing
 from chatrest.emulator import Emulator, HalfOpen
 from tests.faulty import until
@@ -127,7 +127,7 @@ def learn_limit(pool: Pool, clock: Clock, app_id: str) -> None:
 def test_the_memory_of_many_thousands_of_apps_is_bounded() -> None:
     clock = Clock(1000.0)
     pool = make_pool(clock)
-    for number in range(2 * KEPT):
+    for number in range(2 * MAX_IDLE_GATES):
         call_app(pool, clock, f"early-{number}")
     gc.collect()
     tracemalloc.start()
@@ -139,19 +139,19 @@ def test_the_memory_of_many_thousands_of_apps_is_bounded() -> None:
         assert tracemalloc.get_traced_memory()[0] < 750_000  # 580,000 for those kept
     finally:
         tracemalloc.stop()
-    assert len(apps_of(pool)) == KEPT
+    assert len(apps_of(pool)) == MAX_IDLE_GATES
 
 
 def test_an_app_that_is_held_back_stays_held_back_for_as_long_as_it_must() -> None:
     clock = Clock(1000.0)
     pool = make_pool(clock)
     call_app(pool, clock, "limited", Signal(True, retry_after=30.0))
-    for number in range(3 * KEPT):
+    for number in range(3 * MAX_IDLE_GATES):
         call_app(pool, clock, f"app-{number}")
         clock.now += 0.01
     assert "limited" in apps_of(pool)
     assert pool.gates["limited", "standard"].delay("interactive") == pytest.approx(15.0)
-    assert len(apps_of(pool)) == KEPT
+    assert len(apps_of(pool)) == MAX_IDLE_GATES
 
 
 def test_a_learnt_limit_is_kept_for_minutes_and_one_that_was_told_is_not() -> None:
@@ -161,14 +161,14 @@ def test_a_learnt_limit_is_kept_for_minutes_and_one_that_was_told_is_not() -> No
     call_app(pool, clock, "stated", Signal(False, limit=600, remaining=599))
     learnt, stated = pool.state.limits
     assert (learnt.source, stated.source) == ("learnt", "stated")
-    began, kept = clock.now, []
+    began, limits = clock.now, []
     for seconds in (100.0, 250.0, 310.0):
         clock.now = began + seconds
-        for number in range(2 * KEPT):
+        for number in range(2 * MAX_IDLE_GATES):
             call_app(pool, clock, f"app-{seconds}-{number}")
-        kept.append([limit.limit for limit in pool.state.limits if limit.app_id == "learnt"])
+        limits.append([limit.limit for limit in pool.state.limits if limit.app_id == "learnt"])
         assert "stated" not in apps_of(pool)
-    assert kept == [[learnt.limit], [learnt.limit], []]
+    assert limits == [[learnt.limit], [learnt.limit], []]
 
 
 def test_a_gate_that_a_call_still_uses_is_never_made_twice() -> None:
@@ -176,7 +176,7 @@ def test_a_gate_that_a_call_still_uses_is_never_made_twice() -> None:
     pool = make_pool(clock)
     gate = pool.gates["app", "standard"]
     assert gate.try_enter("interactive", clock())
-    for number in range(3 * KEPT):
+    for number in range(3 * MAX_IDLE_GATES):
         call_app(pool, clock, f"app-{number}")
     assert pool.gates["app", "standard"] is gate
     assert pool.state.active == 1

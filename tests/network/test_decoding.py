@@ -12,7 +12,7 @@ import pytest
 from chatrest import ApiError, AsyncSession, DeadlineExceededError, NotFoundError, ReplyUnreadableError
 from chatrest._core.replies import bounds as reply_bounds
 from chatrest._core.replies.bounds import INLINE_BYTES, MOST_RECORDS, MOST_VALUES, check_values
-from chatrest._core.replies.decode import Many, many, read_json
+from chatrest._core.replies.decode import ManyRecords, many, read_json
 from chatrest._core.replies.rows import RowReader
 from chatrest._models.messages import Message
 from chatrest._models.users import User
@@ -91,7 +91,7 @@ def test_exactly_the_most_records_are_read(reader: Any) -> None:
 
 def test_no_record_is_made_of_a_list_that_is_too_long(monkeypatch: pytest.MonkeyPatch) -> None:
     made: list[Any] = []
-    reader: Many[Any] = many(Message)
+    reader: ManyRecords[Any] = many(Message)
     monkeypatch.setattr(reader.kind, "_lenient", lambda *args: made.append(args))
     for item in (b"{}", b'{"id":"1"}', b"7"):
         with pytest.raises(ReplyUnreadableError):
@@ -138,7 +138,7 @@ def test_a_small_body_is_not_counted() -> None:
 async def test_what_needs_reading_record_by_record_does_not_run_on_the_event_loop(
     body: Callable[[], bytes],
 ) -> None:
-    reader: Many[Any] = many(Message)
+    reader: ManyRecords[Any] = many(Message)
     threads: set[int] = set()
 
     class Watched:

@@ -214,10 +214,10 @@ def test_what_comes_after_the_end_is_not_kept(encoding: str, tail: bytes) -> Non
         inflate.feed(pack(b"abc"), ROOM)
         for at in range(0, len(tail), 1 << 16):
             inflate.feed(tail[at : at + (1 << 16)], ROOM)
-        kept = tracemalloc.get_traced_memory()[0]
+        bytes_held = tracemalloc.get_traced_memory()[0]
     except ReplyUnreadableError:
         assert (encoding, tail[:1] != b"\0") == ("gzip", True)
         return
     finally:
         tracemalloc.stop()
-    assert kept < MIB
+    assert bytes_held < MIB

@@ -70,11 +70,11 @@ async def one_call(headers: dict[str, str], **options: Any) -> int:
         AsyncSession(server.app(), clock=clock, sleep=asyncio.sleep, dice=lambda: 0.0, **options) as session,
     ):
         call = asyncio.create_task(session.request("GET", "/a"))
-        seen = 0
+        request_count = 0
         while not call.done() and clock() < MINUTE:
             await asyncio.sleep(0.05)
-            times += [clock()] * (len(server.requests) - seen)
-            seen = len(server.requests)
+            times += [clock()] * (len(server.requests) - request_count)
+            request_count = len(server.requests)
         call.cancel()
         await asyncio.gather(call, return_exceptions=True)
     return max(sum(1 for other in times if time <= other < time + 1.0) for time in times)

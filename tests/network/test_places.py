@@ -11,7 +11,7 @@ from tests.cases import loop_over
 from tests.network.test_timing import virtually
 from tests.network.visits import Task, Visit, ended, play, run_loop, spawn, visits
 
-ONE, TWO, THREE = "app-1", "app-2", "app-3"
+SHOP, GAME, NEWS = "app-1", "app-2", "app-3"
 
 
 class MonitoredSemaphore:
@@ -19,13 +19,13 @@ class MonitoredSemaphore:
 
     def __init__(self, count: int) -> None:
         self.places = PrioritySemaphore(count)
-        self.shares = {name: self.places.share(name) for name in (ONE, TWO, THREE)}
+        self.shares = {name: self.places.share(name) for name in (SHOP, GAME, NEWS)}
         self.most_bulk = count - count // 10
         self.inside: list[tuple[Priority, object]] = []
         self.waiting: list[tuple[Priority, object]] = []
         self.order: list[object] = []
 
-    async def visit(self, lane: Priority, name: object, seconds: float = 0.0, app: str = ONE) -> None:
+    async def visit(self, lane: Priority, name: object, seconds: float = 0.0, app: str = SHOP) -> None:
         me, share = (lane, name), self.shares[app]
         self.waiting.append(me)
         try:
@@ -82,7 +82,7 @@ def test_no_place_is_lost_and_every_waiter_is_served(visits: list[Visit], count:
         )
         assert semaphore.is_empty()
         assert not semaphore.places.is_lending
-        assert take_all(semaphore.places, semaphore.shares[ONE]).held == count
+        assert take_all(semaphore.places, semaphore.shares[SHOP]).held == count
 
     virtually(main())
 
@@ -114,7 +114,7 @@ def test_places_of_an_app_go_to_interactive_calls_first_in_order_of_arrival(
 @loop_over(("count", "bulk"), [(1, 1), (9, 9), (10, 9), (25, 23), (100, 90)])
 def test_one_app_has_all_places_and_a_tenth_is_reserved_for_interactive_calls(count: int, bulk: int) -> None:
     places = PrioritySemaphore(count)
-    share = places.share(ONE)
+    share = places.share(SHOP)
     assert take_all(places, share, "bulk").held == bulk
     assert take_all(places, share, "interactive").held == places.active == count
     places.release(share, "interactive")
@@ -145,7 +145,7 @@ def test_a_thousand_bulk_calls_do_not_delay_an_interactive_one() -> None:
 def test_a_coroutine_that_is_closed_while_it_waits_loses_no_place(is_served: bool) -> None:
     async def main() -> None:
         places = PrioritySemaphore(1)
-        share = take_all(places, places.share(ONE))
+        share = take_all(places, places.share(SHOP))
         waiting = places.acquire(share, "interactive")
         waiting.send(None)
         assert places.waiting == 1
@@ -163,20 +163,20 @@ def test_a_coroutine_that_is_closed_while_it_waits_loses_no_place(is_served: boo
 def test_free_places_go_to_the_app_that_holds_the_fewest_then_in_turn() -> None:
     async def main() -> None:
         places, order = PrioritySemaphore(6), list[str]()
-        shares = {name: places.share(name) for name in (ONE, TWO, THREE)}
+        shares = {name: places.share(name) for name in (SHOP, GAME, NEWS)}
 
         async def call(name: str, lane: Priority = "interactive") -> None:
             await places.acquire(shares[name], lane)
             order.append(name)
 
-        await asyncio.gather(*(call(ONE) for _ in range(5)), call(TWO))
+        await asyncio.gather(*(call(SHOP) for _ in range(5)), call(GAME))
         order.clear()
-        tasks = spawn(*(call(name) for name in (ONE, ONE, TWO, TWO, THREE, THREE)))
+        tasks = spawn(*(call(name) for name in (SHOP, SHOP, GAME, GAME, NEWS, NEWS)))
         await run_loop(2)
         for _ in range(4):
-            places.release(shares[ONE], "interactive")
+            places.release(shares[SHOP], "interactive")
             await run_loop(2)
-        assert order == [THREE, TWO, THREE, ONE]  # 4 1 0, 3 1 1, 2 2 1, 1 2 2 are held when a place is free
+        assert order == [NEWS, GAME, NEWS, SHOP]  # 4 1 0, 3 1 1, 2 2 1, 1 2 2 are held when a place is free
         await ended(tasks[:1] + tasks[4:])
         tasks[1].cancel()
         tasks[3].cancel()
@@ -214,7 +214,7 @@ def test_no_more_than_count_at_once_while_calls_are_answered(count: int, lane: P
 # ── apps that hang ──
 
 
-@pytest.mark.parametrize("lanes", [(one, two) for one in PRIORITIES for two in PRIORITIES], ids=str)
+@pytest.mark.parametrize("lanes", [(stuck, lane) for stuck in PRIORITIES for lane in PRIORITIES], ids=str)
 @pytest.mark.parametrize(("count", "hanging"), [(2, 1), (10, 8), (100, 50)])
 def test_apps_that_hang_delay_another_app_by_a_moment_at_most(
     count: int, hanging: int, lanes: tuple[Priority, Priority]
@@ -261,12 +261,12 @@ def test_the_places_that_are_taken_beside_apps_that_hang(count: int, hanging: in
 def test_an_app_beside_one_that_hangs_has_its_share_and_the_loan_is_paid_back(count: int, share: int) -> None:
     async def main() -> None:
         semaphore = MonitoredSemaphore(count)
-        places, stuck = semaphore.places, take_all(semaphore.places, semaphore.shares[TWO])
+        places, stuck = semaphore.places, take_all(semaphore.places, semaphore.shares[GAME])
         tasks = spawn(*(semaphore.visit("interactive", number, 1.0) for number in range(3 * share)))
         await asyncio.sleep(0.5)
-        assert (semaphore.shares[ONE].held, places.active, places.is_lending) == (share, count + share, True)
+        assert (semaphore.shares[SHOP].held, places.active, places.is_lending) == (share, count + share, True)
         await asyncio.sleep(1.0)
-        assert semaphore.shares[ONE].held == share
+        assert semaphore.shares[SHOP].held == share
         again = spawn(places.acquire(stuck, "interactive"))
         for _ in range(share):
             places.release(stuck, "interactive")
@@ -284,7 +284,7 @@ def test_an_app_beside_one_that_hangs_has_its_share_and_the_loan_is_paid_back(co
 def test_calls_beside_an_app_that_hangs_leave_a_tenth_of_the_share_to_interactive_ones() -> None:
     async def main() -> None:
         places = PrioritySemaphore(100)
-        stuck, share = places.share(TWO), places.share(ONE)
+        stuck, share = places.share(GAME), places.share(SHOP)
         take_all(places, stuck)
         bulk = spawn(*(places.acquire(share, "bulk") for _ in range(100)))
         await asyncio.sleep(0.5)
@@ -300,8 +300,8 @@ def test_calls_beside_an_app_that_hangs_leave_a_tenth_of_the_share_to_interactiv
 def test_a_waiter_that_is_cancelled_before_its_moment_is_over_lends_nothing() -> None:
     async def main() -> None:
         places = PrioritySemaphore(4)
-        take_all(places, stuck := places.share(TWO))
-        tasks = spawn(places.acquire(places.share(ONE), "bulk"))
+        take_all(places, stuck := places.share(GAME))
+        tasks = spawn(places.acquire(places.share(SHOP), "bulk"))
         await asyncio.sleep(MOMENT / 2)
         tasks[0].cancel()
         await ended(tasks)

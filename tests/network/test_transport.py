@@ -354,10 +354,10 @@ async def test_a_reply_that_cannot_be_read(transport: Transport, method: str, st
         assert len(server.requests) == 1
 
 
-@loop_over("kept", [8, 12, -9, -1])
-async def test_a_truncated_gzip_stream_is_unreadable(transport: Transport, kept: int) -> None:
+@loop_over("length", [8, 12, -9, -1])
+async def test_a_truncated_gzip_stream_is_unreadable(transport: Transport, length: int) -> None:
     """Only the gzip stream shows a cut if the end of the connection is the end of the body."""
-    data = gzip.compress(b'{"data":[]}')[:kept]
+    data = gzip.compress(b'{"data":[]}')[:length]
     async with Faulty(cut(reply(data, content_encoding="gzip", content_length=""))) as server:
         with pytest.raises(ReplyUnreadableError):
             await transport.exchange(asked(server), TIMES)
@@ -425,7 +425,7 @@ async def test_a_connection_that_is_known_to_be_closed_is_not_used_again(transpo
 
 
 def _all_closing(transport: Transport) -> bool:
-    idle = [protocol for kept in transport._connector._conns.values() for protocol, _ in kept]
+    idle = [protocol for connections in transport._connector._conns.values() for protocol, _ in connections]
     return not any(protocol.is_connected() for protocol in idle)
 
 

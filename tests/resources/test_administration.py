@@ -287,10 +287,10 @@ async def test_settings_are_merged_and_reset_and_preferences_are_of_users(sessio
     assert not (await notifications.get_settings()).sound
     changes = PreferencesChanges(group_preferences={"groupMessages": 1})
     await notifications.update_preferences("user-001", changes)
-    for uid, kept in (("user-001", {"groupMessages": 1}), ("user-002", UNSET)):
+    for uid, expected in (("user-001", {"groupMessages": 1}), ("user-002", UNSET)):
         groups = (await notifications.get_preferences(uid)).preferences
         assert groups
-        assert groups.group == kept
+        assert groups.group == expected
     muted = ConversationsToMute(conversations=[{"id": "user-002", "type": "oneOnOne", "until": 5}])
     await notifications.mute("user-001", muted)
     [shown] = (await notifications.list_muted("user-001")).muted_conversations or ()

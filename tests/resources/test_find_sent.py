@@ -320,11 +320,11 @@ async def test_a_message_that_was_stored_as_sent_by_the_app_is_found(
     sent = await session.messages.send(message)
     assert sent.sender == "app_system"
     for acting_user in (None, "ann"):
-        found = await session.messages.find_sent(
+        message = await session.messages.find_sent(
             "m-1", receiver=receiver, receiver_type=receiver_type, on_behalf_of=acting_user
         )
-        assert found is not None
-        assert found.id == sent.id
+        assert message is not None
+        assert message.id == sent.id
     other = await session.as_user("ann").messages.find_sent("m-2", receiver="bob", pauses=())
     assert other is None
 
@@ -378,9 +378,9 @@ async def test_lists_of_a_login_tokens_user_do_not_prove_that_nothing_arrived(
     assert await find({"bob": own}, has_reader_token=False) is None
     with pytest.raises(OutcomeUnknownError, match="a login token is sent with the app's key"):
         await find({"bob": own}, has_reader_token=True)
-    found = await find({"system": of_app}, has_reader_token=True)  # the token is the receiver's
-    assert found is not None
-    assert found.id == "2"
+    message = await find({"system": of_app}, has_reader_token=True)  # the token is the receiver's
+    assert message is not None
+    assert message.id == "2"
 
 
 def raising(error: Exception) -> Any:

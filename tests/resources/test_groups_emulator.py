@@ -44,8 +44,8 @@ async def test_a_group_has_its_owner_and_first_members(session: AsyncSession) ->
 
 async def test_a_group_is_seen_by_the_acting_user(session: AsyncSession) -> None:
     await make(session, "den", owner="user-001")
-    seen = await session.groups.get("den", on_behalf_of="user-001")
-    assert (seen.has_joined, seen.scope, seen.joined_at) == (True, "admin", NOW)
+    group = await session.groups.get("den", on_behalf_of="user-001")
+    assert (group.has_joined, group.scope, group.joined_at) == (True, "admin", NOW)
     assert (await session.groups.get("den", on_behalf_of="user-002")).has_joined is False
     made = await session.groups.create(
         NewGroup(guid="hall", name="Hall", type="private"), on_behalf_of="user-002"

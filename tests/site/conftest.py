@@ -23,7 +23,7 @@ def compiled_once() -> Iterator[None]:
 
     environment, codes = pages._environment, dict[tuple[str, str], Any]()
 
-    class Kept(jinja2.BytecodeCache):  # type: ignore[misc, name-defined]
+    class MemoryCache(jinja2.BytecodeCache):  # type: ignore[misc, name-defined]
         def load_bytecode(self, bucket: Any) -> None:
             bucket.code = codes.get((bucket.key, bucket.checksum))
 
@@ -32,7 +32,7 @@ def compiled_once() -> Iterator[None]:
 
     def keeping(values: dict[str, Any]) -> Any:
         made = environment(values)
-        made.bytecode_cache = Kept()
+        made.bytecode_cache = MemoryCache()
         return made
 
     with pytest.MonkeyPatch.context() as patch:

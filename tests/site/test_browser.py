@@ -361,7 +361,7 @@ def test_colours_have_contrast(browser: Any, site: Path, scheme: str) -> None:
     assert low == {}
 
 
-def contrast(one: str, other: str) -> float:
+def contrast(color: str, background: str) -> float:
     """Return the contrast of two colours, as WCAG defines it."""
 
     def luminance(colour: str) -> float:
@@ -369,7 +369,7 @@ def contrast(one: str, other: str) -> float:
         linear = [part / 12.92 if part <= 0.03928 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
         return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
 
-    high, low = sorted((luminance(one), luminance(other)), reverse=True)
+    high, low = sorted((luminance(color), luminance(background)), reverse=True)
     return (high + 0.05) / (low + 0.05)
 
 
@@ -459,8 +459,8 @@ def test_script_and_index_fold_and_divide_alike(browser: Any, site: Path) -> Non
     texts = [f"{letter}x{letter}" for letter in known]
     different = [
         text
-        for text, (fold, found) in zip(texts, browser.execute_script(script, texts), strict=True)
-        if fold != folded(text) or set(found) != terms_of(text)
+        for text, (fold, script_terms) in zip(texts, browser.execute_script(script, texts), strict=True)
+        if fold != folded(text) or set(script_terms) != terms_of(text)
     ]
     # Letters that are newer than this Python's tables are known to the browser alone.
     assert len(different) < len(known) / 50, json.dumps(different[:50])

@@ -12,8 +12,8 @@ from chatrest.site.search import Shard, TermIndex, base36, meta
 
 def shards(folder: Path, pages: dict[int, list[str]]) -> list[Shard]:
     index = TermIndex(folder)
-    for page, found in pages.items():
-        index.add(page, found)
+    for page, page_terms in pages.items():
+        index.add(page, page_terms)
     return list(index.shards())
 
 
@@ -42,18 +42,18 @@ def pages() -> dict[int, list[str]]:
 def test_shards_have_each_term_with_its_pages_in_the_order_of_javascript(
     pages: dict[int, list[str]], tmp_path: Path
 ) -> None:
-    found = shards(tmp_path, pages)
-    together = {term: listed for each in found for term, listed in read(each.script).items()}
+    parts = shards(tmp_path, pages)
+    together = {term: listed for each in parts for term, listed in read(each.script).items()}
     expected: dict[str, list[int]] = {}
     for page in sorted(pages):
         for term in pages[page]:
             expected.setdefault(term, []).append(page)
     assert together == expected
     assert list(together) == sorted(together, key=lambda term: term.encode("utf-16-be"))
-    assert [each.first for each in found] == [next(iter(read(each.script))) for each in found]
-    assert len(found) > 5
-    assert all(len(each.script) < 70_000 for each in found)
-    words = [word for each in found for word in each.words.split()]
+    assert [each.first for each in parts] == [next(iter(read(each.script))) for each in parts]
+    assert len(parts) > 5
+    assert all(len(each.script) < 70_000 for each in parts)
+    words = [word for each in parts for word in each.words.split()]
     assert words == [term for term in together if term[0] in "abcé"]
 
 

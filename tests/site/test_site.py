@@ -155,7 +155,7 @@ def test_the_size_of_a_picture_is_read_from_its_head(
 
 
 def test_two_people_who_talk_have_two_colours(tmp_path: Path) -> None:
-    pairs = [(f"user-{one}", f"user-{other}") for one in range(10) for other in range(one)]
+    pairs = [(f"user-{number}", f"user-{smaller}") for number in range(10) for smaller in range(number)]
     talk = [
         message(2 * place + turn, "hi", *(pair if turn else reversed(pair)))
         for place, pair in enumerate(pairs, 1)

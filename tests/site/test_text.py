@@ -67,8 +67,8 @@ def test_all_that_is_searched_for_is_marked(query: str, text: str, marked: list[
 
 
 def test_terms_are_words_and_pairs_of_letters_without_spaces() -> None:
-    found = terms(folded("Hi 12:30, नमस्ते x_y 今天开 👍"))
-    assert found == {"hi", "12", "30", "नमस्ते", "x_y", "今天", "天开", "开", "👍"}
+    result = terms(folded("Hi 12:30, नमस्ते x_y 今天开 👍"))
+    assert result == {"hi", "12", "30", "नमस्ते", "x_y", "今天", "天开", "开", "👍"}
     assert terms("x" * 50) == {"x" * 40}
 
 

@@ -54,12 +54,12 @@ async def get(browser: aiohttp.ClientSession, viewer: Viewer, path: str = "") ->
 
 
 async def test_each_link_of_a_page_leads_to_a_page(viewer: Viewer, browser: aiohttp.ClientSession) -> None:
-    waiting, seen = ["index.html"], set[str]()
+    waiting, visited = ["index.html"], set[str]()
     while waiting:
         path = waiting.pop()
-        if path in seen:
+        if path in visited:
             continue
-        seen.add(path)
+        visited.add(path)
         folder = path.rpartition("/")[0]
         for link in re.findall(r'(?:href|src)="([^"]*)"', await get(browser, viewer, path)):
             target = link.partition("#")[0].partition("?")[0]
@@ -69,7 +69,7 @@ async def test_each_link_of_a_page_leads_to_a_page(viewer: Viewer, browser: aioh
                     place = parts.index("..")
                     del parts[place - 1 : place + 1]
                 waiting.append("/".join(parts).lstrip("/"))
-    kinds = {re.sub(r"\d+|\w{16}", "X", path) for path in seen}
+    kinds = {re.sub(r"\d+|\w{16}", "X", path) for path in visited}
     expected = "c/X/X c/X/X-source c/X/days c/X/last c/X/threads-X c/X/mX u/X people"
     assert {f"{name}.html" for name in expected.split()} | {"site.css", "search"} <= kinds
 
@@ -93,8 +93,8 @@ async def test_the_best_results_are_first_with_all_marked_and_a_line_around_them
     searched: Path, browser: aiohttp.ClientSession
 ) -> None:
     async with Viewer(searched) as viewer:
-        found = {query: results(await get(browser, viewer, f"search?{query}")) for query in SEARCHES}
-        assert found == {query: ids.split() for query, ids in SEARCHES.items()}
+        ids_by_query = {query: results(await get(browser, viewer, f"search?{query}")) for query in SEARCHES}
+        assert ids_by_query == {query: ids.split() for query, ids in SEARCHES.items()}
         html = await get(browser, viewer, "search?q=ausfall")
         assert re.findall("<mark>(.*?)</mark>", html) == ["ausfall", "AUSFALL"]
         near = re.findall(r'class="near" dir="auto"><bdi>(.*?)</bdi>: (.*?)</span>', html)
@@ -107,15 +107,15 @@ async def test_the_best_results_are_first_with_all_marked_and_a_line_around_them
 async def test_many_results_are_on_several_pages(
     viewer: Viewer, browser: aiohttp.ClientSession, made: list[dict[str, Any]]
 ) -> None:
-    found: list[str] = []
+    result_ids: list[str] = []
     path = "search?person=ann"
     while path:
         html = await get(browser, viewer, path)
-        found += results(html)
+        result_ids += results(html)
         path = next(iter(re.findall(r'href="(search\?[^"]*skip=[^"]*)"', html)), "").replace("&amp;", "&")
     own = [each for each in made if each["sender"] == "ann" and not each.get("deletedAt")]
     shown = [each for each in own if each["data"]["text"] and each["category"] != "riddle"]
-    assert len(found) == len(set(found)) == len(shown) + 2
+    assert len(result_ids) == len(set(result_ids)) == len(shown) + 2
 
 
 async def test_a_connection_that_sends_half_a_request_is_closed(
@@ -242,10 +242,10 @@ async def test_what_the_service_has_removed_is_shown_as_deleted(
 ) -> None:
     runs = StoredRuns(tmp_path / "out")
     runs.run([json.dumps(message(number, f"said {number}")).encode() for number in (1, 2)])
-    for number, found in ((2, "1 found"), (1, "0 found")):
+    for number, heading in ((2, "1 found"), (1, "0 found")):
         runs.run(deleted=[number])
         async with Viewer(runs.folder) as viewer:
-            assert found in await get(browser, viewer, "search?q=said")
+            assert heading in await get(browser, viewer, "search?q=said")
             index = await get(browser, viewer)
             page = await get(browser, viewer, re.findall(r'href="(c/\w+/1.html)#end"', index)[0])
             assert page.count("Deleted from the service") == 3 - number

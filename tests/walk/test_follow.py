@@ -51,13 +51,13 @@ class Clock:
 
     def walk(self, size: int = 3, token: str | None = None, largest: int = 0) -> Walk[Any]:
         start = Cursor.parse(token) if token else Cursor("q", APPEND, "append")
-        seen = LargestPage()
-        seen.note(largest)
+        largest_page = LargestPage()
+        largest_page.note(largest)
         source: WalkSource[Any] = WalkSource(
             fetch=self.service.fetch,
             rules=rules_for(size, self.service.name),
             name="messages.list_user",
-            largest=seen,
+            largest=largest_page,
             timing=lambda: (self.sleep, lambda: self.roll),
         )
         return Walk(source, start)
@@ -123,7 +123,7 @@ def test_any_server_gives_every_new_item_once_or_an_error(server: Server, size: 
         last = max(map(int, server.ids), default=0)
         server.ids += tuple(str(number) for number in range(last + 1, last + 1 + plan.pop(0)))
 
-    server.largest.note(min(server.seen, size))
+    server.largest.note(min(server.largest_before, size))
     source: WalkSource[Any] = WalkSource(
         fetch=server.fetch,
         rules=rules_for(size, server.paging.size_name(is_acting=False), server.paging),

@@ -45,7 +45,7 @@ class Server:
     empties: frozenset[int] = frozenset()
     """At which requests a page comes empty that is none, once, and says that more comes."""
     takes_pages: bool = False
-    seen: int = 0
+    largest_before: int = 0
     """The largest page that the session was served before."""
     largest: LargestPage = field(default_factory=LargestPage)
     requests: int = 0
@@ -140,7 +140,7 @@ class Server:
         start = Cursor("q", position, direction, by_id=self.paging.order == "id")
         if token is not None:
             start = resumed(token, start, self.paging, None)
-        self.largest.note(min(self.seen, size))
+        self.largest.note(min(self.largest_before, size))
         rules = rules_for(size, self.paging.size_name(is_acting=False), self.paging)
         source: WalkSource[Any] = WalkSource(
             fetch=self.fetch, rules=rules, name="messages.list", largest=self.largest
@@ -168,7 +168,7 @@ def servers(draw: st.DrawFn, *pagings: Paging) -> Server:
         forgets=draw(st.frozensets(st.integers(0, 6), max_size=2)),
         empties=draw(st.frozensets(st.integers(0, 6), max_size=1)),
         takes_pages=draw(st.booleans()),
-        seen=draw(st.integers(0, min(cap, len(names)))),
+        largest_before=draw(st.integers(0, min(cap, len(names)))),
     )
 
 

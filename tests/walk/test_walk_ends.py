@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from chatrest._core.paging.cursor import Cursor
-from chatrest._core.replies.decode import MESSAGE, Listing, Many
+from chatrest._core.replies.decode import MESSAGE, Listing, ManyRecords
 from chatrest._core.requests.dialects import BY_PAGE
 from chatrest._models.meta import Meta, Pagination, Position
 from chatrest._walk.walk import Fetch, Page, Walk
@@ -82,7 +82,7 @@ def test_a_cursor_that_cannot_be_read_is_no_silent_end(cursor: bytes) -> None:
     body = b'{"data":[' + record + b'],"meta":{"cursor":' + cursor + b"}}"
 
     async def fetch(_: object) -> Any:
-        return Many(MESSAGE)(body)
+        return ManyRecords(MESSAGE)(body)
 
     walk = walk_over(fetch, Cursor("q", (("affix", "append"),), "append"), rules_for(1))
     with pytest.raises(ChatRestError):

@@ -61,10 +61,10 @@ class Capped:
     st.sampled_from(["append", "prepend"]), st.integers(0, 12),
 )  # fmt: skip
 def test_a_cap_of_any_size_is_seen_through(
-    count: int, cap: int, size: int, direction: Any, default: str, seen: int
+    count: int, cap: int, size: int, direction: Any, default: str, largest_before: int
 ) -> None:
     service = Capped(range(1, count + 1), cap, default)
-    service.largest.note(min(seen, cap, size))  # no page that the service gave can be larger
+    service.largest.note(min(largest_before, cap, size))  # no page that the service gave can be larger
     ids = sorted(map(str, range(1, count + 1)), key=int, reverse=(direction or default) == "prepend")
     assert all_of(service.walk(size, direction)) == ids
 

@@ -154,9 +154,9 @@ def walk_over(
     largest: int = 0,
 ) -> Walk[Any]:
     """A walk over pages that `fetch` gives; `largest` is what the session has seen of the list before."""
-    seen = LargestPage()
-    seen.note(largest)
-    return Walk(WalkSource(fetch=fetch, rules=rules or rules_for(), name=name, largest=seen), start)
+    largest_page = LargestPage()
+    largest_page.note(largest)
+    return Walk(WalkSource(fetch=fetch, rules=rules or rules_for(), name=name, largest=largest_page), start)
 
 
 def run(what: Coroutine[Any, Any, T]) -> T:

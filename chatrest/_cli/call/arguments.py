@@ -9,7 +9,7 @@ from typing import Any, Final, TypeAlias
 
 from msgspec import Struct
 
-from ..._core.replies.decode import Many
+from ..._core.replies.decode import ManyRecords
 from ..._core.requests.endpoint import Call, Endpoint
 from ..._parameters.files import File
 from ..._secrets import shown
@@ -84,7 +84,7 @@ def _check_names(endpoint: Endpoint[Any], parameters: Parameters, given: _Given)
 
 def _hint(endpoint: Endpoint[Any], parameters: Parameters, name: str) -> str:
     """Return the nearest parameter, or the option of a list that has the name of an unknown parameter."""
-    if name in _LIST_OPTIONS and isinstance(endpoint.reply, Many):
+    if name in _LIST_OPTIONS and isinstance(endpoint.reply, ManyRecords):
         return f" (did you mean '--{name}'?)"
     return parameters.hint(name)
 

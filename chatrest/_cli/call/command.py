@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from ... import _resources as resources
-from ..._core.replies.decode import Many
+from ..._core.replies.decode import ManyRecords
 from ..._core.requests.endpoint import Endpoint
 from ..._names import nearest
 from ...errors import RequestInvalidError
@@ -54,7 +54,7 @@ class OperationCommand(OperationHelp):
     def __init__(self, endpoint: Endpoint[Any]) -> None:
         texts = click.Argument(["texts"], nargs=-1, metavar="KEY=VALUE")
         super().__init__(endpoint, callback=partial(_call, endpoint), params=[texts])
-        if isinstance(endpoint.reply, Many):
+        if isinstance(endpoint.reply, ManyRecords):
             list_options(self)
 
 
@@ -66,7 +66,7 @@ def _call(
     format_: Format | None = None,
 ) -> None:
     try:
-        if isinstance(endpoint.reply, Many):
+        if isinstance(endpoint.reply, ManyRecords):
             writer = RecordWriter(kind_of(endpoint.reply.record), format_ or "json")
             _call_list(endpoint, texts, limit, cursor, writer)
         else:

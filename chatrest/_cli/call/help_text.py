@@ -9,7 +9,7 @@ from typing import Any, Final
 import click
 
 from ... import _resources as resources
-from ..._core.replies.decode import ACK, Each, Many
+from ..._core.replies.decode import ACK, EachOutcome, ManyRecords
 from ..._core.requests.endpoint import Endpoint, Replay
 from ..._parameters.checked import meaning
 from ..._secrets import shown
@@ -109,9 +109,9 @@ def _sentences(endpoint: Endpoint[Any]) -> list[str]:
 
 
 def _printed(endpoint: Endpoint[Any]) -> str:
-    if isinstance(endpoint.reply, Many):
+    if isinstance(endpoint.reply, ManyRecords):
         return "Prints one JSON line per record."
-    if isinstance(endpoint.reply, Each):
+    if isinstance(endpoint.reply, EachOutcome):
         return "Prints the outcome of each item by its key; the exit status is 1 if one failed."
     if endpoint.reply is ACK:
         return "Prints the acknowledgement; the exit status is 1 if it says that the call did not succeed."

@@ -93,14 +93,14 @@ def _show_lines(out: str, message: str, format_: Format | None) -> None:
     from ...export.read.message_lines import find_lines
 
     is_text = format_ == "text" or (format_ is None and streams.is_terminal("stdout"))
-    found = list(find_lines(out, message))
-    for each in found:
+    stored_lines = list(find_lines(out, message))
+    for each in stored_lines:
         facts = structs.asdict(each)
         record = facts.pop("raw").decode(errors="replace")
         lines = [f"{name:<12} {streams.visible(str(value))}" for name, value in facts.items()]
         lines.append(streams.visible(record))
         streams.write_result({**facts, "record": record}, lines, as_json=not is_text)
-    if not found:
+    if not stored_lines:
         raise ChatRestError(f"{out} has no message with the id {message!r}")
 
 

@@ -87,8 +87,8 @@ def _by_number(
             f"going {direction}, the service served id {strays[0]} after id {cursor.last}, and not before: "
             "the walk cannot keep its order without losing it"
         )
-    seen = _border(cursor, memory)
-    others = [place for place in others if not ids[place] or ids[place] not in seen][cursor.skip :]
+    earlier_ids = _border(cursor, memory)
+    others = [place for place in others if not ids[place] or ids[place] not in earlier_ids][cursor.skip :]
     items = [page.items[place] for place in (*others, *ordered[passed:])]
     return OrderedPage(items, direction, is_stated, by_id=True, unordered_count=len(others))
 
@@ -114,11 +114,11 @@ def _strays(passed: Sequence[int], cursor: Cursor, before: Sequence[str] | None)
 
 def _in_service_order(items: list[T], ids: Sequence[str], cursor: Cursor, memory: Memory) -> list[T]:
     """Each item once, without those of the page before and those that a resumed walk has delivered."""
-    seen = _border(cursor, memory)
+    earlier_ids = _border(cursor, memory)
     places: list[int] = []
     for place, text in enumerate(ids):
-        if not text or text not in seen:  # a record without any id was never seen
-            seen.add(text)
+        if not text or text not in earlier_ids:  # a record without any id was never seen
+            earlier_ids.add(text)
             places.append(place)
     start = cursor.skip
     last, is_resumed = cursor.last, memory.ids is None

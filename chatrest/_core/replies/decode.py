@@ -82,7 +82,7 @@ def decoded_listing(
     return Listing(items, meta, body, repairs, page.cursor, position_fault(meta, page.cursor, body))
 
 
-class Many(Struct, Generic[T], frozen=True):
+class ManyRecords(Struct, Generic[T], frozen=True):
     """Reads a list reply."""
 
     kind: Kind[T]
@@ -138,7 +138,7 @@ class Many(Struct, Generic[T], frozen=True):
         )
 
 
-class One(Struct, Generic[T], frozen=True):
+class OneRecord(Struct, Generic[T], frozen=True):
     """Reads a reply that is one record: `{"data": {…}}`, or the record at the root."""
 
     kind: Kind[T]
@@ -206,7 +206,7 @@ class One(Struct, Generic[T], frozen=True):
         raise ReplyUnreadableError(f"expected a record, got an object without {missing}")
 
 
-class Each(Struct, Generic[T], frozen=True):
+class EachOutcome(Struct, Generic[T], frozen=True):
     """Reads a reply that holds an outcome per item."""
 
     record: Any
@@ -214,7 +214,7 @@ class Each(Struct, Generic[T], frozen=True):
     operation: str = ""
     """The endpoint's name: the outcomes raise their error under it."""
 
-    def of_operation(self, name: str) -> "Each[T]":
+    def of_operation(self, name: str) -> "EachOutcome[T]":
         """Return the reader for the endpoint of this name."""
         return structs.replace(self, operation=name)
 
@@ -344,42 +344,42 @@ Substitute: TypeAlias = Callable[[Any], dict[str, Any] | None]
 
 
 @overload
-def many(record: type[T], substitute: Substitute | None = None) -> Many[T]: ...
+def many(record: type[T], substitute: Substitute | None = None) -> ManyRecords[T]: ...
 @overload
-def many(record: UnionType, substitute: Substitute | None = None) -> Many[Message]: ...
-def many(record: Any, substitute: Substitute | None = None) -> Many[Any]:
+def many(record: UnionType, substitute: Substitute | None = None) -> ManyRecords[Message]: ...
+def many(record: Any, substitute: Substitute | None = None) -> ManyRecords[Any]:
     """Return the envelope of a list: `{"data": [record, …], "meta": {…}}`, or what `substitute` makes of the
     reply.
     """
-    return Many(kind_of(record), substitute)
+    return ManyRecords(kind_of(record), substitute)
 
 
-def array(record: type[T]) -> Many[T]:
+def array(record: type[T]) -> ManyRecords[T]:
     """Return the envelope of a list that is an array at the reply's root, without `data`."""
-    return Many(kind_of(record), lambda reply: {"data": reply} if isinstance(reply, list) else None)
+    return ManyRecords(kind_of(record), lambda reply: {"data": reply} if isinstance(reply, list) else None)
 
 
 @overload
-def one(record: type[T], substitute: Substitute | None = None) -> One[T]: ...
+def one(record: type[T], substitute: Substitute | None = None) -> OneRecord[T]: ...
 @overload
-def one(record: UnionType, substitute: Substitute | None = None) -> One[Message]: ...
-def one(record: Any, substitute: Substitute | None = None) -> One[Any]:
+def one(record: UnionType, substitute: Substitute | None = None) -> OneRecord[Message]: ...
+def one(record: Any, substitute: Substitute | None = None) -> OneRecord[Any]:
     """Return the envelope of one record: `{"data": record}`, or what `substitute` makes of the reply."""
-    return One(kind_of(record), substitute)
+    return OneRecord(kind_of(record), substitute)
 
 
 @overload
-def bare(record: type[T]) -> One[T]: ...
+def bare(record: type[T]) -> OneRecord[T]: ...
 @overload
-def bare(record: UnionType) -> One[Message]: ...
-def bare(record: Any) -> One[Any]:
+def bare(record: UnionType) -> OneRecord[Message]: ...
+def bare(record: Any) -> OneRecord[Any]:
     """Return the envelope of one record at the reply's root, without `data`."""
-    return One(kind_of(record), is_bare=True)
+    return OneRecord(kind_of(record), is_bare=True)
 
 
-def each(record: type[T]) -> Each[T]:
+def each(record: type[T]) -> EachOutcome[T]:
     """Return the envelope of an outcome per item: `{"data": {key: outcome}}`; `record` is an outcome."""
-    return Each(record)
+    return EachOutcome(record)
 
 
 ACK: Final = _Acknowledgement()

@@ -330,12 +330,12 @@ class _Pair(_Check, frozen=True, kw_only=True):
     acting_user: str
 
     def fit(self, records: Sequence[Any]) -> bool:
-        one, two = self.uid, self.acting_user
+        uid, acting_user = self.uid, self.acting_user
         return not [
             1
             for record in records
-            if (record.sender != one or record.receiver != two)
-            and (record.sender != two or record.receiver != one)
+            if (record.sender != uid or record.receiver != acting_user)
+            and (record.sender != acting_user or record.receiver != uid)
         ]
 
     def misfit(self, record: Any) -> str | None:

@@ -20,7 +20,7 @@ from ..._models.record import Id, OfId
 from ...errors import ReplyUnreadableError
 from ..requests.endpoint import identity_by
 from .bounds import check_records
-from .decode import Listing, Many, decoded_listing
+from .decode import Listing, ManyRecords, decoded_listing
 from .envelope import NO_META, read_envelope
 from .kinds import ListReply, RecordError
 from .scanner import read_record
@@ -96,7 +96,7 @@ _LOOSE: Any = int | str
 _LOOSE_ROW: Final[msgspec.json.Decoder[Row]] = msgspec.json.Decoder(Row[_LOOSE])  # type: ignore[misc]
 
 
-def rows(body: bytes, /, reply: "Many[Any] | None" = None) -> Listing[Row]:
+def rows(body: bytes, /, reply: "ManyRecords[Any] | None" = None) -> Listing[Row]:
     """Return the page; raises `ReplyUnreadableError` where the body is not the list envelope.
 
     `reply` is the list's own reader: it shows a record by the names of its members, where an object is in
@@ -108,7 +108,7 @@ def rows(body: bytes, /, reply: "Many[Any] | None" = None) -> Listing[Row]:
 class RowReader(Struct, frozen=True):
     """Reads a list reply as rows; `reply` is the list's own reader."""
 
-    reply: "Many[Any] | None" = None
+    reply: "ManyRecords[Any] | None" = None
 
     def __call__(self, body: bytes, /) -> Listing[Row]:
         """Return the page; raises `ReplyUnreadableError` where the body is not the list envelope."""
@@ -202,7 +202,7 @@ def lines_of(rows: Sequence[Row]) -> bytes | bytearray:
 
 def row_identity(reply: object) -> Callable[[Row], str]:
     """Return how the rows of a list are distinguished: by one of their members, or as the records are."""
-    if not isinstance(reply, Many) or reply.identified_by in _IDS:
+    if not isinstance(reply, ManyRecords) or reply.identified_by in _IDS:
         return identity_by(getattr(reply, "identified_by", "id"))
     kind, name = reply.kind, reply.identified_by
 

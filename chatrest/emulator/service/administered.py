@@ -265,9 +265,9 @@ def set_default(call: ServiceCall) -> Document:
 
 def _preferences(operation: Handler, call: ServiceCall) -> Document:
     """Show the preferences of a user by other names than those that are sent."""
-    kept: Document = operation(call)
-    named = {name.removesuffix("Preferences"): each for name, each in kept.items() if name.endswith("s")}
-    return {"preferences": named, "sound": {}, "templates": selected(kept, ("usePrivacyTemplate",))}
+    settings: Document = operation(call)
+    named = {name.removesuffix("Preferences"): each for name, each in settings.items() if name.endswith("s")}
+    return {"preferences": named, "sound": {}, "templates": selected(settings, ("usePrivacyTemplate",))}
 
 
 _PUSH_TOKENS: Final = ("fcmToken", "deviceToken", "voipToken")

@@ -24,7 +24,7 @@ from typing import Any, Final, NamedTuple, TypeAlias, get_args, get_origin
 import msgspec
 from msgspec import Struct, structs
 
-from ..._core.replies.decode import ACK, Many, One
+from ..._core.replies.decode import ACK, ManyRecords, OneRecord
 from ..._core.requests.endpoint import Endpoint
 from ..._resources import OPERATIONS
 from ..store.documents import Document, DocumentSet
@@ -108,7 +108,7 @@ def _key_member(collection: str) -> str:
 
 
 def document_path(endpoint: Endpoint[Any]) -> DocumentPath:
-    path, is_listed = endpoint.path, isinstance(endpoint.reply, Many)
+    path, is_listed = endpoint.path, isinstance(endpoint.reply, ManyRecords)
     if path.endswith("}") and not is_listed:
         collection, _, parameter = path.rpartition("/{")
         return DocumentPath(collection, parameter[:-1])
@@ -124,7 +124,7 @@ def _lists() -> frozenset[str]:
         each.path.rpartition("/{")[0] if each.path.endswith("}") else each.path
         for each in OPERATIONS.values()
         if each.path.endswith("}")
-        or isinstance(each.reply, Many)
+        or isinstance(each.reply, ManyRecords)
         or (each.body is not None and not _ITEMS.isdisjoint(each.body.__struct_encode_fields__))
     )
 
@@ -294,8 +294,8 @@ def _change_names(before: str, adds: bool, call: ServiceCall) -> Document:
     document = existing(documents, owner, key)
     for member, names in call.body.items():
         member = _NAMED.get(call.path.get("sourceType", member), member)
-        kept = [each for each in document.get(member, ()) if each not in names]
-        document[member] = [*kept, *names] if adds else kept
+        others = [each for each in document.get(member, ()) if each not in names]
+        document[member] = [*others, *names] if adds else others
     documents.put(document, key)
     return document
 
@@ -324,17 +324,17 @@ _PAGING: Final = frozenset(
 def enveloped(endpoint: Endpoint[Any], work: Work) -> Handler:
     """Return the handler that gives what `work` gives, in the form of the operation's reply."""
     reply = endpoint.reply
-    if isinstance(reply, Many):
+    if isinstance(reply, ManyRecords):
         return lambda call: [filled(reply.record, each, call) for each in work(call)]
     if reply is ACK:
         return lambda call: (work(call), {"success": True, "message": "done"})[1]
-    if not isinstance(reply, One):
+    if not isinstance(reply, OneRecord):
         return work
 
-    return partial(_one, endpoint, work, reply.is_bare)
+    return partial(_record_handler, endpoint, work, reply.is_bare)
 
 
-def _one(endpoint: Endpoint[Any], work: Work, is_bare: bool, call: ServiceCall) -> Any:
+def _record_handler(endpoint: Endpoint[Any], work: Work, is_bare: bool, call: ServiceCall) -> Any:
     record = _shown(endpoint, work(call), call)
     return msgspec.json.encode(record) if is_bare else record
 

@@ -30,7 +30,7 @@ def _serve(member: str, kind: type[Body], store: Import) -> Handler:
     """Return the handler of one import: its body's member, the records in it, and what stores one."""
     code = f"ERR_IMPORT_INVALID_{member[:-1].upper()}_FORMAT"
 
-    def one(context: Context, entries: Document, key: str) -> Document:
+    def store_one(context: Context, entries: Document, key: str) -> Document:
         try:
             record: Document = msgspec.to_builtins(msgspec.convert(entries[key], kind))
         except msgspec.ValidationError as error:
@@ -44,7 +44,7 @@ def _serve(member: str, kind: type[Body], store: Import) -> Handler:
         if not isinstance(entries, dict) or not 0 < len(entries) <= MOST_ENTRIES:
             words = f"The {member} must be an object with 1 to {MOST_ENTRIES} entries."
             raise ServiceRefusal(400, code, words)
-        return outcomes(entries, partial(one, call, entries), "data")
+        return outcomes(entries, partial(store_one, call, entries), "data")
 
     return handle
 

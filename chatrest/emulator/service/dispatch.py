@@ -12,7 +12,7 @@ from typing import Final, NamedTuple, final
 
 from msgspec.json import encode
 
-from ..._core.replies.decode import Many
+from ..._core.replies.decode import ManyRecords
 from ..._core.requests.endpoint import Acting
 from ..._resources import OPERATIONS
 from ..store.directory import Directory
@@ -47,7 +47,7 @@ HANDLERS: Final[Mapping[str, Handler]] = MappingProxyType(
 _ORDERS: Final = {
     name: order_of(endpoint, document_path(endpoint).key)
     for name, endpoint in OPERATIONS.items()
-    if isinstance(endpoint.reply, Many)
+    if isinstance(endpoint.reply, ManyRecords)
 }
 """How each list continues."""
 _AUTH_ONLY: Final = frozenset({"users.create", "auth_tokens.create"})

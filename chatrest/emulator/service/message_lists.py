@@ -83,7 +83,7 @@ _FILTERS: Final = {
     **bounds("updatedAt", "m.updated_at"),
     **bounds("editedAt", "m.edited_at"),
 }
-_SEEN: Final = """NOT m.COLUMN AND m.sender != ? AND m.id > coalesce(
+_UNREAD_CONDITION: Final = """NOT m.COLUMN AND m.sender != ? AND m.id > coalesce(
     (SELECT COLUMN_id FROM views v WHERE v.uid = ? AND v.conversation = m.conversation), 0)"""
 _SAVED: Final = "m.id IN (SELECT message FROM marks WHERE kind = 'save' AND owner = ?)"
 _OWN_FLAGS: Final = {"unread": "read", "undelivered": "delivered"}
@@ -103,7 +103,7 @@ def _condition_of(call: ServiceCall) -> Condition:
     reader = actor or call.path.get("uid", "")
     terms = conditions(query, _FILTERS)
     terms += [
-        Condition(_SEEN.replace("COLUMN", column), (reader, reader))
+        Condition(_UNREAD_CONDITION.replace("COLUMN", column), (reader, reader))
         for name, column in _OWN_FLAGS.items()
         if query.get(name)
     ]

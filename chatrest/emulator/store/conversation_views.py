@@ -114,8 +114,8 @@ class ConversationViews(Tables):
 
     def unread_count(self, view: ConversationView) -> int:
         """Return how many messages of others a user has not read; actions and deleted ones do not count."""
-        seen = max(view.read_id, view.reset_id)
-        return int(self._value(_UNREAD, *_named(view, seen)))
+        last_read = max(view.read_id, view.reset_id)
+        return int(self._value(_UNREAD, *_named(view, last_read)))
 
     def last_of_others(self, view: ConversationView) -> int:
         sql = f"SELECT coalesce(max(m.id), 0) {_OTHERS} AND m.category != 'action'"

@@ -189,8 +189,8 @@ class Order(Struct, eq=False):
     def add(self, rows: list[Row]) -> None:
         ids = [*self.ids[1:], *(numbered for row in rows if (numbered := number(row.id)) is not None)]
         times = [*self.times[1:], *(row.sent_at for row in rows)]
-        self.is_up &= all(one < other for one, other in pairwise(ids))
-        self.is_down &= all(one > other for one, other in pairwise(ids))
+        self.is_up &= all(earlier < later for earlier, later in pairwise(ids))
+        self.is_down &= all(earlier > later for earlier, later in pairwise(ids))
         self.is_chronological &= UNKNOWN not in times and times == sorted(times)
         self.ids, self.times = _ends(self.ids or ids, ids), _ends(self.times or times, times)
 
@@ -225,10 +225,10 @@ class ListEnds:
 
     async def start(self, piece: JobPiece) -> ListStart:
         """Return what is known of a list before a piece of it is read."""
-        seen = await in_thread(lambda: self._export.seen(piece.of.number))
+        shown = await in_thread(lambda: self._export.seen(piece.of.number))
         # An interrupted run has read so far, by time.
         is_resumed = is_timed(piece.position) and piece.after > piece.of.proven
-        return ListStart(piece, seen, is_timed(piece.position), piece.after if is_resumed else 0)
+        return ListStart(piece, shown, is_timed(piece.position), piece.after if is_resumed else 0)
 
     # ── before a list is read ──
 
@@ -281,12 +281,12 @@ class ListEnds:
         Where they are not the whole list, they must not be all that was seen, either: a service that cannot
         go backwards shows the oldest ones.
         """
-        seen, ids = start.seen, ids_of(self._check.held(start.job, rows))
+        shown, ids = start.seen, ids_of(self._check.held(start.job, rows))
         if not ids.numbers:
             return start
-        is_honest = len(rows) < _HEAD or len(seen) > len(ids.numbers)
-        is_dense = seen.count(ids.numbers.first, seen.last) == len(ids.numbers)
-        is_seen = ids.numbers <= seen and not await self._never_seen(start.job, {*ids.others})
+        is_honest = len(rows) < _HEAD or len(shown) > len(ids.numbers)
+        is_dense = shown.count(ids.numbers.first, shown.last) == len(ids.numbers)
+        is_seen = ids.numbers <= shown and not await self._never_seen(start.job, {*ids.others})
         late = start.late_of(ids.numbers, start.piece.after)
         return structs.replace(start, late=late, is_done=is_honest and is_dense and is_seen)
 
@@ -349,12 +349,12 @@ class ListEnds:
         the path, which may be nothing. Raises `ActingUserIgnoredError` for messages of others, and
         `ChatRestError` for those of the pair.
         """
-        one, other = job.source.names
-        walk = Source("pair", (other, one)).list(self._messages, MessageQuery(affix="prepend"))
+        first, second = job.source.names
+        walk = Source("pair", (second, first)).list(self._messages, MessageQuery(affix="prepend"))
         if self._check.held(job, await walk.limit(_HEAD).collect()):
             raise ChatRestError(
-                f"the list of {one} on behalf of {other} is empty, and that of {other} on behalf of {one} is "
-                "not: the service ignores the acting user"
+                f"the list of {first} on behalf of {second} is empty, and that of {second} on behalf of "
+                f"{first} is not: the service ignores the acting user"
             )
 
     # ── requests ──

@@ -157,14 +157,14 @@ class PageCheck:
         rows = [] if job.purpose == "confirm" else self.held(job, shown_rows)
         if job.since:  # a service that does not heed it must not be read as if it did
             rows = Window(job.since).within(rows)
-        seen = ids if rows is shown_rows else ids_of(rows)
+        shown_ids = ids if rows is shown_rows else ids_of(rows)
         own, theirs, left = self._divided(rows)
         seen_rows, rows = rows, own
         takes_all = self._takes_all or job.purpose == "missing"
         written = rows if takes_all else partition_page(rows, self.rules, job.source)
         page: dict[str, Any] = {
             "number": job.number, "source": job.source, "purpose": job.purpose, "after": 0, "last": 0,
-            "seen": seen, "rows": written, "ids": seen if written is seen_rows else ids_of(written),
+            "seen": shown_ids, "rows": written, "ids": shown_ids if written is seen_rows else ids_of(written),
             "writers": self._writers(job.source, rows) if takes_all else None, "shown": shown,
             "compared": rows if job.purpose == "recheck" else [], "theirs": theirs, "left": left,
             "edited": _edited(seen_rows, own) if job.purpose == "recheck" else [],

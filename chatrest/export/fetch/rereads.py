@@ -94,15 +94,15 @@ class Rereads:
                 continue
             if self._sources.is_deleted(known):
                 continue
-            seen = self._journal.seen(number)
-            ids = (missing & seen) - asked.setdefault(number, IdSet())
+            shown = self._journal.seen(number)
+            ids = (missing & shown) - asked.setdefault(number, IdSet())
             missing.discard(ids)
             asked[number].update(ids)
             if ids.names or (ids and known.by_time):  # such an id may stand anywhere in a list
                 asked_whole.add(number)
                 yield Work(known, [Gap(0, LAST)], "missing")
             elif ids:
-                yield Work(known, clusters(ids, seen, LARGEST_PAGE), "missing")
+                yield Work(known, clusters(ids, shown, LARGEST_PAGE), "missing")
 
     async def _ask_one_by_one(self) -> None:
         """Ask for the messages that no list of this part has shown, and those of other parts have."""
@@ -130,9 +130,9 @@ class Rereads:
                 if not isinstance(error, NotFoundError) or error.is_unserved:
                     self._unanswered.update(IdSet([numbered]))
                 return
-            if not (found := [row for row in reply.items if row.id == key]):
+            if not (matches := [row for row in reply.items if row.id == key]):
                 self._unanswered.update(IdSet([numbered]))
-            rows.extend(found)
+            rows.extend(matches)
             if len(rows) >= _BATCH:
                 await commit()
 
@@ -198,17 +198,17 @@ class Rereads:
         rechecks, asked = self._journal.rechecks(), IdSet()
         unshown = self._export.stored_since(since) - self._journal.shown()
         for known in self._journal.sources():
-            seen, recheck = self._journal.seen(known.number), rechecks.get(known.number)
+            shown, recheck = self._journal.seen(known.number), rechecks.get(known.number)
             if is_app_list(known) and known.number not in self._pool.findings.failed:
-                asked.update(seen)
+                asked.update(shown)
             elif not known.asked or self._sources.is_deleted(known):
                 continue
             else:
                 if recheck is not None and recheck.is_done:
-                    again = seen if recheck.until == LAST else seen.between(1, recheck.until)
+                    again = shown if recheck.until == LAST else shown.between(1, recheck.until)
                     asked.update(again)
-                    seen.discard(again)
-                unshown.discard(seen)
+                    shown.discard(again)
+                unshown.discard(shown)
         return unshown & asked
 
     def _note_deleted(self, since: int) -> int:
@@ -224,11 +224,11 @@ class Rereads:
         return len(new)
 
 
-def clusters(ids: IdSet, seen: IdSet, apart: int) -> list[Gap]:
+def clusters(ids: IdSet, shown: IdSet, apart: int) -> list[Gap]:
     """Group ids into gaps that have `apart` ids of `seen` or more between them."""
     grouped: list[Gap] = []
     for low, high in ids.ranges():
-        if grouped and seen.count(grouped[-1].until + 1, low - 1) < apart:
+        if grouped and shown.count(grouped[-1].until + 1, low - 1) < apart:
             grouped[-1] = Gap(grouped[-1].after, high)
         else:
             grouped.append(Gap(low - 1, high))

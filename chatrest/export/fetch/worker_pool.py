@@ -96,22 +96,22 @@ class WorkerPool:
         except BaseExceptionGroup as errors:
             first = first_error(errors)
         else:
-            found = Findings.of(results)
-            self.findings |= found
-            return found
+            findings = Findings.of(results)
+            self.findings |= findings
+            return findings
         raise first  # outside: what else failed at the same time says no more
 
     async def read_again(self, works: Iterable[Work]) -> None:
         """Read what was read before; where the service refuses a position, the list from its start."""
         works = list(works)
-        found = await self.read([self.piece(work.job(), gap) for work in works for gap in work.gaps])
+        findings = await self.read([self.piece(work.job(), gap) for work in works for gap in work.gaps])
         again: list[JobPiece] = []
         for work in works:
             number, was_by_time = work.known.number, work.known.by_time
             by_time = was_by_time or number in self.findings.by_time
-            if by_time != was_by_time or found.needs_start(number):
+            if by_time != was_by_time or findings.needs_start(number):
                 job = work.job(by_time=by_time)
-                again += [self.piece(job, gap, found, from_start=True) for gap in work.gaps]
+                again += [self.piece(job, gap, findings, from_start=True) for gap in work.gaps]
         await self.read(again)
 
     def piece(

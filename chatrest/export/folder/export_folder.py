@@ -182,12 +182,12 @@ class ExportFolder:
             self.journal: Journal = stack.enter_context(Journal(folder / NAME, meta, is_shared=lock.is_held))
             check_part(folder, self.journal["part"] or "", part)
             manifest = check_folder(folder, self.journal)
-            kept = {name: self.journal[name] for name in ("app", "plan")}
+            stored = {name: self.journal[name] for name in ("app", "plan")}
             if plan is not None and is_unused(self.journal, manifest):
-                kept["plan"] = plan.encoded().decode()
+                stored["plan"] = plan.encoded().decode()
                 with self.journal.transaction():
                     self.journal.forget_sources()
-            self.stored_plan, self.plan = agreed(folder, kept, plan, app_id, may_change=change_plan)
+            self.stored_plan, self.plan = agreed(folder, stored, plan, app_id, may_change=change_plan)
             self.store: ExportStore = ExportStore(
                 folder, self.journal, kinds_of_plan(self.plan), labels=self._label, disk=self.disk,
                 elsewhere=() if remote is None else remote.names,
@@ -226,18 +226,18 @@ class ExportFolder:
 
         Raises OSError where the disk fails, or a file was removed meanwhile.
         """
-        stats, seen, theirs = CommitStats(), dict[int, IdSet](), dict[int, IdSet]()
+        stats, batch_ids, theirs = CommitStats(), dict[int, IdSet](), dict[int, IdSet]()
 
         def note_ids() -> None:
             note()
-            for source, ids in seen.items():  # a row a batch
+            for source, ids in batch_ids.items():  # a row a batch
                 self.journal.see(source, ids)
             for part, ids in theirs.items():
                 self.journal.leave(part, ids)
 
         with self._guarded():
             self._begin_change()
-            new_rows = (new for page in pages for new in self._taken(page, stats, seen, theirs))
+            new_rows = (new for page in pages for new in self._taken(page, stats, batch_ids, theirs))
             stats.written += self.store.commit(new_rows, note_ids)
             self.store.seal_full()
         return stats
@@ -267,8 +267,8 @@ class ExportFolder:
 
     def unseen_keys(self, source: int, keys: set[str]) -> set[str]:
         with self._lock:
-            seen, named = self.journal.seen(source), self.journal.names(keys)
-            return {key for key in keys if named.get(key, 0) not in seen}
+            shown, named = self.journal.seen(source), self.journal.names(keys)
+            return {key for key in keys if named.get(key, 0) not in shown}
 
     def counts(self) -> dict[int, int]:
         """Return how many messages are on disk, by the number of its source; 0 is for none."""
@@ -431,7 +431,7 @@ class ExportFolder:
     # ── one page ──
 
     def _taken(
-        self, page: FetchedPage, stats: CommitStats, seen: dict[int, IdSet], theirs: dict[int, IdSet]
+        self, page: FetchedPage, stats: CommitStats, batch_ids: dict[int, IdSet], theirs: dict[int, IdSet]
     ) -> Iterator[NewRows]:
         own = self.journal.numbered(page.seen)
         shown = None if page.shown is None else self.journal.numbered(page.shown)
@@ -440,7 +440,7 @@ class ExportFolder:
             self.journal.show(page.number, shown)
         if page.purpose == "confirm":
             return
-        seen.setdefault(page.number, IdSet()).update(own)
+        batch_ids.setdefault(page.number, IdSet()).update(own)
         self._take_theirs(page, theirs)
         if page.compared:
             self._compare(page, stats)

@@ -64,7 +64,7 @@ class IdContinuity:
         self._known: dict[int, KnownMessage] = {each.id: each for each in known}
         self._newest = self._saved = self._known
         self._is_sure = not known
-        self._found: list[Row] | None = None
+        self._matches: list[Row] | None = None
         """The newest known message as it is now; nothing if it is gone, or cannot be asked for."""
         self._is_gone = False
         """True if the service has said that it does not have that message."""
@@ -88,14 +88,14 @@ class IdContinuity:
                 return
             known = self._known[max(self._known)]
             if known.id in by_id:
-                self._found = [by_id[known.id]]
-            elif self._found is None:
-                self._found = await self._message(known.id)
-            now = by_id if not self._found else by_id | {known.id: self._found[0]}
+                self._matches = [by_id[known.id]]
+            elif self._matches is None:
+                self._matches = await self._message(known.id)
+            now = by_id if not self._matches else by_id | {known.id: self._matches[0]}
             for _, each in sorted(self._known.items(), reverse=True):
                 if each.id in now and not each.is_same(now[each.id]):
                     raise self._fault("begin again", each, now[each.id])
-            self._is_sure = bool(self._found)
+            self._is_sure = bool(self._matches)
             if self._is_sure or max(by_id) > known.id or not self._known.keys().isdisjoint(now):
                 return
             if times(rows)[1] > await in_thread(self._latest):
@@ -131,8 +131,8 @@ class IdContinuity:
         return list(reply.items)
 
     def see(self, rows: list[Row]) -> None:
-        seen = {key: KnownMessage(key, row.sent_at, row.sender) for key, row in _by_id(rows).items()}
-        newest = sorted((self._newest | seen).items())[-_KNOWN:]
+        messages = {key: KnownMessage(key, row.sent_at, row.sender) for key, row in _by_id(rows).items()}
+        newest = sorted((self._newest | messages).items())[-_KNOWN:]
         self._newest = dict(newest)
 
     def save_new(self) -> None:

@@ -189,8 +189,8 @@ class Journal(StoreJournal):
         A change that is made meanwhile may be seen, or not.
         """
         with self.lock:
-            kept = self._sources
-        return self._read_sources() if kept is None else iter(kept)
+            cached = self._sources
+        return self._read_sources() if cached is None else iter(cached)
 
     def _read_sources(self) -> Iterator[SourceState]:
         sql = """SELECT number, key, state, error, by_time, proven, asked FROM sources WHERE number > ?
@@ -394,8 +394,8 @@ class Journal(StoreJournal):
 
     def seen(self, source: int | None = None) -> IdSet:
         """Return the ids that the list of a source has shown; None is any, without what other parts write."""
-        seen = super().seen(source)
-        return seen - self.theirs() if source is None and self["part"] else seen
+        ids = super().seen(source)
+        return ids - self.theirs() if source is None and self["part"] else ids
 
     def theirs(self, part: int | None = None) -> IdSet:
         """Return the ids that lists have shown, and that another part writes, or that one."""
@@ -449,7 +449,7 @@ class Journal(StoreJournal):
         `least` is a number that was given before, where the journal may not know it.
         """
         if run := self.run:
-            self._tell(run, "new", written - self._told())
+            self._tell(run, "new", written - self._reported_ids())
         self[RUN] = str(max(run, least) + 1)
 
     def tell(self, kind: NewsKind, ids: Iterable[str]) -> None:
@@ -462,9 +462,9 @@ class Journal(StoreJournal):
 
     def untold(self) -> IdSet:
         """Return the ids that are written, and that are not noted as new yet: they are so in this run."""
-        return self.ids_in(self.files("open", "sealing", "sealed")) - self._told()
+        return self.ids_in(self.files("open", "sealing", "sealed")) - self._reported_ids()
 
-    def _told(self) -> IdSet:
+    def _reported_ids(self) -> IdSet:
         return self._union("SELECT ids FROM news WHERE kind = 'new'")
 
     def news(self) -> list[tuple[int, NewsKind, IdSet]]:

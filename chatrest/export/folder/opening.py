@@ -343,7 +343,7 @@ def is_unused(journal: Journal, manifest: Manifest | None) -> bool:
 
 
 def agreed(
-    folder: Path, kept: Mapping[str, str | None], plan: Plan | None, app_id: str, *, may_change: bool = False
+    folder: Path, meta: Mapping[str, str | None], plan: Plan | None, app_id: str, *, may_change: bool = False
 ) -> tuple[Plan, Plan]:
     """Return the folder's plan, from its journal's meta, and the plan that continues with it.
 
@@ -351,7 +351,7 @@ def agreed(
     from it and not `may_change`, where the export cannot be continued by it, and where the app is another
     one.
     """
-    app, encoded = kept.get("app"), kept.get("plan")
+    app, encoded = meta.get("app"), meta.get("plan")
     if app is None or encoded is None:
         raise RequestInvalidError(f"{folder / JOURNAL} has no plan: it is no export's journal")
     if app != app_id:

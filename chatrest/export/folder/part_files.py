@@ -109,11 +109,11 @@ class FolderFiles:
 
     async def stamps(self, folder: str) -> dict[str, str]:
         def read() -> dict[str, str]:
-            found = dict[str, str]()
+            stamps = dict[str, str]()
             for path in (self._folder / folder).glob("*.ids"):
                 with path.open("rb") as file:
-                    found[path.name] = _stamp(file.read(STAMP))
-            return found
+                    stamps[path.name] = _stamp(file.read(STAMP))
+            return stamps
 
         return await in_thread(read)
 
@@ -169,8 +169,8 @@ def check_free(folder: Path) -> None:
 
 async def find_parts(files: PartFiles) -> tuple[Parts, StampedFile] | None:
     """Return `parts.json`; None where there is none. Raises as `Parts.parse`."""
-    found = await files.read(NAME)
-    return None if found is None else (Parts.parse(found.data, f"{files.place}/{NAME}"), found)
+    stored = await files.read(NAME)
+    return None if stored is None else (Parts.parse(stored.data, f"{files.place}/{NAME}"), stored)
 
 
 async def read_news(files: PartFiles, parts: Parts, night: int) -> NightNews:
@@ -203,8 +203,8 @@ def ownership(parts: Parts, nights: Iterable[Iterable[str]]) -> PartOwnership:
 async def read_state(files: PartFiles, parts: Parts, number: int) -> PartState:
     """Return how far a part is; one that was never read to its end is at the night -1."""
     name = f"{part_name(number, parts.parts)}/{STATE}"
-    found = await files.read(name)
-    return PartState() if found is None else PartState.parse(found.data, f"{files.place}/{name}")
+    stored = await files.read(name)
+    return PartState() if stored is None else PartState.parse(stored.data, f"{files.place}/{name}")
 
 
 async def stamps_for(files: PartFiles, parts: Parts, number: int) -> dict[str, str]:
@@ -239,7 +239,7 @@ async def leave(files: PartFiles, name: str, foreign: Foreign) -> None:
 
 
 async def _data(files: PartFiles, name: str) -> bytes:
-    found = await files.read(name)
-    if found is None:
+    stored = await files.read(name)
+    if stored is None:
         raise ChatRestError(f"{files.place}/{name} is lost: restore it from a backup, as {NAME} names it")
-    return found.data
+    return stored.data

@@ -179,9 +179,9 @@ def _read(path: Path) -> _AppFile:
 
 def check_names(names: Sequence[str], places: Sequence[str], *, member: str = "id") -> None:
     """Refuse two apps with one name, or with one folder on a disk that ignores case."""
-    seen: dict[str, str] = {}
+    first_places: dict[str, str] = {}
     for name, place in zip(names, places, strict=True):
-        first = seen.setdefault(name.lower(), place)
+        first = first_places.setdefault(name.lower(), place)
         if first is not place:
             raise RequestInvalidError(
                 f"{place}: {member} = {name!r} is also that of {first}: expected each app once"
@@ -256,8 +256,8 @@ def _key_of_program(file: _AppFile, command: Any, _: Mapping[str, str]) -> str:
         raise RequestInvalidError(f"key_command: {arguments[0]}: {error.strerror}") from None
     key = done.stdout.decode("utf-8", "replace").strip().partition("\n")[0].strip()
     if done.returncode or not key:
-        found = f"it ended with status {done.returncode}" if done.returncode else "it printed nothing"
-        raise RequestInvalidError(f"key_command: {found}: expected a program that prints the key")
+        fault = f"it ended with status {done.returncode}" if done.returncode else "it printed nothing"
+        raise RequestInvalidError(f"key_command: {fault}: expected a program that prints the key")
     return key
 
 

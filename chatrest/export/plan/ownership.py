@@ -30,7 +30,7 @@ Kind: TypeAlias = Literal["everything", "group", "pair", "user", "parts"]
 """parts: no list, but what the lists of other parts have shown, and this part of an export writes."""
 
 _ORDER: Final[dict[Kind, int]] = {"everything": 0, "group": 1, "pair": 2, "user": 3, "parts": 4}
-_KEPT: Final = 10_000
+_MAX_CLAIMANTS: Final = 10_000
 """Decisions that are remembered: one a conversation."""
 
 
@@ -121,7 +121,7 @@ class OwnershipRules:
         names = (sender, receiver, receiver_type)
         claimants = self._claimants.get(names)
         if claimants is None:
-            if len(self._claimants) >= _KEPT:
+            if len(self._claimants) >= _MAX_CLAIMANTS:
                 self._claimants.clear()
             numbers = ((each, self._ranks.get(each)) for each in self._candidates(*names))
             ranked = sorted(

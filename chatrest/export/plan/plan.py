@@ -236,8 +236,8 @@ def _pair(name: str, pair: Any) -> tuple[str, str]:
     for uid in pair:  # each of them may have to be in the path and in the header
         segment(name, uid)
         check_acting_user(uid, name)
-    one, other = sorted(pair)
-    return one, other
+    first, second = sorted(pair)
+    return first, second
 
 
 # ── two plans ──

@@ -58,7 +58,7 @@ _Event: TypeAlias = tuple[int, str, IdSet]
 _KINDS: Final[tuple[ChangeKind, ...]] = ("new", "changed", "deleted")
 T = TypeVar("T")
 _RUN_KIND: Final = itemgetter(0, 1)
-_KEPT: Final = "SELECT version, id, CAST(raw AS BLOB) FROM versions WHERE id IN"
+_SELECT_VERSIONS: Final = "SELECT version, id, CAST(raw AS BLOB) FROM versions WHERE id IN"
 
 
 class ExportChange(Struct, frozen=True):
@@ -103,14 +103,14 @@ class ExportChange(Struct, frozen=True):
 class ExportChanges(Iterator[ExportChange]):
     """An iterator over what is new, changed or deleted; see `changes`."""
 
-    def __init__(self, told: Iterator[ExportChange], run: Position) -> None:
-        self._told = told
+    def __init__(self, changes: Iterator[ExportChange], run: Position) -> None:
+        self._changes = changes
         self.run: Final = run
         """The newest run when the export was opened: who has read all changes continues with `after=run`. Of
         a folder of exports it is a text, with the newest run of each."""
 
     def __next__(self) -> ExportChange:
-        return next(self._told)
+        return next(self._changes)
 
 
 def changes(out: str | PathLike[str], *, after: Position = 0) -> ExportChanges:
@@ -137,8 +137,8 @@ def changes(out: str | PathLike[str], *, after: Position = 0) -> ExportChanges:
     with ExitStack() as stack:
         news = _news_of(out, after, stack)
         stack.pop_all()
-    told = chain.from_iterable(_told(each) for each in news)
-    return ExportChanges(told, position_of({each.view.export: each.run for each in news}))
+    listed = chain.from_iterable(_changes_of(each) for each in news)
+    return ExportChanges(listed, position_of({each.view.export: each.run for each in news}))
 
 
 def _news_of(out: object, after: Position, stack: ExitStack) -> "list[_JournalNews]":
@@ -204,11 +204,11 @@ class _JournalNews(NamedTuple):
 
 def _read_journal(view: FolderView, state: FolderState, after: int) -> _JournalNews:
     journal = _journal(view.folder, state)
-    told = [*journal.news(), (journal.run, "new", journal.untold())]
+    noted = [*journal.news(), (journal.run, "new", journal.untold())]
     run = max(after, journal.run - 1) if state.is_in_use else journal.run
-    told = [each for each in told if each[0] <= run]
+    noted = [each for each in noted if each[0] <= run]
     events: list[_Event] = [
-        (*each, IdSet.union(ids for _, _, ids in group)) for each, group in groupby(told, _RUN_KIND)
+        (*each, IdSet.union(ids for _, _, ids in group)) for each, group in groupby(noted, _RUN_KIND)
     ]
 
     def parted(ids: IdSet) -> tuple[IdSet, set[str]]:
@@ -233,7 +233,7 @@ def _changed_by_run(events: list[_Event], after: int) -> dict[int, IdSet]:
 def _chosen(events: list[_Event], after: int) -> Iterator[tuple[int, ChangeKind, IdSet]]:
     """Yield by run and kind the ids that are reported; see the table above."""
     nothing = IdSet()
-    was_deleted = is_deleted = came = changed = told = nothing
+    was_deleted = is_deleted = came = changed = reported = nothing
     by_run: dict[int, IdSet] = {}
     for run, kind, ids in events:
         if kind == "deleted":
@@ -247,7 +247,7 @@ def _chosen(events: list[_Event], after: int) -> Iterator[tuple[int, ChangeKind,
         came = came | ids if kind == "new" else came
         changed = changed | ids if kind == "changed" else changed
     for run, ids in by_run.items():
-        first, told = ids - told, told | ids
+        first, reported = ids - reported, reported | ids
         new = (first & (came | was_deleted)) - is_deleted
         yield run, "new", new
         yield run, "changed", (first & changed) - new - is_deleted
@@ -268,7 +268,7 @@ def _files(view: FolderView, journal: Journal, kind: str, wanted: set[str]) -> l
 # ── its records ──
 
 
-def _told(stored: _JournalNews) -> Iterator[ExportChange]:
+def _changes_of(stored: _JournalNews) -> Iterator[ExportChange]:
     with stored.view, closing(sqlite3.connect("", isolation_level=None, check_same_thread=False)) as versions:
         changed = [news for news in stored.news if news.kind == "changed"]
         keys = {key for news in changed for key in news.keys}
@@ -388,7 +388,7 @@ def _load_versions(
 
 def _older(versions: sqlite3.Connection, rows: list[Row]) -> dict[str, list[bytes]]:
     older: dict[str, list[bytes]] = {}
-    for _, key, raw in sorted(sql_in(versions, _KEPT, map(key_of, rows))):
+    for _, key, raw in sorted(sql_in(versions, _SELECT_VERSIONS, map(key_of, rows))):
         older.setdefault(key, []).append(raw)
     return older
 

@@ -93,8 +93,8 @@ def parts_at(addresses: Collection[ExportAddress]) -> Parts | None:
     """Return what `parts.json` says where these are the parts of one export; None for others."""
     roots = part_roots(addresses)
     is_one = len(roots) == 1 and all(len(part_roots([each])) == 1 for each in addresses)
-    found = wait_for(find_parts(part_files(roots[0]))) if is_one else None
-    return None if found is None else found[0]
+    stored = wait_for(find_parts(part_files(roots[0]))) if is_one else None
+    return None if stored is None else stored[0]
 
 
 def part_files(root: ExportAddress) -> PartFiles:
@@ -115,11 +115,11 @@ def part_lacks(address: ExportAddress) -> list[str]:
 
     async def lacks(number: int) -> list[str]:
         files = part_files(roots[0])
-        if (found := await find_parts(files)) is None:
+        if (stored := await find_parts(files)) is None:
             return []
-        state = await read_state(files, found[0], number)
-        is_read = state.night == found[0].night
-        is_taken = await is_settled(files, found[0], number, state)
+        state = await read_state(files, stored[0], number)
+        is_read = state.night == stored[0].night
+        is_taken = await is_settled(files, stored[0], number, state)
         return [
             *([] if is_read else ["it was not read to its end since the users were listed last"]),
             *([] if is_taken else [f"what other parts have left in {FOREIGN}/ was not taken in"]),

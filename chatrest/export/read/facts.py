@@ -250,9 +250,9 @@ def _of_sources(state: FolderState) -> dict[str, Any]:
     is_complete = state.is_finished and manifest is not None and manifest.complete  # also of empty lists
     fates = [(name, _fate(source, until, is_complete=is_complete), source.error) for name, source in sources]
     counts = Counter(fate for _, fate, _ in fates)
-    kept, _ = counts.pop("kept", 0), counts.pop("beside", 0)
+    former, _ = counts.pop("kept", 0), counts.pop("beside", 0)
     failed = [FailedSource(name, error or "") for name, fate, error in fates if fate == "failed"]
-    return {"sources": SourceCounts(total=counts.total(), kept=kept, **counts), "failed": failed}
+    return {"sources": SourceCounts(total=counts.total(), kept=former, **counts), "failed": failed}
 
 
 def _fate(source: Any, until: int, *, is_complete: bool) -> str:

@@ -111,7 +111,7 @@ class StoreExport:
         self._failure = ""
         self._changed: list[str] = []
         """Files of messages whose objects are not as they were put, and of which there is no copy."""
-        self.kept: Path | None = None
+        self.former_copy: Path | None = None
         """The former copy, if it may hold messages that the store's version lacks."""
 
     @property
@@ -126,11 +126,11 @@ class StoreExport:
                 f"{len(self._changed):,} objects are not as this machine has put them, such as "
                 f"{self._changed[0]}: `chatrest verify {self._store.address}` says what is wrong"
             )
-        if self.kept is not None:
+        if self.former_copy is not None:
             texts.append(
-                f"another machine has continued this export: the former copy in '{self.kept}' may hold "
-                "messages that the store lacks, of a run that was not published; keep it, or remove it; the "
-                "files that were published before are not in it"
+                f"another machine has continued this export: the former copy in '{self.former_copy}' may "
+                "hold messages that the store lacks, of a run that was not published; keep it, or remove it; "
+                "the files that were published before are not in it"
             )
         return texts
 
@@ -138,7 +138,7 @@ class StoreExport:
         """Fetch the store's version where the local copy does not continue it, but for the data files."""
         version = await self._publisher.begin(await in_thread(self._working.etags))
         if not await in_thread(partial(self._working.is_current, version)):
-            self.kept = await in_thread(self._working.begin_fetch)
+            self.former_copy = await in_thread(self._working.begin_fetch)
             for file in version.files:
                 path = path_inside(self.folder, file.name)
                 if not await in_thread(partial(is_as, path, file.size, file.sha256)):

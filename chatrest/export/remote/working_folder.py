@@ -122,16 +122,16 @@ class WorkingFolder:
 
         Returns the new path of a copy that may hold what was never published; None if there is none.
         """
-        kept = None
+        former_copy = None
         if self.folder.exists() and not self._state.is_fetching and not self._is_published():
-            kept = self._free_name()
-            self.folder.rename(kept)
+            former_copy = self._free_name()
+            self.folder.rename(former_copy)
         self._write(structs.replace(self._state, is_fetching=True))
         make_folder(Disk(), self.folder)
         self.mark_incomplete()
         for path in self.folder.glob(f"{JOURNAL}*"):
             path.unlink()
-        return kept
+        return former_copy
 
     def end_fetch(self, version: Version, is_part: Callable[[str], bool]) -> None:
         """Note that all of a version is there, and remove what is no part of it."""

@@ -128,10 +128,10 @@ async def estimate(
     whole = len(sources) - len(works)
     works += stored.rechecks
     samples = await _samples(session.with_options(priority="bulk"), reads, works, until)
-    seen, new_keys = stored.seen or IdSet(), set[str]()
+    shown, new_keys = stored.seen or IdSet(), set[str]()
     for each in samples:
         if each.work.purpose == "walk":
-            new_keys.update(key_of(row) for row in each.rows if (number(row.id) or 0) not in seen)
+            new_keys.update(key_of(row) for row in each.rows if (number(row.id) or 0) not in shown)
     listing = ceil(len(sources) / LARGEST_PAGE) + 1 if reads.all_users else 0
     # A page of each list, and where it shows any the proof of its end.
     requests = 1 + listing + len(works) + sum(each.has_more_to_ask for each in samples)
@@ -200,10 +200,10 @@ def read_stored(
         return _Stored(plan=plan, only=given.part_of(plan) if only else None)
     with Journal(path) as journal:
         journal.check_integrity()
-        manifest, kept = check_folder(folder, journal), {name: journal[name] for name in ("app", "plan")}
+        manifest, stored = check_folder(folder, journal), {name: journal[name] for name in ("app", "plan")}
         if asked is not None and is_unused(journal, manifest):
-            kept["plan"] = asked.encoded().decode()
-        former, plan = agreed(folder, kept, asked, app_id, may_change=change_plan)
+            stored["plan"] = asked.encoded().decode()
+        former, plan = agreed(folder, stored, asked, app_id, may_change=change_plan)
         part = given.part_of(plan) if only else None
         reads = part or plan
         known = [

@@ -365,14 +365,14 @@ class Run:
 
     def _left(self, sources: Iterable[SourceState] | None = None) -> Iterator[Work]:
         """Return what is left of the sources that have not failed; of all, where none are given."""
-        pool, found = self._pool, self._pool.findings
+        pool, findings = self._pool, self._pool.findings
         if self._has_own_window:
             return iter(())
         journal, sources = pool.export.journal, self._sources.known if sources is None else sources
-        sources = (known for known in sources if known.number not in found.failed)
+        sources = (known for known in sources if known.number not in findings.failed)
         # A list that is covered up to the frozen end may have more than the app's own one shows.
         until = self._until + (self._asks_all and self._until != LAST)
-        return work_left(journal, sources, until, ended=found.ended, asks_all=self._asks_all)
+        return work_left(journal, sources, until, ended=findings.ended, asks_all=self._asks_all)
 
     # ── what has arrived of it ──
 

@@ -116,16 +116,16 @@ async def prepare(
     fits = plan is None or not plan.everything
     check(fits, "everything", True, "other sources, as the app's own list has no parts")
     while True:
-        found = await find_parts(files)
-        if found is None and parts is None:
+        stored = await find_parts(files)
+        if stored is None and parts is None:
             await files.check_free()
             raise RequestInvalidError(
                 f"{files.place} is not an export of parts: it has no {NAME}: expected parts=P (--parts P)"
             )
-        if found is not None:
-            _check_same(files, found[0], plan, parts, part, session.app.app_id)
-            if not await _is_due(files, found[0], part):
-                return found[0]
+        if stored is not None:
+            _check_same(files, stored[0], plan, parts, part, session.app.app_id)
+            if not await _is_due(files, stored[0], part):
+                return stored[0]
         elif part is not None and parts is not None:
             _check_part(part, parts)
         if await files.is_held():
@@ -134,8 +134,8 @@ async def prepare(
         try:
             async with files.turn():
                 again = await find_parts(files)
-                if (again and again[0]) == (found and found[0]):
-                    return await _begin(session, files, found, plan, parts or 0, int(wall_clock()))
+                if (again and again[0]) == (stored and stored[0]):
+                    return await _begin(session, files, stored, plan, parts or 0, int(wall_clock()))
         except _HELD:
             await asyncio.sleep(PAUSE)
 
@@ -150,26 +150,26 @@ def _check_part(part: object, parts: int) -> None:
 
 
 def _check_same(
-    files: PartFiles, found: Parts, plan: Plan | None, parts: int | None, part: int | None, app_id: str
+    files: PartFiles, stored: Parts, plan: Plan | None, parts: int | None, part: int | None, app_id: str
 ) -> None:
     place = files.place
-    if found.app_id != app_id:
+    if stored.app_id != app_id:
         raise RequestInvalidError(
-            f"{place} holds an export of the app {found.app_id!r}, and not of {app_id!r}"
+            f"{place} holds an export of the app {stored.app_id!r}, and not of {app_id!r}"
         )
-    if parts is not None and parts != found.parts:
+    if parts is not None and parts != stored.parts:
         raise RequestInvalidError(
-            f"{place} is an export of {found.parts} parts, and not of {parts}: their number never changes; "
+            f"{place} is an export of {stored.parts} parts, and not of {parts}: their number never changes; "
             "expected is no number, or another place"
         )
-    old, new = ("", "") if plan is None else difference(found.plan, found.plan.continued(plan))
+    old, new = ("", "") if plan is None else difference(stored.plan, stored.plan.continued(plan))
     if old or new:
         raise RequestInvalidError(
             f"{place} was exported with {old}, and this plan has {new}: the plan of an export of parts never "
             "changes; expected is no plan at all, or another place"
         )
     if part is not None:
-        _check_part(part, found.parts)
+        _check_part(part, stored.parts)
 
 
 async def _is_due(files: PartFiles, parts: Parts, part: int | None) -> bool:
@@ -193,15 +193,15 @@ async def left_parts(files: PartFiles, parts: Parts) -> list[int]:
 
 
 async def _begin(
-    session: AsyncSession, files: PartFiles, found: tuple[Parts, StampedFile] | None, plan: Plan | None,
+    session: AsyncSession, files: PartFiles, stored: tuple[Parts, StampedFile] | None, plan: Plan | None,
     count: int, now: int,
 ) -> Parts:  # fmt: skip
     """Ask what all parts need to know, and write it down; called by one process at a time."""
-    if found is None:
+    if stored is None:
         await files.check_free()
         parts = Parts(parts=count, app_id=session.app.app_id, plan=plan or Plan())
     else:
-        parts = found[0]
+        parts = stored[0]
     number, uids = len(parts.nights), await read_users(files, parts)
     former = await read_news(files, parts, number - 1) if number else None
     rule = ownership(parts, uids)
@@ -226,7 +226,7 @@ async def _begin(
     if night.users:
         await _put(files, night.users, packed(NightUsers.of(listed.new, parts.parts)))
     parts = structs.replace(parts, nights=(*parts.nights, night))
-    if not await files.write(NAME, parts.encoded(), None if found is None else found[1]):
+    if not await files.write(NAME, parts.encoded(), None if stored is None else stored[1]):
         raise ChatRestError(f"{files.place}/{NAME}: another process has begun a night; run it again")
     return parts
 
@@ -267,9 +267,9 @@ async def run_part(
     """
     files = part_files(out, disk)
     if night is None:
-        if (found := await find_parts(files)) is None:
+        if (stored := await find_parts(files)) is None:
             raise RequestInvalidError(f"{files.place} is not an export of parts: it has no {NAME}")
-        night = await open_night(files, found[0])
+        night = await open_night(files, stored[0])
     parts = night.parts
     _check_part(number, parts.parts)
     name, shown = part_name(number, parts.parts), progress or Progress()

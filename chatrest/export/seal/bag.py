@@ -105,9 +105,9 @@ def _read_manifest(path: Path) -> dict[str, str]:
 def faults_of(bag: Path, root: str | None, step: Callable[[int], object]) -> Iterator[BagFault]:
     """Yield where a bag is not as it was sealed: its root hash, its own files, and each file in `data/`."""
     try:
-        found = hash_of(bag / TAG_MANIFEST)
-        if root is not None and found != root:
-            yield BagFault(TAG_MANIFEST, f"the root hash is {found}, and {root} was expected")
+        actual = hash_of(bag / TAG_MANIFEST)
+        if root is not None and actual != root:
+            yield BagFault(TAG_MANIFEST, f"the root hash is {actual}, and {root} was expected")
         expected = _read_manifest(bag / TAG_MANIFEST)
         if lack := {DECLARATION, INFO, MANIFEST}.difference(expected):
             yield BagFault(TAG_MANIFEST, f"it has no hash of {', '.join(sorted(lack))}")

@@ -261,10 +261,10 @@ def _take_shared(root: ExportAddress, folder: Path) -> None:
     files = part_files(root)
 
     async def contents() -> dict[str, bytes]:
-        found = await find_parts(files)
+        stored = await find_parts(files)
         names = [PARTS]
-        if found is not None:
-            parts, _ = found
+        if stored is not None:
+            parts, _ = stored
             for night in parts.nights:
                 names += filter(None, (night.users, night.news))
             for number, part in enumerate(parts.names):

@@ -49,7 +49,7 @@ FileState: TypeAlias = Literal["open", "sealing", "sealed", "dropped"]
 dropped: replaced, and to be unlinked."""
 PORTION: Final = 1000
 """Rows that are read at once."""
-_KEPT: Final = 1000
+_MAX_CACHED_FILES: Final = 1000
 """Files that are kept in memory at most."""
 _FILES: Final = "SELECT number, name, stem, state, size, sha256, successor FROM files"
 
@@ -121,7 +121,7 @@ class StoreJournal(JournalFile):
         with self.lock:
             if (files := self._files) is None:
                 files = {each.number: each for each in self._typed(f"{_FILES} ORDER BY number", StoreFile)}
-                self._files = files if len(files) <= _KEPT else None
+                self._files = files if len(files) <= _MAX_CACHED_FILES else None
             return [file for file in files.values() if not states or file.state in states]
 
     def files_of(self, stem: str) -> list[StoreFile]:
@@ -150,7 +150,7 @@ class StoreJournal(JournalFile):
             file = file._replace(number=number)
         if self._files is not None:
             self._files[file.number] = file
-            self._files = self._files if len(self._files) <= _KEPT else None
+            self._files = self._files if len(self._files) <= _MAX_CACHED_FILES else None
         return file
 
     def forget_file(self, number: int) -> None:

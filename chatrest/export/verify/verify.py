@@ -290,9 +290,9 @@ class _Check:
             differing = list(findings(self._folder, known, (STEM, HISTORY), elsewhere=names))
         except ChatRestError:
             return  # a name leads out of the folder: that was found
-        for found in differing:
-            names.add(found.name)
-            self._add_difference(found)
+        for difference in differing:
+            names.add(difference.name)
+            self._add_difference(difference)
         for path in sorted([*self._folder.iterdir(), *(self._folder / MESSAGES).rglob("*")]):
             name = path.relative_to(self._folder).as_posix()
             if name in names or name.startswith(JOURNAL) or not path.is_file() or not path.stat().st_size:
@@ -307,18 +307,18 @@ class _Check:
             text = f"{plural(count, 'file')} set aside here, no part of the export"
             self._result.note("unknown", DAMAGED, text)
 
-    def _add_difference(self, found: Finding) -> None:
+    def _add_difference(self, difference: Finding) -> None:
         """Say where journal and disk differ, but for what reading the files shows."""
-        name = found.name
+        name = difference.name
         is_of_kill = name.startswith(f"{SPOOL}/") and not self._state.is_finished
-        match found.kind:
+        match difference.kind:
             case "longer":
-                text = f"{found.detail}: the next run takes over the records in them"
+                text = f"{difference.detail}: the next run takes over the records in them"
                 self._result.note("size", name, text)
             case "unfinished":
                 text = "it was being made of others: until that ends, readers may see them twice"
                 self._add("incomplete", name, text, Remedy.RUN)
-            case "leftover" if found.file is not None and not is_of_kill:
+            case "leftover" if difference.file is not None and not is_of_kill:
                 text = "it was replaced, and is still there: readers see its messages twice"
                 self._add("duplicate", name, text, Remedy.RUN)
             case "unknown" if not is_of_kill:
@@ -370,8 +370,10 @@ class _Check:
         for name in journal.lost_versions():
             self._result.note("missing", name, f"it {LOST}")
         sources = (each for each in journal.iter_sources() if not each.asked)
-        if kept := [str(each.source) for each in sources if each.source.is_of_plans]:
-            text = f"{plural(len(kept), 'source')} no longer in the plan, not read since: {shortened(kept)}"
+        if former := [str(each.source) for each in sources if each.source.is_of_plans]:
+            text = (
+                f"{plural(len(former), 'source')} no longer in the plan, not read since: {shortened(former)}"
+            )
             self._result.note("coverage", MANIFEST, text)
 
     def _concluded(self) -> VerifyResult:

@@ -11,7 +11,7 @@ from click.testing import CliRunner, Result
 from chatrest._cli.call.help_text import BY_USE, ordered
 from chatrest._cli.call.parameters import Parameters
 from chatrest._cli.root import root
-from chatrest._core.replies.decode import ACK, JSON, Many, bare, each
+from chatrest._core.replies.decode import ACK, JSON, ManyRecords, bare, each
 from chatrest._core.requests.endpoint import Endpoint
 from chatrest._models.groups import AddedMember
 from chatrest._models.outcomes import Outcomes
@@ -228,7 +228,9 @@ def test_the_help_says_what_happens(name: str, words: str) -> None:
 
 
 RECORD = b'{"id":"1","uid":"a","guid":"g","role":"r","key":"k","name":"n","novel":1.50}'
-LISTS = [name for name, each in OPERATIONS.items() if isinstance(each.reply, Many) and each.method == "GET"]
+LISTS = [
+    name for name, each in OPERATIONS.items() if isinstance(each.reply, ManyRecords) and each.method == "GET"
+]
 
 
 @loop_over("name", LISTS[::4])

@@ -85,23 +85,23 @@ def test_quiet_is_silent_unless_something_is_wrong(command: Run, out: Path, tmp_
 
 def test_other_sources_are_refused_read_once_or_made_the_plan(command: Run, out: Path) -> None:
     assert command("export", str(out), "--quiet").exit_code == 0
-    one = ["export", str(out), "--user", "user-001"]
+    arguments = ["export", str(out), "--user", "user-001"]
     for options in ([], ["--dry-run"]):
-        line = error_line(command(*one, *options), 2)
+        line = error_line(command(*arguments, *options), 2)
         assert "exported with all users, and this plan has user user-001; nothing was read" in line
         assert "--only" in line
         assert "--change-plan" in line
     assert "--only needs the sources" in error_line(command("export", str(out), "--only"), 2)
-    assert "give one of them" in error_line(command(*one, "--only", "--change-plan"), 2)
+    assert "give one of them" in error_line(command(*arguments, "--only", "--change-plan"), 2)
     assert "user nobody: " in error_line(command("export", str(out), "--user", "nobody", "--only"), 2)
-    part = command(*one, "--only")
+    part = command(*arguments, "--only")
     assert part.exit_code == 0
     assert summary_of(part)["export"].endswith(", a part of the plan")
     assert summary_of(part)["unread"].endswith(" other sources of the plan: only user user-001")
-    members = json.loads(command(*one, "--only", "--json").stdout)
+    members = json.loads(command(*arguments, "--only", "--json").stdout)
     assert (members["complete"], members["only"]) == (False, ["user user-001"])
     assert json.loads(command("export", str(out), "--json").stdout)["not_read"] == 0
-    assert summary_of(command(*one, "--change-plan"))["sources"] == "1"
+    assert summary_of(command(*arguments, "--change-plan"))["sources"] == "1"
 
 
 def test_the_names_are_those_of_the_package() -> None:

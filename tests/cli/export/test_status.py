@@ -55,24 +55,24 @@ def text(command: Run, out: Path) -> dict[str, str]:
     """Return the lines by their first word; further lines of a fact are added to its first one."""
     result = command("status", str(out))
     assert (result.exit_code, result.stderr) == (0, "")
-    found: dict[str, str] = {}
+    members: dict[str, str] = {}
     for line in result.stdout.splitlines():
-        name = line[:10].strip() or list(found)[-1]
-        found[name] = "; ".join(filter(None, (found.get(name), line[10:].strip())))
-    return found
+        name = line[:10].strip() or list(members)[-1]
+        members[name] = "; ".join(filter(None, (members.get(name), line[10:].strip())))
+    return members
 
 
 def test_a_complete_export(command: Run, out: Path, service: EmulatorThread) -> None:
-    found, lines = facts(command, out), text(command, out)
+    members, lines = facts(command, out), text(command, out)
     ids = all_ids(service)
-    assert (found["export"], found["state"], found["app"]) == (str(out), "complete", "emulated")
-    assert (found["messages"], found["last_id"]) == (len(ids), str(ids[-1]))
-    assert found["sources"] == {
+    assert (members["export"], members["state"], members["app"]) == (str(out), "complete", "emulated")
+    assert (members["messages"], members["last_id"]) == (len(ids), str(ids[-1]))
+    assert members["sources"] == {
         "total": 6, "complete": 6, "failed": 0, "deleted_users": 0, "left": 0, "kept": 0,
     }  # fmt: skip
-    assert (found["plan"]["all_users"], found["tables"], found["next"]) == (True, {"users": 6}, [])
-    assert [run["written"] for run in found["runs"]] == [len(ids), 0]
-    assert found["bytes"] == sum(path.stat().st_size for path in (out / "messages").rglob("*.ndjson"))
+    assert (members["plan"]["all_users"], members["tables"], members["next"]) == (True, {"users": 6}, [])
+    assert [run["written"] for run in members["runs"]] == [len(ids), 0]
+    assert members["bytes"] == sum(path.stat().st_size for path in (out / "messages").rglob("*.ndjson"))
     assert lines["export"] == f"{out}, ndjson, complete as far as the app's own list shows"
     assert lines["plan"].startswith("all users, since 20")
     assert lines["sources"] == "6 complete"
@@ -83,8 +83,8 @@ def test_a_complete_export(command: Run, out: Path, service: EmulatorThread) -> 
 def test_what_a_first_run_that_was_killed_has_stored_is_counted(command: Run, tmp_path: Path) -> None:
     out = tmp_path / "killed"
     StoredRuns(out).run([record(each) for each in (3, 4, 9)], is_killed=True)
-    found, lines = facts(command, out), text(command, out)
-    assert (found["state"], found["messages"]) == ("interrupted", 3)
+    members, lines = facts(command, out), text(command, out)
+    assert (members["state"], members["messages"]) == ("interrupted", 3)
     assert lines["messages"] == "3, ids 3 to 9"
 
 
@@ -129,11 +129,11 @@ def test_a_failed_source_is_named_and_what_goes_on_with_it(command: Run, out: Pa
     sources = ["--user", "user-001", "--group", "nowhere", "--quiet"]
     command("export", str(out), "--user", "user-002", *sources)
     command("export", str(out), *sources, "--change-plan")
-    found, lines = facts(command, out), text(command, out)
-    assert found["state"] == "not complete"
-    assert found["sources"]["failed"] == 1
-    assert found["sources"]["kept"] == 1
-    assert found["failed"][0]["source"] == "group nowhere"
+    members, lines = facts(command, out), text(command, out)
+    assert members["state"] == "not complete"
+    assert members["sources"]["failed"] == 1
+    assert members["sources"]["kept"] == 1
+    assert members["failed"][0]["source"] == "group nowhere"
     assert "1 failed" in lines["sources"]
     assert "group nowhere: " in lines["sources"]
     assert f" export {out} --change-plan" in lines["next"]
@@ -143,18 +143,18 @@ def test_a_file_that_is_gone_or_cut_is_damage(command: Run, out: Path) -> None:
     first, second, *_ = sorted((out / "messages").rglob("*.ndjson"))
     first.unlink()
     second.write_bytes(second.read_bytes()[:-1])
-    found, lines = facts(command, out), text(command, out)
-    assert found["state"] == "damaged"
-    assert found["missing_files"] == [path.relative_to(out).as_posix() for path in (first, second)]
+    members, lines = facts(command, out), text(command, out)
+    assert members["state"] == "damaged"
+    assert members["missing_files"] == [path.relative_to(out).as_posix() for path in (first, second)]
     assert "2 of them not there, or not of their size" in lines["files"]
     assert f" verify {out} " in lines["next"]
 
 
 def test_a_damaged_manifest_is_told(command: Run, out: Path) -> None:
     (out / "manifest.json").write_text("{}")
-    found = facts(command, out)
-    assert (found["state"], found["plan"]["all_users"]) == ("damaged", True)
-    assert found["reasons"][0].startswith("manifest.json: ")
+    members = facts(command, out)
+    assert (members["state"], members["plan"]["all_users"]) == ("damaged", True)
+    assert members["reasons"][0].startswith("manifest.json: ")
     assert text(command, out)["export"].startswith(f"{out}, ndjson, DAMAGED")
 
 
@@ -175,26 +175,31 @@ def test_an_interrupted_export_shows_what_is_left(command: Run, out: Path) -> No
 def test_without_a_journal_it_cannot_be_continued(command: Run, out: Path) -> None:
     for path in out.glob("journal*"):
         path.unlink()
-    found = facts(command, out)
-    assert (found["has_journal"], found["state"]) == (False, "not complete")
-    assert found["reasons"] == ["the journal: it is not there, and without it nothing is proven"]
+    members = facts(command, out)
+    assert (members["has_journal"], members["state"]) == (False, "not complete")
+    assert members["reasons"] == ["the journal: it is not there, and without it nothing is proven"]
     assert "not continued as it is" in text(command, out)["journal"]
 
 
 def test_the_messages_of_a_first_run_are_counted_before_its_manifest(command: Run, tmp_path: Path) -> None:
     with StoredExport(tmp_path / "out", Plan(users=["ann"])) as stored:
         stored.commit({"user ann": [record(number) for number in range(1, 6)]})
-        found = facts(command, tmp_path / "out")
-    assert (found["state"], found["messages"], found["app"], found["last_id"]) == ("running", 5, "app-1", "5")
+        members = facts(command, tmp_path / "out")
+    assert (members["state"], members["messages"], members["app"], members["last_id"]) == (
+        "running",
+        5,
+        "app-1",
+        "5",
+    )
 
 
 def test_parts_are_one_summary_and_a_line_for_each_that_is_not_complete(command: Run, tmp_path: Path) -> None:
     parts = StoredParts(tmp_path / "out", 4, begun=3)
     parts.run(range(1, 9))
     parts.each[1].run([record(101)], is_killed=True)
-    found, lines = facts(command, parts.folder), text(command, parts.folder)
-    assert (found["state"], found["messages"], found["first_id"]) == ("interrupted", 7, "1")
-    assert [(each["export"], each["state"]) for each in found["parts"]] == [
+    members, lines = facts(command, parts.folder), text(command, parts.folder)
+    assert (members["state"], members["messages"], members["first_id"]) == ("interrupted", 7, "1")
+    assert [(each["export"], each["state"]) for each in members["parts"]] == [
         ("part=00", "complete"), ("part=01", "interrupted"), ("part=02", "complete"),
         ("part=03", "not begun"),
     ]  # fmt: skip
@@ -225,10 +230,10 @@ def test_a_run_that_writes_and_one_that_was_killed(
     assert ", a run is writing: the messages are those that" in text(command, out)["export"]
     started.send_signal(signal.SIGKILL)
     started.wait(PATIENCE)
-    found, lines = facts(command, out), text(command, out)
-    assert (found["state"], found["finished"], found["runs"]) == ("interrupted", None, [])
+    members, lines = facts(command, out), text(command, out)
+    assert (members["state"], members["finished"], members["runs"]) == ("interrupted", None, [])
     assert "INTERRUPTED" in lines["export"]
-    assert found["sources"]["left"] >= 1 or found["plan"] is None  # it was killed before its manifest
+    assert members["sources"]["left"] >= 1 or members["plan"] is None  # it was killed before its manifest
     assert lines["next"].endswith(f" export {out}   # continues it")
 
 
@@ -253,7 +258,7 @@ def test_an_export_in_an_object_store_has_the_same_facts(command: Run, tmp_path:
     address = "s3://bucket/chat"
     args = ("--journal", str(tmp_path / "copy"), "--user", "user-001", "--quiet")
     assert command("export", address, *args).exit_code == 0
-    found = facts(command, address)
-    assert (found["export"], found["state"], found["sources"]["complete"]) == (address, "complete", 1)
-    assert found["messages"] > 0
-    assert len(found["runs"]) == 1
+    members = facts(command, address)
+    assert (members["export"], members["state"], members["sources"]["complete"]) == (address, "complete", 1)
+    assert members["messages"] > 0
+    assert len(members["runs"]) == 1

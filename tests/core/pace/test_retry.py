@@ -132,8 +132,8 @@ def test_a_wait_that_the_service_names_is_kept_and_spread_a_little() -> None:
 
 
 def test_a_call_refused_for_its_rate_waits_for_the_later_of_service_and_pacer() -> None:
-    policy, one = RetryPolicy(first_wait=0.5), Attempts(count=1, limited=1, error=limited(30))
-    assert [policy.wait(one, lambda: 1.0, slot) for slot in (0.0, 29.0, 40.0)] == [30.5, 30.5, 40.5]
+    policy, attempts = RetryPolicy(first_wait=0.5), Attempts(count=1, limited=1, error=limited(30))
+    assert [policy.wait(attempts, lambda: 1.0, slot) for slot in (0.0, 29.0, 40.0)] == [30.5, 30.5, 40.5]
     unnamed = Attempts(count=1, limited=1, error=limited(None))
     assert [policy.wait(unnamed, lambda: 1.0, slot) for slot in (3.0, 40.0)] == [4.0, 40.0]
     failed = Attempts(count=1, error=ServerError("x", status=503))

@@ -476,8 +476,8 @@ def test_a_position_that_the_list_is_filtered_by_is_followed_only_in_a_direction
         ((("affix", "append"), ("updatedAt", "5")), {"affix": "append", "updatedAt": "9"}),
     ):
         rules = rules_for(2, "perPage", structs.replace(BY_PAGE, filters=filters))
-        found = onward(numbered(2), listing, rules, ids=["a", "b"])
-        assert found == goal or (goal is None and "is filtered by (updatedAt)" in str(found))
+        result = onward(numbered(2), listing, rules, ids=["a", "b"])
+        assert result == goal or (goal is None and "is filtered by (updatedAt)" in str(result))
 
 
 def test_page_numbers_stop_at_a_hundred_empty_pages_in_a_row() -> None:

@@ -63,6 +63,6 @@ def test_what_a_message_does_not_show_is_no_misfit(query: dict[str, Any], absent
 async def test_a_search_that_the_service_ignored_is_a_line_in_the_repairs() -> None:
     body = json.dumps({"data": [TEXT, TEXT | says("the invoice") | {"id": "8"}]}).encode()
     async with Faulty(reply(body)) as server, server.session() as session:
-        found = session.messages.list(query=MessageQuery(search_key="invoice", affix="append"))
-        page = await anext(found.pages())
+        walk = session.messages.list(query=MessageQuery(search_key="invoice", affix="append"))
+        page = await anext(walk.pages())
     assert page.repairs == ("search_key: the service ignored it, 1 record of this page does not fit",)

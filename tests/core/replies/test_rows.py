@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from hypothesis import given, strategies as st
 
-from chatrest._core.replies.decode import Many
+from chatrest._core.replies.decode import ManyRecords
 from chatrest._core.replies.rows import UNKNOWN, Row, lines_of, row_of, rows
 from chatrest._core.send import AsRows
 from chatrest._models.meta import Position
@@ -208,4 +208,4 @@ async def test_a_collection_reads_its_lists_as_rows_and_sends_what_it_would_send
     for call, other in zip(plain.calls, sender.calls, strict=True):
         assert (call.path, call.position) == (other.path, other.position)
         assert call.endpoint.name == other.endpoint.name
-    assert isinstance(plain.calls[0].endpoint.reply, Many)
+    assert isinstance(plain.calls[0].endpoint.reply, ManyRecords)

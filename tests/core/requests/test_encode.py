@@ -101,10 +101,10 @@ def test_a_walks_place_stands_in_for_the_querys_own() -> None:
 
 
 def test_a_struct_without_fields_or_with_one_is_asked_as_any_other() -> None:
-    none, one = msgspec.defstruct("None_", []), msgspec.defstruct("One", [("a_b", Any)], rename="camel")
-    assert pairs(none()) == []
-    assert pairs(one(5)) == [("aB", "5")]
-    assert pairs(one(None)) == pairs(one(UNSET)) == []
+    empty, single = msgspec.defstruct("None_", []), msgspec.defstruct("One", [("a_b", Any)], rename="camel")
+    assert pairs(empty()) == []
+    assert pairs(single(5)) == [("aB", "5")]
+    assert pairs(single(None)) == pairs(single(UNSET)) == []
 
 
 def test_a_number_that_python_does_not_write_is_refused() -> None:

@@ -245,10 +245,10 @@ async def test_a_table_that_is_not_the_journals_is_set_aside_and_read_again(
     session: AsyncSession, emulator: Emulator, out: Path
 ) -> None:
     await users_only(session, out)
-    kept = {path.name: path.read_bytes() for path in journals(out)}
+    contents = {path.name: path.read_bytes() for path in journals(out)}
     emulator.store.add_user("new")
     await export(session, out)
-    for name, content in kept.items():
+    for name, content in contents.items():
         (out / name).write_bytes(content)
     assert not (await fails(session, emulator, out)).complete
     assert manifest(out).tables == []

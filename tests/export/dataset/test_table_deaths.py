@@ -21,11 +21,11 @@ NAMES = {"users": "uid", "attachments": "url"}
 
 def tables(out: Path) -> dict[str, list[str]]:
     """Return the keys of the rows of each table; each is one whole file."""
-    found = {}
+    values = {}
     for table, name in NAMES.items():
         [path] = [path for path in (out / table).glob(f"{table}*") if path.is_file()]
-        found[table] = sorted(json.loads(raw)[name] for raw in read_table(path, table))
-    return found
+        values[table] = sorted(json.loads(raw)[name] for raw in read_table(path, table))
+    return values
 
 
 def faults(out: Path) -> list[str]:

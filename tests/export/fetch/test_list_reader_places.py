@@ -20,9 +20,9 @@ from tests.runs import to_user
 pytestmark = pytest.mark.usefixtures("small_pages", "tidy")
 
 
-def talk(said: Iterable[tuple[int, str, str]]) -> Callable[[Store], None]:
+def talk(messages: Iterable[tuple[int, str, str]]) -> Callable[[Store], None]:
     """Fills a service: ids, and who said it to whom."""
-    rows = list(said)
+    rows = list(messages)
 
     def fill_in(store: Store) -> None:
         for uid in sorted({uid for _, *both in rows for uid in both}):
@@ -81,10 +81,10 @@ class NamesTheNext(Fault, frozen=True):
 
 
 def page(reply: Outgoing, records: Iterable[bytes], goes_on: int | None) -> Outgoing:
-    said = json.loads(reply.body)
-    said["data"] = list(map(json.loads, records))
-    said["meta"]["cursor"] = {"affix": "append"} | ({"id": goes_on} if goes_on else {})
-    return structs.replace(reply, body=json.dumps(said).encode())
+    body = json.loads(reply.body)
+    body["data"] = list(map(json.loads, records))
+    body["meta"]["cursor"] = {"affix": "append"} | ({"id": goes_on} if goes_on else {})
+    return structs.replace(reply, body=json.dumps(body).encode())
 
 
 def as_served(records: Iterable[bytes]) -> list[Any]:
@@ -101,8 +101,8 @@ every_way = pytest.mark.parametrize("strange", [Refuses, Ignores, IsEmpty])
 async def test_a_message_that_its_own_list_lacks_comes_from_the_midst_of_another(
     strange: Any, tmp_path: Path
 ) -> None:
-    said = [(number, "bob", "ann" if number == 105 else "cat") for number in range(5, 405, 10)]
-    async with served(fill_in=talk(said)) as service:
+    messages = [(number, "bob", "ann" if number == 105 else "cat") for number in range(5, 405, 10)]
+    async with served(fill_in=talk(messages)) as service:
         hide(service.store, [105], "u:ann")
         for uid in ("ann", "bob", "cat"):
             service.emulator.weather.add(strange(service.store, uid, route=f"/users/{uid}/messages"))
@@ -138,8 +138,8 @@ async def test_idle_workers_come_into_a_source_as_far_as_it_lets_them(
     strange: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(list_reader, "LEAST_PAGES", 1)
-    said = [(number * 10, "ann", "bob") for number in range(1, 401)]
-    async with served(fill_in=talk(said)) as service:
+    messages = [(number * 10, "ann", "bob") for number in range(1, 401)]
+    async with served(fill_in=talk(messages)) as service:
         service.emulator.weather.add(strange(service.store, "ann", route="/users/ann/messages"))
         for _ in range(3):
             report = await export(service.session, tmp_path / "out", Plan(users=("ann",)))

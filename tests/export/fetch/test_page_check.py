@@ -76,5 +76,5 @@ def test_a_recheck_counts_as_shown_what_it_does_not_compare(rows: list[Row], sin
     job = ListJob(number=1, source=ALICE, purpose="recheck", since=since)
     page = PageCheck(Window(), RULES).page(job, rows)
     assert page.shown is not None
-    assert page.shown.numbers == IdSet(found for row in rows if (found := number(row.id)))
+    assert page.shown.numbers == IdSet(id_number for row in rows if (id_number := number(row.id)))
     assert page.compared == Window(since).within([row for row in rows if is_of(ALICE, row)])

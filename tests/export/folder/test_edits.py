@@ -61,7 +61,7 @@ def texts_of(out: Path) -> dict[str, Any]:
 def asked_for(service: Served) -> list[str]:
     """Return the ids of messages that were asked for each by itself."""
     paths = [request.path.partition("/v3/messages/") for request in service.emulator.requests]
-    return [after for _, found, after in paths if found]
+    return [after for _, path_match, after in paths if path_match]
 
 
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
@@ -76,11 +76,11 @@ async def test_an_edit_and_a_deletion_are_on_disk_after_the_next_run(
     assert (report.complete, report.written, report.changed, report.deleted) == (True, 2, 1, 1)
     assert sorted(raws_of(out)) == sorted(service.expected())
     assert asked_for(service) == ["2", "3"], "the changes themselves: what they show is complete"
-    told = {change.id: change for change in changes(out, after=1)}
-    assert {key: each.kind for key, each in told.items()} == {
+    changes_by_id = {change.id: change for change in changes(out, after=1)}
+    assert {key: each.kind for key, each in changes_by_id.items()} == {
         "2": "changed", "3": "deleted", "6": "new", "7": "new",
     }  # fmt: skip
-    assert json.loads(told["2"].raw_before or b"")["data"]["text"] == "message 2"
+    assert json.loads(changes_by_id["2"].raw_before or b"")["data"]["text"] == "message 2"
     again = await export(service.session, out, recheck=10**9)
     assert (again.changed, again.deleted) == (0, 0), "it is what the lists show, too"
 

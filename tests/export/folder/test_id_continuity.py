@@ -71,9 +71,11 @@ def words_of(report: Report) -> list[str]:
 
 def check_anew(report: Report, known: int) -> None:
     assert (report.complete, report.written) == (False, 0), report
-    said = [words for words in words_of(report) if "begin again" in words or "may have begun again" in words]
-    assert said
-    for words in said:
+    warnings = [
+        words for words in words_of(report) if "begin again" in words or "may have begun again" in words
+    ]
+    assert warnings
+    for words in warnings:
         assert f" {known} (sent" in words
         assert "the service now has " in words
         assert "into a new folder" in words

@@ -47,7 +47,7 @@ def test_what_was_covered_stays_covered_in_whatever_order_it_came(pages: list[tu
             places.setdefault(last, set()).add(at)
         spans = journal.intervals(1)
         assert {each for span in spans for each in range(span.first, span.last + 1)} == model
-        assert all(one.last + 1 < other.first for one, other in pairwise(spans))
+        assert all(span.last + 1 < following.first for span, following in pairwise(spans))
         assert all(span.position in places[span.last] for span in spans)
     assert journal.intervals(2) == []
     journal.close()
@@ -81,8 +81,8 @@ def test_rows_that_a_hand_has_edited_are_read_as_the_ids_that_they_name(
     for last in (after, after + 3):
         journal.cover(1, after, last, ())
         model.update(range(after + 1, last + 1))
-        found = journal.intervals(1)
-        assert {each for span in found for each in range(span.first, span.last + 1)} == model
+        intervals = journal.intervals(1)
+        assert {each for span in intervals for each in range(span.first, span.last + 1)} == model
     journal.close()
 
 

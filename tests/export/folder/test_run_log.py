@@ -32,13 +32,13 @@ async def test_each_run_has_a_line_with_what_was_new_and_what_failed(
     async with AsyncSession(service.app) as session:
         first = await export_folder(session, tmp_path, plan)
         await export_folder(session, tmp_path, plan)
-    one, two = runs(tmp_path)
-    assert (one.written, one.messages) == (first.written, first.written)
-    assert (two.written, two.messages) == (0, first.written)
-    assert (one.complete, one.requests, one.reasons) == (False, first.requests, [])
-    assert (one.run, two.run) == (first.run, first.run + 1) == (1, 2)
-    assert [failure.source for failure in one.failed] == ["group nowhere"]
-    assert one.seconds == one.finished - one.started > 0
+    first_line, second_line = runs(tmp_path)
+    assert (first_line.written, first_line.messages) == (first.written, first.written)
+    assert (second_line.written, second_line.messages) == (0, first.written)
+    assert (first_line.complete, first_line.requests, first_line.reasons) == (False, first.requests, [])
+    assert (first_line.run, second_line.run) == (first.run, first.run + 1) == (1, 2)
+    assert [failure.source for failure in first_line.failed] == ["group nowhere"]
+    assert first_line.seconds == first_line.finished - first_line.started > 0
     members = [json.loads(line) for line in (tmp_path / NAME).read_text().splitlines()]
     assert list(members[0]) == [
         "run", "started", "finished", "seconds", "complete", "reasons", "next_run", "failed", "written",

@@ -83,8 +83,8 @@ def read(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
         [sys.executable, "-c", READER], input="\n".join(lines), capture_output=True, text=True, timeout=120
     )
     assert done.returncode == 0, done.stderr
-    found: dict[str, Any] = json.loads(done.stdout)
-    return found
+    results: dict[str, Any] = json.loads(done.stdout)
+    return results
 
 
 @loop_over("partition", KEYS)

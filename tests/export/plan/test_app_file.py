@@ -102,11 +102,11 @@ def test_a_file_without_apps(tmp_path: Path, content: bytes, expected: str) -> N
 # ── one app, and where its key comes from ──
 
 
-ONE = '[[app]]\nname = "Shop"\nid = "2087shop"\nservice_domain = "chat.example.com"\n'
+SHOP = '[[app]]\nname = "Shop"\nid = "2087shop"\nservice_domain = "chat.example.com"\n'
 
 
 def test_one_app_is_found_by_its_name_or_id_and_no_other_key_is_read(tmp_path: Path) -> None:
-    path = written(tmp_path, f"{TWO}\n{ONE}key_file = 'not-there'\n")
+    path = written(tmp_path, f"{TWO}\n{SHOP}key_file = 'not-there'\n")
     assert read_app(path, "game", {"GAME_KEY": "g"}).app.api_key == "g"
     with pytest.raises(RequestInvalidError, match=r"app 3: key_file: .*not-there: No such file"):
         read_app(path, "2087shop", {})
@@ -123,13 +123,13 @@ def test_two_apps_of_one_name_are_refused(tmp_path: Path) -> None:
 
 
 def test_a_key_comes_from_a_file_beside_it(tmp_path: Path) -> None:
-    path = written(tmp_path, f'{ONE}key_file = "shop.key"\n')
+    path = written(tmp_path, f'{SHOP}key_file = "shop.key"\n')
     (tmp_path / "shop.key").write_text(f" {KEY}\n")
     [shop] = read_apps(path, {})
     assert (shop.app.api_key, shop.name, shop.key_env) == (KEY, "Shop", None)
     with pytest.raises(RequestInvalidError, match=r"key_file: .*~nobody-here/x: No such file"):
-        read_apps(written(tmp_path, f'{ONE}key_file = "~nobody-here/x"\n'), {})
-    path = written(tmp_path, f'{ONE}key_file = "shop.key"\n')
+        read_apps(written(tmp_path, f'{SHOP}key_file = "~nobody-here/x"\n'), {})
+    path = written(tmp_path, f'{SHOP}key_file = "shop.key"\n')
     (tmp_path / "shop.key").write_text("\n")
     with pytest.raises(RequestInvalidError, match=r"key_file: .*shop.key is empty"):
         read_apps(path, {})
@@ -139,7 +139,7 @@ def test_a_key_comes_from_a_file_beside_it(tmp_path: Path) -> None:
 
 
 def of_program(folder: Path, code: str) -> Path:
-    path = written(folder, f"{ONE}key_command = {[sys.executable, '-c', code]!r}\n")
+    path = written(folder, f"{SHOP}key_command = {[sys.executable, '-c', code]!r}\n")
     path.chmod(0o644)
     return path
 
@@ -147,7 +147,7 @@ def of_program(folder: Path, code: str) -> Path:
 def test_a_key_comes_from_a_program_without_a_shell(tmp_path: Path) -> None:
     code = f"import sys; print(sys.stdin.read() + '{KEY}'); print('more')"
     assert read_app(of_program(tmp_path, code), "Shop", {}).app.api_key == KEY
-    text = written(tmp_path, f"{ONE}key_command = \"echo 'k3y;' $HOME\"\n")
+    text = written(tmp_path, f"{SHOP}key_command = \"echo 'k3y;' $HOME\"\n")
     text.chmod(0o600)
     with pytest.raises(RequestInvalidError, match="api_key") as caught:  # a space cannot be in a key
         read_apps(text, {})
@@ -169,7 +169,7 @@ def test_a_program_that_fails_is_told_without_its_output(tmp_path: Path, code: s
 
 @loop_over("value", ["5", "[]", "[1]", '""', '"a \'b"', '["/not/there"]'])
 def test_a_command_that_is_none_is_refused(tmp_path: Path, value: str) -> None:
-    path = written(tmp_path, f"{ONE}key_command = {value}\n")
+    path = written(tmp_path, f"{SHOP}key_command = {value}\n")
     path.chmod(0o600)
     with pytest.raises(
         RequestInvalidError, match=r"key_command: (expected the text|/not/there: No such)|at `.*key_command"
@@ -189,7 +189,7 @@ def test_a_file_that_others_may_write_runs_no_program(tmp_path: Path, mode: int)
 
 @pytest.mark.parametrize(("mode", "is_read"), [(0o600, True), (0o400, True), (0o640, False), (0o604, False)])
 def test_a_key_in_the_file_is_read_if_nobody_else_can(tmp_path: Path, mode: int, is_read: bool) -> None:
-    path = written(tmp_path, f'{ONE}key = "{KEY}"\n')
+    path = written(tmp_path, f'{SHOP}key = "{KEY}"\n')
     path.chmod(mode)
     if is_read:
         assert read_app(path, "Shop", {}).app.api_key == KEY
@@ -211,7 +211,7 @@ def test_a_key_in_the_file_is_read_if_nobody_else_can(tmp_path: Path, mode: int,
     ],
 )
 def test_an_app_has_one_key(tmp_path: Path, lines: str, expected: str) -> None:
-    path = written(tmp_path, ONE.replace('name = "Shop"\n', "") + lines)
+    path = written(tmp_path, SHOP.replace('name = "Shop"\n', "") + lines)
     path.chmod(0o600)
     with pytest.raises(RequestInvalidError, match=expected) as caught:
         read_apps(path, {"A": "k"})

@@ -48,8 +48,8 @@ def test_a_name_is_never_a_path_never_hidden_and_never_too_long(text: str) -> No
 @example(".a", "%2Ea")
 @example("a" * 500, "a" * 499 + "b")
 @example("a" * 150, "a" * 151)
-def test_two_texts_never_share_a_name(one: str, other: str) -> None:
-    assert (file_name(one) == file_name(other)) == (one == other)
+def test_two_texts_never_share_a_name(text: str, other_text: str) -> None:
+    assert (file_name(text) == file_name(other_text)) == (text == other_text)
 
 
 def test_sources_have_names_that_a_person_can_read() -> None:

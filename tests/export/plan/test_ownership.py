@@ -81,7 +81,7 @@ def test_users_who_come_later_take_nothing_from_those_who_were_there(
 def test_a_judge_that_forgets_judges_as_before(plan: list[Source], rows: list[Row]) -> None:
     claims = OwnershipRules(plan)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(rules_module, "_KEPT", 2)
+        patch.setattr(rules_module, "_MAX_CLAIMANTS", 2)
         for source in plan:
             judged = [claims.writes(source, *ends_of(row)) for row in rows]
             assert judged == [OwnershipRules(plan).writes(source, *ends_of(row)) for row in rows]
@@ -93,15 +93,17 @@ texts = st.text(st.characters(codec=None, categories=None))
 
 
 @given(st.sampled_from(["user", "group", "pair", "everything"]), st.lists(texts, max_size=2))
-def test_a_key_is_read_back_whatever_the_names_hold(kind: Any, its: list[str]) -> None:
-    source = Source(kind, tuple(its))
+def test_a_key_is_read_back_whatever_the_names_hold(kind: Any, names: list[str]) -> None:
+    source = Source(kind, tuple(names))
     assert Source.parse(source.key) == source
     assert source.key.isascii(), "a database keeps no lone surrogate"
 
 
 @given(st.lists(texts, max_size=2), st.lists(texts, max_size=2))
-def test_two_sources_never_share_a_key(one: list[str], other: list[str]) -> None:
-    assert (Source("pair", tuple(one)).key == Source("pair", tuple(other)).key) == (one == other)
+def test_two_sources_never_share_a_key(names: list[str], other_names: list[str]) -> None:
+    assert (Source("pair", tuple(names)).key == Source("pair", tuple(other_names)).key) == (
+        names == other_names
+    )
 
 
 def test_a_source_is_told_in_words() -> None:

@@ -66,7 +66,7 @@ class Part:
 
     def __init__(self) -> None:
         self.written: dict[int, tuple[str, str]] = {}
-        self.seen: set[int] = set()
+        self.shown_ids: set[int] = set()
         self.gone: set[int] = set()
         self.left: dict[int, tuple[str, str]] = {}
 
@@ -108,13 +108,13 @@ class Job:
             if owner.part == own:
                 self.parts[own].written.setdefault(number, message)
             else:
-                self.parts[owner.part].seen.add(number)
+                self.parts[owner.part].shown_ids.add(number)
                 if not owner.may_show:
                     self.parts[owner.part].left[number] = message
 
     def _settle(self, part: Part, dice: Random, *, is_whole: bool) -> None:
         part.written = part.left | part.written
-        for number in part.seen - part.written.keys() - part.gone:
+        for number in part.shown_ids - part.written.keys() - part.gone:
             if is_whole or dice.random() < 0.5:
                 if (message := self.service.messages.get(number)) is None:
                     part.gone.add(number)
@@ -138,7 +138,7 @@ def test_each_message_is_in_one_part(seed: int) -> None:
         assert len(stored) == len(set(stored))
         visible = set().union(*(service.shown(source) for source in [*job.listed, *job.groups]))
         assert visible <= set(stored)
-        assert not any(part.seen - part.written.keys() - part.gone for part in job.parts)
+        assert not any(part.shown_ids - part.written.keys() - part.gone for part in job.parts)
 
 
 def test_names_are_spread_as_on_every_machine() -> None:

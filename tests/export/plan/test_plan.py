@@ -31,11 +31,11 @@ def plans(draw: st.DrawFn) -> Plan:
             "all_users": draw(st.booleans()),
         }
     since = draw(st.none() | st.integers(0, 9) | st.integers(0, 2**70))
-    its = draw(st.sampled_from(FORMATS))
+    format_name = draw(st.sampled_from(FORMATS))
     members["compress"] = draw(st.sampled_from([None, *COMPRESS]))
     members["partition"] = draw(st.sampled_from([None, *PARTITIONS]))
     until = None if since is None else draw(st.none() | st.integers(since, since + 9))
-    return Plan(**members, since=since, until=until, format=its)  # type: ignore[arg-type]
+    return Plan(**members, since=since, until=until, format=format_name)  # type: ignore[arg-type]
 
 
 # ── values ──
@@ -51,9 +51,9 @@ def test_a_plan_comes_back_from_its_json_as_it_was(plan: Plan) -> None:
 
 @settings(max_examples=25)
 @given(plans(), plans())
-def test_plans_share_a_fingerprint_exactly_where_they_are_equal(one: Plan, other: Plan) -> None:
-    assert (one.fingerprint == other.fingerprint) == (one == other)
-    assert len(one.fingerprint) == 16
+def test_plans_share_a_fingerprint_exactly_where_they_are_equal(plan: Plan, other_plan: Plan) -> None:
+    assert (plan.fingerprint == other_plan.fingerprint) == (plan == other_plan)
+    assert len(plan.fingerprint) == 16
 
 
 def test_a_plan_names_its_sources_each_once() -> None:

@@ -14,13 +14,13 @@ from tests.faulty import Faulty, no_wait, reply
 BUSY = b"HTTP/1.1 429 Too Many Requests\r\nContent-Length: 2\r\n\r\n{}"
 
 
-def attempt(**told: Any) -> Attempt:
+def attempt(**fields: Any) -> Attempt:
     plain = {
         "call": 1, "operation": "messages.list", "method": "GET", "template": "/messages", "app_id": "app-1",
         "region": "eu", "number": 1, "status": 200, "reply_bytes": 9, "paced": 0.0, "queued": 0.0,
         "network": 0.0, "decoded": 0.0, "error": None, "cause": None,
     }  # fmt: skip
-    return Attempt(**{**plain, **told})
+    return Attempt(**{**plain, **fields})
 
 
 @loop_over(

@@ -26,7 +26,7 @@ formats = pytest.mark.parametrize("shape", FORMATS, ids=str)
 class Runs(StoredRuns):
     """Runs of an export by hand, and what is told of them."""
 
-    def told(self, after: int = 0) -> list[tuple[int, str, str, str | None, str | None]]:
+    def listed(self, after: int = 0) -> list[tuple[int, str, str, str | None, str | None]]:
         return [
             (each.run, each.kind, each.id, _text(each.raw_before), _text(each.raw_after))
             for each in changes(self.folder, after=after)
@@ -45,15 +45,15 @@ def test_each_message_is_told_once_by_run_and_kind(shape: dict[str, Any], tmp_pa
     numbers.append(export_runs.run(changed=[record(2, text="c"), record(5, text="b")]))
     numbers.append(export_runs.run())
     assert numbers == [1, 2, 3, 4]
-    assert export_runs.told() == [
+    assert export_runs.listed() == [
         (1, "new", "1", None, "a"), (1, "new", "2", None, "c"), (1, "new", "4", None, "a"),
         (1, "deleted", "3", "a", None), (2, "new", "5", None, "b"),
     ]  # fmt: skip
-    assert export_runs.told(1) == [
+    assert export_runs.listed(1) == [
         (2, "new", "5", None, "b"), (2, "changed", "2", "a", "c"), (2, "deleted", "3", "a", None),
     ]  # fmt: skip
-    assert export_runs.told(2) == [(3, "changed", "2", "b", "c"), (3, "changed", "5", "a", "b")]
-    assert export_runs.told(3) == export_runs.told(4) == export_runs.told(99) == []
+    assert export_runs.listed(2) == [(3, "changed", "2", "b", "c"), (3, "changed", "5", "a", "b")]
+    assert export_runs.listed(3) == export_runs.listed(4) == export_runs.listed(99) == []
 
 
 @formats
@@ -64,11 +64,11 @@ def test_what_comes_back_is_new_and_what_changes_back_is_not_told(
     export_runs.run([record(each, text="a") for each in (1, 2, 3)])
     export_runs.run(changed=[record(1, text="b")], deleted=[2, 3])
     export_runs.run(changed=[record(1, text="a")], restored=[2])
-    assert export_runs.told(2) == [(3, "new", "2", None, "a"), (3, "changed", "1", "b", "a")]
-    assert export_runs.told(1) == [(2, "deleted", "3", "a", None)]
+    assert export_runs.listed(2) == [(3, "new", "2", None, "a"), (3, "changed", "1", "b", "a")]
+    assert export_runs.listed(1) == [(2, "deleted", "3", "a", None)]
     export_runs.run(changed=[record(1, text="b")])
-    assert export_runs.told(3) == [(4, "changed", "1", "a", "b")], "the history keeps equal versions once"
-    assert export_runs.told(2) == [(3, "new", "2", None, "a")]
+    assert export_runs.listed(3) == [(4, "changed", "1", "a", "b")], "the history keeps equal versions once"
+    assert export_runs.listed(2) == [(3, "new", "2", None, "a")]
 
 
 @formats
@@ -78,10 +78,10 @@ def test_ids_that_are_no_numbers(shape: dict[str, Any], tmp_path: Path) -> None:
     export_runs.run([*texts, record(4, text="a")])
     changed = record(1, text="b", id="m-1")
     export_runs.run([record(5, text="a", id="m-5")], changed=[changed], deleted=["m-2"])
-    assert {each[:3] for each in export_runs.told()} == {
+    assert {each[:3] for each in export_runs.listed()} == {
         (1, "new", "m-1"), (1, "deleted", "m-2"), (1, "new", "m-3"), (1, "new", "4"), (2, "new", "m-5"),
     }  # fmt: skip
-    assert export_runs.told(1) == [
+    assert export_runs.listed(1) == [
         (2, "new", "m-5", None, "a"), (2, "changed", "m-1", "a", "b"), (2, "deleted", "m-2", "a", None),
     ]  # fmt: skip
 
@@ -93,9 +93,9 @@ def test_a_run_that_was_killed_has_a_number_and_tells_what_it_committed(
     export_runs = Runs(tmp_path / "out", **shape)
     export_runs.run([record(1, text="a")])
     assert export_runs.run([record(2, text="a")], changed=[record(1, text="b")], is_killed=True) == 2
-    assert export_runs.told(1) == [(2, "new", "2", None, "a")], "before it is opened again"
+    assert export_runs.listed(1) == [(2, "new", "2", None, "a")], "before it is opened again"
     assert export_runs.run([record(3, text="a")]) == 3
-    assert export_runs.told(1) == [
+    assert export_runs.listed(1) == [
         (2, "new", "2", None, "a"), (3, "new", "3", None, "a"), (3, "changed", "1", "a", "b"),
     ]  # fmt: skip
 
@@ -107,32 +107,32 @@ def test_the_position_is_the_newest_run_that_is_in_what_was_read(tmp_path: Path)
     read = changes(tmp_path / "out")
     assert {each.run for each in read} == {1}, "the first run has told it all"
     export_runs.run(changed=[record(1, text="a")], restored=[2])
-    assert export_runs.told(1) == [], "from the run that was told last, what was read would stay"
-    assert export_runs.told(read.run) == [(3, "new", "2", None, "a"), (3, "changed", "1", "b", "a")]
+    assert export_runs.listed(1) == [], "from the run that was told last, what was read would stay"
+    assert export_runs.listed(read.run) == [(3, "new", "2", None, "a"), (3, "changed", "1", "b", "a")]
 
 
 def test_bytes_that_no_commit_knew_are_new_in_the_run_that_found_them(tmp_path: Path) -> None:
     export_runs = Runs(tmp_path / "out", **FORMATS[0])
     export_runs.run([record(1, text="a")])
     export_runs.run([record(2, text="a")], is_killed=True)
-    told = export_runs.told(1)
+    listed = export_runs.listed(1)
     [segment] = (tmp_path / "out" / "spool").glob("*.segment")
     with segment.open("ab") as file:
         file.write(record(3, text="late") + b"\n")
     export_runs.run()
-    assert export_runs.told(1) == [*told, (3, "new", "3", None, "late")]
+    assert export_runs.listed(1) == [*listed, (3, "new", "3", None, "late")]
 
 
 def test_merged_files_tell_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     export_runs = Runs(tmp_path / "out", **FORMATS[0] | {"partition": "none"})
     for number in range(1, 5):
         export_runs.run([record(number, text="a")], changed=[record(1, text=f"v{number}")])
-    told = [export_runs.told(after) for after in range(5)]
+    listed = [export_runs.listed(after) for after in range(5)]
     before = list((tmp_path / "out").rglob("*.ndjson"))
     monkeypatch.setattr("chatrest.export.folder.export_folder.MANY_SMALL_FILES", 2)
     export_runs.run()
     assert len(list((tmp_path / "out").rglob("*.ndjson"))) < len(before)
-    assert [export_runs.told(after) for after in range(5)] == told
+    assert [export_runs.listed(after) for after in range(5)] == listed
 
 
 def test_without_its_journal_all_is_new_in_a_run_with_a_higher_number(tmp_path: Path) -> None:
@@ -145,7 +145,7 @@ def test_without_its_journal_all_is_new_in_a_run_with_a_higher_number(tmp_path: 
     with pytest.raises(ChatRestError, match="all messages are new"):
         changes(out)
     assert export_runs.run([record(2, text="a")]) == 8
-    assert export_runs.told(7) == [(8, "new", "1", None, "a"), (8, "new", "2", None, "a")]
+    assert export_runs.listed(7) == [(8, "new", "1", None, "a"), (8, "new", "2", None, "a")]
 
 
 def test_a_change_is_typed_and_a_line_of_json(tmp_path: Path) -> None:
@@ -178,8 +178,8 @@ async def test_a_message_that_its_author_deleted_is_deleted_as_one_that_is_not_s
         hide(service.store, [8], "*")
         second = await export(service.session, out, recheck=10**9)
         assert (second.changed, second.deleted, second.written) == (1, 2, 0)
-        told = [(each.kind, each.id, each.reason, each.raw_after is None) for each in changes(out, after=1)]
-        assert sorted(told, key=lambda each: each[1]) == [
+        listed = [(each.kind, each.id, each.reason, each.raw_after is None) for each in changes(out, after=1)]
+        assert sorted(listed, key=lambda each: each[1]) == [
             ("deleted", "5", "by_author", True),
             ("deleted", "8", "not_shown", True),
             ("changed", "9", None, False),
@@ -199,15 +199,15 @@ def test_what_a_run_brings_is_told_once_when_it_has_ended(tmp_path: Path) -> Non
     export_runs.run([record(1)])
     with StoredExport(tmp_path / "out", export_runs.plan) as running:
         running.commit({export_runs.source: [record(2)]})
-        told = changes(tmp_path / "out")
-        assert [(each.kind, each.id) for each in told] == [("new", "1")]
-        later = changes(tmp_path / "out", after=told.run)
+        listed = changes(tmp_path / "out")
+        assert [(each.kind, each.id) for each in listed] == [("new", "1")]
+        later = changes(tmp_path / "out", after=listed.run)
         assert list(later) == []
-        assert later.run == told.run
+        assert later.run == listed.run
         running.commit({export_runs.source: [record(3)]})
     rest = changes(tmp_path / "out", after=later.run)
     assert [(each.kind, each.id) for each in rest] == [("new", "2"), ("new", "3")]
-    assert rest.run == told.run + 1
+    assert rest.run == listed.run + 1
 
 
 def test_wrong_arguments_are_refused_at_once(tmp_path: Path) -> None:
@@ -226,20 +226,20 @@ def test_of_files_that_a_run_merges_meanwhile_all_is_told_once(
     export_runs = Runs(tmp_path / "out", **FORMATS[0])
     for number in (1, 2, 3):
         export_runs.run([record(number)])
-    told = changes(tmp_path / "out")
-    begun = list(islice(told, read))
+    listed = changes(tmp_path / "out")
+    begun = list(islice(listed, read))
     monkeypatch.setattr("chatrest.export.folder.export_folder.MANY_SMALL_FILES", 2)
     export_runs.run([record(4)])
-    assert [each.id for each in [*begun, *told]] == ["1", "2", "3"]
+    assert [each.id for each in [*begun, *listed]] == ["1", "2", "3"]
 
 
 def test_a_file_that_is_lost_is_an_error_and_not_looked_for_without_end(tmp_path: Path) -> None:
     Runs(tmp_path / "out", **FORMATS[0]).run([record(1)])
-    told = changes(tmp_path / "out")
+    listed = changes(tmp_path / "out")
     for path in (tmp_path / "out").glob("messages/**/*.*"):
         path.unlink()
     with pytest.raises(ChatRestError, match="it is not there any more"):
-        list(told)
+        list(listed)
 
 
 async def test_the_numbers_are_those_of_the_reports(tmp_path: Path) -> None:
@@ -272,6 +272,6 @@ async def test_whenever_a_run_dies_each_message_is_told_once_since_any_run(
             before = [each.id for each in changes(out)] if (out / "manifest.json").exists() else []
             report = await export(service.session, out, plan)
             assert [each.id for each in changes(out) if each.run < report.run] == before
-            told = [each.raw_after for each in changes(out)]
-            assert sorted(told) == sorted(service.expected())  # type: ignore[type-var]
+            listed = [each.raw_after for each in changes(out)]
+            assert sorted(listed) == sorted(service.expected())  # type: ignore[type-var]
             assert list(changes(out, after=report.run)) == []

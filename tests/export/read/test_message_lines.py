@@ -40,16 +40,16 @@ def test_in_a_bag_of_parts_the_file_is_that_of_its_manifest(tmp_path: Path) -> N
     stored = StoredParts(tmp_path / "out", 2)
     stored.run(range(1, 9))
     seal(stored.folder, tmp_path / "bag")
-    [found] = find_lines(tmp_path / "bag", "5")
-    assert hashes_of(tmp_path / "bag")[found.file] == found.file_sha256
-    assert (found.file.startswith("data/part=01/messages/"), found.line) == (True, 3)
+    [line] = find_lines(tmp_path / "bag", "5")
+    assert hashes_of(tmp_path / "bag")[line.file] == line.file_sha256
+    assert (line.file.startswith("data/part=01/messages/"), line.line) == (True, 3)
 
 
 def test_of_a_run_that_was_killed_and_of_ids_that_are_no_numbers(tmp_path: Path) -> None:
     stored = StoredRuns(tmp_path / "out", format="parquet")
     stored.run([record(1, id="m-1"), record(2, id="m-2")], is_killed=True)
-    [found] = find_lines(stored.folder, "m-2")
-    assert (found.line, found.file_sha256, found.raw) == (2, "", record(2, id="m-2"))
+    [line] = find_lines(stored.folder, "m-2")
+    assert (line.line, line.file_sha256, line.raw) == (2, "", record(2, id="m-2"))
     (stored.folder / "journal.sqlite").unlink()
     with pytest.raises(ChatRestError, match="only it says which file"):
         list(find_lines(stored.folder, "m-2"))

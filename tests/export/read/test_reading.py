@@ -259,11 +259,11 @@ def test_another_process_reads_what_is_committed_at_each_step_of_a_run(
             return
         asks.write("\n")
         asks.flush()
-        ids, told, state = json.loads(answers.readline())
+        ids, read_ids, state = json.loads(answers.readline())
         assert len(set(ids)) == len(ids)
         assert safe <= set(ids) <= safe | coming
-        assert len(set(told)) == len(told)
-        assert set(told) <= set(ids)
+        assert len(set(read_ids)) == len(read_ids)
+        assert set(read_ids) <= set(ids)
         asked.append(state)
 
     def stepped(inner: Any) -> Any:
@@ -401,10 +401,10 @@ def test_rows_of_files_that_were_adopted_are_of_the_first_source_that_shows_them
         numbers = {str(each.source): each.number for each in export.journal.sources()}
         for name in ("group den", "user ann"):
             rows = [row_of(raw) for page in PAGES for raw in page[name]]
-            seen = ids_of(rows + [row_of(raw) for raw in loose if name == "group den"])
+            ids = ids_of(rows + [row_of(raw) for raw in loose if name == "group den"])
             with export.journal.transaction():
-                export.journal.see(numbers[name], export.journal.numbered(seen))
-                export.journal.see(max(numbers.values()), export.journal.numbered(seen))
+                export.journal.see(numbers[name], export.journal.numbered(ids))
+                export.journal.see(max(numbers.values()), export.journal.numbered(ids))
         export.finish()
     assert Counter(read_raw(tmp_path, source="group den")) == Counter([*den, *loose])
     assert Counter(read_raw(tmp_path, source=["group den", "user ann"])) == Counter([*ALL, *loose])

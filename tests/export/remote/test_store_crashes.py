@@ -122,10 +122,10 @@ async def test_another_machine_goes_on_with_what_a_killed_run_has_published(
         result = await asyncio.to_thread(verify, ADDRESS)
         assert {problem.kind for problem in result.problems} == {"incomplete"}
         assert all("run `chatrest export s3://bucket/chat" in problem.remedy for problem in result.problems)
-        kept = len(list(read(ADDRESS)))
-        assert kept > 0
+        published = len(list(read(ADDRESS)))
+        assert published > 0
         report = await export(session, ADDRESS, plan, journal=tmp_path / "b")
-        assert (report.complete, report.written) == (True, 400 - kept)
+        assert (report.complete, report.written) == (True, 400 - published)
         assert sorted(int(message.id) for message in read(ADDRESS)) == sorted(emulator.store.ids())
         report = await export(session, ADDRESS, plan, journal=tmp_path / "a")
         assert report.warnings == [] or "another machine has continued" in report.warnings[0]
@@ -174,8 +174,8 @@ async def test_a_run_that_ends_at_any_operation_of_its_publications_loses_nothin
                 except CrashError:
                     store.end_lease()
             at(store)
-            seen = {int(message.id) for message in read(ADDRESS)} if await is_published(store) else set()
-            assert seen <= {*emulator.store.ids()}
+            published = {int(message.id) for message in read(ADDRESS)} if await is_published(store) else set()
+            assert published <= {*emulator.store.ids()}
             root = tmp_path / (f"{number}" if number % 3 else f"other-{number}")
             report = await export(session, ADDRESS, plan, journal=root)
             assert report.complete

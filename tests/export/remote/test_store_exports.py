@@ -60,14 +60,14 @@ async def test_readers_have_few_data_files_at_a_time(
 
     async with Emulator(users=14, messages=100) as emulator:
         await exported(address, tmp_path / "a", emulator, Plan(format="ndjson"))
-        one = next(iter(emulator.store.ids(participant="user-001")))
+        message_id = next(iter(emulator.store.ids(participant="user-001")))
     assert len(buckets.names(folder="messages")) > 9
     assert verify(address, progress=count).ok
     for raw in read_raw(address):
         count(raw)
     assert 1 <= most <= 9
     chosen = read(address, source="user user-001")
-    assert one in {int(next(chosen).id), *(int(message.id) for message in chosen)}
+    assert message_id in {int(next(chosen).id), *(int(message.id) for message in chosen)}
     unfinished = read(address)
     next(unfinished)
     del unfinished, chosen
@@ -146,6 +146,6 @@ async def test_a_copy_with_messages_that_the_store_lacks_is_kept(tmp_path: Path)
         await exported(address, tmp_path / "b", emulator)
         [warning] = (await exported(address, tmp_path / "a", emulator)).warnings
         assert ids(address) == sorted(emulator.store.ids())
-    kept = tmp_path / "a" / "export.kept-1"
-    assert f"the former copy in '{kept}' may hold messages" in warning
-    assert "third" in "".join(path.read_text() for path in kept.rglob("*.ndjson"))
+    set_aside = tmp_path / "a" / "export.kept-1"
+    assert f"the former copy in '{set_aside}' may hold messages" in warning
+    assert "third" in "".join(path.read_text() for path in set_aside.rglob("*.ndjson"))

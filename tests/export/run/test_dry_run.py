@@ -186,11 +186,11 @@ async def test_a_recheck_is_counted_also_one_that_was_interrupted(
     assert (await estimate(session, None, tmp_path)).requests == 1
     result = await estimate(session, None, tmp_path, recheck=10**9)
     assert (result.whole, result.messages, result.requests) == (1, 0, 3)
-    kept = Journal(tmp_path / journal.NAME, {})
-    begin_generation(kept, find(tmp_path))
-    with kept.transaction():
-        kept.recheck(1, 1, 10**6)
-    kept.close()
+    left_journal = Journal(tmp_path / journal.NAME, {})
+    begin_generation(left_journal, find(tmp_path))
+    with left_journal.transaction():
+        left_journal.recheck(1, 1, 10**6)
+    left_journal.close()
     result = await estimate(session, None, tmp_path)
     assert (result.whole, result.messages, result.requests) == (1, 0, 3)
 
@@ -200,10 +200,10 @@ async def test_a_journal_that_a_crash_has_left_is_read_and_not_touched(
 ) -> None:
     whole, torn = tmp_path / "whole", tmp_path / "torn"
     await export(session, whole, Plan(users=["user-001"]))
-    kept = Journal(whole / journal.NAME, {})
-    begin_generation(kept, find(whole))  # as a run does first: it is in the log alone
+    left_journal = Journal(whole / journal.NAME, {})
+    begin_generation(left_journal, find(whole))  # as a run does first: it is in the log alone
     shutil.copytree(whole, torn, ignore=shutil.ignore_patterns("*-shm"))
-    kept.close()
+    left_journal.close()
     assert (torn / f"{journal.NAME}-wal").stat().st_size
     before = snapshot(torn)
     result = await estimate(session, None, torn)

@@ -41,14 +41,14 @@ async def test_a_key_that_is_revoked_in_the_middle(tmp_path: Path, monkeypatch: 
         manifest = manifest_of(tmp_path / "out")
         assert not manifest.complete
         assert manifest.reasons
-        kept = raws_of(tmp_path / "out")
-        assert kept
-        assert set(kept) <= set(service.expected())
-        assert len(kept) == len(set(kept))
+        raws = raws_of(tmp_path / "out")
+        assert raws
+        assert set(raws) <= set(service.expected())
+        assert len(raws) == len(set(raws))
         service.emulator.weather.clear()
         report = await export(service.session, tmp_path / "out")
         assert report.complete
-        assert report.written == 150 - len(kept)
+        assert report.written == 150 - len(raws)
         assert_whole(tmp_path / "out", service.expected())
 
 
@@ -62,13 +62,13 @@ async def test_a_cancel_keeps_what_was_fetched(after: int, tmp_path: Path) -> No
         service.emulator.weather.add(cancel)
         with pytest.raises(asyncio.CancelledError):
             await work
-        kept = raws_of(tmp_path / "out")
-        assert len(kept) == len(set(kept))
+        raws = raws_of(tmp_path / "out")
+        assert len(raws) == len(set(raws))
         assert not manifest_of(tmp_path / "out").complete
         service.emulator.weather.clear()
         report = await export(service.session, tmp_path / "out")
         assert report.complete
-        assert report.written == 150 - len(kept)
+        assert report.written == 150 - len(raws)
         assert_whole(tmp_path / "out", service.expected())
 
 
@@ -133,12 +133,12 @@ async def test_a_full_disk(
             await export_folder(service.session, tmp_path / "out", plan, disk=FullDisk(writes))
         assert Path(caught.value.filename).is_relative_to(tmp_path / "out")
         assert not manifest_of(tmp_path / "out").complete
-        kept = list(read_raw(tmp_path / "out"))  # what is torn was never committed
-        assert len(kept) == len(set(kept))
-        assert set(kept) <= set(service.expected())
+        raws = list(read_raw(tmp_path / "out"))  # what is torn was never committed
+        assert len(raws) == len(set(raws))
+        assert set(raws) <= set(service.expected())
         report = await export(service.session, tmp_path / "out")
         assert report.complete
-        assert report.written == 150 - len(kept)
+        assert report.written == 150 - len(raws)
         assert_whole(tmp_path / "out", service.expected())
 
 

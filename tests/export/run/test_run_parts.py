@@ -100,13 +100,13 @@ async def test_nights_with_kills(seed: int, tmp_path: Path, monkeypatch: pytest.
 ], ids=["all", "named", "group", "window"])  # fmt: skip
 async def test_parts_hold_what_one_export_holds(plan: Plan, tmp_path: Path) -> None:
     async with served(300) as service:
-        one = await export(service.session, tmp_path / "one", plan)
+        single = await export(service.session, tmp_path / "one", plan)
         for count in (1, 7):
             out = tmp_path / f"of-{count}"
             report = await export(service.session, out, plan, parts=count)
             assert report.complete, report.all_reasons
             assert Counter(stored(out)) == Counter(raws_of(tmp_path / "one"))
-            assert (report.messages, report.sources) == (one.messages, one.sources)
+            assert (report.messages, report.sources) == (single.messages, single.sources)
             assert [each.out for each in addresses_of(out)] == list(parts_of(out))
 
 
@@ -122,10 +122,10 @@ async def test_a_night_costs_hardly_more_than_that_of_one_export(tmp_path: Path)
         for news in (0, 0, 3):
             for number in range(news):
                 service.store.add_message("u007", f"u{number:03}", "news")
-            one, many = [await export(service.session, out, **more) for out, more in outs.items()]
+            single, many = [await export(service.session, out, **more) for out, more in outs.items()]
             assert many.complete
-            assert many.requests - one.requests <= 12
-            assert many.messages == one.messages
+            assert many.requests - single.requests <= 12
+            assert many.messages == single.messages
         assert many.by_app_list
         assert many.requests < 20
         assert Counter(stored(tmp_path / "many")) == Counter(raws_of(tmp_path / "one"))

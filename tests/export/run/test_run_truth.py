@@ -129,10 +129,10 @@ async def check(world: World, report: Report, lists: dict[Source, dict[str, Row]
         by_app = journal.seen(journal.source_of(APP_LIST.key))
         assert in_files.numbers <= journal.seen()
         for known in journal.sources():
-            seen = journal.seen(known.number).numbers
-            assert seen <= ids_of([Row(key) for key in world.all_shown(known.source)]).numbers
+            shown = journal.seen(known.number).numbers
+            assert shown <= ids_of([Row(key) for key in world.all_shown(known.source)]).numbers
             if report.complete and known.source in lists:
-                assert ids_of([Row(key) for key in lists[known.source]]).numbers <= seen | by_app
+                assert ids_of([Row(key) for key in lists[known.source]]).numbers <= shown | by_app
 
 
 @pytest.mark.parametrize("with_news", [False, True])

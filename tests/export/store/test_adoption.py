@@ -111,8 +111,8 @@ def test_an_end_that_holds_something_else_is_kept_aside(folder: Path, format: st
         file.write(end)
     before = segment.read_bytes()
     assert kinds(folder, format) == ["longer"]
-    found = ["1", "2", "3"] if format == "plain" else ["1", "2"]
-    assert [key for key, _ in texts_on_disk(folder)] == found
+    ids = ["1", "2", "3"] if format == "plain" else ["1", "2"]
+    assert [key for key, _ in texts_on_disk(folder)] == ids
     [aside] = (folder / "damaged/spool").iterdir()
     assert aside.read_bytes() == before
 
@@ -236,8 +236,8 @@ def test_ids_that_are_no_numbers_stand_once_and_are_missed(folder: Path) -> None
     stem = stem_of("none", 1, 1)
     with opened(folder, "plain") as store:
         rows = [row("abc"), row(5), row("x-1"), row("abc")]
-        seen = ids_of(rows)
-        assert store.commit([NewRows(stem, 1, rows, seen=seen), NewRows(stem, 2, rows, seen=seen)]) == 3
+        ids = ids_of(rows)
+        assert store.commit([NewRows(stem, 1, rows, seen=ids), NewRows(stem, 2, rows, seen=ids)]) == 3
         assert store.commit([NewRows(stem, 1, [row("abc"), row("new")])]) == 1
         store.seal_all()
         assert not store.missing()

@@ -93,8 +93,8 @@ async def test_files_newer_than_journal_and_manifest_are_taken_over(name: str, t
         report = await export(service.session, out)
         assert (report.complete, report.written) == (True, 0)
         assert_whole(out, service.expected())
-    kept = {path.read_bytes() for path in out.rglob("*") if path.is_file()}
-    assert newer <= kept
+    contents = {path.read_bytes() for path in out.rglob("*") if path.is_file()}
+    assert newer <= contents
     assert verify(out).ok
 
 

@@ -118,7 +118,7 @@ def had(out: Path) -> tuple[Counter[bytes], Counter[bytes]]:
 def follow(problem: Problem, out: Path, backup: Path | None) -> None:
     """Do what the advice says before a run, with a backup or without."""
     advice = problem.advice
-    path, kept = out / problem.place, out.parent / "kept"
+    path, set_aside = out / problem.place, out.parent / "kept"
     match advice:
         case Remedy.RUN | Remedy.NOTHING:
             pass
@@ -138,11 +138,11 @@ def follow(problem: Problem, out: Path, backup: Path | None) -> None:
             aside.parent.mkdir(parents=True, exist_ok=True)
             path.rename(aside)
         case Remedy.REBUILD:
-            kept.mkdir(exist_ok=True)
-            (out / JOURNAL).rename(kept / JOURNAL)
+            set_aside.mkdir(exist_ok=True)
+            (out / JOURNAL).rename(set_aside / JOURNAL)
         case Remedy.MOVE:
-            kept.mkdir(exist_ok=True)
-            path.rename(kept / path.name)
+            set_aside.mkdir(exist_ok=True)
+            path.rename(set_aside / path.name)
 
 
 NEEDS_BACKUP = (Remedy.RESTORE, Remedy.NEW_FOLDER)

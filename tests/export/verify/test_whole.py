@@ -73,13 +73,13 @@ async def test_parts_that_a_run_has_made_and_what_one_of_them_did_not_take_in(tm
         assert (result.ok, result.problems, result.notes, result.messages) == (True, [], [], 120)
         assert (result.until, result.plan) == (120, "all users")
         [left, *_] = out.glob("part=*/foreign/*.ids")
-        kept = left.read_bytes()
+        content = left.read_bytes()
         left.write_bytes(Foreign(names=["m-1"]).encoded())
         [problem] = verify(out).problems
         part = left.parent.parent.name
         assert (problem.kind, problem.place) == ("incomplete", part)
         assert problem.text == "what other parts have left in foreign/ was not taken in"
-        left.write_bytes(kept)
+        left.write_bytes(content)
         service.emulator.store.add_message("ann", "bob", text="later")
         await export(service.session, out, part=0)
         assert [(each.place, each.text) for each in verify(out).problems] == [
