@@ -20,7 +20,7 @@ from ..process import can_continue, continuation, run
 from .summary import failure_lines
 
 if TYPE_CHECKING:
-    from ...export import Failure, Plan, Report
+    from ...export import Plan
     from ...export.plan.app_file import AppExport
     from ...export.run.apps import AppResult
 
@@ -32,13 +32,10 @@ _MOST_FAILURES: Final = 5
 
 
 def export_apps(
-    out: str, apps: str, plan: "Plan | None", options: Mapping[str, Any], reports: "list[Report | Failure]",
+    out: str, apps: str, plan: "Plan | None", options: Mapping[str, Any],
     *, dask: str | None, as_json: bool, quiet: bool,
 ) -> None:  # fmt: skip
-    """Export the apps of the file `apps`, print a summary, and end the command with the worst status.
-
-    What has become of each is added to `reports`.
-    """
+    """Export the apps of the file `apps`, print a summary, and end the command with the worst status."""
     exports = all_apps(apps)
     began = time.monotonic()
     try:
@@ -47,9 +44,6 @@ def export_apps(
         given = {"--apps": apps, "--journal": options.get("journal"), "--dask": dask}
         end.add_note(continuation("export", [out], given))
         raise
-    from ...export import Failure
-
-    reports += [each.report or Failure(each.app_id, str(each.error)) for each in results]
     totals = _totals(results) | {"seconds": time.monotonic() - began}
     members = {"export": out, "apps": [_members(each) for each in results], **totals}
     rows = list(_rows(results, out, totals))

@@ -60,7 +60,6 @@ _TOGETHER: Final = (
     ("--dry-run", _PARTS, "--dry-run estimates all parts together: give it without --parts"),
     ("--dry-run", "--apps", "--dry-run estimates one app: give it without --apps"),
     ("--dry-run", "--dask", "--dry-run reads a few pages only: give it without --dask"),
-    ("--dry-run", "--status-file", "--status-file is about runs: give it without --dry-run"),
     ("--max-attachment", "!--attachments", "--max-attachment needs --attachments"),
 )  # fmt: skip
 
@@ -119,8 +118,6 @@ def _tables(ctx: click.Context, param: click.Parameter, value: str | None) -> tu
     ("--dry-run", bool, None, "Write nothing; show what it takes at least: messages, requests and time."),
     ("--json as_json", bool, None, "Print the summary or the estimate as one JSON object."),
     QUIET,
-    ("--status-file", click.Path(dir_okay=False, path_type=Path), "PATH",
-     "Write the state of the newest run to PATH for a monitor, as JSON: its times, complete or not, counts."),
     ("--apps", click.Path(exists=True, dir_okay=False), "FILE",
      "Export each app of a TOML file into OUT/app=NAME; see `chatrest guide many-apps`."),
 )  # fmt: skip
@@ -132,7 +129,6 @@ def export(
     dry_run: bool,
     as_json: bool,
     quiet: bool,
-    status_file: Path | None,
     apps: str | None,
     **given: Any,
 ) -> None:
@@ -190,13 +186,9 @@ def export(
         raise click.UsageError(
             "--dask cannot be used with a proxy (--proxy, CHATREST_PROXY): its workers have none"
         )
-    from ...export.run.status_file import status_file as written_status
-
-    status = written_status(status_file, out, clean=streams.without_keys)
     if apps is not None:
         options["journal"] = journal
-        with status as reports:
-            export_apps(out, apps, plan, options, reports, dask=dask, as_json=as_json, quiet=quiet)
+        export_apps(out, apps, plan, options, dask=dask, as_json=as_json, quiet=quiet)
         return
     if dry_run:
         _estimate(out, plan, options, as_json=as_json)
@@ -222,9 +214,8 @@ def export(
         streams.warn(f"the local copy of {out} is in {root}")
     again = {"--journal": journal, "--dask": dask, "--part": given["part"], "--claim": given["claim"]}
     with _resume_hint(out, {} if is_part else again, progress):
-        with status as reports, progress_display(quiet=quiet) as show:
+        with progress_display(quiet=quiet) as show:
             report = run(work())
-            reports.append(report)
         totals = _files(Path(out) if root is None else root)
         seconds, reasons = monitor.elapsed, {"reasons": report.all_reasons}
         members = {"export": out} | structs.asdict(report) | reasons | structs.asdict(totals)
