@@ -1,8 +1,8 @@
-"""The command `guide`: pages, their list, and the search."""
+"""The command `guide`: pages, and their list."""
 
 import pytest
 
-from chatrest._cli.guide import FOLDER, contents, page_text, search
+from chatrest._cli.guide import FOLDER, contents, page_text
 from tests.cases import loop_over
 from tests.commands import Run
 
@@ -42,36 +42,3 @@ def test_a_terminal_gets_the_page_with_a_pager(command: Run, monkeypatch: pytest
     assert command("guide", "examples").stdout == ""
     assert "Programs to start from" in shown[0]
     assert "|---" not in shown[0]
-
-
-def test_the_search_finds_sections_that_have_all_words(command: Run) -> None:
-    matches = search(["UNKNOWN", "muid"])
-    assert matches == search(["muid", "unknown"])
-    assert "muid" in "\n".join(matches[0].lines)
-    result = command("guide", "--search", "outcome unknown")
-    assert "sending: Sends whose outcome is unknown\n" in result.stdout
-    first = result.stdout.splitlines()[0]
-    assert "outcome" in first.lower() or "unknown" in first.lower()
-
-
-def test_a_question_is_searched_without_its_small_words_and_the_best_hits_come_first(command: Run) -> None:
-    result = command("guide", "--search", "How do I find out if the outcome of a send is unknown?")
-    assert "sending: Sends whose outcome is unknown" in result.stdout.splitlines()[:9]
-    partial = command("guide", "--search", "xyzzy webhooks")
-    assert partial.exit_code == 0
-    assert partial.stdout.startswith("webhooks: ")
-    assert search(["the", "export"]) == search(["export"])
-
-
-def test_the_search_in_one_page_shows_no_other(command: Run) -> None:
-    result = command("guide", "errors", "--search", "deadline")
-    heads = [line for line in result.stdout.splitlines() if not line.startswith(" ")]
-    assert heads
-    assert all(head.startswith("errors: ") for head in heads)
-
-
-def test_a_search_without_words_or_matches_is_an_error(command: Run) -> None:
-    assert "expected one word or more" in error_line(command("guide", "--search", " "), 2)
-    assert "no section of the guide has half of these words: xyzzy" in error_line(
-        command("guide", "--search", "xyzzy")
-    )
