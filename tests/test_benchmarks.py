@@ -86,15 +86,10 @@ def rows_of(output: str) -> list[str]:
     return output.partition("\n---")[2].splitlines()[1:]
 
 
-def test_export_prints_its_table(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, server: ServerProcess
-) -> None:
+def test_export_prints_its_table(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(export, "has_dlt", lambda: False)
-    with ServerProcess(MESSAGES, users=3) as three:
-        servers = {1: server, 3: three}
-        monkeypatch.setattr(export, "ServerProcess", lambda _, users=1: nullcontext(servers[users]))
-        export.main(["--rounds=1", "--dlt-rounds=1", f"--messages={MESSAGES}", "--users=3"])
-    assert len(rows_of(capsys.readouterr().out)) >= 8
+    export.main(["--rounds=1", "--dlt-rounds=1", "--messages=3000", "--users=3"])  # at least two pages
+    assert len(rows_of(capsys.readouterr().out)) >= 12
 
 
 def test_import_time_compares_every_statement_with_aiohttp(
