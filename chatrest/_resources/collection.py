@@ -10,10 +10,9 @@ exceptions, both a plain `def` that returns `self._call(…)`, an awaitable:
 
 import sys
 import warnings
-from collections.abc import Awaitable, Callable, Iterable, Iterator
-from functools import cache, wraps
-from types import FunctionType
-from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar, get_args, get_type_hints
+from collections.abc import Awaitable
+from functools import cache
+from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar
 
 from msgspec import Struct
 
@@ -21,8 +20,7 @@ from .._core.paging.cursor import Cursor
 from .._core.replies.decode import Listing
 from .._core.requests.endpoint import Call, Endpoint
 from .._core.send import Send
-from .._names import missing_attribute, nearest
-from .._parameters.checked import Checked
+from .._names import missing_attribute
 from .._secrets import description, shown
 from .._walk.walk import Walk
 from ..errors import RequestInvalidError
@@ -45,12 +43,6 @@ class Collection:
 
     def __init__(self, send: Send) -> None:
         self._send = send
-
-    def __init_subclass__(cls) -> None:
-        super().__init_subclass__()
-        for name, method in list(vars(cls).items()):
-            if isinstance(method, FunctionType) and not name.startswith("_"):
-                setattr(cls, name, hinting(method))
 
     if not TYPE_CHECKING:
 
@@ -155,79 +147,3 @@ def _caller_level() -> int:
     while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith(_PACKAGE):
         level, frame = level + 1, frame.f_back
     return level
-
-
-# ── the error of a wrong argument ──
-#
-# `users.create(uid="bob")` is meant as `users.create(NewUser(uid="bob"))`: the error names the struct that
-# has the argument. A right call pays one function call more; all else is done where it has failed.
-
-_COROUTINE: Final = 0x80
-"""`inspect.CO_COROUTINE`; importing `inspect` takes 10 ms, and only an error needs it."""
-
-
-def hinting(method: FunctionType) -> Callable[..., Any]:
-    """Decorate a method of a collection, so that its `TypeError` for a wrong argument says what to give."""
-    # A plain method may have a credential for an argument, and no frame of an error may hold it.
-    if method.__code__.co_flags & _COROUTINE:
-
-        @wraps(method)
-        async def call(*args: Any, **kwargs: Any) -> Any:
-            try:
-                coroutine = method(*args, **kwargs)
-            except TypeError as error:
-                failure = TypeError(argument_fault(method, kwargs.keys()) or str(error))
-            else:
-                return await coroutine
-            finally:
-                del args, kwargs
-            raise failure
-
-    else:
-
-        @wraps(method)
-        def call(*args: Any, **kwargs: Any) -> Any:
-            try:
-                return method(*args, **kwargs)
-            except TypeError as error:
-                if error.__traceback__ is None or error.__traceback__.tb_next is not None:
-                    raise  # by the method itself
-                failure = TypeError(argument_fault(method, kwargs.keys()) or str(error))
-            finally:
-                del args, kwargs
-            raise failure
-
-    return call
-
-
-def argument_fault(method: FunctionType, names: Iterable[str]) -> str:
-    """Return what is wrong with the names of a call's arguments; empty if they are not the cause."""
-    from inspect import signature
-
-    known = [name for name in signature(method).parameters if name != "self"]
-    structs = dict(_structs(method))
-    unknown = [name for name in names if name not in known]
-    faults = [f"no argument {name!r}{_hint(name, known, structs)}" for name in unknown]
-    return f"{method.__qualname__}() has {', and '.join(faults)}" if faults else ""
-
-
-def _structs(method: FunctionType) -> Iterator[tuple[str, type[Checked]]]:
-    """Yield the arguments that are a filter or a body, each with its class."""
-    for name, hint in get_type_hints(method).items():
-        for kind in get_args(hint) or (hint,):
-            if name != "return" and isinstance(kind, type) and issubclass(kind, Checked):
-                yield name, kind
-
-
-def _hint(name: str, known: list[str], structs: dict[str, type[Checked]]) -> str:
-    for argument, kind in structs.items():
-        if name in kind.__struct_fields__:
-            return f": it is a field, give {argument}={kind.__name__}({name}=…)"
-    if hint := nearest(name, known):
-        return hint
-    for argument, kind in structs.items():
-        if hint := nearest(name, kind.__struct_fields__):
-            return f"{hint}: {argument}={kind.__name__}(…) has it"
-    if structs:
-        return ": " + " and ".join(f"{argument} is a {kind.__name__}" for argument, kind in structs.items())
-    return f": it has {', '.join(known)}" if known else ""
