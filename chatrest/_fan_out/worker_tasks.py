@@ -11,6 +11,7 @@ from collections.abc import (
     Awaitable,
     Callable,
     Coroutine,
+    Hashable,
     Iterable,
     Iterator,
 )
@@ -79,10 +80,11 @@ else:
 
 
 class WorkItem(Struct, Generic[T]):
-    """An item on its way, with its number in the input."""
+    """An item on its way, with its number in the input, and its group."""
 
     number: int
     item: T
+    group: Hashable = None
     outcome: Any = None
 
 

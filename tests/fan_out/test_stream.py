@@ -236,10 +236,25 @@ def test_memory_does_not_grow_with_the_number_of_items(ordered: bool) -> None:
         tracemalloc.stop()
 
 
-# ── several apps ──
+# ── groups ──
 
 
-def test_a_hanging_app_holds_the_window() -> None:
+def test_a_group_that_hangs_does_not_delay_the_others() -> None:
+    async def main() -> None:
+        log = Log(seconds=lambda item: 10_000 if item[0] == "a" else 1)
+        items = [(app, number) for number in range(200) for app in "abc"]
+        clock = asyncio.get_running_loop().time
+        async with session().fan_out(items, log.work, concurrency=10, group=lambda item: item[0]) as outcomes:
+            others = [(await anext(outcomes)).item async for _ in numbers(400)]
+            assert {item[0] for item in others} == {"b", "c"}
+            assert clock() == 200 / 10
+            assert log.most == 30
+        assert len(log.cancelled) == 10
+
+    run(main())
+
+
+def test_without_groups_a_hanging_app_holds_the_window() -> None:
     async def main() -> None:
         log = Log(seconds=lambda item: 10_000 if item[0] == "a" else 1)
         items = [(app, number) for number in range(200) for app in "abc"]
@@ -321,12 +336,23 @@ def test_fewer_errors_than_stop_after_are_only_outcomes() -> None:
         ({"concurrency": 0}, r"concurrency = 0: expected a whole number from 1"),
         ({"stop_after": 0}, r"stop_after = 0"),
         ({"ordered": 1}, r"ordered = 1: expected True or False"),
+        ({"group": 5}, r"group = 5: expected a function, or None"),
     ],
 )
 def test_wrong_arguments_are_named(wrong: dict[str, Any], match: str) -> None:
     async def main() -> None:
         with pytest.raises(RequestInvalidError, match=match):
             session().fan_out(**{"items": [], "worker": Log().work, **wrong})
+
+    run(main())
+
+
+def test_too_many_groups_are_an_error() -> None:
+    async def main() -> None:
+        async with session().fan_out(count(), Log().work, group=lambda item: item) as outcomes:
+            with pytest.raises(RequestInvalidError, match="more than 100 groups"):
+                async for _ in outcomes:
+                    pass
 
     run(main())
 
