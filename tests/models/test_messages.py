@@ -90,10 +90,6 @@ def test_settling_touches_no_other_message() -> None:
     assert all(left is right for left, right in zip(decoded, before, strict=True))
 
 
-def test_a_message_encodes_to_the_record_that_it_came_from() -> None:
-    assert json.loads(msgspec.json.encode(message(**MORE))) == {**RECORD, **MORE}
-
-
 def test_an_unknown_message_has_all_readable_fields() -> None:
     decoded = unknown({**RECORD, "id": 5, "category": "poll"}, b"raw", "why")
     assert decoded == UnknownMessage(

@@ -12,7 +12,7 @@ from chatrest import App, AsyncSession, RetryPolicy
 from chatrest._core.pace.pacer import Pace
 from chatrest._core.replies.rate_signal import Signal
 from chatrest._network import places
-from chatrest._network.places import PRIORITIES, Priority
+from chatrest._network.places import Priority
 from chatrest._network.pool import Pool
 from chatrest._network.rate_gate import MAX_IDLE_GATES
 from chatrest._network.timing import Timing
@@ -59,23 +59,6 @@ async def hanging_beside_healthy(
 def short_moment(monkeypatch: pytest.MonkeyPatch) -> None:
     """A moment of 5 ms, so that no test waits."""
     monkeypatch.setattr(places, "MOMENT", 0.005)
-
-
-@pytest.mark.usefixtures("tidy", "short_moment")
-@pytest.mark.parametrize("lane", PRIORITIES)
-@pytest.mark.parametrize(("concurrency", "calls"), [(2, 6), (20, 60)])
-async def test_an_app_that_hangs_does_not_stop_another_app_of_its_region(
-    concurrency: int, calls: int, lane: Priority
-) -> None:
-    async with hanging_beside_healthy(concurrency, calls, lane) as (session, healthy):
-        async with asyncio.timeout(30):  # the hanging calls end after 60 s
-            for view in (healthy, healthy.with_options(priority=lane)):
-                users = await asyncio.gather(*(view.request("GET", USER) for _ in range(40)))
-                assert [user["data"]["uid"] for user in users] == ["user-001"] * 40
-        [pool] = session.pools.values()
-        assert pool.active <= concurrency
-        assert {limit.app_id: limit.held for limit in pool.limits}["healthy"] == 0
-        assert pool.waiting == calls - pool.active
 
 
 @pytest.mark.usefixtures("tidy", "short_moment")

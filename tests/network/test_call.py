@@ -108,13 +108,6 @@ class VirtualPool:
 
 
 @in_time
-async def test_429_replies_are_counted_separately_from_failures() -> None:
-    harness = VirtualPool(LIMITED, BUSY, LIMITED, BUSY, LIMITED, OK)
-    assert await harness.call(attempts=3, limited=4) == {}
-    assert len(harness.sent) == 6
-
-
-@in_time
 async def test_the_last_failure_is_raised_also_after_429_replies() -> None:
     harness = VirtualPool(BUSY, LIMITED, LIMITED, BUSY, LIMITED, BUSY)
     error = await harness.fails(attempts=3, limited=9)

@@ -1,6 +1,5 @@
 """One call, attempt by attempt, over a transport with given answers: no socket, no time."""
 
-import asyncio
 from collections.abc import Awaitable, Callable
 from typing import Any, ClassVar, Literal, TypeAlias
 
@@ -33,7 +32,7 @@ from chatrest._core.requests.wire import Request
 from chatrest._network.pool import PoolState
 from chatrest._network.transport import Reply
 from tests.cases import loop_over
-from tests.faulty import KEY, Time, until
+from tests.faulty import KEY, Time
 
 pytestmark = pytest.mark.usefixtures("tidy")
 
@@ -122,11 +121,6 @@ async def test_a_successful_call_does_not_sleep() -> None:
     assert (bench.slept, bench.pool.sent, bench.pool.active) == ([], 1, 0)
 
 
-@loop_over("status", [200, 201, 202, 204, 299])
-async def test_every_2xx_is_a_success(status: int) -> None:
-    assert await SessionHarness(Reply(status, CIMultiDict(), b"")).call() is None
-
-
 @loop_over("status", [100, 199, 300, 302, 304, 400, 401, 403, 404, 409, 410, 413, 417, 422, 451])
 @loop_over("method", REPEATED + ONCE)
 async def test_a_permanent_error_is_raised_at_once(method: Method, status: int) -> None:
@@ -212,12 +206,6 @@ async def test_the_unknown_outcome_of_a_lost_reply_has_its_cause() -> None:
 # ── how often, and how long ──
 
 
-async def test_a_retry_after_is_waited_for() -> None:
-    bench = SessionHarness(answer(429, retry_after="7"), OK, dice=0.0)
-    assert await bench.call("POST") == {"a": 1}
-    assert bench.time.now == 1007.0
-
-
 @pytest.mark.parametrize("name", ["Retry-After", "RETRY-AFTER"])
 async def test_a_date_is_measured_on_the_services_own_clock(name: str) -> None:
     times = {"Date": "Wed, 01 Jan 2020 00:00:00 GMT", name: "Wed, 01 Jan 2020 00:00:09 GMT"}
@@ -226,36 +214,11 @@ async def test_a_date_is_measured_on_the_services_own_clock(name: str) -> None:
     assert bench.time.now == 1009.0
 
 
-async def test_a_reset_is_measured_on_the_services_own_clock() -> None:
-    times = {"Date": "Sun, 09 Sep 2001 01:46:40 GMT", "X-RateLimit-Reset": "1000000005"}
-    bench = SessionHarness(Reply(429, CIMultiDict(times), b""), OK, dice=0.0)
-    await bench.call()
-    assert bench.time.now == 1005.0
-
-
 @loop_over("date", ["", "soon", "Wed, 99 Jan 99999 00:00:00 GMT", "-1"])
 async def test_an_invalid_date_is_ignored(date: str) -> None:
     bench = SessionHarness(Reply(429, CIMultiDict({"Date": date, "Retry-After": "3"}), b""), OK, dice=0.0)
     await bench.call()
     assert bench.time.now == 1003.0
-
-
-@loop_over("method", REPEATED + ONCE)
-async def test_a_longer_wait_than_allowed_is_an_error(method: Method) -> None:
-    bench = SessionHarness(answer(429, retry_after="121"))
-    error = await bench.fails(method)
-    assert isinstance(error, RateLimitError)
-    assert (error.retry_after, error.attempts, bench.pool.sent) == (121.0, 1, 1)
-    assert not isinstance(error, OutcomeUnknownError)
-
-
-async def test_repeated_429_replies_without_a_time_are_raised_in_the_end() -> None:
-    bench = SessionHarness(answer(429), dice=1.0)
-    error = await bench.fails()
-    assert isinstance(error, RateLimitError)
-    assert error.retry_after is None
-    assert error.attempts == bench.pool.sent >= 5
-    assert bench.time.now >= 1060
 
 
 # ── a success that is none ──
@@ -295,19 +258,6 @@ async def test_a_whole_200_of_another_shape_is_sent_once(body: bytes) -> None:
         assert bench.pool.sent == 1
 
 
-@pytest.mark.parametrize("depth", [100, 450, 900, 100_000])
-@pytest.mark.parametrize("status", [200, 400, 503])
-async def test_a_deeply_nested_error_body_raises_an_error(status: int, depth: int) -> None:
-    body = b'{"error":{"code":"ERR_X","details":' + b"[" * depth + b"]" * depth + b"}}"
-    error = await SessionHarness(answer(status, body)).fails(listing)
-    assert isinstance(error, ApiError | ReplyUnreadableError)
-
-
-@pytest.mark.parametrize("status", [200, 500])
-async def test_a_number_of_many_digits_is_a_chatrest_error(status: int) -> None:
-    await SessionHarness(answer(status, b'{"error":{"code":' + b"1" * 9999 + b"}}")).fails(listing)
-
-
 # ── one deadline over all ──
 
 
@@ -329,48 +279,10 @@ async def test_a_429_that_states_the_limit_of_one_user_does_not_hold_the_app_bac
     assert (limit.next_slot > 0) == is_held
 
 
-async def test_a_wait_beyond_the_deadline_fails_at_once() -> None:
-    bench = SessionHarness(answer(429, retry_after="30"))
-    error = await bench.fails("POST", deadline=10.0)
-    assert isinstance(error, DeadlineExceededError)
-    assert isinstance(error, TimeoutError)
-    assert not isinstance(error, OutcomeUnknownError)
-    assert (bench.pool.sent, bench.slept) == (1, [])
-    assert str(error) == (
-        "POST /x: the rate limit's next slot is 30.2 s away, and the deadline of 10.0 s leaves 10.0 s "
-        "(attempt 1: POST /x: 429: Too Many Requests)"
-    )
-    assert (error.operation, error.attempts, error.reason, error.retry_after) == (
-        "POST /x", 1, "rate limit", 30.25,
-    )  # fmt: skip
-    assert isinstance(error.__cause__, RateLimitError)
-
-
 async def test_a_wait_as_long_as_the_remaining_time_is_an_error() -> None:
     bench = SessionHarness(answer(429, retry_after="10"), dice=0.0)
     assert isinstance(await bench.fails(deadline=10.0), DeadlineExceededError)
     assert bench.slept == []
-
-
-async def forever() -> Reply:
-    await asyncio.Event().wait()
-    raise AssertionError
-
-
-async def test_a_timeout_of_an_attempt_is_not_the_deadline() -> None:
-    error = await SessionHarness(RequestTimeoutError("slow")).fails(deadline=1000.0, attempts=1)
-    assert type(error) is RequestTimeoutError
-
-
-async def test_a_cancelled_call_raises_cancelled_error() -> None:
-    for deadline in (None, 1000.0):
-        bench = SessionHarness(forever)
-        task = asyncio.create_task(bench.call("POST", deadline=deadline))
-        await until(lambda bench=bench: bench.session.pools and bench.pool.active == 1)
-        task.cancel()
-        with pytest.raises(asyncio.CancelledError):
-            await task
-        assert bench.pool.active == 0
 
 
 async def test_an_unknown_exception_is_not_changed() -> None:

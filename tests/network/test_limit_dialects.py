@@ -2,7 +2,6 @@
 
 import asyncio
 from email.utils import formatdate
-from typing import Any
 
 import pytest
 
@@ -59,30 +58,6 @@ def test_a_service_that_refuses_everything_is_asked_seldom(
     headers: dict[str, str], priority: Priority
 ) -> None:
     assert run(refused_for_a_minute(headers, priority)) <= 6 * CALLERS
-
-
-async def one_call(headers: dict[str, str], **options: Any) -> int:
-    """Return the largest number of requests of one refused call within a second."""
-    clock = asyncio.get_running_loop().time
-    times: list[float] = []
-    async with (
-        Faulty(reply(b"", 429, date=DATE, **headers)) as server,
-        AsyncSession(server.app(), clock=clock, sleep=asyncio.sleep, dice=lambda: 0.0, **options) as session,
-    ):
-        call = asyncio.create_task(session.request("GET", "/a"))
-        request_count = 0
-        while not call.done() and clock() < MINUTE:
-            await asyncio.sleep(0.05)
-            times += [clock()] * (len(server.requests) - request_count)
-            request_count = len(server.requests)
-        call.cancel()
-        await asyncio.gather(call, return_exceptions=True)
-    return max(sum(1 for other in times if time <= other < time + 1.0) for time in times)
-
-
-@pytest.mark.parametrize("headers", DIALECTS.values(), ids=DIALECTS)
-def test_one_refused_call_sends_a_few_requests_a_second(headers: dict[str, str]) -> None:
-    assert run(one_call(headers, priority="bulk")) <= 3
 
 
 def test_a_reset_too_small_for_an_epoch_is_seconds_to_go() -> None:

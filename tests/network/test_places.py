@@ -121,26 +121,6 @@ def test_one_app_has_all_places_and_a_tenth_is_reserved_for_interactive_calls(co
     assert not places.try_acquire(share, "bulk") or count == bulk
 
 
-def test_a_thousand_bulk_calls_do_not_delay_an_interactive_one() -> None:
-    async def main() -> None:
-        semaphore, loop = MonitoredSemaphore(10), asyncio.get_running_loop()
-        tasks = spawn(*(semaphore.visit("bulk", number, 1.0) for number in range(1000)))
-        await asyncio.sleep(0.5)
-        assert (semaphore.places.active, semaphore.places.waiting) == (9, 991)
-        began = loop.time()
-        await semaphore.visit("interactive", "first")
-        assert loop.time() == began  # on the place that was kept
-        tasks += spawn(*(semaphore.visit("interactive", f"i{number}", 1.0) for number in range(4)))
-        await asyncio.sleep(0.6)
-        assert [str(name)[0] for name in semaphore.order].count("i") == 4
-        for task in tasks:
-            task.cancel()
-        await ended(tasks)
-        assert semaphore.is_empty()
-
-    virtually(main())
-
-
 @pytest.mark.parametrize("is_served", [False, True])
 def test_a_coroutine_that_is_closed_while_it_waits_loses_no_place(is_served: bool) -> None:
     async def main() -> None:
@@ -153,60 +133,6 @@ def test_a_coroutine_that_is_closed_while_it_waits_loses_no_place(is_served: boo
             places.release(share, "interactive")
         waiting.close()
         assert (places.active, places.waiting) == (1 - is_served, 0)
-
-    virtually(main())
-
-
-# ── several apps whose calls are answered ──
-
-
-def test_free_places_go_to_the_app_that_holds_the_fewest_then_in_turn() -> None:
-    async def main() -> None:
-        places, order = PrioritySemaphore(6), list[str]()
-        shares = {name: places.share(name) for name in (SHOP, GAME, NEWS)}
-
-        async def call(name: str, lane: Priority = "interactive") -> None:
-            await places.acquire(shares[name], lane)
-            order.append(name)
-
-        await asyncio.gather(*(call(SHOP) for _ in range(5)), call(GAME))
-        order.clear()
-        tasks = spawn(*(call(name) for name in (SHOP, SHOP, GAME, GAME, NEWS, NEWS)))
-        await run_loop(2)
-        for _ in range(4):
-            places.release(shares[SHOP], "interactive")
-            await run_loop(2)
-        assert order == [NEWS, GAME, NEWS, SHOP]  # 4 1 0, 3 1 1, 2 2 1, 1 2 2 are held when a place is free
-        await ended(tasks[:1] + tasks[4:])
-        tasks[1].cancel()
-        tasks[3].cancel()
-        await ended(tasks)
-        assert (places.active, places.waiting) == (6, 0)
-
-    virtually(main())
-
-
-@pytest.mark.parametrize("apps", [1, 7, 1000])
-@pytest.mark.parametrize("lane", PRIORITIES)
-@pytest.mark.parametrize("count", [1, 10, 100])
-def test_no_more_than_count_at_once_while_calls_are_answered(count: int, lane: Priority, apps: int) -> None:
-    async def main() -> None:
-        places, most, served = PrioritySemaphore(count), 0, Counter[int]()
-        shares = [places.share(str(app)) for app in range(apps)]
-
-        async def call(app: int) -> None:
-            nonlocal most
-            share = shares[app]
-            await places.acquire(share, lane)
-            most = max(most, places.active)
-            served[app] += 1
-            await asyncio.sleep(MOMENT / 2)
-            places.release(share, lane)
-
-        await asyncio.gather(*(call(number % apps) for number in range(2 * count + max(apps, 200))))
-        assert most == (count if lane == "interactive" else count - count // 10)
-        assert len(served) == apps
-        assert places.active == places.waiting == 0
 
     virtually(main())
 
@@ -236,23 +162,6 @@ def test_apps_that_hang_delay_another_app_by_a_moment_at_most(
         for task in stuck:
             task.cancel()
         await ended(stuck)
-
-    virtually(main())
-
-
-@loop_over(("count", "hanging", "most"), [(2, 1, 3), (10, 1, 15), (10, 5, 23), (10, 10, 27)])
-def test_the_places_that_are_taken_beside_apps_that_hang(count: int, hanging: int, most: int) -> None:
-    async def main() -> None:
-        places = PrioritySemaphore(count)
-        shares = [places.share(str(app)) for app in range(hanging + 1)]
-        tasks: list[Task] = []
-        for share in shares:  # each fills its share before the next one comes
-            tasks += spawn(*(places.acquire(share, "interactive") for _ in range(count)))
-            await asyncio.sleep(1.0)
-        assert places.active == most
-        for task in tasks:
-            task.cancel()
-        await ended(tasks)
 
     virtually(main())
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from chatrest import App, AsyncSession, ConnectError, DeadlineExceededError, OutcomeUnknownError, RetryPolicy
+from chatrest import App, AsyncSession, DeadlineExceededError, OutcomeUnknownError, RetryPolicy
 from chatrest._network.pool import PoolState
 from tests.cases import loop_over
 from tests.faulty import KEY, Faulty, Peer, Step, deaf, hang, reply, reset, until
@@ -121,16 +121,6 @@ async def test_sent_is_the_number_of_requests() -> None:
         assert session.pools["us"].sent == len(server.requests) == 7
 
 
-async def test_the_repr_shows_places_waiters_and_failures() -> None:
-    async with Faulty(hang) as server, server.session(concurrency=2, retry=ONCE) as session:
-        tasks = [asyncio.create_task(session.request("GET", "/a")) for _ in range(3)]
-        await until(lambda: len(server.requests) == 2 and session.pools["us"].waiting == 1)
-        assert repr(session.pools["us"]) == "<Pool us: 2 of 2 places in use, 1 waiting, 2 sent>"
-        assert repr(session.pools["us"]) in repr(session.as_user("bob"))
-        await ended(*tasks)
-        assert repr(session.pools["us"]) == "<Pool us: 0 of 2 places in use, 0 waiting, 2 sent>"
-
-
 # ── a cancel, wherever it comes ──
 
 
@@ -162,49 +152,6 @@ async def test_a_cancel_while_a_reply_is_awaited(step: Step, turns: int) -> None
         server.steps[:] = [reply(b'{"whole":1}')]
         assert await session.request("GET", "/b") == {"whole": 1}
         assert server.connections == 2  # the one that was half read is not used again
-
-
-@pytest.mark.filterwarnings("ignore:Sending a large body:ResourceWarning")
-async def test_a_cancel_while_the_request_is_written() -> None:
-    async with Faulty(reply(), greet=deaf) as server, server.session(concurrency=1) as session:
-        task = asyncio.create_task(session.request("POST", "/a", json="x" * (1 << 24)))
-        await until(lambda: server.connections == 1)
-        for _ in range(20):
-            await asyncio.sleep(0)
-        await ended(task)
-        assert at_rest(session.pools["us"])
-        server.greet = None
-        assert await session.request("GET", "/b") == {}
-
-
-async def test_a_cancel_while_a_connection_is_made() -> None:
-    async with Faulty(reply(), greet=deaf) as server:
-        app = App("app-1", KEY, base_url=f"https://127.0.0.1:{server.port}")  # and TLS is never answered
-        async with AsyncSession(app, concurrency=1) as session:
-            task = asyncio.create_task(session.request("GET", "/a"))
-            await until(lambda: server.connections == 1)
-            await ended(task)
-            assert at_rest(session.pools["us"])
-            server.greet = None
-            assert await session.for_app(server.app()).request("GET", "/b") == {}
-
-
-async def test_a_cancel_while_waiting_to_send_again() -> None:
-    waiting = asyncio.Event()
-
-    async def sleep(seconds: float) -> None:
-        waiting.set()
-        await asyncio.Event().wait()
-
-    async with (
-        Faulty(reply(b"", 503), reply()) as server,
-        server.session(concurrency=1, sleep=sleep) as session,
-    ):
-        task = asyncio.create_task(session.request("GET", "/a"))
-        await waiting.wait()
-        await ended(task)
-        assert at_rest(session.pools["us"])
-        assert await session.request("GET", "/b") == {}
 
 
 async def in_pieces(peer: Peer) -> None:
@@ -272,14 +219,3 @@ async def test_a_deadline_while_connecting_is_no_unknown_outcome() -> None:
     assert server.requests == []
     assert not isinstance(caught.value, OutcomeUnknownError)
     assert "it was sent" not in str(caught.value)
-
-
-async def test_the_pool_works_again_after_its_region_was_unreachable() -> None:
-    async with Faulty(reply()) as gone:
-        pass
-    async with Faulty(reply()) as server, AsyncSession(gone.app(), retry=ONCE) as session:
-        for _ in range(3):
-            with pytest.raises(ConnectError):
-                await session.request("GET", "/a")
-        assert at_rest(session.pools["us"])
-        assert await session.for_app(server.app()).request("GET", "/a") == {}

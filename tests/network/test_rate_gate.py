@@ -94,23 +94,6 @@ def test_slots_go_to_interactive_calls_first_in_order_of_arrival(visits: list[Vi
     virtually(main())
 
 
-def test_a_thousand_bulk_requests_delay_an_interactive_one_by_at_most_one_slot() -> None:
-    async def main() -> None:
-        monitored, loop = MonitoredGate(60.0), asyncio.get_running_loop()
-        tasks = spawn(*(monitored.go("bulk", number) for number in range(1000)))
-        await asyncio.sleep(10.5)
-        began = loop.time()
-        assert monitored.gate.waiting > 980
-        await monitored.go("interactive", "me")
-        assert loop.time() - began <= 1.001
-        for task in tasks:
-            task.cancel()
-        await ended(tasks)
-        assert monitored.is_free()
-
-    virtually(main())
-
-
 def test_a_coroutine_that_is_closed_while_it_waits_for_a_place_loses_nothing() -> None:
     async def main() -> None:
         places = PrioritySemaphore(1)
@@ -122,24 +105,6 @@ def test_a_coroutine_that_is_closed_while_it_waits_for_a_place_loses_nothing() -
         waiting.close()
         gate.release("interactive")
         assert (places.active, places.waiting, gate.waiting) == (0, 0, 0)
-
-    virtually(main())
-
-
-def test_waiters_that_are_cancelled_behind_one_that_waits_for_long_are_let_go() -> None:
-    async def main() -> None:
-        monitored = MonitoredGate(1.0).spend()
-        tasks = spawn(monitored.go("bulk", 0))
-        await run_loop(1)
-        others = spawn(*(monitored.go("bulk", number) for number in range(1, 101)))
-        await run_loop(1)
-        assert len(monitored.gate.lanes.bulk) == 101
-        for task in others:
-            task.cancel()
-        await ended(others)
-        assert len(monitored.gate.lanes.bulk) == monitored.gate.waiting == 1
-        await ended(tasks)
-        assert monitored.names[-1] == 0
 
     virtually(main())
 
@@ -193,26 +158,6 @@ def test_a_leader_cancelled_while_it_wakes_up_is_replaced_by_the_next(late: int)
             await run_loop(1)
         await ended(tasks)
         assert monitored.names == list(range(late + 1, 4))
-        assert monitored.is_free()
-
-    virtually(main())
-
-
-def test_the_slot_of_a_cancelled_waiter_does_not_block_the_others() -> None:
-    async def main() -> None:
-        monitored = MonitoredGate(60.0)
-        tasks = spawn(*(monitored.go("bulk", number) for number in range(6)))
-        await asyncio.sleep(1.5)
-        last = monitored.order[-1][1]
-
-        def cancel_all_but_the_last() -> None:
-            for task in tasks[:5]:
-                task.cancel()
-
-        asyncio.get_running_loop().call_at(monitored.began + last + 1.0 + 1e-6, cancel_all_but_the_last)
-        await ended(tasks)
-        assert monitored.names[-1] == 5
-        assert monitored.order[-1][1] <= last + 2.001
         assert monitored.is_free()
 
     virtually(main())

@@ -1,7 +1,6 @@
 """One exchange over a real socket: every fault to its class, nothing sent twice, nothing read without end."""
 
 import asyncio
-import contextlib
 import gzip
 import socket
 import ssl
@@ -76,13 +75,6 @@ async def test_proxies_and_credentials_of_the_environment_are_ignored(
         for name in ("http_proxy", "HTTP_PROXY", "all_proxy"):
             monkeypatch.setenv(name, "http://127.0.0.1:1")
         assert (await transport.exchange(asked(server), TIMES)).status == 200
-
-
-async def test_one_connection_serves_calls_in_turn(transport: Transport) -> None:
-    async with Faulty(reply()) as server:
-        for _ in range(5):
-            await transport.exchange(asked(server), TIMES)
-    assert (server.connections, len(server.requests)) == (1, 5)
 
 
 # ── no connection ──
@@ -257,16 +249,6 @@ async def test_a_silent_server(transport: Transport, method: str) -> None:
             await transport.exchange(asked(server, method), Timeouts(read=0.05))
 
 
-async def test_a_server_that_falls_silent_inside_the_body(transport: Transport) -> None:
-    async def step(peer: Peer) -> None:
-        await peer.send(b"HTTP/1.1 200 OK\r\nContent-Length: 50\r\n\r\n{")
-        await hang(peer)
-
-    async with Faulty(step) as server:
-        with pytest.raises(RequestTimeoutError, match=r"silent for 0\.05 s"):
-            await transport.exchange(asked(server), Timeouts(read=0.05))
-
-
 async def test_a_slow_reply_in_small_pieces(transport: Transport) -> None:
     async with Faulty(drip) as server:
         with pytest.raises(RequestTimeoutError, match=r"no whole reply within 0\.08 s") as caught:
@@ -354,15 +336,6 @@ async def test_a_reply_that_cannot_be_read(transport: Transport, method: str, st
         assert len(server.requests) == 1
 
 
-@loop_over("length", [8, 12, -9, -1])
-async def test_a_truncated_gzip_stream_is_unreadable(transport: Transport, length: int) -> None:
-    """Only the gzip stream shows a cut if the end of the connection is the end of the body."""
-    data = gzip.compress(b'{"data":[]}')[:length]
-    async with Faulty(cut(reply(data, content_encoding="gzip", content_length=""))) as server:
-        with pytest.raises(ReplyUnreadableError):
-            await transport.exchange(asked(server), TIMES)
-
-
 # ── nothing is sent twice, and no reply is taken for another's ──
 
 
@@ -396,17 +369,6 @@ async def test_a_body_without_a_type_gets_none(transport: Transport) -> None:
             for method in METHODS:
                 await transport.exchange(asked(server, method, body), TIMES)
     assert [request.header("Content-Type") for request in server.requests] == [None] * 10
-
-
-@pytest.mark.parametrize("method", METHODS)
-async def test_a_closed_kept_connection_is_used_at_most_once(transport: Transport, method: str) -> None:
-    async with Faulty(cut(reply(b'{"n":1}'))) as server:
-        answered = 0
-        for _ in range(8):
-            with contextlib.suppress(TransportError):
-                await transport.exchange(asked(server, method, b"{}"), TIMES)
-                answered += 1
-        assert 1 <= answered <= len(server.requests) <= 8
 
 
 async def test_a_connection_that_is_known_to_be_closed_is_not_used_again(transport: Transport) -> None:

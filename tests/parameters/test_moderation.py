@@ -6,16 +6,12 @@ import pytest
 
 from chatrest._core.requests.wire import json_body
 from chatrest._parameters.moderation import (
-    LimitQuery,
-    NewFlag,
     NewKeywordList,
-    NewReason,
     NewRule,
     RuleCondition,
     RuleFilter,
 )
 from chatrest.errors import RequestInvalidError
-from tests.cases import loop_over
 
 FILTER: dict[str, Any] = {
     "type": "sender", "entity": "user", "operand": "uid", "operator": "not equals", "value": "bob"
@@ -35,21 +31,6 @@ def test_a_rule_takes_structs_and_plain_dicts_alike() -> None:
         b'"conditions":[{"id":1,"entity":"message","operand":"text","operator":"contains","category":"word",'
         b'"value":["x","y"]}]}'
     )
-
-
-@loop_over(
-    ("make", "name"),
-    [
-        (lambda: NewRule(filters=[{**FILTER, "type": "x"}]), "filters"),  # type: ignore[list-item]
-        (lambda: NewRule(action=["kick", ""]), "action"),
-        (lambda: NewReason(id="a", name=None), "name"),  # type: ignore[arg-type]
-        (lambda: NewFlag(id="r", remark=""), "remark"),
-        (lambda: LimitQuery(limit=1001), "limit"),
-    ],
-)
-def test_a_wrong_member_is_refused_by_its_name(make: Any, name: str) -> None:
-    with pytest.raises(RequestInvalidError, match=f"^{name} = .*: expected "):
-        make()
 
 
 def test_the_terms_of_a_keyword_list_travel_as_one_text() -> None:

@@ -18,7 +18,6 @@ from chatrest._parameters.notifications import (
     PreferencesChanges,
     PushTokenQuery,
     SendgridProviderChanges,
-    UserFilter,
 )
 from chatrest.errors import RequestInvalidError
 from tests.cases import loop_over
@@ -56,20 +55,6 @@ def test_no_repr_shows_a_providers_secret(body: Any) -> None:
     assert SECRET not in repr(body)
     assert "[hidden]" in repr(body)
     assert SECRET.encode() in json_body(body)
-
-
-@loop_over(
-    ("make", "name"),
-    [
-        (lambda: UserFilter(uid=None), "uid"),  # type: ignore[arg-type]
-        (lambda: ConversationToMute(until=-1), "until"),
-        (lambda: ConversationsToMute(conversations=[{"type": "x"}]), "conversations"),  # type: ignore[list-item]
-        (lambda: NotificationLogQuery(message_id=-1), "message_id"),
-    ],
-)
-def test_a_wrong_member_is_refused_by_its_name(make: Any, name: str) -> None:
-    with pytest.raises(RequestInvalidError, match=f"^{name} = .*: expected "):
-        make()
 
 
 def test_a_window_of_logs_that_ends_before_it_begins_is_refused() -> None:

@@ -7,12 +7,10 @@ from typing import Any
 
 import pytest
 
-from chatrest import AsyncSession, MessageQuery, RequestInvalidError, RetryPolicy, ServerError, Walk
-from chatrest._core.send import AsRows
-from chatrest._resources.messages import Messages
+from chatrest import AsyncSession, MessageQuery, RequestInvalidError, Walk
 from chatrest._telemetry import CallStart
-from chatrest.emulator import Emulator, First, Latency, Status
-from tests.faulty import Faulty, hang, no_wait, reply
+from chatrest.emulator import Emulator, First, Latency
+from tests.faulty import Faulty, hang, reply
 
 pytestmark = pytest.mark.usefixtures("tidy")
 
@@ -35,36 +33,6 @@ def talk(session: AsyncSession, **query: Any) -> Walk[Any]:
 async def ids(walk: Walk[Any], **bounds: int) -> list[int]:
     async with walk.ahead(**bounds) as items:
         return [int(item.id) async for item in items]
-
-
-@pytest.mark.parametrize("affix", ["append", "prepend"])
-async def test_every_kind_of_list_comes_as_without(emulator: Emulator, affix: Any) -> None:
-    async with AsyncSession(emulator.app) as session:
-        lists = [
-            lambda: talk(session, affix=affix),
-            lambda: session.messages.list(query=MessageQuery(per_page=7)),
-            lambda: Messages(AsRows(session.sender)).list_user("user-001"),
-            lambda: session.users.list(),
-            lambda: session.roles.list(),
-        ]
-        for make in lists:
-            expected = await make().collect()  # type: ignore[no-untyped-call]
-            async with make().ahead(9) as items:  # type: ignore[no-untyped-call]
-                assert await items.collect() == expected
-
-
-async def test_transient_errors_are_retried_and_final_ones_come_in_their_turn(emulator: Emulator) -> None:
-    async with AsyncSession(emulator.app, sleep=no_wait, retry=RetryPolicy(attempts=2)) as session:
-        emulator.weather.add(Status(503, when=First(1, after=2)))
-        assert await ids(talk(session)) == list(range(1, 61))
-        emulator.weather.add(Status(503, when=First(2, after=3)))
-        walk, got = talk(session), []
-        async with walk.ahead() as items:
-            with pytest.raises(ServerError):
-                got.extend([int(item.id) async for item in items])
-        last = int(walk.cursor.last or "0")
-        assert last == 21
-        assert await ids(walk) == list(range(last + 1, 61))
 
 
 async def test_calls_have_the_context_of_the_consumer(emulator: Emulator) -> None:

@@ -65,16 +65,6 @@ async def test_an_empty_list_of_a_user_with_the_same_user_says_what_the_inbox_is
     assert len(warnings()) == 1
 
 
-async def test_a_window_that_was_taken_for_a_place_is_noticed(warnings: Any) -> None:
-    service = SmallService(talk(60))
-    service.window = lambda record, since, until: since is None or record["sentAt"] < since
-    async with service.session() as session:
-        query = MessageQuery(affix="prepend", from_timestamp=START + 30)
-        items = await session.messages.list_user("bob", query, on_behalf_of="ann").collect()
-    assert len(items) == 29
-    assert "ignored from_timestamp:" in warnings()[0]
-
-
 async def test_an_honest_server_causes_no_warning(warnings: Any) -> None:
     service = SmallService(talk(60))
     service.window = lambda record, since, until: (since or 0) < record["sentAt"] <= (until or 1 << 60)

@@ -76,20 +76,6 @@ async def ids_of(items: Follower[Any] | Walk[Any], into: list[str]) -> None:
 
 
 @few
-@given(
-    services(way="append", foreign=False), sizes, st.lists(st.integers(0, 7), max_size=6), st.integers(0, 9)
-)
-def test_every_item_comes_once_and_in_order_as_it_becomes_new(
-    service: Service, size: int, plan: list[int], largest: int
-) -> None:
-    if service.dialect == "pages" or service.text:
-        service.dialect, service.text = "cursor", False
-    clock, ids = Clock(service, plan), []
-    run(ids_of(clock.walk(size, largest=largest).follow(8), ids))
-    assert ids == service.expected("append")
-
-
-@few
 @given(services(dialect="cursor", text=False, foreign=False), sizes, st.lists(st.integers(0, 4), max_size=5))
 def test_a_token_after_any_item_goes_on_with_the_rest(service: Service, size: int, plan: list[int]) -> None:
     clock, tokens = Clock(service, plan), []

@@ -1,7 +1,7 @@
 """The walk against a model of the service: every message once, in one order, whatever happens on the way."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
 from typing import Any
@@ -199,28 +199,6 @@ async def test_a_cancelled_task_leaves_the_walk_ready_for_another() -> None:
         await task
     hang = False
     assert ids + [item.id for item in await walk.collect()] == service.expected("append")
-
-
-def test_a_generator_that_is_left_and_closed_gives_its_place_back() -> None:
-    service = Service(tuple(range(1, 8)))
-    walk = service.walk()
-
-    async def leave() -> str:
-        items: AsyncIterator[Item] = walk.__aiter__()
-        item = await anext(items)
-        await items.aclose()  # type: ignore[attr-defined]
-        return item.id
-
-    assert [run(leave()), run(leave()), *all_of(walk)] == service.expected("append")
-
-
-def test_a_walk_that_has_ended_asks_for_what_is_new_since() -> None:
-    service = Service((1, 2, 3, 4))
-    walk = service.walk()
-    assert all_of(walk) == ["1", "2", "3", "4"]
-    assert all_of(walk) == []
-    service.ids = (1, 2, 3, 4, 5, 6, 7, 8)
-    assert all_of(walk) == ["5", "6", "7", "8"]
 
 
 @few

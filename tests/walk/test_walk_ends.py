@@ -7,11 +7,10 @@ from typing import Any
 import pytest
 
 from chatrest._core.paging.cursor import Cursor
-from chatrest._core.replies.decode import MESSAGE, Listing, ManyRecords
-from chatrest._core.requests.dialects import BY_PAGE
-from chatrest._models.meta import Meta, Pagination, Position
+from chatrest._core.replies.decode import Listing
+from chatrest._models.meta import Meta, Position
 from chatrest._walk.walk import Fetch, Page, Walk
-from chatrest.errors import ApiError, ChatRestError, CursorError, NotFoundError, api_error_class
+from chatrest.errors import ApiError, CursorError, NotFoundError, api_error_class
 from tests.cases import loop_over
 from tests.walk.walking import Item, Service, all_of, first, items_of, rules_for, run, tokens_of, walk_over
 
@@ -40,62 +39,6 @@ def mark(id: Any, affix: Any = "append", **more: Any) -> Meta:
     return Meta(cursor=Position(affix, id), **more)
 
 
-NOWHERE = [Meta(), Meta(cursor=Position()), mark(None), mark(0), mark("0"), mark("")]
-
-
-@loop_over("meta", NOWHERE)
-def test_a_full_page_that_leads_nowhere_and_comes_again_is_an_error_after_its_items(meta: Meta) -> None:
-    script = Script(((1, 2, 3), meta))
-    ids: list[str] = []
-    with pytest.raises(CursorError, match="a full page leads nowhere"):
-        run(items_of(script.walk(3), into=ids))
-    assert ids == ["1", "2", "3"]
-
-
-def test_a_short_page_that_leads_nowhere_and_comes_again_is_all_there_is() -> None:
-    script = Script(((1, 2), Meta()))
-    assert all_of(script.walk(3)) == ["1", "2"]
-    assert len(script.requests) == 3  # by its last id, and by page number
-
-
-def test_an_empty_page_whose_cursor_moves_on_is_passed() -> None:
-    script = Script(((1, 2, 3), mark(3)), ((), mark(9)), ((), mark(12)), ((13,), mark(13)), ((), mark(13)))
-    assert all_of(script.walk()) == ["1", "2", "3", "13"]
-
-
-def test_a_service_whose_last_page_was_not_the_last_is_not_believed_again() -> None:
-    last = Pagination(0, 2, 5, 1, 1)
-    pages = [((1, 2), last), ((3,), last), ((4, 5), last), ((), last)]
-    script = Script(*((ids, mark(max(ids, default=5), pagination=numbers)) for ids, numbers in pages))
-    assert all_of(script.walk(5)) == ["1", "2", "3", "4", "5"]
-
-
-@loop_over(
-    "cursor", [b'"opaque"', b'{"id":{"after":3},"affix":"append"}', b"[3]", b'{"id":[3]}', b"7", b"true"]
-)
-def test_a_cursor_that_cannot_be_read_is_no_silent_end(cursor: bytes) -> None:
-    """The service says that there is more, in a way that is not known: the walk must not end as if done."""
-    record = (
-        b'{"id":"3","conversationId":"c","sender":"a","receiverType":"user","receiver":"b","category":'
-        b'"message","type":"text","data":{"text":"x"},"sentAt":1,"updatedAt":1}'
-    )
-    body = b'{"data":[' + record + b'],"meta":{"cursor":' + cursor + b"}}"
-
-    async def fetch(_: object) -> Any:
-        return ManyRecords(MESSAGE)(body)
-
-    walk = walk_over(fetch, Cursor("q", (("affix", "append"),), "append"), rules_for(1))
-    with pytest.raises(ChatRestError):
-        run(walk.collect())
-
-
-def test_the_way_is_the_one_that_the_service_says() -> None:
-    script = Script(((7, 8, 9), mark(7, "prepend")), ((5, 6), mark(5, "prepend")), ((), mark(5, "prepend")))
-    walk = script.walk(way=None)
-    assert all_of(walk) == ["9", "8", "7", "6", "5"]
-    assert walk.cursor.direction == "prepend"
-
-
 @pytest.mark.parametrize(
     ("ids", "direction"), [((9, 8, 7), "prepend"), ((7, 9, 8), "append"), ((7, 8, 9), "append")]
 )
@@ -107,21 +50,6 @@ def test_a_list_that_says_no_direction_is_asked_again_in_that_of_its_first_page(
     last = {"append": "9", "prepend": "7"}[direction]
     assert [request.get("affix") for request in script.requests] == [None, direction, direction]
     assert script.requests[2]["id"] == last
-
-
-def test_a_list_that_is_empty_where_its_direction_is_asked_for_is_an_error() -> None:
-    script = Script(((7, 8, 9), Meta()), ((), Meta()))
-    with pytest.raises(CursorError, match="came empty when it was asked for again"):
-        all_of(script.walk(way=None))
-
-
-def test_a_record_that_was_skipped_over_is_an_error_and_not_a_loss() -> None:
-    script = Script(((1, 5), mark(5)), ((3, 6), mark(6)), ((), mark(6)))
-    walk = script.walk(2)
-    ids: list[str] = []
-    with pytest.raises(CursorError, match=r"served id 3 after id 5"):
-        run(items_of(walk, into=ids))
-    assert ids == ["1", "5"]
 
 
 def test_records_without_an_id_number_come_once_among_the_others() -> None:
@@ -203,13 +131,6 @@ def test_cursors_that_go_round_are_an_error_after_their_items(length: int, kind:
     assert ids == [circle.named(each + 1) for each in range(length + before + 1)]
 
 
-@pytest.mark.parametrize("length", [2, 3, 7])
-@kinds
-def test_cursors_that_go_round_over_empty_pages_are_an_error(length: int, kind: str) -> None:
-    with pytest.raises(CursorError):
-        run(Circle(length, empty=True, kind=kind).walk().collect())
-
-
 @lengths
 @kinds
 @pytest.mark.parametrize("empty", [False, True])
@@ -246,29 +167,6 @@ def test_after_a_cursor_error_the_walk_asks_again_and_goes_on_if_the_service_has
     circle.broken = False
     run(items_of(walk, into=ids))
     assert ids == [circle.named(each + 1) for each in range(length + 4)]
-
-
-def test_collect_asks_again_after_a_cursor_error_too() -> None:
-    broken, mended = ((3, 4), mark(2)), ((3, 4), mark(4))
-    script = Script(((1, 2), mark(2)), broken)
-    walk = script.walk(2)
-    assert run(first(walk, 3)) == ["1", "2", "3"]
-    with pytest.raises(CursorError):
-        run(walk.collect())
-    script.pages = [mended] * len(script.requests) + [mended, ((), mark(4))]
-    try:
-        ids = all_of(walk)
-    except CursorError:
-        ids = all_of(walk)
-    assert ids == ["4"]
-
-
-def test_a_service_that_knows_one_page_number_alone_is_an_error() -> None:
-    script = Script((("a", "b"), Meta(pagination=Pagination(0, 2, 2, 1, 9))))
-    ids: list[str] = []
-    with pytest.raises(CursorError, match="nothing but what the page before it held"):
-        run(items_of(script.walk(2, None, paging=BY_PAGE), into=ids))
-    assert ids == ["a", "b"]
 
 
 # ── what is shown ──

@@ -11,139 +11,22 @@ from chatrest._core.paging.page_sizes import LargestPage
 from chatrest._core.replies.decode import Listing
 from chatrest._core.requests.dialects import BY_NEXT, BY_PAGE
 from chatrest._models.meta import Meta, Pagination, Position
-from chatrest._walk.walk import Walk, WalkSource
-from chatrest.errors import CursorError
+from chatrest._walk.walk import Walk
 from tests.cases import loop_over
-from tests.walk.walking import Item, all_of, few, items_of, rules_for, run, tokens_of, walk_over
+from tests.walk.test_walk_any_server import Server
+from tests.walk.walking import Item, all_of, few, rules_for, run, tokens_of, walk_over
 
-# ── caps that nobody tells about ──
-
-
-@dataclass
-class Capped:
-    """Caps its pages, repeats the size that was asked as its own, and says "last" on every page."""
-
-    ids: range
-    cap: int
-    default: str = "prepend"
-    requests: int = 0
-    largest: LargestPage = field(default_factory=LargestPage)
-
-    async def fetch(self, position: tuple[tuple[str, str], ...]) -> Listing[Item]:
-        self.requests += 1
-        asked = dict(position)
-        size, direction = int(asked["limit"]), asked.get("affix", self.default)
-        rest = self.rest(int(asked["id"]) if "id" in asked else None, direction)
-        ids = rest[: min(size, self.cap)]
-        edge = ids[-1] if ids else asked.get("id")
-        meta = Meta(
-            pagination=Pagination(len(ids), len(ids), size, 1, 1),
-            cursor=None if edge is None else Position(direction, int(edge)),
-        )
-        return Listing([Item(str(each)) for each in sorted(ids)], meta, b"{}")
-
-    def rest(self, place: int | None, direction: str) -> list[int]:
-        if direction == "append":
-            return [each for each in self.ids if place is None or each > place]
-        return [each for each in reversed(self.ids) if place is None or each < place]
-
-    def walk(self, size: int, direction: Any = None) -> Walk[Any]:
-        start = Cursor("q", (("affix", direction),) if direction else (), direction)
-        source: WalkSource[Any] = WalkSource(
-            fetch=self.fetch, rules=rules_for(size), name="messages.list_user", largest=self.largest
-        )
-        return Walk(source, start)
-
-
-@few
-@given(
-    st.integers(0, 40), st.integers(1, 12), st.integers(1, 20), st.sampled_from(["append", "prepend", None]),
-    st.sampled_from(["append", "prepend"]), st.integers(0, 12),
-)  # fmt: skip
-def test_a_cap_of_any_size_is_seen_through(
-    count: int, cap: int, size: int, direction: Any, default: str, largest_before: int
-) -> None:
-    service = Capped(range(1, count + 1), cap, default)
-    service.largest.note(min(largest_before, cap, size))  # no page that the service gave can be larger
-    ids = sorted(map(str, range(1, count + 1)), key=int, reverse=(direction or default) == "prepend")
-    assert all_of(service.walk(size, direction)) == ids
+# ── small lists ──
 
 
 def test_small_lists_cost_next_to_no_request_more() -> None:
     largest, requests = LargestPage(), 0
     for number in range(300):
-        service = Capped(range(1, 1 + number * 37 % 61), 100, largest=largest)
-        assert len(all_of(service.walk(1000))) == number * 37 % 61
+        names = tuple(map(str, range(1, 1 + number * 37 % 61)))
+        service = Server(names, 100, pagination="first of one", largest=largest)
+        assert len(all_of(service.walk("append"))) == len(names)
         requests += service.requests
     assert requests <= 330
-
-
-# ── what is ignored ──
-
-
-def test_page_numbers_that_begin_anew_end_the_list() -> None:
-    async def fetch(position: tuple[tuple[str, str], ...]) -> Listing[Item]:
-        page = int(dict(position).get("page", 1))
-        ids = "abcdefg"[(page - 1) % 4 * 2 :][:2]
-        return Listing([Item(each) for each in ids], Meta(), b"{}")
-
-    walk = walk_over(fetch, Cursor("q", by_id=False), rules_for(2, "perPage", BY_PAGE))
-    assert all_of(walk) == list("abcdefg")
-
-
-def test_a_position_that_cannot_be_read_is_an_error_after_the_items() -> None:
-    async def fetch(position: tuple[tuple[str, str], ...]) -> Listing[Item]:
-        return Listing(
-            [Item("1")], Meta(), b"{}", position_fault="meta.next: only members that are not known: foo"
-        )
-
-    ids: list[str] = []
-    with pytest.raises(CursorError, match="not known: foo"):
-        run(items_of(walk_over(fetch, Cursor("q"), largest=9), into=ids))
-    assert ids == ["1"]
-
-
-# ── one reply in the midst that lost its way on ──
-
-LOST = {
-    "no meta": Meta(),
-    "no cursor": Meta(pagination=Pagination(0, 2, 2, 1, 3)),
-    "an empty cursor": Meta(cursor=Position()),
-    "a cursor without an id": Meta(cursor=Position("append")),
-    "a cursor of null": Meta(cursor=Position("append", None)),
-}
-
-
-@dataclass
-class Forgetful:
-    """Loses where a page leads, once or always; `meta` is what is left."""
-
-    lost_at: int
-    meta: Meta
-    always: bool = False
-    requests: int = 0
-
-    async def fetch(self, position: tuple[tuple[str, str], ...]) -> Listing[Item]:
-        self.requests += 1
-        assert self.requests < 50
-        place = int(dict(position).get("id", 0))
-        ids = range(place + 1, min(place + 3, 12))
-        items = [Item(str(each)) for each in ids]
-        if place == self.lost_at and (self.always or self.requests == place // 2 + 1):
-            return Listing(items, self.meta, b"{}")
-        return Listing(items, Meta(cursor=Position("append", ids[-1] if ids else place)), b"{}")
-
-
-@loop_over("meta", LOST.values())
-@loop_over("always", [False, True])
-@loop_over("direction", ["append", None])
-def test_a_full_page_that_lost_its_position_is_gone_on_from_by_its_last_id(
-    meta: Meta, always: bool, direction: Any
-) -> None:
-    for lost_at in (0, 4, 8):
-        service = Forgetful(lost_at, meta, always)
-        start = Cursor("q", (("affix", direction),) if direction else (), direction)
-        assert all_of(walk_over(service.fetch, start, rules_for(2))) == [str(each) for each in range(1, 12)]
 
 
 # ── orders ──
@@ -174,25 +57,6 @@ def test_a_list_that_goes_by_time_comes_in_that_order_and_is_resumable(
     for count, (_, token) in enumerate(tokens, 1):
         rest = all_of(walk_over(fetch, Cursor.parse(token), rules))
         assert rest == [each for each, _ in tokens[count:]]
-
-
-@few
-@given(st.permutations(range(1, 14)), st.integers(2, 6), st.sampled_from(["append", "prepend"]))
-def test_a_shuffled_page_whose_ids_follow_the_times_is_given_by_id(
-    ids: list[int], size: int, direction: Any
-) -> None:
-    async def fetch(position: tuple[tuple[str, str], ...]) -> Listing[Item]:
-        asked = dict(position).get("id")
-        sign = 1 if direction == "append" else -1
-        ahead = [each for each in ids if asked is None or sign * each > sign * int(asked)]
-        chosen = sorted(ahead, reverse=direction == "prepend")[:size]
-        shuffled = [Item(str(each), 1 + each // 3) for each in ids if each in chosen]
-        cursor = Position(direction, chosen[-1]) if chosen else None
-        return Listing(shuffled, Meta(cursor=cursor), b"{}")
-
-    start = Cursor("q", (("affix", direction),), direction)
-    expected = [str(each) for each in sorted(ids, reverse=direction == "prepend")]
-    assert all_of(walk_over(fetch, start, rules_for(size))) == expected
 
 
 def test_a_list_by_time_and_page_numbers_keeps_the_direction_that_was_asked_for() -> None:

@@ -57,13 +57,6 @@ def test_open_twenty_bulk_requests_go_at_once_and_then_their_rate_doubles_up_to_
     assert seconds[-1] == pytest.approx(documented, rel=0.02)
 
 
-def test_open_interactive_requests_do_not_wait_for_bulk_ones() -> None:
-    pacer = Pacer(Pace())
-    exchange_all(pacer, 0.0, 30, urgent=False)
-    assert pacer.delay(0.0, urgent=False) > 0
-    assert pacer.delay(0.0, urgent=True) == 0
-
-
 @pytest.mark.parametrize("earlier_bulk_requests", [0, 25])
 def test_open_interactive_requests_do_not_advance_the_bulk_ramp(earlier_bulk_requests: int) -> None:
     pacer = Pacer(Pace())
@@ -203,14 +196,6 @@ def test_ramp_a_further_429_halves_the_rate_but_never_below_the_first_one() -> N
 
 
 # ── search ──
-
-
-@pytest.mark.parametrize("urgent", [True, False])
-def test_search_requests_are_spread_at_the_learnt_rate(urgent: bool) -> None:
-    pacer = learnt(100.0)
-    assert pacer.rate == pytest.approx(100, rel=0.1)
-    times = exchange_all(pacer, 120.0, 101, urgent=urgent)
-    assert times[-1] - times[0] == pytest.approx(1.0, rel=0.1)
 
 
 def test_search_a_429_begins_a_hold_and_then_a_lower_rate() -> None:

@@ -1,12 +1,10 @@
 """Filters by content that a service ignored: what a message shows, and what it does not."""
 
-import json
 from typing import Any
 
 from chatrest import MessageQuery
 from tests.cases import loop_over
-from tests.core.replies.test_expectation import TEXT, asked, verdict
-from tests.faulty import Faulty, reply
+from tests.core.replies.test_expectation import asked, verdict
 
 PICTURE = {
     "type": "image",
@@ -58,11 +56,3 @@ def test_a_message_that_shows_that_a_filter_was_ignored(
 )
 def test_what_a_message_does_not_show_is_no_misfit(query: dict[str, Any], absent: dict[str, Any]) -> None:
     assert verdict(asked(MessageQuery(**query)), **absent) is None
-
-
-async def test_a_search_that_the_service_ignored_is_a_line_in_the_repairs() -> None:
-    body = json.dumps({"data": [TEXT, TEXT | says("the invoice") | {"id": "8"}]}).encode()
-    async with Faulty(reply(body)) as server, server.session() as session:
-        walk = session.messages.list(query=MessageQuery(search_key="invoice", affix="append"))
-        page = await anext(walk.pages())
-    assert page.repairs == ("search_key: the service ignored it, 1 record of this page does not fit",)

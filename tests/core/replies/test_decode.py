@@ -10,10 +10,7 @@ from hypothesis import given, strategies as st
 
 from chatrest._core.replies.rows import rows
 from chatrest._models.messages import (
-    ActionMessage,
     CallMessage,
-    CustomMessage,
-    MediaMessage,
     TextMessage,
     UnknownMessage,
 )
@@ -45,15 +42,6 @@ def test_the_documented_page_is_decoded_without_repairs() -> None:
     assert [type(item) for item in page.items] == KINDS
     assert page.meta.pagination == Pagination(0, 5, 100, 1, 1)
     assert page.meta.cursor == Position("prepend", 1001)
-
-
-def test_the_other_categories_hold_what_was_served() -> None:
-    _, text, media, custom, action = PAGE(body(GOOD)).items
-    assert isinstance(text, TextMessage) and text.data.text == "hello"  # noqa: PT018
-    assert isinstance(media, MediaMessage) and media.data.attachments[0].size == 9  # type: ignore[index,union-attr]  # noqa: PT018
-    assert (media.tags, media.parent_id, media.category) == (("a",), "7", "message")
-    assert isinstance(custom, CustomMessage) and custom.data.custom_data == {"q": [1, None]}  # noqa: PT018
-    assert isinstance(action, ActionMessage) and action.data.entities.on.entity == TEXT  # type: ignore[union-attr]  # noqa: PT018
 
 
 def test_records_read_one_by_one_are_those_decoded_at_once() -> None:
@@ -120,12 +108,6 @@ def test_an_empty_object_served_as_an_array_is_coerced() -> None:
     assert [type(item) for item in page.items] == [TextMessage, TextMessage]
 
 
-def test_attachment_sizes_of_digits_are_coerced_and_the_message_stays_a_media_message() -> None:
-    [message] = PAGE(body([{**MEDIA, "data": {"attachments": [{"url": "u", "size": "12"}]}}])).items
-    assert isinstance(message, MediaMessage)
-    assert message.data.attachments[0].size == 12  # type: ignore[index,union-attr]
-
-
 @loop_over(
     ("record", "reason"),
     [
@@ -166,15 +148,6 @@ def test_a_record_that_no_type_holds_arrives_as_it_was_served_and_says_why(recor
     assert type(message.id) is str
 
 
-def test_an_unknown_message_holds_the_common_fields_that_can_be_read() -> None:
-    [message] = PAGE(body([{**TEXT, "category": "poll", "id": 55, "sentAt": "x", "type": None}])).items
-    assert isinstance(message, UnknownMessage)
-    assert (message.id, message.conversation_id, message.sender) == ("55", "alice_user_bob", "alice")
-    assert (message.receiver_type, message.receiver, message.category) == ("user", "bob", "poll")
-    assert (message.type, message.sent_at, message.updated_at) == ("", 0, 1700000001)
-    assert message.data == TEXT["data"]
-
-
 ODD_BYTES = {
     "a lone surrogate": (rb'"\ud800"', "\ud800"),
     "NaN": (b"NaN", None),
@@ -206,10 +179,6 @@ def test_odd_json_inside_one_record_never_fails_its_page(odd: str) -> None:
         assert middle.raw == raw
     elif value is not None:
         assert middle.data.metadata == {"a": value}  # type: ignore[union-attr]
-
-
-def test_a_byte_order_mark_fails_nothing() -> None:
-    assert PAGE(b"\xef\xbb\xbf" + body(GOOD)).items == PAGE(body(GOOD)).items
 
 
 def test_of_a_name_that_comes_twice_the_last_stands_either_way() -> None:

@@ -1,16 +1,15 @@
 """Servers that write numbers for ids, and texts for sizes: decoded at once, and told once a page."""
 
-import json
 from typing import Any
 
 from hypothesis import given, strategies as st
 from msgspec import UNSET
 
-from chatrest._core.replies.decode import many, one
+from chatrest._core.replies.decode import many
 from chatrest._core.replies.rows import rows
 from chatrest._models.messages import MediaMessage, Message, UnknownMessage
 from tests.cases import loop_over
-from tests.core.replies.documented import CALL_MESSAGE, GOOD, KINDS, MEDIA, PAGE, TEXT, body
+from tests.core.replies.documented import GOOD, KINDS, MEDIA, PAGE, TEXT, body
 
 
 def numbered(record: dict[str, Any]) -> dict[str, Any]:
@@ -57,36 +56,6 @@ def test_sizes_as_texts_become_numbers_where_they_are_digits(size: str, becomes:
     assert message.data.attachments is not UNSET
     assert [file.size for file in message.data.attachments or ()] == [becomes, 3]
     assert page.repairs == ("data[0].data.attachments[0].size: expected whole number, got text",)
-
-
-def test_several_sizes_are_told_in_one_line() -> None:
-    files = {"attachments": [{"url": "u", "size": "1"}, {"url": "v", "size": "2"}]}
-    text = "data.attachments[*].size: expected whole number, got text"
-    assert PAGE(body([{**MEDIA, "data": files}])).repairs == (f"data[0].{text}",)
-    assert PAGE(body([{**MEDIA, "data": files}] * 3)).repairs == (f"data[*].{text} (3 records)",)
-
-
-def test_a_single_record_with_a_number_for_its_id_is_typed() -> None:
-    for record, kind in zip(GOOD, KINDS, strict=True):
-        message = one(Message)(json.dumps({"data": numbered(record)}).encode())
-        assert type(message) is kind
-        assert message.id == record["id"]
-
-
-def test_two_records_of_one_id_that_differ_are_both_kept() -> None:
-    page = PAGE(body([TEXT, {**TEXT, "id": 1002, "sender": "carol"}, {**TEXT, "id": "01002"}]))
-    assert [(item.id, item.sender) for item in page.items] == [
-        ("1002", "alice"),
-        ("1002", "carol"),
-        ("01002", "alice"),
-    ]
-
-
-def test_an_odd_record_among_number_ids_costs_the_others_nothing() -> None:
-    page = PAGE(body([numbered(TEXT), {**TEXT, "id": 7, "category": "poll"}, numbered(CALL_MESSAGE)]))
-    assert [item.id for item in page.items] == ["1002", "7", "1001"]
-    assert isinstance(page.items[1], UnknownMessage)
-    assert page.repairs == ("data[*].id: expected text, got whole number (2 records)",)
 
 
 @loop_over("value", [True, 1.5, 1.0, [], {}, None])

@@ -12,7 +12,7 @@ from chatrest._models.apps import AppInfo
 from chatrest._models.entities import Entity
 from chatrest._models.groups import AddedMember
 from chatrest._models.messages import Message, MessageCount, UnknownMessage
-from chatrest._models.meta import Current, Pagination, Position
+from chatrest._models.meta import Current
 from chatrest._models.users import AuthToken, User
 from chatrest.errors import ReplyUnreadableError
 from tests.cases import TOO_DEEP, loop_over
@@ -50,10 +50,6 @@ def test_what_is_not_the_envelope_is_unreadable(served: bytes) -> None:
         PAGE(served)
 
 
-def test_an_object_with_an_id_stands_for_a_list_of_one() -> None:
-    assert PAGE(json.dumps({"data": TEXT}).encode()).items == PAGE(body([TEXT])).items
-
-
 @given(st.binary(max_size=60) | st.text('{}[]:,"data metid\\0.-', max_size=40).map(str.encode))
 def test_any_bytes_are_a_page_or_unreadable_and_nothing_else(served: bytes) -> None:
     for read in (
@@ -69,39 +65,6 @@ def test_any_bytes_are_a_page_or_unreadable_and_nothing_else(served: bytes) -> N
         for each in (served, b'{"data":' + served + b"}", b'{"data":[' + served + b"]}"):
             with suppress(ReplyUnreadableError):
                 read(each)
-
-
-@loop_over(
-    "meta",
-    [
-        {},
-        [],
-        None,
-        {"pagination": []},
-        {"pagination": None, "cursor": None},
-        {"cursor": []},
-        {"next": {"affix": "append"}},
-    ],
-)
-def test_an_odd_meta_fails_no_page(meta: Any) -> None:
-    assert [item.id for item in PAGE(body([TEXT], meta)).items] == ["1002"]
-
-
-def test_a_meta_of_odd_types_is_mended_and_noted() -> None:
-    page = PAGE(
-        body(
-            [TEXT], {"pagination": {"total": "3", "per_page": 5.0}, "cursor": {"id": "77", "affix": "append"}}
-        )
-    )
-    assert page.meta.pagination == Pagination(3, None, 5)
-    assert page.meta.cursor == Position("append", "77")
-    assert all(note.startswith("meta.pagination.") for note in page.repairs)
-
-
-def test_a_mark_too_large_for_a_machines_integer_is_kept() -> None:
-    assert PAGE(body([TEXT], {"cursor": {"id": 10**30, "affix": "append"}})).meta.cursor == Position(
-        "append", 10**30
-    )
 
 
 # ── one record ──
@@ -214,18 +177,6 @@ def test_an_error_in_the_place_of_a_record_is_unreadable() -> None:
 
 
 # ── users, tokens, apps ──
-
-
-def test_a_user_is_mended_where_it_can_be() -> None:
-    page = many(User)(b'{"data":[{"uid":5,"createdAt":"7","metadata":[],"hasBlockedMe":1},{"uid":"b"}]}')
-    mended = page.items[0]
-    assert (mended.uid, mended.created_at, mended.metadata, mended.has_blocked_me) == ("5", 7, {}, True)
-    assert len(page.repairs) == 4
-
-
-def test_a_user_that_is_none_is_unreadable() -> None:
-    with pytest.raises(ReplyUnreadableError, match=r"data\[0\]"):
-        many(User)(b'{"data":[5]}')
 
 
 @pytest.mark.parametrize("form", [b"%b", b'{"data":%b}', b" %b\n"])

@@ -14,7 +14,7 @@ from chatrest._resources.agents import Agents
 from chatrest._resources.messages import Messages
 from chatrest.errors import ReplyUnreadableError
 from tests.cases import TOO_DEEP, loop_over
-from tests.core.replies.documented import CALL_MESSAGE, GOOD, PAGE, TEXT, body
+from tests.core.replies.documented import GOOD, PAGE, TEXT, body
 from tests.sending import Sender
 
 DEEP = b"[" * TOO_DEEP + b"]" * TOO_DEEP
@@ -133,10 +133,6 @@ def test_an_empty_page_has_no_rows(served: bytes) -> None:
     assert rows(served).items == []
 
 
-def test_an_object_in_the_place_of_the_array_is_one_row() -> None:
-    assert [row.id for row in rows(b'{"data": {"id": "7"}}').items] == ["7"]
-
-
 @loop_over(
     "served",
     [b"", b"[]", b"<html>", b'{"data":null}', b"{}", b'{"data":{"a":1}}', b'{"data":["a\nb"]}',
@@ -169,12 +165,6 @@ def test_a_member_of_an_odd_type_is_empty_and_the_others_are_read(
     good = Row("1002", "carol", "alice", "bob", "user", 1700000000, row.raw)
     setattr(good, name, value)
     assert row == good
-
-
-def test_an_odd_record_costs_its_neighbours_nothing() -> None:
-    page = rows(body([TEXT, {**TEXT, "id": 9, "sentAt": "x"}, None, CALL_MESSAGE]))
-    assert [row.id for row in page.items] == ["1002", "9", "", "1001"]
-    assert [row.sent_at for row in page.items] == [1700000000, UNKNOWN, UNKNOWN, 1700000000]
 
 
 def test_a_member_of_the_name_that_holds_the_bytes_is_kept_out() -> None:

@@ -50,22 +50,6 @@ def test_every_record_comes_with_the_bytes_that_it_was_served_as(
     assert with_bytes == list(zip(records, parts, strict=True))
 
 
-def test_an_object_in_the_place_of_the_array_is_one_record() -> None:
-    assert envelope(b'{"data": {"id":1} }')[1] == [({"id": 1}, b'{"id":1}')]
-    assert envelope(b'{"data":null}') == ({"data": None}, [])
-    assert envelope(b"{}") == ({}, [])
-
-
-def test_of_two_members_of_one_name_the_last_stands() -> None:
-    assert envelope(b'{"data":[1],"data":[2,3]}') == ({"data": [2, 3]}, [(2, b"2"), (3, b"3")])
-
-
-def test_a_byte_order_mark_nan_and_broken_utf8_are_read() -> None:
-    _, [(value, raw)] = envelope(b'\xef\xbb\xbf{"data":[{"a":"\xff","b":NaN,"c":-Infinity}]}')
-    assert raw == b'{"a":"\xff","b":NaN,"c":-Infinity}'
-    assert value["a"] == "\udcff"
-
-
 BROKEN = [
     b"",
     b" ",
