@@ -65,7 +65,7 @@ def _texts(value: Any, levels: int = DEEPEST) -> Iterator[str]:
             yield from _texts(item, levels - 1)
 
 
-class _Shown:
+class _Placeholder:
     """The text that a repr shows instead of a value."""
 
     __slots__ = ("text",)
@@ -80,9 +80,9 @@ class _Shown:
 def masked(name: str, value: Any, levels: int = DEEPEST) -> Any:
     """Return `value` of the field `name` for a repr, with every credential in it hidden."""
     if value and is_credential(name):
-        return _Shown(HIDDEN)
+        return _Placeholder(HIDDEN)
     if isinstance(value, dict | list | tuple) and not levels:
-        return _Shown(TOO_DEEP)
+        return _Placeholder(TOO_DEEP)
     if isinstance(value, dict):
         return {key: masked(str(key), item, levels - 1) for key, item in value.items()}
     if isinstance(value, list | tuple):
@@ -91,7 +91,7 @@ def masked(name: str, value: Any, levels: int = DEEPEST) -> Any:
         text = scrub(value, ())
         return value if text == value else text
     # Of raw bytes the size, as raw JSON may contain a secret.
-    return _Shown(f"<{len(value)} bytes>") if isinstance(value, bytes) else value
+    return _Placeholder(f"<{len(value)} bytes>") if isinstance(value, bytes) else value
 
 
 class GuardedDict(dict[str, Any]):
@@ -138,7 +138,8 @@ def masked_fields(owner: Any, pairs: Iterable[tuple[str, Any]]) -> list[tuple[st
     """Return the fields of a struct for a repr, with credentials and all of its `hidden_fields` hidden."""
     hidden: frozenset[str] = owner.hidden_fields
     return [
-        (name, _Shown(HIDDEN) if value and name in hidden else masked(name, value)) for name, value in pairs
+        (name, _Placeholder(HIDDEN) if value and name in hidden else masked(name, value))
+        for name, value in pairs
     ]
 
 

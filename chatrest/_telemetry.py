@@ -33,7 +33,7 @@ LISTENER_FAILED: Final = "a telemetry listener failed"
 """The log message for an exception of a listener."""
 
 
-class _OfCall(Struct, frozen=True, kw_only=True, gc=False):
+class _CallTelemetry(Struct, frozen=True, kw_only=True, gc=False):
     call: int
     """The number of the call in its process, the same in all of its telemetry."""
     operation: str
@@ -48,11 +48,11 @@ class _OfCall(Struct, frozen=True, kw_only=True, gc=False):
     server_port: int = 0
 
 
-class CallStart(_OfCall, frozen=True, kw_only=True, gc=False):
+class CallStart(_CallTelemetry, frozen=True, kw_only=True, gc=False):
     """One call, before its first attempt."""
 
 
-class Attempt(_OfCall, frozen=True, kw_only=True, gc=False):
+class Attempt(_CallTelemetry, frozen=True, kw_only=True, gc=False):
     """One attempt, whether or not its request was sent. All durations are in seconds.
 
     It is sent when the attempt has ended and the pause after it is planned, before that pause.
@@ -87,7 +87,7 @@ class Attempt(_OfCall, frozen=True, kw_only=True, gc=False):
     """The class name of the previous attempt's error; None for a first attempt."""
 
 
-class Outcome(_OfCall, frozen=True, kw_only=True, gc=False):
+class Outcome(_CallTelemetry, frozen=True, kw_only=True, gc=False):
     """One call, after its last attempt.
 
     Durations are in seconds. `paced`, `queued`, `network` and `decoded` are the sums of all attempts.

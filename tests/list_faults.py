@@ -26,7 +26,7 @@ from urllib.parse import parse_qsl, urlencode
 import msgspec
 from msgspec import Raw, structs
 
-from chatrest.emulator import Fault, Outgoing, Request
+from chatrest.emulator import Fault, OutgoingReply, Request
 
 Pairs: TypeAlias = list[tuple[str, str]]
 Meta: TypeAlias = dict[str, Any]
@@ -56,7 +56,7 @@ class ListFault(Fault):
         pairs = _pairs(request)
         return request if rewrite is None else request._replace(query=urlencode(rewrite(pairs, self.value)))
 
-    def changed(self, reply: Outgoing, request: Request, number: int) -> Outgoing:
+    def changed(self, reply: OutgoingReply, request: Request, number: int) -> OutgoingReply:
         change = REPLIES.get(self.kind)
         try:
             body = msgspec.json.decode(reply.body, type=List)

@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import Any
 
-from chatrest.emulator import Fault, Outgoing
+from chatrest.emulator import Fault, OutgoingReply
 from chatrest.emulator.service.context import ServiceRequest as Request
 from chatrest.emulator.store import Store
 from tests.exporting import GROUPS, START
@@ -32,7 +32,7 @@ class Meanwhile(Fault, frozen=True):
 
     act: Callable[[], object]
 
-    def changed(self, reply: Outgoing, request: Request, number: int) -> Outgoing:
+    def changed(self, reply: OutgoingReply, request: Request, number: int) -> OutgoingReply:
         self.act()
         return reply
 

@@ -13,7 +13,7 @@ import pytest
 
 from chatrest._core.replies.rows import Row, row_of
 from chatrest.export.plan.message_ids import ids_of
-from chatrest.export.store import Changes, ExportStore, Finding, NewRows, RowKind, repair
+from chatrest.export.store import Changes, Difference, ExportStore, NewRows, RowKind, repair
 from chatrest.export.store.converters import Lines, Parquet, format_of
 from chatrest.export.store.disk import Disk, make_folder
 from chatrest.export.store.formats import Format
@@ -76,7 +76,7 @@ def opened_as_it_is(folder: Path, format: str, disk: Disk | None = None) -> Iter
             store.close()
 
 
-def repaired(folder: Path, format: str) -> list[Finding]:
+def repaired(folder: Path, format: str) -> list[Difference]:
     """Open a store, and return what was repaired."""
     with opened_as_it_is(folder, format) as store:
         return list(repair(store))

@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from chatrest._core.replies.rows import Row, row_of, rows
-from chatrest.export.folder.export_folder import Amended
+from chatrest.export.folder.export_folder import ReplacedMessages
 from chatrest.export.plan.ownership import Source
 from chatrest.export.plan.plan import Plan
 from tests.stored import START as SEPTEMBER, StoredExport
@@ -32,7 +32,7 @@ class Export(StoredExport):
         with self.journal.transaction():
             self.journal.change(page_rows)
 
-    def done(self) -> Amended:
+    def done(self) -> ReplacedMessages:
         return self.export.finish()
 
     def scan(self) -> list[bytes]:

@@ -57,8 +57,6 @@ REASON: Final = "A file of its own because "
 """Stands in the header of a small file, with the reason."""
 FILE_A_NOUN: Final = ("chatrest._models.", "chatrest._parameters.")
 """Folders with a file a noun of the service, as small as it may be."""
-KNOWN_TWICE: Final = {"Failure", "Progress"}
-"""Names that two packages export, and users import from there. This table only shrinks."""
 KNOWN_SMALL: Final = frozenset[str]()
 """Small files with one importer, still to be merged. This table only shrinks."""
 
@@ -224,11 +222,7 @@ def test_modules_are_loaded_by_name_where_the_table_of_floors_knows_it() -> None
 
 
 def test_no_two_public_classes_have_one_name() -> None:
-    new = {
-        name: modules
-        for name, modules in public_classes().items()
-        if len(modules) > 1 and name not in KNOWN_TWICE
-    }
+    new = {name: modules for name, modules in public_classes().items() if len(modules) > 1}
     assert not new
 
 
@@ -239,9 +233,8 @@ def test_no_small_file_has_one_importer_without_a_reason() -> None:
 
 def test_the_known_exceptions_are_still_there() -> None:
     """Fails where one was mended: take it out of its table."""
-    classes = public_classes()
-    stale = {name for name in KNOWN_TWICE if len(classes.get(name, ())) < 2} | KNOWN_SMALL - small_files()
-    assert not stale, f"take out of KNOWN_TWICE and KNOWN_SMALL: {sorted(stale)}"
+    stale = KNOWN_SMALL - small_files()
+    assert not stale, f"take out of KNOWN_SMALL: {sorted(stale)}"
 
 
 def test_files_and_bodies_are_not_too_long() -> None:

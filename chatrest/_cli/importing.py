@@ -15,7 +15,7 @@ from .options import AS_JSON, option_table
 from .process import can_continue, continuation, run
 
 if TYPE_CHECKING:
-    from ..importing import ImportResult, Kind, Progress
+    from ..importing import ImportProgress, ImportResult, Kind
 
 # A copy of the constant: importing it would slow the help text down. A test compares them.
 KINDS: Final = ("users", "groups", "members", "messages")
@@ -80,7 +80,7 @@ def import_(
         raise ChatRestError(f"{_failures(result)}; {records} {_done(result, result.imported)}")
 
 
-def _progress_line(progress: "Progress") -> str:
+def _progress_line(progress: "ImportProgress") -> str:
     return (
         f"{progress.file}: line {progress.line:,}; {progress.imported:,} {progress.kind} and others, "
         f"{progress.refused:,} lines refused"

@@ -23,7 +23,7 @@ class Pagination(Record, rename={}):
     total_pages: int | None = None
 
 
-class Current(Record):
+class PageCounts(Record):
     """`meta.current`: the requested (`limit`) and returned (`count`) number of records."""
 
     limit: int | None = None
@@ -56,4 +56,4 @@ class Meta(Record):
     cursor: Position | None = None
     next: Position | None = None
     previous: Position | None = None
-    current: Current | None = None
+    current: PageCounts | None = None

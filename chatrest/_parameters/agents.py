@@ -5,7 +5,7 @@ from typing import Annotated, Any, ClassVar, Literal, TypeAlias
 from msgspec import UNSET, Meta, UnsetType
 
 from ..errors import RequestInvalidError
-from .checked import Affix, Body, Checked, Filter, Flag, Json, Millis, Size, Text
+from .checked import Affix, Body, CheckedStruct, Filter, Flag, Json, Millis, Size, Text
 from .fields import AnyText, AnyTexts, AuthMeta, Instruction, ShortText, Uri
 
 
@@ -178,7 +178,7 @@ _Headers: TypeAlias = Annotated[
 ]
 
 
-class IntegrationMeta(Checked):
+class IntegrationMeta(CheckedStruct):
     """The address of an external agent. `headers` may hold credentials, and is never shown.
 
     A creation needs `base_url`. Some frameworks want an `agent_id`, mastra has no headers, and ag2, rasa and

@@ -36,7 +36,7 @@ from .files import file_of
 _OF_EVERY_STRUCT: Final = frozenset(dir(Struct)) - {"__class__", "__doc__", "__init__", "__module__"}
 
 
-class CheckedType(NamedFields):
+class CheckedStructType(NamedFields):
     """The metaclass of checked structs: what `help` says of them.
 
     Fields are given by name. msgspec's own signature writes the rule of each field out, eight kilobytes of
@@ -197,7 +197,7 @@ Millis: TypeAlias = _Millis
 
 
 @dataclass_transform(frozen_default=True, kw_only_default=True, field_specifiers=(msgspec.field,))
-class Checked(Struct, metaclass=CheckedType, frozen=True, rename="camel"):
+class CheckedStruct(Struct, metaclass=CheckedStructType, frozen=True, rename="camel"):
     """A struct that checks its fields when it is created; raises `RequestInvalidError` if one is wrong.
 
     An optional field is not sent if it is `UNSET`, or None and its type does not allow null.
@@ -227,7 +227,7 @@ class Checked(Struct, metaclass=CheckedType, frozen=True, rename="camel"):
         return masked_fields(self, _given(self))
 
 
-class Filter(Checked):
+class Filter(CheckedStruct):
     """A filter of a list; all fields are optional, None means no filter."""
 
     windows: ClassVar[tuple[tuple[str, str], ...]] = ()
@@ -243,11 +243,11 @@ class Filter(Checked):
                 )
 
 
-class Body(Checked):
+class Body(CheckedStruct):
     """The body of a request; optional fields that are not given are `UNSET`."""
 
 
-def _given(record: Checked) -> list[tuple[str, Any]]:
+def _given(record: CheckedStruct) -> list[tuple[str, Any]]:
     """Return the names and values of the fields that do not have their default."""
     kind = type(record)
     each = zip(kind.__struct_fields__, msgspec.structs.astuple(record), _defaults(kind), strict=True)
@@ -267,7 +267,7 @@ class _Rule(Struct, frozen=True):
     takes_null: bool
     per_second: int | None
     """Units of a field that holds a time; None for all others."""
-    nested: type[Checked] | None
+    nested: type[CheckedStruct] | None
     """The struct for which a caller may give a plain mapping."""
     is_keyed: bool
     """True for a mapping of keys to such structs."""
@@ -278,7 +278,7 @@ class _Rule(Struct, frozen=True):
 
 
 @cache
-def _rules(kind: type[Checked]) -> dict[str, _Rule]:
+def _rules(kind: type[CheckedStruct]) -> dict[str, _Rule]:
     hints = get_type_hints(kind, include_extras=True)
     ends = {end for _, end in getattr(kind, "windows", ())}
     return {name: _rule(hints[name], name in ends) for name in kind.__struct_fields__}
@@ -296,7 +296,7 @@ def _rule(hint: Any, is_end: bool) -> _Rule:
     )
 
 
-def _check_field(record: Checked, name: str) -> str | None:
+def _check_field(record: CheckedStruct, name: str) -> str | None:
     """Convert a field in place; return what is wrong with it, None for nothing."""
     rule = _rules(type(record))[name]
     value = getattr(record, name)
@@ -319,7 +319,7 @@ def _check_field(record: Checked, name: str) -> str | None:
     return None
 
 
-def _shown(record: Checked, name: str, value: Any) -> str:
+def _shown(record: CheckedStruct, name: str, value: Any) -> str:
     if value and (is_credential(name) or name in record.hidden_fields):
         return HIDDEN
     return shown(masked("", value) if isinstance(value, dict | list | tuple) else value)
@@ -343,9 +343,9 @@ class _UnknownMemberError(Exception):
     """A mapping in the place of a struct has a member that the struct does not have."""
 
 
-def _nested(hint: Any) -> type[Checked] | None:
+def _nested(hint: Any) -> type[CheckedStruct] | None:
     if isinstance(hint, type):
-        return hint if issubclass(hint, Checked) else None
+        return hint if issubclass(hint, CheckedStruct) else None
     parts = (part for part in get_args(hint) if not isinstance(part, Meta))
     return next((kind for part in parts if (kind := _nested(part)) is not None), None)
 
@@ -358,7 +358,7 @@ def _is_switch(hint: Any) -> bool:
     return get_args(hint) == (0, 1) or any(map(_is_switch, get_args(hint)))
 
 
-def _with_wire_names(kind: type[Checked], value: Any) -> Any:
+def _with_wire_names(kind: type[CheckedStruct], value: Any) -> Any:
     """Return a mapping with its members' wire names, where it may have the fields' names, too.
 
     Raises `_UnknownMemberError` for a member that `kind` does not have: it would be lost silently.
@@ -391,7 +391,9 @@ def _nested_fault(rule: _Rule, value: Any) -> str:
     return ""
 
 
-def _member_fault(kind: type[Checked], field: msgspec.structs.FieldInfo, members: Mapping[str, Any]) -> str:
+def _member_fault(
+    kind: type[CheckedStruct], field: msgspec.structs.FieldInfo, members: Mapping[str, Any]
+) -> str:
     """Return what is wrong with one member of a mapping, after its path; empty for nothing."""
     rule = _rules(kind)[field.name]
     value = members.get(field.encode_name, members.get(field.name, UNSET))

@@ -5,7 +5,7 @@ from typing import Annotated, Literal, TypeAlias
 from msgspec import UNSET, Meta, UnsetType, field, structs
 
 from ..errors import RequestInvalidError
-from .checked import Body, Checked, Filter, Flag, Json, Size, Stamp, Text, TextOrTexts, Texts, Uid
+from .checked import Body, CheckedStruct, Filter, Flag, Json, Size, Stamp, Text, TextOrTexts, Texts, Uid
 from .fields import Given, Listed, ReceiverType, Tags, Whole
 from .files import Upload
 
@@ -38,7 +38,7 @@ FlagStatus: TypeAlias = Literal["approved", "disapproved"]
 BlockStatus: TypeAlias = Literal["approved", "rejected"]
 
 
-class RuleFilter(Checked):
+class RuleFilter(CheckedStruct):
     """The users or groups that a rule is for, by their uid, role, tags and so on."""
 
     type: _Party
@@ -53,7 +53,7 @@ class RuleFilter(Checked):
     """What is compared with, such as words or patterns."""
 
 
-class RuleCondition(Checked):
+class RuleCondition(CheckedStruct):
     """A condition of a rule; `value` is a text, or a list as the service's own examples show it."""
 
     id: Whole | UnsetType = UNSET

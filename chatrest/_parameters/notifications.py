@@ -4,7 +4,7 @@ from typing import Annotated, ClassVar, Literal, TypeAlias
 
 from msgspec import UNSET, Meta, UnsetType, field
 
-from .checked import Body, Checked, Filter, Flag, Json, Millis, Text, Uid
+from .checked import Body, CheckedStruct, Filter, Flag, Json, Millis, Text, Uid
 from .fields import AnyText, Count, Given, Listed
 
 _Trigger: TypeAlias = Literal[
@@ -39,7 +39,7 @@ class SettingsChanges(Body):
     """The texts of notifications, by kind."""
 
 
-class MutePreferences(Checked):
+class MutePreferences(CheckedStruct):
     """Do not disturb (`dnd`: 1 off, 2 on), and the hours of each day."""
 
     dnd: Literal[1, 2] | UnsetType = UNSET
@@ -69,7 +69,7 @@ class PreferencesChanges(Body):
     """Hide the message's content in notifications."""
 
 
-class ConversationToMute(Checked):
+class ConversationToMute(CheckedStruct):
     """A conversation to mute, by the other's uid or the group's guid; `until` is in epoch milliseconds."""
 
     id: Uid | UnsetType = UNSET
@@ -80,7 +80,7 @@ class ConversationToMute(Checked):
     """When it ends."""
 
 
-class ConversationToUnmute(Checked):
+class ConversationToUnmute(CheckedStruct):
     """A conversation that is muted no longer."""
 
     id: Uid | UnsetType = UNSET

@@ -25,7 +25,7 @@ from .schema import STATE
 _COLUMNS: Final = [NAMES.index(name) for name in ("sender", "conversation_id", "text", "sent_at", "number")]
 
 
-class Wanted(NamedTuple):
+class MessageFilter(NamedTuple):
     """The messages to find; an empty member asks for all."""
 
     senders: Collection[str] = ()
@@ -47,7 +47,7 @@ def database_beside(out: str | PathLike[str]) -> Path | None:
     return folder.with_name(f"{folder.name}.sqlite")
 
 
-def find_raw(out: str | PathLike[str], wanted: Wanted) -> Iterator[bytes]:
+def find_raw(out: str | PathLike[str], wanted: MessageFilter) -> Iterator[bytes]:
     """Yield the records of messages, by time or in the order in which they came.
 
     Raises as `read_raw`. Memory for some thousand rows; an order by time without a database takes room on
@@ -77,7 +77,7 @@ def _connect(path: Path) -> sqlite3.Connection:
     return sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)
 
 
-def _by_database(path: Path, wanted: Wanted) -> Iterator[bytes]:
+def _by_database(path: Path, wanted: MessageFilter) -> Iterator[bytes]:
     conditions, values = ["raw IS NOT NULL"], list[Any]()
     for column, names in (("sender", wanted.senders), ("conversation_id", wanted.conversations)):
         if names:
@@ -97,7 +97,9 @@ def _by_database(path: Path, wanted: Wanted) -> Iterator[bytes]:
         yield from (raw for (raw,) in db.execute(sql, values))
 
 
-def _chosen(records: Iterable[bytes], wanted: Wanted) -> Iterator[tuple[bytes, int | None, int | None]]:
+def _chosen(
+    records: Iterable[bytes], wanted: MessageFilter
+) -> Iterator[tuple[bytes, int | None, int | None]]:
     """Yield the wanted records with their times and numbers."""
     search = wanted.search.casefold()
     for raws in batched(records):

@@ -25,17 +25,17 @@ from .weather.faults import (
     IgnoredActingUser,
     Latency,
     LostReply,
-    Outgoing,
+    OutgoingReply,
     Reset,
     Status,
     TooManyRequests,
 )  # fmt: skip
 from .weather.script import Weather, storm
-from .weather.sending import Sending
+from .weather.sending import Transmission
 from .weather.triggers import ALWAYS, Always, Chance, Every, First, When
 
 __all__ = [
     "ALWAYS", "Always", "Chance", "Cut", "Delivery", "Emulator", "Every", "Fault", "First",
-    "HalfOpen", "IgnoredActingUser", "IncomingRequest", "Latency", "LostReply", "Outgoing", "RateLimit",
-    "Request", "Reset", "Sending", "Status", "Store", "TooManyRequests", "Weather", "When", "storm",
+    "HalfOpen", "IgnoredActingUser", "IncomingRequest", "Latency", "LostReply", "OutgoingReply", "RateLimit",
+    "Request", "Reset", "Status", "Store", "TooManyRequests", "Transmission", "Weather", "When", "storm",
 ]  # fmt: skip

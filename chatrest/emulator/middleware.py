@@ -25,7 +25,7 @@ from .service.context import ServiceRequest as Request
 from .service.dispatch import Service
 from .service.refusals import ServiceRefusal as Refusal
 from .service.router import rate_class
-from .weather.faults import JSON, Fault, Outgoing
+from .weather.faults import JSON, Fault, OutgoingReply
 from .weather.script import FaultSet, Weather
 from .weather.sending import send
 
@@ -35,8 +35,8 @@ HEALTH_PATH: Final = "/health"
 _HIDDEN: Final = "[hidden]"
 _SECRET_HEADERS: Final = frozenset({"apikey", "authtoken", "key", "secret", "authorization"})
 _LAST_SECOND: Final = 253_402_300_799  # of the year 9999
-_TOO_LARGE: Final = Outgoing(413, Refusal(413, "ERR_BAD_REQUEST", "The body is too large.").body)
-_NOTHING: Final = Outgoing(0, b"")
+_TOO_LARGE: Final = OutgoingReply(413, Refusal(413, "ERR_BAD_REQUEST", "The body is too large.").body)
+_NOTHING: Final = OutgoingReply(0, b"")
 _NONE: Final = Fault()
 
 
@@ -115,7 +115,7 @@ class Middleware:
             task.cancel()
         self._weather.release()  # an event belongs to its loop; the next start may be on another
 
-    def _process(self, request: Request) -> Outgoing:
+    def _process(self, request: Request) -> OutgoingReply:
         limit = self._limit_counter.limit
         if limit is None:
             return self._service.answer(request)
@@ -123,7 +123,7 @@ class Middleware:
         verdict = self._limit_counter.allow(limit, rate_class(request.method, request.path), now)
         headers = dict(limit_headers(verdict, limit.headers, now))
         if not verdict.allowed:
-            return Outgoing(429, TOO_MANY, headers)
+            return OutgoingReply(429, TOO_MANY, headers)
         return structs.replace(self._service.answer(request), headers=headers)
 
     async def _handle_in_weather(self, http_request: web.BaseRequest, request: Request) -> web.StreamResponse:
@@ -140,7 +140,7 @@ class Middleware:
             await self._sleep(delay)
         return _response(reply) if sending is None else await send(http_request, sending)
 
-    def _reply(self, strike: FaultSet, request: Request) -> Outgoing:
+    def _reply(self, strike: FaultSet, request: Request) -> OutgoingReply:
         """Return the reply as the weather has it; `_NOTHING` where there is none."""
         fault, rewritten = strike.fault or _NONE, request
         for each in strike.all:
@@ -153,7 +153,7 @@ class Middleware:
             reply = each.changed(reply, request, strike.number)
         return self._dated(reply)
 
-    def _dated(self, reply: Outgoing) -> Outgoing:
+    def _dated(self, reply: OutgoingReply) -> OutgoingReply:
         headers = {"Content-Type": JSON, "Date": _date(int(self._clock())), **reply.headers}
         return structs.replace(reply, headers=headers)
 
@@ -166,7 +166,7 @@ class Middleware:
         )
 
 
-def _response(reply: Outgoing) -> web.Response:
+def _response(reply: OutgoingReply) -> web.Response:
     if not reply.headers:
         return web.Response(status=reply.status, body=reply.body, content_type=JSON)
     return web.Response(status=reply.status, body=reply.body, headers={"Content-Type": JSON, **reply.headers})

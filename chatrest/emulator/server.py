@@ -80,7 +80,7 @@ class Emulator:
         self._settings = EmulatorSettings(
             users, messages, seed, groups, host, port, database, app_id, api_key, clock, sleep
         )
-        self._running: _Running | None = None
+        self._running: _RunningServer | None = None
         self.requests: deque[IncomingRequest] = deque(maxlen=LAST_REQUESTS)
         """The last `LAST_REQUESTS` requests, the oldest first."""
         self.weather: Weather = Weather(weather, seed)
@@ -127,7 +127,7 @@ class Emulator:
             store.move_media(media_url)
             await runner.setup()
             await web.SockSite(runner, listener).start()
-            self._running = _Running(store, outbox, port, resources.pop_all())
+            self._running = _RunningServer(store, outbox, port, resources.pop_all())
 
     async def close(self) -> None:
         """Stop listening and close the store; twice is fine. Data in memory is gone."""
@@ -186,7 +186,7 @@ class Emulator:
         """Wait until the events so far are delivered to webhooks, or given up after their repetitions."""
         await self._started().outbox.drain()
 
-    def _started(self) -> "_Running":
+    def _started(self) -> "_RunningServer":
         if self._running is None:
             raise RequestInvalidError("the emulator is not started: use `async with`, or await start()")
         return self._running
@@ -196,7 +196,7 @@ class Emulator:
         return f"<Emulator {self._settings.app_id}: {state}>"
 
 
-class _Running(Struct, frozen=True):
+class _RunningServer(Struct, frozen=True):
     store: Store
     outbox: WebhookOutbox
     port: int

@@ -22,7 +22,7 @@ from chatrest.emulator import Emulator
 T = TypeVar("T")
 
 
-class _Opened(NamedTuple):
+class _OpenSession(NamedTuple):
     session: AsyncSession
     loop: asyncio.AbstractEventLoop
     done: asyncio.Event
@@ -79,21 +79,21 @@ class BlockingSession:
                 self._thread.join()
                 self._thread = None
 
-    def _open(self) -> _Opened:
+    def _open(self) -> _OpenSession:
         with self._lock:
             if self._thread is None:
-                opened: Future[_Opened] = Future()
+                opened: Future[_OpenSession] = Future()
                 thread = threading.Thread(target=lambda: asyncio.run(self._serve(opened)), daemon=True)
                 thread.start()
                 self._opened = opened.result()  # raises what prevents the session
                 self._thread = thread
             return self._opened
 
-    async def _serve(self, opened: Future[_Opened]) -> None:
+    async def _serve(self, opened: Future[_OpenSession]) -> None:
         try:
             async with self._make() as session:
                 done = asyncio.Event()
-                opened.set_result(_Opened(session, asyncio.get_running_loop(), done))
+                opened.set_result(_OpenSession(session, asyncio.get_running_loop(), done))
                 await done.wait()
         except BaseException as error:
             if opened.done():

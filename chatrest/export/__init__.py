@@ -14,7 +14,7 @@ from .dataset.attachments import AttachmentOptions
 from .folder.run_log import RunEntry
 from .plan.app_file import AppExport, read_apps
 from .plan.plan import Plan
-from .plan.report import AttachmentCounts, Failure, NextRun, Phase, Progress, Report
+from .plan.report import AttachmentCounts, ExportFailure, NextRun, Phase, Progress, Report
 from .read.changes import ExportChange, ExportChanges, changes
 from .read.read_tables import attachment_files, read_table
 from .read.reading import read, read_raw, runs
@@ -27,7 +27,7 @@ from .verify.whole import verify
 
 __all__ = [
     "AppExport", "AppResult", "AttachmentCounts", "AttachmentOptions", "Estimate",
-    "ExportChange", "ExportChanges", "Failure", "NextRun", "Phase", "Plan", "Problem", "Progress", "Remedy",
-    "Report", "RunEntry", "SealResult", "VerifyResult", "attachment_files", "changes", "estimate", "export",
-    "export_apps", "read", "read_apps", "read_raw", "read_table", "runs", "seal", "verify",
+    "ExportChange", "ExportChanges", "ExportFailure", "NextRun", "Phase", "Plan", "Problem", "Progress",
+    "Remedy", "Report", "RunEntry", "SealResult", "VerifyResult", "attachment_files", "changes", "estimate",
+    "export", "export_apps", "read", "read_apps", "read_raw", "read_table", "runs", "seal", "verify",
 ]  # fmt: skip

@@ -6,7 +6,9 @@ from chatrest.importing import run
 """
 
 from .entities import KINDS, Kind
-from .importer import Progress, check, run
+from .importer import ImportProgress, check, run
 from .result import FileResult, ImportResult, LineNote, Omission
 
-__all__ = ["KINDS", "FileResult", "ImportResult", "Kind", "LineNote", "Omission", "Progress", "check", "run"]
+__all__ = [
+    "KINDS", "FileResult", "ImportProgress", "ImportResult", "Kind", "LineNote", "Omission", "check", "run",
+]  # fmt: skip

@@ -5,7 +5,7 @@ from typing import Final, NamedTuple
 
 from .._parameters.data_import import MOST_ENTRIES
 from ..errors import RequestInvalidError
-from .entities import Kind, Reader, Reading, SkippedLine, read_object
+from .entities import ImportRecord, Kind, Reader, SkippedLine, read_object
 from .input_files import LONGEST_LINE, ImportLine, LinePosition
 from .result import INVALID, SKIPPED, LineNote
 from .shown_records import read_line
@@ -17,7 +17,7 @@ MOST_LINES: Final = 1000
 class LineBatch(NamedTuple):
     """Consecutive lines: the records of a request, no key twice, and notes of the others."""
 
-    records: tuple[Reading, ...]
+    records: tuple[ImportRecord, ...]
     notes: tuple[LineNote, ...]
     end: LinePosition
 
@@ -29,17 +29,17 @@ def batches(
 
     The same lines give the same batches.
     """
-    records: dict[str, Reading] = {}
+    records: dict[str, ImportRecord] = {}
     notes: list[LineNote] = []
     count, end = 0, None
     for line in lines:
         entry = _entry(file, kind, line, read)
         is_full = len(records) == MOST_ENTRIES or count == MOST_LINES
-        if end is not None and (is_full or (isinstance(entry, Reading) and entry.key in records)):
+        if end is not None and (is_full or (isinstance(entry, ImportRecord) and entry.key in records)):
             yield LineBatch(tuple(records.values()), tuple(notes), end)
             records, notes, count = {}, [], 0
         count, end = count + 1, line.end
-        if isinstance(entry, Reading):
+        if isinstance(entry, ImportRecord):
             records[entry.key] = entry
         elif entry is not None:
             notes.append(entry)
@@ -47,7 +47,7 @@ def batches(
         yield LineBatch(tuple(records.values()), tuple(notes), end)
 
 
-def _entry(file: str, kind: Kind, line: ImportLine, read: Reader) -> Reading | LineNote | None:
+def _entry(file: str, kind: Kind, line: ImportLine, read: Reader) -> ImportRecord | LineNote | None:
     """Return the record of a line, or a note of what is wrong; None for an empty line."""
     try:
         if line.raw is None:

@@ -35,7 +35,7 @@ _OF_OTHER_TABLES: Final = frozenset({"reaction", "friendOf", "blockedBy", "banne
 _EMPTY: Final[tuple[Any, ...]] = (None, "", [])
 
 
-class Reading(NamedTuple):
+class ImportRecord(NamedTuple):
     """A record to import."""
 
     key: str
@@ -46,7 +46,7 @@ class Reading(NamedTuple):
     """The end of its line."""
 
 
-Reader: TypeAlias = Callable[[Kind, dict[str, Any]], Reading]
+Reader: TypeAlias = Callable[[Kind, dict[str, Any]], ImportRecord]
 """Makes a record of the JSON object of a line, as `read_written` does."""
 
 
@@ -79,7 +79,7 @@ def read_object(line: bytes) -> dict[str, Any]:
     return value
 
 
-def read_written(kind: Kind, members: dict[str, Any]) -> Reading:
+def read_written(kind: Kind, members: dict[str, Any]) -> ImportRecord:
     """Return the record that somebody wrote; an optional member that is null or empty counts as none.
 
     Raises `RequestInvalidError` if a member is wrong, missing or unknown.
@@ -91,4 +91,4 @@ def read_written(kind: Kind, members: dict[str, Any]) -> Reading:
         msgspec.json.encode(record)
     except (TypeError, ValueError, RecursionError) as error:
         raise RequestInvalidError(f"{name}: it cannot be sent: {error}") from None
-    return Reading(str(getattr(record, key)), record)
+    return ImportRecord(str(getattr(record, key)), record)

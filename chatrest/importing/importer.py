@@ -32,7 +32,7 @@ from ..errors import (
 )
 from ..session import AsyncSession
 from .batches import LineBatch, batches
-from .entities import Kind, Reading
+from .entities import ImportRecord, Kind
 from .import_journal import ImportJournal
 from .inputs import ImportInput, Inputs, read_inputs
 from .result import INVALID, NO_OUTCOME, ImportResult, LineNote, list_omissions
@@ -50,7 +50,7 @@ _FAILED: Final = 500
 """And above: a code that refuses with such a status may come after a part was applied."""
 
 
-class Progress(Struct, frozen=True, kw_only=True):
+class ImportProgress(Struct, frozen=True, kw_only=True):
     """The progress of a run, after every batch."""
 
     file: str
@@ -63,7 +63,7 @@ class Progress(Struct, frozen=True, kw_only=True):
     """Lines of this run, of all files."""
 
 
-OnProgress: TypeAlias = Callable[[Progress], object]
+OnProgress: TypeAlias = Callable[[ImportProgress], object]
 
 
 async def run(
@@ -178,7 +178,7 @@ class _Importer:
                 await self._send(each.kind, batch.records, outcomes)
             self._ledger.finish(number, each, batch, outcomes)
 
-    async def _send(self, kind: Kind, records: Sequence[Reading], outcomes: "_Outcomes") -> None:
+    async def _send(self, kind: Kind, records: Sequence[ImportRecord], outcomes: "_Outcomes") -> None:
         """Send a request; one that is refused is sent in halves: one record may be the cause."""
         replies: Replies
         try:
@@ -197,7 +197,7 @@ class _Importer:
             replies = {records[0].key: error}
         outcomes.add(records, replies, self._sent_to)
 
-    async def _replies(self, kind: Kind, records: Sequence[Reading]) -> Replies:
+    async def _replies(self, kind: Kind, records: Sequence[ImportRecord]) -> Replies:
         """Return the replies by key; a request whose reply is lost, or cannot be read, is sent again."""
         for attempt in range(1, ATTEMPTS + 1):
             try:
@@ -209,7 +209,7 @@ class _Importer:
             await self._session.sender.sleep(_FIRST_PAUSE * 2 ** (attempt - 1))
         raise AssertionError
 
-    def _may_be_applied(self, records: Sequence[Reading]) -> None:
+    def _may_be_applied(self, records: Sequence[ImportRecord]) -> None:
         self._sent_to = max(self._sent_to, records[-1].end.line)
 
 
@@ -233,7 +233,7 @@ class _Outcomes:
         self.existing = 0
         self.notes: list[LineNote] = []
 
-    def add(self, records: Iterable[Reading], replies: Replies, sent_to: int) -> None:
+    def add(self, records: Iterable[ImportRecord], replies: Replies, sent_to: int) -> None:
         """Add what the replies say of each record; up to the line `sent_to` it may have been sent before."""
         for record in records:
             reply, line = replies.get(record.key), record.end.line
@@ -271,7 +271,9 @@ class _Ledger:
         self._refused += sum(not note.is_skipped for note in notes)
         if self._listener is not None:
             line, done, refused = batch.end.line, self._imported, self._refused
-            progress = Progress(file=each.name, kind=each.kind, line=line, imported=done, refused=refused)
+            progress = ImportProgress(
+                file=each.name, kind=each.kind, line=line, imported=done, refused=refused
+            )
             self._listener(progress)
 
 

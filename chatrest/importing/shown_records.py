@@ -21,7 +21,7 @@ from typing import Any, Final
 
 from .._secrets import shown
 from ..errors import RequestInvalidError
-from .entities import REQUIRED, TAKEN, Kind, Reading, SkippedLine, read_written
+from .entities import REQUIRED, TAKEN, ImportRecord, Kind, SkippedLine, read_written
 
 _MARKS: Final = frozenset(
     {"id", "conversationId", "status", "updatedAt", "membersCount", "hasJoined", "bannedAt"}
@@ -76,7 +76,7 @@ _KNOWN: Final[Mapping[str, Mapping[str, str]]] = {
 }
 
 
-def read_line(kind: Kind, members: dict[str, Any]) -> Reading:
+def read_line(kind: Kind, members: dict[str, Any]) -> ImportRecord:
     """Return the record of a line of a file, as it was shown or written.
 
     Raises `RequestInvalidError` if it is not a record of `kind`, and `SkippedLine` for one that cannot be
@@ -87,7 +87,7 @@ def read_line(kind: Kind, members: dict[str, Any]) -> Reading:
     return read_shown(kind, members)
 
 
-def read_shown(kind: Kind, members: dict[str, Any]) -> Reading:
+def read_shown(kind: Kind, members: dict[str, Any]) -> ImportRecord:
     """Return the record that the service has shown; raises as `read_line` does."""
     left_out = [*_lost(kind, kind, members, TAKEN[kind])]
     if kind == "messages":
@@ -111,12 +111,12 @@ def read_shown(kind: Kind, members: dict[str, Any]) -> Reading:
     return reading._replace(left_out=(*left_out, *reading.left_out))
 
 
-def read_active(kind: Kind, members: dict[str, Any]) -> Reading:
+def read_active(kind: Kind, members: dict[str, Any]) -> ImportRecord:
     """Return a user of an export who is not deactivated yet: what is deactivated can send nothing."""
     return read_shown(kind, members | {"deactivatedAt": None})
 
 
-def read_again(kind: Kind, members: dict[str, Any]) -> Reading:
+def read_again(kind: Kind, members: dict[str, Any]) -> ImportRecord:
     """Return a record whose omissions were counted before."""
     return read_shown(kind, members)._replace(left_out=())
 
@@ -160,7 +160,7 @@ def _muid_of(members: Mapping[str, Any]) -> str:
     return blake2b("\0".join(parts).encode(errors="surrogatepass"), digest_size=16).hexdigest()
 
 
-def _without_wrong_members(kind: Kind, known_members: dict[str, Any]) -> Reading:
+def _without_wrong_members(kind: Kind, known_members: dict[str, Any]) -> ImportRecord:
     """Return a record without the members that no import takes with their values, such as a time in words."""
     needed = {name: value for name, value in known_members.items() if name in REQUIRED[kind] | _ESSENTIAL}
     read_written(kind, needed)

@@ -35,7 +35,7 @@ from .heads import record_of
 from .index import ConversationEntry, Index, PageCut, PersonEntry
 from .items import FLAGS, Item, Items, excerpt, one_line_a_call, rows_of
 from .picture_size import picture_size
-from .text import Escaped, escaped_json, is_address, shown_json
+from .text import EscapedText, escaped_json, is_address, shown_json
 from .zone import day_text
 
 if TYPE_CHECKING:
@@ -143,9 +143,9 @@ class Pages:
     def _in(self, template: str, conversation: ConversationEntry, **values: Any) -> str:
         return self._render(template, "../../", conversation=conversation, **values)
 
-    def _made_sender(self, person: PersonEntry, colour: str, is_first: bool) -> Escaped:
+    def _made_sender(self, person: PersonEntry, colour: str, is_first: bool) -> EscapedText:
         """Return the name of a sender above a message, which many messages have."""
-        return Escaped(self._render("sender", "../../", person=person, colour=colour, is_first=is_first))
+        return EscapedText(self._render("sender", "../../", person=person, colour=colour, is_first=is_first))
 
     def _rows(self, items: Iterable[Item], *, is_day_shown: bool = True) -> list[tuple[Any, ...]]:
         return rows_of(items, self._sender, is_day_shown=is_day_shown)
@@ -312,7 +312,7 @@ def _environment(values: dict[str, Any]) -> Any:
     escape_text = getattr(sys.modules[escape.__module__], "_escape_inner", escape)
 
     def escaped(value: Any) -> str:
-        if type(value) is Escaped:
+        if type(value) is EscapedText:
             return value
         text: str = escape_text(value) if type(value) is str else escape(value)
         return text

@@ -218,7 +218,7 @@ def shown_json(raw: bytes) -> str:
     return _HIDDEN.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
 
 
-class Escaped(str):
+class EscapedText(str):
     """A text of HTML: of a template, or a record's JSON, whose quotes need no escape in an element."""
 
     __slots__ = ()
@@ -227,10 +227,10 @@ class Escaped(str):
         return self
 
 
-def escaped_json(raws: list[bytes]) -> list[Escaped]:
+def escaped_json(raws: list[bytes]) -> list[EscapedText]:
     """Return records as `shown_json` gives them, escaped."""
     shown = (shown_json(raw).encode() if _may_act(raw) else raw for raw in raws)
-    return [Escaped(_escape(raw), "utf-8", "replace") for raw in shown]
+    return [EscapedText(_escape(raw), "utf-8", "replace") for raw in shown]
 
 
 def _may_act(raw: bytes) -> bool:

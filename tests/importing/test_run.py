@@ -7,9 +7,19 @@ from typing import Any
 import pytest
 
 from chatrest import AsyncSession, AuthenticationError, OutcomeUnknownError, RequestInvalidError
-from chatrest.emulator import Cut, Emulator, Every, First, LostReply, Outgoing, Reset, Status, TooManyRequests
+from chatrest.emulator import (
+    Cut,
+    Emulator,
+    Every,
+    First,
+    LostReply,
+    OutgoingReply,
+    Reset,
+    Status,
+    TooManyRequests,
+)
 from chatrest.export.formats.compression import compression
-from chatrest.importing import ImportResult, Progress, check, run
+from chatrest.importing import ImportProgress, ImportResult, check, run
 from tests.cases import loop_over
 from tests.importing.conftest import Write, message, muids, user
 
@@ -35,7 +45,7 @@ class Fixed(LostReply, frozen=True):
     data: Any
 
     def reply(self, now: float) -> Any:
-        return Outgoing(200, json.dumps(self.data).encode(), {"Content-Type": "application/json"})
+        return OutgoingReply(200, json.dumps(self.data).encode(), {"Content-Type": "application/json"})
 
 
 def notes(result: ImportResult) -> list[tuple[str, int, str, str]]:
@@ -51,7 +61,7 @@ async def test_all_kinds_are_imported_in_their_order(
         write("groups.ndjson", [GROUP]),
         write("users.ndjson", USERS),
     ]
-    progress: list[Progress] = []
+    progress: list[ImportProgress] = []
     result = await run(session, files, progress=progress.append)
     assert result.ok
     assert [(each.file, each.kind, each.lines, each.imported) for each in result.files] == [

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from chatrest import AsyncSession
-from chatrest.emulator import Emulator, Fault, Outgoing
+from chatrest.emulator import Emulator, Fault, OutgoingReply
 from chatrest.export import Plan, export
 from chatrest.importing import ImportResult, check, run
 from chatrest.importing.shown_records import read_line
@@ -24,12 +24,12 @@ STORED: dict[str, Any] = {
 class OtherWords(Fault, frozen=True, kw_only=True):
     """A service of the same wire, written by others: more members, fewer times, and numbers as ids."""
 
-    def changed(self, reply: Outgoing, request: Any, number: int) -> Outgoing:
+    def changed(self, reply: OutgoingReply, request: Any, number: int) -> OutgoingReply:
         document = json.loads(reply.body)
         if isinstance(document.get("data"), list):
             document["data"] = [_in_other_words(record) for record in document["data"]]
         body = json.dumps(document).encode()
-        return Outgoing(reply.status, body, {**reply.headers, "Content-Length": str(len(body))})
+        return OutgoingReply(reply.status, body, {**reply.headers, "Content-Length": str(len(body))})
 
 
 def _in_other_words(record: dict[str, Any]) -> dict[str, Any]:
@@ -116,11 +116,11 @@ async def test_the_counts_are_those_of_all_runs(
 # ── a file that is given by hand ──
 
 
-Checked = Callable[..., ImportResult]
+CheckedStruct = Callable[..., ImportResult]
 
 
 @pytest.fixture
-def checked(write: Write) -> Checked:
+def checked(write: Write) -> CheckedStruct:
     """The result of checking a file with these lines."""
 
     def check_lines(*records: Any) -> ImportResult:
@@ -141,7 +141,7 @@ def checked(write: Write) -> Checked:
     ],
 )
 def test_an_unknown_member_of_a_shown_record_is_dropped_and_counted(
-    checked: Checked, shown: dict[str, Any]
+    checked: CheckedStruct, shown: dict[str, Any]
 ) -> None:
     result = checked(shown, shown | {"new": None})
     assert (result.ok, result.imported) == (True, 2)
@@ -152,13 +152,15 @@ def test_an_unknown_member_of_a_shown_record_is_dropped_and_counted(
     "written",
     [user(1, new=1), user(1, statusMessage="away"), message(1, parentId="5"), message(1, metadata={})],
 )
-def test_an_unknown_member_of_a_written_record_is_refused(checked: Checked, written: dict[str, Any]) -> None:
+def test_an_unknown_member_of_a_written_record_is_refused(
+    checked: CheckedStruct, written: dict[str, Any]
+) -> None:
     result = checked(written)
     unknown = [name for name in ("new", "statusMessage", "parentId", "metadata") if name in written]
     assert result.refused[0].message.endswith(f" has no {unknown[0]!r}")
 
 
-def test_messages_that_cannot_be_made_again_are_skipped_and_counted(checked: Checked) -> None:
+def test_messages_that_cannot_be_made_again_are_skipped_and_counted(checked: CheckedStruct) -> None:
     action = STORED | {"category": "action", "type": "message", "data": {"action": "edited"}}
     odd, deleted, edited = {"category": "c" * 500}, {"deletedAt": 5}, {"editedAt": 5}
     result = checked(action, STORED | deleted, STORED | odd, STORED | edited)
@@ -169,19 +171,19 @@ def test_messages_that_cannot_be_made_again_are_skipped_and_counted(checked: Che
     }  # fmt: skip
 
 
-def test_what_is_empty_was_not_lost(checked: Checked) -> None:
+def test_what_is_empty_was_not_lost(checked: CheckedStruct) -> None:
     empty = {"reactions": [], "mentions": {}, "attachments": [], "entities": {"sender": {}}}
     none = {"editedAt": 0, "parentId": "", "quotedMessage": None, "receipts": {"data": [[]]}, "tags": []}
     assert carried(checked(STORED | none | {"data": {"text": "x", **empty}})) == {}
 
 
-def test_numbers_that_stand_for_ids_become_texts(checked: Checked) -> None:
+def test_numbers_that_stand_for_ids_become_texts(checked: CheckedStruct) -> None:
     numbers = {"sender": 5, "receiver": 6, "muid": 7}
     assert checked(STORED | numbers).ok
     assert checked(user(1, status="offline") | {"uid": 5, "deactivatedAt": 0}).ok
 
 
-def test_a_record_is_refused_where_what_it_needs_is_wrong(checked: Checked) -> None:
+def test_a_record_is_refused_where_what_it_needs_is_wrong(checked: CheckedStruct) -> None:
     for wrong in ({"sentAt": "yesterday"}, {"data": "text"}, {"receiverType": "app"}, {"sender": ""}):
         result = checked(STORED | wrong | {"tags": 5})
         assert [note.code for note in result.refused] == ["invalid"]
@@ -193,7 +195,7 @@ def test_a_record_is_refused_where_what_it_needs_is_wrong(checked: Checked) -> N
     }
 
 
-def test_very_many_omissions_are_few_lines(checked: Checked) -> None:
+def test_very_many_omissions_are_few_lines(checked: CheckedStruct) -> None:
     omissions = checked(*({**STORED, f"new{n:03}": 1, "often": 1} for n in range(150))).not_carried
     assert (len(omissions), omissions[0].count) == (101, 150)
     assert (omissions[-1].what, omissions[-1].count) == ("other members", 51)

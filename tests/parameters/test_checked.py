@@ -30,7 +30,7 @@ from chatrest._core.requests.encode import query_pairs
 from chatrest._core.requests.wire import json_body
 from chatrest._parameters.checked import (
     Body,
-    Checked,
+    CheckedStruct,
     Filter,
     Flag,
     Json,
@@ -55,7 +55,7 @@ class Letter(Body, frozen=True, kw_only=True, rename="camel"):
     labels: Texts | UnsetType = UNSET
 
 
-class Page(Checked, frozen=True, kw_only=True, rename="camel"):
+class Page(CheckedStruct, frozen=True, kw_only=True, rename="camel"):
     """A struct inside of others."""
 
     page_number: Ordinal
@@ -150,7 +150,7 @@ def test_a_default_is_a_value_that_its_own_rule_takes() -> None:
     """A default is not checked when a struct is created."""
     defaults = {
         (kind, field.name): field.default
-        for kind in checked_structs(Checked)
+        for kind in checked_structs(CheckedStruct)
         for field in structs.fields(kind)
         if field.default not in (None, UNSET, NODEFAULT)
     }
@@ -176,7 +176,7 @@ def test_no_field_is_a_text_with_a_pattern_or_a_container() -> None:
     for module in iter_modules(parameters.__path__):
         import_module(f"{parameters.__name__}.{module.name}")
     containers = (shapes.CollectionType, shapes.DictType, shapes.StructType, shapes.TupleType)
-    kinds = [kind for kind in checked_structs(Checked) if kind.__module__.startswith("chatrest.")]
+    kinds = [kind for kind in checked_structs(CheckedStruct) if kind.__module__.startswith("chatrest.")]
     assert len(kinds) > 20
     for kind in kinds:
         described = shapes.type_info(kind)
@@ -214,11 +214,11 @@ def test_a_mapping_in_the_place_of_a_struct_has_its_members_in_either_spelling()
 # ── help, and calls with wrong names ──
 
 
-def public_structs() -> Iterator[type[Checked]]:
+def public_structs() -> Iterator[type[CheckedStruct]]:
     """Yield every filter and body of the package."""
     for module in iter_modules(parameters.__path__):
         for kind in vars(import_module(f"chatrest._parameters.{module.name}")).values():
-            if isinstance(kind, type) and issubclass(kind, Checked):
+            if isinstance(kind, type) and issubclass(kind, CheckedStruct):
                 yield kind
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from typing import Any, Final, Literal, get_args, get_origin, get_type_hints
 
-from chatrest._parameters.checked import Checked
+from chatrest._parameters.checked import CheckedStruct
 from chatrest._resources import OPERATIONS
 from chatrest.errors import RequestInvalidError
 from tests.resources.test_parity import TABLE, names, sample, structs_in
@@ -104,7 +104,7 @@ def words(hint: Any) -> set[Any]:
     return {*parts} if get_origin(hint) is Literal else set().union(*map(words, parts))
 
 
-def refusal(kind: type[Checked], given: dict[str, Any]) -> str | None:
+def refusal(kind: type[CheckedStruct], given: dict[str, Any]) -> str | None:
     try:
         sample(kind, given)
     except RequestInvalidError as error:

@@ -19,7 +19,7 @@ import pytest
 from chatrest._core.requests.encode import query_pairs
 from chatrest._core.requests.endpoint import Call
 from chatrest._core.requests.wire import json_body
-from chatrest._parameters.checked import Checked
+from chatrest._parameters.checked import CheckedStruct
 from chatrest._resources import OPERATIONS, collection_class
 from chatrest._walk.walk import Walk
 from chatrest.errors import RequestInvalidError
@@ -90,8 +90,8 @@ def names(kind: type[msgspec.Struct] | None) -> dict[str, Any]:
     return {} if kind is None else {field.encode_name: field for field in msgspec.structs.fields(kind)}
 
 
-def structs_in(kind: Any) -> Iterator[type[Checked]]:
-    if isinstance(kind, type) and issubclass(kind, Checked):
+def structs_in(kind: Any) -> Iterator[type[CheckedStruct]]:
+    if isinstance(kind, type) and issubclass(kind, CheckedStruct):
         yield kind
     for part in get_args(kind):
         yield from structs_in(part)
@@ -205,12 +205,12 @@ def value(name: str, hint: Any, more: Mapping[str, Any]) -> Any:
         return {value(name, parts[0], more): value(name, parts[1], more)}
     if isinstance(origin, type) and issubclass(origin, Iterable):
         return [value(name, parts[0], more)]
-    if isinstance(hint, type) and issubclass(hint, Checked):
+    if isinstance(hint, type) and issubclass(hint, CheckedStruct):
         return sample(hint, more)
     return {str: f"{name}-1", bool: True, int: 7, date: date(2020, 1, 2)}.get(hint, "x")
 
 
-def sample(kind: type[Checked], more: Mapping[str, Any]) -> Checked:
+def sample(kind: type[CheckedStruct], more: Mapping[str, Any]) -> CheckedStruct:
     """Return a struct with its required fields, and those of `more`."""
     needed = [field for field in msgspec.structs.fields(kind) if field.required and field.name not in more]
     return kind(**{field.name: word(field.type) for field in needed}, **more)

@@ -23,7 +23,7 @@ ReadFile: TypeAlias = Callable[[str], str]
 """Return the text of the file of this name."""
 
 
-class _Given(Struct):
+class _GivenTexts(Struct):
     """The texts that are given by parameter, and what is wrong with their names."""
 
     texts: dict[str, list[str]]
@@ -57,8 +57,8 @@ def call_of(endpoint: Endpoint[Any], texts: Sequence[str], read_file: ReadFile) 
     )
 
 
-def _given(parameters: Parameters, texts: Sequence[str]) -> _Given:
-    given = _Given({}, [], [])
+def _given(parameters: Parameters, texts: Sequence[str]) -> _GivenTexts:
+    given = _GivenTexts({}, [], [])
     for text in texts:
         key, separator, value = text.partition("=")
         if not separator:
@@ -70,7 +70,7 @@ def _given(parameters: Parameters, texts: Sequence[str]) -> _Given:
     return given
 
 
-def _check_names(endpoint: Endpoint[Any], parameters: Parameters, given: _Given) -> None:
+def _check_names(endpoint: Endpoint[Any], parameters: Parameters, given: _GivenTexts) -> None:
     names = {*given.texts}
     if BODY in names:  # it may hold any of them
         names.update(parameter.name for parameter in parameters.of("body"))

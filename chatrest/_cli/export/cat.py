@@ -13,7 +13,7 @@ from ..options import SINCE, UNTIL, check_together, option_table
 from ..record_formats import Format, RecordWriter, format_option, kind_of
 
 if TYPE_CHECKING:
-    from ...database.finding import Wanted
+    from ...database.finding import MessageFilter
 
 _LINES: Final = 1_000
 """Lines that are written at once."""
@@ -65,7 +65,11 @@ def cat(out: str, message: str | None, format_: Format | None, sort: str | None,
       chatrest cat out --since 2026-11-01 --source 'group team' | jq -r .data.text
       chatrest cat out --until 2026-10-31 | gzip > older.ndjson.gz
     """
-    from ...database.finding import Wanted, find_raw, ids_of_names  # imports aiohttp: not for a help text
+    from ...database.finding import (
+        MessageFilter,
+        find_raw,
+        ids_of_names,
+    )  # imports aiohttp: not for a help text
 
     if message is not None:
         check_together(("--id", "--since --until --sender --conversation --search --source --sort", _ALONE))
@@ -78,7 +82,7 @@ def cat(out: str, message: str | None, format_: Format | None, sort: str | None,
         if texts := wanted[f"{kind}s"]:
             wanted[f"{kind}s"] = ids_of_names(out, kind, texts)
     wanted["search"] = wanted["search"] or ""
-    choice = Wanted(**wanted, by_time=sort == "time")
+    choice = MessageFilter(**wanted, by_time=sort == "time")
     records, count = find_raw(out, choice), 0
     while batch := list(islice(records, _LINES)):
         count += len(batch)
@@ -104,7 +108,7 @@ def _show_lines(out: str, message: str, format_: Format | None) -> None:
         raise ChatRestError(f"{out} has no message with the id {message!r}")
 
 
-def _say_none(out: str, wanted: "Wanted") -> None:
+def _say_none(out: str, wanted: "MessageFilter") -> None:
     """Say that a sender or conversation has no messages, with names that are near."""
     from ...database.finding import near_names
 

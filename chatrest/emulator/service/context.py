@@ -23,7 +23,7 @@ class ServiceRequest(NamedTuple):
     body: bytes = b""
 
 
-class Outgoing(Struct, frozen=True):
+class OutgoingReply(Struct, frozen=True):
     """A reply before it is sent."""
 
     status: int

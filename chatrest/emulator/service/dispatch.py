@@ -30,7 +30,7 @@ from . import (
 from .administered import key_scope, prepare
 from .administering import document_path
 from .arguments import read_body, read_query
-from .context import Context, Handler, Outgoing, ServiceCall, ServiceRequest
+from .context import Context, Handler, OutgoingReply, ServiceCall, ServiceRequest
 from .events import Event, events_of
 from .refusals import ServiceRefusal, bad_request, refused
 from .replies import order_of, paged
@@ -82,11 +82,11 @@ class Service:
         self._only_app = only_app
         prepare(context.store, dict(context.app), keys.full_access, keys.auth_only)
 
-    def answer(self, request: ServiceRequest) -> Outgoing:
+    def answer(self, request: ServiceRequest) -> OutgoingReply:
         try:
-            return Outgoing(200, self.process(request))
+            return OutgoingReply(200, self.process(request))
         except ServiceRefusal as refusal:
-            return Outgoing(refusal.status, refusal.body)
+            return OutgoingReply(refusal.status, refusal.body)
 
     def process(self, request: ServiceRequest) -> bytes:
         """Return the body of a 200, or raise a refusal."""

@@ -18,9 +18,9 @@ from msgspec import Meta
 from ...errors import RequestInvalidError
 from ..checked import CheckedArguments, Count, FromZero, Seconds
 from ..limits import TOO_MANY, Spelling, Verdict, limit_headers
-from ..service.context import Outgoing as Outgoing, ServiceRequest as Request
+from ..service.context import OutgoingReply as OutgoingReply, ServiceRequest as Request
 from ..service.refusals import ServiceRefusal as Refusal
-from .sending import Sending, head
+from .sending import Transmission, head
 from .triggers import ALWAYS, When, target_of
 
 BodyKind: TypeAlias = Literal["json", "html", "text", "empty"]
@@ -68,14 +68,14 @@ class Fault(CheckedArguments, kw_only=True):
         """True if the service never sees the request: nothing is stored, and no rate limit counts it."""
         return False
 
-    def reply(self, now: float) -> Outgoing | None:
+    def reply(self, now: float) -> OutgoingReply | None:
         """Return an answer in the place of the service's own, None for the service's own.
 
         `now` is epoch seconds on the emulator's clock.
         """
         return None
 
-    def changed(self, reply: Outgoing, request: Request, number: int) -> Outgoing:
+    def changed(self, reply: OutgoingReply, request: Request, number: int) -> OutgoingReply:
         """Return the answer that is sent.
 
         `request` is as it came; `number` counts the strikes of this fault from 1, 0 for one that accompanies.
@@ -87,7 +87,7 @@ class Fault(CheckedArguments, kw_only=True):
         """Seconds that the answer is late, after the service has processed the request."""
         return 0.0
 
-    def sending(self, reply: Outgoing) -> Sending | None:
+    def sending(self, reply: OutgoingReply) -> Transmission | None:
         """Return what is sent of the answer; None for all of it, as aiohttp sends it."""
         return None
 
@@ -122,10 +122,10 @@ class TooManyRequests(LostReply):
         if self.processed:
             raise RequestInvalidError("TooManyRequests.processed: expected False; see Status(429)")
 
-    def reply(self, now: float) -> Outgoing:
+    def reply(self, now: float) -> OutgoingReply:
         date = formatdate(ceil(now + self.wait), usegmt=True) if self.as_date else None
         headers = limit_headers(Verdict(False, self.limit, 0, self.wait), self.headers, now, as_date=date)
-        return Outgoing(429, TOO_MANY, {"Content-Type": JSON, **headers})
+        return OutgoingReply(429, TOO_MANY, {"Content-Type": JSON, **headers})
 
 
 class Status(LostReply):
@@ -138,7 +138,7 @@ class Status(LostReply):
     """The service's code, in its error body; None for the usual one of the status."""
     headers: Mapping[str, str] = {}
 
-    def reply(self, now: float) -> Outgoing:
+    def reply(self, now: float) -> OutgoingReply:
         content_type, text = _BODIES[self.body_kind]
         body = text.replace(b"STATUS", str(self.status).encode())
         if self.body_kind == "json":
@@ -146,7 +146,7 @@ class Status(LostReply):
             usual = _CODES.get(self.status, f"ERR_STATUS_{self.status}") if self.status < 500 else _FAILED
             words = "The service failed: a fault of the weather."
             body = Refusal(self.status, self.code or usual, words).body
-        return Outgoing(self.status, body, {"Content-Type": content_type, **self.headers})
+        return OutgoingReply(self.status, body, {"Content-Type": content_type, **self.headers})
 
 
 _FAILED: Final = "ERR_EXCEPTION"
@@ -177,10 +177,10 @@ class Reset(LostReply):
     def is_withheld(self) -> bool:
         return self.after is None and not self.processed
 
-    def sending(self, reply: Outgoing) -> Sending:
+    def sending(self, reply: OutgoingReply) -> Transmission:
         if self.after is None:
-            return Sending(b"", "reset")
-        return Sending(head(reply, len(reply.body)) + _begin(reply.body, self.after), "reset")
+            return Transmission(b"", "reset")
+        return Transmission(head(reply, len(reply.body)) + _begin(reply.body, self.after), "reset")
 
 
 class HalfOpen(LostReply):
@@ -202,8 +202,8 @@ class Cut(Fault):
 
     after: FromZero = 0
 
-    def sending(self, reply: Outgoing) -> Sending:
-        return Sending(head(reply, max(1, len(reply.body))) + _begin(reply.body, self.after))
+    def sending(self, reply: OutgoingReply) -> Transmission:
+        return Transmission(head(reply, max(1, len(reply.body))) + _begin(reply.body, self.after))
 
 
 # ── beside all others ──

@@ -1,6 +1,6 @@
 """Bytes that go to the transport past aiohttp's own response: what a fault of the connection sends.
 
-A fault says what is sent as a value, `Sending`; `send` is the one place that writes it. aiohttp then gets a
+A fault names what is sent as a value, `Transmission`, and only `send` writes it. aiohttp then gets a
 `SilentResponse`, which writes nothing.
 """
 
@@ -12,10 +12,10 @@ from typing import Literal, NamedTuple
 from aiohttp import web
 from aiohttp.abc import AbstractStreamWriter
 
-from ..service.context import Outgoing
+from ..service.context import OutgoingReply
 
 
-class Sending(NamedTuple):
+class Transmission(NamedTuple):
     """The bytes of a reply as they are sent, and what becomes of the connection."""
 
     data: bytes
@@ -23,7 +23,7 @@ class Sending(NamedTuple):
     end: Literal["open", "closed", "reset"] = "closed"
 
 
-def head(reply: Outgoing, length: int) -> bytes:
+def head(reply: OutgoingReply, length: int) -> bytes:
     """Return the reply's head with this Content-Length."""
     try:
         reason = HTTPStatus(reply.status).phrase
@@ -52,7 +52,7 @@ class SilentResponse(web.StreamResponse):
         """Write nothing."""
 
 
-async def send(request: web.BaseRequest, sending: Sending) -> SilentResponse:
+async def send(request: web.BaseRequest, sending: Transmission) -> SilentResponse:
     """Send the bytes, and end the connection; a client that has gone is no error."""
     transport = request.transport
     if transport is None or transport.is_closing():

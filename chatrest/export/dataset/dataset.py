@@ -42,7 +42,7 @@ from ..folder.manifest import table_entries
 from ..folder.tables import Table, tables_of, with_member
 from ..formats.record_members import read
 from ..plan.file_names import SPOOL
-from ..plan.report import AttachmentCounts, Failure, NextRun, Phase, Progress, Report
+from ..plan.report import AttachmentCounts, ExportFailure, NextRun, Phase, Progress, Report
 from ..store.formats import SourceLines
 from .attachments import AttachmentOptions, AttachmentRun
 
@@ -172,14 +172,16 @@ class CollectedRows:
             yield SourceLines(0, len(lines), b"".join(lines))
 
 
-async def read_tables(session: AsyncSession, export: ExportFolder, tables: Iterable[Table]) -> list[Failure]:
+async def read_tables(
+    session: AsyncSession, export: ExportFolder, tables: Iterable[Table]
+) -> list[ExportFailure]:
     """Replace each table whose list can be read completely, and return what failed.
 
     Costs the requests of the lists: one a thousand users or groups, one at least for each list of a group, a
     user, or a message with reactions. Memory: the ids of all users and groups, and a page for each list that
     is read at the same time. Raises `AuthenticationError` and OSError; the table is not replaced then.
     """
-    lists, failures = TableLists(session, export), list[Failure]()
+    lists, failures = TableLists(session, export), list[ExportFailure]()
     for table in tables:
         with await in_thread(partial(CollectedRows, export), CollectedRows.__exit__) as new:
             failed = await lists.read(table, new)
@@ -235,7 +237,7 @@ class TableLists:
         """Of all users and groups, once they are read."""
         self._writing = asyncio.Lock()
 
-    async def read(self, table: Table, new: CollectedRows) -> list[Failure]:
+    async def read(self, table: Table, new: CollectedRows) -> list[ExportFailure]:
         """Write all records of a table, each once, and return what failed: then it is not whole.
 
         Raises `AuthenticationError`, after which nothing else would fare better, and OSError.
@@ -250,13 +252,13 @@ class TableLists:
         except AuthenticationError:
             raise
         except ChatRestError as error:
-            return [Failure.of(parent or table, error)]
+            return [ExportFailure.of(parent or table, error)]
         return await self._read_each(table, parent, new)
 
-    async def _read_each(self, table: Table, parent: Parent, new: CollectedRows) -> list[Failure]:
+    async def _read_each(self, table: Table, parent: Parent, new: CollectedRows) -> list[ExportFailure]:
         """Read the list of each parent."""
         ids = self._reacted() if parent == "messages" else self._ids[parent]
-        failures, lists, absent = list[Failure](), 0, 0
+        failures, lists, absent = list[ExportFailure](), 0, 0
         read = partial(self._read_one, table, new)
         fan_out = self._session.fan_out(ids, read, concurrency=CONCURRENCY, stop_after=MOST_FAILURES)
         try:
@@ -264,19 +266,19 @@ class TableLists:
                 async for outcome in outcomes:
                     error = outcome.error
                     if isinstance(error, ChatRestError) and not isinstance(error, AuthenticationError):
-                        failures.append(Failure.of(f"{table} of {parent[:-1]} {outcome.item}", error))
+                        failures.append(ExportFailure.of(f"{table} of {parent[:-1]} {outcome.item}", error))
                     elif error is not None:
                         raise error
                     lists, absent = lists + 1, absent + (outcome.value is False)
         except AuthenticationError:
             raise
         except FanOutError:
-            failures.append(Failure(table, f"the rest was not read after {len(failures)} failures"))
+            failures.append(ExportFailure(table, f"the rest was not read after {len(failures)} failures"))
         except ChatRestError as error:  # of a file of messages
-            failures.append(Failure.of(parent, error))
+            failures.append(ExportFailure.of(parent, error))
         if lists == absent > 0:  # they cannot all have been removed a moment ago
             none = f"the service has none of {lists:,} lists (404)"
-            failures.append(Failure(table, none, NextRun.FAILS))
+            failures.append(ExportFailure(table, none, NextRun.FAILS))
         return failures
 
     async def _reacted(self) -> AsyncIterator[str]:

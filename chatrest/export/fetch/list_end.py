@@ -167,7 +167,7 @@ class PassEnd(NamedTuple):
     """False if a list that was read in the service's order has shown ids up and down."""
 
 
-class Unseen(NamedTuple):
+class UnseenIds(NamedTuple):
     """The ids that a list should have shown, by its newest messages."""
 
     keys: list[str]
@@ -295,7 +295,7 @@ class ListEnds:
 
     # ── after it was read ──
 
-    async def unseen(self, piece: JobPiece, reading: ListReading, *, is_first: bool) -> Unseen:
+    async def unseen(self, piece: JobPiece, reading: ListReading, *, is_first: bool) -> UnseenIds:
         """Return the ids that a list should have shown, but has not, by its newest messages.
 
         They are asked for without a window, unless that has an end, behind which the newest ones lie; of a
@@ -312,15 +312,17 @@ class ListEnds:
             held = [row for row in held if row.sent_at != UNKNOWN]
         ids = ids_of(held)
         if job.by_time:
-            return Unseen([*map(str, ids.numbers - reading.ids), *(ids.others.keys() - reading.keys)], late)
+            return UnseenIds(
+                [*map(str, ids.numbers - reading.ids), *(ids.others.keys() - reading.keys)], late
+            )
         if ids.numbers.last > reading.covered:
-            return Unseen([str(ids.numbers.last)], late)
+            return UnseenIds([str(ids.numbers.last)], late)
         keys = ids.others.keys() - reading.keys if piece.until >= job.until else set[str]()
         if job.purpose == "walk":  # of a part of a list others may have seen them
             keys = await self._never_seen(job, keys)
         if not keys:
             late = reading.start.late_of(ids.numbers - reading.ids, reading.covered)
-        return Unseen(list(keys), late)
+        return UnseenIds(list(keys), late)
 
     async def check_times(self, end: PassEnd, reading: ListReading) -> None:
         """Raise `NotOrderedByIdError` where the list shows messages up to the last id that the reading of a

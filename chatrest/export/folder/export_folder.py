@@ -31,7 +31,7 @@ from ..plan.message_ids import PageIds, ids_of
 from ..plan.ownership import Source
 from ..plan.plan import Plan
 from ..plan.report import Report
-from ..store import Changes, ExportStore, Finding, NewRows, RowKind, repair, salvage
+from ..store import Changes, Difference, ExportStore, NewRows, RowKind, repair, salvage
 from ..store.converters import Lines, Parquet
 from ..store.disk import Disk
 from ..store.formats import Format, SourceLines
@@ -125,7 +125,7 @@ class RemoteFiles(Protocol):
         """
 
 
-class Amended(NamedTuple):
+class ReplacedMessages(NamedTuple):
     """The messages that a newer version has taken the place of."""
 
     changed: int
@@ -198,7 +198,7 @@ class ExportFolder:
                 begin_generation(self.journal, manifest)
                 self.journal.begin_run(self.store.written, last_run(folder))
                 self.journal["plan"] = self.stored_plan.encoded().decode()
-            self.findings: list[Finding] = self._repaired()
+            self.findings: list[Difference] = self._repaired()
             """The differences of disk and journal that were found, and repaired."""
             self._is_later = bool(self.store.written)
             """True if messages on disk may have been edited since they were read."""
@@ -346,7 +346,7 @@ class ExportFolder:
             stem = table_stem(table)
             self.store.snapshots.replace(stem, self.store.kind(stem).format, pieces, read_at)
 
-    def finish(self) -> Amended:
+    def finish(self) -> ReplacedMessages:
         """Put everything into its final place; return how many messages took that of an older version."""
         with self._guarded():
             if self.journal.files("sealing"):
@@ -402,7 +402,7 @@ class ExportFolder:
             except sqlite3.Error as error:
                 raise OSError(f"{self.folder}: {error}") from error
 
-    def _apply_changes(self) -> Amended:
+    def _apply_changes(self) -> ReplacedMessages:
         changed = deleted = 0
         while rows := self.journal.waiting(_CHANGES_AT_ONCE):
             applied = list[str]()
@@ -418,7 +418,7 @@ class ExportFolder:
             by_author = {row.id for row in rows if is_deleted(row.raw)}
             deleted += len(by_author.intersection(applied))
             changed += len(set(applied) - by_author)
-        return Amended(changed, deleted)
+        return ReplacedMessages(changed, deleted)
 
     def salvage(self) -> int:
         """Write what damaged files hold of the messages that are missing still; return how many.
@@ -523,7 +523,7 @@ class ExportFolder:
         known = self.journal.sources_of([source]).get(source)
         return None if known is None else str(known)
 
-    def _repaired(self) -> list[Finding]:
+    def _repaired(self) -> list[Difference]:
         """Bring disk and journal together: what is not on disk is not written, and so it is missing."""
         findings = list(repair(self.store, self.journal.waiting_ids))
         numbers = self.journal.ids_by_key(waiting := self.journal.waiting_ids())

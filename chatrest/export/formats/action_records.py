@@ -37,11 +37,11 @@ class _Action(Struct, frozen=True):
 _READ_ACTION: Final = Decoder(_Action)
 
 
-class _Deleted(Struct, frozen=True, rename="camel"):
+class _DeletedMessage(Struct, frozen=True, rename="camel"):
     deleted_at: Any = None
 
 
-_READ_DELETED: Final = Decoder(_Deleted)
+_READ_DELETED: Final = Decoder(_DeletedMessage)
 
 
 def is_deleted(raw: bytes) -> bool:

@@ -141,7 +141,7 @@ class NextRun(StrEnum):
         return cls.CONTINUES if may_pass else cls.FAILS
 
 
-class Failure(Struct, frozen=True):
+class ExportFailure(Struct, frozen=True):
     """A source that could not be read to its end."""
 
     source: str
@@ -150,7 +150,7 @@ class Failure(Struct, frozen=True):
     next_run: NextRun = NextRun.CONTINUES
 
     @classmethod
-    def of(cls, source: object, error: BaseException) -> "Failure":
+    def of(cls, source: object, error: BaseException) -> "ExportFailure":
         """Return the failure of a source by an error."""
         return cls(str(source), str(error), NextRun.after(error))
 
@@ -214,7 +214,7 @@ class Report(Struct, kw_only=True):
     """Messages that were in a lost or damaged file, and that the service does not show any more."""
     sources: int = 0
     """Sources of the plan, without those in `deleted_users`."""
-    failed: list[Failure] = []
+    failed: list[ExportFailure] = []
     """Sources that could not be read to their end. The next run continues with them."""
     deleted_users: list[str] = []
     """Users that the service listed and does not have any more, or that are switched off, so that it does not
@@ -251,9 +251,9 @@ class Report(Struct, kw_only=True):
         """The reasons why it is not complete, those of the sources in `failed` included."""
         return [*self.reasons, *(f"{each.source}: {each.error}" for each in self.failed)]
 
-    def lacks(self, what: str | Failure, next_run: NextRun = NextRun.CONTINUES) -> None:
+    def lacks(self, what: str | ExportFailure, next_run: NextRun = NextRun.CONTINUES) -> None:
         """Note a reason why the export is not complete, or a source that failed, and what can be done."""
-        if isinstance(what, Failure):
+        if isinstance(what, ExportFailure):
             self.failed.append(what)
             next_run = what.next_run
         else:

@@ -42,7 +42,7 @@ from ..plan.intervals import LAST, Gap
 from ..plan.message_ids import key_of, number
 from ..plan.ownership import Source
 from ..plan.plan import Plan
-from ..plan.report import Failure
+from ..plan.report import ExportFailure
 from ..read.folder_view import open_view
 
 T = TypeVar("T")
@@ -63,7 +63,7 @@ class Estimate(Struct, frozen=True, kw_only=True):
     """Of them, those that were asked for a page."""
     whole: int
     """Of them, those that the folder holds up to the newest message by now."""
-    refused: list[Failure]
+    refused: list[ExportFailure]
     """Of those that were asked, the ones that the service refuses."""
     is_exact: bool
     """True if all lists were asked, and end with the page that was read of each: then there is no more."""
@@ -108,7 +108,7 @@ async def estimate(
     """
     check(plan is None or isinstance(plan, Plan), "plan", plan, "a Plan, or None")
     check_count("workers", workers)
-    sent, stored = sent_by(session), _Stored(plan=plan or Plan())
+    sent, stored = sent_by(session), _StoredExport(plan=plan or Plan())
     read = partial(read_stored, plan=plan, app_id=session.app.app_id, only=only, change_plan=change_plan)
     if out is not None:
         view = await asyncio.to_thread(open_view, out, may_be_new=True)
@@ -144,7 +144,7 @@ async def estimate(
         sources=len(sources),
         sampled=len({each.work.source for each in samples}),
         whole=whole,
-        refused=[Failure.of(each.work.source, each.error) for each in samples if each.error],
+        refused=[ExportFailure.of(each.work.source, each.error) for each in samples if each.error],
         is_exact=len(samples) == len(works) and all(each.is_counted for each in samples),
         messages=len(new_keys),
         newest=None if until == LAST else until,
@@ -166,7 +166,7 @@ def _rate(session: AsyncSession) -> float | None:
 # ── what the folder holds ──
 
 
-class _Stored(Struct, kw_only=True):
+class _StoredExport(Struct, kw_only=True):
     """The export that is there already, as the next run continues from it; nothing where there is none."""
 
     plan: Plan
@@ -185,7 +185,7 @@ class _Stored(Struct, kw_only=True):
 def read_stored(
     folder: Path, plan: Plan | None, app_id: str, until: int, since: int | None,
     *, only: bool = False, change_plan: bool = False,
-) -> _Stored:  # fmt: skip
+) -> _StoredExport:  # fmt: skip
     """Return what is left up to the id `until`, and is to be read again from `since` on; changes nothing."""
     check_place(folder)
     path, given = folder / JOURNAL, plan or Plan()
@@ -197,7 +197,7 @@ def read_stored(
     if not path.exists() or not path.stat().st_size:  # where it was lost, each list is read again
         begun = first_meta(folder, app_id, given.encoded().decode())
         plan = agreed(folder, begun, asked, app_id, may_change=change_plan)[1]
-        return _Stored(plan=plan, only=given.part_of(plan) if only else None)
+        return _StoredExport(plan=plan, only=given.part_of(plan) if only else None)
     with Journal(path) as journal:
         journal.check_integrity()
         manifest, stored = check_folder(folder, journal), {name: journal[name] for name in ("app", "plan")}
@@ -215,7 +215,7 @@ def read_stored(
         else:
             rechecks = rechecks_since(journal, known, since, is_behind=runs_by_app_list(journal) > 0)
         whole = (Work(each, [Gap(0, until)]) for each in known)
-        return _Stored(
+        return _StoredExport(
             plan=plan,
             only=part,
             known={each.source for each in known},

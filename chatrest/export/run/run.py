@@ -55,7 +55,7 @@ from ..fetch.source_list import (
 from ..fetch.work_left import Work, work_left
 from ..fetch.worker_pool import WORKERS, WorkerPool
 from ..folder.edits import apply_edits
-from ..folder.export_folder import Amended, ExportFolder, RemoteFiles
+from ..folder.export_folder import ExportFolder, RemoteFiles, ReplacedMessages
 from ..folder.id_continuity import IdsBeginAnewError
 from ..folder.journal import NAME as JOURNAL, SourceState
 from ..folder.manifest import NAME as MANIFEST, Manifest, find_undamaged
@@ -65,7 +65,7 @@ from ..plan.intervals import LAST, Gap
 from ..plan.message_ids import ids_of, number, numbers_in
 from ..plan.ownership import OwnershipRules
 from ..plan.plan import Plan
-from ..plan.report import Failure, NextRun, Phase, Progress, Report
+from ..plan.report import ExportFailure, NextRun, Phase, Progress, Report
 from ..store.disk import Disk
 
 ROUNDS: Final = 4
@@ -376,7 +376,7 @@ class Run:
 
     # ── what has arrived of it ──
 
-    def _report(self, amended: Amended, left: Sequence[Work] = ()) -> Report:
+    def _report(self, amended: ReplacedMessages, left: Sequence[Work] = ()) -> Report:
         """Note what has become of each source, and return the counts; `left` is what was not read."""
         pool, export = self._pool, self._pool.export
         report = Report(
@@ -434,7 +434,7 @@ class Run:
                 report.deleted_users.append(str(known.source))
         else:
             journal.set_state(known.number, "failed", str(error))
-            report.lacks(Failure.of(known.source, error))
+            report.lacks(ExportFailure.of(known.source, error))
 
     async def _empty_fault(self, report: Report) -> str | None:
         """Return the reason why an export that holds nothing is not whole: the app has messages."""

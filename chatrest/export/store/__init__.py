@@ -3,12 +3,12 @@
 from .adoption import repair, salvage
 from .export_store import Changes, ExportStore, NewRows
 from .formats import RowKind
-from .inspection import Finding
+from .inspection import Difference
 
 __all__ = [
     "Changes",
+    "Difference",
     "ExportStore",
-    "Finding",
     "NewRows",
     "RowKind",
     "repair",

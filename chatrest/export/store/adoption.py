@@ -23,7 +23,7 @@ from .converters import format_of
 from .disk import free_aside, set_aside, sync_folder
 from .export_store import ExportStore, NewRows
 from .formats import NewFile, file_sha256, is_record, readable
-from .inspection import Finding, FindingKind, path_of
+from .inspection import Difference, FindingKind, path_of
 from .journal import StoreFile
 from .segments import SEGMENT, name_of
 
@@ -36,7 +36,7 @@ _ENDING: Final = re.compile(
 )
 
 
-def repair(store: ExportStore, waiting: Callable[[], Collection[str]] = tuple) -> Iterator[Finding]:
+def repair(store: ExportStore, waiting: Callable[[], Collection[str]] = tuple) -> Iterator[Difference]:
     """Repair what is safe, and yield it. Killed at any point it is as before, or done.
 
     `waiting` gives the ids of messages on the disk whose changes are noted, and not applied yet.
@@ -91,20 +91,20 @@ def stem_of(store: ExportStore, name: str) -> str | None:
 # ── what the journal knows ──
 
 
-def _forget(store: ExportStore, finding: Finding) -> None:
+def _forget(store: ExportStore, finding: Difference) -> None:
     assert finding.file is not None
     with store.journal.transaction():
         store.journal.forget_file(finding.file.number)
 
 
-def _set_damaged_aside(store: ExportStore, finding: Finding) -> None:
+def _set_damaged_aside(store: ExportStore, finding: Difference) -> None:
     """Move a damaged file: its ids are missing then, and a table is read again with the next run."""
     assert finding.file is not None
     set_aside(store.disk, store.folder, path_of(store.folder, finding.file))
     _forget(store, finding)
 
 
-def _unlink(store: ExportStore, finding: Finding) -> None:
+def _unlink(store: ExportStore, finding: Difference) -> None:
     path = store.folder / finding.name
     store.disk.remove(path)
     if path.parent.exists():
@@ -113,7 +113,7 @@ def _unlink(store: ExportStore, finding: Finding) -> None:
         _forget(store, finding)
 
 
-_REPAIRS: Final[dict[FindingKind, Callable[[ExportStore, Finding], None]]] = {
+_REPAIRS: Final[dict[FindingKind, Callable[[ExportStore, Difference], None]]] = {
     "missing": _forget, "damaged": _set_damaged_aside, "leftover": _unlink,
 }  # fmt: skip
 
@@ -121,7 +121,7 @@ _REPAIRS: Final[dict[FindingKind, Callable[[ExportStore, Finding], None]]] = {
 # ── what it does not know ──
 
 
-def _take_end(store: ExportStore, finding: Finding, waiting: Collection[str]) -> None:
+def _take_end(store: ExportStore, finding: Difference, waiting: Collection[str]) -> None:
     """Write the new records after the committed size of a segment again."""
     file = finding.file
     assert file is not None
@@ -135,7 +135,7 @@ def _take_end(store: ExportStore, finding: Finding, waiting: Collection[str]) ->
         sync_folder(store.disk, aside.parent)
 
 
-def _take_unknown(store: ExportStore, finding: Finding, waiting: Collection[str]) -> int:
+def _take_unknown(store: ExportStore, finding: Difference, waiting: Collection[str]) -> int:
     """Commit the new rows of a file, and let it go; return how many they are."""
     path, name = store.folder / finding.name, _name(finding)
     is_in_spool = finding.name.startswith(f"{SPOOL}/")
@@ -166,13 +166,13 @@ def _commit(
     return store.commit([NewRows(stem, 0, rows)]) if rows else 0
 
 
-def _name(finding: Finding) -> str:
+def _name(finding: Difference) -> str:
     """Return the name of the file that was found, or that the segment would have become."""
     path = Path(finding.name)
     return name_of(path) if path.parts[0] == SPOOL else finding.name
 
 
-def _is_history(store: ExportStore, finding: Finding) -> bool:
+def _is_history(store: ExportStore, finding: Difference) -> bool:
     stem = stem_of(store, _name(finding))
     return stem is not None and store.kind(stem).by_content
 

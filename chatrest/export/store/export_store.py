@@ -27,7 +27,7 @@ from ..plan.message_ids import PageIds, ids_of, key_of, number, times
 from .converters import format_of
 from .disk import Disk, make_folder, sync_folder
 from .formats import Format, NewFile, RowKind, SourceLines, file_sha256, piece_of
-from .inspection import Finding, findings, is_waiting, path_of
+from .inspection import Difference, findings, is_waiting, path_of
 from .journal import StoreBlock, StoreFile, StoreJournal
 from .segments import Segments, new_path, segment_path
 from .snapshots import Snapshots
@@ -146,13 +146,13 @@ class ExportStore:
             self._missing = self.journal.seen() - self.written
         return self._missing
 
-    def inspect(self, *, deep: bool = False) -> list[Finding]:
+    def inspect(self, *, deep: bool = False) -> list[Difference]:
         """Return where journal and disk differ; with `deep` every file is read. Nothing is changed."""
         files = self.journal.files()
         checked = findings(self.folder, files, self.kinds, elsewhere=self._elsewhere, deep=deep)
         result = list(checked)
         if count := len(self.missing()):
-            result.append(Finding("ids", "", f"{count:,} were seen, and are not written"))
+            result.append(Difference("ids", "", f"{count:,} were seen, and are not written"))
         return result
 
     def kind(self, stem: str) -> RowKind:

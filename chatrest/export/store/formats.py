@@ -140,7 +140,7 @@ def file_sha256(path: Path) -> bytes:
 # ── bytes that the journal does not know ──
 
 
-class Readable(NamedTuple):
+class ReadableRecords(NamedTuple):
     """The records in the bytes after a position of a segment."""
 
     rows: list[Row]
@@ -153,7 +153,7 @@ class Readable(NamedTuple):
     record, or zeros."""
 
 
-def readable(path: Path, packing: Compression, start: int = 0) -> Readable:
+def readable(path: Path, packing: Compression, start: int = 0) -> ReadableRecords:
     """Return what can be read after a position; memory for all of it."""
     with path.open("rb") as file:
         file.seek(start)
@@ -165,10 +165,10 @@ def readable(path: Path, packing: Compression, start: int = 0) -> Readable:
     good = next((at for at, row in enumerate(rows) if not is_record(row)), len(rows))
     later = list(filter(is_record, rows[good:]))
     end = start + sum(len(line) + 1 for line in whole[:good])
-    return Readable(rows[:good], end, later, is_torn=not later)
+    return ReadableRecords(rows[:good], end, later, is_torn=not later)
 
 
-def _of_members(data: bytes, decompressor: Callable[[], Any], start: int) -> Readable:
+def _of_members(data: bytes, decompressor: Callable[[], Any], start: int) -> ReadableRecords:
     rows, end, is_torn = list[Row](), 0, True
     while data[end:].strip(b"\0"):
         member = decompressor()
@@ -185,7 +185,7 @@ def _of_members(data: bytes, decompressor: Callable[[], Any], start: int) -> Rea
             break
         rows += unpacked
         end = len(data) - len(member.unused_data)
-    return Readable(rows, start + end, [], is_torn)
+    return ReadableRecords(rows, start + end, [], is_torn)
 
 
 def is_record(row: Row) -> bool:

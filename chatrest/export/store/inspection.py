@@ -28,7 +28,7 @@ LOST: Final = "was lost or damaged, with older versions of messages, which no ru
 FindingKind: TypeAlias = Literal["unfinished", "leftover", "missing", "damaged", "longer", "unknown", "ids"]
 
 
-class Finding(NamedTuple):
+class Difference(NamedTuple):
     """A difference of journal and disk."""
 
     kind: FindingKind
@@ -89,7 +89,7 @@ def findings(
     *,
     elsewhere: Collection[str] = (),
     deep: bool = False,
-) -> Iterator[Finding]:
+) -> Iterator[Difference]:
     """Yield the differences; with `deep` every file is read. Nothing is changed.
 
     `known` are the files of the journal; `stems` the names of the store's kinds: the first parts of names of
@@ -102,51 +102,53 @@ def findings(
     waiting = {path: new[path] for path in spooled if path in new and is_waiting(folder, new[path])}
     for file in files.values():
         if file.state == "sealing" or file in waiting.values():
-            yield Finding("unfinished", file.name, file=file)
+            yield Difference("unfinished", file.name, file=file)
         elif (finding := _checked(folder, file, elsewhere, deep)) is not None:
             yield finding
     yield from _others(folder, files, stems, [path for path in spooled if path not in waiting])
 
 
-def _checked(folder: Path, file: StoreFile, elsewhere: Collection[str], deep: bool) -> Finding | None:
+def _checked(folder: Path, file: StoreFile, elsewhere: Collection[str], deep: bool) -> Difference | None:
     path = path_of(folder, file)
     if file.state == "dropped":
-        return Finding("leftover", str(path.relative_to(folder)), "it was replaced", file)
+        return Difference("leftover", str(path.relative_to(folder)), "it was replaced", file)
     if not path.is_file():
-        return None if file.name in elsewhere else Finding("missing", file.name, file=file)
+        return None if file.name in elsewhere else Difference("missing", file.name, file=file)
     size = path.stat().st_size
     if file.state == "open":
         if size > file.size:
-            return Finding("longer", file.name, f"{size - file.size:,} bytes that no commit knows", file)
+            return Difference("longer", file.name, f"{size - file.size:,} bytes that no commit knows", file)
         if size < file.size:
-            return Finding("damaged", file.name, f"{file.size - size:,} bytes less than were written", file)
+            return Difference(
+                "damaged", file.name, f"{file.size - size:,} bytes less than were written", file
+            )
         return None
     if size != file.size:
-        return Finding("damaged", file.name, f"{size:,} bytes, and not {file.size:,}", file)
+        return Difference("damaged", file.name, f"{size:,} bytes, and not {file.size:,}", file)
     if deep and file_sha256(path) != file.sha256:
-        return Finding("damaged", file.name, "its bytes are not those that were written", file)
+        return Difference("damaged", file.name, "its bytes are not those that were written", file)
     return None
 
 
 def _others(
     folder: Path, files: dict[str, StoreFile], stems: Collection[str], spooled: list[Path]
-) -> Iterator[Finding]:
+) -> Iterator[Difference]:
     own = {segment_path(folder, file.name) for file in files.values() if file.state in ("open", "sealing")}
     own |= {segment_path(folder, file.name) for file in files.values() if is_segment(folder, file)}
     made = {new_path(folder, file.name) for file in files.values()}
     known = {segment_path(folder, name) for name in files}
     for path in spooled:
         if path.name.endswith(NEW):
-            yield Finding("leftover", f"{SPOOL}/{path.name}", "it was being made" if path in made else "")
+            yield Difference("leftover", f"{SPOOL}/{path.name}", "it was being made" if path in made else "")
         elif path.name.endswith(SEGMENT) and path not in own:
             kind: FindingKind = "leftover" if path in known else "unknown"
-            yield Finding(kind, f"{SPOOL}/{path.name}")
+            yield Difference(kind, f"{SPOOL}/{path.name}")
     for stem in stems:
         own_names = f"{stem}.*" if "/" in stem else f"{stem}*"
         for path in sorted([*folder.glob(own_names), *(folder / stem).rglob("*")]):
             name = path.relative_to(folder).as_posix()
             if path.is_file() and name not in files and not is_of_system(name) and _is_ours(name):
-                yield Finding("unknown", name)
+                yield Difference("unknown", name)
 
 
 def _is_ours(name: str) -> bool:
@@ -156,7 +158,7 @@ def _is_ours(name: str) -> bool:
         return True
 
 
-def lost_versions(differing: Iterable[Finding]) -> list[str]:
+def lost_versions(differing: Iterable[Difference]) -> list[str]:
     """Return the files of older versions that are not there, or not as they were written."""
     lost = (each for each in differing if each.kind in ("missing", "damaged"))
     return [each.name for each in lost if each.file is not None and each.file.stem == HISTORY]

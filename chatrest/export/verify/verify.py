@@ -38,7 +38,7 @@ from ..plan.plan import Plan
 from ..plan.report import NextRun
 from ..read.exports import run_place
 from ..read.folder_view import FolderView
-from ..store.inspection import LOST, Finding, findings, path_of, place_now
+from ..store.inspection import LOST, Difference, findings, path_of, place_now
 from ..store.journal import StoreFile
 from ..store.segments import segment_path
 from .files import FileFaultError, check_bytes, keys_in
@@ -57,7 +57,7 @@ _HARMLESS: Final = "a run that was killed has left it; it is no part of the expo
 _UNKNOWN: Final = "it is no part of this export"
 
 
-class Verified(NamedTuple):
+class ExportVerification(NamedTuple):
     """The check of one export."""
 
     result: VerifyResult
@@ -67,7 +67,7 @@ class Verified(NamedTuple):
     """The other ids."""
 
 
-def verify_export(view: FolderView, progress: Progress) -> Verified:
+def verify_export(view: FolderView, progress: Progress) -> ExportVerification:
     """Check one export; see `verify`."""
     for _ in range(_READINGS):
         with ExitStack() as stack:
@@ -89,7 +89,7 @@ def _checksum(manifest: Manifest | None) -> str:
     return "" if manifest is None else manifest.checksum
 
 
-def _verified(view: FolderView, state: FolderState, progress: Progress) -> Verified:
+def _verified(view: FolderView, state: FolderState, progress: Progress) -> ExportVerification:
     try:
         return _Check(view, state, progress).run()
     except (UnreadableError, OSError) as error:
@@ -114,7 +114,7 @@ class _Check:
         self._unread = IdSet()
         """Those that the journal has for files that cannot be read: these are problems already."""
 
-    def run(self) -> Verified:
+    def run(self) -> ExportVerification:
         """Check everything, and return what was found."""
         self._check_state()
         try:
@@ -133,7 +133,7 @@ class _Check:
             self._check_proof(self._state.journal)
         journal = self._state.journal
         keys = [] if journal is None else list(journal.keys_of(self._read).values())
-        return Verified(self._concluded(), self._read.numbers, keys)
+        return ExportVerification(self._concluded(), self._read.numbers, keys)
 
     def _add(self, kind: Kind, place: str, text: str, advice: Remedy) -> None:
         words = self._view.remedy(place) if kind in _AT_STORE or place == JOURNAL else ""
@@ -307,7 +307,7 @@ class _Check:
             text = f"{plural(count, 'file')} set aside here, no part of the export"
             self._result.note("unknown", DAMAGED, text)
 
-    def _add_difference(self, difference: Finding) -> None:
+    def _add_difference(self, difference: Difference) -> None:
         """Say where journal and disk differ, but for what reading the files shows."""
         name = difference.name
         is_of_kill = name.startswith(f"{SPOOL}/") and not self._state.is_finished

@@ -33,7 +33,7 @@ from ..plan.id_set import IdSet
 from ..read.exports import ExportAddress, addresses_of, bag_of, part_lacks, parts_at, run_place
 from ..seal.bag import DATA, TAG_MANIFEST, faults_of, hash_of
 from .result import Problem, Remedy, VerifyResult, shortened
-from .verify import Progress, Verified, verify_export
+from .verify import ExportVerification, Progress, verify_export
 
 
 def verify(
@@ -156,6 +156,6 @@ class _Parts:
         self._keys.update(verified.keys)
         return result
 
-    def _twice(self, verified: Verified) -> Iterator[str]:
+    def _twice(self, verified: ExportVerification) -> Iterator[str]:
         yield from map(str, self._ids & verified.ids)
         yield from sorted(self._keys.intersection(verified.keys))

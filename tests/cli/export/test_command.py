@@ -9,7 +9,7 @@ import pytest
 
 from chatrest._cli.export.command import TABLES, _files
 from chatrest._cli.export.summary import FileTotals, attachments_line, estimate_lines, summary_lines
-from chatrest.export import AttachmentCounts, Failure, Plan, Progress, Report
+from chatrest.export import AttachmentCounts, ExportFailure, Plan, Progress, Report
 from chatrest.export.folder.tables import TABLES as OF_THE_PACKAGE
 from tests.commands import Run, all_ids, ids_of, summary_of
 
@@ -171,8 +171,9 @@ def test_a_dry_run_whose_only_source_is_refused_is_a_failure(command: Run, out: 
 
 def test_an_estimate_says_what_it_does_not_know() -> None:
     known: dict[str, Any] = {
-        "plan": Plan(), "sources": 100, "sampled": 20, "whole": 0, "refused": [Failure("user x", "404")],
-        "is_exact": False, "messages": 20_000, "newest": 300_000, "requests": 345, "seconds": 7000.0,
+        "plan": Plan(), "sources": 100, "sampled": 20, "whole": 0,
+        "refused": [ExportFailure("user x", "404")], "is_exact": False,
+        "messages": 20_000, "newest": 300_000, "requests": 345, "seconds": 7000.0,
         "asked": 24, "rate": 485.0,
     }  # fmt: skip
     lines = printed(**known)

@@ -17,7 +17,7 @@ from chatrest._core.requests.dialects import (
     BY_UPDATED,
     UNPAGED,
 )
-from chatrest._models.meta import Current, Meta, Pagination, Position
+from chatrest._models.meta import Meta, PageCounts, Pagination, Position
 from tests.cases import loop_over
 from tests.core.paging.stepping import BY_IDS, PAGED, THREAD, again, at, onward, page, placed, position, taken
 from tests.walk.walking import Item, rules_for
@@ -309,7 +309,7 @@ CURSORS, UPDATES = rules_for(3, paging=BY_CURSOR), rules_for(3, paging=BY_UPDATE
     ("… twice: by its last item", TIMED, page("4", "2", "8"), up(id="8", sentAt="7"), {**BY_TIME, **TWICE}),
     ("its meta is lost, which is no documented end", placed(cursor="c"), page("u"), again(cursor="c"),
      {"rules": CURSORS}),
-    ("a next position", placed(cursor="c"), page("u", current=Current(3, 1), next=position(cursor="d")),
+    ("a next position", placed(cursor="c"), page("u", current=PageCounts(3, 1), next=position(cursor="d")),
      up(cursor="d"), {"rules": CURSORS}),
 )  # fmt: skip
 def test_lost_positions(case: str, cursor: Cursor, listing: Any, goal: Any, options: Any) -> None:
@@ -317,7 +317,7 @@ def test_lost_positions(case: str, cursor: Cursor, listing: Any, goal: Any, opti
 
 
 @loop_over("place", [IN_SERVICE_ORDER, placed(cursor="c")])
-@loop_over("meta", [{"current": Current(3, 3)}, {"previous": Position("prepend", cursor="b")}])
+@loop_over("meta", [{"current": PageCounts(3, 3)}, {"previous": Position("prepend", cursor="b")}])
 def test_a_page_that_names_no_next_one_is_the_last_where_that_is_documented(place: Cursor, meta: Any) -> None:
     listing = page("u", "v", "w", **meta)
     assert onward(place, listing, CURSORS) is None

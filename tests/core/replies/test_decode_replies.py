@@ -12,7 +12,7 @@ from chatrest._models.apps import AppInfo
 from chatrest._models.entities import Entity
 from chatrest._models.groups import AddedMember
 from chatrest._models.messages import Message, MessageCount, UnknownMessage
-from chatrest._models.meta import Current
+from chatrest._models.meta import PageCounts
 from chatrest._models.users import AuthToken, User
 from chatrest.errors import ReplyUnreadableError
 from tests.cases import TOO_DEEP, loop_over
@@ -201,7 +201,7 @@ def test_a_list_of_another_form_is_read_as_the_list_that_stands_for_it() -> None
 
     page = many(User, of_groups)(b'{"users":[{"uid":"a"}]}')
     assert [user.uid for user in page.items] == ["a"]
-    assert page.meta.current == Current(count=1)
+    assert page.meta.current == PageCounts(count=1)
     assert many(User, of_groups)(b'{"data":[{"uid":"b"}]}').items[0].uid == "b"
     with pytest.raises(ReplyUnreadableError, match="data: expected records, got nothing"):
         many(User, of_groups)(b'{"members":[]}')

@@ -10,7 +10,7 @@ from msgspec import UNSET
 
 from chatrest._core.replies.decode import Listing, many
 from chatrest._core.replies.rows import rows
-from chatrest._models.meta import Current, Meta, Pagination, Position
+from chatrest._models.meta import Meta, PageCounts, Pagination, Position
 from chatrest._models.users import User
 from chatrest.errors import ReplyUnreadableError
 from tests.cases import TOO_DEEP, loop_over
@@ -170,8 +170,8 @@ def test_the_numbers_of_meta_are_read() -> None:
     served = {"pagination": {"total": 7, "per_page": 5}, "current": {"limit": 5, "count": 2}}
     for page in listings(served):
         assert page.meta.pagination == Pagination(7, None, 5)
-        assert page.meta.current == Current(5, 2)
-    assert listings({"current": {"limit": "5"}})[0].meta.current == Current(5)
+        assert page.meta.current == PageCounts(5, 2)
+    assert listings({"current": {"limit": "5"}})[0].meta.current == PageCounts(5)
 
 
 def test_a_member_of_another_type_inside_meta_leaves_the_others() -> None:

@@ -12,7 +12,7 @@ from chatrest.emulator import Emulator, Status
 from chatrest.export import Plan, export
 from chatrest.export.folder.manifest import NAME as MANIFEST, read
 from chatrest.export.folder.tables import Table
-from chatrest.importing import ImportResult, Progress, check, run
+from chatrest.importing import ImportProgress, ImportResult, check, run
 from tests.dying import ProcessDeath
 from tests.faulty import no_wait
 
@@ -213,7 +213,7 @@ async def test_an_import_that_dies_after_any_batch_goes_on(
     await export(session, out, Plan(everything=True), tables=TABLES)
     count = 0
 
-    def die(_: Progress) -> None:
+    def die(_: ImportProgress) -> None:
         nonlocal count
         count += 1
         if count == batches:

@@ -9,7 +9,7 @@ import pytest
 from msgspec import structs
 
 from chatrest._parameters.messages import MessageQuery
-from chatrest.emulator import Fault, Outgoing, Status
+from chatrest.emulator import Fault, OutgoingReply, Status
 from chatrest.emulator.service.context import ServiceRequest as Request
 from chatrest.emulator.store import Store
 from chatrest.export import Plan, export, verify
@@ -38,31 +38,31 @@ class Strange(Fault, frozen=True):
     store: Store
     uid: str
 
-    def changed(self, reply: Outgoing, request: Request, number: int) -> Outgoing:
+    def changed(self, reply: OutgoingReply, request: Request, number: int) -> OutgoingReply:
         place = query_of(request.query).get("id")
         if place is None or int(place) in self.store.ids(participant=self.uid):
             return reply
         return self.nowhere(reply, place, int(query_of(request.query)["perPage"]))
 
-    def nowhere(self, reply: Outgoing, place: str, size: int) -> Outgoing:
+    def nowhere(self, reply: OutgoingReply, place: str, size: int) -> OutgoingReply:
         raise NotImplementedError
 
 
 class Refuses(Strange, frozen=True):
-    def nowhere(self, reply: Outgoing, place: str, size: int) -> Outgoing:
-        return Outgoing(400, b'{"error":{"code":"ERR_BAD_ID","message":"no such place"}}', reply.headers)
+    def nowhere(self, reply: OutgoingReply, place: str, size: int) -> OutgoingReply:
+        return OutgoingReply(400, b'{"error":{"code":"ERR_BAD_ID","message":"no such place"}}', reply.headers)
 
 
 class Ignores(Strange, frozen=True):
     """It answers with the first page."""
 
-    def nowhere(self, reply: Outgoing, place: str, size: int) -> Outgoing:
+    def nowhere(self, reply: OutgoingReply, place: str, size: int) -> OutgoingReply:
         first = self.store.ids(participant=self.uid)[:size]
         return page(reply, self.store.records(first), first[-1])
 
 
 class IsEmpty(Strange, frozen=True):
-    def nowhere(self, reply: Outgoing, place: str, size: int) -> Outgoing:
+    def nowhere(self, reply: OutgoingReply, place: str, size: int) -> OutgoingReply:
         return page(reply, [], int(place))
 
 
@@ -72,7 +72,7 @@ class NamesTheNext(Fault, frozen=True):
     store: Store
     uid: str
 
-    def changed(self, reply: Outgoing, request: Request, number: int) -> Outgoing:
+    def changed(self, reply: OutgoingReply, request: Request, number: int) -> OutgoingReply:
         if query_of(request.query).get("affix") == "prepend":
             return reply
         begin, size = int(query_of(request.query).get("id", "0")), int(query_of(request.query)["perPage"])
@@ -80,7 +80,7 @@ class NamesTheNext(Fault, frozen=True):
         return page(reply, self.store.records(left[:size]), left[size] if len(left) > size else None)
 
 
-def page(reply: Outgoing, records: Iterable[bytes], goes_on: int | None) -> Outgoing:
+def page(reply: OutgoingReply, records: Iterable[bytes], goes_on: int | None) -> OutgoingReply:
     body = json.loads(reply.body)
     body["data"] = list(map(json.loads, records))
     body["meta"]["cursor"] = {"affix": "append"} | ({"id": goes_on} if goes_on else {})

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 
 import pytest
 
-from chatrest.emulator import Fault, Outgoing, Status
+from chatrest.emulator import Fault, OutgoingReply, Status
 from chatrest.emulator.service.context import ServiceRequest as Request
 from chatrest.emulator.store import Store
 from chatrest.export import Plan, Report, export, verify
@@ -127,10 +127,10 @@ class Hidden(Fault, frozen=True):
 
     ids: frozenset[str]
 
-    def changed(self, reply: Outgoing, request: Request, number: int) -> Outgoing:
+    def changed(self, reply: OutgoingReply, request: Request, number: int) -> OutgoingReply:
         page = json.loads(reply.body)
         page["data"] = [record for record in page["data"] if record["id"] not in self.ids]
-        return Outgoing(reply.status, json.dumps(page).encode(), reply.headers)
+        return OutgoingReply(reply.status, json.dumps(page).encode(), reply.headers)
 
 
 @pytest.mark.parametrize("hidden", [["10002"], ["10001", "10002", "10003"]])
@@ -214,10 +214,10 @@ async def test_what_is_older_than_the_window_is_not_read_of_a_list(tmp_path: Pat
 class WithoutGroups(Fault, frozen=True):
     """Lists lack the messages to groups."""
 
-    def changed(self, reply: Outgoing, request: Request, number: int) -> Outgoing:
+    def changed(self, reply: OutgoingReply, request: Request, number: int) -> OutgoingReply:
         page = json.loads(reply.body)
         page["data"] = [record for record in page["data"] if record["receiverType"] != "group"]
-        return Outgoing(reply.status, json.dumps(page).encode(), reply.headers)
+        return OutgoingReply(reply.status, json.dumps(page).encode(), reply.headers)
 
 
 async def test_a_list_that_lacks_a_group_is_not_believed(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from chatrest import App, AsyncSession, AuthenticationError, ChatRestError, ExportIncompleteError, testing
 from chatrest.emulator import Emulator
-from chatrest.export import Failure, Plan, Report, export, runs
+from chatrest.export import ExportFailure, Plan, Report, export, runs
 from chatrest.export.folder.run_log import NAME, append_run
 from chatrest.export.run.run import export_folder
 from chatrest.export.store.disk import Disk
@@ -101,9 +101,9 @@ def test_a_full_disk_leaves_the_lines_that_were_there(tmp_path: Path) -> None:
     ("report", "words"),
     [
         (Report(reasons=["a reason", "another"]), "not complete: a reason; another$"),
-        (Report(sources=2, failed=[Failure("user a", "404")]), "not complete: 1 of 2 sources failed$"),
+        (Report(sources=2, failed=[ExportFailure("user a", "404")]), "not complete: 1 of 2 sources failed$"),
         (
-            Report(sources=1, failed=[Failure("user a", "404")], reasons=["more"]),
+            Report(sources=1, failed=[ExportFailure("user a", "404")], reasons=["more"]),
             "1 of 1 source failed; more$",
         ),
         (Report(), "it did not come to its end"),

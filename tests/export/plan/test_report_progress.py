@@ -7,7 +7,7 @@ import pytest
 from chatrest import AsyncSession, RetryPolicy
 from chatrest._telemetry import Attempt
 from chatrest.errors import ConnectError, CursorError, ExportIncompleteError, NotFoundError
-from chatrest.export import Failure, NextRun, Progress, Report
+from chatrest.export import ExportFailure, NextRun, Progress, Report
 from tests.cases import loop_over
 from tests.faulty import Faulty, no_wait, reply
 
@@ -27,16 +27,24 @@ def attempt(**fields: Any) -> Attempt:
     ("lacking", "expected"),
     [
         ([], NextRun.NOTHING),
-        ([Failure.of("user x", NotFoundError("404"))], NextRun.FAILS),
+        ([ExportFailure.of("user x", NotFoundError("404"))], NextRun.FAILS),
         (
-            [Failure.of("user x", ConnectError("down")), Failure.of("user y", NotFoundError("404"))],
+            [
+                ExportFailure.of("user x", ConnectError("down")),
+                ExportFailure.of("user y", NotFoundError("404")),
+            ],
             NextRun.CONTINUES,
         ),
         (["some sources are not read"], NextRun.CONTINUES),
-        ([Failure.of("user x", CursorError("a circle")), "some sources are not read"], NextRun.CONTINUES),
+        (
+            [ExportFailure.of("user x", CursorError("a circle")), "some sources are not read"],
+            NextRun.CONTINUES,
+        ),
     ],
 )
-def test_a_report_says_whether_another_run_can_help(lacking: list[str | Failure], expected: NextRun) -> None:
+def test_a_report_says_whether_another_run_can_help(
+    lacking: list[str | ExportFailure], expected: NextRun
+) -> None:
     report = Report(complete=not lacking)
     for each in lacking:
         report.lacks(each)

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from chatrest._core.pace.retry import RetryPolicy
-from chatrest.emulator import Fault, First, Outgoing, Status
+from chatrest.emulator import Fault, First, OutgoingReply, Status
 from chatrest.emulator.service.context import ServiceRequest as Request
 from chatrest.export import Plan, Progress, export
 from chatrest.export.folder.journal import NAME as JOURNAL, Journal
@@ -50,8 +50,8 @@ class NoSuchUser(Fault, frozen=True):
 
     code: str
 
-    def changed(self, reply: Outgoing, request: Request, number: int) -> Outgoing:
-        return Outgoing(
+    def changed(self, reply: OutgoingReply, request: Request, number: int) -> OutgoingReply:
+        return OutgoingReply(
             404, json.dumps({"error": {"code": self.code, "message": ""}}).encode(), reply.headers
         )
 
