@@ -15,7 +15,8 @@ Start = Callable[..., subprocess.Popen[bytes]]
 
 __all__ = ["PATIENCE", "MakeProxy", "Run", "Start", "all_ids", "finish", "ids_of", "summary_of"]
 
-PATIENCE = 20.0
+PATIENCE = 120.0
+"""Seconds: a process of a busy machine may take many to begin and to end."""
 
 
 def ids_of(out: Path) -> list[int]:

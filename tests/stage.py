@@ -31,6 +31,12 @@ async def forever() -> Reply:
     raise AssertionError
 
 
+async def turns(count: int = 20) -> None:
+    """Let other tasks run: a sleep of any time may end before them on a machine that is busy."""
+    for _ in range(count):
+        await asyncio.sleep(0)
+
+
 class Stage:
     """A session whose transport gives the answers in turn, each after `slow` seconds; the last repeats.
 

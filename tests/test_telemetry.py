@@ -20,7 +20,7 @@ from chatrest._resources import users
 from chatrest._telemetry import Attempt, Outcome, Telemetry
 from tests.cases import loop_over
 from tests.faulty import KEY
-from tests.stage import PAGE, UID, Stage, forever, reply
+from tests.stage import PAGE, UID, Stage, forever, reply, turns
 
 pytestmark = pytest.mark.usefixtures("tidy")
 
@@ -125,7 +125,7 @@ async def test_a_deadline_that_passes_on_the_network() -> None:
 async def test_a_cancel() -> None:
     stage = Stage(forever)
     task = asyncio.create_task(stage.list())
-    await asyncio.sleep(0.001)
+    await turns()
     task.cancel()
     await asyncio.gather(task, return_exceptions=True)
     cut = {"status": None, "error": "CancelledError"}
@@ -150,7 +150,7 @@ async def test_the_time_waiting_for_a_place_is_recorded() -> None:
 
     stage = Stage(slow, reply(), concurrency=1)
     tasks = [asyncio.create_task(stage.list()) for _ in range(2)]
-    await asyncio.sleep(0.001)
+    await turns()
     stage.time.now += 3
     free.set()
     await asyncio.gather(*tasks)
@@ -186,7 +186,7 @@ async def test_the_durations_of_a_call_make_up_its_seconds() -> None:
 async def test_a_cancelled_pause_counts_what_was_waited() -> None:
     stage = Stage(reply(503, b""), dice=lambda: 1.0, sleep=until_cancelled)
     task = asyncio.create_task(stage.list(retry=RetryPolicy(first_wait=20.0)))
-    await asyncio.sleep(0.001)
+    await turns()
     assert [type(record) for record in stage.records] == [Attempt]  # sent before the pause
     stage.time.now += 3
     task.cancel()
@@ -203,7 +203,7 @@ async def test_an_attempt_that_never_began_to_send_did_not_reach_the_network() -
     stage = Stage(reply(), pace=Pace(rate=60), sleep=until_cancelled)
     await stage.list()
     tasks = [asyncio.create_task(stage.list()) for _ in range(8)]
-    await asyncio.sleep(0.001)
+    await turns()
     for task in tasks:
         task.cancel()
     await asyncio.gather(*tasks, return_exceptions=True)

@@ -13,7 +13,7 @@ from chatrest import ChatRestError, ConnectError, DeadlineExceededError, NotFoun
 from chatrest._resources import users
 from chatrest._telemetry import CallStart, Telemetry
 from tests.faulty import KEY
-from tests.stage import UID, Stage, forever, reply
+from tests.stage import UID, Stage, forever, reply, turns
 
 pytestmark = pytest.mark.usefixtures("tidy")
 
@@ -83,7 +83,7 @@ async def test_an_error_leaves_it_after_the_outcome(answer: Any, error: type[Exc
 async def test_a_cancelled_call_is_left() -> None:
     log: list[tuple[str, str]] = []
     task = asyncio.create_task(Stage(forever, telemetry=Surrounding(log)).list())
-    await asyncio.sleep(0.001)
+    await turns()
     assert order(log) == ["a enter messages.list_user"]
     task.cancel()
     await asyncio.gather(task, return_exceptions=True)
@@ -151,7 +151,7 @@ async def test_calls_at_the_same_time_have_contexts_of_their_own() -> None:
     contexts: set[str] = set()
     stage = Stage(wait, telemetry=Surrounding(log))
     tasks = [asyncio.create_task(stage.list()) for _ in range(10)]
-    await asyncio.sleep(0.001)
+    await turns()
     free.set()
     await asyncio.gather(*tasks)
     assert len(contexts) == 10

@@ -81,7 +81,7 @@ async def test_a_call_in_the_loop_of_the_session_from_a_thread() -> None:
         loop = asyncio.get_running_loop()
 
         def work() -> Any:
-            return asyncio.run_coroutine_threadsafe(session.request("GET", "/a"), loop).result(5)
+            return asyncio.run_coroutine_threadsafe(session.request("GET", "/a"), loop).result(60)
 
         assert await asyncio.to_thread(work) == {}
 
@@ -108,7 +108,7 @@ def test_a_forked_child() -> None:
         answers = context.SimpleQueue()
         process = context.Process(target=child, args=(answers,))
         process.start()
-        process.join(20)
+        process.join(120)
         errors = [answers.get(), answers.get()]
         assert all("forked: open another session there" in error for error in errors), errors
         assert loop.run_until_complete(session.request("GET", "/a")) == {}

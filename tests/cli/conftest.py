@@ -179,7 +179,7 @@ def stuck(proxy: MakeProxy, request: pytest.FixtureRequest) -> Iterator[tuple[st
         release.set()
         for thread in threading.enumerate():  # it may still write to the output that it was started with
             if "process_request_thread" in thread.name:
-                thread.join(20)
+                thread.join(120)
 
 
 @pytest.fixture(autouse=True)

@@ -63,6 +63,23 @@ def assert_all_of(service: EmulatorThread, out: Path | str) -> None:
     assert verify(out).ok
 
 
+def hold(emulator: Emulator) -> None:
+    """Let no request for messages of a user get a reply."""
+    emulator.requests.clear()
+    emulator.weather.add(HalfOpen(route="messages.list_user"))
+
+
+def release(emulator: Emulator) -> None:
+    emulator.weather.clear()
+    emulator.weather.release()
+
+
+async def begun(emulator: Emulator) -> None:
+    """Wait until a request of a worker is held."""
+    while not any(each.fault for each in list(emulator.requests)):  # noqa: ASYNC110
+        await asyncio.sleep(0.01)  # other threads and processes are waited for
+
+
 def everything_of(cluster: LocalCluster) -> bytes:
     """Return whatever the scheduler keeps: tasks, events, logs, plugins, and the pickles among these."""
     scheduler = cluster.scheduler
@@ -96,13 +113,15 @@ async def test_what_the_cluster_keeps_and_is_sent_also_by_workers_that_are_kille
         progress = Progress()
 
         async def look_and_kill() -> None:
-            while not progress.active:  # noqa: ASYNC110
-                await asyncio.sleep(0.01)  # workers are waited for
+            await begun(emulator)
             texts.append(everything_of(cluster))
             if processes:  # one that still begins, which the scheduler does not know, is not killed
                 pids = [worker.pid for worker in cluster.scheduler.workers.values()]
                 os.kill(dice.choice(pids), signal.SIGKILL)
 
+            service.ask(release)
+
+        service.ask(hold)
         looking = asyncio.create_task(look_and_kill())
         report = await export_with(client, session, out, plan, parts=PARTS, pace=FAST, progress=progress)
         await looking
@@ -157,12 +176,13 @@ async def test_a_scheduler_that_goes_away_and_the_next_run_goes_on(
     out, app, progress = tmp_path / "out", service.emulator.app, Progress()
     async with near_cluster() as (other, client):
         work = export(client, app, out, Plan(all_users=True), parts=PARTS, pace=FAST, progress=progress)
+        service.ask(hold)
         run = asyncio.create_task(work)
-        while not progress.active:  # noqa: ASYNC110
-            await asyncio.sleep(0.01)
+        await begun(service.emulator)
         await other.close()
         with pytest.raises(ClusterError, match=r"^the scheduler at tcp://127\S+ is gone"):
             await run
+        service.ask(release)
     async with near_cluster() as (_, client):
         assert (await export(client, app, out, pace=FAST)).complete
     assert_all_of(service, out)
@@ -307,18 +327,16 @@ async def test_a_service_that_hangs_keeps_no_thread_from_another_app(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     plan, slow = Plan(all_users=True), emulated(0)
-    slow.weather.add(HalfOpen(route="messages.list_user"))
+    hold(slow)
     async with apps_on_a_cluster(slow, emulated(1)) as (client, apps):
         for each in apps:
             monkeypatch.setenv(each.key_env or "", each.app.api_key)
         options: Any = {"parts": 2, "export": app_exporter(client, apps, 2)}
         hanging = asyncio.create_task(export_apps(apps[:1], tmp_path, plan, **options))
-        while not any(each.fault for each in slow.requests):  # noqa: ASYNC110
-            await asyncio.sleep(0.01)  # the worker's thread is waited for
+        await begun(slow)
         [other] = await export_apps(apps[1:], tmp_path, plan, **options)
         other.check()
         assert not hanging.done()
-        slow.weather.clear()
-        slow.weather.release()
+        release(slow)
         [result] = await hanging
         result.check()

@@ -26,7 +26,7 @@ from chatrest._core.requests.wire import Request
 from chatrest.emulator import Emulator
 from chatrest.otel import OpenTelemetryListener
 from tests.faulty import KEY
-from tests.stage import UID, Stage, forever, reply
+from tests.stage import UID, Stage, forever, reply, turns
 
 pytestmark = pytest.mark.usefixtures("tidy")
 
@@ -147,7 +147,7 @@ async def test_the_span_of_a_call_that_is_ended_is_ended_with_it(
     running = session.with_options(deadline=0.01 if end == "deadline" else None).request("GET", "/users")
     if end == "cancel":
         task = asyncio.create_task(running)
-        await asyncio.sleep(0.001)
+        await turns()
         task.cancel()
         await asyncio.gather(task, return_exceptions=True)
     elif end == "deadline":

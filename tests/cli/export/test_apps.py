@@ -103,7 +103,7 @@ def test_an_interrupted_run_names_the_command_that_goes_on(
     with Proxy(service.emulator.port, answer) as address:
         path.write_text(f'[[app]]\nid = "game"\nkey_env = "CHATREST_API_KEY"\nbase_url = "{address}"\n')
         started = process("export", str(out), "--apps", str(path))
-        assert asked.wait(20)
+        assert asked.wait(120)
         started.send_signal(signal.SIGINT)
         _, errors = started.communicate(timeout=120)
     assert started.returncode == 130

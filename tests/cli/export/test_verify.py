@@ -167,7 +167,7 @@ def test_ctrl_c_ends_the_check(out: Path) -> None:
         assert running.stderr is not None
         assert running.stdout.readline() == b"begun\n"
         running.send_signal(signal.SIGINT)
-        assert running.wait(20) == 130
+        assert running.wait(120) == 130
         assert running.stderr.read() == b"chatrest: interrupted\n"
 
 

@@ -11,6 +11,7 @@ from chatrest.export.folder.export_folder import FetchedPage
 from chatrest.export.plan.message_ids import ids_of
 from chatrest.export.plan.ownership import Source
 from tests.cases import loop_over
+from tests.stage import turns
 
 pytestmark = pytest.mark.usefixtures("tidy")
 
@@ -20,12 +21,6 @@ def page(number: int, size: int = 10) -> FetchedPage:
     return FetchedPage(
         number=number, source=source, after=0, last=1, bytes=size, seen=none, rows=[], ids=none
     )
-
-
-async def turns(count: int = 5) -> None:
-    """Lets every other task run until it waits."""
-    for _ in range(count):
-        await asyncio.sleep(0)
 
 
 async def test_a_batch_is_bounded_and_the_next_one_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -66,7 +61,7 @@ async def test_no_page_is_lost_or_repeated_and_the_room_is_kept(seed: int) -> No
             if dice.random() < 0.5:
                 await turns(3)
 
-    async with asyncio.timeout(10), asyncio.TaskGroup() as group:
+    async with asyncio.timeout(120), asyncio.TaskGroup() as group:
         group.create_task(write())
         async with asyncio.TaskGroup() as walks:
             for i in range(4):

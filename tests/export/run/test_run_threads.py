@@ -11,6 +11,7 @@ from chatrest.export import Plan, export
 from chatrest.export.run.run import export_folder
 from chatrest.export.store.disk import Disk
 from tests.exporting import assert_whole, served
+from tests.stage import turns
 
 pytestmark = pytest.mark.usefixtures("tidy")
 
@@ -23,18 +24,13 @@ class Gate:
 
     def wait(self) -> None:
         self._reached.set()
-        assert self._open.wait(10)
+        assert self._open.wait(120)
 
     async def reached(self) -> None:
-        assert await asyncio.to_thread(self._reached.wait, 10)
+        assert await asyncio.to_thread(self._reached.wait, 120)
 
     def open(self) -> None:
         self._open.set()
-
-
-async def turns(count: int = 20) -> None:
-    for _ in range(count):
-        await asyncio.sleep(0)
 
 
 @pytest.mark.parametrize("cancels", [1, 2, 5])

@@ -53,7 +53,7 @@ class Run:
 
     def end(self) -> None:
         self.may_end.set()
-        self._thread.join(10)
+        self._thread.join(120)
 
     def _work(self) -> None:
         try:
