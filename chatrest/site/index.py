@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple, Self
 
 import msgspec
+from msgspec import Struct
 
 from .pseudonyms import Pseudonyms
 from .redaction import Redaction, without_secrets
@@ -30,7 +31,7 @@ _WAIT: Final = 10.0
 """Seconds that a load may have the database for itself."""
 
 
-class MessageEntry(NamedTuple):
+class MessageEntry(Struct, gc=False):
     place: int
     """Its row in the database."""
     time: int
@@ -39,15 +40,11 @@ class MessageEntry(NamedTuple):
     parent: int | None
     flags: int
     """Other than 0 of a deleted message."""
-    id: str
-    kind: str | None
-    """Its category."""
-    text: str | None
     raw: bytes
 
 
 COLUMNS: Final = (
-    "p.place, p.time, p.rank, p.sender, p.parent, p.flags, m.id, m.category, m.text,"
+    "p.place, p.time, p.rank, p.sender, p.parent, p.flags,"
     " ifnull(CAST(m.raw AS BLOB), x'7b7d')"  # of a deleted message whose record was erased
 )
 _ALIASES: Final = """
@@ -310,9 +307,10 @@ class Index:
     def stored(self, rest: str, *values: Any) -> list[MessageEntry]:
         """Return messages with their records, in which nothing is that the choice hides."""
         rows = self.db.execute(f"SELECT {COLUMNS} FROM {_STORED} {rest}", values)  # noqa: S608
-        if self.choice.hides:
-            return [MessageEntry._make((*row[:-2], None, self._redacted(row[2], row[-1]))) for row in rows]
-        return [MessageEntry._make((*row[:-1], without_secrets(row[-1]))) for row in rows]
+        entries = [MessageEntry(*row) for row in rows]
+        for each in entries:
+            each.raw = self._redacted(each.rank, each.raw) if self.choice.hides else without_secrets(each.raw)
+        return entries
 
     def _redacted(self, rank: int, raw: bytes) -> bytes:
         counts = self.redaction.counts

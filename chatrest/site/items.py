@@ -11,7 +11,7 @@
 
 from bisect import bisect_left
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from functools import lru_cache
 from typing import Any, Final, NamedTuple
 
@@ -55,17 +55,10 @@ _NAME: Final = 120
 _MOST_NAMES: Final = 8
 _QUOTED: Final = 1_000
 """Letters of a message of which a quote is made."""
-_TOGETHER: Final = 600_000
-"""Milliseconds in which messages of one sender are shown together."""
 _MOST_FILES: Final = 50
 _PICTURE: Final = (400, 300)
 _PICTURES: Final = (260, 150)
 """The largest picture that stands alone, and one of several, in pixels."""
-_RICH: Final = (
-    b'"attachments"', b'"reactions"', b'"quotedMessage"', b'"editedAt"', b'"url"', b'"moderation"',
-    b'"flagged',
-)  # fmt: skip
-"""Members that are shown beside a text. A record without them is not decoded: that takes half of the time."""
 FLAGS: Final = ("edited", "deleted", "flagged", "file", "thread")
 """What a search can be narrowed to; a static site has them as bits, from 1."""
 _SENTENCES: Final = {
@@ -132,6 +125,7 @@ class Item(Struct, gc=False):
     text: str = ""
     """All that is shown as its text, and searched."""
     segments: tuple[TextPart, ...] = ()
+    """The parts of a text with links, and of one that is shortened; empty where all of it is one text."""
     letters: int = 0
     files: tuple[FileLink, ...] = ()
     reactions: tuple[tuple[str, str, str], ...] = ()
@@ -162,7 +156,7 @@ class Item(Struct, gc=False):
     is_flagged: bool = False
     """True where somebody has flagged it, or a rule of the app has not let it pass."""
     is_plain: bool = False
-    """True for a text and nothing else."""
+    """True for a text or a line, which may have links, and nothing else."""
     href: str = ""
     """The place where it is shown, as the page that shows it says."""
     source_href: str = ""
@@ -284,33 +278,23 @@ class Items:
                 item.is_plain, self.uses.has_threads = False, True
 
     def _item(self, stored: MessageEntry) -> Item:
-        _, time, rank, sender_number, parent, flags, key, category, text, raw = stored
-        sender = self._index.person(sender_number)
+        sender, rank, raw = self._index.person(stored.sender), stored.rank, stored.raw
         self._app = sender.app
-        self.uses.senders.add(sender_number)
-        colour = _COLOURS[self._colours.get(sender_number, sender_number) & 7]
-        item = Item(
-            shown(key), rank, f"m{rank}", sender, colour, time, self._iso(time), raw,
-            len(raw) > LONGEST_SOURCE, parent,
-        )  # fmt: skip
-        if (
-            text
-            and category == "message"
-            and not (flags or item.is_long or any(map(raw.__contains__, _RICH)))
-        ):
-            self._add_text(item, text)
-            item.is_plain = len(item.segments) == 1 and not item.is_long
-            return item
+        self.uses.senders.add(stored.sender)
+        colour = _COLOURS[self._colours.get(stored.sender, stored.sender) & 7]
         record = shown_record_of(raw)
-        item.id = _id(record.id)
-        item.is_flagged = _is_flagged(record)
-        if flags:
+        item = Item(
+            _id(record.id), rank, f"m{rank}", sender, colour, stored.time, self._iso(stored.time), raw,
+            len(raw) > LONGEST_SOURCE, stored.parent,
+        )  # fmt: skip
+        data, category = record.data, record.category
+        if data.moderation is not None or record.flagged_by or record.flagged_count:
+            item.is_flagged = _is_flagged(record)
+        if stored.flags:
             item.deleted = self._note(record.deleted_by, record.deleted_at)
             return item
-        data, category = record.data, record.category
         text = text_of(data.text) or text_of(data.caption)
         if category == "message":
-            item.is_plain = not item.is_long
             if data.url is not None or data.attachments is not None:
                 item.files = self._files(item, record)
         elif category in ("action", "call"):
@@ -324,8 +308,10 @@ class Items:
             item.quote = self._quote(rank_of(_id(quoted.get("id"))), quoted)
         if data.reactions is not None:
             item.reactions = tuple((*each, "") for each in reactions_of(data.reactions))
-        if item.files or item.reactions or item.quote or item.edited or len(item.segments) != 1:
-            item.is_plain = False
+        item.is_plain = bool(item.text) and not (
+            item.is_long or item.files or item.reactions or item.quote or item.edited or item.about
+            or item.is_special
+        )  # fmt: skip
         return item
 
     def _add_versions(self, item: Item, record: ShownRecord) -> None:
@@ -340,11 +326,10 @@ class Items:
             return
         item.text, item.letters = shown(text), len(text)
         if len(text) > LONGEST_TEXT:
-            item.is_long, item.is_plain = True, False
+            item.is_long = True
             item.segments = segments(item.text[:LONGEST_TEXT] + "…", self._mention)
-            return
-        item.segments = segments(item.text, self._mention)
-        if len(item.segments) > 1:
+        elif "://" in text or "<@" in text:
+            item.segments = segments(item.text, self._mention)
             item.text = "".join(segment.text for segment in item.segments)
 
     def _mention(self, uid: str) -> TextPart:
@@ -463,9 +448,9 @@ def one_line_a_call(items: list[Item]) -> list[Item]:
             continue
         begin = next((each for each in (first, *others) if each.call and each.call.state == "ongoing"), first)
         span = (others[-1].time - begin.time) // 1000 if last.state == "ended" and begin.time else 0
-        first.merged = tuple(others)
+        first.merged, first.is_plain = tuple(others), False
         first.text = shown(call_text(first.label, last._replace(seconds=last.seconds or max(0, span))))
-        first.segments = (TextPart(first.text),)
+        first.segments = ()
     return shown_items
 
 
@@ -488,29 +473,6 @@ def _strings(value: Any) -> Iterator[str]:
 
 def _id(value: Any) -> str:
     return shown(str(value)) if isinstance(value, str | int) else ""
-
-
-def rows_of(
-    items: Iterable[Item], sender_of: Callable[[PersonEntry, str, bool], str], *, is_day_shown: bool = True
-) -> list[tuple[Any, ...]]:
-    """Return what a template needs of most items: variables of its loop cost less than attributes.
-
-    A message that follows one of the same sender is shown without the name. Its time has the day, where no
-    heading has it.
-    """
-    rows, last, until = list[tuple[Any, ...]](), 0, 0
-    for item in items:
-        sender, iso = item.sender, item.iso
-        style = "message" if item.kind == "said" else f"message {item.kind}"
-        if is_more := sender.number == last and item.time < until:
-            style += " more"
-        last, until = sender.number, item.time + _TOGETHER
-        rows.append((
-            item, style, item.is_plain, item.anchor, item.id, sender_of(sender, item.colour, not is_more),
-            item.href, iso, words_of(iso), iso[11:16] if is_day_shown else words_of(iso)[:16],
-            item.source_href, item.text,
-        ))  # fmt: skip
-    return rows
 
 
 def excerpt(text: str) -> str:

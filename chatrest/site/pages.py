@@ -18,7 +18,7 @@ A page of a conversation does not say how many there are, so that only the last 
 import re
 import sys
 from bisect import bisect_right
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from functools import cache, lru_cache
 from importlib.util import find_spec
@@ -30,10 +30,11 @@ from urllib.parse import urlencode
 
 from .._extras import missing_extra
 from ..errors import RequestInvalidError
+from .articles import Articles, Escape
 from .headings import LISTED, ConversationRow, Headings, conversations_script, days_script
 from .heads import record_of
 from .index import ConversationEntry, Index, PageCut, PersonEntry
-from .items import FLAGS, Item, Items, excerpt, one_line_a_call, rows_of
+from .items import FLAGS, Item, Items, excerpt, one_line_a_call
 from .picture_size import picture_size
 from .text import EscapedText, escaped_json, is_address, shown_json
 from .zone import day_text
@@ -126,9 +127,11 @@ class Pages:
             "flags": _FLAG_WORDS,
             "advice": ADVICE,
         }
-        self._template = _environment(values).get_template
+        environment = _environment(values)
+        self._template = environment.get_template
+        sender, content = lru_cache(10_000)(self._made_sender), self._template("message.html").module.content
+        self._articles = Articles(_escape(), sender, content)
         self.index = index
-        self._sender = lru_cache(10_000)(self._made_sender)
         self._conversation: Callable[[int], ConversationEntry] = lru_cache(10_000)(index.conversation)
 
     def _render(self, template: str, root: str, **values: Any) -> str:
@@ -147,9 +150,6 @@ class Pages:
         """Return the name of a sender above a message, which many messages have."""
         return EscapedText(self._render("sender", "../../", person=person, colour=colour, is_first=is_first))
 
-    def _rows(self, items: Iterable[Item], *, is_day_shown: bool = True) -> list[tuple[Any, ...]]:
-        return rows_of(items, self._sender, is_day_shown=is_day_shown)
-
     # ── a conversation ──
 
     def items(self, conversation: ConversationEntry, cut: PageCut) -> list[Item]:
@@ -162,7 +162,8 @@ class Pages:
         return items
 
     def page(self, conversation: ConversationEntry, cut: PageCut, items: list[Item], pages: int) -> str:
-        groups = [(day, self._rows(each)) for day, each in groupby(one_line_a_call(items), key=_DAY)]
+        days = groupby(one_line_a_call(items), key=_DAY)
+        groups = [(day, self._articles.of(each)) for day, each in days]
         last = self.maker.zone.day(conversation.last) if cut.page == pages else ""
         return self._in("conversation", conversation, page=cut.page, groups=groups, last=last,
                         is_last=cut.page == pages, has_days=pages > 1,
@@ -225,7 +226,7 @@ class Pages:
                 item.source_href = (
                     f"{item.anchor}.html" if item.is_long else f"{page}-source.html#{item.anchor}"
                 )
-            shown = [self._rows(each, is_day_shown=False) for each in (first, others)]
+            shown = [self._articles.of(each, is_place=False) for each in (first, others)]
             yield {"rank": rank, "parent": shown[0], "replies": shown[1], "skipped": skipped}
 
     # ── lists ──
@@ -303,13 +304,20 @@ def check_installed() -> None:
         raise RequestInvalidError(missing_extra("writing pages", "html"))
 
 
+def _escape() -> Escape:
+    """Return what escapes a text, without an object of MarkupSafe's class for each: a fifth of the time."""
+    from markupsafe import escape
+
+    escape_text: Escape = getattr(sys.modules[escape.__module__], "_escape_inner", escape)
+    return escape_text
+
+
 def _environment(values: dict[str, Any]) -> Any:
     """Return an environment that escapes every value, with these ones in each template."""
     from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template
     from markupsafe import escape
 
-    # What escapes a text for MarkupSafe, without an object of its class for each: a fifth of a site's time.
-    escape_text = getattr(sys.modules[escape.__module__], "_escape_inner", escape)
+    escape_text = _escape()
 
     def escaped(value: Any) -> str:
         if type(value) is EscapedText:

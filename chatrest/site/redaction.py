@@ -200,8 +200,8 @@ class HiddenLog:
 
 def without_secrets(raw: bytes) -> bytes:
     """Return a record without the secret of a call's channel: who has it can join the call."""
-    is_escaped = b"\\u" in raw and _ESCAPED_LETTER.search(raw) is not None
-    if b"wsChannel" not in raw and not is_escaped:
+    is_escaped = b"\\" in raw and _ESCAPED_LETTER.search(raw) is not None
+    if not is_escaped and b"wsChannel" not in raw:
         return raw
     hidden, count = _SECRET.subn(rb'\1"[secret]"', raw)
     if count == raw.count(b"secret") and not is_escaped:

@@ -130,7 +130,7 @@ class ViewIndex(Index):
             " ORDER BY p.time DESC, p.rank DESC",
             (matched or 0, since or 0, 1 << 62 if until is None else until),
         )
-        return ((conversation, MessageEntry._make(rest)) for conversation, *rest in rows)
+        return ((conversation, MessageEntry(*rest)) for conversation, *rest in rows)
 
     def _pattern(self, term: str, is_inside: bool) -> str:
         """Return a pattern of a term, also of the words with it in their middle; empty for too many."""

@@ -101,6 +101,7 @@ def test_what_has_happened_is_shown_in_its_own_form(tmp_path: Path) -> None:
         message(7, "", category="custom", type="location", data={
             "customData": {"latitude": 38.7, "longitude": "-9.1", "name": "<b>Lisbon"}}),
         message(8, "", category="riddle", data={"answer": {"deep": ["first", 7]}}),
+        message(9, "https://ok.example/alone"),
     ]  # fmt: skip
 
     def react(store: Store) -> None:
@@ -114,10 +115,11 @@ def test_what_has_happened_is_shown_in_its_own_form(tmp_path: Path) -> None:
     text = " ".join(page.text.split())
     assert [each for each in words if each not in text] == []
     assert text.count("audio call") == 1
-    assert shown_ids(site) == [str(number) for number in range(1, 9)]
+    assert shown_ids(site) == [str(number) for number in range(1, 10)]
     to_parent = [link for link in page.values("href") if link.endswith("/1.html#m1")]
     assert len(to_parent) == 2
     assert [tag["value"] for name, tag in page.tags if name == "meter"] == ["75", "25"]
+    assert "https://ok.example/alone" in page.values("href")
 
 
 def test_earlier_texts_are_below_what_was_edited(tmp_path: Path) -> None:
