@@ -4,8 +4,6 @@ import json
 import re
 from pathlib import Path
 
-import pytest
-
 from chatrest.error_codes import KINDS
 from chatrest.errors import (
     ApiError,
@@ -68,7 +66,7 @@ def test_codes_of_one_pattern_have_one_class(pattern: str, kind: type[ApiError])
     assert [code for code in codes if api_error_class(417, code) is not kind] == []
 
 
-@pytest.mark.parametrize("code", ["ERR_EXCEPTION", "ERR_BAD_ERROR_RESPONSE"])
+@loop_over("code", ["ERR_EXCEPTION", "ERR_BAD_ERROR_RESPONSE"])
 def test_an_unspecific_code_leaves_the_class_to_the_status(code: str) -> None:
     statuses = (200, 400, 401, 403, 404, 409, 417, 429, 500)
     assert [api_error_class(status, code) for status in statuses] == [

@@ -4,7 +4,6 @@ import copy
 import pickle
 from typing import Any
 
-import pytest
 from hypothesis import given, strategies as st
 
 import chatrest
@@ -84,7 +83,7 @@ def test_every_error_survives_pickle_and_copy(kind: type[ChatRestError], again: 
     assert (str(twin), twin.args, vars(twin)) == ("what happened", ("what happened",), vars(error))
 
 
-@pytest.mark.parametrize("kind", [ApiError, RateLimitError, ServerOutcomeUnknownError])
+@loop_over("kind", [ApiError, RateLimitError, ServerOutcomeUnknownError])
 def test_an_api_error_survives_pickle_with_its_attributes(kind: type[ApiError]) -> None:
     attributes: dict[str, Any] = {
         "status": 429, "code": "ERR_X", "message": "m", "details": {"uid": ["bad"]},
@@ -98,7 +97,7 @@ def test_an_api_error_survives_pickle_with_its_attributes(kind: type[ApiError]) 
     assert vars(twin) == vars(error)
 
 
-@pytest.mark.parametrize("kind", [DeadlineExceededError, DeadlineOutcomeUnknownError])
+@loop_over("kind", [DeadlineExceededError, DeadlineOutcomeUnknownError])
 def test_a_deadline_error_survives_pickle_with_its_attributes(kind: type[DeadlineExceededError]) -> None:
     error = kind("text", operation="users.list", attempts=3, reason="rate limit", retry_after=48.3)
     twin = pickle.loads(pickle.dumps(error))

@@ -13,6 +13,7 @@ import pytest
 from aiohttp.test_utils import TestClient, TestServer
 
 from chatrest.emulator import Emulator
+from tests.cases import loop_over
 from tests.pages import README, ROOT, blocks
 
 PACKAGES = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["mypy"]["packages"]
@@ -40,7 +41,7 @@ def test_the_tree_the_typing_examples_and_the_guides_python_are_typed(tmp_path: 
     assert done.returncode == 0, done.stdout + done.stderr
 
 
-@pytest.mark.parametrize("heading", ["Try it", "Test it"])
+@loop_over("heading", ["Try it", "Test it"])
 def test_the_readme_has_one_command_under(heading: str) -> None:
     [section] = re.findall(rf"^## {heading}\n(.*?)(?=^## |\Z)", README, re.DOTALL | re.MULTILINE)
     [block] = re.findall(r"^```sh\n(.*?)^```$", section, re.DOTALL | re.MULTILINE)

@@ -173,7 +173,7 @@ async def test_as_user_without_a_user_is_an_error() -> None:
         AsyncSession(APP).as_user(None)  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize(
+@loop_over(
     ("arrays", "tags"),
     [
         ("comma", "tags=a,b%20c"),
@@ -350,7 +350,7 @@ async def test_a_session_can_be_opened_again() -> None:
     assert (len(server.requests), server.connections) == (2, 2)
 
 
-@pytest.mark.parametrize("method", ["GET", "POST"])
+@loop_over("method", ["GET", "POST"])
 async def test_a_call_during_close_raises_a_chatrest_error(method: Any) -> None:
     async with Faulty(hang) as server:
         async with server.session(concurrency=1) as session:

@@ -33,7 +33,7 @@ def test_a_stamp_is_an_aware_datetime_in_utc(stamp: float, moment: datetime) -> 
     assert to_datetime(stamp).tzinfo is UTC  # type: ignore[union-attr]
 
 
-@pytest.mark.parametrize("stamp", [None, UNSET])
+@loop_over("stamp", [None, UNSET])
 def test_none_and_unset_give_none(stamp: Any) -> None:
     assert to_datetime(stamp) is None
 
@@ -211,7 +211,7 @@ def test_seconds_of_a_text_or_a_number_of_either_unit() -> None:
     assert to_seconds("since", 1_700_000_000) == 1_700_000_000
 
 
-@pytest.mark.parametrize(
+@loop_over(
     ("timestamp", "words"),
     [
         (0, "0"),

@@ -12,6 +12,7 @@ import pytest
 from chatrest import AsyncSession, RequestTimeoutError, RetryPolicy, Timeouts
 from chatrest.emulator import Emulator, HalfOpen, Latency
 from tests import virtual_time
+from tests.cases import loop_over
 from tests.virtual_time import StalledError, run
 
 INSTANT = 1e-9
@@ -98,7 +99,7 @@ def test_time_does_not_overtake_bytes() -> None:
 
 
 @pytest.mark.usefixtures("delivery")
-@pytest.mark.parametrize("method", ["close", "write_eof"])
+@loop_over("method", ["close", "write_eof"])
 def test_time_does_not_overtake_the_end_of_a_connection(method: str) -> None:
     async def end(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         writer.write(b"last")

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from chatrest import AsyncSession, ChatRestError, RequestInvalidError
+from tests.cases import loop_over
 from tests.faulty import Faulty, reply
 
 
@@ -46,8 +47,8 @@ async def enter(session: AsyncSession) -> None:
         pass
 
 
-@pytest.mark.parametrize("use", [request, walk, close, enter])
-@pytest.mark.parametrize("deadline", [None, 9.0])
+@loop_over("use", [request, walk, close, enter])
+@loop_over("deadline", [None, 9.0])
 async def test_another_thread(use: Callable[[AsyncSession], Any], deadline: float | None) -> None:
     async with Faulty(reply()) as server, server.session() as session:
         await session.request("GET", "/a")

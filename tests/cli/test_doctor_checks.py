@@ -18,6 +18,7 @@ from chatrest._cli import doctor_checks
 from chatrest._cli.doctor_checks import EXTRAS, NAMES, Check, examine, line_of
 from chatrest._extras import install_command
 from chatrest.errors import AuthenticationError
+from tests.cases import loop_over
 from tests.commands import MakeProxy, Run
 from tests.faulty import Faulty, reply
 
@@ -178,7 +179,7 @@ def test_all_is_well(command: Run, service: EmulatorThread) -> None:
     assert "fullAccess" in results["key"]["text"]
 
 
-@pytest.mark.parametrize(
+@loop_over(
     ("variables", "words"),
     [
         ({"CHATREST_API_KEY": None}, "the environment lacks CHATREST_API_KEY"),

@@ -1,7 +1,5 @@
 """`messages`, `users` and `apps`: their output, their errors, and how to continue."""
 
-import pytest
-
 from tests.cases import loop_over
 from tests.commands import MakeProxy, Run
 
@@ -24,7 +22,7 @@ def test_messages_are_printed_as_served_one_line_each(service: EmulatorThread, c
     assert len(served) > 50
 
 
-@pytest.mark.parametrize(("limit", "count"), [("0", 0), ("7", 7)])
+@loop_over(("limit", "count"), [("0", 0), ("7", 7)])
 def test_limit_is_the_total_number_of_messages(command: Run, limit: str, count: int) -> None:
     assert len(rows(command(*TALK, "--limit", limit))) == count
 

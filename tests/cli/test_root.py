@@ -65,7 +65,7 @@ def test_the_version() -> None:
     assert chatrest.__version__ in CliRunner().invoke(root, ["--version"]).stdout
 
 
-@pytest.mark.parametrize("missing", ["click", "rich"])
+@loop_over("missing", ["click", "rich"])
 def test_without_the_extra_the_error_says_what_to_install(missing: str) -> None:
     code = f"import sys; sys.modules['{missing}'] = None; from chatrest._cli import main; main()"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
@@ -143,7 +143,7 @@ def offered(*words: str) -> list[str]:
     return [line.removeprefix("plain,") for line in result.stdout.splitlines() if line]
 
 
-@pytest.mark.parametrize("prefix", ["", "groups.", "messages.list_"])
+@loop_over("prefix", ["", "groups.", "messages.list_"])
 def test_operations_are_completed(prefix: str) -> None:
     assert offered("call", prefix) == [name for name in OPERATIONS if name.startswith(prefix)]
 
@@ -151,7 +151,7 @@ def test_operations_are_completed(prefix: str) -> None:
 # ── help ──
 
 
-@pytest.mark.parametrize(
+@loop_over(
     ("words", "same_as"),
     [
         ((), ("--help",)),
@@ -166,7 +166,7 @@ def test_help_is_the_help_of_a_command(
     assert command("help", *words).stdout == command(*same_as).stdout
 
 
-@pytest.mark.parametrize(
+@loop_over(
     ("words", "text"),
     [
         (("exprt",), "No such command 'exprt' (did you mean 'export'?)"),
@@ -178,7 +178,7 @@ def test_help_of_what_is_not_there_is_wrong_usage(command: Run, words: tuple[str
     assert text in error_line(command("help", *words), 2)
 
 
-@pytest.mark.parametrize(
+@loop_over(
     ("args", "text"),
     [
         (("users", "-v"), "No such option '-v': it is given before the command, as in 'chatrest -v …'"),

@@ -19,7 +19,7 @@ def test_an_address_is_read(text: str, expected: StoreAddress) -> None:
     assert parse_address(text) == expected
 
 
-@pytest.mark.parametrize("text", ["s3://bucket", "s3://bucket/a/b"])
+@loop_over("text", ["s3://bucket", "s3://bucket/a/b"])
 def test_an_address_is_shown_as_it_was_given(text: str) -> None:
     assert str(parse_address(text)) == text
 
@@ -43,7 +43,7 @@ def test_a_wrong_address_is_refused(text: str, words: str) -> None:
     assert words in str(caught.value)
 
 
-@pytest.mark.parametrize(
+@loop_over(
     "text",
     ["s3://AKID:hunter2@bucket/prefix", "az://container/prefix?sig=hunter2", "gs://bucket/prefix#hunter2"],
 )
@@ -59,9 +59,7 @@ def test_a_scheme_that_may_be_a_secret_is_not_repeated() -> None:
     assert "hunter2" not in str(caught.value)
 
 
-@pytest.mark.parametrize(
-    ("text", "expected"), [("s3://b", True), ("folder/s3", False), ("C:\\folder", False)]
-)
+@loop_over(("text", "expected"), [("s3://b", True), ("folder/s3", False), ("C:\\folder", False)])
 def test_an_address_is_told_from_a_path(text: str, expected: bool) -> None:
     assert is_address(text) is expected
 

@@ -135,7 +135,7 @@ async def test_a_renewal_whose_reply_was_lost_is_recognised_as_our_own() -> None
         lease.check()
 
 
-@pytest.mark.parametrize("record", [LeaseRecord("killed", 1, 0, 60.0).encoded(), b"damaged"])
+@loop_over("record", [LeaseRecord("killed", 1, 0, 60.0).encoded(), b"damaged"])
 async def test_a_lease_that_nobody_renews_is_taken_over_after_its_time(record: bytes) -> None:
     store, waits = StoreDouble(), list[float]()
     await store.put(LEASE, record)
@@ -199,7 +199,7 @@ async def test_a_lease_that_was_deleted_is_lost() -> None:
 # ── stores without conditions ──
 
 
-@pytest.mark.parametrize(
+@loop_over(
     ("refuses", "words"),
     [
         (("put_new", "replace"), "refuses conditional writes"),

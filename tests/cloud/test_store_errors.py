@@ -1,5 +1,3 @@
-import pytest
-
 from chatrest._cloud.store_errors import (
     ConditionUnsupportedError,
     ObjectNotFoundError,
@@ -84,7 +82,7 @@ def test_only_a_reply_that_was_lost_and_not_repeated_is_a_passing_fault(text: st
     assert store_error(GenericError(text), "list", "s3://bucket").is_passing is expected
 
 
-@pytest.mark.parametrize("code", ["AuthorizationHeaderMalformed", "IllegalLocationConstraintException"])
+@loop_over("code", ["AuthorizationHeaderMalformed", "IllegalLocationConstraintException"])
 def test_a_wrong_region_is_named(code: str) -> None:
     error = store_error(GenericError(f"status code: 400 Bad: <Code>{code}</Code>"), "read", "s3://bucket/a")
     assert str(error).endswith(f"400 {code}; AWS_REGION may not be the region of the bucket")

@@ -1,7 +1,5 @@
 """The table of HTTP statuses: complete, with times, and without anything of the errors' texts."""
 
-import pytest
-
 from chatrest import (
     ChatRestError,
     CursorError,
@@ -28,7 +26,7 @@ def test_every_error_has_an_answer_of_its_own_that_shows_nothing_of_it(kind: typ
     assert SECRET not in str(answer)
 
 
-@pytest.mark.parametrize("kind", [kind for kind in CLASSES if issubclass(kind, errors.OutcomeUnknownError)])
+@loop_over("kind", [kind for kind in CLASSES if issubclass(kind, errors.OutcomeUnknownError)])
 def test_an_unknown_outcome_never_looks_like_a_failure(kind: type[ChatRestError]) -> None:
     error = kind(SECRET)
     vars(error).update(retry_after=5.0, reason="rate limit")  # as of a 503 with a time, and of a deadline
@@ -36,7 +34,7 @@ def test_an_unknown_outcome_never_looks_like_a_failure(kind: type[ChatRestError]
     assert (answer.status, answer.body["error"], answer.headers) == (504, "outcome_unknown", {})
 
 
-@pytest.mark.parametrize(("seconds", "header"), [(0.0, "1"), (0.2, "1"), (20.0, "20"), (20.1, "21")])
+@loop_over(("seconds", "header"), [(0.0, "1"), (0.2, "1"), (20.0, "20"), (20.1, "21")])
 def test_a_time_is_passed_on_in_whole_seconds(seconds: float, header: str) -> None:
     error = RateLimitError(SECRET)
     error.retry_after = seconds

@@ -25,6 +25,7 @@ from chatrest import (
 from chatrest._core.requests.wire import Request
 from chatrest.emulator import Emulator
 from chatrest.otel import OpenTelemetryListener
+from tests.cases import loop_over
 from tests.faulty import KEY
 from tests.stage import UID, Stage, forever, reply, turns
 
@@ -231,7 +232,7 @@ async def test_a_propagator_that_fails_costs_only_the_headers(
     assert len(exporter.get_finished_spans()) == 1
 
 
-@pytest.mark.parametrize("wrong", ["yes", None, 1])
+@loop_over("wrong", ["yes", None, 1])
 def test_propagate_is_checked(wrong: Any) -> None:
     with pytest.raises(RequestInvalidError, match="propagate = "):
         OpenTelemetryListener(propagate=wrong)

@@ -23,6 +23,7 @@ from chatrest.emulator.store import Store
 from chatrest.site import write_document, write_site, write_zip
 from chatrest.site.pseudonyms import Pseudonyms
 from chatrest.site.redaction import Redaction, without_secrets
+from tests.cases import loop_over
 
 # ── every place ──
 
@@ -154,7 +155,7 @@ def redacted(text: str) -> str:
     return Redaction(redact=True).hide(text)
 
 
-@pytest.mark.parametrize(
+@loop_over(
     ("secret", "mark"),
     [(each, "phone") for each in (
         "+49 170 1234567", "(030) 123 456 78", "0170/1234567", "555-0123-456", "+1.202.555.0143",
@@ -179,7 +180,7 @@ def test_personal_data_are_hidden(secret: str, mark: str) -> None:
     assert redacted(f"会（{secret}）会 and more 12") == f"会（[{mark}]）会 and more 12"
 
 
-@pytest.mark.parametrize(
+@loop_over(
     "text",
     ["at 12:30", "2026-11-22", "2026-11-22 12:30:15", "22.11.2026 12:30", "IMG_20261122.png",
      "100 % of 12,345", "v1.2.3", "a@b", "meet @ noon", "meet @ 12.30", "a3f4567890123b", "50%20off"],
@@ -197,7 +198,7 @@ def test_a_number_is_hidden_beside_a_date_and_in_an_id() -> None:
     assert redacted(HOSTILE["secret"]) == "call [phone] or mail [e-mail]"
 
 
-@pytest.mark.parametrize(
+@loop_over(
     ("record", "expected"),
     [
         ({"metadata": {"n": 491511234567.0}}, {"metadata": {"n": "[phone]"}}),
@@ -254,7 +255,7 @@ def test_pseudonyms_are_those_of_all_names_that_somebody_had(
     assert write_site(out, site, pseudonyms=True).written == 0
 
 
-@pytest.mark.parametrize(
+@loop_over(
     "record",
     [r'{"ws\u0043hannel":{"secret":"abc"}}', r'{"wsChannel":{"s\u0065cret":"abc"}}',
      r'{"wsChannel":"{\"secret\":\"abc\"}"}', '{"wsChannel":{"secret":{"x":"abc"}}}'],

@@ -1,9 +1,9 @@
 """Texts: one form for the search, terms that never lose a match, nothing that acts on its surroundings."""
 
-import pytest
 from hypothesis import given, strategies as st
 
 from chatrest.site.text import Query, TextPart, folded, has_middle, segments, shown, terms
+from tests.cases import loop_over
 
 LETTERS = st.text(st.sampled_from("aAbB_1 é\u0301ßİςσΣ,.-@好会今カ๐ก็नम\u200d👍🏽👩🇯🇵"), max_size=12)
 
@@ -28,7 +28,7 @@ def test_a_text_matches_itself(text: str) -> None:
     assert Query.parse(text).grade(text) == 0
 
 
-@pytest.mark.parametrize(
+@loop_over(
     ("query", "text", "grade"),
     [
         ("hel", "well, hello", 0), ("ell", "hello", 2), ("el", "hello", None),
@@ -53,7 +53,7 @@ def test_a_query_matches_as_it_is_written_with_other_accents_or_in_the_middle_of
     assert Query.parse(query).grade(text) == grade
 
 
-@pytest.mark.parametrize(
+@loop_over(
     ("query", "text", "marked"),
     [
         ("manana e", "Mañana, ele", ["Mañana", "e"]), ("strasse", "die Straße", ["Straße"]),

@@ -268,7 +268,7 @@ def test_headers_have_their_default_and_can_be_given(texts: list[str], version: 
     assert call("category=word", *texts, endpoint=UPLOAD).headers == Version(x_version=version)
 
 
-@pytest.mark.parametrize(
+@loop_over(
     ("text", "milliseconds"),
     [("1600000000000", 1_600_000_000_000), ("1970-01-02", 86_400_000), ("1970-01-01T00:01:00Z", 60_000)],
 )
@@ -277,7 +277,7 @@ def test_a_time_in_milliseconds_is_a_number_or_a_date(text: str, milliseconds: i
     assert query.from_date == milliseconds
 
 
-@pytest.mark.parametrize("option", ["limit", "cursor"])
+@loop_over("option", ["limit", "cursor"])
 def test_an_option_of_a_list_that_is_given_as_a_parameter(option: str) -> None:
     with pytest.raises(RequestInvalidError, match=rf"'{option}' \(did you mean '--{option}'\?\)"):
         call(f"{option}=5", endpoint=OPERATIONS["users.list"])

@@ -206,7 +206,7 @@ def test_the_help_of_an_operation_names_its_parameters(name: str) -> None:
         assert (f" {parameter.name}=" in usage) is parameter.is_required
 
 
-@pytest.mark.parametrize(
+@loop_over(
     ("name", "words"),
     [
         ("messages.send", "It is sent once"),

@@ -145,7 +145,7 @@ def test_items_whose_id_is_no_number_stay_and_cover_nothing(odd: str) -> None:
 EVEN = tuple(range(2, 100, 2))
 
 
-@pytest.mark.parametrize("kind", ["refuses", "ignores", "is empty"])
+@loop_over("kind", ["refuses", "ignores", "is empty"])
 def test_a_guess_that_the_service_does_not_take_is_told_from_a_piece_without_items(kind: str) -> None:
     with pytest.raises(PositionRefusedError) as caught:
         read(Strange(EVEN, kind=kind), 4, piece(50, 60, is_guess=True))

@@ -68,7 +68,7 @@ def test_a_plan_names_its_sources_each_once() -> None:
 # ── defaults ──
 
 
-@pytest.mark.parametrize("name", ["users", "groups", "pairs"])
+@loop_over("name", ["users", "groups", "pairs"])
 def test_an_empty_list_of_names_is_nobody_and_not_everybody(name: str) -> None:
     plan = Plan(**{name: []})
     assert not plan.all_users

@@ -116,7 +116,7 @@ def test_the_progress_as_one_line() -> None:
     assert progress_line(waiting) == "waiting for a worker (tcp://host:1): 3:12"
 
 
-@pytest.mark.parametrize("received", [0, 1000])
+@loop_over("received", [0, 1000])
 def test_a_run_that_cannot_publish_says_so(received: int) -> None:
     shown = snapshot(received=received, waits=None, unpublished="nothing published for 62 min: no reply")
     assert progress_line(shown).endswith("3:12, nothing published for 62 min: no reply")

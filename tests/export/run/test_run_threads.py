@@ -10,6 +10,7 @@ from chatrest._threads import in_thread
 from chatrest.export import Plan, export
 from chatrest.export.run.run import export_folder
 from chatrest.export.store.disk import Disk
+from tests.cases import loop_over
 from tests.exporting import assert_whole, served
 from tests.stage import turns
 
@@ -33,7 +34,7 @@ class Gate:
         self._open.set()
 
 
-@pytest.mark.parametrize("cancels", [1, 2, 5])
+@loop_over("cancels", [1, 2, 5])
 async def test_a_cancel_waits_for_the_thread_and_so_does_another(cancels: int) -> None:
     gate, undone = Gate(), list[str]()
 
