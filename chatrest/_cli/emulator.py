@@ -5,7 +5,6 @@ import os
 import shlex
 import signal
 from contextlib import suppress
-from pathlib import Path
 from typing import Any
 
 import click
@@ -18,16 +17,9 @@ from .options import PORT, option_table, shown_default
 @option_table(
     ("--host", None, None, "Where to listen; 0.0.0.0 for all addresses.", shown_default("127.0.0.1")),
     PORT,
-    ("--app-id", None, None, "The one app that it serves; by default it serves any."),
     ("--users", click.IntRange(0), "N", "Number of users.", shown_default(50)),
     ("--messages", click.IntRange(0), "N", "Number of messages.", shown_default(1000)),
     ("--seed", click.IntRange(0), "N", "The same seed and sizes generate the same data.", shown_default(0)),
-    ("--database", click.Path(dir_okay=False, path_type=Path), "FILE",
-     "Keep all data in FILE; if FILE has data, serve it and generate none."),
-    ("--limit", click.IntRange(min=1), "N",
-     "A rate limit: 429 after N requests in a minute. Without it there is no limit."),
-    ("--weather", click.FloatRange(0, 1, max_open=True), "SHARE",
-     "Mixed faults that strike this share of the requests, such as 0.2.", {"default": 0.0}),
 )  # fmt: skip
 def emulator(**options: Any) -> None:
     """Run an emulator of the service on this machine until Ctrl-C or SIGTERM (exit status 0).
@@ -61,11 +53,9 @@ def _signals() -> list[signal.Signals]:
     return [each for each in numbers if signal.getsignal(each) is not signal.SIG_IGN]
 
 
-async def _serve(limit: int | None, weather: float, **options: Any) -> None:
-    from ..emulator import Emulator, RateLimit, storm
+async def _serve(**options: Any) -> None:
+    from ..emulator import Emulator
 
-    options["limit"] = None if limit is None else RateLimit(per_window=limit)
-    options["weather"] = storm(options["seed"], weather) if weather else ()
     async with Emulator(**options) as service:
         stop = asyncio.Event()
         loop = asyncio.get_running_loop()

@@ -11,25 +11,70 @@ import time
 from collections import deque
 from collections.abc import Awaitable, Callable, Iterable
 from contextlib import AsyncExitStack
-from os import PathLike
-from typing import Any, Final, Self, final
+from typing import Annotated, Any, ClassVar, Final, Self, final
 
 from aiohttp import web
-from msgspec import Struct
+from msgspec import Meta, Struct
 
 from ..app import App
 from ..errors import RequestInvalidError
+from .checked import CheckedArguments
 from .limits import LimitCounter, RateLimit
 from .media import PATH as MEDIA_PATH
 from .middleware import LAST_REQUESTS, IncomingRequest as IncomingRequest, Middleware
 from .outbox import LAST_DELIVERIES, Delivery, WebhookOutbox
 from .service.context import Context
-from .service.dispatch import Service
-from .settings import MANAGEMENT_KEY, MANAGEMENT_SECRET, EmulatorSettings
+from .service.dispatch import Keys, Service
 from .store import Store
 from .store.data import EPOCH, fill
 from .weather.faults import Fault
 from .weather.script import Weather
+
+AUTH_ONLY_KEY: Final = "emulated-auth-only-key"
+MANAGEMENT_KEY: Final = "emulated-management-key"
+MANAGEMENT_SECRET: Final = "emulated-management-secret"  # noqa: S105
+
+
+def _up_to(most: int) -> Meta:
+    return Meta(ge=0, le=most, description=f"a whole number from 0 to {most}")
+
+
+class EmulatorSettings(CheckedArguments):
+    """The arguments of an emulator, but for those that can change while it runs."""
+
+    subject: ClassVar[str | None] = ""
+
+    users: Annotated[int, _up_to(10**6)]
+    messages: Annotated[int, _up_to(10**8)]
+    seed: Annotated[int, _up_to(2**63 - 1)]
+    groups: Annotated[int, _up_to(10**5)]
+    host: Annotated[
+        str, Meta(pattern=r"\A[0-9A-Za-z.:-]+\Z", description="a name or an address, such as 0.0.0.0")
+    ]
+    port: Annotated[int, _up_to(65_535)]
+    only_app: str | None
+    """The only app that is served; None for every one."""
+    api_key: str
+    clock: Callable[[], float]
+    sleep: Callable[[float], Awaitable[None]]
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.messages and self.users < 2:
+            raise RequestInvalidError(
+                f"users = {self.users}: messages need 2 users at least; give messages=0 for none"
+            )
+        App(self.app_id, self.api_key)
+        if self.api_key == AUTH_ONLY_KEY:
+            raise RequestInvalidError("api_key: expected any key but that of the scope authOnly")
+
+    @property
+    def app_id(self) -> str:
+        return "emulated" if self.only_app is None else self.only_app
+
+    @property
+    def keys(self) -> Keys:
+        return Keys(self.api_key, AUTH_ONLY_KEY, MANAGEMENT_KEY, MANAGEMENT_SECRET)
 
 
 @final
@@ -40,8 +85,6 @@ class Emulator:
     arguments give the same bytes; 100,000 messages take two or three seconds, in which the event loop
     does not move) and listens on `port`, 0 for a free one, of `host`. `emulator.app` is what a session needs.
 
-    - `database`: the path of a file that keeps everything. One that is filled already is served as it
-      is, and no data is generated. One emulator at a time can have it open.
     - `app_id`: the one app that it serves; a request that names another one is answered 401. Where it is not
       given, the app is called "emulated", and requests of every app are served.
     - Attachments of generated messages are small files that the emulator serves itself, without a key.
@@ -67,7 +110,6 @@ class Emulator:
         seed: int = 0,
         *,
         groups: int = 5,
-        database: str | PathLike[str] | None = None,
         host: str = "127.0.0.1",
         port: int = 0,
         app_id: str | None = None,
@@ -78,7 +120,7 @@ class Emulator:
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
     ) -> None:
         self._settings = EmulatorSettings(
-            users, messages, seed, groups, host, port, database, app_id, api_key, clock, sleep
+            users, messages, seed, groups, host, port, app_id, api_key, clock, sleep
         )
         self._running: _RunningServer | None = None
         self.requests: deque[IncomingRequest] = deque(maxlen=LAST_REQUESTS)
@@ -98,12 +140,12 @@ class Emulator:
         await self.close()
 
     async def start(self) -> None:
-        """Generate or open the data, and listen; a cancel or an error leaves nothing open."""
+        """Generate the data, and listen; a cancel or an error leaves nothing open."""
         if self._running is not None:
             raise RequestInvalidError("the emulator is started already")
         settings, app = self._settings, _app_record(self._settings.app_id)
         async with AsyncExitStack() as resources:
-            store = Store(settings.database)
+            store = Store()
             resources.callback(store.close)
             listener = _listen(settings.host, settings.port)
             resources.callback(listener.close)
@@ -121,16 +163,14 @@ class Emulator:
             resources.callback(middleware.close)
             port = listener.getsockname()[1]
             media_url = f"{_origin(settings.host, port)}{MEDIA_PATH}"
-            if store.is_empty():
-                counts = settings.users, settings.messages, settings.groups
-                fill(store, *counts, seed=settings.seed, media_url=media_url)
-            store.move_media(media_url)
+            counts = settings.users, settings.messages, settings.groups
+            fill(store, *counts, seed=settings.seed, media_url=media_url)
             await runner.setup()
             await web.SockSite(runner, listener).start()
             self._running = _RunningServer(store, outbox, port, resources.pop_all())
 
     async def close(self) -> None:
-        """Stop listening and close the store; twice is fine. Data in memory is gone."""
+        """Stop listening and close the store, whose data is gone; twice is fine."""
         if self._running is not None:
             try:
                 await self._running.resources.aclose()

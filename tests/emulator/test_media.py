@@ -1,13 +1,11 @@
 """The files of generated messages, as the emulator serves them."""
 
 import json
-from pathlib import Path
 
 from aiohttp import ClientSession
 
 from chatrest.emulator import Emulator
 from chatrest.emulator.media import MEDIA, MEDIA_SIZES, media_file
-from tests.cases import loop_over
 
 
 def test_each_kind_of_file_has_its_size_and_its_own_bytes() -> None:
@@ -27,15 +25,8 @@ def test_other_paths_have_no_file() -> None:
     assert [media_file(path) for path in paths] == [None] * 4
 
 
-@loop_over("hosts", [["127.0.0.1"], ["127.0.0.2", "127.0.0.3", "127.0.0.1"]])
-async def test_attachments_are_served_with_type_and_length_where_the_last_start_listens(
-    hosts: list[str], tmp_path: Path
-) -> None:
-    *before, last = (Emulator(3, 100, database=tmp_path / f"{len(hosts)}", host=host) for host in hosts)
-    for each in before:
-        async with each:
-            pass
-    async with last as emulator, ClientSession() as http:
+async def test_attachments_are_served_with_type_and_length() -> None:
+    async with Emulator(3, 100) as emulator, ClientSession() as http:
         records = [json.loads(record) for record in emulator.store.records(emulator.store.ids())]
         attachments = [each for record in records for each in record["data"].get("attachments", ())]
         assert attachments

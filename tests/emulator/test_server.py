@@ -3,7 +3,6 @@
 import io
 import socket
 from collections.abc import AsyncIterator
-from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
@@ -85,17 +84,7 @@ async def test_a_body_beyond_all_bounds(emulator: Emulator, http: ClientSession)
         assert (response.status, (await response.json())["error"]["code"]) == (413, "ERR_BAD_REQUEST")
 
 
-async def test_a_file_survives_a_restart_and_is_not_filled_again(tmp_path: Path) -> None:
-    path = tmp_path / "emulated.sqlite"
-    async with Emulator(3, 20, database=path) as emulator:
-        emulator.store.add_message("user-001", "user-002", "mine")
-        records, port = emulator.store.records(emulator.store.ids()), str(emulator.port)
-    async with Emulator(9, 90, seed=5, database=path) as emulator:
-        moved = [record.replace(f":{port}/".encode(), f":{emulator.port}/".encode()) for record in records]
-        assert emulator.store.records(emulator.store.ids()) == moved
-
-
-async def test_start_and_close_by_hand(tmp_path: Path) -> None:
+async def test_start_and_close_by_hand() -> None:
     emulator = Emulator(2, 1)
     for use in (lambda: emulator.store, lambda: emulator.app, lambda: emulator.management_url):
         with pytest.raises(RequestInvalidError, match="not started"):
@@ -111,11 +100,11 @@ async def test_start_and_close_by_hand(tmp_path: Path) -> None:
     assert "closed" in repr(emulator)
 
 
-async def test_a_port_that_is_in_use_leaves_nothing_open(tmp_path: Path) -> None:
+async def test_a_port_that_is_in_use_leaves_nothing_open() -> None:
     with socket.socket() as occupied:
         occupied.bind(("127.0.0.1", 0))
         occupied.listen()
-        emulator = Emulator(2, 1, port=occupied.getsockname()[1], database=tmp_path / "store")
+        emulator = Emulator(2, 1, port=occupied.getsockname()[1])
         with pytest.raises(OSError, match="in use"):
             await emulator.start()
     async with emulator:
@@ -127,7 +116,6 @@ async def test_a_port_that_is_in_use_leaves_nothing_open(tmp_path: Path) -> None
     [
         {"users": -1}, {"users": 1.5}, {"users": True}, {"users": 1, "messages": 1}, {"messages": "9"},
         {"seed": None}, {"groups": -1}, {"port": 65_536}, {"app_id": "a.b"}, {"api_key": "two words"},
-        {"database": 7}, {"database": ""},
         {"api_key": "emulated-auth-only-key"},
     ],
 )  # fmt: skip

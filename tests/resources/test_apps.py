@@ -1,7 +1,6 @@
 """`session.api_keys`, and the apps of an account."""
 
 from datetime import date
-from pathlib import Path
 
 import pytest
 
@@ -80,18 +79,6 @@ async def test_a_key_does_not_change_or_remove_itself(people: Emulator, session:
             await ask
         assert key not in str(caught.value)
     assert (await session.api_keys.delete("emulated-auth-only-key")).success
-
-
-async def test_a_file_keeps_keys_but_those_of_the_settings_before(tmp_path: Path) -> None:
-    path = tmp_path / "store.sqlite"
-    former = Emulator(users=0, messages=0, database=path, api_key="first-key")
-    async with former, AsyncSession(former.app) as session:
-        await session.api_keys.create(NewApiKey(name="Mine"))
-    latter = Emulator(users=0, messages=0, database=path, api_key="second-key")
-    async with latter, AsyncSession(latter.app) as session:
-        assert sorted(await names(session)) == ["Auth Key", "Mine", "REST API Key"]
-        with pytest.raises(AuthenticationError, match="AUTH_ERR_APIKEY_NOT_FOUND"):
-            await session.for_app(app_with(latter, "first-key")).users.list().collect()
 
 
 # ── usage figures ──

@@ -40,26 +40,17 @@ WEBHOOKS: Final = "/apps/{appId}/webhooks"
 TRIGGERS: Final = f"{WEBHOOKS}/{{webhookId}}/triggers"
 _APPS: Final = "/apps"
 _SCOPES: Final = {"authOnly": "Auth Key", "fullAccess": "REST API Key"}
-_OF_SETTINGS: Final = "keys of the settings"
 _MODELS: Final = "/ai-agents/agent-builder/agents/available-models"
 
 
 def prepare(store: Store, app: Document, full_access: str, auth_only: str) -> None:
-    """Put in what a service has from its beginning: the app, the default role, a model, and the keys of the
-    settings, in the place of those of settings before.
-    """
-    keys, of_settings = store.documents.of(KEYS), store.documents.of(_OF_SETTINGS)
-    for former in of_settings.list():
-        keys.delete(former["apiKey"])
-    of_settings.clear()
+    """Put in what a service has from its beginning: the app, the default role, a model, and the keys."""
     for key, scope in ((full_access, "fullAccess"), (auth_only, "authOnly")):
-        of_settings.put({"apiKey": key}, key)
-        keys.put({"apiKey": key, "name": _SCOPES[scope], "scope": scope, "createdAt": EPOCH}, key)
+        document = {"apiKey": key, "name": _SCOPES[scope], "scope": scope, "createdAt": EPOCH}
+        store.documents.of(KEYS).put(document, key)
     if app:
         store.documents.of(_APPS).put(app, app["id"])
-    if store.documents.of(ROLES).get("default") is None:
-        role = {"role": "default", "name": "Default", "createdAt": EPOCH}
-        store.documents.of(ROLES).put(role, "default")
+    store.documents.of(ROLES).put({"role": "default", "name": "Default", "createdAt": EPOCH}, "default")
     store.documents.of(_MODELS).put({"model": "emulated", "default": True})
 
 

@@ -1,15 +1,13 @@
-"""The data of the emulated service: SQLite, in memory or in a file; no socket, no clock."""
+"""The data of the emulated service: SQLite in memory; no socket, no clock."""
 
 import re
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice
-from os import PathLike, fspath
 from typing import Any, Final, Self, final
 
 from msgspec.json import encode
 
-from ...errors import RequestInvalidError
 from .conversation_views import ConversationViews
 from .directory import Directory, Membership, Memberships, RecordPage, Relations
 from .documents import Documents, LoginTokens
@@ -43,8 +41,6 @@ CREATE TABLE views(uid TEXT, conversation TEXT, read_id INTEGER NOT NULL DEFAULT
 """
 
 
-_VERSION = 5
-_SETTINGS: Final = "PRAGMA locking_mode=EXCLUSIVE; PRAGMA journal_mode=TRUNCATE; PRAGMA synchronous=OFF"
 _SCHEMA: Final = f"""
 BEGIN;
 CREATE TABLE users(number INTEGER PRIMARY KEY, uid TEXT UNIQUE NOT NULL, folded_uid TEXT, folded_name TEXT,
@@ -62,67 +58,34 @@ CREATE TABLE messages({", ".join(COLUMNS)});
 CREATE TABLE records(id INTEGER PRIMARY KEY, record BLOB);
 CREATE TABLE positions(list TEXT, id INTEGER, position INTEGER, PRIMARY KEY(list, id)) WITHOUT ROWID;
 {_MESSAGE_TABLES}
-PRAGMA user_version={_VERSION};
 COMMIT;
 """
 
 
-def open_database(database: str | PathLike[str] | None) -> sqlite3.Connection:
-    """Open the database at this path, and make it where there is none; None for one in memory.
-
-    One emulator per file: what a store holds in memory is only right while no one else writes, so the file is
-    locked as long as it is open. A crash of the process loses nothing that was answered; a crash of the
-    computer may, because a test does not pay for that.
-
-    Raises `RequestInvalidError` where the file cannot be opened, is in use, or is no store of this version.
-    """
-    path = ":memory:" if database is None else fspath(database)
-    try:
-        db = sqlite3.connect(path, timeout=0)
-    except sqlite3.Error as error:
-        raise RequestInvalidError(f"database = {path!r}: {error}") from None
-    try:
-        _prepare(db)
-    except sqlite3.Error as error:
-        db.close()
-        raise RequestInvalidError(f"database = {path!r}: {error}") from None
-    return db
-
-
-def _prepare(db: sqlite3.Connection) -> None:
-    db.executescript(_SETTINGS)
+def open_database() -> sqlite3.Connection:
+    """Return a new database in memory."""
+    db = sqlite3.connect(":memory:")
     # SQLite's own lower() knows the letters of ASCII alone.
     db.create_function("casefold", 1, lambda text: text and text.casefold(), deterministic=True)
-    [version] = db.execute("PRAGMA user_version").fetchone()
-    [tables] = db.execute("SELECT count(*) FROM sqlite_master").fetchone()
-    if version == 0 and tables == 0:
-        db.executescript(_SCHEMA)
-    elif version != _VERSION:
-        raise sqlite3.DatabaseError(
-            "not a store of this emulator, or of another version of it; use a new file"
-        )
-    db.executescript("BEGIN EXCLUSIVE; COMMIT")
+    db.executescript(_SCHEMA)
+    return db
 
 
 _BATCH: Final = 5_000
 _INSERT: Final = f"INSERT INTO messages VALUES({','.join('?' * len(COLUMNS))})"
-_MOVE_MEDIA: Final = "UPDATE %s SET record = CAST(replace(CAST(record AS TEXT), ?, ?) AS BLOB)"
 
 
 @final
 class Store(MessageVersions):
     """Users, groups, members and messages of one emulated app; `MessageLists` has the reading of messages,
-    and `MessageVersions` their changes.
-
-    `database` is the path of a file that keeps them; without it they live in memory. Raises
-    `RequestInvalidError` where the file is not an emulator's, or is in use. Not for several threads.
+    and `MessageVersions` their changes. Not for several threads.
     """
 
     last_id: int
     last_sent_at: int
 
-    def __init__(self, database: str | PathLike[str] | None = None) -> None:
-        super().__init__(open_database(database))
+    def __init__(self) -> None:
+        super().__init__(open_database())
         self.people: Directory = Directory(self._db)
         """The users, and the groups."""
         self.relations: Relations = Relations(self._db)
@@ -144,12 +107,8 @@ class Store(MessageVersions):
         self.close()
 
     def close(self) -> None:
-        """Close the database; a file keeps what is in it."""
+        """Close the database: its data is gone."""
         self._db.close()
-
-    def is_empty(self) -> bool:
-        """Return True if nothing was ever added."""
-        return bool(self._value("SELECT NOT EXISTS (SELECT 1 FROM users UNION ALL SELECT 1 FROM records)"))
 
     def add_user(self, uid: str, name: str | None = None, **fields: Any) -> None:
         """Add a user; any text is a uid here. `fields` are the record's other members, wire names."""
@@ -283,15 +242,6 @@ class Store(MessageVersions):
             row[0] if not names or row[2] is None else row[0][:-1] + (end % row[2:]).encode() for row in rows
         ]
         return RecordPage(records, total, rows[-1][1] if rows else None)
-
-    def move_media(self, url: str) -> None:
-        """Let the addresses of generated files begin with `url`, where they began with another one."""
-        place = self.documents.of("media")
-        known = place.get()
-        if known is not None and known["url"] != url:
-            for table in ("records", "users", "groups"):
-                self._change(_MOVE_MEDIA % table, known["url"], url)
-        place.put({"url": url})
 
     def lose_messages(self) -> None:
         """Lose all messages and what was attached to them: the next one has the id 1 again."""

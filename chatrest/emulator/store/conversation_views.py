@@ -85,7 +85,7 @@ class ConversationViews(Tables):
         self._synced_id = 0
         self.app_pins: DocumentSet = DocumentSet(db, "conversations.pins", "")
         """The pins of the app, which are for all users."""
-        self._users_with_resets = set(self._column("SELECT DISTINCT uid FROM views WHERE reset_id > 0"))
+        self._users_with_resets = set[str]()
 
     def all(self, uid: str | None, conversation: str | None = None) -> list[ConversationView]:
         """Return the views of a user, or of all users; of one conversation, or of all that have messages."""

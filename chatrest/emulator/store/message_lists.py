@@ -68,9 +68,8 @@ class MessageLists(Tables):
         super().__init__(db)
         self._sizes: dict[str, int] = {}
         self._matches: OrderedDict[tuple[str, Condition], tuple[array[int], int]] = OrderedDict()
-        self.last_id: int
-        self.last_sent_at: int
-        self.last_id, self.last_sent_at = self._last()
+        self.last_id: int = 0
+        self.last_sent_at: int = 0
 
     def size(self, name: str) -> int:
         if name not in self._sizes:
@@ -164,10 +163,6 @@ class MessageLists(Tables):
         if len(names) > 1:
             raise RequestInvalidError("ids: expected one of conversation, group, participant, thread")
         return list(self.matching(names[0] if names else ALL))
-
-    def _last(self) -> tuple[int, int]:
-        last_id = self._value("SELECT id FROM messages ORDER BY id DESC LIMIT 1")
-        return last_id or 0, self._value("SELECT max(sent_at) FROM messages") or 0
 
 
 def _json(ids: Sequence[int]) -> str:

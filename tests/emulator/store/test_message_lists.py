@@ -1,7 +1,5 @@
 """Versions and removals of messages in the store: lists, positions, filters, and what was attached."""
 
-from pathlib import Path
-
 import pytest
 
 from chatrest.emulator import Store
@@ -37,18 +35,3 @@ def test_what_was_attached_goes_with_the_message(chat: Store) -> None:
     chat.remove([3])
     assert chat.marks.of("bob", [3]) == []
     assert chat.marks.count("pin", "ann_user_bob") == 0
-
-
-def test_a_file_keeps_what_users_did(tmp_path: Path) -> None:
-    path = tmp_path / "store.sqlite"
-    with Store(path) as store:
-        store.add_message("ann", "bob", "text", sent_at=1)
-        store.marks.add("reaction", 1, "bob", 7, "+")
-        [view] = store.views.all("bob")
-        store.views.set(view, reset_id=1, read_id=1)
-    with Store(path) as store:
-        [mark] = store.marks.of("bob", [1])
-        assert (mark.kind, mark.value, mark.at) == ("reaction", "+", 7)
-        assert store.views.has_resets("bob")
-        [view] = store.views.all("bob")
-        assert (view.party, view.reset_id, view.read_id) == ("ann", 1, 1)

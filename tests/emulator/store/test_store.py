@@ -1,6 +1,4 @@
-import sqlite3
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
@@ -58,15 +56,3 @@ def test_messages_are_hidden_from_lists_and_shown_again(store: Store) -> None:
     store.hide([5])
     store.show([3, 4], participant_list("ann"))
     assert (store.ids(participant="ann"), store.ids(participant="bob")) == ([1, 3, 4], [1, 2, 3, 4])
-
-
-def test_files_that_are_refused(tmp_path: Path) -> None:
-    (tmp_path / "text").write_text("not a database " * 100)
-    foreign = sqlite3.connect(tmp_path / "foreign")
-    foreign.execute("CREATE TABLE x(y)")
-    foreign.close()
-    for name, reason in (("text", "not a database"), ("foreign", "not a store"), ("no/where", "unable")):
-        with pytest.raises(RequestInvalidError, match=reason):
-            Store(tmp_path / name)
-    with Store(tmp_path / "used"), pytest.raises(RequestInvalidError, match="locked"):
-        Store(tmp_path / "used")
