@@ -29,7 +29,7 @@ from typing import Final, NamedTuple
 from ..export.formats.columns import TABLE_COLUMNS, ColumnKind
 from .rows import COLUMNS
 
-VERSION: Final = "2"
+VERSION: Final = "3"
 STATE: Final = "chatrest_load"
 
 

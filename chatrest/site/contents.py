@@ -10,12 +10,16 @@ from collections.abc import Iterator
 from math import isfinite
 from typing import Any, Final, NamedTuple
 
+from .picture import Picture
 from .text import is_address, shown
 
 _NAME: Final = 120
 _MOST_OPTIONS: Final = 50
 _MOST_MEMBERS: Final = 200
 _MOST_REACTIONS: Final = 100
+MOST_BYTES: Final = 1_000_000
+MOST_PIXELS: Final = 4_096
+"""The largest face that is shown: a page may have some hundred of them."""
 _STORED: Final = re.compile(r"files/([0-9a-f]{2})/([0-9a-f]{64})(?:\.([a-z0-9]{1,10}))?", re.ASCII)
 _SIZE: Final = re.compile("[0-9]{1,18}")
 _DURATION: Final = re.compile(r"(\d{1,4}):([0-5]\d):([0-5]\d)", re.ASCII)
@@ -82,6 +86,13 @@ def file_link(file: dict[str, Any], stored: str, type: str) -> FileLink:
         return FileLink(KIND_OF.get(extension, "file"), name[:_NAME], href, stored, text, match[2])
     kind = type if type in KINDS else "file"
     return FileLink(kind, name[:_NAME], shown(str(url)) if is_address(url) else "", "", text)
+
+
+def face_link(stored: str, picture: Picture) -> str:
+    """Return where a site has a face, below its folder; empty for a file that is not shown as such."""
+    match = _STORED.fullmatch(stored)
+    fits = picture.bytes <= MOST_BYTES and max(picture.width, picture.height) <= MOST_PIXELS
+    return f"files/{match[1]}/{match[2]}.{picture.extension}" if match and picture.extension and fits else ""
 
 
 def size_text(size: float) -> str:

@@ -186,7 +186,16 @@ class _Document:
         self.missing = 0
 
     def text(self, facts: list[tuple[str, str]]) -> Iterator[str]:
-        return self._pages.generate("document", facts=facts, conversations=self._conversations())
+        return self._pages.generate(
+            "document", facts=facts, faces=self._faces(), conversations=self._conversations()
+        )
+
+    def _faces(self) -> Iterator[tuple[str, str]]:
+        """Yield the faces of all people and groups, each once, with the SHA-256 of the file."""
+        for stored in self._index.faces():
+            if href := self._pages.face(stored):
+                with self._files(stored) as path:
+                    yield href[9:73], _data_of(href, path)
 
     def _conversations(self) -> Iterator[dict[str, Any]]:
         for each in self._index.conversations(offset=0, limit=-1):
@@ -242,9 +251,13 @@ class _Document:
             if not path.is_file():
                 self.missing += 1
             elif file.kind == "image":
-                kind = mimetypes.guess_type(file.href)[0]
-                picture = f"data:{kind};base64,{b64encode(path.read_bytes()).decode()}"
+                picture = _data_of(file.href, path)
         return file, digest, picture
+
+
+def _data_of(href: str, path: Path) -> str:
+    """Return a picture as an address that holds all of it."""
+    return f"data:{mimetypes.guess_type(href)[0]};base64,{b64encode(path.read_bytes()).decode()}"
 
 
 def _lines(item: Item) -> list[str]:

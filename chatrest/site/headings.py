@@ -11,6 +11,7 @@ from typing import Any, Final, NamedTuple, final
 
 import msgspec
 
+from .._texts import plural
 from .index import ConversationEntry, Index, PersonEntry, initials
 from .items import Items
 from .text import shown
@@ -39,13 +40,14 @@ class ConversationRow(NamedTuple):
 
     conversation: ConversationEntry
     initials: str
-    """Of its title without the app."""
     colour: int
     pages: int
     day: str
     """Of its last message."""
     words: str
     """Its last message, shortened."""
+    faces: list[str]
+    """Below the site's folder, at most two."""
 
     @property
     def href(self) -> str:
@@ -56,34 +58,44 @@ class ConversationRow(NamedTuple):
         each = self.conversation
         words = self.words if len(self.words) <= _WORDS else f"{self.words[:_WORDS]}…"
         counted = (self.pages, self.day, each.messages, int(each.is_group), words)
-        return [each.name, each.title, self.initials, self.colour, *counted]
+        return [each.name, each.title, self.initials, self.colour, *counted, self.faces]
 
 
 @final
 class Headings:
-    def __init__(self, index: Index, maker: Items) -> None:
-        self._index, self._maker = index, maker
+    """Made with the function that says where the site has a face."""
+
+    def __init__(self, index: Index, maker: Items, face: Callable[[str], str]) -> None:
+        self._index, self._maker, self._face = index, maker, face
         self.of: Callable[[ConversationEntry], Heading] = lru_cache(4)(self._heading)
+        self._writers = lru_cache(4)(index.colours)
 
     def row(self, conversation: ConversationEntry) -> ConversationRow:
         [newest] = self._maker.of([self._index.message(conversation.newest)])
         who = "" if newest.kind == "line" or not newest.sender.name else f"{newest.sender.name}: "
-        title = conversation.title
         return ConversationRow(
-            conversation, initials(title.partition(": ")[2] if conversation.app else title),
-            conversation.number % 8,
+            conversation, initials(conversation.plain_title), conversation.number % 8,
             self._index.page_count(conversation.number), self._maker.zone.day(conversation.last),
             who + newest.excerpt,
+            list(dict.fromkeys(filter(None, map(self._face, conversation.faces.split())))),
         )  # fmt: skip
 
     def _heading(self, conversation: ConversationEntry) -> Heading:
         guid, *pair = self._index.parties(conversation.number)
-        writers = self._index.colours(conversation.number)
+        writers = self._writers(conversation.number)
         numbers = dict.fromkeys([*writers, *(each for each in pair if each is not None)])
         people = tuple(map(self._index.person, list(numbers)[:_PEOPLE]))
         kind, first = "Group" if guid is not None else "One to one", self._maker.zone.day(conversation.first)
         commands = () if self._index.choice.hides else tuple(self._commands(conversation, guid, people))
         return Heading(kind, people, len(numbers) > _PEOPLE, first, commands)
+
+    def until(self, conversation: ConversationEntry) -> str:
+        """Return what new messages and members change: the last day, and how many take part."""
+        last = f" to {self._maker.zone.day(conversation.last)}"
+        if not conversation.members:
+            return last
+        wrote = len(self._writers(conversation.number))
+        return f"{last} · {plural(conversation.members, 'member')}, {wrote:,} wrote"
 
     def _commands(
         self, conversation: ConversationEntry, guid: str | None, people: tuple[PersonEntry, ...]
@@ -102,11 +114,18 @@ class Headings:
 
 
 def conversations_script(rows: list[list[Any]], total: int) -> bytes:
-    """Return the script that hands over the first conversations, and the number of all."""
-    return b"chatrestConversations(%b,%d);\n" % (msgspec.json.encode(rows), total)
+    """Return the script that hands over the first conversations, the number of all, and their faces.
+
+    A conversation has the places of its faces among all: many are of the same person.
+    """
+    places: dict[str, int] = {}
+    placed = [[*row, [places.setdefault(face, len(places)) for face in faces]] for *row, faces in rows]
+    return b"chatrestConversations(%b,%d,%b);\n" % (
+        msgspec.json.encode(placed), total, msgspec.json.encode(list(places)),
+    )  # fmt: skip
 
 
-def days_script(last: str, pages: int, days: list[tuple[int, int, int]]) -> bytes:
+def days_script(until: str, pages: int, days: list[tuple[int, int, int]]) -> bytes:
     """Return the script that hands over where a conversation ends, and the page of each day."""
     known = [(day_text(day), page) for day, page, _ in days if day >= 0]
-    return b"chatrestDays(%b);\n" % msgspec.json.encode({"last": last, "pages": pages, "days": known})
+    return b"chatrestDays(%b);\n" % msgspec.json.encode({"until": until, "pages": pages, "days": known})

@@ -82,6 +82,8 @@ class PersonEntry(NamedTuple):
     """The name of the page, without its end."""
     initials: str
     app: str = ""
+    face: str = ""
+    """The name of a picture in the export; empty for none."""
 
 
 _NOBODY: Final = PersonEntry(0, "", "", "", "")
@@ -95,12 +97,19 @@ class ConversationEntry(NamedTuple):
     name: str
     """The name of its folder."""
     title: str
+    """Of many apps with that of the app: `shop: Ann & Bob`."""
     is_group: bool
     messages: int
     first: int
     last: int
     newest: int
     app: str = ""
+    plain_title: str = ""
+    """Without the app."""
+    members: int = 0
+    """Of a group, where the export has them; else 0."""
+    faces: str = ""
+    """Of the group, or of the people: names of pictures in the export, with spaces between."""
 
 
 class PageCut(NamedTuple):
@@ -211,8 +220,8 @@ class Index:
     # ── conversations ──
 
     def conversations(self, *, offset: int, limit: int) -> Iterator[ConversationEntry]:
-        """Yield conversations by app, of each the one with the newest message first."""
-        return self._conversations("ORDER BY app, last DESC, id LIMIT ? OFFSET ?", limit, offset)
+        """Yield conversations, the one with the newest message first, whichever app it is of."""
+        return self._conversations("ORDER BY last DESC, id LIMIT ? OFFSET ?", limit, offset)
 
     def stored_conversations(self) -> Iterator[ConversationEntry]:
         """Yield all conversations as they are in the database: its pages are read once then."""
@@ -225,11 +234,17 @@ class Index:
         return next(self._conversations("WHERE name = ?", name), None)
 
     def _conversations(self, rest: str, *values: Any) -> Iterator[ConversationEntry]:
-        columns = "number, id, name, title, guid NOT NULL, messages, first, last, newest, app"
+        columns = (
+            "number, id, name, title, guid NOT NULL, messages, first, last, newest, app, title, members,"
+            " faces"
+        )
         rows = self.db.execute(f"SELECT {columns} FROM conversations {rest}", values)  # noqa: S608
         return (
-            ConversationEntry(number, self._shown_id(others[-1], key), *others)
-            for number, key, *others in rows
+            ConversationEntry(
+                number, self._shown_id(others[5], key), name, f"{app}: {title}" if app else title, *others
+            )
+            for number, key, name, title, *others in rows
+            for app in [shown(others[5])]
         )
 
     def _shown_id(self, app: str, key: str) -> str:
@@ -423,18 +438,16 @@ class Index:
 
     # ── people ──
 
-    def people_of(self, conversation: int) -> list[tuple[str, str]]:
-        """Return (name, uid) of who takes part in a conversation, or has written there, by uid."""
-        numbers = self._all(
-            "SELECT number FROM people WHERE number IN (SELECT sender FROM posts WHERE conversation = ?"
-            " UNION SELECT one FROM conversations WHERE number = ?"
-            " UNION SELECT other FROM conversations WHERE number = ?) ORDER BY uid",
-            conversation,
-            conversation,
-            conversation,
+    def people_of(self, conversation: int) -> list[PersonEntry]:
+        """Return who takes part in a conversation, or has written there, by uid."""
+        return list(
+            self._persons(
+                "WHERE number IN (SELECT sender FROM posts WHERE conversation = ?1"
+                " UNION SELECT one FROM conversations WHERE number = ?1"
+                " UNION SELECT other FROM conversations WHERE number = ?1) ORDER BY uid",
+                conversation,
+            )
         )
-        people = (self.person(number) for (number,) in numbers)
-        return [(person.name, person.uid) for person in people]
 
     def _person(self, number: int) -> PersonEntry:
         return next(self._persons("WHERE number = ?", number), _NOBODY)
@@ -449,11 +462,19 @@ class Index:
         return self._persons("ORDER BY number")
 
     def _persons(self, rest: str, *values: Any) -> Iterator[PersonEntry]:
-        rows = self.db.execute(f"SELECT number, uid, name, file, app FROM people {rest}", values)  # noqa: S608
+        rows = self.db.execute(f"SELECT number, uid, name, file, app, face FROM people {rest}", values)  # noqa: S608
         return (
-            PersonEntry(number, self._shown_id(app, uid), name, file, initials(name), app)
-            for number, uid, name, file, app in rows
+            PersonEntry(number, self._shown_id(app, uid), name, file, initials(name), app, face)
+            for number, uid, name, file, app, face in rows
         )
+
+    def faces(self) -> list[str]:
+        """Return the names of all faces in the export."""
+        rows = self._all(
+            "SELECT face FROM people WHERE face <> '' UNION"
+            " SELECT faces FROM conversations WHERE guid NOT NULL AND faces <> '' ORDER BY 1"
+        )
+        return [face for (face,) in rows]
 
     def people(self, *, offset: int, limit: int) -> Iterator[tuple[PersonEntry, int, int, int]]:
         """Yield people with the number, the first and the last time of their messages, the busiest first."""

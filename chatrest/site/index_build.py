@@ -34,7 +34,7 @@ _MARKUP: Final = 250
 _LONGEST_NAME: Final = 200
 _NEWEST: Final = 20
 """Messages of somebody that are looked through for a name."""
-_VERSION: Final = 7
+_VERSION: Final = 8
 _BATCH: Final = 2_000
 _TABLES: Final = (
     "posts", "conversations", "people", "files", "reactors", "pages", "days", "threads",
@@ -46,10 +46,11 @@ CREATE TABLE posts(place INTEGER PRIMARY KEY, conversation INTEGER NOT NULL, tim
     sign INTEGER NOT NULL);
 CREATE TABLE conversations(number INTEGER PRIMARY KEY, id TEXT UNIQUE NOT NULL, app TEXT NOT NULL,
     name TEXT, title TEXT, guid TEXT, one INTEGER, other INTEGER, messages INTEGER, first INTEGER,
-    last INTEGER, place INTEGER, newest INTEGER);
+    last INTEGER, place INTEGER, newest INTEGER,
+    members INTEGER NOT NULL DEFAULT 0, faces TEXT NOT NULL DEFAULT '');
 CREATE TABLE people(number INTEGER PRIMARY KEY, uid TEXT UNIQUE NOT NULL, app TEXT NOT NULL,
     own TEXT NOT NULL, name TEXT, file TEXT, record INTEGER, messages INTEGER NOT NULL DEFAULT 0,
-    first INTEGER, last INTEGER);
+    first INTEGER, last INTEGER, face TEXT NOT NULL DEFAULT '');
 CREATE TABLE files(app TEXT, message INTEGER, position INTEGER, file TEXT NOT NULL,
     PRIMARY KEY(app, message, position)) WITHOUT ROWID;
 CREATE TABLE reactors(app TEXT, message INTEGER, reaction TEXT, uid TEXT,
@@ -129,6 +130,9 @@ UPDATE people SET name = u.name, record = u.rowid FROM chat.users u
     WHERE {_key("u.uid", "u.app")} = people.uid;
 UPDATE conversations SET title = g.name FROM chat.groups g
     WHERE g.guid = conversations.guid AND g.app = conversations.app;
+UPDATE conversations SET members = m.members
+    FROM (SELECT guid, app, count(*) AS members FROM chat.members GROUP BY guid, app) m
+    WHERE m.guid = conversations.guid AND m.app = conversations.app;
 CREATE INDEX by_rank ON posts(rank);
 INSERT OR REPLACE INTO files SELECT app, rank(message_id), position, file FROM chat.attachments a
     WHERE state = 'stored' AND file <> '' AND EXISTS (SELECT 1 FROM posts p
@@ -137,10 +141,19 @@ INSERT OR IGNORE INTO reactors SELECT app, rank(message_id), reaction, uid FROM 
     WHERE reaction > '' AND uid > '' AND EXISTS (SELECT 1 FROM posts p
         JOIN conversations c ON c.number = p.conversation WHERE p.rank = rank(message_id) AND c.app = r.app);
 CREATE INDEX by_parent ON posts(parent, time, rank) WHERE parent NOT NULL;
-CREATE INDEX by_last ON conversations(app, last DESC, id);
+CREATE INDEX by_last ON conversations(last DESC, id);
 CREATE INDEX by_messages ON people(messages DESC, uid);
 CREATE INDEX pages_by_place ON pages(conversation, time, rank)
 """  # noqa: S608
+_FACES: Final = f"""
+UPDATE people SET face = a.file FROM chat.attachments a
+    WHERE a.state = 'stored' AND a.file > '' AND a.uid > '' AND {_key("a.uid", "a.app")} = people.uid;
+UPDATE conversations SET faces = trim((SELECT face FROM people WHERE number = one) || ' '
+    || (SELECT face FROM people WHERE number = other)) WHERE one NOT NULL AND other NOT NULL;
+UPDATE conversations SET faces = a.file FROM chat.attachments a
+    WHERE a.state = 'stored' AND a.file > '' AND a.guid = conversations.guid AND a.app = conversations.app
+"""  # noqa: S608
+"""A face is a name: it is not looked up where names are hidden."""
 _STRANGERS: Final = f"FROM chat.users u WHERE {_key('u.uid', 'u.app')} NOT IN (SELECT uid FROM people)"  # noqa: S608
 _PSEUDONYMS: Final = (
     "INSERT OR IGNORE INTO aliases SELECT own, number, 0 FROM people WHERE own <> ''",
@@ -160,12 +173,12 @@ SELECT conversation, parent, count(*) FROM posts WHERE parent NOT NULL GROUP BY 
 """
 _NAMES: Final = (
     ("conversations", "name, title", """
-SELECT c.number, c.id, c.app, iif(c.guid IS NULL, NULL, ifnull(nullif(c.title, ''), c.guid)),
+SELECT c.number, c.id, iif(c.guid IS NULL, NULL, ifnull(nullif(c.title, ''), c.guid)),
     ifnull(nullif(a.name, ''), a.own), ifnull(nullif(b.name, ''), b.own),
     ifnull(nullif(c.id, ''), '(no conversation)')
 FROM conversations c LEFT JOIN people a ON a.number = c.one LEFT JOIN people b ON b.number = c.other
 ORDER BY c.first, c.id"""),
-    ("people", "file, name", "SELECT number, uid, '', NULL, name, NULL, own FROM people ORDER BY number"),
+    ("people", "file, name", "SELECT number, uid, NULL, name, NULL, own FROM people ORDER BY number"),
 )  # fmt: skip
 """The names of files and titles, and what they are made of."""
 
@@ -254,7 +267,10 @@ def _make(index: Index, then: Callable[[], object]) -> None:
         for table in _TABLES:
             db.execute(f"DROP TABLE IF EXISTS {table}")
         since, until = choice.since or 0, (1 << 62) if choice.until is None else choice.until
-        for sql in f"{_SCHEMA};{_POSTS};{_OTHERS};{_USERS if choice.users else ''};{_REST}".split(";"):
+        faces = "" if choice.hides else _FACES
+        for sql in f"{_SCHEMA};{_POSTS};{_OTHERS};{_USERS if choice.users else ''};{_REST};{faces}".split(
+            ";"
+        ):
             db.execute(sql, {"since": since, "until": until} if ":since" in sql else {})
         _find_names(index)
         if choice.pseudonyms:
@@ -344,11 +360,10 @@ def _name_all(index: Index) -> None:
             )
 
 
-def _title(app: str, group: str | None, person: str | None, other_person: str | None, id: str) -> str:
-    """Return the title of a conversation, by the names of its app, and its group or people."""
+def _title(group: str | None, person: str | None, other_person: str | None, id: str) -> str:
+    """Return the title of a conversation, by the name of its group or the names of its people."""
     names = sorted({_name(name) for name in (person, other_person) if name}, key=str.casefold)
-    title = shown(_name(group or "") or " & ".join(names) or id)
-    return f"{shown(app)}: {title}" if app else title
+    return shown(_name(group or "") or " & ".join(names) or id)
 
 
 def _name(name: str) -> str:

@@ -31,11 +31,12 @@ from urllib.parse import urlencode
 from .._extras import missing_extra
 from ..errors import RequestInvalidError
 from .articles import Articles, Escape
+from .contents import face_link
 from .headings import LISTED, ConversationRow, Headings, conversations_script, days_script
 from .heads import record_of
 from .index import ConversationEntry, Index, PageCut, PersonEntry
 from .items import FLAGS, Item, Items, excerpt, one_line_a_call
-from .picture_size import picture_size
+from .picture import Picture, picture_of
 from .text import EscapedText, escaped_json, is_address, shown_json
 from .zone import day_text
 
@@ -113,12 +114,13 @@ class Pages:
         is_served: bool = False,
     ) -> None:
         @lru_cache(_PICTURES)
-        def measure(stored: str) -> tuple[int, int]:
+        def picture(stored: str) -> Picture:
             with files(stored) as path:
-                return picture_size(path)
+                return picture_of(path)
 
-        self.maker = Items(index, measure)
-        self.headings = Headings(index, self.maker)
+        self.face = lru_cache(_PICTURES)(lambda stored: face_link(stored, picture(stored)) if stored else "")
+        self.maker = Items(index, lambda stored: picture(stored)[1:3])
+        self.headings = Headings(index, self.maker, self.face)
         self.site = SiteWords(title, is_served, self.maker.zone.name)
         values = {
             "site": self.site,
@@ -126,6 +128,7 @@ class Pages:
             "results": None,
             "flags": _FLAG_WORDS,
             "advice": ADVICE,
+            "face_of": self.face,
         }
         environment = _environment(values)
         self._template = environment.get_template
@@ -164,8 +167,8 @@ class Pages:
     def page(self, conversation: ConversationEntry, cut: PageCut, items: list[Item], pages: int) -> str:
         days = groupby(one_line_a_call(items), key=_DAY)
         groups = [(day, self._articles.of(each)) for day, each in days]
-        last = self.maker.zone.day(conversation.last) if cut.page == pages else ""
-        return self._in("conversation", conversation, page=cut.page, groups=groups, last=last,
+        until = self.headings.until(conversation) if cut.page == pages else ""
+        return self._in("conversation", conversation, page=cut.page, groups=groups, until=until,
                         is_last=cut.page == pages, has_days=pages > 1,
                         heading=self.headings.of(conversation))  # fmt: skip
 
@@ -189,8 +192,8 @@ class Pages:
                         people=self.index.people_of(conversation.number))  # fmt: skip
 
     def days_script(self, conversation: ConversationEntry, pages: int) -> bytes:
-        last, days = self.maker.zone.day(conversation.last), self.index.days(conversation.number)
-        return days_script(last, pages, days)
+        days = self.index.days(conversation.number)
+        return days_script(self.headings.until(conversation), pages, days)
 
     def last(self, conversation: ConversationEntry, pages: int) -> str:
         return self._in("last", conversation, pages=pages)
@@ -237,14 +240,10 @@ class Pages:
         return list(map(self.headings.row, conversations))
 
     def index_page(self, rows: list[ConversationRow], part: int, parts: int) -> str:
-        apps = [
-            (app, [(name, [row for row in listed if row.conversation.is_group == is_group])
-                   for name, is_group in (("People", False), ("Groups", True))])
-            for app, each in groupby(rows, key=lambda row: row.conversation.app)
-            for listed in [list(each)]
-        ]  # fmt: skip
+        kinds = [(name, [row for row in rows if row.conversation.is_group == is_group])
+                 for name, is_group in (("People", False), ("Groups", True))]  # fmt: skip
         return self._render(
-            "index", "", apps=apps, part=part, parts=parts, messages=self.index.count("posts"),
+            "index", "", kinds=kinds, part=part, parts=parts, messages=self.index.count("posts"),
             conversations=self.index.count("conversations"),
         )  # fmt: skip
 
@@ -277,7 +276,8 @@ class Pages:
         ]
         return self._render(
             "person", "../", person=person, record=shown_json(raw)[:_SHORT * 20] if raw else "",
-            avatar=avatar if is_address(avatar) else "", places=places, newest=list(self._newest(person)),
+            avatar=avatar if is_address(avatar) and not person.face else "", places=places,
+            newest=list(self._newest(person)),
         )  # fmt: skip
 
     def _newest(self, person: PersonEntry) -> Iterator[dict[str, Any]]:

@@ -151,7 +151,8 @@ class ViewIndex(Index):
         """Return the name in the export of the attachment with this SHA-256."""
         prefix = f"files/{digest[:2]}/{digest}"
         rows = self._all("SELECT file FROM files WHERE file GLOB ? LIMIT 1", f"{prefix}*")
-        return rows[0][0] if rows else None
+        faces = (each for each in self.faces() if each.startswith(prefix))
+        return rows[0][0] if rows else next(faces, None)
 
 
 class SearchResult(NamedTuple):

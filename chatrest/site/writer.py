@@ -197,6 +197,7 @@ class _Writer:
         for name in STATIC:
             state.write(name, static(name))
         messages = index.count("posts")
+        self._copy_faces()
         counts = (count for each in index.stored_conversations() for count in self._conversation(each))
         for done in accumulate(counts):
             self._progress("writing", done, messages)
@@ -287,8 +288,8 @@ class _Writer:
         site, named = (_generation(), self._pages.site, hiding), conversation[1:5]
         facts = self._pages.maker.facts(conversation, cut, uses)
         heading = self._pages.headings.of(conversation)
-        last = conversation.last if cut.page == count else None
-        of = msgspec.json.encode((site, named, cut, last, count > 1, facts, heading))
+        until = self._pages.headings.until(conversation) if cut.page == count else None
+        of = msgspec.json.encode((site, named, cut, until, count > 1, facts, heading))
         return blake2b(of, digest_size=16).digest()
 
     def _made(
@@ -312,6 +313,15 @@ class _Writer:
             if not self._state.is_there(file.href):
                 with self._files(file.stored) as path:
                     self._missing += not self._state.copy(file.href, path)
+
+    def _copy_faces(self) -> None:
+        for stored in self._index.faces():
+            if not (href := self._pages.face(stored)):
+                with self._files(stored) as path:
+                    self._missing += not path.is_file()
+            elif not self._state.is_there(href):
+                with self._files(stored) as path:
+                    self._state.copy(href, path)
 
     def _people(self) -> None:
         for person in self._index.everybody():

@@ -20,7 +20,7 @@ from chatrest.database import LoadReport, load
 from chatrest.site import index_build, site_files, write_document, write_site
 from chatrest.site.contents import file_link
 from chatrest.site.pages import Pages
-from chatrest.site.picture_size import picture_size
+from chatrest.site.picture import picture_of
 from chatrest.site.site_files import SiteFiles
 
 from .chats import (
@@ -30,6 +30,7 @@ from .chats import (
     START,
     STEP,
     Page,
+    face_links,
     files,
     make_export,
     message,
@@ -153,7 +154,9 @@ def test_the_size_of_a_picture_is_read_from_its_head(
     head: bytes, size: tuple[int, int], tmp_path: Path
 ) -> None:
     (tmp_path / "picture").write_bytes(head)
-    assert picture_size(tmp_path / "picture") == size
+    picture = picture_of(tmp_path / "picture")
+    assert (picture.width, picture.height) == size
+    assert bool(picture.extension) == any(size)
 
 
 def test_two_people_who_talk_have_two_colours(tmp_path: Path) -> None:
@@ -506,7 +509,11 @@ def test_attachments_are_shown_in_place_or_linked(with_files: Path, tmp_path: Pa
         shown = [tag["src"] for name, tag in tags if name == kind]
         assert any(str(each).endswith(extension) for each in shown)
     downloads = {str(tag["href"]).rpartition("/")[2] for name, tag in tags if "download" in tag}
-    assert downloads == set(copied)
+    faces = {
+        link.rpartition("/")[2] for path in site.rglob("*.html") for link in face_links(path.read_text())
+    }
+    assert downloads == set(copied) - faces
+    assert len(faces) == 4
     assert write_site(with_files, site).written == 0
 
 

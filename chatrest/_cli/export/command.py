@@ -96,7 +96,7 @@ def _tables(ctx: click.Context, param: click.Parameter, value: str | None) -> tu
     ("--with tables", None, "TABLES",
      f"Also tables: any of {','.join(TABLES)}. Later runs write them again.",
      {"callback": _tables}),
-    ("--attachments", bool, None, "Also the files that messages link to. Later runs do so, too."),
+    ("--attachments", bool, None, "Also files of messages, avatars and icons. Later runs do so, too."),
     ("--max-attachment", click.IntRange(min=1), "MB",
      "The largest attachment that is fetched; needs --attachments.  [default: 100]"),
     ("--only", bool, None,

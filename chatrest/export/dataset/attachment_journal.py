@@ -1,4 +1,4 @@
-"""The files that messages link to, and their journal: each link of a message, and the outcome of its file.
+"""The files that messages, users and groups link to: a journal of each link and the outcome of its file.
 
 SQLite in `attachments/journal.sqlite`, one transaction a step: a link is added when its message is read, and
 `note` follows after the file is on the disk under its final name. A kill between the two costs one download.
@@ -11,6 +11,7 @@ SQLite in `attachments/journal.sqlite`, one transaction a step: a link is added 
 | too_large | larger than `max_bytes` was (`bytes` is that limit)            | with a larger limit  |
 | refused   | the address is not allowed                                     | looks again          |
 | failed    | any other failure                                              | fetches it           |
+| none      | who takes part in a message, and has no face: in no table      | looks again          |
 """
 
 import re
@@ -28,11 +29,12 @@ NAME: Final = "journal.sqlite"
 State: TypeAlias = Literal["new", "stored", "gone", "too_large", "refused", "failed"]
 _EXTENSION: Final = re.compile(r"[a-z0-9]{1,10}", re.ASCII)
 _SCHEMA: Final = """
-CREATE TABLE attachments(message TEXT NOT NULL, position INTEGER NOT NULL, url TEXT NOT NULL,
-    path TEXT NOT NULL, name TEXT, mime_type TEXT, extension TEXT, state TEXT NOT NULL DEFAULT 'new',
-    file TEXT, bytes INTEGER, sha256 TEXT, error TEXT, checked_at INTEGER,
-    PRIMARY KEY(message, position),
-    CHECK(state IN ('new', 'stored', 'gone', 'too_large', 'refused', 'failed')),
+CREATE TABLE attachments(kind TEXT NOT NULL, owner TEXT NOT NULL, position INTEGER NOT NULL,
+    seen_at INTEGER NOT NULL, url TEXT NOT NULL, path TEXT NOT NULL, name TEXT, mime_type TEXT,
+    extension TEXT, state TEXT NOT NULL, file TEXT, bytes INTEGER, sha256 TEXT, error TEXT,
+    checked_at INTEGER,
+    PRIMARY KEY(kind, owner, position), CHECK(kind IN ('message', 'user', 'group')),
+    CHECK(state IN ('new', 'stored', 'gone', 'too_large', 'refused', 'failed', 'none')),
     CHECK(typeof(position) = 'integer' AND typeof(bytes) IN ('integer', 'null')),
     CHECK(state != 'stored' OR (typeof(file) = 'text' AND typeof(sha256) = 'text')));
 CREATE TABLE searched(ids BLOB NOT NULL);
@@ -40,36 +42,43 @@ CREATE INDEX by_state ON attachments(state);
 CREATE INDEX by_path ON attachments(path)
 """
 _REMEDY: Final = "move it away, and the next run fetches the files again"
-_LAYOUT: Final = Layout("export", _SCHEMA, version=0, application=0x63_72_61_74, remedy=_REMEDY)
+_LAYOUT: Final = Layout("export", _SCHEMA, version=1, application=0x63_72_61_74, remedy=_REMEDY)
 _BATCH: Final = 1000
-_PENDING: Final = """SELECT rowid, message, position, url, name, mime_type, extension FROM attachments
+_PENDING: Final = """SELECT rowid, owner, position, url, name, mime_type, extension, kind FROM attachments
     WHERE rowid > ? AND (state IN ('new', 'refused') OR (state = 'too_large' AND bytes < ?))
     ORDER BY rowid LIMIT ?"""
-_FAILED: Final = """SELECT rowid, message, position, url, name, mime_type, extension FROM attachments
+_FAILED: Final = """SELECT rowid, owner, position, url, name, mime_type, extension, kind FROM attachments
     WHERE rowid > ? AND state = 'failed' ORDER BY rowid LIMIT ?"""
 _STORED: Final = """SELECT rowid, file, bytes, sha256 FROM attachments
     WHERE state = 'stored' AND rowid > ? ORDER BY rowid LIMIT ?"""
 _ERRORS: Final = """SELECT error, count(*) FROM attachments WHERE state = 'failed'
     GROUP BY error ORDER BY 2 DESC, 1 LIMIT ?"""
 ERRORS_SHOWN: Final = 5
-_ALL: Final = """SELECT message, position, url, name, mime_type, extension, state, file, bytes, sha256, error,
-    checked_at FROM attachments ORDER BY length(message), message, position"""
+_ALL: Final = """SELECT kind, owner, position, url, name, mime_type, extension, state, file, bytes, sha256,
+    error, checked_at FROM attachments WHERE state != 'none' ORDER BY kind, length(owner), owner, position"""
+_OWNERS: Final = {"message": "messageId", "user": "uid", "group": "guid"}
 _MEMBERS: Final = (
-    "messageId", "position", "url", "name", "mimeType", "extension", "state", "file", "bytes", "sha256",
+    "position", "url", "name", "mimeType", "extension", "state", "file", "bytes", "sha256",
     "error", "checkedAt",
 )  # fmt: skip
 
 
 class Link(NamedTuple):
-    """A file that a message links to."""
+    """A file that a message, a user or a group links to."""
 
-    message: str
+    owner: str
+    """The id of the message, the uid or the guid."""
     position: int
     """Among the attachments of the message, from 0."""
     url: str
-    name: str | None
-    mime_type: str | None
-    extension: str | None
+    """Empty of a user or a group without a face."""
+    name: str | None = None
+    mime_type: str | None = None
+    extension: str | None = None
+    kind: str = "message"
+    """message, user or group."""
+    seen_at: int = 0
+    """When a face was seen: the newer one is right."""
 
 
 def links_of(raw: bytes) -> Iterator[Link]:
@@ -81,15 +90,15 @@ def links_of(raw: bytes) -> Iterator[Link]:
         return
     record = read(raw)
     data = record.get("data")
-    if not isinstance(data, dict) or not (message := _text(record.get("id"))):
+    if not isinstance(data, dict) or not (message := text_or_none(record.get("id"))):
         return
     attachments = data.get("attachments")
     if not attachments and record.get("category") == "message":
         attachments = [data]
     for position, each in enumerate(attachments if isinstance(attachments, list) else ()):
-        if isinstance(each, dict) and (url := _text(each.get("url"))):
-            names = (_text(each.get(name)) for name in ("name", "mimeType", "extension"))
-            yield Link(message, position, url, *names)
+        if isinstance(each, dict) and (url := text_or_none(each.get("url"))):
+            name, mime_type, extension = map(text_or_none, map(each.get, ("name", "mimeType", "extension")))
+            yield Link(message, position, url, name, mime_type, extension)
 
 
 def stored_name(sha256: str, link: Link) -> str:
@@ -100,12 +109,14 @@ def stored_name(sha256: str, link: Link) -> str:
 
 
 def is_page(link: Link) -> bool:
-    """Return True if a link may lead to an HTML page, by what its message says of the file."""
+    """Return True if a link may lead to an HTML page, by what is said of the file."""
     kinds = (link.mime_type or "", link.extension or "")
+    if link.kind != "message":  # a face is a picture
+        return False
     return not any(kinds) or any("htm" in kind.lower() for kind in kinds)
 
 
-def _text(value: Any) -> str | None:
+def text_or_none(value: Any) -> str | None:
     """Return a text that a database can hold; ids may be numbers."""
     if type(value) is int:
         return str(value)
@@ -144,19 +155,23 @@ class AttachmentJournal(JournalFile):
             raise ChatRestError(f"{path} is a symbolic link, and may lead out of the folder; remove it")
         super().__init__(path, _LAYOUT, lambda _: None)
 
-    def add(self, links: Iterable[Link]) -> None:
+    def add(self, links: Iterable[Link], *, only_known: bool = False) -> None:
         """Add links, or change those that are known; a file is fetched again for another path or name.
 
-        The query of an address may hold a signature that differs each time.
+        The query of an address may hold a signature that differs each time. `only_known` adds no one.
         """
         rows = [(*link, link.url.partition("?")[0]) for link in links]
+        known = "EXISTS (SELECT 1 FROM attachments WHERE (kind, owner, position) = (?7, ?1, ?2))"
         with self.transaction():
             self._db.executemany(
-                """INSERT INTO attachments(message, position, url, name, mime_type, extension, path)
-                VALUES(?, ?, ?, ?, ?, ?, ?)
-                ON CONFLICT(message, position) DO UPDATE SET url = excluded.url, name = excluded.name,
+                f"""INSERT INTO attachments(owner, position, url, name, mime_type, extension, kind, seen_at,
+                path, state) SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, iif(?3 = '', 'none', 'new')
+                WHERE {known if only_known else "true"}
+                ON CONFLICT(kind, owner, position) DO UPDATE SET url = excluded.url, name = excluded.name,
                 mime_type = excluded.mime_type, extension = excluded.extension, path = excluded.path,
-                state = CASE WHEN path = excluded.path AND name IS excluded.name THEN state ELSE 'new' END""",
+                seen_at = excluded.seen_at,
+                state = CASE WHEN path = excluded.path AND name IS excluded.name THEN state ELSE 'new' END
+                WHERE excluded.url <> '' AND excluded.seen_at >= seen_at""",
                 rows,
             )
 
@@ -174,7 +189,7 @@ class AttachmentJournal(JournalFile):
                 yield Link(*values)
 
     def stored_as(self, link: Link) -> FetchResult | None:
-        """Return the file that was fetched from the same address for another message."""
+        """Return the file that was fetched from the same address for another owner."""
         rows = self._all(
             "SELECT file, bytes, sha256 FROM attachments WHERE path = ? AND url = ? AND state = 'stored'",
             link.url.partition("?")[0], link.url,
@@ -186,8 +201,8 @@ class AttachmentJournal(JournalFile):
         with self.transaction():
             self._db.execute(
                 """UPDATE attachments SET state = ?, file = ?, bytes = ?, sha256 = ?, error = ?,
-                checked_at = ? WHERE message = ? AND position = ?""",
-                (*fetched, checked_at, link.message, link.position),
+                checked_at = ? WHERE kind = ? AND owner = ? AND position = ?""",
+                (*fetched, checked_at, link.kind, link.owner, link.position),
             )
 
     def stored(self) -> Iterator[StoredFile]:
@@ -216,7 +231,8 @@ class AttachmentJournal(JournalFile):
 
     def counts(self) -> dict[str, int]:
         """Return the count of links by their state; `ChatRestError` for an unknown state."""
-        counts = dict(self._all("SELECT state, count(*) FROM attachments GROUP BY state"))
+        sql = "SELECT state, count(*) FROM attachments WHERE state != 'none' GROUP BY state"
+        counts = dict(self._all(sql))
         if wrong := counts.keys() - get_args(State):
             raise ChatRestError(f"{self.path} is damaged: a link of it has the state {min(map(repr, wrong))}")
         return counts
@@ -226,12 +242,12 @@ class AttachmentJournal(JournalFile):
         return {str(error): count for error, count in self._all(_ERRORS, ERRORS_SHOWN)}
 
     def records(self) -> Iterator[dict[str, Any]]:
-        """Yield all links as records of the table `attachments`, by message and position."""
+        """Yield all links as records of the table `attachments`, by owner and position."""
         with self._held():
             rows = self._db.execute(_ALL)
         while portion := self._fetched(rows, _BATCH):
-            for row in portion:
-                values = zip(_MEMBERS, row, strict=True)
+            for kind, owner, *row in portion:
+                values = ((_OWNERS[kind], owner), *zip(_MEMBERS, row, strict=True))
                 yield {name: value for name, value in values if value is not None}
 
     def _pages(self, sql: str, *values: object) -> Iterator[Any]:

@@ -1,11 +1,12 @@
-"""The files that messages link to, in `attachments/` beside the messages.
+"""The files that messages link to, and the faces of who takes part, in `attachments/` beside the messages.
 
 ```
 stored messages → links in the journal → each file: fetched, synced, renamed, noted → table `attachments`
 ```
 
 - `files/ab/abcd….jpg`: a file is named by the SHA-256 of its content, so one that many messages link to is
-  there once. The table `attachments` says which message and position has which file.
+  there once. The table `attachments` says which message and position, which user (an avatar) and which
+  group (an icon) has which file.
 - After the messages, which are never held up. The messages that are new since the last run are looked
   through, and all of them after a recheck, which may have brought new versions.
 - A file that fails is noted and tried again by the next run, after all others. After many failures in a row
@@ -40,6 +41,7 @@ from ..store.disk import Disk, sync_folder
 from ..store.formats import SourceLines, piece_of
 from .attachment_journal import NAME, AttachmentJournal, FetchResult, Link, is_page, links_of, stored_name
 from .downloads import Download, Downloader, DownloadError
+from .faces import add_faces, faces_of_tables
 
 ATTEMPTS: Final = 3
 MOST_FAILURES: Final = 20
@@ -149,16 +151,20 @@ class AttachmentRun:
         raws = (bytes(row.raw) for row in rows if _is_among(row, new))
         while await in_thread(partial(self._add_some, raws)):
             pass
+        faces = faces_of_tables(export)
+        while batch := await in_thread(lambda: list(islice(faces, _RECORDS))):
+            await in_thread(partial(self._journal.add, batch, only_known=True))
         if is_settled:
             await in_thread(partial(self._journal.set_searched, written))
 
     def _add_some(self, raws: Iterator[bytes]) -> bool:
-        """Add the links of some messages; False if there are no more."""
-        links, is_more = list[Link](), False
+        """Add the links and faces of some messages; False if there are no more."""
+        links, faces, is_more = list[Link](), dict[tuple[str, str], Link](), False
         for raw in islice(raws, _MESSAGES):
             is_more = True
             links.extend(links_of(raw))
-        self._journal.add(links)
+            add_faces(faces, raw)
+        self._journal.add([*links, *faces.values()])
         return is_more
 
     async def _pending(self) -> AsyncIterator[Link]:

@@ -156,7 +156,7 @@ class ExportFailure(Struct, frozen=True):
 
 
 class AttachmentCounts(Struct, kw_only=True):
-    """The attachments of an export: links of messages, by what has become of their files."""
+    """The attachments of an export: links, and avatars and icons, by what has become of their files."""
 
     stored: int = 0
     """In the folder."""

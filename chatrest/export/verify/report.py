@@ -48,6 +48,8 @@ class ReportTable(NamedTuple):
 class _Attachment(msgspec.Struct):
     state: str = ""
     messageId: str = ""  # noqa: N815
+    uid: str = ""
+    guid: str = ""
     position: int = 0
     error: str | None = None
 
@@ -187,7 +189,8 @@ def _attachments(out: str) -> Iterator[Row]:
     for raw in read_table(out, ATTACHMENTS):
         row = msgspec.json.decode(raw, type=_Attachment, strict=False)
         if row.state != "stored":
-            yield row.messageId, row.position, ": ".join(filter(None, (row.state, row.error)))
+            owner = row.messageId or (f"avatar of {row.uid}" if row.uid else f"icon of {row.guid}")
+            yield owner, row.position, ": ".join(filter(None, (row.state, row.error)))
 
 
 def _files(out: str) -> Iterator[Row]:

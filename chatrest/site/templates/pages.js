@@ -44,12 +44,14 @@ all("#column, #results, main").forEach((list) => {
 });
 
 // ── conversations ──
-// Of each: name, title, initials, colour, pages, last day, messages, is a group, last words.
+// Of each: name, title, initials, colour, pages, last day, messages, is a group, last words, places of faces.
 const SHOWN = 300;
-const rowOf = ([name, title, initials, colour, pages, day, messages, , words]) => make("li", {}, make("a", {
+let pictures;
+const rowOf = ([name, title, initials, colour, pages, day, messages, , words, faces]) => make("li", {}, make("a", {
   href: `${root}c/${name}/${pages}.html#end`,
   ariaCurrent: location.pathname.includes(`/c/${name}/`) ? "page" : null,
-}, make("span", { className: `face c${colour}`, ariaHidden: true }, initials), make("b", {}, make("bdi", {}, title)),
+}, make("span", { className: `face c${colour}`, ariaHidden: true }, initials,
+  ...faces.map((at) => make("img", { src: root + pictures[at], alt: "", loading: "lazy" }))), make("b", {}, make("bdi", {}, title)),
 make("time", {}, day), make("span", { className: "excerpt" }, make("bdi", {}, words)),
 make("span", { className: "badge" }, messages.toLocaleString("en"))));
 const plain = (text) => text.normalize("NFKD").replace(/\p{M}/gu, "").toLowerCase();
@@ -58,8 +60,9 @@ const control = (parent, sorts, lists) => {
   const sort = make("select", { ariaLabel: "Sort" }, ...sorts.map((name) => make("option", {}, name)));
   let known;
   const show = () => {
-    if (!known) return load("conversations.js", "chatrestConversations", (rows, total) => {
+    if (!known) return load("conversations.js", "chatrestConversations", (rows, total, faces) => {
       known = rows;
+      pictures = faces;
       if (rows.length < total) label.append(make("small", {}, `of the first ${rows.length.toLocaleString("en")} conversations`));
       show();
     });
@@ -107,9 +110,9 @@ if (jump) {
     };
   };
   if (!jump.dataset.days) ready(all(".day > h2").map(({ id }) => [id.slice(1)]).filter(([day]) => day < "a"));
-  else load(jump.dataset.days, "chatrestDays", ({ pages, last, days }) => {
+  else load(jump.dataset.days, "chatrestDays", ({ pages, until, days }) => {
     all(".of").forEach((each) => { each.textContent = ` of ${pages}`; });
-    all(".until").forEach((each) => { each.textContent = ` to ${last}`; });
+    all(".until").forEach((each) => { each.textContent = until; });
     ready(days);
   });
 }

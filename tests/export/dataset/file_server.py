@@ -34,6 +34,8 @@ class FileServer:
         if isinstance(content, str):
             return web.Response(status=302, headers={"Location": content})
         encoding = self.encodings.get(request.path, "identity")
+        if content.startswith(b"<html>"):
+            return web.Response(body=content, content_type="text/html")
         return web.Response(body=content, headers={"Content-Encoding": encoding})
 
 

@@ -5,7 +5,7 @@ import hashlib
 import json
 import sqlite3
 from collections.abc import AsyncIterator
-from contextlib import closing, suppress
+from contextlib import asynccontextmanager, closing, suppress
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -34,9 +34,18 @@ async def files() -> AsyncIterator[FileServer]:
         yield server
 
 
+@asynccontextmanager
+async def two_users() -> AsyncIterator[Emulator]:
+    """An emulator with two users without avatars."""
+    async with Emulator(users=0, messages=0, groups=0) as emulator:
+        for uid in ("user-001", "user-002"):
+            emulator.store.add_user(uid)
+        yield emulator
+
+
 @pytest.fixture
 async def emulator() -> AsyncIterator[Emulator]:
-    async with Emulator(users=2, messages=0, groups=0) as emulator:
+    async with two_users() as emulator:
         yield emulator
 
 

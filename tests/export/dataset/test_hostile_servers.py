@@ -11,7 +11,7 @@ from chatrest.emulator import Emulator
 from chatrest.export import AttachmentOptions, Plan, Report, export, verify
 from tests.faulty import Faulty, Peer, Step, cut, no_wait, reply
 
-from .test_attachments import counts, rows, send
+from .test_attachments import counts, rows, send, two_users
 
 MAX_BYTES = 1000
 NOT_HTTP = "the server's reply is not valid HTTP"
@@ -80,7 +80,7 @@ async def export_all(emulator: Emulator, out: Path) -> Report:
 
 async def test_what_each_server_does_is_noted_with_its_reason(out: Path) -> None:
     async with AsyncExitStack() as stack:
-        emulator = await stack.enter_async_context(Emulator(users=2, messages=0, groups=0))
+        emulator = await stack.enter_async_context(two_users())
         servers = [await stack.enter_async_context(Faulty(*steps)) for steps, _ in SERVERS.values()]
         send(emulator, *(f"{server.url}/file" for server in servers))
         report = await export_all(emulator, out)
@@ -96,7 +96,7 @@ async def test_what_each_server_does_is_noted_with_its_reason(out: Path) -> None
 
 
 async def test_a_redirect_to_another_host_takes_nothing_along(out: Path) -> None:
-    async with Emulator(users=2, messages=0, groups=0) as emulator, Faulty(reply(b"file", **FILE)) as other:
+    async with two_users() as emulator, Faulty(reply(b"file", **FILE)) as other:
         away = reply(b"", 302, location=f"{other.url}/there", set_cookie="track=1; Path=/")
         async with Faulty(away) as server:
             send(emulator, f"{server.url}/here")
@@ -110,7 +110,7 @@ async def test_a_redirect_to_another_host_takes_nothing_along(out: Path) -> None
 async def test_names_and_addresses_of_any_shape_stay_in_the_folder(out: Path) -> None:
     names = ["../../etc/passwd", "a\x00b", "n" * 500, "con", ".", "", "ü"]
     paths = ["/..%2f..%2fpasswd", f"/{'p' * 500}.png", "/%00", "/a", "/a", "/b", "/c"]
-    async with Emulator(users=2, messages=0, groups=0) as emulator, Faulty(reply(b"file", **FILE)) as server:
+    async with two_users() as emulator, Faulty(reply(b"file", **FILE)) as server:
         attachments: list[dict[str, Any]] = [
             {"url": f"{server.url}{path}", "name": name, "extension": name, "mimeType": "image/png"}
             for path, name in zip(paths, names, strict=True)

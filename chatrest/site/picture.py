@@ -1,41 +1,54 @@
-"""The size of a picture, read from the first bytes of its file: so a page keeps its place for it.
+"""The kind and size of a picture, read from the first bytes of its file: so a page keeps its place for it.
 
 A file of its own because it knows four formats of files, and nothing of messages.
 """
 
 from pathlib import Path
 from struct import error, unpack, unpack_from
-from typing import BinaryIO, Final
+from typing import BinaryIO, Final, NamedTuple
 
 _FRAMES: Final = frozenset(range(0xC0, 0xD0)) - {0xC4, 0xC8, 0xCC}
 """The markers of JPEG that begin a frame."""
 _MOST_MARKERS: Final = 1_000
 
 
-def picture_size(path: Path) -> tuple[int, int]:
-    """Return the width and height of a PNG, GIF, JPEG, WebP or BMP, in pixels; zeros for any other file."""
+class Picture(NamedTuple):
+    extension: str
+    """By its content, whatever its name says; empty of a file that is no picture."""
+    width: int
+    height: int
+    bytes: int
+
+
+def picture_of(path: Path) -> Picture:
+    """Return what a PNG, GIF, JPEG, WebP or BMP says of itself, in pixels; zeros for any other file."""
     try:
         with path.open("rb") as file:
-            return _size(file)
+            extension, width, height = _read(file)
+            is_picture = width > 0 and height > 0
+            return Picture(extension, width, height, path.stat().st_size) if is_picture else _NONE
     except (OSError, error):
-        return 0, 0
+        return _NONE
 
 
-def _size(file: BinaryIO) -> tuple[int, int]:
+_NONE: Final = Picture("", 0, 0, 0)
+
+
+def _read(file: BinaryIO) -> tuple[str, int, int]:
     head = file.read(30)
-    width = height = 0
     if head.startswith(b"\x89PNG\r\n\x1a\n"):
-        width, height = unpack_from(">II", head, 16)
-    elif head.startswith((b"GIF87a", b"GIF89a")):
-        width, height = unpack_from("<HH", head, 6)
-    elif head.startswith(b"BM"):
+        return ("png", *unpack_from(">II", head, 16))
+    if head.startswith((b"GIF87a", b"GIF89a")):
+        return ("gif", *unpack_from("<HH", head, 6))
+    if head.startswith(b"BM"):
         width, height = unpack_from("<ii", head, 18)
-    elif head[:4] == b"RIFF" and head[8:12] == b"WEBP":
-        width, height = _webp(head)
-    elif head.startswith(b"\xff\xd8"):
+        return "bmp", abs(width), abs(height)
+    if head[:4] == b"RIFF" and head[8:12] == b"WEBP":
+        return ("webp", *_webp(head))
+    if head.startswith(b"\xff\xd8"):
         file.seek(2)
-        width, height = _jpeg(file)
-    return abs(width), abs(height)
+        return ("jpg", *_jpeg(file))
+    return "", 0, 0
 
 
 def _webp(head: bytes) -> tuple[int, int]:

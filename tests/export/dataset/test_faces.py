@@ -1,0 +1,150 @@
+"""Avatars and icons: whose are taken, the newest of each, and that they are attachments like others."""
+
+import json
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from chatrest import AsyncSession
+from chatrest.emulator import Emulator
+from chatrest.export import Plan, Report, export, verify
+from chatrest.export.dataset.attachment_journal import Link
+from chatrest.export.dataset.faces import add_faces
+from chatrest.export.verify.report import write_report
+from tests.cases import loop_over
+from tests.faulty import no_wait
+
+from .file_server import FileServer, file_server
+
+
+@pytest.fixture
+async def files() -> AsyncIterator[FileServer]:
+    async with file_server() as server:
+        server.files = {"/ann": b"ann's", "/bob": b"bob's", "/den": b"the den's", "/eve": b"eve's"}
+        yield server
+
+
+@pytest.fixture
+async def emulator(files: FileServer) -> AsyncIterator[Emulator]:
+    """Of three users eve has written nothing, and of two groups nobody has written in the attic."""
+    async with Emulator(users=0, messages=0, groups=0) as emulator:
+        for uid in ("ann", "bob", "eve"):
+            emulator.store.add_user(uid, avatar=files.url(f"/{uid}"))
+        emulator.store.add_user("cid")
+        for guid in ("den", "attic"):
+            emulator.store.add_group(guid, icon=files.url(f"/{guid}"))
+        emulator.store.add_message("ann", "bob", "hello")
+        emulator.store.add_message("cid", "den", "hello, too", receiver_type="group")
+        yield emulator
+
+
+async def take(emulator: Emulator, out: Path, **options: Any) -> Report:
+    async with AsyncSession(emulator.app, sleep=no_wait) as session:
+        return await export(session, out, Plan(everything=True), attachments=True, **options)
+
+
+def rows(out: Path) -> dict[str, tuple[str, bytes]]:
+    """Return of each face its state, and its file."""
+    lines = (out / "attachments" / "attachments.ndjson").read_bytes().splitlines()
+    return {
+        f"{row.get('uid', '')}{row.get('guid', '')}": (
+            row["state"],
+            (out / "attachments" / row["file"]).read_bytes() if "file" in row else b"",
+        )
+        for row in map(json.loads, lines)
+    }
+
+
+def change_face(emulator: Emulator, uid: str, url: str) -> None:
+    people = emulator.store.people
+    people.update_user(json.loads(people.user(uid) or b"") | {"avatar": url})
+
+
+STORED = {"ann": ("stored", b"ann's"), "bob": ("stored", b"bob's"), "den": ("stored", b"the den's")}
+
+
+@loop_over("tables", [(), ("users", "groups")])
+async def test_the_faces_of_who_takes_part_are_taken_with_tables_and_without(
+    tables: tuple[str, ...], emulator: Emulator, files: FileServer, tmp_path: Path
+) -> None:
+    out = tmp_path / f"out{len(tables)}"
+    report = await take(emulator, out, tables=tables)
+    report.check()
+    assert rows(out) == STORED
+    assert report.attachments is not None
+    assert report.attachments.stored == 3
+    assert not verify(out).problems
+    asked = len(files.requests)
+    (await take(emulator, out)).check()
+    assert (len(files.requests), rows(out)) == (asked, STORED)
+
+
+async def test_a_new_face_is_taken_and_the_newest_is_that_of_the_table(
+    emulator: Emulator, files: FileServer, tmp_path: Path
+) -> None:
+    await take(emulator, tmp_path / "out")
+    asked = len(files.requests)
+    files.files |= {"/new": b"a new one", "/newer": b"the newest"}
+    change_face(emulator, "bob", files.url("/new"))
+    await take(emulator, tmp_path / "out")
+    assert len(files.requests) == asked, "nobody has written since"
+    emulator.store.add_message("bob", "ann", "again")
+    await take(emulator, tmp_path / "out")
+    assert rows(tmp_path / "out")["bob"] == ("stored", b"a new one")
+    change_face(emulator, "bob", files.url("/newer"))
+    change_face(emulator, "cid", files.url("/eve"))
+    await take(emulator, tmp_path / "out", tables=["users"])
+    assert rows(tmp_path / "out")["bob"] == ("stored", b"the newest")
+    assert rows(tmp_path / "out")["cid"] == ("stored", b"eve's")
+    assert sorted(files.paths[asked:]) == ["/eve", "/new", "/newer"]
+
+
+async def test_a_face_is_fetched_by_the_rules_of_attachments(
+    emulator: Emulator, files: FileServer, tmp_path: Path
+) -> None:
+    for uid, path in {"gone": "/gone", "page": "/page", "moved": "/moved"}.items():
+        emulator.store.add_user(uid, avatar=files.url(path))
+        emulator.store.add_message(uid, "ann", "look")
+    for uid, url in {"far": "http://far.example/face.png", "act": "javascript:alert(1)"}.items():
+        emulator.store.add_user(uid, avatar=url)
+        emulator.store.add_message(uid, "ann", "look")
+    files.files |= {"/page": b"<html>", "/moved": files.url("/ann")}
+    report = await take(emulator, tmp_path / "out")
+    states = {uid: state for uid, (state, _) in rows(tmp_path / "out").items() if uid not in STORED}
+    assert states == {"gone": "gone", "page": "failed", "moved": "stored", "far": "refused", "act": "refused"}
+    assert report.reasons == [
+        "1 attachment not fetched: the server answers with an HTML page in the place of the file (1)"
+    ]
+    [(_, headers)] = [each for each in files.requests if each[0] == "/gone"]
+    assert "apikey" not in {name.lower() for name in headers}
+    write_report(tmp_path / "out", tmp_path / "report.md", verify(tmp_path / "out"))
+    assert "| avatar of gone | 0 | gone: " in (tmp_path / "report.md").read_text()
+
+
+def message(sent_at: Any, sender: Any, receiver: Any) -> bytes:
+    entities = {"sender": {"entity": sender}, "receiver": {"entity": receiver}}
+    return json.dumps({"sentAt": sent_at, "data": {"entities": entities}}).encode()
+
+
+@loop_over(
+    ("raws", "faces"),
+    [
+        ([message(2, {"uid": "a", "avatar": "new"}, {"uid": "b"}),
+          message(1, {"uid": "a", "avatar": "old"}, {})],
+         [("a", "new", "user"), ("b", "", "user")]),
+        ([message(1, {"uid": "a", "avatar": "its"}, {"guid": "g", "icon": "icon"}),
+          message(2, {"uid": "a"}, {})],
+         [("a", "its", "user"), ("g", "icon", "group")]),
+        ([message("soon", {"uid": 7, "avatar": ["x"]}, {"guid": "", "icon": "x"})], [("7", "", "user")]),
+        ([message(1, "a", 7), b"7", b"{}", b"{", b'{"data": {"entities": []}}', b"\xff"], []),
+    ],
+)  # fmt: skip
+def test_each_face_is_the_newest_of_records_of_any_shape(
+    raws: list[bytes], faces: list[tuple[str, str, str]]
+) -> None:
+    links = dict[tuple[str, str], Link]()
+    for raw in raws:
+        add_faces(links, raw)
+    assert [(link.owner, link.url, link.kind) for link in links.values()] == faces
