@@ -1,4 +1,4 @@
-"""How to install an extra that is missing: from the checkout that is running, where there is one.
+"""The command that installs a missing extra: from the running checkout, if there is one.
 
 The package index has another project of the name `chatrest`: no text names it.
 """

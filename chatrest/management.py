@@ -49,7 +49,7 @@ class AsyncManagement(ClientView):
 
     def _view(self, **changes: Any) -> Self:
         if changes.get("acting_user") is not None:
-            raise RequestInvalidError("on_behalf_of: nobody acts on the management interface but the account")
+            raise RequestInvalidError("on_behalf_of: the management interface has no acting users")
         return super()._view(**changes)
 
     # One attribute per collection, in the order of the alphabet; it has the name of its module.

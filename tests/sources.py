@@ -1,4 +1,4 @@
-"""What the files of the package say: their imports, classes, docstrings and texts. Each file is read once."""
+"""The contents of the package's files: imports, classes, docstrings and texts. Each file is read once."""
 
 import ast
 from collections.abc import Iterable, Iterator
@@ -43,7 +43,7 @@ class Facts(NamedTuple):
     only_re_exports: bool
     """True for an `__init__.py` with a docstring, imports and `__all__`, and nothing else."""
     docstrings: list[tuple[str, str]]
-    """Each with the name of its class or function; that of the file has none."""
+    """Those of `docstrings_of`."""
     texts: list[tuple[int, str]]
     """The docstrings and all other texts, each with its line; an f-string is one text."""
     names: list[tuple[int, str, bool]]
@@ -61,14 +61,17 @@ def facts(module: str, file: Path) -> Facts:
         {node.name: _length(node) for node in sorted(functions, key=_length)},
         any(isinstance(node, ast.Call) and _name(node.func) in LOADERS for node in nodes),
         file.name == "__init__.py" and all(map(_is_re_export, tree.body)),
-        [
-            (getattr(node, "name", ""), ast.get_docstring(node) or "")
-            for node in nodes
-            if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef)
-        ],
+        list(docstrings_of(nodes)),
         list(_texts(nodes)),
         list(given_names(nodes)),
     )
+
+
+def docstrings_of(nodes: Iterable[ast.AST]) -> Iterator[tuple[str, str]]:
+    """Yield the docstrings, each with the name of its class or function; that of the file has none."""
+    for node in nodes:
+        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+            yield getattr(node, "name", ""), ast.get_docstring(node) or ""
 
 
 def given_names(nodes: Iterable[ast.AST]) -> Iterator[tuple[int, str, bool]]:

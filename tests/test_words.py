@@ -3,6 +3,7 @@
 import ast
 import re
 from collections.abc import Iterator
+from functools import cache
 from typing import Final
 
 import click
@@ -11,7 +12,7 @@ from click.testing import CliRunner
 from chatrest._cli.root import root
 from tests.cases import loop_over
 from tests.pages import PAGES, ROOT
-from tests.sources import all_facts, given_names
+from tests.sources import all_facts, docstrings_of, given_names
 
 TWISTS = {
     r"gone on with|go(?:es)? on with|goes on|taken up again": "continued, continues, resumed",
@@ -42,6 +43,8 @@ VAGUE_VARIABLES: Final = VAGUE | {"kept", "one", "seen"}
 They are terms of tables elsewhere: `seen` is the ids that a list has shown (a table of the journal), `kept`
 the sources of earlier runs in a report, and `one(Message)` the envelope of a record.
 """
+QUESTION_WORDS: Final = {"How", "What", "Where", "Whether", "Which", "Who", "Whose", "Why"}
+"""Words that begin a question, and no docstring."""
 
 
 def twists(text: str) -> list[str]:
@@ -99,14 +102,31 @@ def test_docstrings_and_texts_are_in_plain_words() -> None:
     assert matches == []
 
 
+@cache
+def trees_of_tests() -> dict[str, ast.Module]:
+    files = sorted((ROOT / "tests").rglob("*.py"))
+    return {str(file.relative_to(ROOT)): ast.parse(file.read_text(encoding="utf-8")) for file in files}
+
+
 def test_names_say_what_they_hold() -> None:
     names = [(module, *each) for module, facts in all_facts().items() for each in facts.names]
-    for file in sorted((ROOT / "tests").rglob("*.py")):
-        tree = ast.parse(file.read_text(encoding="utf-8"))
-        names += [(str(file.relative_to(ROOT)), *each) for each in given_names(ast.walk(tree))]
+    for file, tree in trees_of_tests().items():
+        names += [(file, *each) for each in given_names(ast.walk(tree))]
     vague = [
         f"{place}:{line}: {name}"
         for place, line, name, is_variable in names
         if name.strip("_").lower() in (VAGUE_VARIABLES if is_variable else VAGUE)
     ]
     assert vague == []
+
+
+def test_a_docstring_begins_with_a_noun_or_an_imperative() -> None:
+    docstrings = [(module, *each) for module, facts in all_facts().items() for each in facts.docstrings]
+    for file, tree in trees_of_tests().items():
+        docstrings += [(file, *each) for each in docstrings_of(ast.walk(tree))]
+    questions = [
+        f"{place}: {name}: {text.splitlines()[0]}"
+        for place, name, text in docstrings
+        if text.partition(" ")[0] in QUESTION_WORDS
+    ]
+    assert questions == []

@@ -1,4 +1,4 @@
-"""How records are printed: as text, as CSV or as JSON lines; the mechanism of all lists.
+"""The formats of printed records: text, CSV and JSON lines, for all lists.
 
 | format | a record is                          | values                                                 |
 |--------|--------------------------------------|--------------------------------------------------------|

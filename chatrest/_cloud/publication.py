@@ -336,7 +336,7 @@ def decode_version(data: bytes, address: str) -> Version:
     else:
         return version
     raise RequestInvalidError(
-        f"{_manifest_of(address)} is damaged, or no manifest of a version; nothing was changed: "
+        f"{_manifest_of(address)} is damaged, or is not a version's manifest; nothing was changed: "
         f"{rebuild(address)}"
     )
 

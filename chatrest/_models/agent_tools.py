@@ -1,4 +1,4 @@
-"""What agents may use: API tools, frontend actions, MCP servers, and variables.
+"""The tools of agents: API tools, frontend actions, MCP servers, and variables.
 
 Times are in epoch milliseconds. Fields are lenient: what a service leaves out is UNSET. `id` is `_id`
 on the wire, the app's id and the slug or the function's name.

@@ -1,4 +1,4 @@
-"""What pydantic and FastAPI ask a record for: its schema, as the plain dicts that theirs are.
+"""The schemas of records for pydantic and FastAPI, as plain dicts.
 
 So a record is a field of a pydantic model and a response of FastAPI, and chatrest does not import pydantic.
 A separate file, as it is loaded only when pydantic asks.

@@ -20,7 +20,7 @@ class Inflate:
     def __init__(self, encoding: str) -> None:
         name = encoding.strip().lower()
         if name not in ("gzip", "x-gzip", "deflate"):
-            raise ReplyUnreadableError(f"the reply's Content-Encoding is none of {ACCEPTED}")
+            raise ReplyUnreadableError(f"the reply's Content-Encoding is not one of {ACCEPTED}")
         self._is_gzip = name != "deflate"
         self._stream = zlib.decompressobj(zlib.MAX_WBITS | 16)
         self._head: bytes | None = None if self._is_gzip else b""
@@ -67,7 +67,7 @@ class Inflate:
             return self._stream.decompress(packed, _STEP)
         except zlib.error:
             pass
-        raise ReplyUnreadableError("the reply is garbled: it is not compressed as it says")
+        raise ReplyUnreadableError("the reply is garbled: its body does not match its Content-Encoding")
 
     def _rest(self, unpacked: int) -> bytes | None:
         """The rest of the piece, to be unpacked next; None if it is used up."""

@@ -188,9 +188,7 @@ def _cursor_key(key: object) -> CursorKey | None:
     if key is None:
         return None
     if not isinstance(key, bytes) or not key:
-        raise RequestInvalidError(
-            "cursor_key: expected bytes, one at least (32 random ones are best), or None"
-        )
+        raise RequestInvalidError("cursor_key: expected at least 1 byte (32 random ones are best), or None")
     return CursorKey(key)
 
 

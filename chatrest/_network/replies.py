@@ -158,7 +158,9 @@ def report_reply(
 def refusal(reply: Reply, call: Call[Any], options: CallOptions) -> ChatRestError | None:
     """Return the error of a reply whose status is no success, else None."""
     if reply.status == 206:  # no request asks for a part
-        return ReplyUnreadableError("206 Partial Content: only a part came, though all of it was asked for")
+        return ReplyUnreadableError(
+            "206 Partial Content: the service sent only a part, though the complete reply was requested"
+        )
     return None if 200 <= reply.status < 300 else _fault(reply, call, options.secrets)
 
 

@@ -352,13 +352,13 @@ def _failure(error: Exception, timeouts: Timeouts, progress: _Exchange) -> Trans
     if isinstance(error, aiohttp.SocketTimeoutError):
         return RequestTimeoutError(f"the service was silent for {timeouts.read} s (timeouts.read)")
     if isinstance(error, TimeoutError):
-        return RequestTimeoutError(f"no whole reply within {timeouts.total} s (timeouts.total)")
+        return RequestTimeoutError(f"no complete reply within {timeouts.total} s (timeouts.total)")
     if isinstance(error, _LOST):
         return TransportError(f"the connection was lost before a reply came{_reason(error)}")
     if isinstance(error, aiohttp.ClientPayloadError):
         return ReplyUnreadableError("the reply was cut off, or is garbled")
     if isinstance(error, aiohttp.ClientResponseError):
-        return ReplyUnreadableError("the reply is not HTTP as it should be")
+        return ReplyUnreadableError("the reply is not valid HTTP")
     return TransportError(f"the exchange failed ({type(error).__name__}){_reason(error)}")
 
 

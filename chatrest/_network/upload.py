@@ -84,7 +84,7 @@ class OpenFile:
             if (
                 not Path(source).is_file() and Path(source).exists()
             ):  # to open a pipe would wait for its writer
-                raise RequestInvalidError(f"{self._field}: {self.file!r} is no regular file")
+                raise RequestInvalidError(f"{self._field}: {self.file!r} is not a regular file")
             self._opened = Path(source).open("rb", buffering=0)  # noqa: SIM115, closed by `close`
             self._version = _version_of(self._opened)
             self.size = self._version[0]

@@ -228,7 +228,7 @@ class NewExternalAgent(Body):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.integration_meta.base_url is UNSET:
-            raise RequestInvalidError("integration_meta: base_url is needed, a text that is not empty")
+            raise RequestInvalidError("integration_meta: base_url is needed, a non-empty text")
 
 
 class ExternalAgentChanges(Body):

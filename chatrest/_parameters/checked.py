@@ -138,12 +138,12 @@ _UID_IN_LIST: Final = Meta(min_length=1, pattern=rf"\A[^,{_CONTROL}{_SURROGATE}]
 
 Flag: TypeAlias = Annotated[bool, Meta(description="True or False")]
 """True or False."""
-Text: TypeAlias = Annotated[str, _TEXT, Meta(description="a text that is not empty, and is valid Unicode")]
+Text: TypeAlias = Annotated[str, _TEXT, Meta(description="a non-empty text, and is valid Unicode")]
 """A text that is not empty."""
 Uid: TypeAlias = Annotated[
-    str, _UID, Meta(description="a text that is not empty, without control characters, and is valid Unicode")
+    str, _UID, Meta(description="a non-empty text without control characters, and is valid Unicode")
 ]
-"""An id: a text that is not empty, without control characters."""
+"""An id: a non-empty text without control characters."""
 Size: TypeAlias = Annotated[int, Meta(ge=1, le=1000, description="a whole number from 1 to 1000")]
 """The number of records of a page: 1 to 1000."""
 Ordinal: TypeAlias = Annotated[int, Meta(ge=1, description="a whole number from 1")]
@@ -177,7 +177,7 @@ Attachments: TypeAlias = Annotated[
 # No pattern: msgspec 0.22 frees one twice in a union with an array or an object, and Python crashes.
 TextOrTexts: TypeAlias = Annotated[
     Annotated[str, Meta(min_length=1)] | Annotated[Listed[str], Meta(min_length=1)],
-    Meta(description="a text that is not empty, or a list of texts"),
+    Meta(description="a non-empty text, or a list of texts"),
 ]
 if TYPE_CHECKING:  # the type of arguments: a checked struct converts datetimes to seconds
     _Seconds: TypeAlias = Time
@@ -372,7 +372,7 @@ def _with_wire_names(kind: type[CheckedStruct], value: Any) -> Any:
     for name in value:
         if name not in names and name not in known:
             members = ", ".join(names.values())
-            raise _UnknownMemberError(f"{shown(name)[:60]} is none of the members {members}")
+            raise _UnknownMemberError(f"{shown(name)[:60]} is not one of the members {members}")
     return {names.get(name, name): item for name, item in value.items()}
 
 

@@ -121,6 +121,6 @@ def _guessed_type(name: str) -> str:
 def _header_text(name: str, text: Any) -> str:
     if not isinstance(text, str) or not text or not text.isprintable():
         raise RequestInvalidError(
-            f"{name} = {description(text)}: expected a text that is not empty, without control characters"
+            f"{name} = {description(text)}: expected a non-empty text without control characters"
         )
     return text

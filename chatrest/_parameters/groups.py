@@ -52,7 +52,7 @@ class NewMembers(Body, forbid_unknown_fields=True):
         super().__post_init__()
         if all(getattr(self, name) is UNSET for name in self.__struct_fields__):
             raise RequestInvalidError(
-                f"members: one uid at least is needed, in {', '.join(self.__struct_fields__)}"
+                f"members: at least one uid is needed, in {', '.join(self.__struct_fields__)}"
             )
 
 

@@ -73,7 +73,7 @@ class MultipleReceivers(Body):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.uids is UNSET and self.guids is UNSET:
-            raise RequestInvalidError("multiple_receivers: one receiver at least is needed, in uids or guids")
+            raise RequestInvalidError("multiple_receivers: at least one receiver is needed, in uids or guids")
 
 
 class NewAttachment(Body):
@@ -307,7 +307,7 @@ class NewThreadMessage(MessageBody):
 
 def _text_data(text: str, metadata: Mapping[str, Any] | None) -> dict[str, Any]:
     if not (text and isinstance(text, str)):
-        raise RequestInvalidError(f"text = {shown(text)}: expected a text that is not empty")
+        raise RequestInvalidError(f"text = {shown(text)}: expected a non-empty text")
     return {"text": text} | _given(metadata=metadata)
 
 
@@ -455,7 +455,7 @@ class MessageChanges(Body):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.data is UNSET and self.tags is UNSET:
-            raise RequestInvalidError("update: one change at least is needed, in data or tags")
+            raise RequestInvalidError("update: at least one change is needed, in data or tags")
 
     @classmethod
     def text(cls, text: str, *, metadata: Mapping[str, Any] | None = None) -> Self:

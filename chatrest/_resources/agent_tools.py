@@ -1,4 +1,4 @@
-"""What agents may use: API tools, frontend actions, MCP servers, and variables."""
+"""The tools of agents: API tools, frontend actions, MCP servers, and variables."""
 
 from collections.abc import Sequence
 from typing import Any, Final, TypeVar

@@ -52,7 +52,7 @@ class SentMark(Struct, frozen=True, kw_only=True):
     def checked(cls, muid: object, receiver: str, sender: str | None, since: Moment | None) -> Self:
         """Return the members of a message; `RequestInvalidError` if `muid` or `since` is wrong."""
         if not (isinstance(muid, str) and muid):
-            raise RequestInvalidError(f"muid = {shown(muid)}: expected a text that is not empty")
+            raise RequestInvalidError(f"muid = {shown(muid)}: expected a non-empty text")
         return cls(muid=muid, receiver=receiver, sender=sender, since=_epoch_seconds("since", since))
 
     def is_from_sender(self, message: Message) -> bool:

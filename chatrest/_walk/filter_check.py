@@ -1,4 +1,4 @@
-"""What a walk does about records that do not fit what was asked: the service ignored a filter or a user.
+"""The check of a walk for records that do not fit the query: the service ignored a filter or a user.
 
 They are given as the service served them, with a line in the page's `repairs` and one warning per walk.
 Messages of other users are not given: that is an `ActingUserIgnoredError`, unless the session is to warn.

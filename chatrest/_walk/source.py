@@ -193,7 +193,7 @@ class WalkSource(Struct, Generic[T], frozen=True, kw_only=True, dict=True):
         if isinstance(error, RequestInvalidError):
             if _can_be_sent(position):
                 raise error
-            raise self.cursor_error("the service gave a position that no address can hold") from None
+            raise self.cursor_error("the service gave a position that cannot be sent in an address") from None
         if _EXPIRED.search(error.code or ""):
             raise self.cursor_error(f"the service refuses the position: {error}") from error
         if not _is_empty_page(error, state):

@@ -105,7 +105,7 @@ class RateLimit(CheckedArguments, kw_only=True):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.burst is not None and self.kind != "bucket":
-            raise RequestInvalidError(f"RateLimit.burst = {self.burst}: expected None, but for a bucket")
+            raise RequestInvalidError(f"RateLimit.burst = {self.burst}: expected None, except for a bucket")
 
     def limiter(self) -> Limiter:
         return Limiter(self.kind, self.per_window, self.window, self.burst or self.per_window)

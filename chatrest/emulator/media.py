@@ -1,4 +1,4 @@
-"""What made data is made of: words, phrases in many scripts, and the files that media messages link to.
+"""The material of made data: words, phrases in many scripts, and the files that media messages link to.
 
 Some phrases have what breaks careless programs. The files are a few fixed bytes of their kind, and
 their name after them, so that no two are equal. Avatars and icons are pictures that a person can tell apart.

@@ -78,7 +78,9 @@ class Inputs(NamedTuple):
         first = self.files[0].path
         path = first.with_name(first.name + SUFFIX) if journal is None else Path(journal)
         if path.resolve() in {each.path.resolve() for each in self.files}:
-            raise RequestInvalidError(f"journal = {str(path)!r}: expected a path of no file to import")
+            raise RequestInvalidError(
+                f"journal = {str(path)!r}: expected a path that is not one of the files to import"
+            )
         return path
 
 
@@ -105,7 +107,7 @@ def read_inputs(
                 for each in input_paths(Path(file))
             ]
     if not inputs:
-        raise RequestInvalidError("files: expected one file or folder at least")
+        raise RequestInvalidError("files: expected at least one file or folder")
     inputs.sort(key=lambda each: (each.is_last, KINDS.index(each.kind)))
     return Inputs(inputs, omissions, frozenset(roles))
 

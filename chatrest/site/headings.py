@@ -1,4 +1,4 @@
-"""What pages say of a conversation: its row in the lists, its header, and the data for scripts.
+"""The texts of a conversation on pages: its row in the lists, its header, and the data for scripts.
 
 The scripts hold what would change many pages or make each of them long: all conversations of the site, and
 how many pages and which days a conversation has.

@@ -1,4 +1,4 @@
-"""What a site hides of an export: personal data of some kinds, own patterns, names of people, and secrets.
+"""The data that a site hides: personal data of some kinds, own patterns, names of people, and secrets.
 
 | kind        | hidden is                                                                        |
 |-------------|----------------------------------------------------------------------------------|

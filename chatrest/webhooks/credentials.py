@@ -32,9 +32,7 @@ class BasicCredentials:
         arguments: dict[str, object] = {"username": username, "password": password}
         for name, text in arguments.items():
             if not isinstance(text, str) or not text or not text.isprintable():
-                raise RequestInvalidError(
-                    f"{name}: expected a text that is not empty, of printable characters"
-                )
+                raise RequestInvalidError(f"{name}: expected a non-empty text of printable characters")
         if ":" in username:
             raise RequestInvalidError("username: expected a text without a colon")
         # A sender may encode the credentials as UTF-8 or as Latin-1 (RFC 7617, 2.1).

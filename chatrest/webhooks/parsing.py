@@ -63,7 +63,7 @@ def parse(body: bytes | bytearray | memoryview | str) -> Event:
         return _event(raw)
     except ReplyUnreadableError as error:
         text = str(error).replace("the reply", "the body")
-    raise ReplyUnreadableError(f"no delivery of an event: {text}")
+    raise ReplyUnreadableError(f"not a delivery of an event: {text}")
 
 
 def _event(raw: bytes) -> Event:

@@ -1,4 +1,4 @@
-"""What the commands take from the environment beside the app: headers that a deployment wants."""
+"""The commands take headers of a deployment from the environment."""
 
 import json
 from collections.abc import Iterator

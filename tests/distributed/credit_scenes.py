@@ -1,4 +1,4 @@
-"""What the workers of a simulated cluster do: their demand, their deaths, and how late their messages are."""
+"""The workers of a simulated cluster: their demand, their deaths, and how late their messages are."""
 
 from collections.abc import Callable
 from random import Random

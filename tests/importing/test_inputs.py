@@ -39,7 +39,7 @@ def stored(emulator: Emulator) -> list[tuple[str, str, int]]:
 
 @pytest.fixture
 async def exported(address: str, tmp_path: Path) -> list[tuple[str, str, int]]:
-    """What is `stored` of an app with 120 messages, whose export is at the address."""
+    """The rows of `stored` of an app with 120 messages, whose export is at the address."""
     plan = Plan(everything=True, format="parquet", partition="month")
     tables: list[Table] = ["users", "groups", "members"]
     async with Emulator(users=6, messages=120, groups=2, seed=5) as app, AsyncSession(app.app) as session:

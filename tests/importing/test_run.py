@@ -245,7 +245,7 @@ def test_wrong_arguments_are_named(write: Write, tmp_path: Path) -> None:
         check([path], kind="calls")  # type: ignore[arg-type]
     with pytest.raises(RequestInvalidError, match="there is no"):
         check([tmp_path / "nothing"])
-    with pytest.raises(RequestInvalidError, match="expected one file or folder at least"):
+    with pytest.raises(RequestInvalidError, match="expected at least one file or folder"):
         check([])
     (tmp_path / "empty").mkdir()
     with pytest.raises(RequestInvalidError, match=r"has no \.ndjson file"):

@@ -1,4 +1,4 @@
-"""What a service has shown can be imported: unknown members, numbers as ids, values out of place."""
+"""Records as a service shows them can be imported: unknown members, numbers as ids, values out of place."""
 
 import json
 from collections.abc import AsyncIterator, Callable

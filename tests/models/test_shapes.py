@@ -1,4 +1,4 @@
-"""Which members of a record the service may leave out, and the shapes of what leads on."""
+"""The members of a record that the service may leave out, and the shapes of positions."""
 
 import json
 from typing import Any

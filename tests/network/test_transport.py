@@ -251,7 +251,7 @@ async def test_a_silent_server(transport: Transport, method: str) -> None:
 
 async def test_a_slow_reply_in_small_pieces(transport: Transport) -> None:
     async with Faulty(drip) as server:
-        with pytest.raises(RequestTimeoutError, match=r"no whole reply within 0\.08 s") as caught:
+        with pytest.raises(RequestTimeoutError, match=r"no complete reply within 0\.08 s") as caught:
             await transport.exchange(asked(server), Timeouts(read=None, total=0.08))
     assert isinstance(caught.value, TimeoutError)
 
@@ -261,7 +261,7 @@ async def test_a_reply_within_the_time_leaves_no_limit_behind(transport: Transpo
     async with Faulty(reply(), drip) as server:
         await transport.exchange(asked(server), Timeouts(total=60.0))
         for _ in range(2):
-            with pytest.raises(RequestTimeoutError, match=r"no whole reply within 0\.05 s"):
+            with pytest.raises(RequestTimeoutError, match=r"no complete reply within 0\.05 s"):
                 await transport.exchange(asked(server), Timeouts(total=0.05))
     task = asyncio.current_task()
     assert task is not None

@@ -1,4 +1,4 @@
-"""How much of a reply is read: at most the cap, before and after decompression."""
+"""A reply is read up to the cap, before and after decompression."""
 
 import gzip
 import tracemalloc

@@ -179,8 +179,8 @@ async def test_files_are_not_read_in_the_event_loop(lists: Any) -> None:
 @with_replies(OK)
 @pytest.mark.parametrize(
     ("name", "reason"),
-    [("gone.csv", "cannot be read: No such file or directory"), (".", "is no regular file"),
-     ("pipe", "is no regular file")],
+    [("gone.csv", "cannot be read: No such file or directory"), (".", "is not a regular file"),
+     ("pipe", "is not a regular file")],
 )  # fmt: skip
 async def test_a_file_that_cannot_be_read_is_an_error_before_anything_is_sent(
     lists: Any, tmp_path: Path, name: str, reason: str

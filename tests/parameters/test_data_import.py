@@ -94,7 +94,7 @@ def test_messages_are_sent_by_their_muids() -> None:
         ({"ann": {"uid": "ann"}}, r"users\['ann'\]: 'name' is missing"),
         (
             {"ann": {"uid": "ann", "name": ""}},
-            r"users\['ann'\]: name = '': expected a text that is not empty",
+            r"users\['ann'\]: name = '': expected a non-empty text",
         ),
         ({"ann": {"uid": "ann", "name": "A", "nmae": 1}}, r"users\['ann'\]: a UserImport has no 'nmae'"),
     ],

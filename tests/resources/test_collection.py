@@ -1,4 +1,4 @@
-"""What all collections do alike: the acting user, the structs that an operation takes, and the errors."""
+"""The behaviour of all collections: the acting user, the structs that an operation takes, and the errors."""
 
 import inspect
 import pydoc

@@ -1,4 +1,4 @@
-"""What is hidden stays hidden: on every page, in the search, in sources, documents and names of files."""
+"""Hidden data stay hidden: on every page, in the search, in sources, documents and names of files."""
 
 import csv
 import io

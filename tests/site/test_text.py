@@ -10,7 +10,7 @@ LETTERS = st.text(st.sampled_from("aAbB_1 é\u0301ßİςσΣ,.-@好会今カ๐�
 
 @given(text=LETTERS, start=st.integers(0, 12), length=st.integers(1, 6))
 def test_the_terms_of_a_query_are_in_each_text_that_it_matches(text: str, start: int, length: int) -> None:
-    """What the index leaves out can never have been a result."""
+    """Pages that the index leaves out can never be a result."""
     query = Query.parse(text[start : start + length])
     if query.chunks and (grade := query.grade(text)) is not None:
         known = terms(folded(text))

@@ -1,4 +1,4 @@
-"""Where a walk ends, and where it must not: ends, circles, and what is shown of it."""
+"""The end of a walk: at the last page, and nowhere else; cycles, and how an end is shown."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass

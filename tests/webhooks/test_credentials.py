@@ -90,5 +90,5 @@ def test_digests_of_one_length_are_compared_whether_or_not_there_is_a_header(
 
 @loop_over("username", ["", "a:b", "a\n", "\ud800", None])
 def test_a_username_that_basic_credentials_cannot_express_is_refused(username: Any) -> None:
-    with pytest.raises(RequestInvalidError, match=r"^username: expected a text"):
+    with pytest.raises(RequestInvalidError, match=r"^username: expected a .*text"):
         authorized({}, username, "p")

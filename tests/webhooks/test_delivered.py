@@ -172,5 +172,5 @@ def test_the_aiohttp_example_stores_each_event_once(tmp_path: Path) -> None:
 
 
 def test_the_examples_want_credentials(tmp_path: Path) -> None:
-    with pytest.raises(RequestInvalidError, match=r"^password: expected a text that is not empty"):
+    with pytest.raises(RequestInvalidError, match=r"^password: expected a non-empty text"):
         webhook_aiohttp.make_app(str(tmp_path / "events.sqlite"), USERNAME, "")

@@ -224,7 +224,7 @@ def test_texts_and_buffers_are_parsed_too() -> None:
     ],
 )
 def test_what_is_no_delivery_is_a_clear_error(body: bytes, text: str) -> None:
-    with pytest.raises(ReplyUnreadableError, match=f"^no delivery of an event: .*{text}") as caught:
+    with pytest.raises(ReplyUnreadableError, match=f"^not a delivery of an event: .*{text}") as caught:
         parse_event(body)
     assert "reply" not in str(caught.value)
 
@@ -271,7 +271,7 @@ def test_any_body_is_an_event_or_a_clear_error(body: bytes) -> None:
     except ReplyUnreadableError as error:
         raw, text = body, str(error)
     assert raw == body
-    assert text == "" or text.startswith("no delivery of an event: ")
+    assert text == "" or text.startswith("not a delivery of an event: ")
 
 
 def test_the_connection_event_of_a_legacy_webhook_is_that_of_a_current_one() -> None:

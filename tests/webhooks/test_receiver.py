@@ -275,10 +275,10 @@ async def test_other_protocols_are_refused() -> None:
     [
         ({"username": "u"}, "password = None: expected a username and a password, or neither"),
         ({"password": "p"}, "username = None"),
-        ({"username": "", "password": "p"}, "username: expected a text that is not empty"),
+        ({"username": "", "password": "p"}, "username: expected a non-empty text"),
         ({"username": "a:b", "password": "p"}, "username: expected a text without a colon"),
-        ({"username": "u", "password": "p4ss\n"}, "password: expected a text that is not empty"),
-        ({"username": "u", "password": b"p4ss"}, "password: expected a text"),
+        ({"username": "u", "password": "p4ss\n"}, "password: expected a non-empty text"),
+        ({"username": "u", "password": b"p4ss"}, "password: expected a non-empty text"),
         ({"answer_within": 0}, "answer_within = 0: expected a number of seconds above 0, at most 60"),
         ({"answer_within": 61}, "answer_within = 61"),
         ({"answer_within": float("nan")}, "answer_within = nan"),

@@ -34,7 +34,7 @@ _REPEATED: Final[dict[Replay, str]] = {
     "safe": "It changes nothing, and is repeated if there is no usable reply.",
     "idempotent": "It is repeated if there is no usable reply: a second time it changes nothing more.",
 }
-_PLAIN: Final = "a text that is not empty"
+_PLAIN: Final = "a non-empty text"
 _REQUEST: Final = re.compile(r"\A[A-Z]+ \S+: ")
 _CLAUSE: Final = re.compile(r"\.(?= |\Z)|;")
 BY_USE: Final = (

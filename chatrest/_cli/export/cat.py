@@ -116,7 +116,7 @@ def _say_none(out: str, wanted: "MessageFilter") -> None:
         if texts:
             near = ", ".join(near_names(out, kind, list(texts)))
             hint = f"; near names: {near}" if near else ""
-            streams.warn(f"no message of the {kind} {', '.join(map(repr, texts))} is as asked for{hint}")
+            streams.warn(f"no message of the {kind} {', '.join(map(repr, texts))} matches{hint}")
 
 
 # ── changes ──

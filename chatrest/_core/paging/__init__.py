@@ -1,1 +1,1 @@
-"""How a list is walked: positions, cursors, and the step from one page to the next."""
+"""The walk of a list: positions, cursors, and the step from one page to the next."""

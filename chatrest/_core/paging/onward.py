@@ -1,4 +1,4 @@
-"""Where a walk continues after a page: one ladder, whose first rung that holds decides.
+"""The next page of a walk: a ladder of rules, of which the first that applies decides.
 
 The rungs are `BY_COUNTS`, then `BY_POSITIONS`: `help` shows them below, each by the first line of its
 function. A short page has fewer records than were asked for, and than the service's own `per_page`. After

@@ -1,4 +1,4 @@
-"""What a page shows of its place in its list: by its counts (`PageView`), and by its positions (`Lead`)."""
+"""The place of a page in its list, by its counts (`PageView`) and by its positions (`Lead`)."""
 
 from collections.abc import Hashable, Sequence
 from functools import cached_property
@@ -91,7 +91,7 @@ class PageView(Struct, frozen=True, dict=True):
 
     @property
     def position_fault(self) -> str | None:
-        """Why a position cannot be read; of a page that was asked for by number it does not matter."""
+        """The reason why a position cannot be read; a page that was asked for by number needs none."""
         return None if "page" in self.asked else self.page.position_fault
 
     @property

@@ -1,4 +1,4 @@
-"""Whether a single call's reply shows that the service acted as another user than the one asked for.
+"""The acting user that a single call's reply shows: is it the one asked for?
 
 Services without acting users ignore the header `onBehalfOf`, and act as the app. What a record does not
 say is no evidence.

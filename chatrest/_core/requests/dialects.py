@@ -1,4 +1,4 @@
-"""How a list is paged, as a value: what leads on, what is sent back, the order, the size parameter.
+"""The paging of a list, as a value: positions, the parameters that send them, order, and page size.
 
 | dialect      | the reply leads on by                         | the next request says   | order         |
 |--------------|-----------------------------------------------|-------------------------|---------------|

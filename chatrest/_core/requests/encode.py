@@ -116,7 +116,7 @@ def _list_pairs(name: str, values: list[str], arrays: Arrays) -> list[tuple[str,
     if arrays == "comma" or name in ALWAYS_COMMA:
         if torn := [value for value in values if "," in value]:
             raise RequestInvalidError(
-                f"query {name} = {torn[0]!r}: a comma would tear it in a comma list; "
+                f"query {name} = {torn[0]!r}: a value with a comma cannot be in a comma-separated list; "
                 'where the deployment reads them, AsyncSession(arrays="repeat") sends repeated keys'
             )
         return [(name, ",".join(values))]

@@ -104,7 +104,7 @@ class Endpoint(Struct, Generic[R], frozen=True, dict=True, eq=False):
 
     def __post_init__(self) -> None:
         if not _TEMPLATE.fullmatch(self.path):
-            raise ValueError(f"{self.name}: {self.path!r} is no path template")
+            raise ValueError(f"{self.name}: {self.path!r} is not a path template")
         if len(set(self.parameters)) != len(self.parameters):
             raise ValueError(f"{self.name}: {self.path!r} names a parameter twice")
         if (of_operation := getattr(self.reply, "of_operation", None)) is not None:
@@ -218,7 +218,7 @@ def segment(name: str, value: object) -> str:
     """
     if isinstance(value, str) and value.isascii() and value.isalnum():  # as most ids: nothing to quote
         return value
-    allowed = "expected a text that is not empty, not '.' or '..', and without control characters"
+    allowed = "expected a non-empty text, not '.' or '..', and without control characters"
     words = HIDDEN if is_credential(name) else repr(value)
     if not isinstance(value, str) or value in ("", ".", "..") or _CONTROL.search(value):
         raise RequestInvalidError(f"{name} = {words}: {allowed}")
@@ -235,7 +235,7 @@ def check_acting_user(uid: object, name: str = "on_behalf_of") -> str | None:
     if not isinstance(uid, str) or not uid or uid != uid.strip() or _CONTROL.search(uid):
         # A receiver strips a header's ends: " bob" would silently act as bob.
         raise RequestInvalidError(
-            f"{name} = {uid!r}: expected a text that is not empty, "
+            f"{name} = {uid!r}: expected a non-empty text, "
             "without control characters and without white space at its ends"
         )
     segment(name, uid)

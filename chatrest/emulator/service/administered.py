@@ -1,4 +1,4 @@
-"""What the table cannot say of the operations that administer an app: outcomes of two kinds, records that
+"""The exceptions to the table of operations that administer an app: outcomes of two kinds, records that
 follow from others, and keys that the service itself heeds.
 
 The emulator runs no agent, reads no website and judges no message: what a rule would block, a call, and what

@@ -1,4 +1,4 @@
-"""What a handler is given: the service's data and settings, and a call that has passed all checks."""
+"""The input of a handler: the service's data and settings, and a call that has passed all checks."""
 
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple, TypeAlias

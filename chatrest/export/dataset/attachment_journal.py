@@ -234,7 +234,9 @@ class AttachmentJournal(JournalFile):
         sql = "SELECT state, count(*) FROM attachments WHERE state != 'none' GROUP BY state"
         counts = dict(self._all(sql))
         if wrong := counts.keys() - get_args(State):
-            raise ChatRestError(f"{self.path} is damaged: a link of it has the state {min(map(repr, wrong))}")
+            raise ChatRestError(
+                f"{self.path} is damaged: one of its links has the state {min(map(repr, wrong))}"
+            )
         return counts
 
     def errors(self) -> dict[str, int]:

@@ -1,1 +1,1 @@
-"""What a run of an export asks the service for: lists, in pieces."""
+"""The requests of an export's run: lists, in pieces."""

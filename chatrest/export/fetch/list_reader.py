@@ -205,7 +205,7 @@ class ListReader:
                 await next_page()
         if leads == "prepend" and not is_over:
             raise CursorError(
-                f"the list of {job.source} ended after a page, whose position is before its end"
+                f"the list of {job.source} ended early: the position of its last page is before its end"
             )
         return PassEnd(structs.replace(piece, until=reader.until), is_over, is_left=is_over)
 

@@ -70,8 +70,9 @@ class DisprovedError(Exception):
 
 @final
 class AppNews:
-    """What the app's own list shows after the id `after`, up to `until`; errors of the service but
-    `AuthenticationError` and `ServerError` disprove it.
+    """The messages of the app's own list after the id `after`, up to `until`.
+
+    Errors of the service but `AuthenticationError` and `ServerError` disprove it.
     """
 
     def __init__(

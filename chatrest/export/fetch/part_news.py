@@ -1,4 +1,4 @@
-"""What a night asks once for all parts: the users, the app's newest messages, and what is new.
+"""The requests of a night that serve all parts: the users, the app's newest messages, and what is new.
 
 The app's own list (GET /messages) is believed as in a run of one export (`news`): where it costs less than
 half of the lists, reaches the newest message of the app, and agrees with the own lists of some sources drawn

@@ -278,7 +278,7 @@ async def users(session: AsyncSession) -> AsyncIterator[Source]:
                 totals += [pagination.total or 0] if page.items and pagination is not None else []
         if totals == sorted(totals):
             return
-    raise CursorError(f"users were removed each of the {_LISTINGS} times that it was read")
+    raise CursorError(f"users were removed during each of the {_LISTINGS} readings")
 
 
 async def user_with_messages(session: AsyncSession, window: Window) -> str | None:

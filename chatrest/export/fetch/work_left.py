@@ -1,4 +1,4 @@
-"""What is left to read: one statement, made of what the journal has noted.
+"""The lists that are left to read, from the notes of the journal.
 
 A run reads it, a dry run counts it, and `news` asks it which sources need not be asked.
 

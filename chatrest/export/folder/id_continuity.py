@@ -1,4 +1,4 @@
-"""Whether the ids of the service continue, or begin again because its data are lost.
+"""The check that the service's ids continue, and do not begin again because its data are lost.
 
 | of the newest messages that are known | and what is there now                      | then the ids         |
 |---------------------------------------|--------------------------------------------|----------------------|

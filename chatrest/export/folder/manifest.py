@@ -123,7 +123,7 @@ def parse(data: bytes, path: Path) -> Manifest:
             raise ChatRestError(f"{path} is not a manifest of an export")
         blank = data[: checksum.start()] + _NO_CHECKSUM if checksum is not None else b""
         if checksum is None or hashlib.sha256(blank).hexdigest().encode() != checksum[1]:
-            raise ChatRestError(f"{path} is damaged: its checksum is not that of its content")
+            raise ChatRestError(f"{path} is damaged: its checksum does not match its content")
         if header.version != VERSION:
             raise RequestInvalidError(
                 f"{path} is of version {header.version}: this library reads version {VERSION}"

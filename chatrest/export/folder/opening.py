@@ -134,7 +134,7 @@ def check_part(folder: Path, stored: str, part: str) -> None:
         return
     if stored:
         raise RequestInvalidError(
-            f"folder '{folder}' is part {stored} of an export: expected is the folder that it is in"
+            f"folder '{folder}' is part {stored} of an export: expected the folder that contains it"
         )
     raise RequestInvalidError(f"folder '{folder}' is an export by itself, and not part {part} of one")
 
@@ -146,7 +146,7 @@ def check_place(folder: Path) -> None:
     if not folder.exists():
         return
     if not folder.is_dir():
-        raise RequestInvalidError(f"'{folder}' is no folder: choose another path")
+        raise RequestInvalidError(f"'{folder}' is not a folder: choose another path")
     check_links(folder)
     if _size(folder / JOURNAL) or find_undamaged(folder) is not None:
         return
@@ -180,7 +180,7 @@ def check_folder(folder: Path, journal: Journal) -> Manifest | None:
     check_links(folder)
     if manifest is not None and is_edited(journal, manifest):
         raise RequestInvalidError(
-            f"{folder / JOURNAL} is not as the last run left it: its rows are not those of the hash in "
+            f"{folder / JOURNAL} is not as the last run left it: its rows do not match the hash in "
             f"{MANIFEST}; nothing was changed: {_REBUILD}"
         )
     return manifest
@@ -218,7 +218,7 @@ def mismatch(journal: Journal, manifest: Manifest) -> str:
     if manifest.app_id != journal["app"]:
         return f"is of the app {journal['app']!r}, and {MANIFEST} of {manifest.app_id!r}"
     if is_edited(journal, manifest):
-        return f"is not as the last run left it: its rows are not those of the hash in {MANIFEST}"
+        return f"is not as the last run left it: its rows do not match the hash in {MANIFEST}"
     return ""
 
 
@@ -386,7 +386,7 @@ def file_path(folder: Path, name: str) -> Path:
     Raises what `path_inside` raises, and `RequestInvalidError` for the name of the journal or manifest.
     """
     if name.partition("/")[0].casefold().startswith(_OWN_FILES):
-        raise RequestInvalidError(f"{folder}: {name!r} is no data file, and is named as one; {_FOREIGN}")
+        raise RequestInvalidError(f"{folder}: {name!r} is named like a data file, and is not one; {_FOREIGN}")
     return path_inside(folder, name)
 
 

@@ -148,7 +148,7 @@ def check_free(folder: Path) -> None:
     if not folder.exists():
         return
     if not folder.is_dir():
-        raise RequestInvalidError(f"'{folder}' is no folder: choose another path")
+        raise RequestInvalidError(f"'{folder}' is not a folder: choose another path")
     if any((folder / name).exists() for name in (JOURNAL, MANIFEST)):
         raise RequestInvalidError(
             f"folder '{folder}' holds an export that is not of parts: expected no parts (--parts, --part, "

@@ -135,7 +135,7 @@ def attachment_rows(table: Path) -> Iterator[AttachmentRow]:
         try:
             row = msgspec.json.decode(raw, type=AttachmentRow)
         except msgspec.DecodeError as error:
-            raise ChatRestError(f"{table} has a row that is none of an attachment: {error}") from None
+            raise ChatRestError(f"{table} has a row that is not an attachment's: {error}") from None
         if row.state == "stored" and row.file not in names:
             names.add(row.file)
             yield row

@@ -1,4 +1,4 @@
-"""What a record says of edits and deletions: of another message, or of itself.
+"""The edits and deletions that a record reports: of another message, or of itself.
 
 A file of its own because the folder of an export, its readers and its databases ask the same of a record.
 """

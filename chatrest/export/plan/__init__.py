@@ -1,1 +1,1 @@
-"""What an export holds: its plan, whose message is whose, ids, names of files, and the numbers of a run."""
+"""The plan of an export, the ownership of messages, ids, names of files, and the numbers of a run."""

@@ -55,7 +55,7 @@ class IdSet:
         """Return the set that `to_bytes` made `data` of; ValueError where a byte of it is another one."""
         check_extra()
         if len(data) <= _SUM or zlib.crc32(data[_SUM:]).to_bytes(_SUM, "big") != data[:_SUM]:
-            raise ValueError("a set of ids is damaged: its checksum is not that of its bytes")
+            raise ValueError("a set of ids is damaged: its checksum does not match its bytes")
         return cls._of(_BitMap.deserialize(data[_SUM:]))
 
     @classmethod

@@ -1,4 +1,4 @@
-"""Which ids of a list are covered: intervals, not a high-water mark. Pure.
+"""The covered ids of a list, as intervals instead of a high-water mark. Pure.
 
 An id between the first and the last of an interval is covered: the service was asked, and every item that it
 showed there is safe. The ids between two intervals, or after the last one, are a gap.

@@ -271,7 +271,7 @@ class Report(Struct, kw_only=True):
         reasons = list(self.reasons)
         if self.failed:
             reasons.insert(0, f"{len(self.failed):,} of {plural(self.sources, 'source')} failed")
-        text = "; ".join(reasons) or "it did not come to its end"
+        text = "; ".join(reasons) or "it did not end"
         error = ExportIncompleteError(f"the export is not complete: {text}")
         error.can_continue = self.next_run is not NextRun.FAILS
         raise error

@@ -1,4 +1,4 @@
-"""What is new, changed or deleted in an export since a run.
+"""The new, changed and deleted messages of an export since a run.
 
 The journal knows by run which ids are news; the records are in the export's files, older versions in its
 history. So the result is the difference of two states: the export at the end of a run, and as it is now.

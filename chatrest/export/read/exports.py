@@ -156,7 +156,7 @@ def _below(own: ExportAddress) -> Iterator[ExportAddress]:
     elif BAG in names and DATA in folders:
         if isinstance(own.out, str):
             raise RequestInvalidError(
-                f"{own.out} is a bag in an object store, which nothing reads there: copy it to a disk first"
+                f"{own.out} is a bag in an object store, which cannot be read there: copy it to a disk first"
             )
         yield from _below(own._replace(out=own.below(DATA).out))
     elif PARTS in names:

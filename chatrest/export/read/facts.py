@@ -1,4 +1,4 @@
-"""What `status` reads of an export: its manifest, its log of runs, its journal's sources, its files' sizes.
+"""The facts of `status`: an export's manifest, its log of runs, its journal's sources, and its files' sizes.
 
 Nothing is changed, no hash is checked, and no message is read: `verify` does that. While a run is writing,
 the messages are those that it has committed; the rest is of the last run that ended.

@@ -26,7 +26,7 @@ def local_path(out: object, name: str = "out") -> Path:
     check(isinstance(path, str) and path != "" and "\0" not in path, name, out, "the path of a folder")
     if match := _SCHEME.match(path):
         raise RequestInvalidError(
-            f"{name} = {shown(path)}: {match[1]}:// is no local folder; where an object store can be meant, "
+            f"{name} = {shown(path)}: {match[1]}:// is not a local folder; for an object store, "
             "expected its address as a text: s3://bucket/prefix, gs://… or az://…"
         )
     return Path(path)

@@ -30,7 +30,7 @@ def remedy(address: str, name: str, machine: object) -> str:
         return (
             f"restore an earlier version of the object {address}/{name}, as what was deleted in the service "
             "is in it alone; or keep a copy of what is left of it, delete it there, and run "
-            f"`chatrest export {address}` again: what was in it is read again"
+            f"`chatrest export {address}` again: its messages are read again"
         )
     return (
         f"run `chatrest export {address}` on the machine '{machine}', with its `--journal` if it had one: it "

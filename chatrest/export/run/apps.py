@@ -52,7 +52,7 @@ class AppResult(Struct):
         if self.error is not None:
             raise self.error
         if self.report is None:
-            raise ExportIncompleteError("the export is not complete: it did not come to its end")
+            raise ExportIncompleteError("the export is not complete: it did not end")
         self.report.check()
 
 

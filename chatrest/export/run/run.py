@@ -480,7 +480,7 @@ def _check_choice(plan: Plan | None, only: object, change_plan: object) -> None:
         raise RequestInvalidError("only = True: the plan stays as it is then: expected no change_plan")
     if (only or change_plan) and plan is None:
         name = "only" if only else "change_plan"
-        raise RequestInvalidError(f"{name} = True: expected a plan with the sources that it is about")
+        raise RequestInvalidError(f"{name} = True: expected a plan that names sources")
 
 
 def _claim(report: Report, former: Manifest | None) -> Report:

@@ -160,13 +160,13 @@ def _check_same(
     if parts is not None and parts != stored.parts:
         raise RequestInvalidError(
             f"{place} is an export of {stored.parts} parts, and not of {parts}: their number never changes; "
-            "expected is no number, or another place"
+            "expected no number, or another folder"
         )
     old, new = ("", "") if plan is None else difference(stored.plan, stored.plan.continued(plan))
     if old or new:
         raise RequestInvalidError(
             f"{place} was exported with {old}, and this plan has {new}: the plan of an export of parts never "
-            "changes; expected is no plan at all, or another place"
+            "changes; expected no plan at all, or another folder"
         )
     if part is not None:
         _check_part(part, stored.parts)

@@ -92,7 +92,7 @@ def seal(
         for folder in filter(Path.is_dir, local):
             check_is_whole(folder)
             if stack.enter_context(run_under_way(folder)):
-                raise InUseError(f"{folder}: an export is being written here; seal it when that has ended")
+                raise InUseError(f"{folder}: an export is running here; seal it after its end")
         views = [view for view in views if view.is_begun or not view.export]
         if not views:
             raise RequestInvalidError(f"{out}: no run has begun any of its parts: there is nothing to seal")
@@ -112,7 +112,7 @@ def _check_target(out: str | PathLike[str], target: Path) -> None:
         folder = local_path(out).resolve()
         if target.resolve().is_relative_to(folder):
             raise RequestInvalidError(
-                f"bag = {str(target)!r}: it is inside of the export {out}; expected another place"
+                f"bag = {str(target)!r}: it is inside the export {out}; expected another place"
             )
     if (sealed := bag_of(out)) is not None:
         raise RequestInvalidError(f"{sealed} is a bag already: copy it, and verify it with its root hash")
@@ -122,7 +122,7 @@ def _new_folder(target: Path) -> Path:
     work = target.with_name(target.name + _UNFINISHED)
     if work.exists():
         if not (work / DECLARATION).is_file():
-            raise RequestInvalidError(f"'{work}' is in the way: it is no bag that was not finished")
+            raise RequestInvalidError(f"'{work}' is in the way: it is not an unfinished bag")
         shutil.rmtree(work)
     work.mkdir(parents=True)
     (work / DECLARATION).touch()  # so that the next one knows it as its own

@@ -438,7 +438,7 @@ class ExportStore:
             if file_sha256(path) != file.sha256:
                 raise ChatRestError(
                     f"{path} is not as it was written: move it out of the folder, keep it, and export again: "
-                    "what was in it is read again"
+                    "its messages are read again"
                 )
 
     def _is_there(self, file: StoreFile) -> bool:

@@ -1,4 +1,4 @@
-"""Where journal and disk differ: the one question that opening, `verify` and the next run ask.
+"""The differences of journal and disk, for opening, `verify` and the next run.
 
 | finding    | what it is                                   | what repairs it                         |
 |------------|----------------------------------------------|-----------------------------------------|

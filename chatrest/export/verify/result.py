@@ -1,4 +1,4 @@
-"""What `verify` says: its problems and notes, and the advice that belongs to each problem.
+"""The result of `verify`: problems and notes, and the advice for each problem.
 
 An advice is a value that is made with the finding. None of them may lose a message or an older version,
 whatever the cause is: nothing is deleted or cut, and what is moved is kept. `test_remedies.py` follows each.

@@ -151,7 +151,7 @@ class _Check:
         """Say what can be used of journal and manifest."""
         state = self._state
         if state.is_in_use:
-            text = "an export is being written here; verify again when that is done"
+            text = "an export is running here; verify again after its end"
             self._result.note("journal", JOURNAL, text)
         elif state.journal_fault:
             advice = Remedy.NEW_FOLDER if state.manifest is None else Remedy.REBUILD

@@ -102,7 +102,7 @@ def _sealed(out: str | PathLike[str], root: str | None) -> Path | None:
         check(bool(is_hash), "root", root, "the root hash that seal has printed, 64 hexadecimal digits")
         if bag is None:
             addresses_of(out)  # which refuses a bag in an object store
-            raise RequestInvalidError(f"root: {out} is no bag: expected one that `chatrest seal` has made")
+            raise RequestInvalidError(f"root: {out} is not a bag: expected one made by `chatrest seal`")
     return bag
 
 

@@ -99,7 +99,7 @@ def test_a_folder_in_use_is_one_line(command: Run, out: Path) -> None:
 
 def test_a_folder_that_cannot_be_created(command: Run, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    assert "is no folder" in error_line(command("export", str(tmp_path / "file")), 2)
+    assert "is not a folder" in error_line(command("export", str(tmp_path / "file")), 2)
     line = error_line(command("export", str(tmp_path / "file" / "deeper"), "--quiet"), 1)
     assert "continue" not in line
 

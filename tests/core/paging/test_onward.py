@@ -1,4 +1,4 @@
-"""Where a walk goes on after a page, rung by rung of the ladder."""
+"""The next page of a walk, rule by rule of the ladder."""
 
 from itertools import pairwise
 from typing import Any

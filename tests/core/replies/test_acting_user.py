@@ -1,4 +1,4 @@
-"""What the reply of a single call shows of the user who acted."""
+"""The acting user that the reply of a single call shows."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""What came against what was asked: honest pages fit, and each misfit names its filter."""
+"""Records against the query: honest pages fit, and each misfit names its filter."""
 
 import json
 from typing import Any, Literal

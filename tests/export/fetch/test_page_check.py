@@ -30,7 +30,7 @@ def pages(draw: st.DrawFn) -> list[Row]:
 
 
 def is_of(source: Source, row: Row) -> bool:
-    """Whether a row belongs to the list of a source, as far as it tells."""
+    """Return True if a row may belong to the list of a source."""
     if source.kind == "user" and row.receiver_type == "group":
         return True  # its members are not told
     names = [row.receiver] if source.kind == "group" else [row.sender, row.receiver]

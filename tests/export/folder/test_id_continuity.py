@@ -204,7 +204,7 @@ async def test_a_run_that_is_killed_is_a_witness_of_what_the_service_had(tmp_pat
 
 
 async def test_clocks_that_differ_are_no_loss_where_the_newest_message_was_deleted(tmp_path: Path) -> None:
-    """What is known of the time is that of all lists, and not of the newest message's alone."""
+    """The time comes from all lists, and not only from the newest message."""
     service = CompatibleService(("ann", "bob", "cat", "dan"), clocks=(0, -5))
     service.talk(20)
     service.now += 60

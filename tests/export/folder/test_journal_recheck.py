@@ -1,4 +1,4 @@
-"""What the journal keeps of a recheck: where it is, and which messages have changed, or are deleted."""
+"""The journal of a recheck: its position, and the changed and deleted messages."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""What the journal knows of sources, and of the ids that are covered of each."""
+"""The journal's sources, and the covered ids of each."""
 
 from itertools import pairwise
 from pathlib import Path

@@ -62,7 +62,7 @@ class Service:
 
 
 class Part:
-    """What one part has, after all of its runs."""
+    """The messages of one part after all its runs."""
 
     def __init__(self) -> None:
         self.written: dict[int, tuple[str, str]] = {}

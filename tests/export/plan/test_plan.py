@@ -184,7 +184,7 @@ def test_a_plan_that_was_damaged_is_refused_in_words(text: str) -> None:
 
 @loop_over("out", ["s3://bucket/chat", "gs://b", Path("s3://bucket/chat")])
 def test_an_object_store_is_no_folder(out: str | Path) -> None:
-    with pytest.raises(RequestInvalidError, match=r"^out = .*: \w+:// is no local folder; .* expected"):
+    with pytest.raises(RequestInvalidError, match=r"^out = .*: \w+:// is not a local folder; .* expected"):
         local_path(out)
 
 

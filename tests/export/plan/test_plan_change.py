@@ -133,7 +133,7 @@ async def test_a_part_of_an_export_that_is_not_complete_does_not_make_it_so(tmp_
             Plan(users=["nobody-of-that-name"]),
             "the plan stays as it is, .*: user nobody-of",
         ),
-        (None, "expected a plan with the sources"),
+        (None, "expected a plan that names sources"),
     ],
 )
 async def test_what_is_no_part_of_the_plan_is_refused(other: Plan | None, words: str, tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""What is new since a run: by run and kind, each message once, and after any kill as well."""
+"""The changes since a run: by run and kind, each message once, and after any kill as well."""
 
 import json
 import shutil

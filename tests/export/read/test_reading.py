@@ -451,7 +451,7 @@ def test_a_folder_that_is_no_export_is_refused_at_once(tmp_path: Path) -> None:
         RequestInvalidError, match=r"is not an export: it has no manifest.json and no journal"
     ):
         read(tmp_path)
-    with pytest.raises(RequestInvalidError, match="s3:// is no local folder"):
+    with pytest.raises(RequestInvalidError, match="s3:// is not a local folder"):
         read_raw(Path("s3://bucket/chat"))
     (tmp_path / MANIFEST).write_text("{}")
     with pytest.raises(ChatRestError, match="is not a manifest"):

@@ -1,4 +1,4 @@
-"""What a bucket holds, as anybody sees it who lists it: our readers are not asked."""
+"""The contents of a bucket, listed without our readers."""
 
 from pathlib import Path
 from tempfile import TemporaryDirectory

@@ -207,7 +207,7 @@ async def test_messages_that_are_damaged_in_the_store_alone_are_told_and_the_adv
         assert f"such as {victim}: `chatrest verify {ADDRESS}` says" in warning
         problems = (await asyncio.to_thread(verify, ADDRESS)).problems
         [remedy] = {problem.remedy for problem in problems if problem.kind == "damaged"}
-        assert f"delete it there, and run `chatrest export {ADDRESS}` again: what was in it is read" in remedy
+        assert f"delete it there, and run `chatrest export {ADDRESS}` again: its messages are read" in remedy
         await store.delete(victim)
         assert (await export(session, ADDRESS, journal=tmp_path / "a")).complete
         assert (await asyncio.to_thread(verify, ADDRESS)).ok

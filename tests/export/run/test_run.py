@@ -1,4 +1,4 @@
-"""What an export holds: each message of the plan once, up to the newest at the beginning."""
+"""An export holds each message of the plan once, up to the newest at its beginning."""
 
 from collections.abc import Callable
 from pathlib import Path

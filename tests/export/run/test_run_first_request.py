@@ -1,4 +1,4 @@
-"""What a folder holds when a run ends before its first page: its plan, and what it held before."""
+"""A run that ends before its first page leaves its plan and the former contents of the folder."""
 
 import os
 from collections.abc import AsyncIterator

@@ -200,7 +200,7 @@ def test_hashes_that_were_made_to_fit_have_another_root(bag: Path, out: Path) ->
 def test_what_is_no_root_hash_is_refused(bag: Path, out: Path, root: str) -> None:
     with pytest.raises(RequestInvalidError, match=r"^root"):
         verify(bag, root=root)
-    with pytest.raises(RequestInvalidError, match="is no bag"):
+    with pytest.raises(RequestInvalidError, match="is not a bag"):
         verify(out, root="0" * 64)
 
 
@@ -208,7 +208,7 @@ def test_what_is_no_root_hash_is_refused(bag: Path, out: Path, root: str) -> Non
 
 
 def test_where_no_bag_can_be_made(bag: Path, out: Path, tmp_path: Path) -> None:
-    for target, words in ((bag, "it exists"), (out / "bag", "inside of the export"), (out, "it exists")):
+    for target, words in ((bag, "it exists"), (out / "bag", "inside the export"), (out, "it exists")):
         with pytest.raises(RequestInvalidError, match=words):
             seal(out, target)
     with pytest.raises(RequestInvalidError, match="a bag already"):
@@ -224,7 +224,7 @@ def test_an_export_that_is_being_written_is_refused_and_one_that_was_is_sealed(t
     with StoredExport(tmp_path / "out", Plan(users=["ann"])) as stored:
         stored.begin_manifest()
         stored.commit({"user ann": [record(number) for number in range(1, 6)]})
-        with pytest.raises(ChatRestError, match="is being written here"):
+        with pytest.raises(ChatRestError, match="an export is running here"):
             seal(tmp_path / "out", tmp_path / "bag")
     assert not list(tmp_path.glob("bag*"))
     [segment] = (tmp_path / "out" / "spool").iterdir()
@@ -244,7 +244,7 @@ def test_parts_are_refused_while_one_is_written_or_users_are_listed(where: str, 
     parts.run([2, 4])
     (parts.folder / "part=01").mkdir()
     lock = FolderLock(parts.folder / where)
-    with pytest.raises(ChatRestError, match="is being written here"):
+    with pytest.raises(ChatRestError, match="an export is running here"):
         seal(parts.folder, tmp_path / "bag")
     lock.release()
     assert not seal(parts.folder, tmp_path / "bag").complete

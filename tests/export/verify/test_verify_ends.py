@@ -58,7 +58,7 @@ async def test_one_that_was_interrupted(name: str, tmp_path: Path, small_pages: 
                 assert verify(folder).ok
     running, *ended = results
     assert (running.ok, running.problems) == (False, []), "a run under way is no problem"
-    assert "an export is being written here" in running.notes[0].text
+    assert "an export is running here" in running.notes[0].text
     for result in ended:
         assert [problem.kind for problem in result.problems] == ["incomplete"]
         assert "or was interrupted" in result.problems[0].text

@@ -182,6 +182,6 @@ def test_a_journal_that_is_in_use_is_not_read(out: Path) -> None:
         locked.callback(FolderLock(out).release)
         result = verify(out)
         assert places_of(result) == []
-        assert ["an export is being written here" in note.text for note in result.notes] == [True]
+        assert ["an export is running here" in note.text for note in result.notes] == [True]
         (out / largest_entry(out).name).unlink()
         assert ("missing", largest_entry(out).name) in places_of(verify(out))
