@@ -62,7 +62,7 @@ class EmulatorSettings(CheckedArguments):
         super().__post_init__()
         if self.messages and self.users < 2:
             raise RequestInvalidError(
-                f"users = {self.users}: messages need 2 users at least; give messages=0 for none"
+                f"users = {self.users}: messages need at least 2 users; give messages=0 for none"
             )
         App(self.app_id, self.api_key)
         if self.api_key == AUTH_ONLY_KEY:
