@@ -49,6 +49,7 @@ from ..plan.message_ids import key_of, number
 from ..store.inspection import files_now
 from .exports import open_exports
 from .folder_view import FolderView
+from .message_files import MessageFile, from_each
 from .position import Position, position_of, runs_of
 
 ChangeKind: TypeAlias = Literal["new", "changed", "deleted"]
@@ -169,21 +170,7 @@ class _News(NamedTuple):
 
     run: int
     kind: ChangeKind
-    numbers: IdSet
-    keys: set[str]
-    """Those that are no numbers."""
-
-
-class _File(NamedTuple):
-    """A file that has any of them, or older versions."""
-
-    path: Path
-    name: str
-    """Below the folder; of a segment one that says how its lines are packed."""
-    size: int
-    numbers: IdSet
-    keys: set[str]
-    rows: int
+    ids: IdSet
 
 
 class _JournalNews(NamedTuple):
@@ -191,15 +178,21 @@ class _JournalNews(NamedTuple):
 
     view: FolderView
     news: list[_News]
-    files: list[_File]
-    history: list[_File]
-    changed: list[tuple[IdSet, set[str]]]
+    names: dict[str, int]
+    """What stands in these sets for ids that are no numbers."""
+    files: list[MessageFile]
+    history: list[MessageFile]
+    changed: list[IdSet]
     """The ids of messages that have changed, for each run that is reported."""
     run: int
     """The newest run whose changes are given."""
     app_id: str
     is_whole: bool
     """False while a run is writing, whose changes are not given yet."""
+
+    def id_of(self, key: str) -> int:
+        """Return what stands for a message in the sets; 0 for one that is in none of them."""
+        return number(key) or self.names.get(key, 0)
 
 
 def _read_journal(view: FolderView, state: FolderState, after: int) -> _JournalNews:
@@ -211,23 +204,22 @@ def _read_journal(view: FolderView, state: FolderState, after: int) -> _JournalN
         (*each, IdSet.union(ids for _, _, ids in group)) for each, group in groupby(noted, _RUN_KIND)
     ]
 
-    def parted(ids: IdSet) -> tuple[IdSet, set[str]]:
-        return ids.numbers, set(journal.keys_of(ids).values())
-
     chosen = sorted(_chosen(events, after), key=lambda each: (each[0], _KINDS.index(each[1])))
-    news = [_News(run, kind, *parted(ids)) for run, kind, ids in chosen if ids]
-    changed = [parted(ids) for ids in _changed_by_run(events, after).values()]
-    wanted = {key for each in news for key in each.keys}
-    files, history = (_files(view, journal, kind, wanted) for kind in (STEM, HISTORY))
-    return _JournalNews(view, news, files, history, changed, run, journal["app"] or "", not state.is_in_use)
+    news = [_News(*each) for each in chosen if each[-1]]
+    changed = _changed_by_run(events, after)
+    names = journal.keys_of(IdSet.union([*changed, *(each.ids for each in news)]))
+    return _JournalNews(
+        view, news, {key: numbered for numbered, key in names.items()}, _files(view.folder, journal, STEM),
+        _files(view.folder, journal, HISTORY), changed, run, journal["app"] or "", not state.is_in_use,
+    )  # fmt: skip
 
 
-def _changed_by_run(events: list[_Event], after: int) -> dict[int, IdSet]:
-    by_run: dict[int, IdSet] = {}
+def _changed_by_run(events: list[_Event], after: int) -> list[IdSet]:
+    by_run: dict[int, list[IdSet]] = {}
     for run, kind, ids in events:
         if run > after and kind == "changed":
-            by_run[run] = by_run[run] | ids if run in by_run else ids
-    return by_run
+            by_run.setdefault(run, []).append(ids)
+    return list(map(IdSet.union, by_run.values()))
 
 
 def _chosen(events: list[_Event], after: int) -> Iterator[tuple[int, ChangeKind, IdSet]]:
@@ -254,15 +246,15 @@ def _chosen(events: list[_Event], after: int) -> Iterator[tuple[int, ChangeKind,
         yield run, "deleted", (first & is_deleted) - was_deleted
 
 
-def _files(view: FolderView, journal: Journal, kind: str, wanted: set[str]) -> list[_File]:
-    """Return the files of messages or of the history, with those of the `wanted` ids that are no numbers."""
-    files = list[_File]()
-    for file, path, name in files_now(view.folder, journal, kind):
-        ids = journal.ids_in([file])
-        keys = wanted.intersection(journal.keys_of(ids).values()) if wanted else set[str]()
-        rows = sum(block.rows for block in journal.blocks(file.number))
-        files.append(_File(path, name, file.size, ids.numbers, keys, rows))
-    return files
+def _files(folder: Path, journal: Journal, kind: str) -> list[MessageFile]:
+    """Return the files of messages or of the history."""
+    return [
+        MessageFile(
+            path, name, journal.ids_in([file]), file.size,
+            rows=sum(block.rows for block in journal.blocks(file.number)),
+        )
+        for file, path, name in files_now(folder, journal, kind)
+    ]  # fmt: skip
 
 
 # ── its records ──
@@ -270,11 +262,11 @@ def _files(view: FolderView, journal: Journal, kind: str, wanted: set[str]) -> l
 
 def _changes_of(stored: _JournalNews) -> Iterator[ExportChange]:
     with stored.view, closing(sqlite3.connect("", isolation_level=None, check_same_thread=False)) as versions:
-        changed = [news for news in stored.news if news.kind == "changed"]
-        keys = {key for news in changed for key in news.keys}
-        _load_versions(stored, versions, IdSet.union(news.numbers for news in changed), keys)
+        _load_versions(
+            stored, versions, IdSet.union(news.ids for news in stored.news if news.kind == "changed")
+        )
         for news in stored.news:
-            for batch in _batches(stored, news):
+            for batch in _from_each(stored, news.ids, partial(_rows_of, stored)):
                 for change in _changes(stored, news, batch, versions):
                     part = stored.view.export
                     yield structs.replace(change, part=part) if part else change
@@ -311,74 +303,50 @@ def _before(stored: _JournalNews, row: Row, older: list[bytes]) -> bytes | None:
 
 def _since(stored: _JournalNews, key: str, older: list[bytes]) -> list[bytes]:
     """Return the versions of a message that were replaced after that run, oldest first."""
-    numbered = number(key)
-    count = sum(key in keys or bool(numbered and numbered in ids) for ids, keys in stored.changed)
+    numbered = stored.id_of(key)
+    count = sum(numbered in ids for ids in stored.changed)
     return older[max(0, len(older) - count) :]
 
 
-def _batches(stored: _JournalNews, news: _News) -> Iterator[list[Row]]:
-    def rows_of(file: _File) -> Iterator[list[Row]]:
-        return _of_file(file, file.numbers & news.numbers, file.keys & news.keys)
+def _from_each(stored: _JournalNews, ids: IdSet, work: Callable[[MessageFile], Iterator[T]]) -> Iterator[T]:
+    """Yield what `work` gives of each file that has any of these ids."""
+    folder = stored.view.folder
 
-    return _from_each(stored, [news], rows_of)
+    def with_ids(files: list[MessageFile], ids: IdSet) -> list[MessageFile]:
+        return [each._replace(ids=own) for each in files if (own := each.ids & ids)]
 
+    def again(left: IdSet) -> list[MessageFile]:
+        now = with_state(folder, lambda state: _files(folder, _journal(folder, state), STEM))
+        return with_ids(now, left)
 
-def _from_each(stored: _JournalNews, news: list[_News], work: Callable[[_File], Iterator[T]]) -> Iterator[T]:
-    """Yield what `work` does of each file that has news, each message once.
-
-    Files that a run has merged meanwhile are looked up again, for what was not in those that were read.
-    """
-    numbers, keys = IdSet.union(each.numbers for each in news), {key for each in news for key in each.keys}
-    files, at = stored.files, 0
-    while at < len(files):
-        file = files[at]
-        file = file._replace(numbers=file.numbers & numbers, keys=file.keys & keys)
-        if file.numbers or file.keys:
-            try:
-                with stored.view.file(file.name):
-                    yield from work(file)
-            except FileNotFoundError:  # before the first of its records
-                files[:], at = _files_now(stored, file.path), 0
-                continue
-            numbers, keys = numbers - file.numbers, keys - file.keys
-        at += 1
+    return from_each(stored.view, with_ids(stored.files, ids), again, work)
 
 
-def _files_now(stored: _JournalNews, lost: Path) -> list[_File]:
-    view = stored.view
-    wanted = {key for each in stored.news for key in each.keys}
-    files = with_state(view.folder, lambda state: _files(view, _journal(view.folder, state), STEM, wanted))
-    if any(file.path == lost for file in files):
-        raise damaged(lost, "it is not there any more")
-    return files
-
-
-def _of_file(file: _File, numbers: IdSet, keys: set[str]) -> Iterator[list[Row]]:
+def _rows_of(stored: _JournalNews, file: MessageFile, ids: IdSet | None = None) -> Iterator[list[Row]]:
+    """Yield the rows of a file that have its ids, or these."""
+    ids = file.ids if ids is None else ids
     for raws in record_batches(file.path, file.name, file.size):
-        rows = list(map(row_of, raws))
-        if chosen := [row for row in rows if (number(row.id) or 0) in numbers or key_of(row) in keys]:
+        if chosen := [row for row in map(row_of, raws) if stored.id_of(key_of(row)) in ids]:
             yield chosen
 
 
 # ── older versions ──
 
 
-def _load_versions(
-    stored: _JournalNews, versions: sqlite3.Connection, numbers: IdSet, keys: set[str]
-) -> None:
+def _load_versions(stored: _JournalNews, versions: sqlite3.Connection, ids: IdSet) -> None:
     """Put the older versions of these messages into a database that is private."""
     versions.executescript("PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF;")
     versions.execute(
         "CREATE TABLE versions(version INTEGER PRIMARY KEY, id TEXT NOT NULL, raw BLOB NOT NULL)"
     )
-    if not numbers and not keys:
+    if not ids:
         return
     versions.execute("BEGIN")
     sql = "INSERT INTO versions(id, raw) VALUES(?, ?)"
     for file in stored.history:
         with stored.view.file(file.name):
             try:
-                for rows in _of_file(file, numbers, keys):
+                for rows in _rows_of(stored, file, ids):
                     versions.executemany(sql, [(key_of(row), row.raw) for row in rows])
             except FileNotFoundError:
                 raise damaged(file.path, "a run has replaced it meanwhile; ask again") from None
@@ -433,7 +401,8 @@ class ExportNews:
 
     def batches(self) -> Iterator[NewsBatch]:
         for stored in self._each:
-            yield from _from_each(stored, stored.news, partial(_news_batches, stored))
+            ids = IdSet.union(news.ids for news in stored.news)
+            yield from _from_each(stored, ids, partial(_news_batches, stored))
 
     def versions(self) -> Iterator[tuple[FolderView, Iterator[list[bytes]]]]:
         """Yield each export with the versions of each changed message that were replaced after that run.
@@ -443,40 +412,24 @@ class ExportNews:
         return ((each.view, _versions(each)) for each in self._each)
 
 
-def _news_batches(stored: _JournalNews, file: _File) -> Iterator[NewsBatch]:
-    wanted = dict[ChangeKind, tuple[IdSet, set[str]]]()
+def _news_batches(stored: _JournalNews, file: MessageFile) -> Iterator[NewsBatch]:
+    wanted = dict[ChangeKind, IdSet]()
     for news in stored.news:
-        numbers, keys = wanted.setdefault(news.kind, (IdSet(), set()))
-        numbers.update(file.numbers & news.numbers)
-        keys |= file.keys & news.keys
-    counts = {kind: len(numbers) + len(keys) for kind, (numbers, keys) in wanted.items()}
-    largest = max(counts, key=lambda kind: counts[kind])
-    is_all = counts[largest] == file.rows
-    pieces = _pieces(file, largest) if is_all else _divided(file, wanted)
-    return (NewsBatch(stored.view, *piece) for piece in pieces)
+        wanted.setdefault(news.kind, IdSet()).update(file.ids & news.ids)
+    largest = max(wanted, key=lambda kind: len(wanted[kind]))
+    if len(wanted[largest]) == file.rows:  # as usually: all of it is of one kind
+        for raws in record_batches(file.path, file.name, file.size):
+            yield NewsBatch(stored.view, largest, raws)
+        return
+    for rows in _rows_of(stored, file):
+        for kind, ids in wanted.items():
+            if raws := [row.raw for row in rows if stored.id_of(key_of(row)) in ids]:
+                yield NewsBatch(stored.view, kind, raws)
 
 
 def _versions(stored: _JournalNews) -> Iterator[list[bytes]]:
-    changed = stored.changed
-    numbers, keys = IdSet.union(ids for ids, _ in changed), {key for _, keys in changed for key in keys}
     with closing(sqlite3.connect("", isolation_level=None)) as versions:
-        _load_versions(stored, versions, numbers, keys)
+        _load_versions(stored, versions, IdSet.union(stored.changed))
         rows = versions.execute("SELECT id, raw FROM versions ORDER BY id, version")
         for key, group in groupby(rows, itemgetter(0)):
             yield _since(stored, key, [raw for _, raw in group])
-
-
-def _pieces(file: _File, kind: ChangeKind) -> Iterator[tuple[ChangeKind, list[bytes]]]:
-    return ((kind, raws) for raws in record_batches(file.path, file.name, file.size))
-
-
-def _divided(
-    file: _File, wanted: dict[ChangeKind, tuple[IdSet, set[str]]]
-) -> Iterator[tuple[ChangeKind, list[bytes]]]:
-    all_ids = IdSet.union(numbers for numbers, _ in wanted.values())
-    all_keys = {key for _, keys in wanted.values() for key in keys}
-    for rows in _of_file(file, all_ids, all_keys):
-        for kind, (numbers, keys) in wanted.items():
-            raws = [row.raw for row in rows if (number(row.id) or 0) in numbers or key_of(row) in keys]
-            if raws:
-                yield kind, raws

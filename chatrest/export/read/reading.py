@@ -46,6 +46,7 @@ from ..store.inspection import files_now
 from ..store.journal import StoreFile
 from .exports import open_exports
 from .folder_view import FolderView
+from .message_files import MessageFile, from_each
 
 Sources: TypeAlias = str | Sequence[str]
 _LIST: Final = many(Message)
@@ -149,9 +150,9 @@ def _records(
         for view in views:
             with ExitStack() as stack:
                 stack.enter_context(view)
-                files = _files(view, choice)
+                files = _files_of(view.folder, choice)
                 stack.pop_all()
-            yield _batches(view, files, window)
+            yield _batches(view, files, choice)
 
     exports = begun()
     first = next(exports, iter(()))  # whose faults are raised at once
@@ -180,40 +181,15 @@ def _named_sources(source: Sources, sources: Collection[Source]) -> Iterator[Sou
 # ── the files ──
 
 
-class _File(NamedTuple):
-    """A file with messages that are to be read."""
+def _files_of(folder: Path, choice: _Choice) -> list[MessageFile]:
+    """Return what is to be read: what is committed now, while a run writes, too.
 
-    path: Path
-    name: str
-    """Below the export's folder; of a segment one that says how its lines are packed."""
-    ids: IdSet
-    size: int | None = None
-    """Bytes to read; None for all whole records that are there."""
-    is_wanted: Callable[[bytes], bool] | None = None
-    """Whether a record was stored for the sources that are to be read; None if all were."""
+    Raises `ChatRestError` where no one knows what is committed.
+    """
+    return with_state(folder, lambda state: _files(folder, state, choice))
 
 
-class _Files(NamedTuple):
-    """The files of an export."""
-
-    files: list[_File]
-    again: Callable[[IdSet], list[_File]] = lambda _: []
-    """Returns the files that have these ids by now, with a filter for these."""
-
-
-def _files(view: FolderView, choice: _Choice) -> _Files:
-    """Return what is to be read: what is committed now, while a run writes, too."""
-
-    def again(left: IdSet) -> list[_File]:
-        return with_state(
-            view.folder, lambda state: _files_of(view.folder, state, choice._replace(left=left))
-        )
-
-    return _Files(with_state(view.folder, lambda state: _files_of(view.folder, state, choice)), again)
-
-
-def _files_of(folder: Path, state: FolderState, choice: _Choice) -> list[_File]:
-    """Return the files of an export. Raises `ChatRestError` where no one knows what is committed."""
+def _files(folder: Path, state: FolderState, choice: _Choice) -> list[MessageFile]:
     manifest, journal = state.manifest, state.journal
     is_finished = manifest is not None and manifest.finished is not None
     if journal is not None:
@@ -226,7 +202,7 @@ def _files_of(folder: Path, state: FolderState, choice: _Choice) -> list[_File]:
                 raise
     if manifest is not None and is_finished:
         parts = [entry for entry in manifest.files if entry.role == "part"]
-        return [_File(path_inside(folder, each.name), each.name, IdSet(), each.bytes) for each in parts]
+        return [MessageFile(path_inside(folder, each.name), each.name, IdSet(), each.bytes) for each in parts]
     if manifest is None:
         raise ChatRestError(f"{folder / MANIFEST}: {state.manifest_fault}")
     fault = state.journal_fault or "it is lost, and the last run did not come to its end"
@@ -247,7 +223,7 @@ def _sources_of(view: FolderView) -> list[Source]:
     return with_state(view.folder, sources)
 
 
-def _of_journal(folder: Path, journal: Journal, choice: _Choice) -> Iterator[_File]:
+def _of_journal(folder: Path, journal: Journal, choice: _Choice) -> Iterator[MessageFile]:
     stored = list(files_now(folder, journal, STEM))
     files = [file for file, *_ in stored]
     is_wanted = None if choice.sources is None else _SourceIds(journal, files, choice.sources)
@@ -263,7 +239,7 @@ def _of_journal(folder: Path, journal: Journal, choice: _Choice) -> Iterator[_Fi
             ids = ids & choice.left
         if is_any or ids:
             wanted = None if is_any else _one_of(journal, ids)
-            yield _File(path, name, ids, file.size, wanted)
+            yield MessageFile(path, name, ids, file.size, is_wanted=wanted)
 
 
 def _one_of(journal: Journal, ids: IdSet) -> Callable[[bytes], bool]:
@@ -332,34 +308,20 @@ def _is_told(name: str, choice: _Choice) -> bool | None:
 # ── their records ──
 
 
-def _batches(view: FolderView, files: _Files, window: TimeWindow) -> Iterator[tuple[Path, list[bytes]]]:
-    left = files.files
+def _batches(
+    view: FolderView, files: list[MessageFile], choice: _Choice
+) -> Iterator[tuple[Path, list[bytes]]]:
+    def records(file: MessageFile) -> Iterator[tuple[Path, list[bytes]]]:
+        for raws in record_batches(file.path, file.name, file.size, choice.window):
+            if file.is_wanted is not None:
+                raws = list(filter(file.is_wanted, raws))
+            if raws := choice.window.within(raws):
+                yield file.path, raws
+
     with view:
-        while left:
-            places = [file.path.relative_to(view.folder).as_posix() for file in left]
-            view.expect(places)
-            for at, (file, place) in enumerate(zip(left, places, strict=True)):
-                try:
-                    with view.file(place):
-                        for raws in record_batches(file.path, file.name, file.size, window):
-                            if file.is_wanted is not None:
-                                raws = list(filter(file.is_wanted, raws))
-                            if raws := window.within(raws):
-                                yield file.path, raws
-                except FileNotFoundError:  # before the first of its records
-                    left = _others(files, left[at:])
-                    break
-            else:
-                return
-
-
-def _others(files: _Files, lost: list[_File]) -> list[_File]:
-    """Return the files that have by now what was in files of which the first one is not there any more."""
-    path = lost[0].path
-    now = files.again(IdSet.union(file.ids for file in lost))
-    if any(file.path == path for file in now) or not now:
-        raise damaged(path, "it is not there any more")
-    return now
+        yield from from_each(
+            view, files, lambda left: _files_of(view.folder, choice._replace(left=left)), records
+        )
 
 
 def runs(out: str | PathLike[str]) -> Iterator[RunEntry]:
