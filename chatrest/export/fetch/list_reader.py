@@ -18,7 +18,7 @@ were seen, or were not. Without a newest message of the app, the head is the end
 """
 
 from contextlib import aclosing
-from typing import Final, final
+from typing import Any, Final, final
 
 from msgspec import structs
 
@@ -28,6 +28,7 @@ from ..._parameters.messages import MessageQuery
 from ..._resources.messages import Messages
 from ..._walk.source import Page
 from ...errors import CursorError
+from ..folder.export_folder import FetchedPage
 from ..plan.id_set import IdSet
 from ..plan.intervals import LAST
 from ..plan.message_ids import PageIds, ids_of, number
@@ -243,7 +244,8 @@ class ListReader:
         again = left_out(served) if job.purpose == "walk" else []
         after, last = reading.noted, max(reading.noted, min(covered, reading.head_end))
         position = reading.position_after(last)
-        self._check.note_times(job, self._ends.window_of(job), rows)
+        if self._check.window.since is not None:
+            self._check.note_times(job, self._ends.window_of(job), rows)
         page = self._check.page(
             job, rows, ids, after=after, last=last, position=position, bytes=size, again=again
         )
@@ -257,7 +259,7 @@ class ListReader:
 
     async def _put_late(self, job: ListJob, late: IdSet) -> None:
         if late:
-            await self._backlog.put(self._check.page(job, [], seen=PageIds(late, {})))
+            await self._backlog.put(_page(job, seen=PageIds(late, {})))
 
     async def _end(self, piece: JobPiece, reading: ListReading) -> PieceResult:
         """Note the end of a piece; that of a list is proven. Raises the error of a source whose list showed
@@ -277,14 +279,18 @@ class ListReader:
             self._check.rules.note_empty(job.source)
         position = behind(last) if reading.is_timed and last else piece.position
         proven = 0 if not is_end else last if job.until == LAST else job.until
-        page = self._check.page(job, [], after=reading.noted, last=last, position=position, proven=proven)
-        await self._backlog.put(page)
+        await self._backlog.put(_page(job, after=reading.noted, last=last, position=position, proven=proven))
         return PieceResult(job.number, Ending.ENDED if is_end else Ending.READ, reading.highest)
 
     def _query(self, job: ListJob, affix: Affix | None = None) -> MessageQuery:
         """Return the times to ask for."""
         since, until = self._ends.window_of(job)
         return MessageQuery(affix=affix, from_timestamp=since, to_timestamp=until)
+
+
+def _page(job: ListJob, **more: Any) -> FetchedPage:
+    """Return a page without rows."""
+    return FetchedPage(number=job.number, source=job.source, purpose=job.purpose, **more)
 
 
 def _take(reading: ListReading, part: PiecePage, until: int) -> tuple[list[Row], PageIds]:

@@ -162,14 +162,14 @@ class PageCheck:
         seen_rows, rows = rows, own
         takes_all = self._takes_all or job.purpose == "missing"
         written = rows if takes_all else partition_page(rows, self.rules, job.source)
-        page: dict[str, Any] = {
-            "number": job.number, "source": job.source, "purpose": job.purpose, "after": 0, "last": 0,
-            "seen": shown_ids, "rows": written, "ids": shown_ids if written is seen_rows else ids_of(written),
-            "writers": self._writers(job.source, rows) if takes_all else None, "shown": shown,
-            "compared": rows if job.purpose == "recheck" else [], "theirs": theirs, "left": left,
-            "edited": _edited(seen_rows, own) if job.purpose == "recheck" else [],
-        }  # fmt: skip
-        return FetchedPage(**page | covered)
+        return FetchedPage(
+            number=job.number, source=job.source, purpose=job.purpose, seen=shown_ids, rows=written,
+            ids=shown_ids if written is seen_rows else ids_of(written), shown=shown, theirs=theirs, left=left,
+            writers=self._writers(job.source, rows) if takes_all else None,
+            compared=rows if job.purpose == "recheck" else [],
+            edited=_edited(seen_rows, own) if job.purpose == "recheck" else [],
+            **covered,
+        )  # fmt: skip
 
     def _divided(self, rows: list[Row]) -> tuple[list[Row], dict[int, PageIds], dict[int, list[Row]]]:
         """Return the rows that this part of the export writes, the ids of the others by their parts, and of
@@ -203,9 +203,8 @@ class PageCheck:
 
     def note_times(self, job: ListJob, asked: Window, rows: list[Row]) -> None:
         """Note whether the service ignores the begin of the plan's window."""
-        if self._ignores_since or asked.since is None or job.purpose != "walk":
-            return
-        self._ignores_since = len(Window(asked.since).within(rows)) < len(rows)
+        if job.purpose == "walk" and not self._ignores_since:
+            self._ignores_since = len(Window(asked.since).within(rows)) < len(rows)
 
     def warnings(self) -> list[str]:
         """Return what the service ignored, a sentence each."""

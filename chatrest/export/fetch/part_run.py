@@ -22,7 +22,7 @@ from ..folder.export_folder import ExportFolder, FetchedPage
 from ..folder.journal import Journal
 from ..folder.part_files import PartFiles, foreign_name, leave, stamps_for
 from ..plan.id_set import IdSet
-from ..plan.message_ids import PageIds, ids_of, number
+from ..plan.message_ids import NO_IDS, PageIds, ids_of, number
 from ..plan.ownership import OF_PARTS, Source
 from ..plan.part_ownership import PartOwnership
 from ..plan.parts import FOREIGN, Foreign, NightNews, NightUsers, Parts, PartState, part_name
@@ -89,7 +89,7 @@ class PartRun:
         rows = [row_of(raw) for raw in self.news.rows]
         rows = pool.check.window.within([row for row in rows if self.other(row) is None])
         if rows:
-            await self._commit(pool, rows, PageIds(IdSet(), {}))
+            await self._commit(pool, rows, NO_IDS)
 
         def prove() -> None:
             with journal.transaction():
@@ -143,7 +143,7 @@ class PartRun:
         own = ids_of(rows)
         ids = PageIds(own.numbers | ids.numbers, own.others | ids.others)
         await pool.commit([FetchedPage(
-            number=known, source=OF_PARTS, purpose="missing", after=0, last=0,
+            number=known, source=OF_PARTS, purpose="missing",
             seen=await in_thread(partial(_unseen, pool.export, ids)), rows=rows, ids=own, writers=by_writer,
         )])  # fmt: skip
 

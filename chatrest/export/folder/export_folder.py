@@ -27,7 +27,7 @@ from ..formats.action_records import ACTION, is_deleted, shown_edits
 from ..plan.file_names import HISTORY, STEM, partition_folder, partition_rows
 from ..plan.id_set import IdSet
 from ..plan.intervals import LAST
-from ..plan.message_ids import PageIds, ids_of
+from ..plan.message_ids import NO_IDS, PageIds, ids_of
 from ..plan.ownership import Source
 from ..plan.plan import Plan
 from ..plan.report import Report
@@ -73,18 +73,18 @@ class FetchedPage(Struct, frozen=True, kw_only=True):
     number: int
     source: Source
     purpose: Purpose = "walk"
-    after: int
-    last: int
+    after: int = 0
+    last: int = 0
     """It covers the ids above `after` up to `last`."""
     position: Pairs = ()
     """Where the list continues."""
     proven: int = 0
     """The frozen end, where this page comes last, and the end of the source is proven."""
-    seen: PageIds
-    """The ids of all of its rows."""
-    rows: list[Row]
+    seen: PageIds = NO_IDS
+    """The ids of all of its rows; a page without any only says what is covered."""
+    rows: list[Row] = []
     """Those that the source writes if they are not written yet, in ascending order of ids."""
-    ids: PageIds
+    ids: PageIds = NO_IDS
     """The ids that may be written."""
     writers: dict[Source, list[Row]] | None = None
     """Of missing ids: the rows by the source whose file they belong to."""
@@ -433,6 +433,18 @@ class ExportFolder:
     def _taken(
         self, page: FetchedPage, stats: CommitStats, batch_ids: dict[int, IdSet], theirs: dict[int, IdSet]
     ) -> Iterator[NewRows]:
+        if page.seen is not NO_IDS:
+            yield from self._taken_rows(page, stats, batch_ids, theirs)
+        if page.purpose == "recheck":
+            self.journal.rechecked(page.number, page.last, page.position)
+        elif page.purpose == "walk":
+            self.journal.cover(page.number, page.after, page.last, page.position)
+            if page.proven:
+                self.journal.prove(page.number, page.proven)
+
+    def _taken_rows(
+        self, page: FetchedPage, stats: CommitStats, batch_ids: dict[int, IdSet], theirs: dict[int, IdSet]
+    ) -> Iterator[NewRows]:
         own = self.journal.numbered(page.seen)
         shown = None if page.shown is None else self.journal.numbered(page.shown)
         self._undelete(own if shown is None else shown)
@@ -452,12 +464,6 @@ class ExportFolder:
             for writer, rows in page.writers.items():
                 number = self.journal.source_of(writer.key) or page.number
                 yield from self._new(number, writer, rows, ids_of(rows), is_first=is_first)
-        if page.purpose == "recheck":
-            self.journal.rechecked(page.number, page.last, page.position)
-        elif page.purpose == "walk":
-            self.journal.cover(page.number, page.after, page.last, page.position)
-            if page.proven:
-                self.journal.prove(page.number, page.proven)
 
     def _take_theirs(self, page: FetchedPage, theirs: dict[int, IdSet]) -> None:
         for part, ids in page.theirs.items():

@@ -179,7 +179,7 @@ class _JournalNews(NamedTuple):
     view: FolderView
     news: list[_News]
     names: dict[str, int]
-    """What stands in these sets for ids that are no numbers."""
+    """The numbers of ids that are no numbers, as these sets have them."""
     files: list[MessageFile]
     history: list[MessageFile]
     changed: list[IdSet]

@@ -23,7 +23,7 @@ from ...errors import ChatRestError
 from ..formats.stored_records import lines
 from ..plan.file_names import HISTORY, SPOOL, path_inside
 from ..plan.id_set import IdSet
-from ..plan.message_ids import PageIds, ids_of, key_of, number, times
+from ..plan.message_ids import NO_IDS, PageIds, ids_of, key_of, number, times
 from .converters import format_of
 from .disk import Disk, make_folder, sync_folder
 from .formats import Format, NewFile, RowKind, SourceLines, file_sha256, piece_of
@@ -32,7 +32,6 @@ from .journal import StoreBlock, StoreFile, StoreJournal
 from .segments import Segments, new_path, segment_path
 from .snapshots import Snapshots
 
-_NONE: Final = PageIds(IdSet(), {})
 _GROUP: Final = 256
 """Files that are sealed by one pair of transactions."""
 _ROWS: Final = 1000
@@ -187,7 +186,7 @@ class ExportStore:
         if page.seen is not None:
             self.journal.see(page.source, self.journal.numbered(page.seen))
         if self.kind(page.stem).by_content:
-            rows, ids = page.rows, _NONE
+            rows, ids = page.rows, NO_IDS
         else:
             rows, ids = page.rows, page.ids or ids_of(page.rows)
             if not page.is_new:

@@ -319,17 +319,25 @@ class StoreJournal(JournalFile):
 
     def _typed(self, sql: str, kind: Any, *values: Any) -> list[Any]:
         """Return the rows of a query; `UnreadableError` for a value that cannot be one of its column."""
-        return list(self._iter_typed(sql, kind, *values))
+        result = list[Any]()
+        with self._held():
+            rows = self._db.execute(sql, values)
+            while portion := rows.fetchmany(PORTION):
+                result += self._converted(portion, kind)
+        return result
 
     def _iter_typed(self, sql: str, kind: Any, *values: Any) -> Iterator[Any]:
         """Yield the same, some at a time; nothing is to be written meanwhile."""
         with self._held():
             rows = self._db.execute(sql, values)
         while portion := self._fetched(rows, PORTION):
-            try:
-                yield from msgspec.convert(portion, list[kind], strict=False, dec_hook=_read_ids)
-            except DAMAGE as error:
-                raise UnreadableError(f"{self.path} is damaged: {error}") from None
+            yield from self._converted(portion, kind)
+
+    def _converted(self, rows: list[Any], kind: Any) -> list[Any]:
+        try:
+            return msgspec.convert(rows, list[kind], strict=False, dec_hook=_read_ids)
+        except DAMAGE as error:
+            raise UnreadableError(f"{self.path} is damaged: {error}") from None
 
 
 def _read_ids(kind: type, value: Any) -> IdSet:
