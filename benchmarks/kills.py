@@ -21,9 +21,9 @@ class EveryInstant:
 
     def pytest_collection_finish(self) -> None:
         """Let the tests try each instant."""
-        from tests import dying
+        from tests import simulated_crashes
 
-        dying.every = True
+        simulated_crashes.every = True
 
 
 def main(arguments: list[str]) -> int:

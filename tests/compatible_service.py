@@ -13,7 +13,7 @@ from aiohttp import web
 from aiohttp.test_utils import TestServer
 
 from chatrest import App, AsyncSession
-from tests.faulty import no_wait
+from tests.scripted_server import no_wait
 from tests.small_service import START, Record
 
 LARGEST: Final = 100

@@ -9,7 +9,7 @@ from aiohttp import web
 from aiohttp.test_utils import TestServer
 
 from chatrest import App, AsyncSession
-from tests.faulty import no_wait
+from tests.scripted_server import no_wait
 
 Record: TypeAlias = dict[str, Any]
 START = 1_600_000_000

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from chatrest import App, AsyncSession, ChatRestError, RetryPolicy, Timeouts
-from tests.faulty import KEY, Faulty, Peer, Step, cut, hang, reply, reset
+from tests.scripted_server import KEY, Faulty, Peer, Step, cut, hang, reply, reset
 
 pytestmark = pytest.mark.usefixtures("tidy")
 

@@ -15,7 +15,7 @@ from chatrest import (
 )
 from chatrest._telemetry import Telemetry
 from chatrest.emulator import Emulator
-from tests.faulty import Faulty, chain, no_wait, reply
+from tests.scripted_server import Faulty, chain, no_wait, reply
 
 pytestmark = pytest.mark.usefixtures("tidy")
 

@@ -15,7 +15,7 @@ from chatrest import (
     ServerError,
 )
 from tests.cases import loop_over
-from tests.faulty import Faulty, reply
+from tests.scripted_server import Faulty, reply
 
 pytestmark = pytest.mark.usefixtures("tidy")
 

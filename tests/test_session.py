@@ -21,7 +21,7 @@ from chatrest import (
     Timeouts,
 )
 from tests.cases import loop_over
-from tests.faulty import KEY, Faulty, hang, reply
+from tests.scripted_server import KEY, Faulty, hang, reply
 
 pytestmark = pytest.mark.usefixtures("tidy")
 

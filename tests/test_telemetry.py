@@ -19,8 +19,8 @@ from chatrest._network.transport import Reply
 from chatrest._resources import users
 from chatrest._telemetry import Attempt, Outcome, Telemetry
 from tests.cases import loop_over
-from tests.faulty import KEY
-from tests.stage import PAGE, UID, Stage, forever, reply, turns
+from tests.scripted_server import KEY
+from tests.scripted_session import PAGE, UID, Stage, forever, reply, turns
 
 pytestmark = pytest.mark.usefixtures("tidy")
 

@@ -12,8 +12,8 @@ import pytest
 from chatrest import ChatRestError, ConnectError, DeadlineExceededError, NotFoundError
 from chatrest._resources import users
 from chatrest._telemetry import CallStart, Telemetry
-from tests.faulty import KEY
-from tests.stage import UID, Stage, forever, reply, turns
+from tests.scripted_server import KEY
+from tests.scripted_session import UID, Stage, forever, reply, turns
 
 pytestmark = pytest.mark.usefixtures("tidy")
 

@@ -46,7 +46,7 @@ from chatrest import (
 from chatrest._core.replies.decode import read_json
 from chatrest._core.requests.endpoint import Endpoint
 from tests.cases import loop_over
-from tests.faulty import KEY, Faulty, Peer, Step, chain, cut, deaf, hang, no_wait, reply, reset
+from tests.scripted_server import KEY, Faulty, Peer, Step, chain, cut, deaf, hang, no_wait, reply, reset
 
 pytestmark = pytest.mark.usefixtures("tidy")
 

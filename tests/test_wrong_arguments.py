@@ -7,7 +7,7 @@ import pytest
 
 from chatrest import App, AsyncManagement, AsyncSession, RequestInvalidError, RetryPolicy, Timeouts
 from tests.cases import loop_over
-from tests.faulty import KEY, Faulty, reply
+from tests.scripted_server import KEY, Faulty, reply
 
 APP = App("app-1", KEY, "eu", service_domain="chat.example.com")
 URL = "https://management.example.com"

@@ -10,7 +10,7 @@ import pytest
 
 from chatrest import AsyncSession, ChatRestError, RequestInvalidError
 from tests.cases import loop_over
-from tests.faulty import Faulty, reply
+from tests.scripted_server import Faulty, reply
 
 
 def in_a_thread(main: Callable[[], Coroutine[Any, Any, Any]]) -> BaseException | None:

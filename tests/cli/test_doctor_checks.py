@@ -20,7 +20,7 @@ from chatrest._extras import install_command
 from chatrest.errors import AuthenticationError
 from tests.cases import loop_over
 from tests.commands import MakeProxy, Run
-from tests.faulty import Faulty, reply
+from tests.scripted_server import Faulty, reply
 
 from .conftest import SECRETS, EmulatorThread, error_line
 

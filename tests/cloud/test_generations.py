@@ -9,7 +9,7 @@ import pytest
 from chatrest._cloud.store import ObjectStore
 from chatrest._cloud.store_errors import ObjectChangedError, ObjectExistsError, ObjectStoreError
 from tests.cloud.generation_server import GenerationServer
-from tests.cloud.publishing import lease_of, publish_files, visible
+from tests.cloud.publications import lease_of, publish_files, visible
 from tests.cloud.s3_settings import LIMITS, PART_SIZE
 
 

@@ -17,10 +17,10 @@ from chatrest._cloud.store import ObjectStore
 from chatrest.errors import RequestInvalidError
 from chatrest.export import Plan, export, read, verify
 from chatrest.export.run.run_parts import export_parts
-from tests.dying import DyingDisk, Fate, ProcessDeath
 from tests.export.remote.bucket import ids_in_bucket
-from tests.exporting import served
-from tests.parting import Town
+from tests.export_runs import served
+from tests.part_service import Town
+from tests.simulated_crashes import DyingDisk, Fate, ProcessDeath
 
 pytestmark = [pytest.mark.nightly, pytest.mark.usefixtures("fast_ramp")]
 

@@ -22,7 +22,7 @@ from chatrest._cloud.store import ObjectStore
 from chatrest._cloud.store_errors import LeaseLostError, ObjectChangedError, ObjectStoreError
 from chatrest.errors import RequestInvalidError
 from tests.cases import loop_over
-from tests.cloud.publishing import (
+from tests.cloud.publications import (
     Files,
     fixed_name,
     lease_of,

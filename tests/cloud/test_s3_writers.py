@@ -10,7 +10,7 @@ from chatrest._cloud.lease import LEASE, Lease, decode_lease
 from chatrest._cloud.store import ObjectStore
 from chatrest._cloud.store_errors import LeaseHeldError, LeaseLostError, ObjectStoreError
 from tests.cloud.fault_proxy import FaultProxy
-from tests.cloud.publishing import lease_of, publish_files, visible
+from tests.cloud.publications import lease_of, publish_files, visible
 
 # ── leases ──
 

@@ -13,7 +13,7 @@ from chatrest.database import LoadReport, load, postgres, sqlite
 from chatrest.emulator import Emulator
 from chatrest.export import Plan, changes, export, read_raw, read_table
 from tests.buckets import ADDRESS
-from tests.stored import START, StoredRuns, record
+from tests.stored_exports import START, StoredRuns, record
 
 from .conftest import Database
 

@@ -9,7 +9,7 @@ import pytest
 
 from chatrest.export import read_raw
 from tests.pages import PAGES, blocks
-from tests.stored import StoredRuns, record
+from tests.stored_exports import StoredRuns, record
 
 pytestmark = pytest.mark.nightly
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from chatrest.database import load
-from tests.stored import StoredRuns, record
+from tests.stored_exports import StoredRuns, record
 
 from .conftest import Database
 

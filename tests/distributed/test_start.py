@@ -25,7 +25,7 @@ from chatrest.emulator import Emulator, HalfOpen
 from chatrest.export import AppExport, Plan, Progress, export_apps, read, verify
 from tests.cli.conftest import EmulatorThread
 from tests.distributed.clusters import FAST, IN_THIS_PROCESS, OPTIONS, near_cluster
-from tests.parting import parts_in
+from tests.part_service import parts_in
 
 USERS, MESSAGES, PARTS = 10, 500, 5
 

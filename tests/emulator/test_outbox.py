@@ -9,7 +9,7 @@ import pytest
 from chatrest import AsyncManagement, AsyncSession, NewMessage
 from chatrest._parameters.webhooks import NewWebhook, WebhookChanges
 from chatrest.emulator import Delivery, Emulator
-from tests.faulty import Faulty, cut, reply
+from tests.scripted_server import Faulty, cut, reply
 
 pytestmark = pytest.mark.usefixtures("tidy")
 

@@ -14,7 +14,7 @@ from msgspec import structs
 
 from chatrest import AsyncSession, Cursor, RetryPolicy
 from chatrest.emulator import Emulator, Fault, First, HalfOpen, Reset, Status, TooManyRequests
-from tests.faulty import no_wait
+from tests.scripted_server import no_wait
 from tests.virtual_time import run
 
 CONVERSATION = "/conversations/user-002/messages"

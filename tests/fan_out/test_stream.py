@@ -14,7 +14,7 @@ from chatrest import DeadlineExceededError, FanOutCounts, FanOutError, Outcome, 
 from chatrest.emulator import Emulator
 from chatrest.session import AsyncSession
 from tests.cases import loop_over
-from tests.fanning import Log, numbers, read_into, session, tasks_left
+from tests.fan_out.worker_log import Log, numbers, read_into, session, tasks_left
 from tests.virtual_time import run
 
 few = settings(max_examples=40, deadline=None, database=None)

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from tests.cases import loop_over
-from tests.fanning import Log, numbers, session, settle, tasks_left
+from tests.fan_out.worker_log import Log, numbers, session, settle, tasks_left
 from tests.virtual_time import run
 
 few = settings(max_examples=40, deadline=None, database=None)

@@ -15,8 +15,8 @@ from hypothesis import given, settings, strategies as st
 
 from chatrest import App, AsyncSession, OutcomeUnknownError, ReplyUnreadableError
 from chatrest.importing import ImportResult, run
-from tests.faulty import no_wait
 from tests.importing.conftest import Write, message
+from tests.scripted_server import no_wait
 
 KINDS = {"users": "uid", "groups": "guid", "members": "memberId", "messages": "muid"}
 TAKEN = {

@@ -11,8 +11,8 @@ import pytest
 from chatrest import AsyncSession
 from chatrest.emulator import Chance, Emulator, Latency, TooManyRequests
 from chatrest.importing import run
-from tests.faulty import no_wait
 from tests.importing.conftest import Write, message, muids, user
+from tests.scripted_server import no_wait
 
 pytestmark = pytest.mark.nightly
 

@@ -12,8 +12,8 @@ from chatrest.emulator import Emulator, Fault, OutgoingReply
 from chatrest.export import Plan, export
 from chatrest.importing import ImportResult, check, run
 from chatrest.importing.shown_records import read_line
-from tests.faulty import no_wait
 from tests.importing.conftest import Write, message, user
+from tests.scripted_server import no_wait
 
 STORED: dict[str, Any] = {
     "id": 7, "conversationId": "u0_user_u1", "sender": "u0", "receiver": "u1", "receiverType": "user",

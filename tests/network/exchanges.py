@@ -4,7 +4,7 @@ from typing import Any, Final
 
 from chatrest import Timeouts
 from chatrest._core.requests.wire import Request
-from tests.faulty import KEY, Faulty
+from tests.scripted_server import KEY, Faulty
 
 CAP: Final = 1 << 20
 TIMES: Final = Timeouts()

@@ -17,8 +17,8 @@ from chatrest._network.pool import Pool
 from chatrest._network.rate_gate import MAX_IDLE_GATES
 from chatrest._network.timing import Timing
 from chatrest.emulator import Emulator, HalfOpen
-from tests.faulty import until
 from tests.network.test_timing import Clock
+from tests.scripted_server import until
 
 USER = "/users/user-001"
 NO_RAMP = Pace(rate=1e6, window=1.0)

@@ -10,7 +10,7 @@ import pytest
 from chatrest import AsyncSession, ChatRestError
 from chatrest._parameters.notifications import PushTokenQuery
 from tests.cases import loop_over
-from tests.faulty import Faulty, reply
+from tests.scripted_server import Faulty, reply
 
 pytestmark = pytest.mark.usefixtures("tidy")
 

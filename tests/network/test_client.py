@@ -32,7 +32,7 @@ from chatrest._core.requests.wire import Request
 from chatrest._network.pool import PoolState
 from chatrest._network.transport import Reply
 from tests.cases import loop_over
-from tests.faulty import KEY, Time
+from tests.scripted_server import KEY, Time
 
 pytestmark = pytest.mark.usefixtures("tidy")
 

@@ -18,7 +18,7 @@ from chatrest._models.messages import Message
 from chatrest._models.users import User
 from chatrest._network.replies import decode_large
 from tests.cases import loop_over
-from tests.faulty import Faulty, reply
+from tests.scripted_server import Faulty, reply
 
 pytestmark = pytest.mark.usefixtures("tidy")
 

@@ -7,7 +7,7 @@ import pytest
 
 from chatrest import AsyncSession, RateLimitError
 from chatrest._network.places import PRIORITIES, Priority
-from tests.faulty import Faulty, reply
+from tests.scripted_server import Faulty, reply
 from tests.virtual_time import run
 
 NOW = 1_700_000_000

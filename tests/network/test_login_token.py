@@ -6,7 +6,7 @@ import pytest
 
 from chatrest import App, AsyncSession, ChatRestError, NewMessage, RequestInvalidError
 from tests.cases import loop_over
-from tests.faulty import KEY, Faulty, ReceivedRequest, reply
+from tests.scripted_server import KEY, Faulty, ReceivedRequest, reply
 
 pytestmark = pytest.mark.usefixtures("tidy")
 

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from chatrest import MessageChanges, NewMessage, RetryPolicy
-from tests.faulty import Faulty, reply
+from tests.scripted_server import Faulty, reply
 
 pytestmark = pytest.mark.usefixtures("tidy")
 

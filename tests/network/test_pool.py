@@ -8,7 +8,7 @@ import pytest
 from chatrest import App, AsyncSession, DeadlineExceededError, OutcomeUnknownError, RetryPolicy
 from chatrest._network.pool import PoolState
 from tests.cases import loop_over
-from tests.faulty import KEY, Faulty, Peer, Step, deaf, hang, reply, reset, until
+from tests.scripted_server import KEY, Faulty, Peer, Step, deaf, hang, reply, reset, until
 
 pytestmark = pytest.mark.usefixtures("tidy")
 

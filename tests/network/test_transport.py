@@ -14,8 +14,8 @@ from chatrest import ConnectError, ReplyUnreadableError, RequestTimeoutError, Ti
 from chatrest._core.requests.wire import Request
 from chatrest._network.transport import Transport, plain_headers, was_sent
 from tests.cases import loop_over
-from tests.faulty import KEY, Faulty, Peer, Step, cut, deaf, hang, reply, reset, until
 from tests.network.exchanges import CAP, TIMES, asked, chunked
+from tests.scripted_server import KEY, Faulty, Peer, Step, cut, deaf, hang, reply, reset, until
 
 pytestmark = pytest.mark.usefixtures("tidy")
 

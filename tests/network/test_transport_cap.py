@@ -9,8 +9,8 @@ import pytest
 from chatrest import ReplyUnreadableError
 from chatrest._core.replies.bounds import ERROR_BYTES
 from chatrest._network.transport import Transport
-from tests.faulty import Faulty, Peer, hang, reply
 from tests.network.exchanges import CAP, TIMES, asked, chunked
+from tests.scripted_server import Faulty, Peer, hang, reply
 
 pytestmark = pytest.mark.usefixtures("tidy")
 

@@ -21,7 +21,7 @@ from chatrest._network.upload import CHUNK
 from chatrest._parameters.checked import Body, Text
 from chatrest._parameters.files import Upload
 from chatrest._resources.collection import Collection
-from tests.faulty import Faulty, ReceivedRequest, cut, reply
+from tests.scripted_server import Faulty, ReceivedRequest, cut, reply
 
 pytestmark = pytest.mark.usefixtures("tidy")
 

@@ -16,7 +16,7 @@ from chatrest import (
 )
 from chatrest.emulator import Emulator, First, Latency, Status
 from tests.cases import loop_over
-from tests.faulty import KEY, Faulty, reply
+from tests.scripted_server import KEY, Faulty, reply
 from tests.virtual_time import run
 
 PROXY = "http://proxy.example.com:3128"

@@ -26,8 +26,8 @@ from chatrest._core.requests.wire import Request
 from chatrest.emulator import Emulator
 from chatrest.otel import OpenTelemetryListener
 from tests.cases import loop_over
-from tests.faulty import KEY
-from tests.stage import UID, Stage, forever, reply, turns
+from tests.scripted_server import KEY
+from tests.scripted_session import UID, Stage, forever, reply, turns
 
 pytestmark = pytest.mark.usefixtures("tidy")
 

@@ -8,7 +8,7 @@ from chatrest._models.agents import Agent
 from chatrest._parameters.agent_knowledge import NewUpload
 from chatrest._parameters.agents import NewAgent
 from chatrest._resources.agents import Agents
-from tests.sending import Sender
+from tests.session_double import Sender
 
 AGENT = b'{"uid":"a","metaData":[],"modelMetaData":{"maxTokens":5},"other":1}'
 API_TOOL = b'{"slug":"s","headers":"Bearer x"}'

@@ -20,7 +20,7 @@ from chatrest._resources.apps import APPS_LIST, Apps, Metrics
 from chatrest.emulator import Emulator
 from chatrest.errors import ReplyUnreadableError
 from tests.resources.conftest import NOW
-from tests.sending import Sender
+from tests.session_double import Sender
 
 
 @pytest.mark.parametrize("body", [b'{"data":[{"id":"a","name":"A"}]}', b'{"data":{"id":"a","name":"A"}}'])

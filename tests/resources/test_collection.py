@@ -24,7 +24,7 @@ from chatrest._resources.users import Users
 from chatrest._walk.walk import Walk
 from chatrest.errors import RequestInvalidError
 from tests.cases import loop_over
-from tests.sending import Sender
+from tests.session_double import Sender
 from tests.small_service import SmallService
 
 REPLY = b'{"data":{"success":true}}'

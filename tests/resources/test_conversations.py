@@ -10,7 +10,7 @@ from chatrest._parameters.conversations import ConversationQuery
 from chatrest._resources.conversations import Conversations
 from chatrest.errors import CursorError
 from tests.resources.operation_calls import MESSAGE, Sent, answering, sent
-from tests.sending import Sender
+from tests.session_double import Sender
 
 CONVERSATION: dict[str, Any] = {
     "conversationId": "ann_user_bob", "conversationType": "user", "unreadMessageCount": "3", "createdAt": 1,

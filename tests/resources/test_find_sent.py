@@ -35,7 +35,7 @@ from chatrest.emulator import (
 )
 from tests.list_faults import ListFault
 from tests.resources.conftest import NOW
-from tests.sending import Sender
+from tests.session_double import Sender
 
 BOB = NewMessage.text("bob", "hello")
 

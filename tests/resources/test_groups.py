@@ -10,7 +10,7 @@ from chatrest._models.groups import MemberScope
 from chatrest._parameters.groups import GroupQuery
 from chatrest._resources.groups import MEMBERS_CHANGE_SCOPE, Groups, Members
 from chatrest.errors import CursorError, ReplyUnreadableError
-from tests.sending import Sender
+from tests.session_double import Sender
 
 CURSOR = {"updatedAt": 5, "affix": "append"}
 

@@ -18,7 +18,7 @@ from chatrest._resources.listing import walk
 from chatrest._walk.walk import Walk
 from chatrest.errors import ChatRestError, CursorError
 from tests.cases import loop_over
-from tests.sending import Sender
+from tests.session_double import Sender
 
 
 def list_endpoint(name: str, paging: Paging | None = BY_ID, acting: Acting = "optional") -> Endpoint[Any]:

@@ -14,7 +14,7 @@ from chatrest._parameters.messages import (
 from chatrest._resources.messages import Messages
 from chatrest.errors import ApiError, CursorError, ReplyUnreadableError
 from tests.resources.operation_calls import MESSAGE, answering, sent
-from tests.sending import Sender
+from tests.session_double import Sender
 
 # ── lists ──
 

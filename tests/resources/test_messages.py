@@ -11,7 +11,7 @@ from chatrest._parameters.messages import MessageQuery
 from chatrest._resources.messages import Messages
 from chatrest.errors import CursorError
 from tests.cases import loop_over
-from tests.sending import Sender
+from tests.session_double import Sender
 
 
 def page(*ids: int, **meta: Any) -> Listing[Any]:

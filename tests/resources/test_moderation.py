@@ -14,7 +14,7 @@ from chatrest._parameters.moderation import (
 from chatrest._resources.moderation import Moderation
 from chatrest.emulator import Emulator
 from chatrest.errors import CursorError
-from tests.sending import Sender
+from tests.session_double import Sender
 
 RULE = b"""{"id":"r","name":"R","description":"d","enabled":true,"active":true,"revisionId":"r-1",
 "action":["blockMessage"],"createdAt":5,"updatedAt":6,"default":true,

@@ -7,7 +7,7 @@ import pytest
 from chatrest._parameters.notifications import NotificationLogQuery
 from chatrest._resources.notifications import Notifications
 from chatrest.errors import CursorError, RequestInvalidError
-from tests.sending import Sender
+from tests.session_double import Sender
 
 
 async def test_the_log_goes_on_by_log_ids_and_is_asked_for_no_size() -> None:

@@ -24,7 +24,7 @@ from chatrest._resources import OPERATIONS, collection_class
 from chatrest._walk.walk import Walk
 from chatrest.errors import RequestInvalidError
 from tests.cases import loop_over
-from tests.sending import Sender
+from tests.session_double import Sender
 
 DOCUMENTED: Final = json.loads((Path(__file__).parent.parent / "operations.json").read_text(encoding="utf-8"))
 TABLE: Final[dict[str, dict[str, Any]]] = DOCUMENTED["operations"]

@@ -14,7 +14,7 @@ from chatrest._resources import collection_class
 from chatrest._resources.apps import ApiKeys
 from chatrest.errors import ReplyUnreadableError, RequestInvalidError
 from tests.cases import loop_over
-from tests.sending import Sender
+from tests.session_double import Sender
 
 ACK = b'{"data":{"success":true,"message":"done"}}'
 PERMISSIONS = b'{"data":{"a.b":{"success":true},"permissions":{"a.b":"deny","c.d":["x"]}}}'

@@ -11,7 +11,7 @@ from typing import Any, Final
 from chatrest.emulator.media import PHRASES
 from chatrest.emulator.store import Store
 from chatrest.export import Plan, export
-from tests.exporting import served
+from tests.export_runs import served
 
 START: Final = 1_767_225_600
 """2026-01-01."""

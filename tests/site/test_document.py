@@ -12,7 +12,7 @@ import pytest
 
 from chatrest import RequestInvalidError
 from chatrest.export import seal
-from tests.stored import StoredParts, StoredRuns, record
+from tests.stored_exports import StoredParts, StoredRuns, record
 
 pytest.importorskip("jinja2")
 

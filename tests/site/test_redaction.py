@@ -13,7 +13,7 @@ from zipfile import ZipFile
 import pytest
 
 from chatrest import RequestInvalidError
-from tests.stored import StoredRuns
+from tests.stored_exports import StoredRuns
 
 from .chats import HOSTILE, NAMES, Page, files, make_export, message, page_of, person, shown_ids
 

@@ -12,7 +12,7 @@ import pytest
 
 from chatrest import RequestInvalidError
 from chatrest.emulator.store import Store
-from tests.stored import StoredRuns
+from tests.stored_exports import StoredRuns
 
 pytest.importorskip("jinja2")
 

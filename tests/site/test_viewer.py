@@ -15,7 +15,7 @@ from yarl import URL
 import chatrest.site.viewer
 from chatrest import RequestInvalidError
 from chatrest.export import verify
-from tests.stored import StoredRuns
+from tests.stored_exports import StoredRuns
 
 from .chats import SEARCHES, grep, make_export, message, records, searched_records
 

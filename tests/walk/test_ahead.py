@@ -17,6 +17,18 @@ from chatrest._models.meta import Meta
 from chatrest._walk.walk import Walk
 from chatrest.errors import CursorError, RequestInvalidError, ServerError
 from tests.cases import loop_over
+from tests.walk.service_model import (
+    Item,
+    Service,
+    few,
+    many,
+    prepared,
+    rules_for,
+    services,
+    sizes,
+    walk_over,
+    ways,
+)
 from tests.walk.test_walk_any_server import (
     Server,
     asked_direction,
@@ -25,7 +37,6 @@ from tests.walk.test_walk_any_server import (
     in_service_order,
     page_sizes,
 )
-from tests.walk.walking import Item, Service, few, many, prepared, rules_for, services, sizes, walk_over, ways
 
 pytestmark = pytest.mark.usefixtures("tidy")
 

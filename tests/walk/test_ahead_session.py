@@ -10,7 +10,7 @@ import pytest
 from chatrest import AsyncSession, MessageQuery, RequestInvalidError, Walk
 from chatrest._telemetry import CallStart
 from chatrest.emulator import Emulator, First, Latency
-from tests.faulty import Faulty, hang, reply
+from tests.scripted_server import Faulty, hang, reply
 
 pytestmark = pytest.mark.usefixtures("tidy")
 

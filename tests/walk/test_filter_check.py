@@ -9,9 +9,9 @@ from chatrest import ActingUserIgnoredError, App, AsyncSession, MessageQuery
 from chatrest._core.send import AsRows
 from chatrest._resources.conversations import Conversations
 from chatrest._resources.messages import Messages
-from tests.faulty import Faulty, reply
+from tests.scripted_server import Faulty, reply
 from tests.small_service import START, SmallService, talk
-from tests.walk.walking import items_of
+from tests.walk.service_model import items_of
 
 pytestmark = pytest.mark.usefixtures("tidy")
 

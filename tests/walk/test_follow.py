@@ -19,9 +19,9 @@ from chatrest._walk.follow import behind_last
 from chatrest._walk.walk import Follower, Walk, WalkSource
 from chatrest.errors import CursorError, RequestInvalidError, ServerError
 from tests.cases import loop_over
-from tests.stage import Stage, reply
+from tests.scripted_session import Stage, reply
+from tests.walk.service_model import Service, few, many, rules_for, run, services, sizes
 from tests.walk.test_walk_any_server import Server, servers
-from tests.walk.walking import Service, few, many, rules_for, run, services, sizes
 
 pytestmark = pytest.mark.usefixtures("tidy")
 

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from chatrest import CursorError, MessageQuery, RequestInvalidError
-from tests.faulty import Faulty, reply
+from tests.scripted_server import Faulty, reply
 from tests.small_service import talk
 
 pytestmark = pytest.mark.usefixtures("tidy")

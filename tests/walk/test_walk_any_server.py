@@ -17,7 +17,7 @@ from chatrest._core.requests.dialects import BY_ID, BY_NEXT, BY_PAGE, BY_THREAD,
 from chatrest._models.meta import Meta, Pagination, Position
 from chatrest._walk.walk import Walk, WalkSource
 from chatrest.errors import CursorError
-from tests.walk.walking import Item, many as many_examples, rules_for, run
+from tests.walk.service_model import Item, many as many_examples, rules_for, run
 
 PAGINATIONS = ("none", "honest", "always the last", "always one more", "first of one", "only sizes")
 POSITIONS = ("cursor", "next", "top level", "none", "other direction", "without affix", "unreadable", "null")

@@ -12,7 +12,17 @@ from chatrest._models.meta import Meta, Position
 from chatrest._walk.walk import Fetch, Page, Walk
 from chatrest.errors import ApiError, CursorError, NotFoundError, api_error_class
 from tests.cases import loop_over
-from tests.walk.walking import Item, Service, all_of, first, items_of, rules_for, run, tokens_of, walk_over
+from tests.walk.service_model import (
+    Item,
+    Service,
+    all_of,
+    first,
+    items_of,
+    rules_for,
+    run,
+    tokens_of,
+    walk_over,
+)
 
 # ── ends (design, decision 4) ──
 

@@ -13,8 +13,8 @@ from chatrest._core.requests.dialects import BY_NEXT, BY_PAGE
 from chatrest._models.meta import Meta, Pagination, Position
 from chatrest._walk.walk import Walk
 from tests.cases import loop_over
+from tests.walk.service_model import Item, all_of, few, rules_for, run, tokens_of, walk_over
 from tests.walk.test_walk_any_server import Server
-from tests.walk.walking import Item, all_of, few, rules_for, run, tokens_of, walk_over
 
 # ── small lists ──
 

@@ -14,7 +14,7 @@ from chatrest._models.meta import Meta, Pagination, Position
 from chatrest._walk.walk import Walk
 from chatrest.errors import CursorError, NotFoundError
 from tests.cases import loop_over
-from tests.walk.walking import all_of, first, rules_for, run, walk_over
+from tests.walk.service_model import all_of, first, rules_for, run, walk_over
 
 WAYS = st.sampled_from(["append", "prepend"])
 DIALECTS = ("id", "sentAt", "updatedAt")

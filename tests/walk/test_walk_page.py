@@ -7,7 +7,7 @@ import pytest
 from chatrest import AsyncSession, MessageQuery, RequestInvalidError, ServerError
 from chatrest.emulator import Emulator
 from tests.cases import loop_over
-from tests.walk.walking import Service, rules_for, run, walk_over
+from tests.walk.service_model import Service, rules_for, run, walk_over
 
 pytestmark = pytest.mark.usefixtures("tidy")
 

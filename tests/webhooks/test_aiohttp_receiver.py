@@ -14,7 +14,7 @@ from aiohttp.test_utils import TestClient, TestServer
 
 from chatrest.webhooks import aiohttp_handler
 from tests.virtual_time import run
-from tests.webhooks.receiving import HELLO, PASSWORD, USERNAME, Handler, basic, takes
+from tests.webhooks.asgi_client import HELLO, PASSWORD, USERNAME, Handler, basic, takes
 
 pytestmark = pytest.mark.usefixtures("tidy")
 

@@ -9,7 +9,7 @@ from multidict import CIMultiDict
 from chatrest import RequestInvalidError
 from chatrest.webhooks import authorized, credentials
 from tests.cases import loop_over
-from tests.webhooks.receiving import PASSWORD, USERNAME, basic
+from tests.webhooks.asgi_client import PASSWORD, USERNAME, basic
 
 PRINTABLE = st.text("aZ9ä€é☃:+/=-", min_size=1)
 

@@ -33,7 +33,7 @@ from chatrest.webhooks import (
 )
 from chatrest.webhooks.event import EVENT_CLASSES
 from tests.virtual_time import run
-from tests.webhooks.receiving import PASSWORD, USERNAME, Handler, at_once, fails, takes
+from tests.webhooks.asgi_client import PASSWORD, USERNAME, Handler, at_once, fails, takes
 from tests.webhooks.relay import Relay
 
 

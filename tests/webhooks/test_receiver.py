@@ -14,7 +14,7 @@ from chatrest import RequestInvalidError
 from chatrest.webhooks import Event, MessageEvent, asgi_app, parse as parse_event, receiver
 from tests.cases import loop_over
 from tests.virtual_time import run
-from tests.webhooks.receiving import (
+from tests.webhooks.asgi_client import (
     HELLO,
     OTHER,
     PASSWORD,

@@ -12,7 +12,7 @@ from chatrest._cli.root import root
 from chatrest.database import load
 from chatrest.emulator import Emulator
 from chatrest.export import Plan, export, read_raw
-from tests.stored import DAY, START, StoredRuns, record
+from tests.stored_exports import DAY, START, StoredRuns, record
 
 
 def cat(out: Path, *args: object) -> Result:

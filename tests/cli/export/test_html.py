@@ -15,7 +15,7 @@ from click.testing import CliRunner
 from chatrest._cli.root import root
 from chatrest.export import Plan, export
 from tests.commands import Start, finish
-from tests.exporting import served
+from tests.export_runs import served
 
 pytest.importorskip("jinja2")
 

@@ -10,7 +10,7 @@ from click.testing import CliRunner
 from chatrest._cli.export.load import DELETED
 from chatrest._cli.root import root
 from chatrest.database import Deleted
-from tests.stored import StoredRuns, record
+from tests.stored_exports import StoredRuns, record
 
 
 def test_it_says_what_it_has_loaded(tmp_path: Path) -> None:

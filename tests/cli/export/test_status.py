@@ -16,7 +16,7 @@ from chatrest.export.folder.manifest import encode, read
 from chatrest.export.read.facts import facts_of
 from tests.commands import PATIENCE, Run, Start, all_ids
 from tests.small_service import Record, SmallService, talk
-from tests.stored import StoredExport, StoredParts, StoredRuns, record
+from tests.stored_exports import StoredExport, StoredParts, StoredRuns, record
 
 from ..conftest import EmulatorThread, error_line
 

@@ -19,7 +19,7 @@ from chatrest.export import Plan, export
 from chatrest.export.folder.journal import NAME as JOURNAL
 from chatrest.export.folder.manifest import NAME as MANIFEST
 from tests.commands import Run, all_ids, summary_of
-from tests.exporting import served
+from tests.export_runs import served
 
 from ..conftest import EmulatorThread, error_line
 

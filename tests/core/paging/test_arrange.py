@@ -14,7 +14,7 @@ from chatrest._core.requests.dialects import BY_ID, BY_PAGE
 from chatrest._models.meta import Meta, Position
 from chatrest.errors import CursorError
 from tests.cases import loop_over
-from tests.walk.walking import Item, few, rules_for
+from tests.walk.service_model import Item, few, rules_for
 
 START = Cursor("q")
 

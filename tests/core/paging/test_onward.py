@@ -19,8 +19,8 @@ from chatrest._core.requests.dialects import (
 )
 from chatrest._models.meta import Meta, PageCounts, Pagination, Position
 from tests.cases import loop_over
-from tests.core.paging.stepping import BY_IDS, PAGED, THREAD, again, at, onward, page, placed, position, taken
-from tests.walk.walking import Item, rules_for
+from tests.core.paging.steps import BY_IDS, PAGED, THREAD, again, at, onward, page, placed, position, taken
+from tests.walk.service_model import Item, rules_for
 
 TWICE = {"has_asked_again": True}
 IN_SERVICE_ORDER = Cursor("q", by_id=False)

@@ -16,7 +16,7 @@ from chatrest._core.paging.order import (
     sorted_by,
 )
 from tests.cases import loop_over
-from tests.walk.walking import few
+from tests.walk.service_model import few
 
 directions = st.sampled_from(["append", "prepend"])
 

@@ -14,8 +14,8 @@ from chatrest._core.replies.decode import Listing
 from chatrest._core.requests.dialects import BY_ID, BY_PAGE, BY_UPDATED
 from chatrest._models.meta import Meta, Pagination, Position
 from chatrest.errors import CursorError
-from tests.core.paging.stepping import BY_IDS, PAGED, THREAD, at, page, position, taken
-from tests.walk.walking import (
+from tests.core.paging.steps import BY_IDS, PAGED, THREAD, at, page, position, taken
+from tests.walk.service_model import (
     Item,
     few,
     many,

@@ -15,7 +15,7 @@ from chatrest._resources.messages import Messages
 from chatrest.errors import ReplyUnreadableError
 from tests.cases import TOO_DEEP, loop_over
 from tests.core.replies.documented import GOOD, PAGE, TEXT, body
-from tests.sending import Sender
+from tests.session_double import Sender
 
 DEEP = b"[" * TOO_DEEP + b"]" * TOO_DEEP
 ODD = [

@@ -18,7 +18,7 @@ from chatrest.emulator import (
     Status,
     TooManyRequests,
 )
-from tests.faulty import until
+from tests.scripted_server import until
 
 NOW = 1_900_000_000.0
 SENT = {"receiver": "user-002", "receiverType": "user", "type": "text", "data": {"text": "hi"}}

@@ -21,9 +21,9 @@ from chatrest.export.folder.manifest import NAME as MANIFEST, read
 from chatrest.export.run.run import export_folder
 from chatrest.export.store.disk import Disk
 from tests.cases import loop_over
-from tests.dying import ProcessDeath
-from tests.exporting import put_record
-from tests.faulty import no_wait
+from tests.export_runs import put_record
+from tests.scripted_server import no_wait
+from tests.simulated_crashes import ProcessDeath
 
 from .file_server import FileServer, file_server
 

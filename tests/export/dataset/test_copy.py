@@ -13,8 +13,8 @@ from chatrest.export import Plan, export
 from chatrest.export.folder.manifest import NAME as MANIFEST, read
 from chatrest.export.folder.tables import Table
 from chatrest.importing import ImportProgress, ImportResult, check, run
-from tests.dying import ProcessDeath
-from tests.faulty import no_wait
+from tests.scripted_server import no_wait
+from tests.simulated_crashes import ProcessDeath
 
 TABLES: tuple[Table, ...] = ("users", "groups", "members")
 SHOWN_ONLY = {"status", "updatedAt"}

@@ -14,7 +14,7 @@ from chatrest.export.dataset.attachment_journal import Link
 from chatrest.export.dataset.faces import add_faces
 from chatrest.export.verify.report import write_report
 from tests.cases import loop_over
-from tests.faulty import no_wait
+from tests.scripted_server import no_wait
 
 from .file_server import FileServer, file_server
 

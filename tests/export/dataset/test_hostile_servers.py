@@ -9,7 +9,7 @@ from typing import Any
 from chatrest import AsyncSession
 from chatrest.emulator import Emulator
 from chatrest.export import AttachmentOptions, Plan, Report, export, verify
-from tests.faulty import Faulty, Peer, Step, cut, no_wait, reply
+from tests.scripted_server import Faulty, Peer, Step, cut, no_wait, reply
 
 from .test_attachments import counts, rows, send, two_users
 

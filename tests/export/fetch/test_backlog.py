@@ -11,7 +11,7 @@ from chatrest.export.folder.export_folder import FetchedPage
 from chatrest.export.plan.message_ids import ids_of
 from chatrest.export.plan.ownership import Source
 from tests.cases import loop_over
-from tests.stage import turns
+from tests.scripted_session import turns
 
 pytestmark = pytest.mark.usefixtures("tidy")
 

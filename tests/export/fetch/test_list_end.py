@@ -10,7 +10,7 @@ from aiohttp import web
 
 from chatrest.export import Plan, export
 from chatrest.export.folder.journal import NAME as JOURNAL, Journal
-from tests.exporting import ids_of
+from tests.export_runs import ids_of
 from tests.small_service import Record, SmallService, talk
 
 pytestmark = pytest.mark.usefixtures("tidy")

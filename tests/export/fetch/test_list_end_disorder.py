@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from chatrest.export import Plan, export, verify
-from tests.exporting import ids_of
+from tests.export_runs import ids_of
 from tests.small_service import START, Record, SmallService, talk
 
 pytestmark = pytest.mark.usefixtures("tidy")

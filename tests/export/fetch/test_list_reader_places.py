@@ -14,8 +14,17 @@ from chatrest.emulator.service.context import ServiceRequest as Request
 from chatrest.emulator.store import Store
 from chatrest.export import Plan, export, verify
 from chatrest.export.fetch import list_reader
-from tests.exporting import USERS, assert_whole, hide, part_of, put_record, query_of, raws_of, served
-from tests.runs import to_user
+from tests.export_runs import (
+    USERS,
+    assert_whole,
+    hide,
+    part_of,
+    put_record,
+    query_of,
+    raws_of,
+    served,
+    to_user,
+)
 
 pytestmark = pytest.mark.usefixtures("small_pages", "tidy")
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from chatrest.export import Plan, Report, export, verify
-from tests.exporting import ids_of, manifest_of
+from tests.export_runs import ids_of, manifest_of
 from tests.small_service import Record, SmallService, talk
 
 pytestmark = pytest.mark.usefixtures("tidy")

@@ -15,8 +15,7 @@ from chatrest.emulator.service.context import ServiceRequest as Request
 from chatrest.emulator.store import Store
 from chatrest.export import Plan, Report, export, verify
 from chatrest.export.fetch.news import MOST_RUNS
-from tests.exporting import START, Served, assert_whole, edit, hide, raws_of, served
-from tests.runs import to_user
+from tests.export_runs import START, Served, assert_whole, edit, hide, raws_of, served, to_user
 
 pytestmark = pytest.mark.usefixtures("tidy")
 

@@ -23,7 +23,7 @@ from chatrest.export.fetch.piece_reader import (
 from chatrest.export.fetch.pieces import ListPiece
 from chatrest.export.plan.intervals import LAST
 from tests.cases import loop_over
-from tests.walk.walking import Item, Service, few, run, services, sizes, walk_over
+from tests.walk.service_model import Item, Service, few, run, services, sizes, walk_over
 
 Pairs = tuple[tuple[str, str], ...]
 

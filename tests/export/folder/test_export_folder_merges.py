@@ -14,9 +14,9 @@ from chatrest.emulator import Emulator, Status
 from chatrest.export import Plan, export, read_raw, verify
 from chatrest.export.folder import export_folder as folder_module
 from chatrest.export.run.run import export_folder
-from tests.dying import ProcessDeath
-from tests.sinks import files, ids
-from tests.stored import UnsyncedDisk
+from tests.exported_files import files, ids
+from tests.simulated_crashes import ProcessDeath
+from tests.stored_exports import UnsyncedDisk
 
 
 def data_files(folder: Path) -> list[str]:

@@ -11,8 +11,8 @@ from chatrest import AsyncSession
 from chatrest.emulator import Emulator
 from chatrest.export import Plan, Report, export, verify
 from tests.compatible_service import CompatibleService
-from tests.exporting import ids_of
-from tests.faulty import no_wait
+from tests.export_runs import ids_of
+from tests.scripted_server import no_wait
 from tests.small_service import SmallService, talk
 
 pytestmark = pytest.mark.usefixtures("tidy")

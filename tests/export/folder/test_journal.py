@@ -8,9 +8,9 @@ import pytest
 from chatrest import _storage as storage
 from chatrest.export import Plan, export
 from chatrest.export.folder.journal import Journal
-from tests.dying import wrap_connections
-from tests.exporting import served
-from tests.journals import USERS
+from tests.export_runs import served
+from tests.simulated_crashes import wrap_connections
+from tests.stored_exports import USERS
 
 
 def test_a_transaction_that_fails_has_never_happened(journal: Journal) -> None:

@@ -10,7 +10,7 @@ from hypothesis import example, given, settings, strategies as st
 
 from chatrest.export.folder.journal import Journal
 from chatrest.export.plan.intervals import Interval
-from tests.journals import MEMORY, USERS, by_hand
+from tests.stored_exports import MEMORY, USERS, by_hand
 
 # ── sources ──
 

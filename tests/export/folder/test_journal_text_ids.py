@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from chatrest.export import Plan, changes, export, read_raw, verify
-from tests.exporting import files_of, ids_of, manifest_of
+from tests.export_runs import files_of, ids_of, manifest_of
 from tests.small_service import Record, SmallService, talk
 
 pytestmark = pytest.mark.usefixtures("tidy")

@@ -11,7 +11,7 @@ from chatrest.export import Plan, export
 from chatrest.export.folder.journal import NAME as JOURNAL, Journal
 from chatrest.export.folder.manifest import NAME, find, read
 from tests.cases import loop_over
-from tests.exporting import GROUPS, manifest_of, served
+from tests.export_runs import GROUPS, manifest_of, served
 
 pytestmark = pytest.mark.usefixtures("small_pages", "tidy")
 

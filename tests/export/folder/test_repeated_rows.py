@@ -9,7 +9,7 @@ from chatrest._core.replies.rows import Row
 from chatrest.export import Plan, export
 from chatrest.export.folder.repeated_rows import RepeatedRows
 from chatrest.export.plan.message_ids import ids_of as ids
-from tests.exporting import edit, ids_of, served
+from tests.export_runs import edit, ids_of, served
 from tests.small_service import Record, SmallService, talk
 
 

@@ -14,7 +14,7 @@ from chatrest.export.folder.run_log import NAME, append_run
 from chatrest.export.run.run import export_folder
 from chatrest.export.store.disk import Disk
 from tests.cases import loop_over
-from tests.stored import UnsyncedDisk
+from tests.stored_exports import UnsyncedDisk
 
 
 @pytest.fixture

@@ -14,7 +14,7 @@ import pytest
 from chatrest._core.replies.rows import row_of
 from chatrest.export.plan.ownership import Source
 from tests.cases import loop_over
-from tests.sinks import OCTOBER, SEPTEMBER, Export, page
+from tests.exported_files import OCTOBER, SEPTEMBER, Export, page
 
 READER = """
 import json, sys, warnings

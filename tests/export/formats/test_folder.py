@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from chatrest._core.replies.rows import row_of
-from tests.sinks import BOB, OCTOBER, SEPTEMBER, Export, files, ids, page
+from tests.exported_files import BOB, OCTOBER, SEPTEMBER, Export, files, ids, page
 
 
 @pytest.mark.parametrize(

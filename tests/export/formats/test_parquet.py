@@ -12,9 +12,8 @@ import pytest
 from hypothesis import given, strategies as st
 
 from chatrest.export.formats.parquet import SCHEMA, VERSION, Piece, raws_of, tables
+from tests.exported_files import SEPTEMBER, Export, page, served, table
 from tests.pages import GUIDE
-from tests.sinks import SEPTEMBER, Export, page, served
-from tests.tables import table
 
 ODD = [
     b'{"id":"1","sentAt":1600000000,"data":{"text":"\xff\xfe not UTF-8"}}',

@@ -12,8 +12,8 @@ from chatrest import ChatRestError
 from chatrest._core.replies.rows import row_of
 from chatrest._extras import missing_extra
 from chatrest.export.formats.parquet import Piece, tables
-from tests.exporting import history_of
-from tests.sinks import (
+from tests.export_runs import history_of
+from tests.exported_files import (
     ALICE,
     BOB,
     Export,
@@ -21,8 +21,8 @@ from tests.sinks import (
     page,
     record,
     served,
+    table,
 )
-from tests.tables import table
 
 
 @pytest.fixture

@@ -9,8 +9,7 @@ from chatrest import App, AsyncSession, AuthenticationError, RequestInvalidError
 from chatrest.export import Plan, Report, estimate, export, read, runs, verify
 from chatrest.export.folder.manifest import read as read_manifest
 from tests.buckets import ADDRESS
-from tests.exporting import START, USERS, Served, assert_whole, hide, served
-from tests.runs import to_user
+from tests.export_runs import START, USERS, Served, assert_whole, hide, served, to_user
 
 pytestmark = pytest.mark.usefixtures("small_pages")
 

@@ -6,8 +6,7 @@ from typing import Any
 import pytest
 
 from chatrest.export import Plan, export
-from tests.exporting import START, assert_whole, served
-from tests.runs import to_user
+from tests.export_runs import START, assert_whole, served, to_user
 from tests.small_service import SmallService, talk
 
 pytestmark = pytest.mark.usefixtures("small_pages", "tidy")

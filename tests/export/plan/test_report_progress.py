@@ -9,7 +9,7 @@ from chatrest._telemetry import Attempt
 from chatrest.errors import ConnectError, CursorError, ExportIncompleteError, NotFoundError
 from chatrest.export import ExportFailure, NextRun, Progress, Report
 from tests.cases import loop_over
-from tests.faulty import Faulty, no_wait, reply
+from tests.scripted_server import Faulty, no_wait, reply
 
 BUSY = b"HTTP/1.1 429 Too Many Requests\r\nContent-Length: 2\r\n\r\n{}"
 

@@ -15,8 +15,8 @@ from chatrest.export import Plan, attachment_files, changes, export, read, read_
 from chatrest.export.plan.parts import NAME as PARTS
 from chatrest.export.read.exports import addresses_of
 from tests.buckets import ADDRESS, Buckets
-from tests.exporting import served
-from tests.stored import StoredParts, StoredRuns, record
+from tests.export_runs import served
+from tests.stored_exports import StoredParts, StoredRuns, record
 
 GUIDE = Path(chatrest.__file__).parent / "guide"
 

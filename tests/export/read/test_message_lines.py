@@ -13,7 +13,7 @@ from chatrest._cli.root import root
 from chatrest.export import seal
 from chatrest.export.read.message_lines import find_lines
 from chatrest.export.seal.bag import hashes_of
-from tests.stored import StoredParts, StoredRuns, record
+from tests.stored_exports import StoredParts, StoredRuns, record
 
 SHAPES = [{"compress": "none"}, {"compress": "zstd", "partition": "day"}, {"format": "parquet"}]
 

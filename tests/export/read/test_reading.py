@@ -25,9 +25,8 @@ from chatrest.export.folder.opening import FolderLock, FolderState, run_under_wa
 from chatrest.export.plan.message_ids import ids_of
 from chatrest.export.plan.plan import Plan
 from chatrest.export.read.reading import read, read_raw
-from tests.damaging import vouch_for_journal
-from tests.journals import by_hand
-from tests.stored import DAY, START, StoredExport, UnsyncedDisk, record
+from tests.damaged_exports import vouch_for_journal
+from tests.stored_exports import DAY, START, StoredExport, UnsyncedDisk, by_hand, record
 
 SHAPES = [
     ("ndjson", "none", "source"), ("ndjson", "zstd", "day"), ("parquet", "zstd", "month"),

@@ -14,7 +14,7 @@ from chatrest.export import Plan, export
 from chatrest.export.fetch.page_check import PageCheck, Window
 from chatrest.export.plan.ownership import OwnershipRules, pair_of
 from tests.cases import loop_over
-from tests.exporting import assert_holds, ids_of, served
+from tests.export_runs import assert_holds, ids_of, served
 from tests.small_service import Record, SmallService, talk
 
 

@@ -8,7 +8,7 @@ import msgspec
 from chatrest._cloud.lease import LEASE
 from chatrest._cloud.publication import MANIFEST, Version
 from chatrest._cloud.store import ObjectStore
-from tests.exporting import ids_of, manifest_of
+from tests.export_runs import ids_of, manifest_of
 
 
 async def named(store: ObjectStore, version: Version) -> set[str]:

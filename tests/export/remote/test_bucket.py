@@ -20,7 +20,7 @@ from chatrest.export.remote.store_export import StoreExport, store_export
 from chatrest.export.run.run import export_folder
 from tests.cloud.store_double import StoreDouble
 from tests.export.remote.bucket import assert_bucket
-from tests.exporting import hide, raws_of, served
+from tests.export_runs import hide, raws_of, served
 
 ADDRESS = "s3://bucket/chat"
 PLANS = {

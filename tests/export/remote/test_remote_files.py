@@ -16,9 +16,9 @@ from chatrest.export.plan.plan import Format
 from chatrest.export.remote.store_export import store_export
 from chatrest.export.run.run import export_folder
 from tests.cloud.store_double import CrashError, StoreDouble
-from tests.dying import Fate, dies, instants
 from tests.export.remote.publications import Publications
-from tests.exporting import assert_whole, edit, files_of, hide, manifest_of, served
+from tests.export_runs import assert_whole, edit, files_of, hide, manifest_of, served
+from tests.simulated_crashes import Fate, dies, instants
 
 ADDRESS = "s3://bucket/chat"
 ALL = 10**9

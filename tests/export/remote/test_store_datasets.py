@@ -7,7 +7,7 @@ from chatrest.emulator import Emulator
 from chatrest.export import Plan, export, verify
 from tests.buckets import ADDRESS, Buckets
 from tests.export.dataset.file_server import file_server
-from tests.faulty import no_wait
+from tests.scripted_server import no_wait
 
 
 async def test_another_machine_goes_on_with_tables_and_attachments(tmp_path: Path, buckets: Buckets) -> None:

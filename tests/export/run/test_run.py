@@ -8,9 +8,8 @@ import pytest
 
 from chatrest import testing
 from chatrest.export import Phase, Plan, Progress, export
-from tests.exporting import GROUPS, USERS, Served, assert_whole, part_of, records, served
+from tests.export_runs import GROUPS, MIXED, USERS, Served, assert_whole, part_of, records, served
 from tests.list_faults import ListFault
-from tests.runs import MIXED
 
 pytestmark = pytest.mark.usefixtures("small_pages", "tidy")
 

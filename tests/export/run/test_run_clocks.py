@@ -7,7 +7,7 @@ import pytest
 
 from chatrest.export import Plan, export, verify
 from tests.compatible_service import CompatibleService
-from tests.exporting import ids_of
+from tests.export_runs import ids_of
 
 pytestmark = pytest.mark.usefixtures("tidy")
 ANN = Plan(users=["ann"])

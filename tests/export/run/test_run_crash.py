@@ -15,9 +15,8 @@ from chatrest.export.fetch import backlog
 from chatrest.export.folder.journal import NAME as JOURNAL
 from chatrest.export.folder.manifest import NAME as MANIFEST
 from chatrest.export.store.converters import Lines
-from tests.damaging import MIXED
-from tests.dying import Fate, ForgetfulFate, dies, instants
-from tests.exporting import (
+from tests.damaged_exports import MIXED
+from tests.export_runs import (
     Served,
     assert_whole,
     edit,
@@ -28,6 +27,7 @@ from tests.exporting import (
     records,
     served,
 )
+from tests.simulated_crashes import Fate, ForgetfulFate, dies, instants
 
 pytestmark = [pytest.mark.nightly, pytest.mark.usefixtures("small_pages", "tidy")]
 

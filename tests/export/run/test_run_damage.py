@@ -7,7 +7,7 @@ import pytest
 
 from chatrest.errors import ChatRestError
 from chatrest.export import Plan, export, verify
-from tests.exporting import Served, assert_whole, edit, files_of, served
+from tests.export_runs import Served, assert_whole, edit, files_of, served
 
 pytestmark = pytest.mark.usefixtures("small_pages", "tidy")
 

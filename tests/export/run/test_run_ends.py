@@ -24,9 +24,8 @@ from chatrest.export.plan.ownership import OwnershipRules, Source
 from chatrest.export.run.run import export_folder
 from chatrest.export.store import NewRows
 from chatrest.export.store.disk import Disk
-from tests.dying import wrap_connections
-from tests.exporting import assert_whole, manifest_of, raws_of, served
-from tests.runs import MIXED, Meanwhile
+from tests.export_runs import MIXED, Meanwhile, assert_whole, manifest_of, raws_of, served
+from tests.simulated_crashes import wrap_connections
 from tests.small_service import SmallService, talk
 
 pytestmark = pytest.mark.usefixtures("small_pages", "tidy")

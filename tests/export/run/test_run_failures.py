@@ -11,8 +11,7 @@ from chatrest.emulator import Fault, First, OutgoingReply, Status
 from chatrest.emulator.service.context import ServiceRequest as Request
 from chatrest.export import Plan, Progress, export
 from chatrest.export.folder.journal import NAME as JOURNAL, Journal
-from tests.exporting import assert_holds, assert_proven, assert_whole, hide, manifest_of, served
-from tests.runs import MIXED
+from tests.export_runs import MIXED, assert_holds, assert_proven, assert_whole, hide, manifest_of, served
 
 pytestmark = pytest.mark.usefixtures("small_pages", "tidy")
 

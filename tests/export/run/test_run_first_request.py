@@ -13,8 +13,8 @@ from chatrest.errors import AuthenticationError, ChatRestError, RequestInvalidEr
 from chatrest.export import Plan, export
 from chatrest.export.folder import export_folder
 from chatrest.export.folder.manifest import NAME as MANIFEST
-from tests.exporting import Served, assert_whole, manifest_of, served
-from tests.faulty import no_wait
+from tests.export_runs import Served, assert_whole, manifest_of, served
+from tests.scripted_server import no_wait
 
 pytestmark = pytest.mark.usefixtures("small_pages", "tidy")
 

@@ -19,8 +19,7 @@ from chatrest.export.folder import journal
 from chatrest.export.run.run import export_folder
 from chatrest.export.store.disk import Disk
 from tests.cases import loop_over
-from tests.exporting import assert_whole, records, served
-from tests.runs import MIXED, Meanwhile
+from tests.export_runs import MIXED, Meanwhile, assert_whole, records, served
 
 pytestmark = pytest.mark.usefixtures("small_pages", "tidy")
 

@@ -11,7 +11,7 @@ import pytest
 from chatrest import AsyncSession
 from chatrest.emulator import Emulator, Latency
 from chatrest.export import export
-from tests.exporting import assert_whole, on_one_line, raws_of
+from tests.export_runs import assert_whole, on_one_line, raws_of
 
 pytestmark = [pytest.mark.nightly, pytest.mark.usefixtures("tidy")]
 

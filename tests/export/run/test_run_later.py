@@ -8,8 +8,16 @@ import pytest
 from chatrest.emulator import First
 from chatrest.emulator.store import Store
 from chatrest.export import Plan, export
-from tests.exporting import assert_whole, forget_user, raws_of, served
-from tests.runs import MIXED, Meanwhile, fill_plain, to_user
+from tests.export_runs import (
+    MIXED,
+    Meanwhile,
+    assert_whole,
+    fill_plain,
+    forget_user,
+    raws_of,
+    served,
+    to_user,
+)
 
 pytestmark = pytest.mark.usefixtures("small_pages", "tidy")
 

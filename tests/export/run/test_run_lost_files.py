@@ -8,8 +8,8 @@ import pytest
 
 from chatrest.emulator import Status
 from chatrest.export import Plan, export, verify
-from tests.damaging import MIXED
-from tests.exporting import (
+from tests.damaged_exports import MIXED
+from tests.export_runs import (
     assert_holds,
     assert_whole,
     edit,

@@ -6,8 +6,7 @@ import pytest
 
 from chatrest.emulator.store import Store
 from chatrest.export import Plan, export
-from tests.exporting import assert_whole, served
-from tests.runs import fill_plain, to_user
+from tests.export_runs import assert_whole, fill_plain, served, to_user
 
 pytestmark = pytest.mark.usefixtures("small_pages", "tidy")
 

@@ -7,7 +7,7 @@ import pytest
 from chatrest.export import Plan, export
 from chatrest.testing import VirtualTime
 from tests.compatible_service import CompatibleService
-from tests.exporting import ids_of
+from tests.export_runs import ids_of
 from tests.small_service import START
 
 pytestmark = pytest.mark.usefixtures("tidy")

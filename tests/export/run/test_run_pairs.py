@@ -9,7 +9,7 @@ import pytest
 from chatrest import AsyncSession
 from chatrest.export import Plan, export, verify
 from tests.compatible_service import CompatibleService
-from tests.exporting import ids_of, served
+from tests.export_runs import ids_of, served
 
 START = 1_600_000_000
 MINUTE = 60

@@ -17,9 +17,9 @@ from chatrest.export.folder.journal import NAME as JOURNAL, Journal
 from chatrest.export.plan.id_set import IdSet
 from chatrest.export.read.exports import addresses_of
 from chatrest.export.run.run_parts import export_parts
-from tests.dying import DyingDisk, Fate, ProcessDeath, dying_journal
-from tests.exporting import raws_of, served
-from tests.parting import Town, parts_in, parts_of, stored
+from tests.export_runs import raws_of, served
+from tests.part_service import Town, parts_in, parts_of, stored
+from tests.simulated_crashes import DyingDisk, Fate, ProcessDeath, dying_journal
 
 pytestmark = pytest.mark.usefixtures("tidy")
 

@@ -12,8 +12,8 @@ import pytest
 
 from chatrest.emulator import Emulator, Latency
 from chatrest.export import verify
-from tests.exporting import on_one_line
-from tests.parting import parts_of, stored
+from tests.export_runs import on_one_line
+from tests.part_service import parts_of, stored
 
 pytestmark = [pytest.mark.nightly, pytest.mark.usefixtures("tidy")]
 

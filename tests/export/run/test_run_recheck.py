@@ -11,9 +11,8 @@ from chatrest.emulator import First, Status
 from chatrest.errors import AuthenticationError
 from chatrest.export import Plan, export
 from chatrest.export.fetch import list_reader
-from tests.damaging import MIXED
-from tests.dying import Fate, dies, instants
-from tests.exporting import (
+from tests.damaged_exports import MIXED
+from tests.export_runs import (
     GROUPS,
     MONTH,
     START,
@@ -29,6 +28,7 @@ from tests.exporting import (
     served,
     show,
 )
+from tests.simulated_crashes import Fate, dies, instants
 from tests.small_service import SmallService, talk
 
 pytestmark = pytest.mark.usefixtures("small_pages", "tidy")

@@ -7,8 +7,7 @@ import pytest
 from chatrest.emulator import Status
 from chatrest.export import Plan, export
 from chatrest.export.fetch import list_reader
-from tests.exporting import assert_whole, query_of, records, served
-from tests.runs import MIXED, fill_plain, to_user
+from tests.export_runs import MIXED, assert_whole, fill_plain, query_of, records, served, to_user
 
 pytestmark = pytest.mark.usefixtures("small_pages", "tidy")
 

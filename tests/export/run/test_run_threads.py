@@ -11,8 +11,8 @@ from chatrest.export import Plan, export
 from chatrest.export.run.run import export_folder
 from chatrest.export.store.disk import Disk
 from tests.cases import loop_over
-from tests.exporting import assert_whole, served
-from tests.stage import turns
+from tests.export_runs import assert_whole, served
+from tests.scripted_session import turns
 
 pytestmark = pytest.mark.usefixtures("tidy")
 

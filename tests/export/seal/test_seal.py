@@ -18,9 +18,9 @@ from chatrest.export.read.facts import facts_of
 from chatrest.export.seal.bag import info_of
 from tests.buckets import ADDRESS, Buckets
 from tests.cases import loop_over
-from tests.damaging import MIXED, contents_of, places_of
-from tests.exporting import edit, served
-from tests.stored import StoredExport, StoredParts, StoredRuns, record
+from tests.damaged_exports import MIXED, contents_of, places_of
+from tests.export_runs import edit, served
+from tests.stored_exports import StoredExport, StoredParts, StoredRuns, record
 
 
 @pytest.fixture

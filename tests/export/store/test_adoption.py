@@ -11,8 +11,7 @@ from chatrest.export.plan.message_ids import ids_of
 from chatrest.export.store import NewRows, salvage
 from chatrest.export.store.disk import Disk
 from chatrest.export.store.journal import NAME
-from tests.dying import DyingDisk, Fate, ProcessDeath
-from tests.sealing import (
+from tests.scripted_store import (
     COUNT,
     FORMATS,
     LATER,
@@ -28,6 +27,7 @@ from tests.sealing import (
     texts_of,
     texts_on_disk,
 )
+from tests.simulated_crashes import DyingDisk, Fate, ProcessDeath
 
 ALL = {*range(1, COUNT + 1), *LATER}
 

@@ -1,4 +1,4 @@
-"""Deaths of a process at calls of the disk and of databases. `python -m tests.sealing` has every call.
+"""Deaths of a process at calls of the disk and of databases. `python -m tests.scripted_store` has every call.
 
 After each one nothing is lost, nothing stands twice, nothing is set aside, and a further run ends it all.
 """
@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.sealing import die
+from tests.scripted_store import die
 
 SHELVES = [
     ("plain", "none"), ("plain", "source"), ("plain", "month"), ("gzip", "source"), ("zstd", "none"),

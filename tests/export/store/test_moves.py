@@ -6,7 +6,7 @@ import pytest
 
 from chatrest._core.replies.rows import UNKNOWN, row_of
 from chatrest.export.store import NewRows
-from tests.sealing import (
+from tests.scripted_store import (
     FORMATS,
     PARTITIONS,
     changes,

@@ -15,7 +15,7 @@ from chatrest.export import Plan, Remedy, estimate, export, read_raw, verify
 from chatrest.export.folder.export_folder import ExportFolder
 from chatrest.export.folder.journal import NAME as JOURNAL
 from chatrest.export.folder.manifest import NAME as MANIFEST
-from tests.damaging import (
+from tests.damaged_exports import (
     PLANS,
     change_entry,
     change_journal,
@@ -25,7 +25,7 @@ from tests.damaging import (
     places_of,
     vouch_for_journal,
 )
-from tests.exporting import Served, assert_whole, files_of, manifest_of, raws_of, served
+from tests.export_runs import Served, assert_whole, files_of, manifest_of, raws_of, served
 
 APP_ID = "emulated"
 

@@ -13,7 +13,7 @@ from chatrest.export import Plan, Problem, Remedy, export, read_raw, verify
 from chatrest.export.folder.journal import NAME as JOURNAL
 from chatrest.export.folder.manifest import NAME as MANIFEST
 from chatrest.export.plan.file_names import DAMAGED
-from tests.damaging import (
+from tests.damaged_exports import (
     COUNT,
     MIXED,
     change_journal,
@@ -22,7 +22,7 @@ from tests.damaging import (
     rewrite,
     vouch_for_journal,
 )
-from tests.exporting import edit, files_of, hide, history_of, manifest_of, served
+from tests.export_runs import edit, files_of, hide, history_of, manifest_of, served
 
 HIDDEN = 40
 """A message that the service has deleted since it was exported."""

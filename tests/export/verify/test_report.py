@@ -15,8 +15,8 @@ from chatrest import RequestInvalidError
 from chatrest._cli.root import root
 from chatrest.export import Plan, export, seal, verify
 from chatrest.export.verify.report import write_report
-from tests.exporting import served
-from tests.stored import StoredParts, StoredRuns, record
+from tests.export_runs import served
+from tests.stored_exports import StoredParts, StoredRuns, record
 
 
 class Tables(HTMLParser):

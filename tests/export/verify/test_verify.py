@@ -9,8 +9,8 @@ from chatrest.errors import RequestInvalidError
 from chatrest.export import Problem, VerifyResult, export, verify
 from chatrest.export.folder.journal import NAME as JOURNAL
 from chatrest.export.verify.result import MOST_PROBLEMS, shortened
-from tests.damaging import COUNT, PLANS, contents_of, flipped, largest_entry, places_of
-from tests.exporting import manifest_of, served
+from tests.damaged_exports import COUNT, PLANS, contents_of, flipped, largest_entry, places_of
+from tests.export_runs import manifest_of, served
 
 
 @pytest.mark.parametrize("name", PLANS)

@@ -11,8 +11,8 @@ from chatrest.export import verify
 from chatrest.export.folder.export_folder import ExportFolder
 from chatrest.export.folder.journal import NAME as JOURNAL
 from chatrest.export.folder.manifest import NAME as MANIFEST
-from tests.damaging import PLANS, contents_of, flipped
-from tests.exporting import raws_of
+from tests.damaged_exports import PLANS, contents_of, flipped
+from tests.export_runs import raws_of
 
 FLIPS = 20
 APP_ID = "emulated"

@@ -9,8 +9,8 @@ import pytest
 
 from chatrest.export import verify
 from chatrest.export.formats.compression import compression
-from tests.damaging import COUNT, largest_entry, only_problem, places_of, rewrite
-from tests.exporting import manifest_of
+from tests.damaged_exports import COUNT, largest_entry, only_problem, places_of, rewrite
+from tests.export_runs import manifest_of
 
 
 def test_a_line_that_is_there_twice(out: Path) -> None:

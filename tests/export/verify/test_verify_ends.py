@@ -11,7 +11,7 @@ from chatrest.export import Plan, VerifyResult, export, read_raw, verify
 from chatrest.export.folder.export_folder import ExportFolder
 from chatrest.export.folder.journal import NAME as JOURNAL
 from chatrest.export.folder.manifest import NAME as MANIFEST
-from tests.damaging import (
+from tests.damaged_exports import (
     COUNT,
     MIXED,
     PLANS,
@@ -23,8 +23,7 @@ from tests.damaging import (
     places_of,
     vouch_for_journal,
 )
-from tests.exporting import manifest_of, served
-from tests.runs import one_thread
+from tests.export_runs import manifest_of, one_thread, served
 
 
 def segments(out: Path) -> list[Path]:

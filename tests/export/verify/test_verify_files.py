@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from chatrest.export import verify
-from tests.damaging import PLANS, flipped, largest_entry, only_problem, places_of
+from tests.damaged_exports import PLANS, flipped, largest_entry, only_problem, places_of
 
 
 @pytest.mark.parametrize("name", PLANS)

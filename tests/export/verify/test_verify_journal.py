@@ -11,7 +11,7 @@ from chatrest.export import verify
 from chatrest.export.folder.journal import NAME as JOURNAL, Journal
 from chatrest.export.folder.opening import FolderLock
 from chatrest.export.plan.id_set import IdSet
-from tests.damaging import (
+from tests.damaged_exports import (
     change_journal,
     change_manifest,
     largest_entry,

@@ -10,7 +10,7 @@ from chatrest.errors import RequestInvalidError
 from chatrest.export import Plan, verify
 from chatrest.export.folder.journal import NAME as JOURNAL
 from chatrest.export.folder.manifest import NAME as MANIFEST
-from tests.damaging import (
+from tests.damaged_exports import (
     COUNT,
     change_entry,
     change_journal,
@@ -21,7 +21,7 @@ from tests.damaging import (
     places_of,
     vouch_for_journal,
 )
-from tests.exporting import manifest_of
+from tests.export_runs import manifest_of
 
 
 def test_without_a_manifest_the_journal_has_the_files(out: Path) -> None:

@@ -1,6 +1,7 @@
 """An export on the disk that no service was needed for: its folder and its manifest."""
 
 import json
+import sqlite3
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, Final, Self
@@ -135,3 +136,16 @@ class StoredParts:
             each.run([record(n, **members) for n in new if n % count == place])
             for place, each in enumerate(self.each)
         ]
+
+
+MEMORY = Path(":memory:")
+USERS = [Source("user", (name,)) for name in "abc"]
+
+
+def by_hand(path: Path, *statements: str) -> list[Any]:
+    """Execute SQL statements on the file while no export runs; return the rows of the last one."""
+    db = sqlite3.connect(path, isolation_level=None)
+    try:
+        return [db.execute(statement).fetchall() for statement in statements][-1]
+    finally:
+        db.close()

@@ -4,12 +4,14 @@ An export is read back as its user would read it: every file of the folder that 
 whether the manifest names it or not. The manifest is checked against the files beside that.
 """
 
+import asyncio
 import gzip
 import hashlib
 import json
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator
-from contextlib import asynccontextmanager
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -22,10 +24,11 @@ from backports import zstd
 
 from chatrest import AsyncSession
 from chatrest._resources import listing
-from chatrest.emulator import Emulator
+from chatrest.emulator import Emulator, Fault, OutgoingReply
+from chatrest.emulator.service.context import ServiceRequest as Request
 from chatrest.emulator.store import Store
 from chatrest.export.folder.manifest import NAME as MANIFEST, Manifest, read
-from tests.faulty import no_wait
+from tests.scripted_server import no_wait
 
 USERS: Final = ("ann", "bob", "cat", "dan", "eve")
 """The users of `fill`; eve has no messages."""
@@ -308,3 +311,39 @@ def assert_proven(out: Path, files: list[Path] | None = None) -> Manifest:
         assert len(_read(out / entry.name)) == entry.messages
     assert manifest.messages == sum(entry.messages for entry in manifest.files if entry.role == "part")
     return manifest
+
+
+MIXED: dict[str, Any] = {"all_users": True, "groups": GROUPS, "pairs": (("ann", "bob"), ("cat", "dan"))}
+
+
+def to_user(sender: str, receiver: str, number: int, **more: Any) -> bytes:
+    made = {"id": str(number), "sender": sender, "receiver": receiver, "receiverType": "user"}
+    made["conversationId"] = "_user_".join(sorted((sender, receiver)))
+    return json.dumps(made | {"sentAt": START + number} | more).encode()
+
+
+def fill_plain(store: Store, count: int) -> None:
+    for uid in ("ann", "bob"):
+        store.add_user(uid)
+    store.add_records(to_user("ann", "bob", number) for number in range(1, count + 1))
+
+
+class Meanwhile(Fault, frozen=True):
+    """An unchanged reply; `act` is called while it is created."""
+
+    act: Callable[[], object]
+
+    def changed(self, reply: OutgoingReply, request: Request, number: int) -> OutgoingReply:
+        self.act()
+        return reply
+
+
+@contextmanager
+def one_thread() -> Iterator[Callable[[], object]]:
+    """Give the event loop a single thread, and return a function that waits until it has nothing to do.
+
+    From then on a run stands still until the loop goes on: its folder can be copied as a kill would leave it.
+    """
+    with ThreadPoolExecutor(1) as thread:
+        asyncio.get_running_loop().set_default_executor(thread)
+        yield lambda: thread.submit(int).result()

@@ -18,7 +18,7 @@ from chatrest.export.store.converters import Lines, Parquet, format_of
 from chatrest.export.store.disk import Disk, make_folder
 from chatrest.export.store.formats import Format
 from chatrest.export.store.journal import NAME, StoreJournal
-from tests.dying import DyingDisk, Fate, ForgetfulDisk, ForgetfulFate, ProcessDeath, dying_journal
+from tests.simulated_crashes import DyingDisk, Fate, ForgetfulDisk, ForgetfulFate, ProcessDeath, dying_journal
 
 FORMATS: dict[str, Callable[[], Format]] = {
     "plain": lambda: Lines("none"),

@@ -11,7 +11,7 @@ from chatrest._core.replies.rows import Row, row_of, rows
 from chatrest.export.folder.export_folder import ReplacedMessages
 from chatrest.export.plan.ownership import Source
 from chatrest.export.plan.plan import Plan
-from tests.stored import START as SEPTEMBER, StoredExport
+from tests.stored_exports import START as SEPTEMBER, StoredExport
 
 ALICE, BOB = Source("user", ("alice",)), Source("user", ("bob",))
 OCTOBER = 1_602_000_000
@@ -68,3 +68,9 @@ def files(folder: Path) -> list[str]:
     """Return the names of all files except the journal's."""
     names = (path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file())
     return sorted(name for name in names if not name.startswith("journal.sqlite"))
+
+
+def table(folder: Path) -> Any:
+    """Read all exported messages with pyarrow only, without the columns of the folders' names."""
+    paths = sorted((folder / "messages").rglob("*.parquet"), key=lambda path: (len(path.name), path))
+    return pa.concat_tables(pq.ParquetFile(path).read() for path in paths)

@@ -10,7 +10,7 @@ from chatrest._core.paging.walk_state import Memory, Rules
 from chatrest._core.replies.decode import Listing
 from chatrest._core.requests.dialects import BY_PAGE, BY_THREAD
 from chatrest._models.meta import Meta, Position
-from tests.walk.walking import Item, rules_for
+from tests.walk.service_model import Item, rules_for
 
 BY_IDS = rules_for(2)
 PAGED = rules_for(2, "perPage", BY_PAGE)
