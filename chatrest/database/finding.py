@@ -1,7 +1,4 @@
-"""Find messages of an export: by the database beside it, where that is up to date, else by reading all of it.
-
-`chatrest load OUT OUT.sqlite` makes such a database. Both ways give the same messages.
-"""
+"""Find messages of an export, as a person asks for them: by sender, conversation, text and time."""
 
 import sqlite3
 from collections.abc import Collection, Iterable, Iterator, Sequence
@@ -9,18 +6,14 @@ from contextlib import closing
 from difflib import get_close_matches
 from os import PathLike
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from .._cloud.address import is_address
 from .._secrets import shown
-from ..errors import ChatRestError, RequestInvalidError
+from ..errors import RequestInvalidError
 from ..export import read_raw, read_table
 from ..export.formats.record_members import read
-from ..export.read.changes import ExportNews
-from ..times import MILLISECONDS_FROM
-from .load import state_of
 from .rows import NAMES, batched, clean_records, message_values
-from .schema import STATE
 
 _COLUMNS: Final = [NAMES.index(name) for name in ("sender", "conversation_id", "text", "sent_at", "number")]
 
@@ -50,51 +43,12 @@ def database_beside(out: str | PathLike[str]) -> Path | None:
 def find_raw(out: str | PathLike[str], wanted: MessageFilter) -> Iterator[bytes]:
     """Yield the records of messages, by time or in the order in which they came.
 
-    Raises as `read_raw`. Memory for some thousand rows; an order by time without a database takes room on
-    the disk for what is found.
+    Raises as `read_raw`. Memory for some thousand rows; an order by time takes room on the disk for
+    what is found.
     """
-    path = database_beside(out)
-    if path is not None and not wanted.sources and _is_up_to_date(out, path):
-        return _by_database(path, wanted)
     records = read_raw(out, since=wanted.since, until=wanted.until, source=wanted.sources or None)
     matches = _chosen(records, wanted)
     return _sorted(matches) if wanted.by_time else (raw for raw, _, _ in matches)
-
-
-def _is_up_to_date(out: str | PathLike[str], path: Path) -> bool:
-    """Return True for a database of this export as it is now, with the contents of all messages."""
-    if not path.exists():
-        return False
-    try:
-        with ExportNews(out, 0) as news, closing(_connect(path)) as db:
-            state = dict(db.execute(f"SELECT name, value FROM {STATE}"))  # noqa: S608
-            return news.is_whole and {**state, **state_of(news), "deleted": "keep"} == state
-    except (ChatRestError, sqlite3.Error):  # it is another program's
-        return False
-
-
-def _connect(path: Path) -> sqlite3.Connection:
-    return sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)
-
-
-def _by_database(path: Path, wanted: MessageFilter) -> Iterator[bytes]:
-    conditions, values = ["raw IS NOT NULL"], list[Any]()
-    for column, names in (("sender", wanted.senders), ("conversation_id", wanted.conversations)):
-        if names:
-            conditions.append(f"{column} IN ({', '.join('?' * len(names))})")
-            values += names
-    for sign, time, end in ((">=", wanted.since, 0), ("<=", wanted.until, 999)):
-        if time is not None:
-            conditions.append(f"(sent_at IS NULL OR sent_at {sign} ?)")
-            values.append(time if time >= MILLISECONDS_FROM else time * 1000 + end)
-    if wanted.search:
-        conditions.append("instr(folded(text), ?)")
-        values.append(wanted.search.casefold())
-    order = "sent_at NULLS LAST, number NULLS LAST, place" if wanted.by_time else "place"
-    with closing(_connect(path)) as db:
-        db.create_function("folded", 1, lambda text: (text or "").casefold(), deterministic=True)
-        sql = f"SELECT CAST(raw AS BLOB) FROM messages WHERE {' AND '.join(conditions)} ORDER BY {order}"  # noqa: S608
-        yield from (raw for (raw,) in db.execute(sql, values))
 
 
 def _chosen(

@@ -47,8 +47,7 @@ def cat(out: str, message: str | None, format_: Format | None, sort: str | None,
     what it has committed is printed. In a record that is not valid UTF-8, wrong bytes are printed as
     U+FFFD, so that any JSON reader takes each line. It does not look for damage: `chatrest verify` does.
 
-    --sender, --conversation and --search choose what a person asks for. They read all of the export; where
-    the database OUT.sqlite is beside OUT and up to date (`chatrest load OUT OUT.sqlite`), they ask it.
+    --sender, --conversation and --search choose what a person asks for. They read all of the export.
     Names are known where the export has the tables users and groups. --source is another question: each
     message is stored once, in the first source that it belongs to (groups, then pairs, then users), so the
     file of a user has not all that the user wrote.

@@ -187,8 +187,6 @@ class _JournalNews(NamedTuple):
     run: int
     """The newest run whose changes are given."""
     app_id: str
-    is_whole: bool
-    """False while a run is writing, whose changes are not given yet."""
 
     def id_of(self, key: str) -> int:
         """Return what stands for a message in the sets; 0 for one that is in none of them."""
@@ -210,7 +208,7 @@ def _read_journal(view: FolderView, state: FolderState, after: int) -> _JournalN
     names = journal.keys_of(IdSet.union([*changed, *(each.ids for each in news)]))
     return _JournalNews(
         view, news, {key: numbered for numbered, key in names.items()}, _files(view.folder, journal, STEM),
-        _files(view.folder, journal, HISTORY), changed, run, journal["app"] or "", not state.is_in_use,
+        _files(view.folder, journal, HISTORY), changed, run, journal["app"] or "",
     )  # fmt: skip
 
 
@@ -390,8 +388,6 @@ class ExportNews:
         """The newest run of each whose changes are given, by its name in the folder of exports."""
         self.run: Final = position_of(self.runs)
         self.app_ids: Final = {each.view.export: each.app_id for each in self._each}
-        self.is_whole: Final = all(each.is_whole for each in self._each)
-        """False while a run is writing, whose changes are not given yet."""
 
     def __enter__(self) -> Self:
         return self

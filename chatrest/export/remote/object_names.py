@@ -12,8 +12,6 @@ _OWN: Final = re.compile(
     rf"|({'|'.join((*TABLES, ATTACHMENTS))})/\1)\.[a-z.]+"
 )
 """The names of an export's files, without what makes an object's name unique."""
-_JOBS: Final = "attempts/"
-"""The folder of what a run on a cluster says to its workers."""
 
 
 def remedy(address: str, name: str, machine: object) -> str:
@@ -40,4 +38,4 @@ def remedy(address: str, name: str, machine: object) -> str:
 
 def is_own(name: str) -> bool:
     """Return True for a name that a run gives; not for attachments, which are named by their content."""
-    return name.startswith(_JOBS) or _OWN.fullmatch(base_name(name)) is not None
+    return _OWN.fullmatch(base_name(name)) is not None

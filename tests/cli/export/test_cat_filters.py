@@ -1,4 +1,4 @@
-"""`cat` for a person: by sender, conversation, text and time, with a database beside the export or none."""
+"""`cat` for a person: by sender, conversation, text and time."""
 
 import json
 from pathlib import Path
@@ -9,7 +9,6 @@ from click.testing import CliRunner, Result
 
 from chatrest import AsyncSession
 from chatrest._cli.root import root
-from chatrest.database import load
 from chatrest.emulator import Emulator
 from chatrest.export import Plan, export, read_raw
 from tests.stored_exports import DAY, START, StoredRuns, record
@@ -24,8 +23,8 @@ def ids(result: Result) -> list[str]:
     return [json.loads(line)["id"] for line in result.stdout.splitlines()]
 
 
-@pytest.fixture(params=["reading", "database"])
-def out(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
+@pytest.fixture
+def out(tmp_path: Path) -> Path:
     runs = StoredRuns(tmp_path / "out")
     runs.run([
         record(1, sender="ann", text="Straße", sent_at=START + DAY),
@@ -33,8 +32,6 @@ def out(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
         record(3, sender="ann", text="INVOICE 3", conversationId="group_den", sent_at=START),
         record(4, sentAt=None),
     ])  # fmt: skip
-    if request.param == "database":
-        load(runs.folder, tmp_path / "out.sqlite")
     return runs.folder
 
 
@@ -48,25 +45,10 @@ def test_it_answers_what_a_person_asks(out: Path) -> None:
     assert ids(cat(out, "--sort", "time", "--since", START + 3600)) == ["2", "1", "4"]
 
 
-def test_a_database_that_is_older_than_the_export_is_not_asked(tmp_path: Path) -> None:
-    runs = StoredRuns(tmp_path / "out")
-    runs.run([record(1)])
-    load(runs.folder, tmp_path / "out.sqlite")
-    runs.run([record(2)])
-    assert ids(cat(runs.folder, "--sender", "ann")) == ["1", "2"]
-    load(runs.folder, tmp_path / "out.sqlite", deleted="blank")
-    runs.run(deleted=[1])
-    load(runs.folder, tmp_path / "out.sqlite")
-    assert ids(cat(runs.folder, "--sender", "ann")) == ["1", "2"]
-
-
-@pytest.mark.parametrize("has_database", [False, True])
-def test_of_many_apps_it_answers_for_all(has_database: bool, tmp_path: Path) -> None:
+def test_of_many_apps_it_answers_for_all(tmp_path: Path) -> None:
     for app in ("one", "two"):
         own = [record(1, text=f"invoice of {app}"), record(2, sender="bob")]
         StoredRuns(tmp_path / "out" / f"app={app}").run(own)
-    if has_database:
-        load(tmp_path / "out", tmp_path / "out.sqlite")
     result = cat(tmp_path / "out", "--sender", "ann", "--search", "INVOICE", "--sort", "time")
     texts = [json.loads(line)["data"]["text"] for line in result.stdout.splitlines()]
     assert texts == ["invoice of one", "invoice of two"]
