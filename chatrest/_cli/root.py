@@ -23,7 +23,6 @@ from click.shell_completion import get_completion_class
 
 from .. import __version__
 from .._names import nearest
-from .._resources import OPERATIONS
 from ..errors import ChatRestError, RequestInvalidError
 from . import streams
 from .call.command import OperationGroup, call
@@ -109,23 +108,8 @@ def completion(ctx: click.Context, shell: str) -> None:
     click.echo(kind(ctx.find_root().command, {}, NAME, f"_{NAME.upper()}_COMPLETE").source())
 
 
-@click.command("help", short_help="Show the help of a command or of an operation.")
-@click.argument("words", nargs=-1, metavar="[COMMAND]...")
-@click.pass_context
-def help_(ctx: click.Context, words: tuple[str, ...]) -> None:
-    """Print the help of COMMAND, as `chatrest COMMAND --help` does; of an operation, as `call NAME --help`.
-
-    \b
-    Examples:
-      chatrest help export
-      chatrest help users.list
-    """
-    names = ("call", *words) if words and words[0] in OPERATIONS else words
-    ctx.find_root().command.main([*names, "--help"], prog_name=NAME)
-
-
 _SECTIONS: Final[dict[str, tuple[click.Command, ...]]] = {
-    "Try it": (demo, emulator, guide, help_),
+    "Try it": (demo, emulator, guide),
     "Read and write": (users, messages, send, token, apps, call),
     "Export and import": (export, status, verify, cat, changes, load, html, view, seal, import_),
     "Set up": (doctor, limits, completion),

@@ -20,7 +20,7 @@ from tests.commands import Run
 from .conftest import error_line
 
 COMMANDS = [
-    "apps", "call", "cat", "changes", "completion", "demo", "doctor", "emulator", "export", "guide", "help",
+    "apps", "call", "cat", "changes", "completion", "demo", "doctor", "emulator", "export", "guide",
     "html", "import", "limits", "load", "messages", "seal", "send", "status", "token", "users", "verify",
     "view",
 ]  # fmt: skip
@@ -32,7 +32,7 @@ def test_the_help_has_a_section_for_each_use_with_every_command_once() -> None:
         r"^(?:Try it|Read and write|Export and import|Set up):\n((?:  .+\n)+)", text, re.MULTILINE
     )
     names = [re.findall(r"^  (\w+) ", lines, re.MULTILINE) for lines in sections]
-    assert names[0] == ["demo", "emulator", "guide", "help"]
+    assert names[0] == ["demo", "emulator", "guide"]
     assert sorted(chain(*names)) == COMMANDS
 
 
@@ -148,22 +148,7 @@ def test_operations_are_completed(prefix: str) -> None:
     assert offered("call", prefix) == [name for name in OPERATIONS if name.startswith(prefix)]
 
 
-# ── help ──
-
-
-@loop_over(
-    ("words", "same_as"),
-    [
-        ((), ("--help",)),
-        (("export",), ("export", "--help")),
-        (("call", "users.list"), ("call", "users.list", "--help")),
-        (("users.list",), ("call", "users.list", "--help")),
-    ],
-)
-def test_help_is_the_help_of_a_command(
-    command: Run, words: tuple[str, ...], same_as: tuple[str, ...]
-) -> None:
-    assert command("help", *words).stdout == command(*same_as).stdout
+# ── wrong usage ──
 
 
 @loop_over(
@@ -174,8 +159,8 @@ def test_help_is_the_help_of_a_command(
         (("exports",), "'chatrest guide exports' is a page of the guide"),
     ],
 )
-def test_help_of_what_is_not_there_is_wrong_usage(command: Run, words: tuple[str, ...], text: str) -> None:
-    assert text in error_line(command("help", *words), 2)
+def test_a_command_that_is_not_there_is_wrong_usage(command: Run, words: tuple[str, ...], text: str) -> None:
+    assert text in error_line(command(*words), 2)
 
 
 @loop_over(
