@@ -27,6 +27,7 @@ from chatrest._resources import listing
 from chatrest.emulator import Emulator, Fault, OutgoingReply
 from chatrest.emulator.service.context import ServiceRequest as Request
 from chatrest.emulator.store import Store
+from chatrest.export import Plan, Report, export
 from chatrest.export.folder.manifest import NAME as MANIFEST, Manifest, read
 from tests.scripted_server import no_wait
 
@@ -59,6 +60,13 @@ class Served:
 
     def users_ids(self, *uids: str) -> list[int]:
         return sorted({each for uid in uids for each in self.store.ids(participant=uid)})
+
+    async def export_whole(self, out: Path, plan: Plan | None = None, **options: Any) -> Report:
+        """Export, and assert that the export is complete and has each message of the service once."""
+        report = await export(self.session, out, plan, **options)
+        assert report.complete, report
+        assert_whole(out, self.expected())
+        return report
 
 
 @asynccontextmanager

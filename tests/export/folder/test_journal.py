@@ -1,16 +1,25 @@
 """The journal: its transactions happen or never did, also for what is kept in memory; what a run asks it."""
 
+import json
 import sqlite3
+from itertools import pairwise
 from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
 
 import pytest
+from hypothesis import example, given, settings, strategies as st
 
 from chatrest import _storage as storage
+from chatrest._core.replies.rows import Row
 from chatrest.export import Plan, export
 from chatrest.export.folder.journal import Journal
+from chatrest.export.plan.id_set import IdSet
+from chatrest.export.plan.intervals import Interval
+from chatrest.export.plan.message_ids import ids_of
 from tests.export_runs import served
 from tests.simulated_crashes import wrap_connections
-from tests.stored_exports import USERS
+from tests.stored_exports import MEMORY, USERS, by_hand
 
 
 def test_a_transaction_that_fails_has_never_happened(journal: Journal) -> None:
@@ -59,3 +68,137 @@ async def test_a_run_for_one_message_makes_few_statements(
             assert (await export(service.session, tmp_path / "out", Plan(everything=True))).complete
     made = [each for each in statements if not each.startswith("--")]  # what PRAGMAs run inside
     assert 0 < len(made) < 65, made
+
+
+# ── sources ──
+
+
+def test_a_source_that_was_gone_is_back_and_one_that_failed_is_not_mended_by_being_listed(
+    journal: Journal,
+) -> None:
+    journal.add_sources(USERS)
+    journal.set_state(1, "deleted_user", "no such user")
+    journal.set_state(2, "failed", "refused")
+    assert [known.state for known in journal.sources()] == ["deleted_user", "failed", "open"]
+    assert journal.sources()[0].error == "no such user"
+    journal.add_sources(USERS)
+    assert [known.state for known in journal.sources()] == ["open", "failed", "open"]
+    journal.set_state(2, "open")
+    assert journal.sources()[1].error is None
+
+
+# ── what is covered ──
+
+pages = st.lists(st.tuples(st.integers(0, 12), st.integers(-1, 6)), max_size=12)
+
+
+@given(pages)
+@example([(0, 6), (0, 3)])
+@example([(0, 2), (2, 2), (2, 1)])
+def test_what_was_covered_stays_covered_in_whatever_order_it_came(pages: list[tuple[int, int]]) -> None:
+    journal, model, places = Journal(MEMORY, {}), set[int](), dict[int, set[Any]]()
+    for count, (after, more) in enumerate(pages):
+        last, at = after + more, (("id", str(after + more)), ("n", str(count)))
+        journal.cover(1, after, last, at)
+        model.update(range(after + 1, last + 1))
+        if more > 0:
+            places.setdefault(last, set()).add(at)
+        spans = journal.intervals(1)
+        assert {each for span in spans for each in range(span.first, span.last + 1)} == model
+        assert all(span.last + 1 < following.first for span, following in pairwise(spans))
+        assert all(span.position in places[span.last] for span in spans)
+    assert journal.intervals(2) == []
+    journal.close()
+
+
+def test_a_long_walk_is_one_row_however_many_pages_it_had(path: Path) -> None:
+    journal = Journal(path, {})
+    for after in [*range(0, 200, 10), *reversed(range(200, 400, 10))]:
+        journal.cover(1, after, after + 10, (("id", str(after + 10)),))
+        journal.cover(2, after, after + 5, ())
+    assert journal.intervals(1) == [Interval(1, 400, (("id", "400"),))]
+    assert len(journal.intervals(2)) == 40
+    journal.close()
+    assert by_hand(path, "SELECT count(*) FROM covered WHERE source = 1") == [(1,)]
+
+
+@settings(max_examples=25)
+@given(st.lists(st.tuples(st.integers(-2, 9), st.integers(-2, 9)), max_size=5), st.integers(0, 9))
+def test_rows_that_a_hand_has_edited_are_read_as_the_ids_that_they_name(
+    rows: list[tuple[int, int]], after: int
+) -> None:
+    spans = [Interval(*row) for row in dict(rows).items()]
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "journal"
+        Journal(path, {}).close()
+        by_hand(
+            path, *(f"INSERT INTO covered VALUES(1, {first}, {last}, '[]')" for first, last, _ in spans), ""
+        )
+        journal = Journal(path, {})
+    model = {each for span in spans for each in range(span.first, span.last + 1)}
+    for last in (after, after + 3):
+        journal.cover(1, after, last, ())
+        model.update(range(after + 1, last + 1))
+        intervals = journal.intervals(1)
+        assert {each for span in intervals for each in range(span.first, span.last + 1)} == model
+    journal.close()
+
+
+@pytest.mark.parametrize("at", ["", "{", "null", "5", '"x"', "[[1,2]]", '[["id"]]', '{"id":"5"}', "[" * 9999])
+def test_a_place_that_a_hand_has_broken_is_none(path: Path, at: str) -> None:
+    Journal(path, {}).close()
+    by_hand(path, f"INSERT INTO covered VALUES(1, 1, 5, '{at}'), (1, 9, 9, '[[\"id\",\"9\"]]')")
+    by_hand(path, f"INSERT INTO rechecks VALUES(1, 0, 5, 9, '{at}')")
+    journal = Journal(path, {})
+    assert journal.intervals(1) == [Interval(1, 5), Interval(9, 9, (("id", "9"),))]
+    assert journal.rechecks() == {1: (0, 5, 9, ())}
+    journal.cover(1, 5, 8, ())
+    assert journal.intervals(1) == [Interval(1, 9, (("id", "9"),))]
+    journal.close()
+
+
+# ── rechecks ──
+
+
+def test_a_recheck_goes_on_where_it_was_until_it_is_done(journal: Journal) -> None:
+    journal.recheck(1, 100, 50)
+    journal.recheck(2, 100, 50)
+    journal.rechecked(1, 30, (("id", "30"),))
+    journal.recheck(1, 999, 999)
+    assert journal.rechecks() == {1: (100, 30, 50, (("id", "30"),)), 2: (100, 0, 50, ())}
+    journal.rechecked(1, 50, ())
+    assert [number for number, recheck in journal.rechecks().items() if recheck.is_done] == [1]
+    journal.show(1, IdSet([7, 8]))
+    journal.show(2, IdSet([9]))
+    journal.recheck(1, 999, 999)
+    assert journal.rechecks()[1] == (999, 0, 999, ())
+    assert list(journal.shown()) == [9], "what the source showed before is not of this recheck"
+    journal.end_rechecks()
+    assert not journal.rechecks()
+    assert not journal.shown()
+
+
+def test_changed_messages_wait_with_their_newest_bytes_until_they_are_applied(journal: Journal) -> None:
+    def row(id: str, text: str) -> Row:
+        return Row(id, line=json.dumps({"id": id, "text": text}).encode())
+
+    journal.change([row("7", "old"), row("m-1", "x")])
+    journal.change([row("7", "new"), row("9", "y")])
+    waiting = [bytes(each.raw) for each in journal.waiting()]
+    assert waiting == [bytes(each.raw) for each in (row("m-1", "x"), row("7", "new"), row("9", "y"))]
+    assert len(journal.waiting(2)) == 2
+    journal.applied(["m-1", "7", "nobody"])
+    assert [bytes(each.raw) for each in journal.waiting()] == [bytes(row("9", "y").raw)]
+
+
+def test_deleted_ids_are_told_once_and_in_order(journal: Journal) -> None:
+    journal.mark_deleted(1, [9, 2**63 - 2, 7], 1000)
+    journal.mark_deleted(2, [7, 8], 2000)
+    journal.mark_deleted(2, [], 3000)
+    name = next(iter(journal.numbered(ids_of([Row("m-1")])).names))
+    journal.mark_deleted(2, [5, name], 4000, missing=True)
+    assert [(each.id, each.missing) for each in journal.deleted()] == [
+        ("m-1", True), ("5", True), ("7", False), ("8", False), ("9", False), (str(2**63 - 2), False),
+    ]  # fmt: skip
+    journal.undelete([7, name])
+    assert [each.id for each in journal.deleted()] == ["5", "8", "9", str(2**63 - 2)]

@@ -1,4 +1,4 @@
-"""An export holds each message of the plan once, up to the newest at its beginning."""
+"""An export holds each message of the plan once, byte for byte, up to the newest at its beginning."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -7,8 +7,23 @@ from typing import Any
 import pytest
 
 from chatrest import testing
+from chatrest.emulator import Status
+from chatrest.emulator.store import Store
 from chatrest.export import Phase, Plan, Progress, export
-from tests.export_runs import GROUPS, MIXED, USERS, Served, assert_whole, part_of, records, served
+from chatrest.export.fetch import list_reader
+from tests.export_runs import (
+    GROUPS,
+    MIXED,
+    USERS,
+    Served,
+    assert_whole,
+    fill_plain,
+    part_of,
+    query_of,
+    records,
+    served,
+    to_user,
+)
 from tests.list_faults import ListFault
 
 pytestmark = pytest.mark.usefixtures("small_pages", "tidy")
@@ -29,9 +44,7 @@ async def test_each_message_once_in_every_dialect(
     faults: tuple[str, ...], workers: int, tmp_path: Path
 ) -> None:
     async with served(75, weather=[ListFault(kind) for kind in faults]) as service:
-        report = await export(service.session, tmp_path / "out", Plan(**MIXED), workers=workers)
-        assert report.complete
-        assert_whole(tmp_path / "out", service.expected())
+        report = await service.export_whole(tmp_path / "out", Plan(**MIXED), workers=workers)
     assert report.messages == report.written == 75
     assert report.until == 75
     assert report.sources == len(USERS) + len(GROUPS) + 2
@@ -78,8 +91,7 @@ async def test_an_app_without_a_message(tmp_path: Path) -> None:
         assert report.until is None
         assert_whole(tmp_path / "out", [])
         service.store.add_records(records(60))
-        assert (await export(service.session, tmp_path / "out")).written == 60
-        assert_whole(tmp_path / "out", service.expected())
+        assert (await service.export_whole(tmp_path / "out")).written == 60
 
 
 async def test_progress_and_report_add_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -95,3 +107,95 @@ async def test_progress_and_report_add_up(tmp_path: Path, monkeypatch: pytest.Mo
         assert report.requests == len(service.emulator.requests)
         assert report.finished > report.started == 1_700_000_000
         assert part_of(tmp_path / "out", "user-ann")
+
+
+# ── services of other kinds ──
+
+
+@pytest.mark.parametrize("status", [403, 400])
+async def test_a_service_without_the_apps_own_list_has_an_open_end(status: int, tmp_path: Path) -> None:
+    async with served(100) as service:
+        service.emulator.weather.add(Status(status, route="messages.list"))
+        report = await service.export_whole(tmp_path / "out", Plan(**MIXED))
+        assert report.until is None
+        service.store.add_records(records(30, first=1000))
+        await service.export_whole(tmp_path / "out")
+        service.emulator.weather.clear()
+        assert (await export(service.session, tmp_path / "out")).until == 1029
+        assert_whole(tmp_path / "out", service.expected())
+
+
+@pytest.fixture
+def eager_splits(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(list_reader, "LEAST_PAGES", 1)
+
+
+@pytest.mark.usefixtures("eager_splits")
+async def test_idle_workers_share_a_large_source(tmp_path: Path) -> None:
+    """The app's own list, whose positions tell times, is never cut."""
+    async with served(600, fill_in=lambda store: fill_plain(store, 600)) as service:
+        report = await export(service.session, tmp_path / "out", Plan(users=("ann", "bob")))
+        assert report.complete
+        assert_whole(tmp_path / "out", service.expected())
+        # A whole walk has 24 pages and an end; who begins in its midst asks with an id that nobody gave.
+        places = [query_of(each.query).get("id") for each in service.emulator.requests]
+        assert any(place and int(place) % 25 for place in places)
+        service.store.add_records([to_user("ann", "bob", 700)])
+        assert (await service.export_whole(tmp_path / "out")).written == 1
+
+
+# ── odd records ──
+
+
+async def test_odd_records_are_kept_byte_for_byte(tmp_path: Path) -> None:
+    odd = [
+        b'{"id":"5","sender":"ann","receiver":"bob","receiverType":"user","sentAt":1600000000}',
+        b'{ "id" : 6 , "sender":"ann","receiver":"bob","receiverType":"user"}',
+        b'{"id":"seven","sender":"ann","receiver":"bob","receiverType":"user","sentAt":1600000000}',
+        b'{"sender":"ann","receiver":"bob","receiverType":"user","sentAt":1600000000,"n":1}',
+        b'{"sender":"ann","receiver":"bob","receiverType":"user","sentAt":1600000000,"n":2}',
+        b'{"id":null,"sender":"bob","receiver":"ann","receiverType":"user","sentAt":"soon"}',
+        b'{"id":"12","sender":"ann","receiver":"ann","receiverType":"user","sentAt":1.5e9}',
+        b'{"id":"13","sender":"ann","receiver":"bob","receiverType":"user","sentAt":-7}',
+        b'{"id":"14","sender":"ann","receiver":"bob","receiverType":"user","sentAt":"99999999999999999999"}',
+        b'{"id":"15","sender":"ann","receiver":"bob","receiverType":"user","sentAt":1600000000123}',
+        b'{"id":"16","sender":"ann","receiver":["bob"],"receiverType":"user"}',
+        b'{"id":"17","sender":"ann","receiver":"bob","receiverType":"robot","category":"?"}',
+        b'{"id":"18","sender":"ann","receiver":"bob","receiverType":"user","n":123456789012345678901234567890}',
+        b'{"id":"19","sender":"ann","receiver":"bob","receiverType":"user","a":"\\u2028\xe2\x80\xa8\xc2\x85"}',
+        b'{\n "id": "20",\r\n "sender": "ann", "receiver": "bob", "receiverType": "user"\r}',
+        b'{"id":"21","id":"22","sender":"ann","receiver":"bob","receiverType":"user"}',
+    ]
+
+    def fill_in(store: Store) -> None:
+        for uid in ("ann", "bob"):
+            store.add_user(uid)
+        store.add_records(odd)
+
+    for count, partition in enumerate(("source", "month")):
+        out = tmp_path / str(count)
+        async with served(fill_in=fill_in) as service:
+            await service.export_whole(out, Plan(all_users=True, partition=partition))
+            assert (await service.export_whole(out)).written == 0
+
+
+async def test_records_without_a_number_for_an_id_stand_once_though_many_lists_show_them(
+    tmp_path: Path,
+) -> None:
+    def fill_in(store: Store) -> None:
+        fill_plain(store, 60)
+        store.add_records(to_user("ann", "bob", n, id=f"m{n}") for n in range(70, 76))
+        store.add_records(to_user("bob", "ann", n) for n in range(80, 90))
+
+    async with served(fill_in=fill_in) as service:
+        plan = Plan(users=("ann", "bob"), pairs=(("ann", "bob"),))
+        for added in range(3):
+            await service.export_whole(tmp_path / "out", plan)
+            begin = 1000 * (added + 1)
+            service.store.add_records(
+                [
+                    to_user("ann", "bob", begin),
+                    to_user("ann", "bob", 0, id=f"x{added}"),
+                    to_user("bob", "ann", begin + 50),
+                ]
+            )

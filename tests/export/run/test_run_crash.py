@@ -130,9 +130,7 @@ async def test_a_death_while_files_are_full_and_the_next_are_begun(
 
 
 async def first_export(service: Served, out: Path, plan: Plan) -> list[bytes]:
-    report = await export(service.session, out, plan)
-    assert report.complete
-    assert_whole(out, service.expected())
+    await service.export_whole(out, plan)
     return service.expected()
 
 
@@ -219,8 +217,7 @@ async def test_two_deaths_of_a_recheck_leave_each_older_version_once(
 
         assert await dies(service.session, FateAt(out, is_written), None, monkeypatch, recheck=10**9) is None
         assert await dies(service.session, FateAt(out, "replace".__eq__), None, monkeypatch) is None
-        assert (await export(service.session, out)).complete
-        assert_whole(out, service.expected())
+        await service.export_whole(out)
         assert sorted(history_of(out)) == sorted(older)
     assert verify(out).ok
     assert not (out / "damaged").exists()

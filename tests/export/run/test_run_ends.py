@@ -24,7 +24,7 @@ from chatrest.export.plan.ownership import OwnershipRules, Source
 from chatrest.export.run.run import export_folder
 from chatrest.export.store import NewRows
 from chatrest.export.store.disk import Disk
-from tests.export_runs import MIXED, Meanwhile, assert_whole, manifest_of, raws_of, served
+from tests.export_runs import MIXED, Meanwhile, manifest_of, raws_of, served
 from tests.simulated_crashes import wrap_connections
 from tests.small_service import SmallService, talk
 
@@ -45,10 +45,8 @@ async def test_a_key_that_is_revoked_in_the_middle(tmp_path: Path, monkeypatch: 
         assert set(raws) <= set(service.expected())
         assert len(raws) == len(set(raws))
         service.emulator.weather.clear()
-        report = await export(service.session, tmp_path / "out")
-        assert report.complete
+        report = await service.export_whole(tmp_path / "out")
         assert report.written == 150 - len(raws)
-        assert_whole(tmp_path / "out", service.expected())
 
 
 @pytest.mark.parametrize("after", [1, 3, 8])
@@ -65,10 +63,8 @@ async def test_a_cancel_keeps_what_was_fetched(after: int, tmp_path: Path) -> No
         assert len(raws) == len(set(raws))
         assert not manifest_of(tmp_path / "out").complete
         service.emulator.weather.clear()
-        report = await export(service.session, tmp_path / "out")
-        assert report.complete
+        report = await service.export_whole(tmp_path / "out")
         assert report.written == 150 - len(raws)
-        assert_whole(tmp_path / "out", service.expected())
 
 
 @pytest.mark.parametrize("turns", [0, 7, 30])
@@ -80,9 +76,7 @@ async def test_a_cancel_at_any_turn_of_the_loop_lets_go_of_the_folder(turns: int
         work.cancel()
         with pytest.raises(asyncio.CancelledError):
             await work
-        report = await export(service.session, tmp_path / "out", Plan(**MIXED))
-        assert report.complete
-        assert_whole(tmp_path / "out", service.expected())
+        await service.export_whole(tmp_path / "out", Plan(**MIXED))
 
 
 class FullDisk(Disk):
@@ -135,10 +129,8 @@ async def test_a_full_disk(
         raws = list(read_raw(tmp_path / "out"))  # what is torn was never committed
         assert len(raws) == len(set(raws))
         assert set(raws) <= set(service.expected())
-        report = await export(service.session, tmp_path / "out")
-        assert report.complete
+        report = await service.export_whole(tmp_path / "out")
         assert report.written == 150 - len(raws)
-        assert_whole(tmp_path / "out", service.expected())
 
 
 class FullJournal:
@@ -176,8 +168,7 @@ async def test_no_room_for_the_journal_is_an_oserror_too(
             wrap_connections(patched, storage, lambda db: FullJournal(db, statement))
             with pytest.raises(OSError, match="No space left"):
                 await export(service.session, tmp_path / "out", Plan(**MIXED))
-        assert (await export(service.session, tmp_path / "out", Plan(**MIXED))).complete
-        assert_whole(tmp_path / "out", service.expected())
+        await service.export_whole(tmp_path / "out", Plan(**MIXED))
 
 
 async def test_the_end_of_a_run_settles_a_seal_that_a_publication_could_not_end(

@@ -75,8 +75,7 @@ async def test_a_user_that_is_listed_and_switched_off_does_not_keep_an_export_fr
         assert_whole(tmp_path / "out", service.expected())
         service.emulator.weather.clear()
         service.store.add_message("eve", "ann", "back again")
-        assert (await export(service.session, tmp_path / "out")).complete
-        assert_whole(tmp_path / "out", service.expected())
+        await service.export_whole(tmp_path / "out")
 
 
 @pytest.mark.parametrize(
@@ -100,9 +99,7 @@ async def test_a_source_that_is_refused_in_its_midst(status: int, tmp_path: Path
         assert [failure.source for failure in report.failed] == ["user dan"]
         assert not report.complete
         assert not manifest_of(tmp_path / "out").complete
-        report = await export(service.session, tmp_path / "out")
-        assert report.complete
-        assert_whole(tmp_path / "out", service.expected())
+        report = await service.export_whole(tmp_path / "out")
 
 
 async def test_what_a_refused_source_owns_comes_from_the_other_side(tmp_path: Path) -> None:
@@ -116,9 +113,7 @@ async def test_what_a_refused_source_owns_comes_from_the_other_side(tmp_path: Pa
         assert_holds(tmp_path / "out", service.expected(others))
         service.emulator.weather.clear()
         service.store.add_message("ann", "bob", "back again")
-        report = await export(service.session, tmp_path / "out")
-        assert report.complete
-        assert_whole(tmp_path / "out", service.expected())
+        report = await service.export_whole(tmp_path / "out")
 
 
 async def test_lists_that_lack_messages_crosswise(tmp_path: Path) -> None:
@@ -129,8 +124,5 @@ async def test_lists_that_lack_messages_crosswise(tmp_path: Path) -> None:
         hide(service.store, talk[1::3], "u:bob")
         hide(service.store, talk[2::3], "c:ann_user_bob")
         plan = Plan(all_users=True, pairs=(("ann", "bob"),))
-        report = await export(service.session, tmp_path / "out", plan)
-        assert report.complete
-        assert_whole(tmp_path / "out", service.expected())
-        assert (await export(service.session, tmp_path / "out")).written == 0
-        assert_whole(tmp_path / "out", service.expected())
+        await service.export_whole(tmp_path / "out", plan)
+        assert (await service.export_whole(tmp_path / "out")).written == 0

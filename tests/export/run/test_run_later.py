@@ -29,17 +29,14 @@ async def test_users_that_come_between_runs_bring_their_messages(tmp_path: Path)
     """Those too that stand in the list of somebody who was there before."""
     async with served(100) as service:
         service.store.add_records([to_user("ann", "zoe", 200), to_user("zoe", "bob", 201)])
-        await export(service.session, tmp_path / "out", Plan(**MIXED))
-        assert_whole(tmp_path / "out", service.expected())
+        await service.export_whole(tmp_path / "out", Plan(**MIXED))
         for uid in ("aaa", "zoe"):
             service.store.add_user(uid)
         service.store.add_records(
             [to_user("aaa", "zoe", 300), to_user("aaa", "ann", 301), to_user("zoe", "zoe", 302)]
         )
-        report = await export(service.session, tmp_path / "out")
-        assert report.complete
+        report = await service.export_whole(tmp_path / "out")
         assert report.written == 3
-        assert_whole(tmp_path / "out", service.expected())
 
 
 async def test_a_user_that_comes_during_the_run_is_walked_by_the_next(tmp_path: Path) -> None:
@@ -74,9 +71,7 @@ async def test_messages_that_arrive_during_a_run_come_with_the_next(route: str, 
         assert report.until == 100
         assert_whole(tmp_path / "out", before)
         service.emulator.weather.clear()
-        report = await export(service.session, tmp_path / "out")
-        assert report.complete
-        assert_whole(tmp_path / "out", service.expected())
+        report = await service.export_whole(tmp_path / "out")
 
 
 # ── users that go ──
@@ -95,9 +90,7 @@ async def test_a_user_that_goes_and_comes_back_repeats_nothing(tmp_path: Path) -
         await export(service.session, tmp_path / "out")
         service.store.add_user("ann")
         service.store.add_message("ann", "bob", "back again")
-        report = await export(service.session, tmp_path / "out")
-        assert report.complete
-        assert_whole(tmp_path / "out", service.expected())
+        report = await service.export_whole(tmp_path / "out")
 
 
 async def test_a_user_that_is_removed_while_users_are_listed_hides_no_other_one(tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from chatrest.emulator import Status
+from chatrest.errors import ChatRestError
 from chatrest.export import Plan, export, verify
 from tests.damaged_exports import MIXED
 from tests.export_runs import (
@@ -16,7 +17,6 @@ from tests.export_runs import (
     files_of,
     forget_user,
     hide,
-    history_of,
     manifest_of,
     part_of,
     served,
@@ -63,10 +63,8 @@ async def test_files_that_were_harmed_are_read_again(
         files = files_of(tmp_path / "out")
         for path in files if which == "all" else files[-2:-1]:
             harm(path)
-        report = await export(service.session, tmp_path / "out")
-        assert report.complete, report
+        report = await service.export_whole(tmp_path / "out")
         assert report.written > 0
-        assert_whole(tmp_path / "out", service.expected())
         assert (await export(service.session, tmp_path / "out")).written == 0
 
 
@@ -79,9 +77,7 @@ async def test_a_lost_file_is_read_again_where_the_rule_was_broken(tmp_path: Pat
         assert_whole(tmp_path / "out", service.expected())
         service.store.show(lacking, "u:ann")
         part_of(tmp_path / "out", "user-ann").unlink()
-        report = await export(service.session, tmp_path / "out")
-        assert report.complete
-        assert_whole(tmp_path / "out", service.expected())
+        await service.export_whole(tmp_path / "out")
 
 
 async def test_the_lost_file_of_a_user_that_is_refused_comes_from_the_other_side(tmp_path: Path) -> None:
@@ -93,8 +89,7 @@ async def test_the_lost_file_of_a_user_that_is_refused_comes_from_the_other_side
         assert not report.complete
         assert_holds(tmp_path / "out", service.expected(service.users_ids("bob", "cat", "dan")))
         service.emulator.weather.clear()
-        assert (await export(service.session, tmp_path / "out")).complete
-        assert_whole(tmp_path / "out", service.expected())
+        await service.export_whole(tmp_path / "out")
 
 
 async def test_the_lost_file_of_a_user_that_is_gone_is_no_silent_loss(tmp_path: Path) -> None:
@@ -134,26 +129,6 @@ async def test_what_no_source_shows_any_more_is_taken_from_the_damaged_file(tmp_
         assert_whole(tmp_path / "out", expected)
 
 
-def harm(out: Path) -> None:
-    for history in out.glob("history*"):
-        remove(history)
-
-
-async def test_a_history_that_is_lost_or_torn_takes_no_message_with_it(tmp_path: Path) -> None:
-    async with served(60) as service:
-        await export(service.session, tmp_path / "out", Plan(**MIXED))
-        older = service.expected([8, 9])
-        for number in (8, 9):
-            edit(service.store, number, "edited")
-        await export(service.session, tmp_path / "out", recheck=10**9)
-        assert sorted(history_of(tmp_path / "out")) == sorted(older)
-        harm(tmp_path / "out")
-        report = await export(service.session, tmp_path / "out")
-        assert report.complete
-        assert report.written == 0
-        assert_whole(tmp_path / "out", service.expected())
-
-
 async def test_a_lost_history_is_told_of_by_the_run_that_finds_it_and_by_each_verify(tmp_path: Path) -> None:
     out = tmp_path / "out"
     async with served(30, loose=False) as service:
@@ -162,8 +137,57 @@ async def test_a_lost_history_is_told_of_by_the_run_that_finds_it_and_by_each_ve
         assert (await export(service.session, out, recheck=10**9)).changed == 1
         [history] = out.glob("history*")
         history.unlink()
-        [warning] = (await export(service.session, out)).warnings
+        report = await export(service.session, out)
+        assert (report.complete, report.written) == (True, 0)
+        assert_whole(out, service.expected())
+        [warning] = report.warnings
         assert warning.startswith(f"{history.name} was lost or damaged, with older versions of messages")
         assert (await export(service.session, out)).warnings == []
         result = verify(out)
         assert (result.ok, [each.place for each in result.notes]) == (True, [history.name])
+
+
+# ── a file that is not as it was written ──
+
+
+def flip(share: float) -> Callable[[bytes], bytes]:
+    def harm(data: bytes) -> bytes:
+        at = int(len(data) * share)
+        return data[:at] + bytes([data[at] ^ 64]) + data[at + 1 :]
+
+    return harm
+
+
+def misspell(data: bytes) -> bytes:
+    """Return the file with another letter in a record: it can be read as before."""
+    assert b'"category"' in data
+    return data.replace(b'"category"', b'"kategory"', 1)
+
+
+@pytest.mark.parametrize(
+    ("shape", "harm"),
+    [
+        ({"compress": "none"}, misspell),
+        ({"format": "parquet", "compress": "none"}, misspell),
+        ({"compress": "gzip"}, flip(0.1)),
+        ({"compress": "zstd"}, flip(0.5)),
+        ({"compress": "gzip"}, flip(0.95)),
+    ],
+)
+async def test_a_recheck_names_a_damaged_file_leaves_it_and_reads_its_messages_once_it_is_moved(
+    shape: dict[str, Any], harm: Callable[[bytes], bytes], tmp_path: Path
+) -> None:
+    out = tmp_path / "out"
+    async with served(50, loose=False) as service:
+        await export(service.session, out, Plan(everything=True, **shape), workers=1)
+        path, *_ = files_of(out)
+        damaged = harm(path.read_bytes())
+        path.write_bytes(damaged)
+        edit(service.store, 2, "edited")
+        with pytest.raises(ChatRestError, match=f"{path.name}.*(move|`chatrest verify` says)"):
+            await export(service.session, out, recheck=10**9)
+        assert path.read_bytes() == damaged
+        assert not verify(out).ok
+        path.rename(tmp_path / "elsewhere")
+        await service.export_whole(out)
+        assert verify(out).ok

@@ -158,9 +158,7 @@ async def test_what_was_not_shown_before_comes_with_a_recheck(tmp_path: Path) ->
         sender = json.loads(service.expected([20])[0])["sender"]
         show(service.store, 20, "*", f"u:{sender}")
         assert (await export(service.session, tmp_path / "out")).complete
-        report = await export(service.session, tmp_path / "out", recheck=ALL)
-        assert report.complete
-        assert_whole(tmp_path / "out", service.expected())
+        await service.export_whole(tmp_path / "out", recheck=ALL)
 
 
 async def test_new_messages_come_beside_a_recheck(tmp_path: Path) -> None:
@@ -184,9 +182,7 @@ async def test_a_recheck_of_an_export_with_holes_writes_nothing_twice(
         with pytest.raises(AuthenticationError):
             await export(service.session, tmp_path / "out", Plan(everything=True), workers=3)
         service.emulator.weather.clear()
-        report = await export(service.session, tmp_path / "out", recheck=ALL)
-        assert report.complete
-        assert_whole(tmp_path / "out", service.expected())
+        await service.export_whole(tmp_path / "out", recheck=ALL)
 
 
 async def test_a_longer_recheck_is_not_lost_behind_one_that_was_interrupted(
@@ -198,9 +194,7 @@ async def test_a_longer_recheck_is_not_lost_behind_one_that_was_interrupted(
         with pytest.raises(AuthenticationError):
             await export(service.session, tmp_path / "out", recheck=100)
         edit(service.store, 5, "edited")
-        report = await export(service.session, tmp_path / "out", recheck=MONTH)
-        assert report.complete
-        assert_whole(tmp_path / "out", service.expected())
+        await service.export_whole(tmp_path / "out", recheck=MONTH)
 
 
 async def test_a_refused_source_in_a_recheck_is_told_of_and_read_again_later(tmp_path: Path) -> None:
@@ -214,9 +208,7 @@ async def test_a_refused_source_in_a_recheck_is_told_of_and_read_again_later(tmp
         assert not report.complete
         assert [failure.source for failure in report.failed] == ["user cat"]
         service.emulator.weather.clear()
-        report = await export(service.session, tmp_path / "out")
-        assert report.complete
-        assert_whole(tmp_path / "out", service.expected())
+        report = await service.export_whole(tmp_path / "out")
 
 
 async def test_an_edit_that_was_noted_before_a_death_does_not_undo_a_newer_one(
@@ -237,6 +229,4 @@ async def test_an_edit_that_was_noted_before_a_death_does_not_undo_a_newer_one(
             ]:  # one that waits to take its place, too
                 path.unlink()
             edit(service.store, 9, "third version")
-            report = await export(service.session, out)
-            assert report.complete
-            assert_whole(out, service.expected())
+            await service.export_whole(out)
