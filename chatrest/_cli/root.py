@@ -32,9 +32,8 @@ from .emulator import emulator
 from .environment import RootOptions, hint
 from .export.cat import cat, changes
 from .export.command import export
+from .export.copies import load, seal
 from .export.html import html, view
-from .export.load import load
-from .export.seal import seal
 from .export.status import status
 from .export.verify import verify
 from .guide import contents, guide

@@ -3,14 +3,16 @@
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, TypeAlias, TypeVar, dataclass_transform
 
-from msgspec import UNSET, Struct, UnsetType, field
+from msgspec import UNSET, Struct, UnsetType, field, structs
 
 from .._secrets import TOO_DEEP, masked_fields
-from .lenient import coerced, shape
+from .lenient import CoercionError, coerced, shape
 from .raw_json import read_value, write_value
 
 T = TypeVar("T")
 
+_NOT_SERVED: Final = ("raw", "reason")
+"""Fields of an `UnknownMessage` that are no members of it."""
 _DIGEST_BYTES: Final = 16
 
 Maybe: TypeAlias = T | UnsetType | None
@@ -88,16 +90,12 @@ class Record(Struct, frozen=True, gc=False, rename="camel"):
     @classmethod
     def __get_pydantic_core_schema__(cls, source: Any, handler: Any) -> Json:
         """Return how pydantic, and so FastAPI, reads and writes records: leniently, and with `to_dict`."""
-        from .pydantic_schema import core_schema
-
-        return core_schema(cls)
+        return _pydantic_schema(cls)
 
     @classmethod
     def __get_pydantic_json_schema__(cls, schema: Any, handler: Any) -> Json:
         """Return the record's JSON schema, for the documentation that FastAPI makes."""
-        from .pydantic_schema import json_schema
-
-        return json_schema(cls)
+        return _json_schema(cls)
 
     def __repr__(self) -> str:
         try:
@@ -116,3 +114,41 @@ class MessagePart(Record):
     """A message, or a part of one, which is shown although a text or a number of it is missing."""
 
     fill_missing: ClassVar[bool] = True
+
+
+# ── the schemas of pydantic and FastAPI, as plain dicts: pydantic is not imported ──
+
+
+def _pydantic_schema(kind: Any) -> dict[str, Any]:
+    """Return the schema by which pydantic reads and writes records: leniently, and `to_dict`."""
+
+    def read(value: Any) -> Any:
+        if isinstance(value, kind):
+            return value
+        try:
+            return kind._of_json(value)
+        except CoercionError as error:
+            fault = ValueError(str(error).removeprefix(": "))  # pydantic makes it one of its own
+        raise fault
+
+    def write(record: Any) -> Any:
+        return record.to_dict()
+
+    return {
+        "type": "function-plain",
+        "function": {"type": "no-info", "function": read},
+        "serialization": {"type": "function-plain", "function": write},
+    }
+
+
+def _json_schema(kind: Any) -> dict[str, Any]:
+    """Return the JSON schema of a record: the names of its members, and which of them are always there."""
+    fields = [each for each in structs.fields(kind) if each.name not in _NOT_SERVED]
+    names = [kind.__struct_config__.tag_field, *(each.encode_name for each in fields)]
+    return {
+        "type": "object",
+        "title": kind.__name__,
+        "properties": {name: {} for name in names if name is not None},
+        "required": [each.encode_name for each in fields if each.required],
+        "additionalProperties": True,
+    }

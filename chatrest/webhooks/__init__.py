@@ -12,8 +12,6 @@
 only after it has returned, and one that was not is repeated, so an event may arrive twice, and in any order.
 """
 
-from .aiohttp_receiver import aiohttp_handler
-from .asgi import asgi_app
 from .credentials import authorized
 from .event import (
     CallEvent,
@@ -33,6 +31,7 @@ from .event import (
     UserBlockEvent,
     UserConnectionEvent,
 )
+from .handlers import aiohttp_handler, asgi_app
 from .parsing import parse
 
 __all__ = [

@@ -177,7 +177,7 @@ def _again(view: PageView, lead: Lead) -> Onward | None:
 
 
 def _from_earlier(view: PageView, lead: Lead) -> Onward | None:
-    """An empty page, although the one before promised more (see `promise`): an earlier position."""
+    """An empty page, although the one before promised more (see `step`): an earlier position."""
     position, is_guess_meant = view.cursor.earlier, not lead.has_position or view.rules.thorough
     if position is None and is_guess_meant:  # else this service gives a position always
         position = view.memory.earlier

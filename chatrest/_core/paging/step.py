@@ -3,10 +3,25 @@
 Pure: `step(cursor, page, …)` returns a `Step`, with all that the next step has to remember in its `memory`.
 What a reply claims (last page, total, size, order) is a hint: `arrange` says which items are new, and
 `onward` where they lead.
+
+A page may promise that more follows; then an empty page right after it does not prove the end of the list.
+The item that the page was asked from may be deleted or moved by then, and a service that looks for its place
+answers with an empty page. So the walk asks again from the position of the page before.
+
+| the page                                           | its promise |
+|----------------------------------------------------|-------------|
+| counts more pages, or more records than it holds   | `stated`    |
+| … but the whole list, of which all were given      | `none`      |
+| counts otherwise, and was not wrong so far         | `none`      |
+| does not count, is full, and has a position        | `likely`    |
+| any other                                          | `none`      |
+
+A likely promise is meant where the empty page has no position: then the service gives one only where more
+follows. Where it always gives one, a full last page would cost a request, and only a `thorough` walk pays it.
 """
 
 from collections.abc import Callable, Sequence
-from typing import Any, Final, Generic, TypeVar
+from typing import Any, Final, Generic, Literal, TypeAlias, TypeVar
 
 from msgspec import Struct, structs
 
@@ -18,9 +33,9 @@ from .cursor import Cursor
 from .onward import Onward, is_placed_by_id, onward
 from .order import Affix, is_ahead, is_number, last_id
 from .page_view import NO_PLACE, PageView, landmark_of, place_of
-from .promise import promise_of
 from .walk_state import Memory, Rules
 
+Promise: TypeAlias = Literal["none", "likely", "stated"]
 T = TypeVar("T")
 
 _NOTHING = Memory()
@@ -144,7 +159,7 @@ def _ordinary_step(
     if not (_is_plain(page, rules, memory) and _leads_on(cursor, page, last, direction)):
         return None
     start = cursor if cursor.direction == direction else structs.replace(cursor, direction=direction)
-    promise = promise_of(cursor, page, len(items), rules, memory, largest)
+    promise = _promise_of(cursor, page, len(items), rules, memory, largest)
     goal = Cursor(
         cursor.query,
         (("affix", direction), ("id", last)),
@@ -232,7 +247,7 @@ def _led_on(result: Step[T], view: PageView, target: Onward) -> Step[T]:
     start, count, identify = result.start, len(result.items), view.rules.identify
     last, position = result.last_after(count, identify), target.position or ()
     names = [name for name, _ in position]
-    promise = promise_of(start, view.page, count, view.rules, view.memory, view.largest)
+    promise = _promise_of(start, view.page, count, view.rules, view.memory, view.largest)
     empty_places = result.memory.empty_places
     if position in empty_places or len(empty_places) >= _MOST_EMPTY:
         promise = "none"  # an earlier page was asked for already, and brought nothing
@@ -317,3 +332,29 @@ def _is_other_text(text: str, ids: Sequence[str]) -> bool:
     if not is_number(text) or text in ids:
         return False
     return int(text) in {int(each) for each in ids if is_number(each)}
+
+
+# ── promises ──
+
+
+def _promise_of(
+    cursor: Cursor, page: Listing[Any], given: int, rules: Rules, memory: Memory, largest: int
+) -> Promise:
+    """Return what a page promises, which was asked for at `cursor` and gave `given` new items.
+
+    `largest` is the count of records of the largest page before it.
+    """
+    count, pagination = len(page.items), page.meta.pagination
+    if pagination is not None:
+        total, current, pages = pagination.total or 0, pagination.current_page, pagination.total_pages
+        if total > count or (current is not None and pages is not None and current < pages):
+            # A total of what is left falls from page to page; one of the whole list stays, unless it changes.
+            is_whole = total == cursor.delivered + given and memory.total == total and not memory.has_changed
+            return "none" if is_whole else "stated"
+        # A service that says "last" on every page may still count right what is left.
+        is_counting = total > 0 and (memory.total or 0) > len(memory.ids or ())
+        if is_counting or ((total or pages) and not (memory.is_doubted or memory.claimed_last)):
+            return "none"
+    is_full = count >= rules.size or 0 < largest <= count
+    has_position = (page.meta.cursor, page.meta.next, page.cursor) != (None, None, None)
+    return "likely" if is_full and has_position else "none"

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from click.testing import CliRunner
 
-from chatrest._cli.export.load import DELETED
+from chatrest._cli.export.copies import DELETED
 from chatrest._cli.root import root
 from chatrest.database import Deleted
 from tests.stored_exports import StoredRuns, record
