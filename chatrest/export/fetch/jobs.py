@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from enum import Enum, auto
 from typing import Any, NamedTuple, TypeAlias
 
-from msgspec import Struct, structs
+from msgspec import Struct
 
 from ..._parameters.messages import MessageQuery
 from ..._resources.messages import Messages
@@ -119,10 +119,6 @@ class Findings(Struct, frozen=True):
             refused=self.refused | later.refused,
             highest=max(self.highest, later.highest),
         )
-
-    def without_ends(self) -> "Findings":
-        """Return the same, with no end proven: each list may have more."""
-        return structs.replace(self, ended=frozenset())
 
     def needs_start(self, number: int) -> bool:
         """Return True if a list cannot be entered at an id of our own, and is read from its start."""

@@ -176,9 +176,10 @@ class Rereads:
         await in_thread(lambda: self._export.prepare(min(times)))
         await self._pool.read_again(self.left())
         if unshown := await in_thread(lambda: self._unshown(max(times))):
+            confirming = [*self._sources.known, *filter(is_app_list, self._journal.sources())]
             await self._pool.read_again(
                 Work(known, self._places(known, ids), "confirm")
-                for known, ids in self._by_source(unshown, self._confirming())
+                for known, ids in self._by_source(unshown, confirming)
                 if not known.by_time  # all of it was read
             )
         return await in_thread(lambda: self._note_deleted(max(times)))
@@ -188,10 +189,6 @@ class Rereads:
         if ids.names:
             return [Gap(0, LAST)]
         return clusters(ids, self._journal.seen(known.number), LARGEST_PAGE)
-
-    def _confirming(self) -> list[SourceState]:
-        """Return the sources that confirm what is not shown: the plan's, and then the app's own list."""
-        return [*self._sources.known, *filter(is_app_list, self._journal.sources())]
 
     def _unshown(self, since: int) -> IdSet:
         """Return the ids on disk that were asked for again, and not shown."""

@@ -60,10 +60,6 @@ class WorkerPool:
         self.findings: Findings = Findings()
         """What all lists that were read have shown of themselves."""
 
-    def forget_ends(self) -> None:
-        """Forget which ends were proven: each list may have more."""
-        self.findings = self.findings.without_ends()
-
     async def read(self, pieces: Iterable[JobPiece]) -> Findings:
         """Read pieces, and return what that has found out. Sources that fail are noted; a refused key, or a
         disk that fails, is raised.

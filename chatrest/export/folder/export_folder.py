@@ -483,14 +483,12 @@ class ExportFolder:
         if (self._is_later or self._part_of is not None) and new:
             line: Any = new[0].line  # of a page's rows, all or none are in its lines
             if ACTION in (line.data if type(line) is PageLines else lines_of(new)):
-                self._note_edits(list(shown_edits(new)))
-
-    def _note_edits(self, edited: list[Row]) -> None:
-        """Note the messages that edits and deletions show; those of other parts are left to them."""
-        self._leave_edits(edited)
-        self.journal.note_edits(edited)
+                edited = list(shown_edits(new))
+                self._leave_edits(edited)
+                self.journal.note_edits(edited)
 
     def _leave_edits(self, edited: list[Row]) -> None:
+        """Leave other parts the newer versions of their messages."""
         for row in edited:
             if self._part_of is not None and (part := self._part_of(row)) is not None:
                 self.journal.leave_rows(part, [row], is_edit=True)

@@ -326,7 +326,7 @@ class Run:
         if await self._hides_newer():
             self._until, self._is_open = LAST, True
             self._asks_all, self._is_by_app_list = True, False
-            self._pool.forget_ends()
+            self._pool.findings = structs.replace(self._pool.findings, ended=frozenset())
             await self._read_left()
 
     async def _hides_newer(self) -> bool:

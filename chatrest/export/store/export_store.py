@@ -362,7 +362,8 @@ class ExportStore:
             self.disk.replace(segment, path)
             return _SealedFile(job, path, job.digest or file_sha256(path), older)
         self._check_inputs(job)
-        if own_format.is_lines and not job.changes.rows and _are_alike(job.inputs, own_format):
+        is_alike = all(file.name.endswith(own_format.suffix) for file in job.inputs)
+        if own_format.is_lines and not job.changes.rows and is_alike:
             with NewFile(self.disk, new) as out:
                 for file in job.inputs:
                     with self._present(file) as source:
@@ -492,10 +493,6 @@ class ExportStore:
         """Return the format of a file: a partition may have files of another one, of an earlier plan."""
         own = self.kind(stem).format
         return own if name.endswith(own.suffix) else format_of(name) or own
-
-
-def _are_alike(files: Iterable[StoreFile], format: Format) -> bool:
-    return all(file.name.endswith(format.suffix) for file in files)
 
 
 def block_of(source: int, rows: list[Row], ids: IdSet) -> StoreBlock:
