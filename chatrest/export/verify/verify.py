@@ -8,8 +8,8 @@ It is one loop over the journal, which is the authority on the files, whether a 
 - where journal and disk differ is what `store/inspection.py` says; other files are no part of the export.
 
 A folder without its journal is only hashed, and said to be incomplete. A problem is a claim of the export
-that does not hold; a note is information about one that may be correct all the same, such as that a run is
-writing. Edits whose checksums were made to fit are not looked for.
+that does not hold; a note is information about one that may be correct all the same. While a run writes,
+nothing is checked, and that is the problem. Edits whose checksums were made to fit are not looked for.
 
 Memory: the manifest, some thousand records, and bitmaps of the ids.
 """
@@ -46,8 +46,6 @@ from .result import Kind, Problem, Remedy, VerifyResult, shortened
 
 Progress: TypeAlias = Callable[[int, int], object]
 """Called with the bytes that were checked, and how many there are."""
-_READINGS: Final = 3
-"""Times that a folder is read in which a run puts other files meanwhile."""
 _AT_STORE: Final = ("missing", "size", "damaged", "journal", "manifest")
 """The problems of files that are mended in another way in an object store."""
 _FOR_ATTACHMENTS: Final = {
@@ -68,21 +66,18 @@ class ExportVerification(NamedTuple):
 
 
 def verify_export(view: FolderView, progress: Progress) -> ExportVerification:
-    """Check one export; see `verify`."""
-    for _ in range(_READINGS):
-        with ExitStack() as stack:
-            state = read_folder(view.folder, stack)
-            if state.is_in_use and state.journal is not None:  # the run merges the files that it names
-                state.journal.close()
-                state.journal = None
+    """Check one export; see `verify`. While a run writes nothing is checked: it merges the files."""
+    with ExitStack() as stack:
+        state = read_folder(view.folder, stack)
+        is_in_use, manifest = state.is_in_use, state.manifest
+        if not is_in_use:
             verified = _verified(view, state, progress)
-        if not verified.result.problems or _checksum(find_undamaged(view.folder)) == _checksum(
-            state.manifest
-        ):
-            return verified
-    text = "runs have changed the export while it was read: verify it again"
-    verified.result.note("incomplete", MANIFEST, text)
-    return verified
+            if not verified.result.problems or _checksum(find_undamaged(view.folder)) == _checksum(manifest):
+                return verified
+    result = VerifyResult()
+    text = "an export is running here" if is_in_use else "a run has begun while it was read"
+    result.add(Problem("incomplete", JOURNAL, text, "verify again after its end"))
+    return ExportVerification(result, IdSet(), [])
 
 
 def _checksum(manifest: Manifest | None) -> str:
@@ -123,7 +118,7 @@ class _Check:
             self._add("unsafe", self._folder.name, str(error), Remedy.KEEP_OUT)
         files = list(self._files())
         self._check_files(files)
-        if not self._state.is_in_use and (self._state.journal or self._state.is_finished):
+        if self._state.journal or self._state.is_finished:
             self._check_folder(files)
         for name, is_leftover in self._view.unknown():
             self._add_unknown(name, "the manifest of the store does not have it", is_leftover)
@@ -150,10 +145,7 @@ class _Check:
     def _check_state(self) -> None:
         """Say what can be used of journal and manifest."""
         state = self._state
-        if state.is_in_use:
-            text = "an export is running here; verify again after its end"
-            self._result.note("journal", JOURNAL, text)
-        elif state.journal_fault:
+        if state.journal_fault:
             advice = Remedy.NEW_FOLDER if state.manifest is None else Remedy.REBUILD
             self._add("journal", JOURNAL, state.journal_fault, advice)
         elif state.journal is None:
@@ -161,8 +153,7 @@ class _Check:
             advice = Remedy.NEW_FOLDER if state.manifest is None else Remedy.RUN
             self._add("incomplete", JOURNAL, text, advice)
         if state.manifest is None:
-            is_known = state.is_in_use or state.journal is not None
-            advice = Remedy.RUN if is_known else Remedy.NEW_FOLDER
+            advice = Remedy.NEW_FOLDER if state.journal is None else Remedy.RUN
             self._add("manifest", MANIFEST, state.manifest_fault, advice)
 
     # ── files ──
@@ -337,8 +328,6 @@ class _Check:
                 f"returned by the service: {shortened(manifest.missing)}"
             )
             self._result.note("missing", MANIFEST, text)
-        if state.is_in_use:
-            return
         if not manifest.complete:
             remedy = Remedy.CHANGE_PLAN if manifest.next_run is NextRun.FAILS else Remedy.RUN
             for reason in manifest.reasons or ["it has no reason"]:
