@@ -2,7 +2,7 @@
 
 import shutil
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +13,7 @@ from chatrest.export import Plan, Problem, Remedy, export, read_raw, verify
 from chatrest.export.folder.journal import NAME as JOURNAL
 from chatrest.export.folder.manifest import NAME as MANIFEST
 from chatrest.export.plan.file_names import DAMAGED
+from tests.cases import loop_over
 from tests.damaged_exports import (
     COUNT,
     MIXED,
@@ -22,7 +23,7 @@ from tests.damaged_exports import (
     rewrite,
     vouch_for_journal,
 )
-from tests.export_runs import edit, files_of, hide, history_of, manifest_of, served
+from tests.export_runs import Served, edit, files_of, hide, history_of, manifest_of, served
 
 HIDDEN = 40
 """A message that the service has deleted since it was exported."""
@@ -150,7 +151,20 @@ TAKES_BACKUP = (Remedy.READ_AGAIN, Remedy.SET_ASIDE)
 """What is done where there is a backup, and where there is none."""
 
 
-@pytest.mark.parametrize(
+@pytest.fixture
+async def exported(tmp_path: Path, small_pages: None) -> AsyncIterator[tuple[Served, Path]]:
+    """A service, and an export of it that every case copies: with a history, and a message that is hidden."""
+    out = tmp_path / "exported"
+    async with served(COUNT, loose=False) as service:
+        await export(service.session, out, Plan(**MIXED), tables=["users"])
+        for number in (30, 32):
+            edit(service.store, number, "edited")
+        assert (await export(service.session, out, recheck=10**9)).changed == 2
+        hide(service.store, [HIDDEN])
+        yield service, out
+
+
+@loop_over(
     ("case", "harm", "advice", "has_backup"),
     [
         (*case, has_backup)
@@ -163,30 +177,26 @@ async def test_an_advice_mends_and_loses_nothing(
     harm: Callable[[Path], Any],
     advice: Remedy,
     has_backup: bool,
+    exported: tuple[Served, Path],
     tmp_path: Path,
-    small_pages: None,
 ) -> None:
-    out, backup = tmp_path / "out", tmp_path / "backup"
-    async with served(COUNT, loose=False) as service:
-        await export(service.session, out, Plan(**MIXED), tables=["users"])
-        for number in (30, 32):
-            edit(service.store, number, "edited")
-        assert (await export(service.session, out, recheck=10**9)).changed == 2
-        hide(service.store, [HIDDEN])
-        before = had(out)
-        shutil.copytree(out, backup)
-        harm(out)
-        damaged = contents_of(out)
-        problems = verify(out).problems
-        assert {problem.advice for problem in problems} == {advice}, problems
-        if advice is Remedy.KEEP_OUT:
-            with pytest.raises(ChatRestError):
-                await export(service.session, out)
-            assert contents_of(out) == damaged
-        once = advice in (Remedy.REBUILD, Remedy.NEW_FOLDER, Remedy.KEEP_OUT)  # for the folder as a whole
-        for problem in problems[:1] if once else problems:
-            follow(problem, out, backup if has_backup else None)
-        assert (await export(service.session, out, tables=["users"])).complete
+    service, backup = exported
+    folder = tmp_path / f"{case}, {has_backup}"
+    out = folder / "out"
+    shutil.copytree(backup, out)
+    before = had(out)
+    harm(out)
+    damaged = contents_of(out)
+    problems = verify(out).problems
+    assert {problem.advice for problem in problems} == {advice}, problems
+    if advice is Remedy.KEEP_OUT:
+        with pytest.raises(ChatRestError):
+            await export(service.session, out)
+        assert contents_of(out) == damaged
+    once = advice in (Remedy.REBUILD, Remedy.NEW_FOLDER, Remedy.KEEP_OUT)  # for the folder as a whole
+    for problem in problems[:1] if once else problems:
+        follow(problem, out, backup if has_backup else None)
+    assert (await export(service.session, out, tables=["users"])).complete
     result = verify(out)
     assert (result.ok, result.problems) == (True, [])
     after = had(out)
