@@ -263,7 +263,7 @@ def part_of(out: Path, name: str) -> Path:
 
 
 def _kind(path: Path) -> str:
-    """Return the name of a file that a reader is for: a segment has lines, whatever it becomes."""
+    """Return the name of a file that a reader is for: a segment has lines, in every format."""
     name = path.name.removesuffix(".segment")
     is_segment = name != path.name
     return f"{name}.ndjson" if is_segment and name.endswith(".parquet") else name

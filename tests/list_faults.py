@@ -15,7 +15,7 @@
 | `next-alone`   | the position in `meta.next`, never in `meta.cursor`                                  |
 | `empty`        | a page without records whose position is just before them, where ids leave room      |
 
-The records keep their bytes. Replies that are no list stay as they are.
+The records keep their bytes. Other replies stay as they are.
 """
 
 import re

@@ -92,7 +92,7 @@ class Town:
         self.store.add_user(uid)
 
     def _edit(self) -> None:
-        """Edit a message, of a group by anybody: the conversation shows that by a message of its own."""
+        """Edit a message, of a group by anybody: the conversation shows that by another message."""
         if not (ids := self.texts()):
             return
         number, by = self.dice.choice(ids), self.dice.choice(self.there)

@@ -26,7 +26,7 @@ def reply(status: int = 200, body: bytes = PAGE, **headers: str) -> Reply:
 
 
 async def forever() -> Reply:
-    """An answer that never comes."""
+    """An answer that never arrives."""
     await asyncio.Event().wait()
     raise AssertionError
 

@@ -1,4 +1,4 @@
-"""A store in a folder: its kinds, rows for it, and a run that is told by a script."""
+"""A store in a folder: its kinds, rows for it, and a run that follows a script."""
 
 import json
 import shutil
@@ -83,7 +83,7 @@ def repaired(folder: Path, format: str) -> list[Difference]:
 
 
 def texts_of(store: ExportStore, kind: str = "messages") -> dict[str, str]:
-    """Return the text of each message that a reader of the store finds, whose ids stand once."""
+    """Return the text of each message that a reader of the store finds, each id once."""
     records = [record for file in store.journal.files("open", "sealed") for record in records_of(store, file)
              if file.stem.startswith(kind)]  # fmt: skip
     ids = [record["id"] for record in records]

@@ -1,6 +1,6 @@
 """The floors of the house: files and folders import from their floor and those below, never in a circle.
 
-And its numbers, which only shrink: the sizes of files and bodies, class names that stand twice, and files
+And its numbers, which only shrink: the sizes of files and bodies, class names that occur twice, and files
 that are too small to be one.
 """
 
@@ -77,7 +77,7 @@ def graph() -> dict[str, list[str]]:
 
 
 def room(module: str) -> str:
-    """Return the folder of a file; a file beside folders is a room of its own."""
+    """Return the folder of a file; a file beside folders is its own room."""
     folder = module if MODULES[module].name == "__init__.py" else module.rpartition(".")[0]
     return module if any(MODULES[module].parent.glob("*/__init__.py")) else folder
 

@@ -1,4 +1,4 @@
-"""No task and no socket stays behind, and no key is given away, whatever the service says."""
+"""No task and no socket stays behind, and no key is shown, for any reply of the service."""
 
 import asyncio
 import gc
@@ -61,7 +61,7 @@ async def test_a_closed_session_leaves_no_task_and_no_socket(
 
 
 async def _use(server: Faulty, how: str) -> None:
-    """Three calls, of which some are still under way when the session is left, in one of three ways."""
+    """Three calls, some of them under way when the session is left in one of three ways."""
     calls: list[asyncio.Task[Any]] = []
     try:
         async with server.session(concurrency=2, retry=ONCE, timeouts=Timeouts(read=0.05)) as session:

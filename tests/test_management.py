@@ -1,4 +1,4 @@
-"""The management interface: two keys of its own, never an app's, and the same protection as a session."""
+"""The management interface: its own two keys, never an app's, and the same protection as a session."""
 
 from typing import Any
 

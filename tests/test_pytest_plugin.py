@@ -1,4 +1,4 @@
-"""The plugin as users have it: in a pytest of its own, in both modes, and without pytest-asyncio."""
+"""The plugin as users have it: in a separate pytest, in both modes, and without pytest-asyncio."""
 
 import subprocess
 import sys

@@ -27,7 +27,7 @@ pytestmark = pytest.mark.usefixtures("tidy")
 
 @pytest.fixture(autouse=True)
 def counted_from_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Calls are numbered through the whole process."""
+    """Calls are numbered per process."""
     monkeypatch.setattr(client_module, "_NUMBERS", count(1))
 
 
@@ -336,7 +336,7 @@ async def test_no_record_is_created_without_listeners(
 
 @pytest.fixture
 def root() -> Iterator[list[str]]:
-    """The lines that a program without any logging of its own would see on stderr."""
+    """The lines that a program without logging would see on stderr."""
     lines: list[str] = []
     handler = logging.Handler(logging.WARNING)
     handler.emit = lambda line: lines.append(line.getMessage())  # type: ignore[method-assign]

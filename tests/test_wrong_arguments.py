@@ -1,4 +1,4 @@
-"""A wrong argument, wherever it is given: `RequestInvalidError` that names it, and nothing is sent."""
+"""A wrong argument of any function: `RequestInvalidError` that names it, and nothing is sent."""
 
 import math
 from typing import Any

@@ -14,7 +14,7 @@ from tests.scripted_server import Faulty, reply
 
 
 def in_a_thread(main: Callable[[], Coroutine[Any, Any, Any]]) -> BaseException | None:
-    """The error of `main`, run by a loop of its own in a thread of its own."""
+    """The error of `main`, run by a new loop in a new thread."""
     errors: list[BaseException] = []
 
     def work() -> None:

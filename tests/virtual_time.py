@@ -10,7 +10,7 @@
     run(main())
 
 Rules:
-- `time()` begins at 0. It stands still while anything runs: neither computing nor traffic takes virtual time.
+- `time()` begins at 0. It does not move while anything runs: computing and traffic take no virtual time.
 - When no callback is ready and nothing is under way, time moves on to the next timer at once.
 - Under way is what one end of a connection has sent (its closing included) and the other has not received, a
   connection that is being made, and a function that runs in a thread. The loop waits for these in real time.
@@ -67,21 +67,21 @@ class VirtualTimeLoop(asyncio.SelectorEventLoop):
         return self._virtual.now
 
     async def sock_connect(self, sock: socket.socket, address: Any) -> None:
-        """Connect `sock`; time stands still meanwhile."""
+        """Connect `sock`; the time does not move meanwhile."""
         with self._traffic.pend():
             await super().sock_connect(sock, address)
 
     def run_in_executor(
         self, executor: Executor | None, func: Callable[[Unpack[Ts]], T], *args: *Ts
     ) -> asyncio.Future[T]:
-        """Run `func` in a thread; time stands still meanwhile."""
+        """Run `func` in a thread; the time does not move meanwhile."""
         future = super().run_in_executor(executor, func, *args)
         self._traffic.pending += 1
         future.add_done_callback(self._finish)
         return future
 
     async def shutdown_default_executor(self, *args: Any) -> None:
-        """Wait for the threads to end; time stands still meanwhile."""
+        """Wait for the threads to end; the time does not move meanwhile."""
         with self._traffic.pend():
             await super().shutdown_default_executor(*args)
 

@@ -52,7 +52,7 @@ def local_files(files: Files, folder: Path) -> tuple[list[LocalFile], list[Local
 
 
 async def publish_files(store: ObjectStore, files: Files, folder: Path) -> Version:
-    """Publish files under a lease of its own; a double of the store counts no operations of the lease."""
+    """Publish files under a new lease; a double of the store counts no operations of the lease."""
     async with lease_of(StoreDouble(store) if isinstance(store, StoreDouble) else store) as lease:
         publisher = Publisher(store, lease)
         await publisher.begin()

@@ -35,7 +35,7 @@ class _Object(NamedTuple):
 
 @final
 class StoreDouble(ObjectStore):
-    """Operations on a store in memory, which are counted; each lets others come in between.
+    """Operations on a store in memory, which are counted; others can run between two of them.
 
     At the operation number `crash_at` (from 1) a `CrashError` is raised, after the store has applied it if
     `crash_is_late`; or the reply of this one is lost, if `crash_is_lost`. A double made from another is

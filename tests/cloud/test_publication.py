@@ -1,4 +1,4 @@
-"""Versions of files: readers see one whole, wherever a publication ends and whoever else publishes."""
+"""Versions of files: readers see a complete one, also if a publication is interrupted or another one runs."""
 
 import asyncio
 import random

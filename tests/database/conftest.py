@@ -1,4 +1,4 @@
-"""Databases of two kinds, both real: a SQLite file, and a schema of a Postgres server of its own."""
+"""Databases of two kinds, both real: a SQLite file, and a schema of a separate Postgres server."""
 
 import json
 import os
@@ -24,7 +24,7 @@ _SCHEMAS = count(1)
 
 @pytest.fixture(scope="session")
 def server() -> Iterator[str]:
-    """The address of a Postgres server; the kernel ends it with this process, however that ends."""
+    """The address of a Postgres server; the kernel ends it with this process in every case."""
     pytest.importorskip("psycopg", reason="psycopg is not installed")
     setpriv = shutil.which("setpriv")
     if setpriv is None or not (POSTGRES / "initdb").exists():

@@ -20,7 +20,7 @@ def equal(cluster: Cluster, workers: int) -> None:
 
 
 def alone(cluster: Cluster, _: int) -> None:
-    """One machine with a pacer of its own."""
+    """One machine with its own pacer."""
     cluster.add_alone()
 
 
@@ -37,7 +37,7 @@ def in_turn(cluster: Cluster, workers: int) -> None:
 
 
 def at_random(cluster: Cluster, workers: int) -> None:
-    """0 to 40 readers on each worker, drawn anew every 2 s; always 5 on one of them."""
+    """0 to 40 readers on each worker, drawn again every 2 s; always 5 on one of them."""
     for place in range(workers):
         drawn = [Random(f"{place}/{number}").choice((0, 0, 1, 5, 40)) for number in range(_DRAWN)]
         cluster.add(lambda now, own=place, drawn=drawn: max(5 * (own == 0), drawn[int(now / 2) % _DRAWN]))  # type: ignore[misc]
@@ -71,7 +71,7 @@ def slow(cluster: Cluster, workers: int) -> None:
 
 
 def _stall(cluster: Cluster, stand_still: Callable[[float], None], longest: float, pause: float) -> None:
-    """Let something stand still for up to `longest` seconds, again and again."""
+    """Let something pause for up to `longest` seconds, again and again."""
     seconds = longest * cluster.dice.random()
     stand_still(seconds)
     when = cluster.now + seconds + pause * cluster.dice.random()

@@ -60,7 +60,7 @@ class SimulatedWorker:
         return self._cluster.now + self._clock
 
     def begin_again(self) -> None:
-        """Begin in another job, with an account of its own."""
+        """Begin in another job, with its own account."""
         self._account = CreditAccount(self._name, lambda _: len(self._waiting), self._alarm)
         self._pacer = self._account.pacer("standard")
         self._go()
@@ -172,7 +172,7 @@ class Cluster:
         seed: int = 1,
         lost: float = 0.0,
     ) -> None:
-        """`lost` is the share of the messages that never come."""
+        """`lost` is the share of the messages that never arrive."""
         self.now = 0.0
         self.dice = Random(seed)
         self.workers: dict[str, SimulatedWorker] = {}
@@ -198,7 +198,7 @@ class Cluster:
         return self.workers[name]
 
     def add_alone(self, demand: Demand = lambda _: 40) -> SimulatedWorker:
-        """Let a session of one machine begin now, which has a pacer of its own."""
+        """Let a session of one machine with its own pacer begin now."""
         name = f"worker-{len(self.workers)}"
         self.workers[name] = SimulatedWorker(self, name, demand, 0.0, Pacer(Pace()))
         return self.workers[name]
@@ -208,7 +208,7 @@ class Cluster:
         heappush(self._events, (when, next(self._numbers), act))
 
     def stand_still(self, seconds: float) -> None:
-        """Let the coordinator do nothing for so many seconds; what comes waits."""
+        """Let the coordinator do nothing for so many seconds; messages wait."""
         self._idle_until = self.now + seconds
 
     def run(self, end: float) -> "Cluster":

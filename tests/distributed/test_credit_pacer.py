@@ -27,7 +27,7 @@ class Worker:
     def grant(
         self, now: float, *slots: float, epoch: int = 1, first: int = 0, late: float = 0.0, slept: float = 0.0
     ) -> None:
-        """Let a message with slots come, which was sent `late` seconds ago and answers a report.
+        """Deliver a message with slots, which was sent `late` seconds ago and answers a report.
 
         The coordinator's clock has stood still for the seconds that it has `slept`.
         """

@@ -209,7 +209,7 @@ def test_dask_does_not_log_each_message_about_the_rate() -> None:
 
 
 class Parts:
-    """Parts that end as they are told to; each end is the next one of its part."""
+    """Parts that end in a given way; each end is the next one of its part."""
 
     def __init__(self, **ends: list[str]) -> None:
         self.ends = {int(name[1:]): iter(texts) for name, texts in ends.items()}

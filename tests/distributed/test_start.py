@@ -81,7 +81,7 @@ async def begun(emulator: Emulator) -> None:
 
 
 def everything_of(cluster: LocalCluster) -> bytes:
-    """Return whatever the scheduler keeps: tasks, events, logs, plugins, and the pickles among these."""
+    """Return all that the scheduler keeps: tasks, events, logs, plugins, and the pickles among these."""
     scheduler = cluster.scheduler
     texts = [
         repr(scheduler.tasks), repr([task.run_spec for task in scheduler.tasks.values()]),

@@ -1,4 +1,4 @@
-"""All examples: the guide lists each, and each runs without arguments and without an app of its own."""
+"""All examples: the guide lists each, and each runs without arguments and without its own app."""
 
 import re
 import runpy

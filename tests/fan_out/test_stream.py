@@ -1,4 +1,4 @@
-"""The fan-out: which items run at once, in which order their outcomes come, and how it ends."""
+"""The fan-out: the items that run at once, the order of their outcomes, and its end."""
 
 import asyncio
 import contextvars

@@ -1,4 +1,4 @@
-"""Imports into a service that loses replies, refuses whole batches and is left alone in the midst of one."""
+"""Imports into a service that loses replies, refuses batches, or is interrupted in one."""
 
 import asyncio
 import json

@@ -76,5 +76,5 @@ async def test_killed_at_random_instants(tmp_path: Path, write: Write) -> None:
 
 
 def requests(emulator: Emulator) -> int:
-    """Return how many requests have come so far."""
+    """Return the number of requests so far."""
     return emulator.weather.struck["latency"]

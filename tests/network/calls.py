@@ -49,7 +49,7 @@ def make_call(
 
 
 async def forever() -> Any:
-    """An answer that never comes."""
+    """An answer that never arrives."""
     await asyncio.Event().wait()
 
 

@@ -310,7 +310,7 @@ async def test_the_error_of_a_missed_deadline_lists_all_durations() -> None:
 
 @in_time
 async def test_a_reply_that_the_sessions_clock_says_is_late_misses_the_deadline() -> None:
-    """The clock of a test goes on when the service sleeps, and the loop's timers do not know it."""
+    """The clock of a test moves when the service sleeps, unknown to the loop's timers."""
 
     async def late() -> Reply:
         harness.timing._reached += 5.0

@@ -1,4 +1,4 @@
-"""Replies that are written to be slow or large: what they cost is bounded, and the event loop goes on."""
+"""Replies that are written to be slow or large: their cost is bounded, and the event loop keeps running."""
 
 import asyncio
 import gc

@@ -14,7 +14,7 @@ SOON = 0.001
 
 
 async def waits(timer: ExpiryTimer, seconds: float) -> str:
-    """Wait without end; the result tells how the wait was ended."""
+    """Wait without end; the result shows how the wait was ended."""
     expiry = timer.start(seconds)
     try:
         await asyncio.Event().wait()

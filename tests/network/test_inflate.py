@@ -24,7 +24,7 @@ MIB = 1 << 20
 def no_hang() -> Iterator[None]:
     """An unpacking without an end fails its own test, and holds up no other.
 
-    The seconds are those of the processor: a busy machine is no hang.
+    The seconds are those of the processor: a busy machine does not count.
     """
 
     def over(*_: object) -> None:

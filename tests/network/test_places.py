@@ -269,7 +269,7 @@ class Model:
         self.cancel(number)
 
     def check(self) -> None:
-        """Check the counts, the bounds, and that whoever may have a place does not wait."""
+        """Check the counts, the bounds, and that no call waits while it may have a place."""
         held = Counter(app for app, _ in self.active)
         assert [share.held for share in self.shares] == [held[number] for number in range(APPS)]
         assert (self.places.active, self.places.waiting) == (len(self.active), len(self.waiting))

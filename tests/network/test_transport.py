@@ -257,7 +257,7 @@ async def test_a_slow_reply_in_small_pieces(transport: Transport) -> None:
 
 
 async def test_a_reply_within_the_time_leaves_no_limit_behind(transport: Transport) -> None:
-    """The next exchange of the same task has the whole of its time."""
+    """The next exchange of the same task has all its time."""
     async with Faulty(reply(), drip) as server:
         await transport.exchange(asked(server), Timeouts(total=60.0))
         for _ in range(2):

@@ -1,4 +1,4 @@
-"""Calls that come, stay, go, and are cancelled at any moment: the input of property tests of what waits."""
+"""Calls that begin, end and are cancelled at any moment: the input of property tests of waiting calls."""
 
 import asyncio
 from collections.abc import Callable, Coroutine

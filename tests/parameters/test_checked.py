@@ -243,7 +243,7 @@ def test_the_meaning_of_a_field_stands_under_it_in_the_source() -> None:
 
 
 def test_a_type_that_hides_what_it_takes_has_words_that_an_editor_shows() -> None:
-    """They stand below the type, at the level of the module: editors look nowhere else."""
+    """They are below the type, at module level: editors look nowhere else."""
     described = set()
     for module in ("checked", "fields"):
         source = inspect.getsource(import_module(f"chatrest._parameters.{module}"))

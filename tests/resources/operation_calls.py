@@ -1,4 +1,4 @@
-"""Calls of operations through a double of the session: what goes out, and what comes back."""
+"""Calls of operations through a double of the session: the request, and the result."""
 
 import json
 from typing import Any, NamedTuple

@@ -1,4 +1,4 @@
-"""`session.agents`: what is refused before anything is sent, and the records that come."""
+"""`session.agents`: wrong arguments, and the records that are returned."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""The walk over reactions, behind servers that page them in different ways: whole behind each of them."""
+"""The walk over reactions, from servers that page them in different ways: complete from each of them."""
 
 import itertools
 import json

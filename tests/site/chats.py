@@ -100,7 +100,7 @@ def records() -> list[dict[str, Any]]:
 
 
 def searched_records() -> list[dict[str, Any]]:
-    """Return messages that a search tells apart by accents, by the middles of words, and by what they are."""
+    """Return messages that differ for a search by accents, by the middles of words, and by what they are."""
     file = {"url": "https://x.example/a.pdf", "name": "Vertrag.pdf", "size": 7}
     talk: list[dict[str, Any]] = [
         {"text": "hasta mañana"}, {"text": "manana with no tilde"}, {"text": "der Stromausfall, AUSFALL"},

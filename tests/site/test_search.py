@@ -1,4 +1,4 @@
-"""The shards of terms: complete, in order, stable, and the same however much of them fits into memory."""
+"""The shards of terms: complete, in order, stable, and the same for any size of memory."""
 
 import json
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""The viewer: the pages of a site from a server, for whoever has its address, and brought up to date."""
+"""The viewer: the pages of a site from a server, for users with its address, and kept up to date."""
 
 import asyncio
 import json

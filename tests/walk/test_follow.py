@@ -1,4 +1,4 @@
-"""A walk that is followed: what is new comes once, in order, and the waits adapt within their bounds."""
+"""A walk that is followed: new items are given once, in order, and the waits adapt within their bounds."""
 
 import asyncio
 from collections.abc import Callable

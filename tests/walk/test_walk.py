@@ -1,4 +1,4 @@
-"""The walk against a model of the service: every message once, in one order, whatever happens on the way."""
+"""The walk against a model of the service: every message once, in one order, also after errors."""
 
 import asyncio
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""Any honest list, served by a server of any habits that lies about its pages: every item once, or an error.
+"""Any list from a server with any habits and wrong claims about its pages: every item once, or an error.
 
 What no client could notice is left out: a server that leaves items out of a page, or whose position leads
 past some, and one that can be asked for its first page alone.
@@ -173,7 +173,7 @@ def servers(draw: st.DrawFn, *pagings: Paging) -> Server:
 
 
 async def read(walk: Walk[Any], into: list[str]) -> str | None:
-    """Read to the end; return the error's text where it is none."""
+    """Read to the end, and return the error's text, or None."""
     try:
         async for item in walk:
             into.append(item.id)
@@ -183,7 +183,7 @@ async def read(walk: Walk[Any], into: list[str]) -> str | None:
 
 
 def asked_direction(server: Server, direction: str | None) -> str | None:
-    """The direction that is asked for: where it is none, the service's own word for it is what counts."""
+    """The requested direction; without one, the direction that the service names."""
     direction = direction if server.paging.order == "id" else None
     assume(direction is not None or server.position != "other direction")
     return direction

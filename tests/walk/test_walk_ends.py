@@ -28,7 +28,7 @@ from tests.walk.service_model import (
 
 
 class Script:
-    """Pages by their place, as told; the last one for ever."""
+    """The given pages in order, and then the last one for ever."""
 
     def __init__(self, *pages: tuple[Iterable[Any], Meta]) -> None:
         self.pages = list(pages)
@@ -87,7 +87,7 @@ def test_a_token_after_a_record_without_an_id_number_does_not_repeat_the_border(
 
 @dataclass
 class Circle:
-    """Goes on well for a while, then round and round, until it is mended."""
+    """A list that continues for a while, and then repeats its pages until it is mended."""
 
     length: int
     before: int = 1

@@ -1,4 +1,4 @@
-"""Services that mislead a walk: whatever they claim, the whole list comes, or an error says it does not."""
+"""Services that mislead a walk: the walk gives the complete list, or an error."""
 
 from dataclasses import dataclass, field
 from typing import Any

@@ -1,4 +1,4 @@
-"""Deliveries of every trigger become typed events; others are told apart, and what is none is refused."""
+"""Deliveries of every trigger become typed events; unknown triggers are `UnknownEvent`s."""
 
 import gzip
 import json

@@ -1,4 +1,4 @@
-"""`call`: what it prints, how it goes on and how it fails; the lists of all collections, and `--list`."""
+"""`call`: what it prints, how it continues, and how it fails; the lists of all collections, and `--list`."""
 
 import json
 import re

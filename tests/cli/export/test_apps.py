@@ -1,4 +1,4 @@
-"""`export --apps`: its summary, its exit status, and how it goes on."""
+"""`export --apps`: its summary, its exit status, and how it continues."""
 
 import json
 import signal

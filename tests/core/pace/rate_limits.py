@@ -108,7 +108,7 @@ class StrayRefusals:
 class Client:
     """One session: `readers` that each send the next request as soon as the last one was answered.
 
-    A reader that is refused comes back after the `Retry-After`, or after a pause that doubles.
+    A reader that is refused asks again after the `Retry-After`, or after a pause that doubles.
     """
 
     def __init__(self, simulation: "Simulation", readers: int, *, start: float, urgent: bool) -> None:

@@ -355,7 +355,7 @@ class Session:
         self.in_flight: list[float] = []
 
     def apply(self, kind: str, value: Any) -> None:
-        """Let an event happen, if it can; replies come in any order."""
+        """Let an event happen, if it can; replies arrive in any order."""
         if kind == "pass":
             self.now += value
             while self.in_flight and self.in_flight[0] < self.now - 60:

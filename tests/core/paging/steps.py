@@ -48,9 +48,9 @@ def taken(
 def onward(
     cursor: Cursor, listing: Listing[Item], rules: Rules = BY_IDS, largest: int = 0, **memory: Any
 ) -> dict[str, str] | str | None:
-    """Return the position where the walk goes on, the error, or None at the end.
+    """Return the position where the walk continues, the error, or None at the end.
 
-    A position that is asked for once more has the member `again`.
+    A position that is asked for again has the member `again`.
     """
     result = taken(cursor, listing, rules, largest, **memory)
     if result.error is not None:

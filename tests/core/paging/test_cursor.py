@@ -50,7 +50,7 @@ def test_a_token_leads_back_to_its_cursor(cursor: Cursor) -> None:
 
 
 def test_an_id_with_a_lone_surrogate_has_a_token_too() -> None:
-    """Such ids come out of lenient decoding."""
+    """Lenient decoding returns such ids."""
     cursor = Cursor("q", (("id", "\ud800"),), "append", "a\udfff")
     assert Cursor.parse(str(cursor)) == cursor
 

@@ -63,7 +63,7 @@ def mostly(usual: Any, *others: Any) -> st.SearchStrategy[Any]:
 
 @st.composite
 def nearly_ordinary(draw: Any) -> tuple[Cursor, Listing[Item], Rules, Memory, int]:
-    """A page of a list by id that goes on from its last id, with a few oddities, and how it is taken."""
+    """A page of a list by id that continues from its last id, with a few oddities."""
     down = draw(st.booleans())
     direction = "prepend" if down else "append"
     ids = draw(mostly(["7", "8"], ["6"], ["8", "7"], ["4", "8"], ["7", "7"], ["7", "12"], ["x", "8"], []))
@@ -133,7 +133,7 @@ def test_most_pages_are_ordinary(
 
 
 def read(*pages: list[Item], paging: Any = BY_ID) -> tuple[list[Item], list[str]]:
-    """Return the items and the repairs of a walk over pages that come whatever is asked for."""
+    """Return the items and the repairs of a walk over pages that do not depend on the query."""
     rest = list(pages)
 
     async def fetch(position: Any) -> Listing[Item]:

@@ -1,4 +1,4 @@
-"""Servers that write numbers for ids, and texts for sizes: decoded at once, and told once a page."""
+"""Servers that write numbers for ids, and texts for sizes: decoded at once, and reported once per page."""
 
 from typing import Any
 

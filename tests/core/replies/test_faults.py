@@ -1,4 +1,4 @@
-"""From a reply that is no success to its error."""
+"""The errors of replies that are not successes."""
 
 import json
 import time

@@ -1,4 +1,4 @@
-"""Records that come in again: `chatrest.parse` of what `to_json` and `to_dict` gave, and of anything else."""
+"""Records read again: `chatrest.parse` of what `to_json` and `to_dict` gave, and of anything else."""
 
 import json
 from typing import Any

@@ -1,4 +1,4 @@
-"""Events that webhooks are told: which operation makes which, and what they hold."""
+"""The events of webhooks: the operation that makes each, and its contents."""
 
 from typing import Any
 

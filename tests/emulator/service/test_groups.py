@@ -12,7 +12,7 @@ PATH = "/v3/groups/den/members"
 
 @pytest.fixture
 def den(ask: Asker) -> Asker:
-    """The group den with ann (admin) and bob (participant); cat is no member, dan is switched off."""
+    """The group den with ann (admin) and bob (participant); cat is not a member, dan is switched off."""
     ask.store.add_user("eve", "Eve", status="available", updatedAt=77, tags=["x"])
     ask.store.add_user("dan", deactivatedAt=5)
     ask.store.members.add("den", "ann", "admin", joined_at=10)

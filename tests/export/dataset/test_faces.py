@@ -28,7 +28,7 @@ async def files() -> AsyncIterator[FileServer]:
 
 @pytest.fixture
 async def emulator(files: FileServer) -> AsyncIterator[Emulator]:
-    """Of three users eve has written nothing, and of two groups nobody has written in the attic."""
+    """Of three users eve has written nothing, and of two groups the attic is empty."""
     async with Emulator(users=0, messages=0, groups=0) as emulator:
         for uid in ("ann", "bob", "eve"):
             emulator.store.add_user(uid, avatar=files.url(f"/{uid}"))

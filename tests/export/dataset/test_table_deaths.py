@@ -20,7 +20,7 @@ NAMES = {"users": "uid", "attachments": "url"}
 
 
 def tables(out: Path) -> dict[str, list[str]]:
-    """Return the keys of the rows of each table; each is one whole file."""
+    """Return the keys of the rows of each table; each is one complete file."""
     values = {}
     for table, name in NAMES.items():
         [path] = [path for path in (out / table).glob(f"{table}*") if path.is_file()]

@@ -38,7 +38,7 @@ def move_edited(service: SmallService) -> None:
 
 
 def show_newest_first(service: SmallService) -> None:
-    """Let lists begin with the newest messages, whatever is asked for."""
+    """Let lists begin with the newest messages, for any query."""
     original = service._page
 
     def page(records: list[Record], query: dict[str, str], size: int) -> Record:

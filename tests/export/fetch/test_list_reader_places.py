@@ -42,7 +42,7 @@ def talk(messages: Iterable[tuple[int, str, str]]) -> Callable[[Store], None]:
 
 
 class Strange(Fault, frozen=True):
-    """A user's list in which an id that it does not hold is no place."""
+    """A user's list that rejects a position by an id that it does not hold."""
 
     store: Store
     uid: str
@@ -197,7 +197,7 @@ async def test_news_behind_a_message_that_is_deleted_meanwhile(strange: Any, tmp
 
 
 async def test_a_list_that_was_empty_is_walked_on_where_only_its_own_ids_are_places(tmp_path: Path) -> None:
-    """The newest id of the app is no place in a list that has never held it."""
+    """A list rejects the newest id of the app as a position if it never held it."""
     async with served(60) as service:
         for uid in USERS:
             service.emulator.weather.add(Refuses(service.store, uid, route=f"/users/{uid}/messages"))

@@ -1,4 +1,4 @@
-"""One reply in the midst of a list has lost its way on, for good: no source ends there without a word."""
+"""One reply in the middle of a list never has a next position: no source ends there in silence."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -91,7 +91,7 @@ async def test_a_list_whose_positions_go_back_is_read_whole_as_one_in_no_order(t
 
 
 def assert_honest(report: Report, out: Path, source: str) -> None:
-    """The report, the manifest and the files agree on whether the source is whole."""
+    """The report, the manifest and the files agree on whether the source is complete."""
     ids = ids_of(out)
     assert len(ids) == len(set(ids))
     assert report.complete == manifest_of(out).complete == (ids == ALL)

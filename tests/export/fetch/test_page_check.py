@@ -72,7 +72,7 @@ def test_a_page_for_missing_messages_has_each_row_under_the_source_that_the_rule
 
 @given(pages(), st.integers(1, 9))
 def test_a_recheck_counts_as_shown_what_it_does_not_compare(rows: list[Row], since: int) -> None:
-    """A message that tells another time now is shown all the same; so is one of another list."""
+    """A message with a changed time counts as shown; so does one of another list."""
     job = ListJob(number=1, source=ALICE, purpose="recheck", since=since)
     page = PageCheck(Window(), RULES).page(job, rows)
     assert page.shown is not None

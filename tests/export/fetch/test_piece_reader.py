@@ -1,4 +1,4 @@
-"""Pieces of a list: together they are the list, and what a service does not let be entered is told."""
+"""Pieces of a list: together they are the list, and positions that a service rejects are reported."""
 
 from contextlib import aclosing
 from dataclasses import dataclass, replace

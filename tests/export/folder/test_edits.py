@@ -38,7 +38,7 @@ def record_of(service: Served, number: int) -> dict[str, Any]:
 
 
 def tell(service: Served, record: dict[str, Any], shown: Any = None) -> None:
-    """Let the service tell of a change, which it may have made, or not; what it shows may be another one."""
+    """Let the service report a change, which it may have made, or not; it may show another one."""
     at = service.store.last_sent_at + 1
     on = {"entity": record, "entityType": "message"}
     action = service.store.add_action("ann", "edited", on, record, sent_at=at)

@@ -1,4 +1,4 @@
-"""Merging: small files of daily runs become large ones, and the export stays whole at every step."""
+"""Merging: small files of daily runs become large ones, and the export stays complete at every step."""
 
 import errno
 import shutil

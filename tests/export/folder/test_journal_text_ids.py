@@ -1,4 +1,4 @@
-"""Lists whose ids are no numbers: their end is believed once all ids of the probe were seen."""
+"""Lists whose ids are not numbers: their end is believed once all ids of the probe were seen."""
 
 from pathlib import Path
 from typing import Any
@@ -15,7 +15,7 @@ COUNT = 120
 
 
 class TextService(SmallService):
-    """Messages in the order of `records`, with ids of any form, each of which is a position."""
+    """Messages in the order of `records`, with ids of any form; each is a position."""
 
     end = COUNT
     """The record at which lists that go up claim to end."""

@@ -1,4 +1,4 @@
-"""Records that differ and come under one id: one of them is kept, and the report names the ids."""
+"""Different records under one id: one is kept, and the report names the ids."""
 
 from pathlib import Path
 from typing import Any

@@ -1,4 +1,4 @@
-"""The log of runs: a line for each, whole after any crash; reports that raise where they are not complete."""
+"""The log of runs: one line each, complete after any crash; incomplete reports raise."""
 
 import errno
 import json

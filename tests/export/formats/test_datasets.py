@@ -1,6 +1,6 @@
 """The folder of messages as a dataset: pandas, polars, pyarrow and duckdb read it as it is.
 
-They run in a process of their own, once for all tests: their threads and warnings are no part of the others.
+They run in a separate process, once for all tests, with their threads and warnings.
 """
 
 import json

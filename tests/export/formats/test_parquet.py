@@ -190,7 +190,7 @@ ODD_VALUE = st.one_of(st.none(), st.booleans(), TEXT, WHOLE, ODDITY)
 
 
 def served_as(value: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
-    """Return values that are mostly of the documented type."""
+    """Return values that usually have the documented type."""
     return st.integers(0, 5).flatmap(lambda number: value if number else ODD_VALUE)
 
 

@@ -1,4 +1,4 @@
-"""The file of apps: what is read of it, and what a wrong one is told."""
+"""The file of apps: how it is read, and the errors of wrong ones."""
 
 import sys
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""The rule of ownership, of services with users that come, go and leave groups: each message in one part."""
+"""The rule of ownership: each message is in one part, also as users are added, deleted and leave groups."""
 
 from random import Random
 
@@ -12,7 +12,7 @@ from chatrest.export.plan.plan import Plan
 
 
 class Service:
-    """Users that come and go, groups that are left; a list shows what its owner may see now."""
+    """Users are added and deleted, and leave groups; a list shows what its owner may see now."""
 
     def __init__(self, dice: Random) -> None:
         self.dice = dice

@@ -1,4 +1,4 @@
-"""Plans: values that are checked when they are made, and that come back from the journal as they were."""
+"""Plans: values that are checked when they are made, and stored in the journal unchanged."""
 
 from datetime import UTC, date, datetime, timedelta, timezone
 from pathlib import Path

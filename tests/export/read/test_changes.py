@@ -24,7 +24,7 @@ formats = pytest.mark.parametrize("shape", FORMATS, ids=str)
 
 
 class Runs(StoredRuns):
-    """Runs of an export by hand, and what is told of them."""
+    """Runs of an export by hand, and the changes that are listed."""
 
     def listed(self, after: int = 0) -> list[tuple[int, str, str, str | None, str | None]]:
         return [

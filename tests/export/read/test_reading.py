@@ -387,7 +387,7 @@ def sent_at(raw: bytes) -> int:
 def test_rows_of_files_that_were_adopted_are_of_the_first_source_that_shows_them(
     shape: tuple[Any, ...], tmp_path: Path
 ) -> None:
-    """The journal was lost: it is made anew from the files, which do not all tell their sources."""
+    """The journal was lost: it is made again from the files, which do not all name their sources."""
     den = [raw for page in PAGES for raw in page["group den"]]
     loose = [ODD[1]]
     with StoredExport(tmp_path, plan_of(*shape)) as export:

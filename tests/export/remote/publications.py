@@ -1,4 +1,4 @@
-"""A run that goes no faster than its publications, however slow the machine."""
+"""A run that waits for its publications, on a machine of any speed."""
 
 import threading
 from collections.abc import Callable, Iterable

@@ -1,4 +1,4 @@
-"""When no run writes, a bucket holds what its manifest names, nothing else of ours, and each message once."""
+"""When no run writes, a bucket holds what its manifest names, no other file, and each message once."""
 
 import asyncio
 import socket

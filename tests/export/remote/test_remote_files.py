@@ -37,7 +37,7 @@ def downloads(store: StoreDouble) -> int:
 
 
 def records() -> list[bytes]:
-    """The messages that a reader of the store sees, in an export that is whole."""
+    """The messages that a reader of the store sees, in a complete export."""
     result = verify(ADDRESS)
     assert result.ok, result.problems
     return sorted(read_raw(ADDRESS))

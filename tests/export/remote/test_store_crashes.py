@@ -39,7 +39,7 @@ async def published(root: Path) -> None:
 
 
 def messages() -> int:
-    """The number of messages that a reader of the store sees, in an export that is whole."""
+    """The number of messages that a reader of the store sees, in a complete export."""
     result = verify(ADDRESS)
     assert result.ok, result.problems
     return result.messages
@@ -230,7 +230,7 @@ async def test_publications_of_a_running_export_that_fail_are_seen_repeated_and_
 async def test_a_journal_that_takes_long_to_send_is_sent_seldom(
     tmp_path: Path, at: Callable[[StoreDouble], None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It is sent whole by each publication: the time for it stays a twentieth of the run's."""
+    """Each publication sends all of it: the time for it stays a twentieth of the run's."""
     store = StoreDouble()
     at(store)
     publications, waits, publish = Publications(monkeypatch), list[float](), Publisher.publish

@@ -11,7 +11,7 @@ from tests.cases import loop_over
 
 
 class _Clock:
-    """Goes when it is told to."""
+    """A clock that a test moves."""
 
     def __init__(self) -> None:
         self.now = 100.0

@@ -132,7 +132,7 @@ def eager_splits(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.usefixtures("eager_splits")
 async def test_idle_workers_share_a_large_source(tmp_path: Path) -> None:
-    """The app's own list, whose positions tell times, is never cut."""
+    """The app's own list, whose positions are times, is never cut."""
     async with served(600, fill_in=lambda store: fill_plain(store, 600)) as service:
         report = await export(service.session, tmp_path / "out", Plan(users=("ann", "bob")))
         assert report.complete

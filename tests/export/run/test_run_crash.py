@@ -1,4 +1,4 @@
-"""An export that is killed at any instant goes on, and ends with every message once."""
+"""An export that is killed at any instant can be continued, and has every message once."""
 
 import shutil
 from collections.abc import Callable

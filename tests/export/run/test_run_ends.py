@@ -1,4 +1,4 @@
-"""Runs that end before their end: what was fetched is kept, and the next run goes on."""
+"""Runs that end before their end: fetched messages are kept, and the next run continues."""
 
 import asyncio
 import errno
@@ -174,7 +174,7 @@ async def test_no_room_for_the_journal_is_an_oserror_too(
 async def test_the_end_of_a_run_settles_a_seal_that_a_publication_could_not_end(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Its disk fails, and so does the note that the seal is forgotten; the run itself goes on."""
+    """Its disk fails, and so does the note that the seal is forgotten; the run itself continues."""
 
     def fail(*_: object) -> None:
         raise OSError("failed")

@@ -1,4 +1,4 @@
-"""Sources that fail, and lists that lack messages: told of, and made up for where others show them."""
+"""Sources that fail, and lists that lack messages: reported, and read from others that show them."""
 
 import json
 from pathlib import Path
@@ -117,7 +117,7 @@ async def test_what_a_refused_source_owns_comes_from_the_other_side(tmp_path: Pa
 
 
 async def test_lists_that_lack_messages_crosswise(tmp_path: Path) -> None:
-    """Each of the three lacks some that the others show; whatever stands in one list is in the export."""
+    """Each of the three lacks some that the others show; each message of any list is in the export."""
     async with served(150) as service:
         talk = service.store.ids(conversation="ann_user_bob")
         hide(service.store, talk[0::3], "u:ann")

@@ -1,4 +1,4 @@
-"""A real process that is killed with SIGKILL, again and again, and an export that is whole in the end."""
+"""A real process that is killed with SIGKILL, again and again, and an export that is complete in the end."""
 
 import asyncio
 import os
@@ -70,7 +70,7 @@ async def test_killed_at_random_instants(tmp_path: Path) -> None:
 
 
 def len_of(emulator: Emulator) -> int:
-    """Return how many requests of lists of messages have come so far."""
+    """Return the number of requests of lists of messages so far."""
     return emulator.weather.struck["latency"]
 
 

@@ -22,7 +22,7 @@ class Alice:
         self.server, self.session = server, session
 
     def requests(self, *paths: str) -> int:
-        """Return how many requests have come since the last call, for some paths or for all."""
+        """Return the number of requests since the last call, for some paths or for all."""
         asked = [path for path, _ in self.server.requests]
         self.server.requests.clear()
         return len([path for path in asked if not paths or path in paths])

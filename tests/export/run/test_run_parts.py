@@ -1,4 +1,4 @@
-"""Exports of parts: of any number, each message once, whatever happens in between."""
+"""Exports of parts: of any number, each message once, after any interruption."""
 
 import asyncio
 import json

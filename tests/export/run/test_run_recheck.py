@@ -175,7 +175,7 @@ async def test_new_messages_come_beside_a_recheck(tmp_path: Path) -> None:
 async def test_a_recheck_of_an_export_with_holes_writes_nothing_twice(
     pages: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Idle workers began in the midst of a source, and the key was refused before all had met."""
+    """Idle workers began in the middle of a source, and the key was refused before their pieces met."""
     monkeypatch.setattr(list_reader, "LEAST_PAGES", 1)
     async with served(300) as service:
         service.emulator.weather.add(Status(401, route="messages.list", when=First(1000, after=pages + 1)))
@@ -214,7 +214,7 @@ async def test_a_refused_source_in_a_recheck_is_told_of_and_read_again_later(tmp
 async def test_an_edit_that_was_noted_before_a_death_does_not_undo_a_newer_one(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Died before the edit took its place; the file is lost, and read anew with what is newer still."""
+    """Died before the edit took its place; the file is lost, and read again with newer messages."""
     async with served(60) as service:
         await export(service.session, tmp_path / "first", Plan(everything=True))
         for at in instants(6, 10):

@@ -1,4 +1,4 @@
-"""Work in a thread is never left alone, however often it is cancelled."""
+"""Work in a thread is always awaited, also if it is cancelled several times."""
 
 import asyncio
 import threading

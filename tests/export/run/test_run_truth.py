@@ -76,7 +76,7 @@ class World:
         return [*self.plan.sources, *users]
 
     def write(self, count: int) -> None:
-        """New messages of all kinds, some with ids that are no numbers, or far apart."""
+        """New messages of all kinds, some with ids that are not numbers, or far apart."""
         records = []
         for _ in range(count):
             sender, receiver = self.dice.sample(USERS[:4], 2)

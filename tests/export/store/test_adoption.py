@@ -1,4 +1,4 @@
-"""Folders whose journal and files are not of one time: nothing is lost, nothing stands twice."""
+"""Folders whose journal and files differ in age: nothing is lost or stored twice."""
 
 import shutil
 from itertools import product

@@ -1,6 +1,6 @@
 """Deaths of a process at calls of the disk and of databases. `python -m tests.scripted_store` has every call.
 
-After each one nothing is lost, nothing stands twice, nothing is set aside, and a further run ends it all.
+After each one nothing is lost, stored twice or set aside, and a further run completes it.
 """
 
 from itertools import count, product

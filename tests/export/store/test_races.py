@@ -19,7 +19,7 @@ from tests.simulated_crashes import wrap_connections
 
 
 class SpyLock:
-    """A lock that tells when a thread has to wait for it."""
+    """A lock that reports when a thread has to wait for it."""
 
     def __init__(self) -> None:
         self._lock = threading.RLock()

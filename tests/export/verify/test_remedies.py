@@ -1,4 +1,4 @@
-"""Each advice of `verify` is followed: afterwards the export is whole, and nothing that it had is lost."""
+"""Each advice of `verify` is followed: afterwards the export is complete, and has lost nothing."""
 
 import shutil
 from collections import Counter

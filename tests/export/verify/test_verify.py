@@ -130,7 +130,7 @@ def test_content_that_is_no_record(
 
 
 def test_other_ids_than_those_that_were_written(out: Path) -> None:
-    """Content, hashes, manifest and journal are changed to agree; the ids of the file tell."""
+    """Content, hashes, manifest and journal are changed to agree; the ids of the file differ."""
     entry = largest_entry(out)
     lines = (out / entry.name).read_bytes().splitlines(keepends=True)
     ids = [match[1].decode() for line in lines if (match := re.search(rb'"id": ?"(\d{3})"', line))]

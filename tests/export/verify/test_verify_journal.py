@@ -1,4 +1,4 @@
-"""`verify` finds a journal that is damaged, edited, emptied or of another time, and files nobody knows."""
+"""`verify` finds a journal that is damaged, edited, emptied or of another time, and unknown files."""
 
 import sqlite3
 from contextlib import ExitStack, closing
