@@ -25,23 +25,18 @@ ToolParameters: TypeAlias = Annotated[
 ]
 
 
-class NewApiTool(Body):
-    """An API tool to create: a request to `endpoint`, which an agent may make.
-
-    The slug is unique in the app. `headers` and `body_template` are JSON texts, the template with {{…}} for
-    what is filled in. `basic_auth_username` and `basic_auth_password` are needed with `enable_basic_auth`.
-    """
+class ApiToolChanges(Body):
+    """Any part of an API tool but its name."""
 
     hidden_fields: ClassVar[frozenset[str]] = frozenset({"headers"})
 
-    slug: Text
+    slug: Text | UnsetType = UNSET
     """The name in addresses."""
-    name: ShortText
-    description: Text
-    endpoint: Uri
+    description: Text | UnsetType = UNSET
+    endpoint: Uri | UnsetType = UNSET
     """The address that the tool calls."""
-    method: HttpMethod
-    enable_basic_auth: Flag = False
+    method: HttpMethod | UnsetType = UNSET
+    enable_basic_auth: Flag | UnsetType = UNSET
     basic_auth_username: Text | UnsetType = UNSET
     basic_auth_password: Text | UnsetType = UNSET
     headers: AnyText | UnsetType = UNSET
@@ -55,6 +50,21 @@ class NewApiTool(Body):
     icon: AnyText | UnsetType = UNSET
     """The address of a picture."""
 
+
+class NewApiTool(ApiToolChanges):
+    """An API tool to create: a request to `endpoint`, which an agent may make.
+
+    The slug is unique in the app. `headers` and `body_template` are JSON texts, the template with {{…}} for
+    what is filled in. `basic_auth_username` and `basic_auth_password` are needed with `enable_basic_auth`.
+    """
+
+    slug: Text
+    name: ShortText
+    description: Text
+    endpoint: Uri
+    method: HttpMethod
+    enable_basic_auth: Flag = False
+
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.enable_basic_auth and UNSET in (self.basic_auth_username, self.basic_auth_password):
@@ -63,57 +73,24 @@ class NewApiTool(Body):
             )
 
 
-class ApiToolChanges(Body):
-    """Any part of an API tool but its name."""
-
-    hidden_fields: ClassVar[frozenset[str]] = frozenset({"headers"})
-
-    slug: Text | UnsetType = UNSET
-    description: Text | UnsetType = UNSET
-    endpoint: Uri | UnsetType = UNSET
-    method: HttpMethod | UnsetType = UNSET
-    enable_basic_auth: Flag | UnsetType = UNSET
-    basic_auth_username: Text | UnsetType = UNSET
-    basic_auth_password: Text | UnsetType = UNSET
-    headers: AnyText | UnsetType = UNSET
-    body_template: AnyText | UnsetType = UNSET
-    allow_additional_properties: Flag | UnsetType = UNSET
-    parameters: ToolParameters | UnsetType = UNSET
-    icon: AnyText | UnsetType = UNSET
-
-
-class NewFrontendAction(Body):
-    """A frontend action to create: a function of the client's page, `trigger_function`, a unique id."""
-
-    name: Text
-    description: Text
-    trigger_function: Text
-    """The function that the frontend calls."""
-    parameters: ToolParameters | UnsetType = UNSET
-    """The parameters that the agent fills in."""
-    icon: AnyText | UnsetType = UNSET
-    """The address of a picture."""
-
-
 class FrontendActionChanges(Body):
     """Any part of a frontend action but its function, which cannot change."""
 
     name: Text | UnsetType = UNSET
     description: Text | UnsetType = UNSET
     parameters: ToolParameters | UnsetType = UNSET
-    icon: AnyText | UnsetType = UNSET
-
-
-class NewMcpServer(Body):
-    """An MCP server to create; the slug is unique and safe in a URL."""
-
-    name: Text
-    slug: Text
-    """The name in addresses."""
-    url: Uri
-    description: Text
+    """The parameters that the agent fills in."""
     icon: AnyText | UnsetType = UNSET
     """The address of a picture."""
+
+
+class NewFrontendAction(FrontendActionChanges):
+    """A frontend action to create: a function of the client's page, `trigger_function`, a unique id."""
+
+    name: Text
+    description: Text
+    trigger_function: Text
+    """The function that the frontend calls."""
 
 
 class McpServerChanges(Body):
@@ -123,6 +100,17 @@ class McpServerChanges(Body):
     url: Uri | UnsetType = UNSET
     description: Text | UnsetType = UNSET
     icon: AnyText | UnsetType = UNSET
+    """The address of a picture."""
+
+
+class NewMcpServer(McpServerChanges):
+    """An MCP server to create; the slug is unique and safe in a URL."""
+
+    name: Text
+    slug: Text
+    """The name in addresses."""
+    url: Uri
+    description: Text
 
 
 # ── variables ──
@@ -147,30 +135,25 @@ class VariableQuery(Filter):
     """Group the variables by their category."""
 
 
-class NewVariable(Body):
-    """A variable to create. `constant_value` is needed for every source, and may be a credential."""
-
-    hidden_fields: ClassVar[frozenset[str]] = frozenset({"constant_value"})
-
-    name: _Name
-    source_type: _SourceKind
-    """Where it comes from."""
-    constant_value: _Constant
-    """The value of a constant variable."""
-    description: _Words | UnsetType = UNSET
-    source_path: _Path | UnsetType = UNSET
-    """Where the value is in the source."""
-    default_value: _Words | UnsetType = UNSET
-    """The value where the source has none."""
-
-
 class VariableChanges(Body):
     """Any part of a variable but its name."""
 
     hidden_fields: ClassVar[frozenset[str]] = frozenset({"constant_value"})
 
     source_type: _SourceKind | UnsetType = UNSET
+    """Where it comes from."""
     description: _Words | UnsetType = UNSET
     source_path: _Path | UnsetType = UNSET
+    """Where the value is in the source."""
     constant_value: _Constant | UnsetType = UNSET
+    """The value of a constant variable."""
     default_value: _Words | UnsetType = UNSET
+    """The value where the source has none."""
+
+
+class NewVariable(VariableChanges):
+    """A variable to create. `constant_value` is needed for every source, and may be a credential."""
+
+    name: _Name
+    source_type: _SourceKind
+    constant_value: _Constant

@@ -67,15 +67,10 @@ class EnabledItemsQuery(Filter):
     """Words to look for."""
 
 
-class NewAgent(Body):
-    """An agent to create.
+class AgentChanges(Body):
+    """Any part of an agent."""
 
-    `tools` are slugs of integrations, `api_tools` and `mcp_servers` those of tools and servers that exist.
-    `model_meta_data` has `temperature` and `maxTokens`.
-    """
-
-    name: ShortText
-    is_active: Flag = True
+    name: ShortText | UnsetType = UNSET
     icon: Uri | UnsetType = UNSET
     """The address of a picture."""
     description: AnyText | UnsetType = UNSET
@@ -92,22 +87,18 @@ class NewAgent(Body):
     model: Text | UnsetType = UNSET
     model_meta_data: Json | UnsetType = UNSET
     """Settings of the language model."""
-
-
-class AgentChanges(Body):
-    """Any part of an agent."""
-
-    name: ShortText | UnsetType = UNSET
-    icon: Uri | UnsetType = UNSET
-    description: AnyText | UnsetType = UNSET
-    tools: AnyTexts | UnsetType = UNSET
-    api_tools: AnyTexts | UnsetType = UNSET
-    mcp_servers: AnyTexts | UnsetType = UNSET
-    instruction: Instruction | UnsetType = UNSET
-    meta_data: Json | UnsetType = UNSET
-    model: Text | UnsetType = UNSET
-    model_meta_data: Json | UnsetType = UNSET
     is_active: Flag | UnsetType = UNSET
+
+
+class NewAgent(AgentChanges):
+    """An agent to create.
+
+    `tools` are slugs of integrations, `api_tools` and `mcp_servers` those of tools and servers that exist.
+    `model_meta_data` has `temperature` and `maxTokens`.
+    """
+
+    name: ShortText
+    is_active: Flag = True
 
 
 class AgentTools(Body):
@@ -200,24 +191,21 @@ class IntegrationMeta(CheckedStruct):
 _Meta: TypeAlias = Annotated[IntegrationMeta, Meta(description="an object with a baseUrl")]
 
 
-class NewExternalAgent(Body):
-    """An external agent to add; `tools` and `actions` are names of external tools that exist.
-
-    `meta_data` has `greetingMessage`, `introductoryMessage` and `suggestedMessages`.
-    """
+class ExternalAgentChanges(Body):
+    """Any part of an external agent; `integrate_with` is needed always."""
 
     hidden_fields: ClassVar[frozenset[str]] = frozenset({"integration_meta"})
 
-    name: ShortText
-    icon: Uri
-    """The address of a picture."""
     integrate_with: _Framework
     """The agent's framework."""
-    integration_meta: _Meta
-    """Where and how the agent is reached."""
-    is_active: Flag = True
-    integration_type: _IntegrationType = "agent"
+    name: ShortText | UnsetType = UNSET
+    icon: Uri | UnsetType = UNSET
+    """The address of a picture."""
+    is_active: Flag | UnsetType = UNSET
+    integration_type: _IntegrationType | UnsetType = UNSET
     """What is integrated."""
+    integration_meta: _Meta | UnsetType = UNSET
+    """Where and how the agent is reached."""
     tools: AnyTexts | UnsetType = UNSET
     """Tools of the agent, by their slugs."""
     actions: AnyTexts | UnsetType = UNSET
@@ -225,26 +213,23 @@ class NewExternalAgent(Body):
     meta_data: Json | UnsetType = UNSET
     """Any facts, for the app."""
 
+
+class NewExternalAgent(ExternalAgentChanges):
+    """An external agent to add; `tools` and `actions` are names of external tools that exist.
+
+    `meta_data` has `greetingMessage`, `introductoryMessage` and `suggestedMessages`.
+    """
+
+    name: ShortText
+    icon: Uri
+    integration_meta: _Meta
+    is_active: Flag = True
+    integration_type: _IntegrationType = "agent"
+
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.integration_meta.base_url is UNSET:
-            raise RequestInvalidError("integration_meta: base_url is needed, a non-empty text")
-
-
-class ExternalAgentChanges(Body):
-    """Any part of an external agent; `integrate_with` is needed always."""
-
-    hidden_fields: ClassVar[frozenset[str]] = frozenset({"integration_meta"})
-
-    integrate_with: _Framework
-    name: ShortText | UnsetType = UNSET
-    icon: Uri | UnsetType = UNSET
-    is_active: Flag | UnsetType = UNSET
-    integration_type: _IntegrationType | UnsetType = UNSET
-    integration_meta: _Meta | UnsetType = UNSET
-    tools: AnyTexts | UnsetType = UNSET
-    actions: AnyTexts | UnsetType = UNSET
-    meta_data: Json | UnsetType = UNSET
+            raise RequestInvalidError("integration_meta: base_url is needed, a text that is not empty")
 
 
 class ExternalToolQuery(Filter):

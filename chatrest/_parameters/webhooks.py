@@ -51,33 +51,6 @@ class WebhookQuery(Filter):
     """Only webhooks with this text in their name."""
 
 
-class NewWebhook(Body):
-    """A webhook to make. `username` and `password` go with each event where `use_basic_auth` is true.
-
-    Both of them or neither: given both, `use_basic_auth` is true unless it is given too.
-    """
-
-    id: WebhookId
-    name: WebhookText
-    webhook_url: WebhookUrl = field(name="webhookURL")
-    use_basic_auth: Flag | UnsetType = UNSET
-    username: WebhookText | UnsetType = UNSET
-    """The user name of HTTP Basic authentication, with `password`."""
-    password: WebhookPassword | UnsetType = UNSET
-    """The password of HTTP Basic authentication, with `username`."""
-    enabled: Flag | UnsetType = UNSET
-    retry_on_failure: Flag | UnsetType = UNSET
-    """Send an event that was not answered with 2xx twice again, after 10 s and 30 s."""
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        given = [name for name in ("username", "password") if getattr(self, name) is not UNSET]
-        if len(given) == 1:
-            raise RequestInvalidError(f"{given[0]} alone: expected username and password, or neither")
-        if given and self.use_basic_auth is UNSET:
-            force_setattr(self, "use_basic_auth", True)
-
-
 class WebhookChanges(Body):
     """The members of a webhook to change."""
 
@@ -90,6 +63,26 @@ class WebhookChanges(Body):
     """The password of HTTP Basic authentication."""
     enabled: Flag | UnsetType = UNSET
     retry_on_failure: Flag | UnsetType = UNSET
+    """Send an event that was not answered with 2xx twice again, after 10 s and 30 s."""
+
+
+class NewWebhook(WebhookChanges):
+    """A webhook to make. `username` and `password` go with each event where `use_basic_auth` is true.
+
+    Both of them or neither: given both, `use_basic_auth` is true unless it is given too.
+    """
+
+    id: WebhookId
+    name: WebhookText
+    webhook_url: WebhookUrl = field(name="webhookURL")
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        given = [name for name in ("username", "password") if getattr(self, name) is not UNSET]
+        if len(given) == 1:
+            raise RequestInvalidError(f"{given[0]} alone: expected username and password, or neither")
+        if given and self.use_basic_auth is UNSET:
+            force_setattr(self, "use_basic_auth", True)
 
 
 class TriggerIds(Body):
