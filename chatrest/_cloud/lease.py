@@ -81,7 +81,7 @@ def decode_lease(data: bytes) -> LeaseRecord:
 class Lease:
     """The right to write to a store, held in `async with Lease(store) as lease:`.
 
-    Entering waits until a lease that nobody renews has ended. It raises `LeaseHeldError` where another
+    Entering waits until a lease that is not renewed has ended. It raises `LeaseHeldError` where another
     writer is at work, and `RequestInvalidError` for a store without conditional writes. Leaving gives it
     back. Meanwhile a task renews it. Call `check()` before each write, and `confirm()` before one that
     counts.

@@ -123,7 +123,7 @@ class ObjectStore:
         """Ask for any object; raise `ObjectStoreError` where there is no reply within `seconds`.
 
         The limits of other requests are those of large transfers over slow connections: an endpoint that does
-        not answer would be noticed after minutes. Any reply is enough here: later ones tell more.
+        not answer would be noticed after minutes. Any reply is enough here: later ones show more.
         """
         try:
             async with asyncio.timeout(seconds):

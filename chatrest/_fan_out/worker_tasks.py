@@ -243,7 +243,7 @@ class WorkerTasks(Generic[T, R]):
             raise interruption
 
     def stop_reading(self) -> None:
-        """Cancel the reader of the input: its next item may never come."""
+        """Cancel the reader of the input: its next item may never arrive."""
         if self._reader is not None:
             self._reader.cancel()
 

@@ -24,7 +24,7 @@ class CallData(Record):
 
 
 class CallEntity(MessagePart):
-    """A call. `status` is any text: `initiated` and `ongoing` are known, others may come.
+    """A call. `status` is any text: `initiated` and `ongoing` are known, others are possible.
 
     `started_at` is set once the call is ongoing. `session_id` is `sessionid` in JSON.
     """

@@ -34,7 +34,7 @@ _LONGEST_KEY: Final = 50
 
 
 class CoercionError(Exception):
-    """A value that cannot stand where it was served; the text says where, and what was expected."""
+    """A value of a wrong type; the text names its place and the expected type."""
 
 
 @final

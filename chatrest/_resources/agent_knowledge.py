@@ -136,7 +136,7 @@ class KnowledgeOperations(Collection):
     def list_knowledge(
         self, query: KnowledgeQuery | None = None, *, cursor: Start = None
     ) -> Walk[KnowledgeRecord]:
-        """The sources of the app, the newest first. One request a page."""
+        """The sources of the app, the newest first. One request per page."""
         return self._walk(LIST_KNOWLEDGE, query, cursor)
 
     def list_source_pages(
@@ -147,7 +147,7 @@ class KnowledgeOperations(Collection):
         *,
         cursor: Start = None,
     ) -> Walk[SourcePage]:
-        """The pages of a source, by page numbers. One request a page of the list."""
+        """The pages of a source, by page numbers. One request per page of the list."""
         source = checked_source(source_type)
         return self._walk(LIST_SOURCE_PAGES, query, cursor, sourceType=source, uniqueId=unique_id)
 
@@ -216,7 +216,7 @@ class KnowledgeOperations(Collection):
     def list_discovered_urls(
         self, parent_unique_id: str, query: DiscoveredUrlQuery | None = None, *, cursor: Start = None
     ) -> Walk[DiscoveredUrl]:
-        """The addresses that a website led to, the newest first. One request a page."""
+        """The addresses that a website led to, the newest first. One request per page."""
         return self._walk(LIST_DISCOVERED_URLS, query, cursor, parentUniqueId=parent_unique_id)
 
     async def process_discovered_urls(self, parent_unique_id: str, exclude: Sequence[str] = ()) -> UrlBatch:

@@ -93,7 +93,7 @@ class ToolOperations(Collection):
     # ── API tools ──
 
     def list_api_tools(self, query: ToolQuery | None = None, *, cursor: Start = None) -> Walk[ApiTool]:
-        """The API tools of the app, in the service's order. One request a page."""
+        """The API tools of the app, in the service's order. One request per page."""
         return self._walk(API_TOOLS.list, query, cursor)
 
     async def get_api_tool(self, slug: str) -> ApiTool:
@@ -125,7 +125,7 @@ class ToolOperations(Collection):
     def list_frontend_actions(
         self, query: ToolQuery | None = None, *, cursor: Start = None
     ) -> Walk[FrontendAction]:
-        """The frontend actions of the app, in the service's order. One request a page."""
+        """The frontend actions of the app, in the service's order. One request per page."""
         return self._walk(FRONTEND_ACTIONS.list, query, cursor)
 
     async def get_frontend_action(self, id: str) -> FrontendAction:
@@ -159,7 +159,7 @@ class ToolOperations(Collection):
     # ── MCP servers ──
 
     def list_mcp_servers(self, query: ToolQuery | None = None, *, cursor: Start = None) -> Walk[McpServer]:
-        """The MCP servers of the app, in the service's order. One request a page."""
+        """The MCP servers of the app, in the service's order. One request per page."""
         return self._walk(MCP_SERVERS.list, query, cursor)
 
     async def get_mcp_server(self, slug: str) -> McpServer:

@@ -129,7 +129,7 @@ class Agents(ToolOperations, KnowledgeOperations):
     # ── the builder ──
 
     def list(self, query: AgentQuery | None = None, *, cursor: Start = None) -> Walk[Agent]:
-        """The agents, in the service's order. One request a page."""
+        """The agents, in the service's order. One request per page."""
         return self._walk(LIST, query, cursor)
 
     async def get(self, uid: str) -> Agent:
@@ -168,7 +168,7 @@ class Agents(ToolOperations, KnowledgeOperations):
     def list_tool_integrations(
         self, uid: str, query: IntegrationQuery | None = None, *, cursor: Start = None
     ) -> Walk[ToolIntegration]:
-        """The integrations that an agent could have. One request a page.
+        """The integrations that an agent could have. One request per page.
 
         The operation is of an older page of the documents.
         """

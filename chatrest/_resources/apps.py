@@ -30,7 +30,7 @@ class Apps(Collection):
     """The applications of an account: `management.apps`."""
 
     def list(self, query: AppQuery | None = None, *, cursor: Start = None) -> Walk[AppInfo]:
-        """GET {management_base_url}/apps: the applications, in the service's order. One request a page."""
+        """GET {management_base_url}/apps: the applications, in the service's order. One request per page."""
         return self._walk(APPS_LIST, query, cursor)
 
     async def create(self, app: NewApp) -> AppInfo:
@@ -51,7 +51,7 @@ class ApiKeys(Collection):
     """The API keys of an app: `session.api_keys`."""
 
     def list(self, query: ApiKeyQuery | None = None, *, cursor: Start = None) -> Walk[ApiKey]:
-        """The keys, in the service's order. One request a page; no cursor holds a key."""
+        """The keys, in the service's order. One request per page; no cursor holds a key."""
         return self._walk(API_KEYS.list, query, cursor)
 
     @hides_arguments

@@ -33,7 +33,7 @@ class Calls(Collection):
     def list(
         self, query: CallQuery | None = None, *, on_behalf_of: str | None = None, cursor: Start = None
     ) -> Walk[CallRecord]:
-        """GET /calls: the calls, in the service's order. One request a page."""
+        """GET /calls: the calls, in the service's order. One request per page."""
         return self._walk(LIST, query, cursor, on_behalf_of=on_behalf_of)
 
     async def get(self, session_id: str, *, on_behalf_of: str | None = None) -> CallRecord:
@@ -50,6 +50,6 @@ class Calls(Collection):
     ) -> Walk[Transcription]:
         """GET /calls/{sessionId}/transcriptions: the transcriptions of a call, the newest first.
 
-        One request a page. There is none right after a call has ended.
+        One request per page. There is none right after a call has ended.
         """
         return self._walk(LIST_TRANSCRIPTIONS, query, cursor, on_behalf_of=on_behalf_of, sessionId=session_id)

@@ -102,8 +102,8 @@ class Conversations(Collection):
     ) -> Walk[Conversation]:
         """GET /conversations: the conversations of the acting user, in the service's order.
 
-        Without an acting user those of all users. One request a page; a conversation that moves meanwhile may
-        come twice or not at all, as the list goes by page numbers.
+        Without an acting user: those of all users. One request per page. The list has page numbers, so a
+        conversation that moves meanwhile may be missing or returned twice.
         """
         is_cursored = query is not None and getattr(query, "use_cursored_index", None) == 1
         endpoint = structs.replace(LIST, paging=CURSORED) if is_cursored else LIST

@@ -44,7 +44,7 @@ class Groups(Collection):
     def list(
         self, query: GroupQuery | None = None, *, on_behalf_of: str | None = None, cursor: Start = None
     ) -> Walk[Group]:
-        """The groups, in the service's order. One request a page.
+        """The groups, in the service's order. One request per page.
 
         Uses page numbers, also from `updated_at` on: paging by time could skip groups changed in the same
         second.
@@ -103,7 +103,7 @@ class Members(Collection):
     def list(self, guid: str, query: MemberQuery | None = None, *, cursor: Start = None) -> Walk[Member]:
         """The members of a group, in the service's order.
 
-        One request a page; `NotFoundError` for no such group.
+        One request per page; `NotFoundError` for no such group.
         """
         return self._walk(MEMBERS_LIST, query, cursor, guid=guid)
 

@@ -163,7 +163,7 @@ class Messages(Collection):
         on_behalf_of: str | None = None,
         cursor: Start = None,
     ) -> Walk[Message]:
-        """GET /users/{uid}/messages: the messages between `uid` and `on_behalf_of`. One request a page.
+        """GET /users/{uid}/messages: the messages between `uid` and `on_behalf_of`. One request per page.
 
         Without an acting user it is not documented whose messages are listed. All messages of the acting user
         are `list()`, not `list_user` of the same user. `cursor` continues where another walk of the same
@@ -380,13 +380,13 @@ class Messages(Collection):
     def list_reactions(
         self, message_id: str, *, on_behalf_of: str | None = None, cursor: Start = None
     ) -> Walk[Reaction]:
-        """GET /messages/{id}/reactions: who reacted to a message, and how. One request a page."""
+        """GET /messages/{id}/reactions: who reacted to a message, and how. One request per page."""
         return self._walk(LIST_REACTIONS, None, cursor, on_behalf_of=on_behalf_of, id=message_id)
 
     def list_reaction(
         self, message_id: str, reaction: str, *, on_behalf_of: str | None = None, cursor: Start = None
     ) -> Walk[Reaction]:
-        """GET /messages/{id}/reactions/{reaction}: who reacted with this emoji. One request a page."""
+        """GET /messages/{id}/reactions/{reaction}: who reacted with this emoji. One request per page."""
         return self._walk(
             LIST_REACTION, None, cursor, on_behalf_of=on_behalf_of, id=message_id, reaction=reaction
         )
@@ -435,7 +435,7 @@ class Messages(Collection):
     ) -> Walk[Message]:
         """GET /threads: the messages that have replies, each with `reply_count` and `last_reply`.
 
-        In the service's order, by the time of the last change. One request a page.
+        In the service's order, by the time of the last change. One request per page.
         """
         return self._walk(LIST_THREADS, query, cursor, on_behalf_of=on_behalf_of)
 

@@ -193,7 +193,7 @@ class Moderation(Collection):
         )
 
     def list_messages(self, query: ModerationQuery | None = None, *, cursor: Start = None) -> Walk[Message]:
-        """The messages that were handed in for moderation. One request a page."""
+        """The messages that were handed in for moderation. One request per page."""
         return self._walk(MESSAGES.list, query, cursor)
 
     async def get_message(self, message_id: str) -> Message:

@@ -329,7 +329,7 @@ class Notifications(Collection):
     def list_logs(
         self, query: NotificationLogQuery | None = None, *, cursor: Start = None
     ) -> Walk[NotificationLog]:
-        """The log of notifications, sent or held back, in the service's order. One request a page."""
+        """The log of notifications, sent or held back, in the service's order. One request per page."""
         return self._walk(LIST_LOGS, query, cursor)
 
     # ── providers of SMS and e-mail ──

@@ -32,7 +32,7 @@ class Friends(Collection):
     """The friends of users: `session.friends`."""
 
     def list(self, uid: str, query: FriendQuery | None = None, *, cursor: Start = None) -> Walk[User]:
-        """The friends of a user, in the service's order. One request a page."""
+        """The friends of a user, in the service's order. One request per page."""
         return self._walk(FRIENDS_LIST, query, cursor, uid=uid)
 
     async def add(
@@ -69,7 +69,7 @@ class BlockedUsers(Collection):
     """The users that users have blocked: `session.blocked_users`."""
 
     def list(self, uid: str, query: PageQuery | None = None, *, cursor: Start = None) -> Walk[User]:
-        """The users that `uid` has blocked, in the service's order. One request a page."""
+        """The users that `uid` has blocked, in the service's order. One request per page."""
         return self._walk(BLOCKED_USERS_LIST, query, cursor, uid=uid)
 
     async def block(self, uid: str, blocked_uids: Sequence[str]) -> Outcomes[ItemAck]:
@@ -101,7 +101,7 @@ class BannedUsers(Collection):
     def list(self, guid: str, query: PageQuery | None = None, *, cursor: Start = None) -> Walk[Member]:
         """The users that are banned from a group, in the service's order.
 
-        `banned_at` where the service shows it. One request a page.
+        `banned_at` where the service shows it. One request per page.
         """
         return self._walk(BANNED_USERS_LIST, query, cursor, guid=guid)
 

@@ -28,7 +28,7 @@ class Roles(Collection):
     """The roles of an app's users: `session.roles`."""
 
     def list(self, query: PageQuery | None = None, *, cursor: Start = None) -> Walk[Role]:
-        """The roles, in the service's order. One request a page."""
+        """The roles, in the service's order. One request per page."""
         return self._walk(ROLES.list, query, cursor)
 
     async def get(self, role: str) -> Role:
@@ -101,7 +101,7 @@ class Rbac(Collection):
     """The permissions of roles and scopes: `session.rbac`."""
 
     def list_role(self, role: str, *, cursor: Start = None) -> Walk[Permission]:
-        """The permissions of a role, in the service's order. One request a page."""
+        """The permissions of a role, in the service's order. One request per page."""
         return self._walk(RBAC_LIST_ROLE, None, cursor, role=role)
 
     async def set_role(self, role: str, permissions: Mapping[str, str | Sequence[str]]) -> PermissionOutcomes:
@@ -113,7 +113,7 @@ class Rbac(Collection):
         return await self._call(RBAC_UNSET_ROLE, role=role, permission=permission)
 
     def list_scope(self, guid: str, scope: str, *, cursor: Start = None) -> Walk[Permission]:
-        """The permissions of a scope (admin, moderator, participant) in a group. One request a page."""
+        """The permissions of a scope (admin, moderator, participant) in a group. One request per page."""
         return self._walk(RBAC_LIST_SCOPE, None, cursor, guid=guid, scope=scope)
 
     async def set_scope(
@@ -149,7 +149,7 @@ class RestrictedFeatures(Collection):
     """The features that are switched off for roles: `session.restricted_features`."""
 
     def list(self, role: str, *, cursor: Start = None) -> Walk[Feature]:
-        """The features that are switched off for a role, in the service's order. One request a page."""
+        """The features that are switched off for a role, in the service's order. One request per page."""
         return self._walk(RESTRICTED_FEATURES_LIST, None, cursor, role=role)
 
     async def restrict(self, role: str, features_to_restrict: Sequence[str]) -> Outcomes[ItemAck]:

@@ -59,7 +59,7 @@ class Users(Collection):
     """The users of an app: `session.users`."""
 
     def list(self, query: UserQuery | None = None, *, cursor: Start = None) -> Walk[User]:
-        """GET /users: the users, in the service's order. One request a page.
+        """GET /users: the users, in the service's order. One request per page.
 
         The list goes by page numbers: a user that is made or removed meanwhile may shift others over a page's
         border. A cursor continues only with the same page size.
@@ -120,7 +120,7 @@ class AuthTokens(Collection):
     """The login tokens of users: `session.auth_tokens`."""
 
     def list(self, uid: str, query: PageQuery | None = None, *, cursor: Start = None) -> Walk[AuthToken]:
-        """The tokens of a user, in the service's order. One request a page; no cursor holds a token."""
+        """The tokens of a user, in the service's order. One request per page; no cursor holds a token."""
         return self._walk(AUTH_TOKENS_LIST, query, cursor, uid=uid)
 
     @hides_arguments

@@ -40,7 +40,7 @@ class Webhooks(Collection):
         cursor: Start = None,
         x_webhook_version: Version = 2,
     ) -> Walk[Webhook]:
-        """The webhooks of an app, in the service's order. One request a page."""
+        """The webhooks of an app, in the service's order. One request per page."""
         return self._walk(WEBHOOKS.list, query, cursor, headers=_version(x_webhook_version), appId=app_id)
 
     async def get(self, app_id: str, webhook_id: str, *, x_webhook_version: Version = 2) -> Webhook:

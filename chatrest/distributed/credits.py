@@ -1,4 +1,4 @@
-"""One rate for a cluster, by credits: the coordinator's own pacer hands out single slots to whoever asks.
+"""One rate for a cluster, by credits: the coordinator's own pacer gives single slots to the workers that ask.
 
 Pure: time is an argument. The pacer is the one that a session on one machine has. It is asked for the slots
 of the next 0.3 s, each of which goes to one worker, and what became of them is replayed into it. If the

@@ -39,7 +39,7 @@ class JobPlugin(WorkerPlugin):  # type: ignore[misc]  # Dask has no types
         logging.getLogger("distributed.worker").addFilter(is_rare_call)
 
     async def teardown(self, worker: Worker) -> None:
-        """End the tasks that run, of which no one takes the results any more."""
+        """End the running tasks whose results are not needed any more."""
         self.has_ended = True
         while self.rates:  # noqa: ASYNC110, they run in threads
             await asyncio.sleep(_LOOK_SECONDS)

@@ -174,7 +174,7 @@ async def _run(
     worker: "Worker", job: str, work: PartWork, number: int, rates: dict[str, WorkerRate],
     clock: OtherClock, is_wanted: Callable[[], bool],
 ) -> Report:  # fmt: skip
-    """Run a part, report its numbers, and cancel it when nobody wants it any more."""
+    """Run a part, report its numbers, and cancel it when it is not wanted any more."""
     app, headers = _credentials(work)
     await _check_export(work)
     progress, run = Progress(), randbits(63)

@@ -1,7 +1,7 @@
 """The material of made data: words, phrases in many scripts, and the files that media messages link to.
 
 Some phrases have what breaks careless programs. The files are a few fixed bytes of their kind, and
-their name after them, so that no two are equal. Avatars and icons are pictures that a person can tell apart.
+their name after them, so that no two are equal. Avatars and icons are pictures that a person can distinguish.
 """
 
 import re

@@ -2,7 +2,7 @@
 
 Rules:
 - The rules of the service are in `service`, which knows no socket; here are sockets and nothing else.
-- Limits and weather, which come between a socket and the service, are in `middleware`.
+- Limits and weather, between a socket and the service, are in `middleware`.
 """
 
 import asyncio

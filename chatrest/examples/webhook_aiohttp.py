@@ -11,7 +11,7 @@ The webhook itself is made once, with the same username and password:
     await management.triggers.add(app_id, "w1", ["message_sent", "message_edited"])
 
 The service waits two seconds for an answer. So the handler only stores the event, and what takes longer is
-done by whoever reads the file. Events come in any order, and some twice: one that is among the last thousand
+done by a reader of the file. Events arrive in any order, and some twice: one that is among the last thousand
 is stored already.
 
 In an ASGI server, `asgi_app` takes the same arguments as `aiohttp_handler`:

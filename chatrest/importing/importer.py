@@ -214,7 +214,7 @@ class _Importer:
 
 
 async def _in_threads(items: Iterator[T]) -> AsyncIterator[T]:
-    """Yield items, each of which is made in a thread: a file may have to be read, or downloaded, for it."""
+    """Yield items, each made in a thread: a file may have to be read, or downloaded, for it."""
     while (item := await in_thread(partial(next, items, None))) is not None:
         yield item
 

@@ -1,6 +1,6 @@
 """One document of a selection, to print and to hand over: numbered, with nothing that a reader cannot read.
 
-Threads stand under the message that they began with; what was edited has its earlier versions, what was
+Threads are under the message that they began with; what was edited has its earlier versions, what was
 deleted by whom and when. Pictures are inside, other attachments are named with size and SHA-256. It is
 written as it is made, so memory does not grow with it.
 """
@@ -157,7 +157,7 @@ def _facts(out: Any, index: Index, choice: Choice, now: datetime) -> list[tuple[
 
 
 def _hashes(out: Any) -> Iterator[tuple[str, str]]:
-    """Yield what says of which export the document is: the hash of its manifest, and of a bag its root hash.
+    """Yield the hashes that name the export of a document: of its manifest, and of a bag the root hash.
 
     Of several exports it is the hash of what `sha256sum` prints of their manifests, in the order of names.
     """

@@ -39,7 +39,7 @@ _AT_ONCE: Final = 1_000
 
 
 def state_folder(site: Path) -> Path:
-    """Return the folder that only later runs need: beside the site, so that nobody hands it on with it."""
+    """Return the folder that only later runs need: beside the site, so that it is not passed on with it."""
     site = site.resolve()
     return site.with_name(f"{site.name}{_STATE}")
 

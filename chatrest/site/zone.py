@@ -1,4 +1,4 @@
-"""The zone of a site: all of its days and times are in this one, whoever reads or prints them.
+"""The zone of a site: all of its days and times are in this one, for all readers.
 
 A time is written as `2026-11-22T13:11:03+01:00`, from which templates take the day, the clock and the whole.
 """

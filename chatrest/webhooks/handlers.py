@@ -91,7 +91,7 @@ def aiohttp_handler(on_event: OnEvent, **options: Unpack[ReceiverOptions]) -> Ha
     200 is answered after `on_event` has returned, 500 after it has raised an exception, which is logged, and
     503 while it still runs: it is not cancelled, and the repetition of the delivery waits for it. A webhook
     with `retry_on_failure` repeats what was not answered with 200 after 10 s and after 30 s; so `on_event`
-    should be idempotent. Events come in any order. When the server stops, a handler that still runs was not
+    should be idempotent. Events arrive in any order. When the server stops, a handler that still runs was not
     acknowledged. Raises `RequestInvalidError` for a wrong argument.
     """
     from aiohttp import ClientError, web

@@ -66,7 +66,7 @@ def html(
 
     --print writes one document into the file SITE instead, for A4: each message with its number, id and time,
     threads in place, pictures inside, other attachments by name, size and SHA-256. A browser prints it.
-    --timezone is the zone of all days and times, whoever reads them.
+    --timezone is the zone of all days and times, for all readers.
 
     --redact replaces e-mail addresses, and numbers of phones, cards and bank accounts (IBAN), in names and
     sources, too; other personal data stay. --pseudonyms replaces the names and uids of people everywhere,

@@ -215,7 +215,7 @@ class RateSearch:
     def slow_down(self, now: float) -> None:
         """Lower the rate by 3 %: a 429 came with too few accepted requests to learn from.
 
-        Half of the low end is the least, however long a service refuses everything.
+        Half of the low end is the minimum, also if a service refuses everything for long.
         """
         self._change(max(self._BELOW * self.rate, min(self.rate, self._low / 2)), now)
 

@@ -142,7 +142,7 @@ def _along(items: list[T], ids: Sequence[str], direction: Affix) -> tuple[list[T
 
 
 def _border(cursor: Cursor, memory: Memory) -> set[str]:
-    """The ids that may come again at the border of a page."""
+    """The ids that may be repeated at the border of a page."""
     border = {dict(cursor.position).get("id", ""), *(memory.ids or ())}
     if memory.ids is None and cursor.last is not None and not cursor.inside:
         border.add(cursor.last)

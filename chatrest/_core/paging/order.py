@@ -121,7 +121,7 @@ def parted(items: Sequence[object], ids: Sequence[str]) -> tuple[list[int], dict
 
 
 def last_id(ids: Sequence[str], before: str | None) -> str | None:
-    """The id that a walk has come to with these: their last number, or else the last of them.
+    """The id that a walk has reached with these: their last number, or else the last of them.
 
     A text never takes the place of a number: repeated items are recognised by numbers where there are any.
     """

@@ -131,7 +131,7 @@ def _root_message(value: dict[str, Any]) -> str:
 
 
 def _read(body: bytes) -> Any:
-    """The body's JSON, however odd its bytes; `_NOT_JSON` for any other."""
+    """The body's JSON, with any bytes; `_NOT_JSON` for any other."""
     try:
         return msgspec.json.decode(body)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):

@@ -193,7 +193,7 @@ class Kind(Generic[T]):
         return None, False
 
     def _finish(self, items: list[Any], coercions: Coercions | None) -> None:
-        """Put right what a decoder cannot tell apart, in place; `coercions` are those of the loose one."""
+        """Correct values that decoders cannot distinguish; `coercions` are those of the loose one."""
 
     def _lenient(self, record: Any, raw: bytes, notes: list[str]) -> T:
         if isinstance(record, TooDeep):

@@ -176,7 +176,7 @@ def review_blocked(call: ServiceCall) -> None:
 
 
 def create_message(call: ServiceCall) -> Document:
-    """Take a message for moderation, which stays pending; its parties exist, or come with their details."""
+    """Take a message for moderation, which stays pending; its parties exist, or are given."""
     kind, sender, receiver = (call.body[name] for name in ("receiverType", "sender", "receiver"))
     if "senderUserDetails" not in call.body:
         user_record(call, sender)
@@ -211,7 +211,7 @@ def _revised(operation: Handler, call: ServiceCall) -> Any:
 
 
 def _with_terms(operation: Handler, call: ServiceCall) -> Any:
-    """Do an operation on a keyword list whose terms come as a comma list, as an array, or in a file."""
+    """Do an operation on a keyword list whose terms are a comma-separated list, an array, or a file."""
     terms = call.body.pop("file", call.body.get("searchTerms", []))
     parts = terms.replace("\n", ",").split(",") if isinstance(terms, str) else terms
     call.body["searchTerms"] = [part.strip() for part in parts if part.strip()]

@@ -12,7 +12,7 @@ The handler of a list gives a source of records, and `LISTS` says how the list c
 
 By a position, such as `createdAt`:
 - With `affix=append` (the default) a page ascends from the position, with `prepend` it descends from it.
-- Documents of one position stay on one page, however long it becomes: nothing is lost at its border.
+- Documents of one position stay on one page of any length: nothing is lost at its border.
 - A page that has documents has a `next`, also if it is the last; an empty page repeats the position of its
   request, and has none where the request had none.
 

@@ -3,7 +3,7 @@
 Rules:
 - Messages are only ever added, with ascending ids. So the position of a message in each of its lists is a
   number that never changes, and "how many are left" is a subtraction: an unfiltered page is one walk along
-  an index, however large the store is.
+  an index, for a store of any size.
 - A filter is an SQL condition over the columns of `message_index.COLUMNS`. The ids that match it in a list
   are cached; later only what was added since is searched. So a filtered walk scans its list once.
 """

@@ -193,7 +193,7 @@ class HalfOpen(LostReply):
 
 
 def _begin(body: bytes, length: int) -> bytes:
-    """Return the begin of a body, of which at least one byte is missing."""
+    """Return the begin of a body without at least its last byte."""
     return body[: min(length, max(0, len(body) - 1))]
 
 

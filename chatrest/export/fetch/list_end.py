@@ -384,7 +384,7 @@ def is_timed(position: Pairs) -> bool:
 
 
 def behind(last: int) -> Pairs:
-    """Return the position after an id of a list whose positions tell times.
+    """Return the position after an id of a list whose positions are times.
 
     The service named none there. Its time says only that they do: the list is entered by the id alone.
     """

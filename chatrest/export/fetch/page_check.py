@@ -1,4 +1,4 @@
-"""The check of a page: its records are judged once, by what they tell themselves. Pure.
+"""The check of a page: its records are judged once, by their own members. Pure.
 
 | a record …                                                  | then                                        |
 |-------------------------------------------------------------|---------------------------------------------|
@@ -78,7 +78,7 @@ class Window(NamedTuple):
         return seconds(min(map(_SENT_AT, rows))) > seconds(self.until) + _DISORDER
 
     def within(self, rows: list[Row]) -> list[Row]:
-        """Return the rows that were sent in it; those that tell no time are kept.
+        """Return the rows that were sent in it; those without a time are kept.
 
         Window and rows may be in seconds or milliseconds; a second has all its milliseconds.
         """

@@ -118,7 +118,7 @@ class NewsOfNight:
 
 
 def _until(news: NightNews) -> int | None:
-    """Return the app's newest id, where its newest messages tell it."""
+    """Return the app's newest id, if its newest messages show it."""
     rows = in_order([row_of(raw) for raw in news.newest])
     numbers = [number(row.id) or 0 for row in rows]
     return numbers[0] if news.goes_backwards and numbers and numbers[0] == max(numbers) > 0 else None

@@ -43,7 +43,7 @@ class PositionRefusedError(Exception):
 
 
 class NotOrderedByIdError(Exception):
-    """The list goes by time: its ids come in any order, and none of them is a position."""
+    """The list is ordered by time: its ids are in any order, and none is a position."""
 
 
 class PiecePage(Struct, frozen=True):
@@ -187,7 +187,7 @@ def _leads(page: Page[Any], last: int) -> Affix | None:
 
 
 def _ordered(items: list[Any], unordered_count: int) -> tuple[int, int]:
-    """Return the bounds of the items that are in the order of their ids; the others stand before or after."""
+    """Return the bounds of the items that are in the order of their ids; the others are before or after."""
     low, high = unordered_count, len(items)
     while low < high and number_of(items[low].id) is None:
         low += 1

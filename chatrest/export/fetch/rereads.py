@@ -185,7 +185,7 @@ class Rereads:
         return await in_thread(lambda: self._note_deleted(max(times)))
 
     def _places(self, known: SourceState, ids: IdSet) -> list[Gap]:
-        """Return where in a list ids are to be looked for: one that is no number may stand anywhere."""
+        """Return the gaps of a list to look for ids in: an id that is not a number may be anywhere."""
         if ids.names:
             return [Gap(0, LAST)]
         return clusters(ids, self._journal.seen(known.number), LARGEST_PAGE)

@@ -224,7 +224,7 @@ def is_app_list(known: SourceState) -> bool:
 
 async def newest(session: AsyncSession, count: int = 1) -> list[Row]:
     """Return the newest messages of the app, the newest first, a page at most: one request. Nothing where
-    the service does not tell.
+    the service does not show.
     """
     messages = Messages(AsRows(session.sender))
     walk: Walk[Any] = messages.list(query=MessageQuery(affix="prepend")).limit(count)

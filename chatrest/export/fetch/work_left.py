@@ -6,7 +6,7 @@ A run reads it, a dry run counts it, and `news` asks it which sources need not b
 |------------------------------|--------------------------------------------------------------------------|
 | ids that no interval covers  | between what was read                                                    |
 | what is behind its last id   | until its end is proven for the frozen end of the run                    |
-| all of it                    | its list goes by time, so ids do not tell what is new: in each run       |
+| all of it                    | its list goes by time, so ids do not show what is new: in each run       |
 | ids up to which it was read  | what was sent since a time is read again (`recheck`), until that is done |
 
 What was seen and is not on the disk is left, too; which source may have it, is asked while it is read (see

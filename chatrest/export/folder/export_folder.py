@@ -157,7 +157,7 @@ class ExportFolder:
         """`part` is the part of an export that the folder is, such as `7 of 64`; empty for an export by
         itself. Of a part, `part_of` gives the part that writes a message, None for this one. `started` is
         when the run began, in epoch seconds: the manifest says from its first change on that it is not
-        complete; None for a change that the manifest does not tell of.
+        complete; None for a change that the manifest does not mention.
 
         With `change_plan` the plan may be another one than the folder's, whose own it becomes by
         `commit_plan`.

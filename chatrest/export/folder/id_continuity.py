@@ -11,7 +11,7 @@
 
 Where they continue, messages were deleted. Lower ids with a later time are one witness alone: the clocks of a
 service may disagree. The same message has its time and its sender. The newest messages of the app are asked,
-or where the service does not tell them those of each list.
+or, if the service does not show them, those of each list.
 """
 
 import asyncio

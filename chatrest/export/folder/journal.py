@@ -255,7 +255,7 @@ class Journal(StoreJournal):
         )
 
     def forget_sources(self) -> None:
-        """Forget all sources, none of which has shown anything."""
+        """Forget all sources; no list has shown anything."""
         self._change("DELETE FROM sources", [()])
 
     def _set_asked(self, sources: Iterable[Source], *, all_users: bool) -> None:

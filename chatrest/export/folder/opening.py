@@ -336,7 +336,7 @@ def _number(generation: str | None) -> int:
 
 
 def is_unused(journal: Journal, manifest: Manifest | None) -> bool:
-    """Return whether no list of the plan has answered yet: it binds nobody, as a name in it may be wrong."""
+    """Return whether no list of the plan has answered yet: it may change, as a name may be wrong."""
     if (manifest is not None and manifest.complete) or next(iter(journal.files()), None) is not None:
         return False
     return all(each.state == "failed" for each in journal.iter_sources()) and not journal.seen()

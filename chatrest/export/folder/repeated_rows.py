@@ -1,4 +1,4 @@
-"""Rows that come again, and may differ.
+"""Rows that are listed again, and may differ.
 
 `RepeatedRows`: under an id that this run has written; those that differ are reported, as one is kept.
 `StoredIndex`: read again from the service, and on disk: which have changed, which are not shown any more. It
@@ -104,7 +104,7 @@ class StoredIndex:
         self._db.execute("COMMIT")
 
     def since(self, since: int) -> IdSet:
-        """Return the ids of the rows that were sent at a time or later; not those that tell no time."""
+        """Return the ids of the rows that were sent at a time or later; not those without a time."""
         rows = self._db.execute("SELECT number FROM stored WHERE number > 0 AND sent_at >= ?", (since,))
         return IdSet(each for (each,) in rows)
 

@@ -48,7 +48,7 @@ def text_array(data: bytes, separator: str) -> Array:
 
 
 def _array(values: Sequence[Any], type: Any) -> Array:
-    """Return values, none of which is None, as an array."""
+    """Return values, without None, as an array."""
     if pa.types.is_list(type):
         items = array_of(list(chain.from_iterable(values)), type.value_type)
         return pa.ListArray.from_arrays(

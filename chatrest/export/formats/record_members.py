@@ -14,7 +14,7 @@ _LOW, _HIGH = -(1 << 63), (1 << 63) - 1
 
 
 def read(raw: bytes) -> dict[str, Any]:
-    """Return the record's members, as in its page, however deep it is; none where it is no object."""
+    """Return the record's members, as in its page, at any depth; an empty dict for another value."""
     try:
         record = read_record(raw)
     except ReplyUnreadableError:

@@ -39,7 +39,7 @@ class TimeWindow(NamedTuple):
         return self.overlaps(milliseconds(first), milliseconds(last, end=True))
 
     def within(self, raws: list[bytes]) -> list[bytes]:
-        """Return the records that were sent in the window; those that tell no time are among them."""
+        """Return the records that were sent in the window; those without a time are among them."""
         if self == ALL_TIMES:
             return raws
         times = ((raw, row_of(raw).sent_at) for raw in raws)

@@ -15,7 +15,7 @@
 |---------------------------|----------------------------------------------------------------------------|
 | `key_file = "shop.key"`   | the content of a file; a relative path is from the folder of the apps file |
 | `key_command = "pass x"`  | the first line that a program prints; no shell, or a list of its arguments |
-| `key = "…"`               | that text, if nobody but the owner may read the apps file (mode 0600)      |
+| `key = "…"`               | that text, if only the owner may read the apps file (mode 0600)            |
 
 The workers of a cluster read `key_env` and `key_file` in their own environment and on their own disk, and get
 nothing but these names.

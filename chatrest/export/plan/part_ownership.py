@@ -10,7 +10,7 @@
 
 "Listed first" is the number of a night, which is kept with the list of users: a later user owns
 nothing of one who was there before. A rule without it, or one by which an unlisted sender's messages are the
-group's, makes messages stand twice as soon as somebody is listed.
+group's, stores messages twice as soon as a user is listed.
 
 Of each night a set of 32-bit hashes is in memory: some two bytes a user, 100 MB for 50 million. Where two
 uids have one hash, one of them may count as listed that is not: for all parts alike, so the rule stays one.
@@ -49,7 +49,7 @@ class PartOwnership:
         self._nights: list[IdSet] = []
 
     def add_night(self, uids: Iterable[str]) -> None:
-        """Add the users that a night has listed first; nights come in their order."""
+        """Add the users that a night has listed first; nights are added in their order."""
         self._nights.append(IdSet(map(_hash, uids)))
 
     def owner(self, sender: str, receiver: str, receiver_type: str) -> PartOwner:

@@ -20,7 +20,7 @@ the rule of ownership goes by (`part_ownership`). In an object store these are o
 | `export(session, out)` of such a folder             | and runs all parts one by one                     |
 | `export(…, part=N)`                                 | begins a night where part N has read the newest,  |
 |                                                     | runs part N; who is last settles all              |
-| `export(…, claim=True)`                             | runs the next part that nobody has, until all are |
+| `export(…, claim=True)`                             | runs the next free part, until all are            |
 |                                                     | read and settled                                  |
 | `run.run_parts.prepare(session, out, plan, …)`      | begins a night where one is due; gives a `Parts`  |
 | `run.run_parts.run_part(session, out, number, …)`   | one run of one part: its `Report`; `InUseError`   |

@@ -70,7 +70,7 @@ class Progress:
         self.jobs = 0
         """Pieces of lists that wait to be read."""
         self.ids = 0
-        """The size of the range of ids to be read, over all sources; 0 where the service does not tell."""
+        """The size of the range of ids to be read, over all sources; 0 where the service does not show."""
         self.covered = 0
         """How much of that range is done: `covered / ids` is the share of the work."""
         self.sources = 0

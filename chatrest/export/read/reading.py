@@ -67,12 +67,12 @@ def read(
     folder of exports, by parts or by apps, is read export by export; a bag of `chatrest seal` as an export.
 
     - `since`, `until`: messages sent in that time, both included, in the forms that a `Plan` takes. Messages
-      that tell no time are always given. Files and row groups of other times are not read.
+      without a time are always given. Files and row groups of other times are not read.
     - `source`: the messages stored for a source, such as `"user alice"`, `"group team"`, `"pair alice bob"`,
       or several of these. Each message is stored once, in the first source that it belongs to, so this is
       not all of alice's messages where another source of the plan comes first.
 
-    Messages come in the order of the files: within a source by ascending id, as far as they were written so.
+    Messages are in the order of the files: within a source by ascending id, as far as they were written so.
     Memory is needed for some thousand rows. Nothing in the folder is changed.
 
     It is no coroutine: it reads a disk, and blocks. In a program with asyncio let a thread do the whole work,

@@ -70,7 +70,7 @@ class Estimate(Struct, frozen=True, kw_only=True):
     messages: int
     """New messages that were seen, each counted once: the run would add so many at least."""
     newest: int | None
-    """The app's newest message id; None if the service does not tell."""
+    """The app's newest message id; None if the service does not show."""
     requests: int
     """That the run would send at least."""
     seconds: float

@@ -180,7 +180,7 @@ class Run:
         self._is_by_app_list = False
 
     async def result(self) -> Report:
-        """Run to the end; return what has arrived of it. However it ends, what was committed stays."""
+        """Run to the end; return what has arrived of it. Committed messages stay, after any end."""
         export, progress = self._pool.export, self._pool.progress
         rereads = Rereads(self._pool, self._sources, int(wall_clock()))
         progress.enter(Phase.LISTING_SOURCES)

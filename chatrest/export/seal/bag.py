@@ -8,7 +8,7 @@ BAG/manifest-sha256.txt       the SHA-256 of each file in data/
 BAG/tagmanifest-sha256.txt    that of each of the three files above
 ```
 
-The root hash is the SHA-256 of `tagmanifest-sha256.txt`: who has noted it can tell any other byte in the bag.
+The root hash is the SHA-256 of `tagmanifest-sha256.txt`: with it any changed byte of the bag can be found.
 
 Names are written as they are. The RFC wants CR, LF and % percent-encoded; no name of an export has one of the
 first two, and of % neither `sha256sum` nor `bagit.py` knows, which would look for another file then.

@@ -95,7 +95,7 @@ class ExportStore:
     """The store of an export's folder, over its journal that is open for writing; the caller closes both.
 
     - `kinds`: by the first part of a stem, as `messages`; one of `history` is needed for changed messages.
-    - `labels`: the name of a source, for formats that tell it.
+    - `labels`: the name of a source, for formats that store it.
     - `elsewhere`: names of sealed files that are in an object store, and need not be in the folder; `fetch`
       downloads one of them, and checks its SHA-256.
     """

@@ -71,7 +71,7 @@ class RowKind(NamedTuple):
 
     @property
     def has_ids(self) -> bool:
-        """True if rows are told apart by their ids."""
+        """True if rows are distinguished by their ids."""
         return not self.by_content and not self.is_snapshot
 
 
