@@ -34,7 +34,7 @@ _MARKUP: Final = 250
 _LONGEST_NAME: Final = 200
 _NEWEST: Final = 20
 """Messages of somebody that are looked through for a name."""
-_VERSION: Final = 8
+_VERSION: Final = 9
 _BATCH: Final = 2_000
 _TABLES: Final = (
     "posts", "conversations", "people", "files", "reactors", "pages", "days", "threads",
@@ -148,12 +148,12 @@ CREATE INDEX pages_by_place ON pages(conversation, time, rank)
 _FACES: Final = f"""
 UPDATE people SET face = a.file FROM chat.attachments a
     WHERE a.state = 'stored' AND a.file > '' AND a.uid > '' AND {_key("a.uid", "a.app")} = people.uid;
-UPDATE conversations SET faces = trim((SELECT face FROM people WHERE number = one) || ' '
-    || (SELECT face FROM people WHERE number = other)) WHERE one NOT NULL AND other NOT NULL;
+UPDATE conversations SET faces = ifnull((SELECT group_concat(face, ' ') FROM (SELECT face FROM people
+    WHERE number IN (one, other) AND face <> '' ORDER BY casefold(name), name)), '') WHERE guid IS NULL;
 UPDATE conversations SET faces = a.file FROM chat.attachments a
     WHERE a.state = 'stored' AND a.file > '' AND a.guid = conversations.guid AND a.app = conversations.app
 """  # noqa: S608
-"""A face is a name: it is not looked up where names are hidden."""
+"""A face is a name: none where names are hidden. Of two people in the order of their title."""
 _STRANGERS: Final = f"FROM chat.users u WHERE {_key('u.uid', 'u.app')} NOT IN (SELECT uid FROM people)"  # noqa: S608
 _PSEUDONYMS: Final = (
     "INSERT OR IGNORE INTO aliases SELECT own, number, 0 FROM people WHERE own <> ''",
@@ -257,7 +257,8 @@ def _is_made(index: Index) -> bool:
 def _make(index: Index, then: Callable[[], object]) -> None:
     db, choice = index.db, index.choice
     functions: tuple[tuple[str, int, Any], ...] = (
-        ("rank", 1, rank_of), ("sign", 1, _sign), ("is_user", 2, lambda *key: _is_in(choice.users, *key)),
+        ("rank", 1, rank_of), ("sign", 1, _sign), ("casefold", 1, str.casefold),
+        ("is_user", 2, lambda *key: _is_in(choice.users, *key)),
         ("is_chosen", 2, lambda *key: not choice.conversations or _is_in(choice.conversations, *key)),
     )  # fmt: skip
     for name, arguments, function in functions:
@@ -267,10 +268,7 @@ def _make(index: Index, then: Callable[[], object]) -> None:
         for table in _TABLES:
             db.execute(f"DROP TABLE IF EXISTS {table}")
         since, until = choice.since or 0, (1 << 62) if choice.until is None else choice.until
-        faces = "" if choice.hides else _FACES
-        for sql in f"{_SCHEMA};{_POSTS};{_OTHERS};{_USERS if choice.users else ''};{_REST};{faces}".split(
-            ";"
-        ):
+        for sql in f"{_SCHEMA};{_POSTS};{_OTHERS};{_USERS if choice.users else ''};{_REST}".split(";"):
             db.execute(sql, {"since": since, "until": until} if ":since" in sql else {})
         _find_names(index)
         if choice.pseudonyms:
@@ -280,6 +278,8 @@ def _make(index: Index, then: Callable[[], object]) -> None:
             db.execute("UPDATE people SET name = 'Person ' || number, record = NULL")
             index.use_pseudonyms()
         _name_all(index)
+        for sql in () if choice.hides else _FACES.split(";"):
+            db.execute(sql)
         db.executemany("INSERT INTO pages VALUES(?, ?, ?, ?, ?, ?, ?)", _pages(index))
         db.executemany("INSERT INTO threads VALUES(?, ?, ?, ?, ?)", _threads(index))
         db.execute("INSERT INTO state VALUES(?)", (_state(index),))
