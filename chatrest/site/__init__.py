@@ -8,7 +8,16 @@ write_site("backup", "site")  # site/index.html opens by a double click
 """
 
 from .document import DocumentResult, write_document
+from .index_build import SiteOptions
 from .viewer import Viewer
 from .writer import SiteResult, write_site, write_zip
 
-__all__ = ["DocumentResult", "SiteResult", "Viewer", "write_document", "write_site", "write_zip"]
+__all__ = [
+    "DocumentResult",
+    "SiteOptions",
+    "SiteResult",
+    "Viewer",
+    "write_document",
+    "write_site",
+    "write_zip",
+]

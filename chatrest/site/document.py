@@ -8,7 +8,7 @@ written as it is made, so memory does not grow with it.
 import mimetypes
 import sys
 from base64 import b64encode
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, suppress
 from datetime import UTC, datetime
 from hashlib import sha256
@@ -16,7 +16,8 @@ from itertools import count
 from os import PathLike
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, Final, NamedTuple, final
+from textwrap import shorten
+from typing import Any, Final, NamedTuple, Unpack, final
 
 from msgspec import Struct
 
@@ -26,11 +27,10 @@ from ..export import attachment_files, read_raw, runs
 from ..export.folder.manifest import NAME as MANIFEST
 from ..export.read.exports import bag_of, open_exports
 from ..export.seal.bag import TAG_MANIFEST, hash_of
-from ..times import Time
 from .contents import FileLink, members_of, object_of
 from .heads import record_of
 from .index import Choice, ConversationEntry, Index
-from .index_build import bring_up_to_date, choice_of, database_of
+from .index_build import SiteOptions, bring_up_to_date, choice_of, database_of
 from .items import Item
 from .pages import Pages, check_installed
 from .redaction import HiddenLog
@@ -39,6 +39,8 @@ from .zone import Zone
 
 _VERSION: Final = str(vars(sys.modules[__name__.partition(".")[0]])["__version__"])
 _UTC: Final = Zone("UTC")
+_FOOT: Final = 90
+"""Letters of the title below each page."""
 
 
 class DocumentResult(Struct, frozen=True):
@@ -74,38 +76,22 @@ def write_document(
     out: str | PathLike[str],
     file: str | PathLike[str],
     *,
-    conversations: Iterable[str] = (),
-    users: Iterable[str] = (),
-    since: Time | None = None,
-    until: Time | None = None,
-    title: str | None = None,
-    timezone: str = "UTC",
-    redact: bool = False,
-    patterns: Iterable[str] = (),
-    pseudonyms: bool = False,
     now: Callable[[], datetime] = lambda: datetime.now(UTC),
     progress: Callable[[str, int, int | None], None] = lambda *_: None,
+    **options: Unpack[SiteOptions],
 ) -> DocumentResult:
     """Write the messages of the export in `out` as one document of HTML into `file`, made for A4.
 
-    The arguments are those of `write_site`. A file that is there is replaced when the new one is complete.
+    `options` are those of `SiteOptions`. A file that is there is replaced when the new one is complete.
     Raises as `write_site`.
     """
     check_installed()
     path = Path(file)
     if path.is_dir():
         raise RequestInvalidError(f"{path} is a folder: expected the path of a file")
-    choice = choice_of(
-        conversations,
-        users,
-        since,
-        until,
-        redact=redact,
-        pseudonyms=pseudonyms,
-        timezone=timezone,
-        patterns=patterns,
-    )
-    read_raw(out, since=since, until=until)  # nothing is made for what is no export
+    choice = choice_of(options)
+    # Nothing is made for what is no export.
+    read_raw(out, since=options.get("since"), until=options.get("until"))
     with ExitStack() as stack:
         folder = Path(stack.enter_context(TemporaryDirectory(prefix="chatrest-")))
         index = stack.enter_context(Index(folder / "index.sqlite", choice))
@@ -117,7 +103,7 @@ def write_document(
             if choice.hides
             else None
         )
-        document = _Document(index, title or "Messages", files, progress, log)
+        document = _Document(index, options.get("title") or "Messages", files, progress, log)
         facts = _facts(out, index, choice, now())
         new = path.with_name(f"{path.name}.new")
         with new.open("w", encoding="utf-8", errors="replace", newline="\n") as target:
@@ -186,9 +172,16 @@ class _Document:
         self.missing = 0
 
     def text(self, facts: list[tuple[str, str]]) -> Iterator[str]:
+        day = self._maker.zone.day
+        contents = [(each, day(each.first), day(each.last)) for each in self._listed()]
+        title, hashes = self._pages.site.title, [": ".join(fact) for fact in facts if len(fact[1]) == 64]
         return self._pages.generate(
-            "document", facts=facts, faces=self._faces(), conversations=self._conversations()
-        )
+            "document", facts=facts, foot=_css_text("\n".join([shorten(title, _FOOT), *hashes[-1:]])),
+            contents=contents, faces=self._faces(), conversations=self._conversations(),
+        )  # fmt: skip
+
+    def _listed(self) -> Iterator[ConversationEntry]:
+        return self._index.conversations(offset=0, limit=-1)
 
     def _faces(self) -> Iterator[tuple[str, str]]:
         """Yield the faces of all people and groups, each once, with the SHA-256 of the file."""
@@ -198,7 +191,7 @@ class _Document:
                     yield href[9:73], _data_of(href, path)
 
     def _conversations(self) -> Iterator[dict[str, Any]]:
-        for each in self._index.conversations(offset=0, limit=-1):
+        for each in self._listed():
             yield {
                 **each._asdict(),
                 "first": self._maker.zone.day(each.first), "last": self._maker.zone.day(each.last),
@@ -253,6 +246,11 @@ class _Document:
             elif file.kind == "image":
                 picture = _data_of(file.href, path)
         return file, digest, picture
+
+
+def _css_text(text: str) -> str:
+    """Return a text for a style sheet, in which no letter can act."""
+    return "".join(each if each.isalnum() and each.isascii() else f"\\{ord(each):x} " for each in text)
 
 
 def _data_of(href: str, path: Path) -> str:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator
 from itertools import count
 from os import PathLike
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Literal, TypedDict
 
 import msgspec
 
@@ -183,19 +183,39 @@ ORDER BY c.first, c.id"""),
 """The names of files and titles, and what they are made of."""
 
 
-def choice_of(
-    conversations: Iterable[str], users: Iterable[str], since: Time | None, until: Time | None,
-    *, redact: bool, pseudonyms: bool, timezone: str, patterns: Iterable[str],
-) -> Choice:  # fmt: skip
-    """Return the part of an export that these choose; raises `RequestInvalidError` for a wrong one."""
+class SiteOptions(TypedDict, total=False):
+    """The options of what is written for people: which messages, in which zone, and what is hidden."""
 
-    def milliseconds(name: str, time: Time | None, *, end: bool) -> int | None:
-        if time is None:
+    conversations: Iterable[str]
+    """Only those of these ids."""
+    users: Iterable[str]
+    """Only conversations that one of these uids takes part in."""
+    since: Time | None
+    """Only messages sent from then on; `since` and `until` as `read` takes them."""
+    until: Time | None
+    title: str | None
+    timezone: str
+    """The name of the zone of all days and times, such as `Europe/Berlin`."""
+    redact: bool
+    """Hide e-mail addresses and numbers of phones, cards and accounts, in the names of files, too."""
+    patterns: Iterable[str]
+    """Regular expressions of what `redact` hides, too; it is implied."""
+    pseudonyms: bool
+    """Names such as `Person 1` in the place of people's names and uids, in texts, too."""
+
+
+def choice_of(options: SiteOptions) -> Choice:
+    """Return the part of an export that is chosen; raises `RequestInvalidError` for a wrong value."""
+
+    def milliseconds(name: Literal["since", "until"], *, end: bool) -> int | None:
+        if (time := options.get(name)) is None:
             return None
         stamp = parse_timestamp(name, time, end=end)
         return stamp if stamp >= MILLISECONDS_FROM else stamp * 1000 + (999 if end else 0)
 
-    hidden = tuple(patterns)
+    if unknown := options.keys() - SiteOptions.__optional_keys__:
+        raise TypeError(f"got an unexpected keyword argument {min(unknown)!r}")
+    hidden = tuple(options.get("patterns", ()))
     for pattern in hidden:
         try:
             re.compile(pattern)
@@ -203,10 +223,11 @@ def choice_of(
             raise RequestInvalidError(
                 f"pattern {pattern!r}: {error}; expected a regular expression"
             ) from None
-    window = milliseconds("since", since, end=False), milliseconds("until", until, end=True)
     return Choice(
-        frozenset(conversations), frozenset(users), redact or bool(hidden), *window, Zone(timezone).name,
-        pseudonyms, hidden,
+        frozenset(options.get("conversations", ())), frozenset(options.get("users", ())),
+        options.get("redact", False) or bool(hidden),
+        milliseconds("since", end=False), milliseconds("until", end=True),
+        Zone(options.get("timezone", "UTC")).name, options.get("pseudonyms", False), hidden,
     )  # fmt: skip
 
 

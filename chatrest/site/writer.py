@@ -12,7 +12,7 @@ complete, so a kill leaves none that looks complete. Each file is replaced by re
 """
 
 import zlib
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from functools import cache
 from hashlib import blake2b
@@ -21,7 +21,7 @@ from os import PathLike
 from pathlib import Path
 from sqlite3 import DatabaseError
 from tempfile import TemporaryDirectory
-from typing import Any, Final, TypeAlias, final
+from typing import Any, Final, TypeAlias, Unpack, final
 from zipfile import ZIP_DEFLATED, ZipFile
 
 import msgspec
@@ -30,10 +30,9 @@ from msgspec import Struct
 from .._cloud.address import is_address
 from ..errors import RequestInvalidError
 from ..export import attachment_files, read_raw
-from ..times import Time
 from .headings import LISTED, conversations_script
 from .index import Choice, ConversationEntry, Index, PageCut
-from .index_build import bring_up_to_date, choice_of, database_of
+from .index_build import SiteOptions, bring_up_to_date, choice_of, database_of
 from .items import Item, Uses
 from .pages import STATIC, TEMPLATES, Pages, check_installed, parts_of, static
 from .redaction import HiddenLog
@@ -68,46 +67,23 @@ def write_site(
     out: str | PathLike[str],
     site: str | PathLike[str],
     *,
-    conversations: Iterable[str] = (),
-    users: Iterable[str] = (),
-    since: Time | None = None,
-    until: Time | None = None,
-    title: str | None = None,
-    timezone: str = "UTC",
-    redact: bool = False,
-    patterns: Iterable[str] = (),
-    pseudonyms: bool = False,
     progress: OnProgress = lambda *_: None,
+    **options: Unpack[SiteOptions],
 ) -> SiteResult:
     """Write the messages of the export in `out` as a site of static pages into the folder `site`.
 
-    - `conversations`: only those of these ids; `users`: only those that one of these uids takes part in.
-    - `since`, `until`: only messages sent in that time, as `read` takes it.
-    - `timezone`: the name of the zone of all days and times, such as `Europe/Berlin`.
-    - `redact`: hide e-mail addresses and numbers of phones, cards and accounts, in the names of files, too.
-    - `patterns`: regular expressions of what `redact` hides, too; it is implied.
-    - `pseudonyms`: names such as `Person 1` in the place of people's names and uids, in texts, too.
-
-    Memory is flat; the folder `SITE.chatrest` beside the site keeps all records for later runs, which take in
-    what is new. It is no part of what is handed on: the names of all files and conversations are in it. It
-    reads and writes a disk, and blocks.
+    `options` are those of `SiteOptions`. Memory is flat; the folder `SITE.chatrest` beside the site keeps all
+    records for later runs, which take in what is new. It is no part of what is handed on: the names of all
+    files and conversations are in it. It reads and writes a disk, and blocks.
     Raises `RequestInvalidError` for a wrong argument, for a folder with something else in it, where another
     process writes there, and for a choice without messages; `ChatRestError` for a damaged export; OSError.
     """
     check_installed()
     folder = Path(site)
     _check_folder(out, folder)
-    choice = choice_of(
-        conversations,
-        users,
-        since,
-        until,
-        redact=redact,
-        pseudonyms=pseudonyms,
-        timezone=timezone,
-        patterns=patterns,
-    )
-    read_raw(out, since=since, until=until)  # nothing is made for what is no export
+    choice = choice_of(options)
+    # Nothing is made for what is no export.
+    read_raw(out, since=options.get("since"), until=options.get("until"))
     with ExitStack() as stack:
         for each in (folder, state_folder(folder)):
             each.mkdir(parents=True, exist_ok=True)
@@ -120,7 +96,7 @@ def write_site(
                 f"{out}: no message is of {_named(choice)}: expected those of the export"
             )
         files = stack.enter_context(attachment_files(out))
-        pages = Pages(index, title or "Messages", files)
+        pages = Pages(index, options.get("title") or "Messages", files)
         return _Writer(state, pages, files, progress).write()
 
 

@@ -30,6 +30,7 @@ def test_every_message_is_there_once_and_replies_stand_under_what_they_answer(
     ids = page.values("data-id")
     assert sorted(ids, key=int) == [each["id"] for each in made]
     assert (result.messages, result.conversations, result.missing) == (len(made), 2, 0)
+    assert {"c1", "c2"} == set(page.values("id"))
     parent = next(each["id"] for each in made if each["data"]["text"] == "the parent")
     replies = [each["id"] for each in made if each.get("parentId") == parent]
     at = ids.index(parent)
@@ -70,8 +71,15 @@ def test_it_says_by_hashes_of_which_export_it_is(kind: str, tmp_path: Path) -> N
     digest = printed[:64].decode() if kind == "one" else hashlib.sha256(printed).hexdigest()
     root = seal(folder, tmp_path / "bag").root
     for out, hashes in ((folder, [digest]), (tmp_path / "bag", [digest, root])):
-        write_document(out, tmp_path / "paper.html", redact=True)
-        assert re.findall("[0-9a-f]{64}", Page(tmp_path / "paper.html").text) == hashes
+        write_document(out, tmp_path / "paper.html", redact=True, title='"; } body { color: red } </style>')
+        page = Page(tmp_path / "paper.html")
+        foot = re.search(r'@bottom-left { content: "([^"]*)"; font', page.text)
+        assert foot is not None
+        assert re.findall("[0-9a-f]{64}", page.text.replace(foot[1], "")) == hashes
+        text = re.sub(r"\\([0-9a-f]+) ", lambda code: chr(int(code[1], 16)), foot[1])
+        lines = text.splitlines()
+        assert (lines[0], lines[1][-64:]) == ('"; } body { color: red } </style>', hashes[-1])
+        assert "style" not in [tag for tag, _ in page.tags[page.tags.index(("body", {})) :]]
 
 
 def test_pictures_are_inside_and_other_files_are_named_with_their_hash(
@@ -92,4 +100,6 @@ def test_a_selection_is_chosen_and_a_folder_is_refused(out: Path, tmp_path: Path
         write_document(out, tmp_path)
     with pytest.raises(RequestInvalidError, match="timezone = 'Mars': expected the name of a zone"):
         write_document(out, tmp_path / "x.html", timezone="Mars")
+    with pytest.raises(TypeError, match="unexpected keyword argument 'zone'"):
+        write_document(out, tmp_path / "x.html", zone="UTC")  # type: ignore[call-arg]
     assert not (tmp_path / "x.html").exists()
