@@ -78,11 +78,16 @@ def test_without_the_extra_the_error_says_what_to_install(missing: str) -> None:
     [
         (["nothing-of-the-kind"], "No such command 'nothing-of-the-kind' (see 'chatrest --help')"),
         (["exprt"], "No such command 'exprt' (did you mean 'export'?) (see 'chatrest --help')"),
+        (["users.lst"], "No such command 'users.lst'"),
+        (["exports"], "'chatrest guide exports' is a page of the guide"),
         (["--nothing"], "--nothing"),
         (["messages"], "Missing argument 'UID' (see 'chatrest messages --help')"),
         (["messages", "bob", "--limit", "many"], "'--limit'"),
         (["messages", "bob", "--api-key", "x"], "--api-key"),
         (["users", "--per-page", "1001"], "from 1 to 1000"),
+        (["users", "-v"], "No such option '-v': it is given before the command, as in 'chatrest -v …'"),
+        (["call", "users.list", "--app", "x"], "'--app': it is given before the command"),
+        (["call", "--format", "csv", "users.list"], "'--format': options of an operation are after its name"),
     ],
 )
 def test_wrong_usage_is_one_error_line_with_status_2(command: Run, args: list[str], words: str) -> None:
@@ -146,32 +151,3 @@ def offered(*words: str) -> list[str]:
 @loop_over("prefix", ["", "groups.", "messages.list_"])
 def test_operations_are_completed(prefix: str) -> None:
     assert offered("call", prefix) == [name for name in OPERATIONS if name.startswith(prefix)]
-
-
-# ── wrong usage ──
-
-
-@loop_over(
-    ("words", "text"),
-    [
-        (("exprt",), "No such command 'exprt' (did you mean 'export'?)"),
-        (("users.lst",), "No such command 'users.lst'"),
-        (("exports",), "'chatrest guide exports' is a page of the guide"),
-    ],
-)
-def test_a_command_that_is_not_there_is_wrong_usage(command: Run, words: tuple[str, ...], text: str) -> None:
-    assert text in error_line(command(*words), 2)
-
-
-@loop_over(
-    ("args", "text"),
-    [
-        (("users", "-v"), "No such option '-v': it is given before the command, as in 'chatrest -v …'"),
-        (("call", "users.list", "--app", "x"), "'--app': it is given before the command"),
-        (("call", "--format", "csv", "users.list"), "'--format': options of an operation are after its name"),
-    ],
-)
-def test_an_option_in_another_place_is_told_where_it_belongs(
-    command: Run, args: tuple[str, ...], text: str
-) -> None:
-    assert text in error_line(command(*args), 2)
