@@ -1,4 +1,4 @@
-"""A session in virtual time whose transport gives answers in turn, for tests of telemetry."""
+"""A session in virtual time whose transport gives answers in turn."""
 
 import asyncio
 from typing import Any, ClassVar

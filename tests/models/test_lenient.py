@@ -58,44 +58,15 @@ def test_what_can_be_coerced_without_loss_is_coerced_and_noted(served: Any, kind
 @loop_over(
     ("served", "kind"),
     [
-        (1.5, str),
-        (True, str),
-        ([], str),
-        ({}, str),
-        ("", int),
-        ("1.0", int),
-        ("x", int),
-        ("--1", int),
-        ("-", int),
-        ("٣", int),
-        ("1" * 41, int),
-        (True, int),
-        (1.5, int),
-        (float("inf"), int),
-        (float("nan"), int),
-        ([], int),
-        (2, bool),
-        ("yes", bool),
-        ("True", bool),
-        (None, bool),
-        (1.0, bool),
-        ([], bool),
-        ("x", float),
-        (None, float),
-        (10**400, float),
-        ([1], dict[str, Any]),
-        ("x", dict[str, Any]),
-        (None, dict[str, Any]),
-        (UNSET, dict[str, Any]),
-        ({"a": 1}, tuple[int, ...]),
-        ("x", tuple[int, ...]),
-        (None, tuple[int, ...]),
-        (["x"], tuple[int, ...]),
-        (None, Inner),
-        ("x", Inner),
-        ({"n": "x"}, Inner),
+        (1.5, str), (True, str), ([], str), ({}, str), ("", int), ("1.0", int), ("x", int), ("--1", int),
+        ("-", int), ("٣", int), ("1" * 41, int), (True, int), (1.5, int), (float("inf"), int),
+        (float("nan"), int), ([], int), (2, bool), ("yes", bool), ("True", bool), (None, bool),
+        (1.0, bool), ([], bool), ("x", float), (None, float), (10**400, float), ([1], dict[str, Any]),
+        ("x", dict[str, Any]), (None, dict[str, Any]), (UNSET, dict[str, Any]),
+        ({"a": 1}, tuple[int, ...]), ("x", tuple[int, ...]), (None, tuple[int, ...]),
+        (["x"], tuple[int, ...]), (None, Inner), ("x", Inner), ({"n": "x"}, Inner),
     ],
-)
+)  # fmt: skip
 def test_what_cannot_be_coerced_is_a_miscoerced(served: Any, kind: Any) -> None:
     with pytest.raises(CoercionError, match=r"^x.*: expected .*, got "):
         coercion(served, kind)
@@ -104,13 +75,10 @@ def test_what_cannot_be_coerced_is_a_miscoerced(served: Any, kind: Any) -> None:
 @loop_over(
     "served",
     [
-        {"aText": "t", "aFlag": "odd"},
-        {"aText": "t", "inner": {"n": []}},
-        {"aText": "t", "inner": 5},
-        {"aText": "t", "listOf": ["x"]},
-        {"aText": "t", "either": []},
+        {"aText": "t", "aFlag": "odd"}, {"aText": "t", "inner": {"n": []}}, {"aText": "t", "inner": 5},
+        {"aText": "t", "listOf": ["x"]}, {"aText": "t", "either": []},
     ],
-)
+)  # fmt: skip
 def test_an_optional_field_that_does_not_fit_is_left_out_and_noted(served: dict[str, Any]) -> None:
     value, notes = coercion(served, Outer)
     assert value == Outer("t")

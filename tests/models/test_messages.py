@@ -23,33 +23,14 @@ from chatrest.errors import ReplyUnreadableError
 from tests.cases import TOO_DEEP, loop_over
 
 RECORD = {
-    "id": "1",
-    "conversationId": "c",
-    "sender": "a",
-    "receiverType": "user",
-    "receiver": "b",
-    "category": "message",
-    "type": "text",
-    "data": {"text": "t"},
-    "sentAt": 1,
-    "updatedAt": 2,
-}
+    "id": "1", "conversationId": "c", "sender": "a", "receiverType": "user", "receiver": "b",
+    "category": "message", "type": "text", "data": {"text": "t"}, "sentAt": 1, "updatedAt": 2,
+}  # fmt: skip
 MORE = {
-    "muid": "m",
-    "parentId": "p",
-    "editedAt": 3,
-    "editedBy": "e",
-    "deletedAt": 4,
-    "deletedBy": "d",
-    "deliveredAt": 5,
-    "readAt": 6,
-    "tags": ["x"],
-    "receipts": {"data": [[]]},
-    "pinnedAt": 7,
-    "pinnedBy": "z",
-    "savedAt": 8,
-    "quotedMessage": {"id": "0"},
-}
+    "muid": "m", "parentId": "p", "editedAt": 3, "editedBy": "e", "deletedAt": 4, "deletedBy": "d",
+    "deliveredAt": 5, "readAt": 6, "tags": ["x"], "receipts": {"data": [[]]}, "pinnedAt": 7,
+    "pinnedBy": "z", "savedAt": 8, "quotedMessage": {"id": "0"},
+}  # fmt: skip
 
 
 def message(**changes: Any) -> Any:
@@ -116,13 +97,8 @@ def test_an_unknown_message_has_a_record_that_is_no_object_as_its_data(record: A
 
 def test_a_common_field_of_another_type_is_left_empty() -> None:
     wrong = {
-        "id": True,
-        "conversationId": 5,
-        "sender": None,
-        "sentAt": "1",
-        "updatedAt": True,
-        "category": [],
-    }
+        "id": True, "conversationId": 5, "sender": None, "sentAt": "1", "updatedAt": True, "category": [],
+    }  # fmt: skip
     decoded = unknown(wrong, b"raw", "why")
     assert (decoded.id, decoded.conversation_id, decoded.sender, decoded.category) == ("", "", "", "")
     assert (decoded.sent_at, decoded.updated_at) == (0, 0)

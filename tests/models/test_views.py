@@ -138,16 +138,10 @@ def test_a_process_that_only_unpickles_reads_nested_messages() -> None:
 @loop_over(
     ("served", "shown"),
     [
-        ("3", 3),
-        (3, 3),
-        ("0", 0),
-        (None, None),
-        ("many", UNSET),
-        ("-1", UNSET),
-        ("٣", UNSET),
+        ("3", 3), (3, 3), ("0", 0), (None, None), ("many", UNSET), ("-1", UNSET), ("٣", UNSET),
         ("9" * 5000, UNSET),
     ],
-)
+)  # fmt: skip
 def test_a_count_is_a_number_and_written_as_it_was_served(served: Any, shown: Any) -> None:
     record = {"conversationId": "c", "unreadMessageCount": served, "unreadMentionsCount": served}
     conversation = parse(Conversation, record)

@@ -1,17 +1,15 @@
 """One call, attempt by attempt, over a transport with given answers: no socket, no time."""
 
 from collections.abc import Awaitable, Callable
-from typing import Any, ClassVar, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import msgspec
 import pytest
 import tenacity
 from multidict import CIMultiDict
 
-import chatrest._network.client as client_module
 from chatrest import (
     ApiError,
-    App,
     AsyncSession,
     ChatRestError,
     ConnectError,
@@ -25,14 +23,13 @@ from chatrest import (
     RetryPolicy,
     ServerError,
     ServerOutcomeUnknownError,
-    Timeouts,
     TransportError,
 )
-from chatrest._core.requests.wire import Request
 from chatrest._network.pool import PoolState
 from chatrest._network.transport import Reply
 from tests.cases import loop_over
-from tests.scripted_server import KEY, Time
+from tests.scripted_server import KEY
+from tests.scripted_session import Stage
 
 pytestmark = pytest.mark.usefixtures("tidy")
 
@@ -49,28 +46,11 @@ def answer(status: int, body: Any = b"", **headers: str) -> Reply:
     return Reply(status, CIMultiDict({k.replace("_", "-"): v for k, v in headers.items()}), data)
 
 
-class SessionHarness:
+class SessionHarness(Stage):
     """A session whose transport gives the answers in turn; the last one repeats."""
 
-    latest: ClassVar["SessionHarness"]
-
     def __init__(self, *answers: Answer, concurrency: int = 5, dice: float = 0.5) -> None:
-        SessionHarness.latest = self
-        self.answers = list(answers)
-        self.time = Time()
-        self.session = AsyncSession(
-            App("app-1", KEY, base_url="https://chat.invalid/v3"),
-            concurrency=concurrency,
-            clock=self.time.clock,
-            sleep=self.time.sleep,
-            dice=lambda: dice,
-        )
-
-    async def exchange(self, request: Request, timeouts: Timeouts) -> Reply:
-        step = self.answers.pop(0) if len(self.answers) > 1 else self.answers[0]
-        if isinstance(step, Exception):
-            raise step
-        return step if isinstance(step, Reply) else await step()
+        super().__init__(*answers, concurrency=concurrency, dice=lambda: dice)
 
     async def call(
         self,
@@ -79,8 +59,7 @@ class SessionHarness:
         deadline: float | None = None,
         **policy: Any,
     ) -> Any:
-        await self.session.__aenter__()
-        view = self.session.with_options(deadline=deadline, retry=RetryPolicy(**policy))
+        view = (await self.opened()).with_options(deadline=deadline, retry=RetryPolicy(**policy))
         return await (view.request(how, "/x") if isinstance(how, str) else how(view))
 
     async def fails(self, *args: Any, **options: Any) -> ChatRestError:
@@ -101,7 +80,7 @@ class SessionHarness:
 
 @pytest.fixture(autouse=True)
 def no_network(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(client_module, "Transport", lambda **_: SessionHarness.latest)
+    Stage.install(monkeypatch)
 
 
 def listing(session: AsyncSession) -> Awaitable[Any]:

@@ -1,7 +1,6 @@
-"""The session's time, and a loop in virtual time that the tests of what waits run in."""
+"""The session's time, and how the tests of what waits run in virtual time."""
 
 import asyncio
-import selectors
 from collections.abc import Coroutine
 from typing import Any, TypeVar
 
@@ -9,35 +8,9 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from chatrest._network.timing import Timing
+from tests.virtual_time import run
 
 T = TypeVar("T")
-
-
-class VirtualLoop(asyncio.SelectorEventLoop):
-    """A loop whose clock jumps to the next timer; where all wait for ever, or none does, it says so."""
-
-    def __init__(self) -> None:
-        super().__init__(_Selector())
-        self.moment, self.busy = 1000.0, 0
-        self._selector.loop = self  # type: ignore[attr-defined]
-
-    def time(self) -> float:
-        return self.moment
-
-
-class _Selector(selectors.DefaultSelector):
-    loop: VirtualLoop
-
-    def select(self, timeout: float | None = None) -> list[tuple[selectors.SelectorKey, int]]:
-        if timeout is None:
-            raise AssertionError("everybody waits, and nothing will happen any more")
-        self.loop.busy = 0 if timeout > 0 else self.loop.busy + 1
-        if self.loop.busy > 20_000:
-            self.loop.busy = 0
-            raise AssertionError("everybody is busy, and no time passes")
-        # A step is never so small that the clock stands still.
-        self.loop.moment = max(self.loop.moment + timeout, self.loop.moment + (1e-9 if timeout > 0 else 0))
-        return super().select(0)
 
 
 def virtually(main: Coroutine[Any, Any, T]) -> T:
@@ -49,8 +22,7 @@ def virtually(main: Coroutine[Any, Any, T]) -> T:
         assert not left, f"tasks left behind: {left}"
         return result
 
-    with asyncio.Runner(loop_factory=VirtualLoop) as runner:
-        return runner.run(checked())
+    return run(checked())
 
 
 def timing() -> Timing:
@@ -130,17 +102,3 @@ async def test_a_cancelled_sleep_does_not_count(how: str) -> None:
     task.cancel()
     await asyncio.gather(task, return_exceptions=True)
     assert time.now() == 0.0
-
-
-def test_the_virtual_loop_detects_deadlocks_and_livelocks() -> None:
-    async def stuck() -> None:
-        await asyncio.Event().wait()
-
-    async def busy() -> None:
-        while True:  # noqa: ASYNC110
-            await asyncio.sleep(0)
-
-    with pytest.raises(AssertionError, match="everybody waits"):
-        virtually(stuck())
-    with pytest.raises(AssertionError, match="everybody is busy"):
-        virtually(busy())

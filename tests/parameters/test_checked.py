@@ -251,18 +251,8 @@ def test_a_type_that_hides_what_it_takes_has_words_that_an_editor_shows() -> Non
             if isinstance(node, ast.AnnAssign) and isinstance(under, ast.Expr):
                 described.add(ast.unparse(node.target))
     assert described >= {
-        "Flag",
-        "Json",
-        "Millis",
-        "Size",
-        "Stamp",
-        "Switch",
-        "Tags",
-        "Text",
-        "Texts",
-        "Uid",
-        "Uids",
-    }
+        "Flag", "Json", "Millis", "Size", "Stamp", "Switch", "Tags", "Text", "Texts", "Uid", "Uids",
+    }  # fmt: skip
 
 
 def test_every_field_of_a_filter_of_the_first_pages_has_a_meaning() -> None:

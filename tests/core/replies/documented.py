@@ -25,16 +25,9 @@ def user(uid: str, **more: Any) -> dict[str, Any]:
 
 
 COMMON = {
-    "id": "1001",
-    "conversationId": "alice_user_bob",
-    "sender": "alice",
-    "receiverType": "user",
-    "receiver": "bob",
-    "category": "call",
-    "type": "audio",
-    "sentAt": 1700000000,
-    "updatedAt": 1700000001,
-}
+    "id": "1001", "conversationId": "alice_user_bob", "sender": "alice", "receiverType": "user",
+    "receiver": "bob", "category": "call", "type": "audio", "sentAt": 1700000000, "updatedAt": 1700000001,
+}  # fmt: skip
 CALL = {
     "data": {
         "entities": {"sender": user("alice"), "receiver": user("bob")},

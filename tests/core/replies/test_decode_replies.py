@@ -24,27 +24,11 @@ from tests.core.replies.documented import GOOD, KINDS, MESSAGE_ONE, PAGE, TEXT, 
 @loop_over(
     "served",
     [
-        b"",
-        b"null",
-        b"[]",
-        b"5",
-        b'"x"',
-        b"{}",
-        b'{"data":null}',
-        b'{"data":5}',
-        b'{"data":"x"}',
-        b'{"data":{"0":{}}}',
-        b'{"meta":{}}',
-        b"<html>",
-        b'{"data":[',
-        b'{"data":[]',
-        b'{"data":[]}x',
-        b"\xff\xfe",
-        b'{"data":[{]}',
-        b'{"error":{"code":"X"}}',
-        b'{[]:1,"data":[]}',
+        b"", b"null", b"[]", b"5", b'"x"', b"{}", b'{"data":null}', b'{"data":5}', b'{"data":"x"}',
+        b'{"data":{"0":{}}}', b'{"meta":{}}', b"<html>", b'{"data":[', b'{"data":[]', b'{"data":[]}x',
+        b"\xff\xfe", b'{"data":[{]}', b'{"error":{"code":"X"}}', b'{[]:1,"data":[]}',
     ],
-)
+)  # fmt: skip
 def test_what_is_not_the_envelope_is_unreadable(served: bytes) -> None:
     with pytest.raises(ReplyUnreadableError):
         PAGE(served)
@@ -94,13 +78,10 @@ def test_one_record_of_a_kind_not_known_is_kept() -> None:
 @loop_over(
     "served",
     [
-        {"data": {"id": "a"}},
-        {"data": [{"id": "a"}]},
-        {"data": {"data": {"id": "a"}}},
-        {"data": [{"data": {"id": "a"}}]},
-        [{"data": {"id": "a"}}],
+        {"data": {"id": "a"}}, {"data": [{"id": "a"}]}, {"data": {"data": {"id": "a"}}},
+        {"data": [{"data": {"id": "a"}}]}, [{"data": {"id": "a"}}],
     ],
-)
+)  # fmt: skip
 def test_one_record_is_read_in_every_wrapping_that_services_use(served: Any) -> None:
     assert one(AppInfo)(json.dumps(served).encode()) == AppInfo("a")
 

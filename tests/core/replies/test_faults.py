@@ -36,21 +36,15 @@ def test_the_services_own_words_are_in_the_error() -> None:
     details = {"uid": ["The uid must be a string."]}
     body = {
         "error": {
-            "message": "Bad.",
-            "devMessage": "dev",
-            "source": "chat-api",
-            "details": details,
+            "message": "Bad.", "devMessage": "dev", "source": "chat-api", "details": details,
             "code": "ERR_BAD_REQUEST",
         }
-    }
+    }  # fmt: skip
     error = error_for(400, body, {"Date": "x"})
     assert type(error) is BadRequestError
     assert (error.status, error.code, error.message, error.details) == (
-        400,
-        "ERR_BAD_REQUEST",
-        "Bad.",
-        details,
-    )
+        400, "ERR_BAD_REQUEST", "Bad.", details,
+    )  # fmt: skip
     assert (dict(error.headers), error.operation, error.attempts) == ({"Date": "x"}, "users.list", 1)
     assert str(error) == "users.list: 400 ERR_BAD_REQUEST: Bad. (uid: The uid must be a string.)"
 
@@ -264,23 +258,9 @@ def test_without_it_the_limits_reset_is_taken_in_either_spelling(name: str) -> N
 
 
 NONSENSE = [
-    "",
-    "-5",
-    "soon",
-    "1e9",
-    "nan",
-    "inf",
-    "0x10",
-    "5s",
-    "1,5",
-    "9" * 400,
-    "Thu, 99 Foo 2020",
-    "٣",
-    "\x00",
-    "1 2",
-    "Thu, 01 Jan 99999 00:00:00 GMT",
-    "Thu, 01 Jan 9999 23:59:59 -2359",
-]
+    "", "-5", "soon", "1e9", "nan", "inf", "0x10", "5s", "1,5", "9" * 400, "Thu, 99 Foo 2020", "٣", "\x00",
+    "1 2", "Thu, 01 Jan 99999 00:00:00 GMT", "Thu, 01 Jan 9999 23:59:59 -2359",
+]  # fmt: skip
 
 
 @loop_over("value", NONSENSE)

@@ -51,40 +51,12 @@ def test_every_record_comes_with_the_bytes_that_it_was_served_as(
 
 
 BROKEN = [
-    b"",
-    b" ",
-    b"{",
-    b'{"data"',
-    b'{"data":',
-    b'{"data":[',
-    b'{"data":[1',
-    b'{"data":[1,',
-    b'{"data":[1,]}',
-    b'{"data":[]',
-    b'{"data":[],}',
-    b"{,}",
-    b'{"a":1 "b":2}',
-    b'{"data":[1 2]}',
-    b"[]",
-    b"null",
-    b"5",
-    b'"x"',
-    b"{}x",
-    b"{} {}",
-    b"<html></html>",
-    b"\x00",
-    b'{"a"}',
-    b"{a:1}",
-    b"{'a':1}",
-    b'{"data":[}',
-    b'{"data":{]}',
-    b'{"a":tru}',
-    b"{1:2}",
-    b"{[]:1}",
-    b"{{}:1}",
-    b"{null:1}",
+    b"", b" ", b"{", b'{"data"', b'{"data":', b'{"data":[', b'{"data":[1', b'{"data":[1,',
+    b'{"data":[1,]}', b'{"data":[]', b'{"data":[],}', b"{,}", b'{"a":1 "b":2}', b'{"data":[1 2]}', b"[]",
+    b"null", b"5", b'"x"', b"{}x", b"{} {}", b"<html></html>", b"\x00", b'{"a"}', b"{a:1}", b"{'a':1}",
+    b'{"data":[}', b'{"data":{]}', b'{"a":tru}', b"{1:2}", b"{[]:1}", b"{{}:1}", b"{null:1}",
     b'{"data":[],[]:1}',
-]
+]  # fmt: skip
 
 
 @loop_over("body", BROKEN)

@@ -131,22 +131,10 @@ def test_no_acting_user_is_none() -> None:
 @loop_over(
     "uid",
     [
-        "",
-        " ",
-        " bob",
-        "bob ",
-        "bob\t",
-        "\u00a0bob",
-        "b\nob",
-        "b\r\nx: y",
-        "\x00",
-        "..",
-        "\ud800",
-        5,
-        True,
-        b"bob",
+        "", " ", " bob", "bob ", "bob\t", "\u00a0bob", "b\nob", "b\r\nx: y", "\x00", "..", "\ud800", 5,
+        True, b"bob",
     ],
-)
+)  # fmt: skip
 def test_an_acting_user_that_a_header_would_change_is_refused(uid: object) -> None:
     with pytest.raises(RequestInvalidError, match=r"^on_behalf_of = "):
         check_acting_user(uid)

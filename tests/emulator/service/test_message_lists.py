@@ -144,14 +144,10 @@ def test_pages(seven: Asker, query: str, ids: list[int], cursor: dict[str, Any],
     pages = max(1, -(-left // 3))
     assert answer.json["meta"] == {
         "pagination": {
-            "total": left,
-            "count": len(ids),
-            "per_page": 3,
-            "current_page": 1,
-            "total_pages": pages,
+            "total": left, "count": len(ids), "per_page": 3, "current_page": 1, "total_pages": pages,
         },
         "cursor": cursor,
-    }
+    }  # fmt: skip
 
 
 @loop_over(
@@ -174,14 +170,10 @@ def test_the_other_envelope(seven: Asker, query: str, ids: list[int], position: 
 @loop_over(
     ("query", "acting_user", "size"),
     [
-        ("", None, 100),
-        ("limit=3", None, 3),
-        ("limit=3&perPage=4", None, 4),
-        ("", "bob", 10),
-        ("perPage=4", "bob", 4),
-        ("limit=3&perPage=4", "bob", 3),
+        ("", None, 100), ("limit=3", None, 3), ("limit=3&perPage=4", None, 4), ("", "bob", 10),
+        ("perPage=4", "bob", 4), ("limit=3&perPage=4", "bob", 3),
     ],
-)
+)  # fmt: skip
 def test_limit_goes_with_an_acting_user_and_per_page_without(
     seven: Asker, query: str, acting_user: str | None, size: int
 ) -> None:

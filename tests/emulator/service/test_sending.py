@@ -10,12 +10,9 @@ TEXT = {"receiver": "bob", "receiverType": "user", "type": "text", "data": {"tex
 
 def test_media_and_custom(ask: Asker) -> None:
     attachment = {
-        "url": "https://a.example/1.png",
-        "name": "1",
-        "mimeType": "image/png",
-        "extension": "png",
+        "url": "https://a.example/1.png", "name": "1", "mimeType": "image/png", "extension": "png",
         "size": "9",
-    }
+    }  # fmt: skip
     media = ask.post("/v3/messages", TEXT | {"type": "image", "data": {"attachments": [attachment]}}).json[
         "data"
     ]
