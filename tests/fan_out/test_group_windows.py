@@ -7,21 +7,6 @@ from chatrest import RequestInvalidError
 from chatrest._fan_out.group_windows import MOST_GROUPS, MOST_WAITING, GroupWindows
 
 
-def test_without_groups_there_is_room_for_what_may_begin() -> None:
-    windows: GroupWindows[int] = GroupWindows(2)
-    assert windows.take() is None
-    for item in (1, 2):
-        assert windows.has_room
-        windows.add(item)
-        assert not windows.has_room or windows.waiting == 0
-        begun = windows.take()
-        assert begun is not None
-        assert begun.item == item
-    assert not windows.has_room
-    windows.release(None)
-    assert windows.has_room
-
-
 @given(
     size=st.integers(1, 4),
     steps=st.lists(st.one_of(st.sampled_from("abc"), st.just("take"), st.integers(0, 20)), max_size=120),

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from tests.cases import loop_over
-from tests.fan_out.worker_log import Log, numbers, session, settle, tasks_left
+from tests.fan_out.worker_log import Log, numbers, session, tasks_left
 from tests.virtual_time import run
 
 few = settings(max_examples=40, deadline=None, database=None)
@@ -129,35 +129,6 @@ def test_cancellation_at_every_step(
         assert not tasks_left()
         assert log.running == 0
         assert sorted(log.ended + log.cancelled) == sorted(log.begun)
-
-    run(main())
-
-
-def test_a_worker_that_takes_its_time_after_a_cancel_is_waited_for() -> None:
-    async def main() -> None:
-        ended: list[int] = []
-
-        async def work(item: int) -> None:
-            try:
-                await asyncio.sleep(100)
-            finally:
-                await asyncio.sleep(5)
-                ended.append(item)
-                if item == 1:
-                    raise ValueError("after the end, and of no use")
-
-        async def consume() -> None:
-            async with session().fan_out(range(3), work):
-                await asyncio.sleep(1)
-
-        task = asyncio.create_task(consume())
-        await asyncio.sleep(2)
-        task.cancel()
-        await settle()
-        assert not task.done()
-        with pytest.raises(asyncio.CancelledError):
-            await task
-        assert sorted(ended) == [0, 1, 2]
 
     run(main())
 
