@@ -14,7 +14,7 @@ from aiohttp.test_utils import TestClient, TestServer
 
 from chatrest.webhooks import aiohttp_handler
 from tests.virtual_time import run
-from tests.webhooks.asgi_client import HELLO, PASSWORD, USERNAME, Handler, basic, takes
+from tests.webhooks.asgi_client import HELLO, PASSWORD, USERNAME, Handler, basic
 
 pytestmark = pytest.mark.usefixtures("tidy")
 
@@ -115,34 +115,6 @@ async def test_a_body_of_unknown_length_is_read_up_to_the_cap() -> None:
         else:
             assert response.status == 413
     assert sent < 100_000_000
-
-
-async def test_a_body_that_is_cut_off_is_no_event() -> None:
-    handler = Handler()
-    async with TestServer(application(handler)) as server:
-        _, writer = await asyncio.open_connection("127.0.0.1", server.port)
-        head = (
-            f"POST / HTTP/1.1\r\nHost: x\r\nAuthorization: {basic()}\r\nContent-Length: {len(HELLO)}\r\n\r\n"
-        )
-        writer.write(head.encode() + HELLO[:-10])
-        await writer.drain()
-        writer.close()
-        await writer.wait_closed()
-    assert handler.events == []
-
-
-def test_slow_handlers_do_not_delay_other_events() -> None:
-    async def main() -> None:
-        handler = Handler(takes(99.0), takes(0.0))
-        async with connected(handler) as client:
-            slow = asyncio.create_task(client.post("/", data=HELLO, headers=AUTHORIZATION))
-            await asyncio.sleep(0.1)
-            response = await client.post("/", data=HELLO.replace(b"17", b"18"), headers=AUTHORIZATION)
-            assert (response.status, asyncio.get_running_loop().time()) == (200, 0.1)
-            assert (await slow).status == 503
-            assert asyncio.get_running_loop().time() == 1.5
-
-    run(main())
 
 
 # ── importing ──

@@ -9,13 +9,13 @@ import pytest
 from hypothesis import given, strategies as st
 
 from chatrest import ActionMessage, CallMessage, ReplyUnreadableError, RequestInvalidError, TextMessage, parse
-from chatrest._models.messages import Message, UnknownMessage
+from chatrest._models.messages import Message
 from chatrest.webhooks import Event, MessageEvent, UnknownEvent, parse as parse_event
 from chatrest.webhooks.event import EVENT_CLASSES
 from chatrest.webhooks.payloads import LegacyReceipt, Receipt
 from tests.cases import loop_over
 from tests.resources.test_parity import DOCUMENTED
-from tests.webhooks.samples import CALL, CONNECTION, CURRENT, FAILURE, LEGACY, MESSAGE, WITHOUT_ID, delivery
+from tests.webhooks.samples import CALL, CURRENT, FAILURE, LEGACY, MESSAGE, WITHOUT_ID, delivery
 
 SAMPLES = [*CURRENT, *LEGACY]
 BY_TRIGGER = {trigger: (data, extras) for trigger, data, _, extras in CURRENT}
@@ -67,12 +67,6 @@ def test_a_message_is_that_of_a_list(trigger: str) -> None:
     assert type(message) is {"17": TextMessage, "18": ActionMessage, "19": CallMessage}[message.id]
 
 
-def test_a_legacy_message_stands_where_a_current_one_does() -> None:
-    event = parse_event(delivery("after_message", MESSAGE))
-    assert isinstance(event, MessageEvent)
-    assert event.data.message == parse(Message, MESSAGE)
-
-
 def test_a_message_before_it_is_sent_has_no_id() -> None:
     event = event_of("message_sent")
     before = parse_event(delivery("before_message", WITHOUT_ID))
@@ -81,15 +75,6 @@ def test_a_message_before_it_is_sent_has_no_id() -> None:
     numbered = parse_event(delivery("before_message", MESSAGE | {"id": 17}))
     assert isinstance(numbered, MessageEvent)
     assert numbered.message.id == "17"
-
-
-def test_a_message_before_it_is_sent_of_an_unknown_category_is_kept_as_it_was() -> None:
-    record = WITHOUT_ID | {"category": "hologram"}
-    before = parse_event(delivery("before_message", record))
-    assert isinstance(before, MessageEvent)
-    assert isinstance(before.message, UnknownMessage)
-    assert (before.message.id, before.message.category) == ("", "hologram")
-    assert json.loads(before.message.raw) == record
 
 
 def test_receipts_of_both_kinds_have_the_same_names() -> None:
@@ -185,14 +170,6 @@ def test_data_that_is_nested_too_deeply_is_an_unknown_event(trigger: str) -> Non
         event.to_dict()
 
 
-def test_a_message_that_is_nested_too_deeply_is_an_unknown_message() -> None:
-    deep = b"[" * 20_000 + b"]" * 20_000
-    event = parse_event(b'{"trigger":"message_sent","data":{"message":{"id":"1","data":%b}}}' % deep)
-    assert isinstance(event, MessageEvent)
-    assert isinstance(event.message, UnknownMessage)
-    assert event.message.id == "1"
-
-
 def test_texts_and_buffers_are_parsed_too() -> None:
     body = delivery("message_sent", {"message": MESSAGE})
     for form in (body.decode(), bytearray(body), memoryview(body)):
@@ -272,11 +249,3 @@ def test_any_body_is_an_event_or_a_clear_error(body: bytes) -> None:
         raw, text = body, str(error)
     assert raw == body
     assert text == "" or text.startswith("not a delivery of an event: ")
-
-
-def test_the_connection_event_of_a_legacy_webhook_is_that_of_a_current_one() -> None:
-    legacy, current = (
-        parse_event(delivery(name, CONNECTION))
-        for name in ("after_connection_status_changed", "user_connection_status_changed")
-    )
-    assert legacy.data == current.data
