@@ -83,13 +83,6 @@ def test_a_nested_message_of_any_shape_fails_nothing(quoted: Any) -> None:
     assert record.to_dict()["quotedMessage"] == quoted
 
 
-def test_a_nested_message_is_read_as_leniently_as_one_of_a_list() -> None:
-    quoted = {**TEXT, "id": 5, "parentId": 7, "sentAt": "12", "tags": {}}
-    _, message = nested(TextMessage, "quotedMessage", TEXT, quoted)
-    assert (message.id, message.parent_id, message.sent_at, message.tags) == ("5", "7", 12, ())
-    assert type(message) is TextMessage
-
-
 def test_a_damaged_nested_message_keeps_its_page_on_the_fast_way() -> None:
     records = [
         {**TEXT, "id": str(number), "quotedMessage": damage} for number, damage in enumerate([5, [], {}])

@@ -26,7 +26,6 @@ from chatrest.errors import (
     RateLimitError,
     RequestTimeoutError,
     ServerError,
-    TransportError,
 )
 from tests.cases import loop_over
 from tests.network.calls import forever, in_time, make_call
@@ -393,16 +392,6 @@ async def test_the_log_of_attempts_names_equal_errors_once() -> None:
         "attempt 2: x.do: 429: Too Many Requests; waited 7.0 s; "
         "attempts 3-4: x.do: 503: Service Unavailable; waited 0.0, 0.0 s)"
     )
-
-
-@in_time
-async def test_a_single_attempt_has_no_log_and_equal_attempts_one_entry() -> None:
-    error = await VirtualPool(TransportError("lost"), dice=1.0).fails()
-    assert str(error) == "x.do: lost (after 5 attempts; attempts 1-4: the same; waited 0.5, 1.0, 2.0, 4.0 s)"
-    assert str(await VirtualPool(GONE).fails()) == (
-        "x.do: 404: Not Found (no record is named: the service may not serve this operation)"
-    )
-    assert str(await VirtualPool(ConnectError("refused")).fails(attempts=1)) == "x.do: refused"
 
 
 # ── cancels ──

@@ -22,7 +22,6 @@ from chatrest import (
     RequestTimeoutError,
     RetryPolicy,
     ServerError,
-    ServerOutcomeUnknownError,
     TransportError,
 )
 from chatrest._network.pool import PoolState
@@ -152,16 +151,6 @@ async def test_a_request_that_was_not_processed_is_always_repeated(method: Metho
     bench = SessionHarness(fault, OK)
     assert await bench.call(method) == {"a": 1}
     assert bench.pool.sent == 2
-
-
-@pytest.mark.parametrize("status", [501, 505, 507, 511, 599])
-async def test_a_permanent_5xx_is_raised_at_once(status: int) -> None:
-    for method in REPEATED + ONCE:
-        bench = SessionHarness(answer(status))
-        error = await bench.fails(method)
-        is_sure = method in REPEATED or status in (501, 505)
-        assert type(error) is (ServerError if is_sure else ServerOutcomeUnknownError)
-        assert bench.pool.sent == 1
 
 
 @loop_over("status", [500, 502, 503, 504])

@@ -76,15 +76,6 @@ def test_what_was_packed_comes_out_whatever_the_pieces(name: str, data: bytes, c
     assert unpack(encoding, pack(data), cuts) == data
 
 
-@loop_over("name", PACKERS)
-def test_an_empty_piece_changes_nothing(name: str) -> None:
-    encoding, pack = PACKERS[name]
-    inflate = Inflate(encoding)
-    parts = [inflate.feed(piece, ROOM) for piece in (b"", pack(b"abcdefghi"), b"")]
-    inflate.finish()
-    assert b"".join(b"".join(part) for part in parts) == b"abcdefghi"
-
-
 @loop_over("name", ["gzip", "stored", "deflate", "headless"])
 def test_a_body_of_no_bytes_is_packed_too(name: str) -> None:
     encoding, pack = PACKERS[name]

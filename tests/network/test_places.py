@@ -190,22 +190,6 @@ def test_an_app_beside_one_that_hangs_has_its_share_and_the_loan_is_paid_back(co
     virtually(main())
 
 
-def test_calls_beside_an_app_that_hangs_leave_a_tenth_of_the_share_to_interactive_ones() -> None:
-    async def main() -> None:
-        places = PrioritySemaphore(100)
-        stuck, share = places.share(GAME), places.share(SHOP)
-        take_all(places, stuck)
-        bulk = spawn(*(places.acquire(share, "bulk") for _ in range(100)))
-        await asyncio.sleep(0.5)
-        assert share.held == 45
-        assert [places.try_acquire(share, "interactive") for _ in range(6)] == [True] * 5 + [False]
-        for task in bulk:
-            task.cancel()
-        await ended(bulk)
-
-    virtually(main())
-
-
 def test_a_waiter_that_is_cancelled_before_its_moment_is_over_lends_nothing() -> None:
     async def main() -> None:
         places = PrioritySemaphore(4)

@@ -94,21 +94,6 @@ def test_slots_go_to_interactive_calls_first_in_order_of_arrival(visits: list[Vi
     virtually(main())
 
 
-def test_a_coroutine_that_is_closed_while_it_waits_for_a_place_loses_nothing() -> None:
-    async def main() -> None:
-        places = PrioritySemaphore(1)
-        gate = RateGate(Pacer(Pace()), timing(), places, "app-1")
-        await gate.enter("interactive")
-        waiting = gate.enter("interactive")
-        waiting.send(None)
-        assert gate.waiting == 1
-        waiting.close()
-        gate.release("interactive")
-        assert (places.active, places.waiting, gate.waiting) == (0, 0, 0)
-
-    virtually(main())
-
-
 async def no_wait(seconds: float) -> None:
     """Return at once, without letting another task run."""
 

@@ -391,12 +391,6 @@ def _all_closing(transport: Transport) -> bool:
     return not any(protocol.is_connected() for protocol in idle)
 
 
-async def test_two_replies_to_one_request(transport: Transport) -> None:
-    async with Faulty(reply(b"1") + reply(b"stray"), reply(b"2")) as server:
-        assert (await transport.exchange(asked(server), TIMES)).body == b"1"
-        assert (await transport.exchange(asked(server), TIMES)).body == b"2"
-
-
 @pytest.mark.parametrize("method", ["GET", "POST"])
 @pytest.mark.parametrize("stray", [reply(b"stray"), reply(b"", 408, connection="close")])
 async def test_an_unrequested_reply_on_an_idle_connection_is_ignored(

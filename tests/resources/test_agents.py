@@ -37,14 +37,6 @@ async def test_an_agent_comes_at_the_root_in_a_member_or_in_data() -> None:
     assert_agent(agent)
 
 
-async def test_agents_go_on_by_the_time_of_their_creation() -> None:
-    first = b'{"data":[{"uid":"a","createdAt":5}],"meta":{"next":{"affix":"append","createdAt":5}}}'
-    sender = Sender(first, b'{"data":[],"meta":{"next":{"affix":"append","createdAt":5}}}')
-    [agent] = await Agents(sender).list().collect()
-    assert agent.uid == "a"
-    assert [dict(call.position).get("createdAt") for call in sender.calls] == [None, "5"]
-
-
 async def test_agents_are_all_given_where_the_last_page_names_the_way_back_alone() -> None:
     first = b'{"data":[{"uid":"a","createdAt":5}],"meta":{"next":{"affix":"append","createdAt":5}}}'
     last = b'{"data":[{"uid":"b","createdAt":6}],"meta":{"previous":{"affix":"prepend","createdAt":6}}}'
@@ -102,14 +94,3 @@ async def test_knowledge_ends_where_no_next_page_is_named() -> None:
     records = await Agents(sender).list_knowledge().collect()
     assert [record.unique_id for record in records] == [f"k{number}" for number in range(200)]
     assert [dict(call.position).get("cursor") for call in sender.calls] == [None, "c"]
-
-
-async def test_knowledge_whose_meta_is_lost_is_asked_for_once_more() -> None:
-    row, other = b'{"data":[{"uniqueId":"k"}]', b'{"data":[{"uniqueId":"l"}]'
-    sender = Sender(
-        row + b',"meta":{"next":{"affix":"append","cursor":"c"}}}', other + b"}", other + b"}",
-        other + b',"meta":{"current":{"limit":100,"count":1}}}',
-    )  # fmt: skip
-    walk = Agents(sender).list_knowledge()
-    assert [record.unique_id async for record in walk.limit(2)] == ["k", "l"]
-    assert len(sender.calls) > 2

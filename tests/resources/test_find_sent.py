@@ -22,7 +22,7 @@ from chatrest import (
     TextMessage,
     parse,
 )
-from chatrest._parameters.messages import MessageChanges, MultipleReceivers, NewBotMessage, NewThreadMessage
+from chatrest._parameters.messages import MultipleReceivers, NewBotMessage, NewThreadMessage
 from chatrest._resources.messages import Messages
 from chatrest._resources.sent_lookup import SentMark
 from chatrest.emulator import (
@@ -169,35 +169,12 @@ async def test_users_and_groups_with_an_acting_user_and_without(
     assert await find("m3") is None
 
 
-async def test_an_empty_conversation_has_no_message(session: AsyncSession, slept: list[float]) -> None:
-    find_sent = session.as_user("ann").messages.find_sent
-    assert await find_sent("m1", receiver="bob", pauses=(0.5, 2)) is None
-    assert slept == [0.5, 2]
-
-
 async def test_a_message_that_is_shown_late_is_there_after_a_pause(emulator: Emulator) -> None:
     async def store(_: float) -> None:
         emulator.store.add_message("ann", "bob", muid="m1")
 
     async with AsyncSession(emulator.app, sleep=store) as session:
         assert await session.as_user("ann").messages.find_sent("m1", receiver="bob") is not None
-
-
-async def test_a_message_that_was_edited_or_deleted_is_the_message(session: AsyncSession) -> None:
-    ann = session.as_user("ann")
-    for muid in ("m1", "m2"):
-        await ann.messages.send(structs.replace(BOB, muid=muid))
-    edited = await ann.messages.find_sent("m1", receiver="bob")
-    deleted = await ann.messages.find_sent("m2", receiver="bob")
-    assert edited is not None
-    assert deleted is not None
-    await ann.messages.update(edited.id, MessageChanges.text("better"))
-    await ann.messages.delete(deleted.id)
-    assert [
-        (message.id, message.category)
-        for muid in ("m1", "m2")
-        if (message := await ann.messages.find_sent(muid, receiver="bob"))
-    ] == [(edited.id, "message"), (deleted.id, "message")]
 
 
 @pytest.mark.parametrize(("sender", "receiver", "is_ours"), [("ann", "bob", True), ("bob", "ann", False)])
@@ -264,13 +241,6 @@ async def test_imported_messages_have_old_times_and_end_no_search(
     emulator.store.add_message("ann", "bob", muid="m1", sent_at=NOW)
     fill(emulator, 99, 5)
     assert await find(session, since=NOW) is not None
-
-
-async def test_pages_that_the_service_caps_hide_nothing(emulator: Emulator, session: AsyncSession) -> None:
-    emulator.store.add_message("ann", "bob", muid="m1", sent_at=NOW)
-    fill(emulator, 60, NOW)
-    emulator.weather.add(ListFault("capped", 25, route="messages.list_user"))
-    assert await find(session) is not None
 
 
 async def test_a_list_in_the_wrong_order_hides_nothing(emulator: Emulator, session: AsyncSession) -> None:

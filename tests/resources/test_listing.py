@@ -8,7 +8,7 @@ import pytest
 
 from chatrest._core.paging.cursor import Cursor
 from chatrest._core.replies.decode import Listing, many
-from chatrest._core.requests.dialects import BY_ID, BY_PAGE, BY_UPDATED, LARGEST_PAGE, Paging
+from chatrest._core.requests.dialects import BY_ID, BY_PAGE, BY_UPDATED, Paging
 from chatrest._core.requests.endpoint import Acting, Call, Endpoint
 from chatrest._models.messages import Message
 from chatrest._models.meta import Meta, Pagination, Position
@@ -98,21 +98,6 @@ def test_a_token_holds_neither_the_uid_nor_the_acting_user_nor_a_key() -> None:
 
 
 # ── what is asked ──
-
-
-async def test_a_walk_asks_for_the_largest_page_where_nobody_says_less() -> None:
-    send = Sender(EMPTY)
-    await made(send, LIST(uid="bob")).collect()
-    assert send.asked() == {"perPage": str(LARGEST_PAGE)}
-    await made(send, LIST(uid="bob", on_behalf_of="eve")).collect()
-    assert send.asked() == {"limit": str(LARGEST_PAGE)}
-
-
-@pytest.mark.parametrize("name", ["limit", "per_page"])
-async def test_a_page_size_of_the_callers_is_kept(name: str) -> None:
-    send = Sender(EMPTY)
-    await made(send, LIST(uid="bob", query=MessageQuery(**{name: 7}))).limit(3).collect()
-    assert send.asked() == {"limit" if name == "limit" else "perPage": "7"}
 
 
 async def test_a_comma_in_a_filter_is_no_error_of_the_walk() -> None:
@@ -243,23 +228,3 @@ async def test_a_full_reply_of_a_list_without_paging_is_no_silent_end(
     assert uids == [f"u{number}" for number in range(count)]
     limited = made(Sender(listing_of(count, meta)), endpoint()).limit(count)
     assert len(await limited.collect()) == count
-
-
-async def test_pages_of_no_size_go_on_by_their_positions_and_numbers() -> None:
-    positions = Sender(
-        b'{"data":[{"uid":"ann"}],"meta":{"next":{"affix":"append","messageId":7}}}',
-        b'{"data":[{"uid":"bob"}],"meta":{"next":{"affix":"append","messageId":9}}}',
-        b'{"data":[],"meta":{"next":{"affix":"append","messageId":9}}}',
-    )
-    logs = Paging(size="", renames=(("messageId", "logId"),))
-    endpoint: Endpoint[Any] = Endpoint("users.list_all", "GET", "/users", many(User), paging=logs)
-    assert [user.uid for user in await made(positions, endpoint()).collect()] == ["ann", "bob"]
-    assert [call.position for call in positions.calls] == [
-        (), (("affix", "append"), ("logId", "7")), (("affix", "append"), ("logId", "9"))
-    ]  # fmt: skip
-    numbers = Sender(b'{"data":[{"uid":"ann"}]}', b'{"data":[]}')
-    numbered: Endpoint[Any] = Endpoint(
-        "users.list_all", "GET", "/users", many(User), paging=Paging(positions=False, numbered=True, size="")
-    )
-    assert [user.uid for user in await made(numbers, numbered()).collect()] == ["ann"]
-    assert [call.position for call in numbers.calls] == [(), (("page", "2"),)]

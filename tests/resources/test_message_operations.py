@@ -12,17 +12,11 @@ from chatrest._parameters.messages import (
     ThreadQuery,
 )
 from chatrest._resources.messages import Messages
-from chatrest.errors import ApiError, CursorError, ReplyUnreadableError
+from chatrest.errors import ApiError, ReplyUnreadableError
 from tests.resources.operation_calls import MESSAGE, answering, sent
 from tests.session_double import Sender
 
 # ── lists ──
-
-
-async def test_a_position_of_threads_that_cannot_be_read_is_an_error_and_no_end() -> None:
-    sender = answering({"data": [MESSAGE], "meta": {"next": {"affix": "prepend", "updatedAt": [5]}}})
-    with pytest.raises(Exception, match=r"updatedAt"):
-        await Messages(sender).list_threads().collect()
 
 
 @pytest.mark.parametrize("limit", [None, 7])
@@ -99,17 +93,3 @@ async def test_a_thread_at_the_edge_of_two_pages_is_given_once(direction: str) -
     walk = Messages(sender).list_threads(ThreadQuery(limit=2))
     assert [int(message.id) async for message in walk] == times
     assert len(sender.calls) == 3
-
-
-async def test_threads_of_one_time_that_fill_a_page_are_an_error_and_no_end() -> None:
-    position = {"affix": "append", "updatedAt": 40}
-    records = [MESSAGE | {"id": str(number)} for number in range(1, 4)]
-    stuck = answering({"data": records, "meta": {"next": position}}).answers[0]
-    with pytest.raises(CursorError, match="the cursor does not move"):
-        await Messages(Sender(stuck)).list_threads(on_behalf_of="ann").collect()
-
-
-async def test_one_thread_that_comes_again_is_the_end() -> None:
-    position = {"affix": "append", "updatedAt": 40}
-    alone = answering({"data": [MESSAGE], "meta": {"next": position}}).answers[0]
-    assert len(await Messages(Sender(alone)).list_threads().collect()) == 1

@@ -6,7 +6,7 @@ import pytest
 
 from chatrest._core.replies.decode import Listing
 from chatrest._models.messages import unknown
-from chatrest._models.meta import Meta, Pagination, Position
+from chatrest._models.meta import Meta, Position
 from chatrest._parameters.messages import MessageQuery
 from chatrest._resources.messages import Messages
 from chatrest.errors import CursorError
@@ -55,17 +55,6 @@ async def test_the_size_has_its_own_name_with_an_acting_user(name: str, of_view:
     session = Sender(end(), acting_user=of_view)
     await ask(Messages(session), on_behalf_of=of_call).collect()
     assert session.call.position == ((with_user if of_view or of_call else without, "1000"),)
-
-
-async def test_a_thread_is_walked_by_positions_or_by_page_numbers_as_the_service_shows() -> None:
-    session = Sender(
-        page(1, 2, pagination=Pagination(0, 2, 2, 1, 2)), page(3, pagination=Pagination(0, 1, 2, 2, 2))
-    )
-    assert [m.id for m in await Messages(session).list_thread("5").collect()] == ["1", "2", "3"]
-    assert dict(session.calls[1].position)["page"] == "2"
-    session = Sender(page(1, 2, next=Position("append", "2", sent_at=20)), end())
-    assert [m.id for m in await Messages(session).list_thread("5").collect()] == ["1", "2"]
-    assert {"affix": "append", "id": "2", "sentAt": "20"}.items() <= dict(session.calls[1].position).items()
 
 
 # ── sending ──

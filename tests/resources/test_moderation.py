@@ -13,42 +13,18 @@ from chatrest._parameters.moderation import (
 )
 from chatrest._resources.moderation import Moderation
 from chatrest.emulator import Emulator
-from chatrest.errors import CursorError
 from tests.session_double import Sender
 
-RULE = b"""{"id":"r","name":"R","description":"d","enabled":true,"active":true,"revisionId":"r-1",
-"action":["blockMessage"],"createdAt":5,"updatedAt":6,"default":true,
-"filters":[{"type":"sender","entity":"user","operand":"uid","operator":"equals","value":"bob"}],
-"conditions":[{"id":1,"entity":"message","operand":"text","category":"word","operator":"contains",
-"value":["x"],"message":"m","isKeywordsReferencePresent":false,"isMediaPresent":true,"weight":2}]}"""
 REASON = b'{"id":"spam","name":"Spam","description":"d","createdAt":5,"updatedAt":6,"default":true}'
 MESSAGE = b"""{"id":"7","conversationId":"a_user_b","sender":"a","receiverType":"user","receiver":"b",
 "category":"message","type":"text","sentAt":5,"updatedAt":5,"appId":"app","flaggedCount":1,
 "data":{"text":"hi","moderation":{"status":"pending"}},"flaggedBy":[{"uid":"c",
 "name":"C","role":"default","avatar":"a","reasonId":"spam","reasonName":"Spam","description":"d","remark":"r",
 "flaggedAt":5}]}"""
-HELD = (
-    b"""{"ruleId":"r","ruleName":"R","revisionId":"r-1","condition":{"id":1,"message":"m","weight":3},
-"message":%b,"action":["blockMessage"],"createdAt":5,"updatedAt":6,"blockedAt":"5.25","appId":"app"}"""
-    % MESSAGE
-)
 
 
 def rows(record: bytes) -> bytes:
     return b'{"data":[%b],"meta":{"current":{"limit":100,"count":1}}}' % record
-
-
-@pytest.mark.parametrize("name", ["list_rules", "list_flagged_messages", "list_reviewed_messages"])
-async def test_only_a_limit_of_the_caller_ends_a_list_whose_reply_is_full(name: str) -> None:
-    record = {"list_rules": RULE, "list_flagged_messages": MESSAGE}.get(name, HELD)
-    wire_name = b'"ruleId":"r"' if record is HELD else b'"id":"r"' if record is RULE else b'"id":"7"'
-    changed = [record.replace(wire_name, wire_name[:-1] + b'%d"' % number) for number in range(10)]
-    full = rows(b",".join(changed)).replace(b'"limit":100', b'"limit":10')
-    with pytest.raises(CursorError, match="is full"):
-        await getattr(Moderation(Sender(full)), name)().collect()
-    assert len(await getattr(Moderation(Sender(full)), name)(limit=10).collect()) == 10
-    with pytest.raises(CursorError, match="is full"):
-        await getattr(Moderation(Sender(full)), name)(limit=11).collect()
 
 
 async def test_the_times_of_listed_reasons_may_be_texts() -> None:

@@ -6,7 +6,7 @@ import pytest
 
 from chatrest._parameters.notifications import NotificationLogQuery
 from chatrest._resources.notifications import Notifications
-from chatrest.errors import CursorError, RequestInvalidError
+from chatrest.errors import RequestInvalidError
 from tests.session_double import Sender
 
 
@@ -39,13 +39,3 @@ async def test_the_log_goes_on_by_log_ids_and_is_asked_for_no_size() -> None:
 def test_a_wrong_token_is_refused_and_not_shown(ask: Any) -> None:
     with pytest.raises(RequestInvalidError, match=r"^auth_token = \[hidden\]: expected a .*text"):
         ask(Notifications(Sender()))
-
-
-async def test_the_log_ends_where_its_last_entry_comes_again() -> None:
-    page = b'{"data":[{"_id":"a","messageId":7}],"meta":{"next":{"affix":"append","messageId":7}}}'
-    sender = Sender(page)
-    assert [log._id for log in await Notifications(sender).list_logs().collect()] == ["a"]
-    assert len(sender.calls) == 2
-    stuck = Sender(page.replace(b'"messageId":7}]', b'"messageId":7},{"_id":"b","messageId":8}]'))
-    with pytest.raises(CursorError, match="the cursor does not move"):
-        await Notifications(stuck).list_logs().collect()

@@ -1,6 +1,5 @@
 """Users, groups and what belongs to them: what operations give, and what lists send."""
 
-import json
 from collections.abc import Callable
 from typing import Any
 
@@ -11,7 +10,6 @@ from chatrest._models.outcomes import Ack
 from chatrest._parameters.apps import ApiKeyChanges
 from chatrest._parameters.users import UserChanges
 from chatrest._resources import collection_class
-from chatrest._resources.apps import ApiKeys
 from chatrest.errors import ReplyUnreadableError, RequestInvalidError
 from tests.cases import loop_over
 from tests.session_double import Sender
@@ -77,21 +75,6 @@ async def test_permissions_that_were_set_come_with_all_that_are_set() -> None:
 async def test_a_reply_without_outcomes_and_permissions_is_unreadable(reply: bytes) -> None:
     with pytest.raises(ReplyUnreadableError):
         await call("rbac.set_role", reply)
-
-
-async def test_a_list_without_a_size_goes_on_from_a_token() -> None:
-    def page(call: Any) -> Any:
-        number = int(dict(call.position).get("page", 1))
-        keys = [{"apiKey": f"key-{n}"} for n in range(2 * number - 2, 2 * number)]
-        pagination = {"total": 4, "count": 2, "per_page": 2, "current_page": number, "total_pages": 2}
-        reply = {"data": keys if number < 3 else [], "meta": {"pagination": pagination}}
-        return call.endpoint.reply(json.dumps(reply).encode())
-
-    for count in range(1, 4):
-        walk = ApiKeys(Sender(page)).list().limit(count)
-        first = [key.api_key async for key in walk]
-        rest = [key.api_key async for key in ApiKeys(Sender(page)).list(cursor=str(walk.cursor))]
-        assert first + rest == ["key-0", "key-1", "key-2", "key-3"]
 
 
 @loop_over(

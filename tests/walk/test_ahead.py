@@ -136,18 +136,6 @@ def test_errors_come_after_the_same_items_and_the_walk_goes_on(
     assert ahead[1] <= plain[1]  # a page that came for nothing may have met the fault
 
 
-@few
-@given(services(), sizes, ways, bounds, st.integers(0, 9))
-def test_limit_sends_the_same_requests_as_without(
-    service: Service, size: int, affix: str | None, bound: tuple[int, int], count: int
-) -> None:
-    prepared(service, affix)
-    plain, ahead = replace(service, asked=[]), replace(service, asked=[])
-    expected = asyncio.run(read_without(plain.walk(size, affix=affix).limit(count)))
-    assert asyncio.run(read_ahead(ahead.walk(size, affix=affix).limit(count), bound)) == expected
-    assert ahead.asked == plain.asked
-
-
 async def test_an_error_is_raised_once_and_the_same_block_goes_on() -> None:
     service = Service(tuple(range(1, 9)), faults={1: ServerError("once"), 3: ServerError("twice")})
     walk = walk_over(suspending(service.fetch), Cursor("q"))
@@ -159,25 +147,6 @@ async def test_an_error_is_raised_once_and_the_same_block_goes_on() -> None:
             assert walk.cursor.last == place
         ids.extend([item.id for item in await items.collect()])
     assert ids == ["7", "8"]
-
-
-async def test_collect_that_fails_begins_again_where_it_was() -> None:
-    service = Service(tuple(range(1, 12)), faults={2: ServerError("once")})
-    walk = walk_over(suspending(service.fetch), Cursor("q"))
-    async with walk.ahead(3) as items:
-        with pytest.raises(ServerError):
-            await items.collect()
-        assert walk.cursor.last is None
-        assert [item.id for item in await items.collect()] == service.expected("append")
-
-
-async def test_after_the_end_the_block_asks_for_what_is_new() -> None:
-    service = Service((1, 2, 3, 4))
-    walk = walk_over(suspending(service.fetch), Cursor("q"))
-    async with walk.ahead() as items:
-        assert len(await items.collect()) == 4
-        service.ids += (5, 6, 7, 8)
-        assert [item.id for item in await items.collect()] == ["5", "6", "7", "8"]
 
 
 async def test_a_list_in_one_reply_is_asked_for_once() -> None:
@@ -382,17 +351,6 @@ def test_the_end_of_the_loop_ends_the_task() -> None:
 
     assert asyncio.run(main()).cancelled()
     assert walks[0].cursor.last == "1"
-
-
-async def test_a_cancel_by_the_fetch_itself_is_the_consumers() -> None:
-    service = Service(tuple(range(1, 9)), faults={1: asyncio.CancelledError()})
-    walk = walk_over(suspending(service.fetch), Cursor("q"))
-    ids: list[str] = []
-    async with walk.ahead() as items:
-        with pytest.raises(asyncio.CancelledError):
-            ids.extend([item.id async for item in items])
-        ids.extend([item.id async for item in items])
-    assert ids == ["4", "5", "6", "7", "8"]
 
 
 # ── one reader ──

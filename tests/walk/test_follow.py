@@ -164,13 +164,6 @@ def test_a_request_for_what_is_new_does_not_ask_for_the_last_page_again() -> Non
     assert [asked.get("id") for asked in service.asked] == [None, "50", "51", "51"]
 
 
-async def test_a_walk_that_is_read_ahead_can_be_followed() -> None:
-    clock, ids = Clock(Service((1, 2, 3, 4)), [3, 0, 2]), []
-    async with clock.walk().ahead() as items:
-        await ids_of(items.follow(), ids)
-    assert ids == clock.service.expected("append")
-
-
 async def test_a_second_reader_is_refused_while_it_waits() -> None:
     clock = Clock(Service((1,)), [])
 

@@ -99,18 +99,6 @@ def test_a_token_after_any_item_leads_to_exactly_the_rest(
         assert all_of(service.walk(size, token=token)) == whole[count:], f"after {count} of {whole}"
 
 
-@few
-@given(services(text=False, dialect="cursor"), sizes, st.integers(2, 6), ways)
-def test_a_token_goes_on_with_another_page_size(
-    service: Service, size: int, other: int, affix: str | None
-) -> None:
-    prepared(service, affix)
-    pairs = run(tokens_of(service.walk(size, affix=affix)))
-    whole = [each for each, _ in pairs]
-    for count, (_, token) in enumerate(pairs, 1):
-        assert all_of(service.walk(other, token=token)) == whole[count:]
-
-
 @loop_over("habits", [{"text": True}, {"dialect": "pages"}])
 @loop_over(("size", "other"), [(4, 2), (2, 4), (3, 5)])
 def test_another_page_size_in_the_midst_of_a_page_repeats_nothing(

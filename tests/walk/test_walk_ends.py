@@ -194,19 +194,6 @@ def test_a_page_shows_how_much_it_holds_and_not_what() -> None:
     assert repr(page) == str(page) == f"{page}" == "<Page of 1 items, 19 bytes>"
 
 
-def test_a_pages_raw_bytes_and_repairs_are_those_of_its_reply() -> None:
-    listing = Listing([Item("1")], Meta(), b'{"as":"served"}', ("data[0].id: mended",))
-
-    async def fetch(_: object) -> Listing[Item]:
-        return listing
-
-    async def read() -> list[Page[Item]]:
-        return [page async for page in walk_over(fetch, Cursor("q")).pages()]
-
-    [page] = run(read())
-    assert (page.raw, page.meta, page.repairs) == (listing.raw, listing.meta, listing.repairs)
-
-
 # ── replies that stand for an empty page ──
 
 

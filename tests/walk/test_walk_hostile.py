@@ -146,15 +146,6 @@ class Numbered:
         return walk_over(self.fetch, start, rules_for(3, "perPage", BY_PAGE))
 
 
-def test_a_list_that_ignores_page_numbers_gives_nothing_again_in_a_second_loop_or_from_a_token() -> None:
-    service = Numbered("abc", ignores=True)
-    walk = service.walk()
-    assert [all_of(walk), all_of(walk), all_of(walk)] == [["a", "b", "c"], [], []]
-    tokens = run(tokens_of(service.walk()))
-    for place, (_, token) in enumerate(tokens, 1):
-        assert all_of(service.walk(token)) == list("abc"[place:])
-
-
 @loop_over("inserts", [{1: "x"}, {1: "xy"}, {2: "x"}, {1: "x", 2: "y"}])
 def test_a_numbered_list_that_grows_at_its_front_repeats_nothing_and_loses_nothing(inserts: Any) -> None:
     names = all_of(Numbered("abcdefgh", inserts=inserts).walk())

@@ -428,19 +428,6 @@ def test_a_stray_429_among_few_calls_does_not_make_the_next_ones_wait(
     assert times[-1] - times[0] <= 6
 
 
-def test_stray_429s_do_not_bring_a_learnt_rate_down_for_long() -> None:
-    pacer = Simulation(TokenBucket(100, 20), "whole").add().run(60).clients[0].pacer
-    now = 100.0
-    for _ in range(3):
-        for _ in range(40):
-            now = exchange_all(pacer, now + 5, 1)[-1]
-        pacer.take(now + 5, urgent=True)
-        pacer.observe(now + 5, Signal(True, retry_after=60), now + 5)
-        times = exchange_all(pacer, now + 65, 50)
-        assert times[-1] - times[0] <= 5
-        now = times[-1]
-
-
 def test_an_hour_of_429s_does_not_bring_the_rate_down_for_good() -> None:
     pacer, now = Pacer(Pace()), 0.0
     for _ in range(300):

@@ -38,15 +38,6 @@ def test_a_message_is_read_from_bytes_text_and_dict(record: dict[str, Any], kind
         assert type(message) is kind
 
 
-def test_a_message_is_read_leniently_as_a_walk_reads_it() -> None:
-    assert parse(Message, {**TEXT, "id": 7}).id == "7"
-    assert parse(Message, {**TEXT, "sentAt": "5"}).sent_at == 5
-    odd = parse(Message, b' {"id": 5, "category": "poll"}\n')
-    assert isinstance(odd, UnknownMessage)
-    assert (odd.id, odd.raw) == ("5", b'{"id": 5, "category": "poll"}')
-    assert parse(Message, b"[1]").reason == "the record is not an object"  # type: ignore[union-attr]
-
-
 def test_a_class_of_message_takes_its_own_records_alone() -> None:
     assert type(parse(TextMessage, TEXT)) is TextMessage
     assert type(parse(MediaMessage, MEDIA)) is MediaMessage
