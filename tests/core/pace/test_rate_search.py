@@ -55,42 +55,29 @@ def test_without_a_rate_in_force_the_bracket_holds_the_average(strike: Strike) -
     assert low == strike.accepted / strike.seconds <= high
 
 
-@pytest.mark.parametrize("seconds", [1.0, 10.0, 60.0])
-def test_a_window_that_is_exhausted_at_once_is_measured_exactly(seconds: float) -> None:
-    """A first burst has no rate in force, and the service names the rest of the window exactly."""
-    low, high = strike_of(
-        rate=None, accepted=500, seconds=seconds, held=seconds - 0.1, unneeded=0.0
-    ).bracket()
-    assert low == high == 500 / seconds
-
-
-def test_a_hold_longer_than_the_window_is_cut_at_its_upper_end_only() -> None:
-    low, high = strike_of(rate=None, accepted=500, seconds=10.9, held=1.9, unneeded=1.0).bracket()
-    assert low < 500 / 10 <= high == 500 / 9.9
-
-
-def test_a_bucket_of_100_a_second_is_bracketed_though_the_hold_was_longer_than_it_must_be() -> None:
-    low, high = strike_of(rate=103, at_rate=10, accepted=1020, seconds=11, held=1, unneeded=1).bracket()
-    assert low == pytest.approx(1020 / 11)
-    assert low < 100 < high == 103
-
-
-def test_a_stored_burst_puts_the_average_above_the_limit_but_not_above_the_rate_in_force() -> None:
-    low, high = strike_of(rate=110, at_rate=2, accepted=720, seconds=3, held=1, unneeded=1).bracket()
-    assert low == high == 110
-
-
-def test_a_window_shorter_than_the_run_is_bracketed_by_what_was_sent_last() -> None:
-    """A minute at 50 a second, half a second at 120, and a hold of half a second that was needed."""
-    low, high = strike_of(rate=120, at_rate=0.5, accepted=3060, seconds=61, held=0.5, unneeded=0.0).bracket()
-    assert low == pytest.approx(3060 / 61)
-    assert high == 120 * 0.5 / 1.0
-
-
-def test_the_average_of_a_rate_that_was_hardly_used_is_no_lower_end() -> None:
-    low, high = strike_of(rate=100, at_rate=100, accepted=20, seconds=101).bracket()
-    assert high == 100
-    assert low == 50
+@loop_over(
+    ("case", "facts", "bracket"),
+    [
+        # A first burst has no rate in force, and the service names the rest of the window exactly.
+        *(("a window that is exhausted at once", {"rate": None, "accepted": 500, "seconds": seconds,
+           "held": seconds - 0.1, "unneeded": 0.0}, (500 / seconds, 500 / seconds))
+          for seconds in (1.0, 10.0, 60.0)),
+        ("a hold longer than the window is cut at the upper end alone",
+         {"rate": None, "accepted": 500, "seconds": 10.9, "held": 1.9}, (500 / 10.9, 500 / 9.9)),
+        ("a bucket of 100 a second, and a hold that was longer than it must be",
+         {"rate": 103, "at_rate": 10, "accepted": 1020, "seconds": 11}, (1020 / 11, 103)),
+        ("a stored burst puts the average above the limit, not above the rate in force",
+         {"rate": 110, "at_rate": 2, "accepted": 720, "seconds": 3}, (110, 110)),
+        # A minute at 50 a second, half a second at 120, and a hold of half a second that was needed.
+        ("a window shorter than the run: what was sent last counts",
+         {"rate": 120, "at_rate": 0.5, "accepted": 3060, "seconds": 61, "held": 0.5, "unneeded": 0.0},
+         (3060 / 61, 60)),
+        ("the average of a rate that was hardly used is no lower end",
+         {"at_rate": 100, "accepted": 20, "seconds": 101}, (50, 100)),
+    ],
+)  # fmt: skip
+def test_a_bracket_is_that_of_the_limit(case: str, facts: Any, bracket: tuple[float, float]) -> None:
+    assert strike_of(**facts).bracket() == pytest.approx(bracket)
 
 
 # ── the steps of the search ──
