@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator
 import pytest
 from msgspec import UNSET
 
-from chatrest import AsyncSession, BadRequestError, MessageQuery, NewMessage, PermissionDeniedError
+from chatrest import AsyncSession, BadRequestError, NewMessage, PermissionDeniedError
 from chatrest._parameters.conversations import ConversationPin, ConversationQuery
 from chatrest.emulator import Emulator
 
@@ -31,32 +31,6 @@ async def ann(emulator: Emulator) -> AsyncIterator[AsyncSession]:
         for uid in USERS[1:]:
             await session.messages.send(NewMessage.text("ann", f"I am {uid}"), on_behalf_of=uid)
         yield session.as_user("ann")
-
-
-async def test_the_list_is_walked_and_resumed_by_page_numbers(ann: AsyncSession) -> None:
-    query = ConversationQuery(per_page=2)
-    everything = await ann.conversations.list(query).collect()
-    assert {each.conversation_with.uid for each in everything} == set(USERS[1:])  # type: ignore[union-attr]
-    walk = ann.conversations.list(query).limit(3)
-    first = await walk.collect()
-    rest = await ann.conversations.list(query, cursor=str(walk.cursor)).collect()
-    assert first + rest == everything
-
-
-async def test_receipts_change_the_counts_and_the_messages(ann: AsyncSession) -> None:
-    conversation = await ann.conversations.get_user("bob")
-    assert conversation.last_message
-    assert (conversation.unread_message_count, conversation.last_message.text) == (1, "I am bob")
-    assert (await ann.conversations.mark_delivered_user("bob")).success
-    identity = conversation.last_message.id
-    assert (await ann.messages.get(identity)).delivered_at
-    assert (await ann.conversations.mark_read_user("bob", identity)).message
-    assert (await ann.conversations.get_user("bob")).unread_message_count == 0
-    assert (await ann.messages.get(identity)).read_at
-    counts = await ann.messages.counts(MessageQuery(unread=True))
-    assert {count.entity_id for count in counts} == set(USERS[2:])
-    await ann.conversations.mark_unread_user("bob", identity)
-    assert (await ann.conversations.get_user("bob")).unread_message_count == 1
 
 
 async def test_a_reset_conversation_is_accessible_again_with_the_next_message(ann: AsyncSession) -> None:

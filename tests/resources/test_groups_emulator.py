@@ -9,12 +9,10 @@ from chatrest import (
     GroupChanges,
     GroupQuery,
     NewGroup,
-    NewMembers,
     NotFoundError,
 )
 from chatrest._models.groups import Group
 from chatrest.emulator import Emulator
-from chatrest.errors import CursorError
 from tests.resources.conftest import NOW
 
 
@@ -28,18 +26,6 @@ async def make(session: AsyncSession, guid: str, **fields: object) -> Group:
 async def guids(session: AsyncSession, on_behalf_of: str | None = None, **filters: object) -> list[str]:
     query = GroupQuery(**filters)  # type: ignore[arg-type]
     return [group.guid async for group in session.groups.list(query, on_behalf_of=on_behalf_of)]
-
-
-async def test_a_group_has_its_owner_and_first_members(session: AsyncSession) -> None:
-    members = NewMembers(
-        moderators=["user-002"], participants=["user-003", "user-001"], users_to_ban=["user-004"]
-    )
-    made = await make(session, "Den", owner="user-001", description="", tags=["x"], members=members)
-    assert (made.guid, made.owner, made.members_count, made.tags) == ("den", "user-001", 3, ("x",))
-    assert (made.created_at, made.conversation_id) == (NOW, "group_den")
-    scopes = {member.uid: member.scope async for member in session.members.list("den")}
-    assert scopes == {"user-001": "admin", "user-002": "moderator", "user-003": "participant"}
-    assert [user.uid async for user in session.banned_users.list("den")] == ["user-004"]
 
 
 async def test_a_group_is_seen_by_the_acting_user(session: AsyncSession) -> None:
@@ -151,30 +137,3 @@ async def several(people: Emulator) -> None:
 )
 async def test_filters(session: AsyncSession, filters: dict[str, object], expected: str) -> None:
     assert await guids(session, **filters) == expected.split()
-
-
-@pytest.mark.usefixtures("several")
-@pytest.mark.parametrize("size", [1, 2, 3, 7])
-@pytest.mark.parametrize(
-    ("position", "expected"),
-    [
-        ({"updated_at": 20, "affix": "append"}, "e d c b a"),
-        ({"updated_at": 50, "affix": "prepend"}, "b c d e f g"),
-        ({"updated_at": 0}, "g f e d c b a"),
-    ],
-)
-async def test_a_list_by_the_time_of_change_loses_no_group_of_one_second(
-    session: AsyncSession, position: dict[str, object], expected: str, size: int
-) -> None:
-    assert await guids(session, **position, per_page=size) == expected.split()
-
-
-@pytest.mark.usefixtures("several")
-async def test_a_walk_by_the_time_of_change_goes_on_from_a_token(session: AsyncSession) -> None:
-    query = GroupQuery(updated_at=20, affix="append", per_page=2)
-    walk = session.groups.list(query).limit(3)
-    first = [group.guid async for group in walk]
-    rest = [group.guid async for group in session.groups.list(query, cursor=str(walk.cursor))]
-    assert first + rest == ["e", "d", "c", "b", "a"]
-    with pytest.raises(CursorError):
-        session.groups.list(GroupQuery(updated_at=30, affix="append", per_page=2), cursor=str(walk.cursor))

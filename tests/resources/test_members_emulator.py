@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator
 import pytest
 
 from chatrest import AsyncSession, NotFoundError, PermissionDeniedError
-from chatrest._parameters.groups import MemberQuery, NewMembers
+from chatrest._parameters.groups import NewMembers
 from chatrest.emulator import Emulator
 from chatrest.errors import ApiError
 
@@ -26,14 +26,6 @@ async def emulator() -> AsyncIterator[Emulator]:
 async def session(emulator: Emulator) -> AsyncIterator[AsyncSession]:
     async with AsyncSession(emulator.app) as session:
         yield session
-
-
-async def test_a_walk_gives_every_member_in_the_order_of_joining(session: AsyncSession) -> None:
-    members = await session.members.list(GUID, MemberQuery(per_page=7)).collect()
-    assert [member.uid for member in members] == [f"user-{number:03}" for number in range(1, 31)]
-    assert (members[0].scope, members[0].joined_at) == ("admin", 1)
-    admins = await session.members.list(GUID, MemberQuery(scopes=("admin",))).collect()
-    assert [member.uid for member in admins] == ["user-001"]
 
 
 async def test_additions_scopes_and_kicks_leave_their_state(

@@ -8,7 +8,7 @@ from chatrest import AsyncManagement, NotFoundError
 from chatrest._core.replies.decode import one
 from chatrest._models.webhooks import Webhook
 from chatrest._parameters.apps import AppQuery, NewApp
-from chatrest._parameters.webhooks import NewWebhook, WebhookQuery
+from chatrest._parameters.webhooks import NewWebhook
 from chatrest.emulator import Emulator
 from tests.cases import loop_over
 
@@ -29,15 +29,6 @@ async def management() -> AsyncIterator[AsyncManagement]:
 
 def hook(number: int = 1) -> NewWebhook:
     return NewWebhook(id=f"w{number}", name=f"Hook {number}", webhook_url=URL)
-
-
-async def test_webhooks_are_listed_and_searched_by_name(management: AsyncManagement) -> None:
-    for number in range(1, 13):
-        await management.webhooks.create(APP, hook(number))
-    ids = [webhook.id async for webhook in management.webhooks.list(APP, WebhookQuery(per_page=5))]
-    assert ids == [f"w{number}" for number in range(1, 13)]
-    matches = management.webhooks.list(APP, WebhookQuery(search_key="hook 1"))
-    assert [webhook.id async for webhook in matches] == ["w1", "w10", "w11", "w12"]
 
 
 async def test_legacy_webhooks_are_others(management: AsyncManagement) -> None:

@@ -91,20 +91,6 @@ class TokenBucket:
         self._filled_at = now
 
 
-class StrayRefusals:
-    """No limit: only the requests of the given numbers, counted from 1, are refused."""
-
-    rate = math.inf
-
-    def __init__(self, *numbers: int, seconds: float = 1.0) -> None:
-        self._numbers, self._seconds, self._count = numbers, seconds, 0
-
-    def wait(self, now: float) -> float:
-        """Return the seconds that a refused request is to wait, or 0."""
-        self._count += 1
-        return self._seconds if self._count in self._numbers else 0.0
-
-
 class Client:
     """One session: `readers` that each send the next request as soon as the last one was answered.
 

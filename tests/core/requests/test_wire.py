@@ -18,9 +18,6 @@ from tests.cases import loop_over
 APP = App("a", "k3y", service_domain="chat.example.com")
 LIST: Endpoint[Any] = Endpoint("x.list", "GET", "/users/{uid}/messages", bytes)
 SEND: Endpoint[Any] = Endpoint("x.send", "POST", "/users/{uid}/messages", bytes, "never")
-CALLS: Endpoint[Any] = Endpoint(
-    name="calls.list", method="GET", path="/calls", reply=bytes, interface="calls"
-)
 
 
 def made(call: Call[Any], headers: Headers | None = None) -> Request:
