@@ -6,7 +6,7 @@ A simulation is a queue of events: no socket, no event loop, and no time but the
 import math
 import random
 from collections import Counter, deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from heapq import heappop, heappush
 from itertools import count
 from typing import Final, Literal, Protocol, TypeAlias
@@ -198,10 +198,6 @@ class Simulation:
         """Return the share of the requests from `begin` to `end` that were refused."""
         refused = sum(begin <= time < end for client in self.clients for time in client.refused)
         return refused / max(1, refused + sum(self.accepted(begin, end)))
-
-    def times(self) -> Iterator[float]:
-        """Yield the times at which a request was accepted, in order."""
-        yield from sorted(time for client in self.clients for time in client.accepted)
 
 
 def exchange(pacer: Pacer, now: float, *, urgent: bool = True) -> None:
