@@ -1,76 +1,21 @@
-"""An app that hangs beside others in one region, on real sockets, and the idle state that a pool lets go."""
+"""The state of a pool: what it shows of its apps, and the idle state that it lets go."""
 
 import asyncio
 import gc
 import tracemalloc
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 
 import pytest
 
-from chatrest import App, AsyncSession, RetryPolicy
 from chatrest._core.pace.pacer import Pace
 from chatrest._core.replies.rate_signal import Signal
-from chatrest._network import places
-from chatrest._network.places import Priority
 from chatrest._network.pool import Pool
 from chatrest._network.rate_gate import MAX_IDLE_GATES
 from chatrest._network.timing import Timing
-from chatrest.emulator import Emulator, HalfOpen
-from tests.network.test_timing import Clock
-from tests.scripted_server import until
+from tests.network.test_timing import Clock, timing, virtually
 
 USER = "/users/user-001"
 NO_RAMP = Pace(rate=1e6, window=1.0)
 """A pace that lets bulk calls begin all at once."""
-
-
-# ── an app that hangs ──
-
-
-@asynccontextmanager
-async def hanging_beside_healthy(
-    concurrency: int, calls: int, lane: Priority = "interactive"
-) -> AsyncIterator[tuple[AsyncSession, AsyncSession]]:
-    """Views of an app that hangs, with `calls` calls under way, and of a healthy one; both in one region."""
-    async with (
-        Emulator(users=2, messages=0, weather=[HalfOpen()]) as stuck,
-        Emulator(users=2, messages=0, app_id="healthy") as well,
-        AsyncSession(
-            stuck.app, concurrency=concurrency, retry=RetryPolicy(attempts=1), pace=NO_RAMP
-        ) as session,
-    ):
-        healthy = session.for_app(App("healthy", well.app.api_key, stuck.app.region, base_url=well.base_url))
-        view = session.with_options(priority=lane)
-        tasks = [asyncio.create_task(view.request("GET", USER)) for _ in range(calls)]
-        held = concurrency if lane == "interactive" else concurrency - concurrency // 10
-        await until(lambda: session.pools and session.pools[stuck.app.region].active == held)
-        try:
-            yield session, healthy
-        finally:
-            for task in tasks:
-                task.cancel()
-            done = await asyncio.gather(*tasks, return_exceptions=True)
-        assert all(isinstance(each, asyncio.CancelledError) for each in done)
-        assert (session.pools[stuck.app.region].active, session.pools[stuck.app.region].waiting) == (0, 0)
-
-
-@pytest.fixture
-def short_moment(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A moment of 5 ms, so that no test waits."""
-    monkeypatch.setattr(places, "MOMENT", 0.005)
-
-
-@pytest.mark.usefixtures("tidy", "short_moment")
-async def test_the_state_of_a_pool_says_who_holds_and_who_waits() -> None:
-    async with hanging_beside_healthy(4, 6) as (session, healthy):
-        await healthy.request("GET", USER)
-        [pool] = session.pools.values()
-        stuck, well = pool.limits
-        assert (stuck.app_id, stuck.held, stuck.interactive, stuck.bulk) == (session.app.app_id, 4, 2, 0)
-        assert (well.app_id, well.held, well.waiting) == ("healthy", 0, 0)
-        assert (pool.active, pool.waiting, pool.is_full, pool.is_lending) == (4, 2, True, True)
-        assert "4 of 4 places in use, lending, 2 waiting" in repr(pool)
 
 
 # ── what is let go ──
@@ -189,6 +134,27 @@ def test_the_limits_of_a_pool_show_source_rate_and_next_slot() -> None:
     assert str(free) == "free standard: no limit known, 0 under way"
     assert str(stated) == "stated standard: limit 10/s stated, 0 under way"
     assert str(struck).endswith("0 under way, next slot in 7.0 s")
+
+
+def test_the_state_of_a_pool_says_who_holds_and_who_waits() -> None:
+    async def main() -> None:
+        pool = Pool("us", 4, timing(), lambda: None)  # type: ignore[arg-type, return-value]
+        stuck, well = pool.gates["stuck", "standard"], pool.gates["well", "standard"]
+        tasks = [asyncio.create_task(stuck.enter("interactive")) for _ in range(6)]
+        await asyncio.sleep(1.0)
+        tasks.append(asyncio.create_task(well.enter("interactive")))
+        await asyncio.sleep(1.0)  # more than the moment after which a place is lent
+        state = pool.state
+        assert [(limit.app_id, limit.held, limit.interactive, limit.bulk) for limit in state.limits] == [
+            ("stuck", 4, 2, 0), ("well", 1, 0, 0),
+        ]  # fmt: skip
+        assert (state.active, state.waiting, state.is_full, state.is_lending) == (5, 2, True, True)
+        assert "5 of 4 places in use, lending, 2 waiting" in repr(state)
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+    virtually(main())
 
 
 def test_a_given_pace_is_shown_as_given() -> None:
