@@ -2,14 +2,13 @@
 
 from typing import Any
 
-from tests.sending import Sender
-
 from chatrest._core.replies.decode import Listing
 from chatrest._core.requests.endpoint import Call
 from chatrest._models.meta import Meta, Pagination
 from chatrest._models.users import User
 from chatrest._parameters.users import UserQuery
 from chatrest._resources.users import Users
+from tests.session_double import Sender
 
 
 async def test_a_limited_walk_begins_at_the_same_user_as_one_without_a_limit() -> None:
