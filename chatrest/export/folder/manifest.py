@@ -15,7 +15,7 @@ import hashlib
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 from msgspec import Raw, Struct, structs
@@ -33,8 +33,6 @@ VERSION: Final = 1
 _MAKER: Final = "chatrest export"
 _CHECKSUM: Final = re.compile(rb'"checksum": "([0-9a-f]{64})"\n}\n\Z')
 _NO_CHECKSUM: Final = b'"checksum": ""\n}\n'
-_MANY: Final = ("files",)
-"""The members that may have a million entries, in their order."""
 
 
 class FileEntry(Struct, frozen=True, omit_defaults=True):
@@ -81,7 +79,6 @@ class Manifest(Struct, kw_only=True):
     """What another run can do about them."""
     app_id: str
     plan: Raw
-    fingerprint: str
     started: int
     """The start of the newest run, in epoch seconds."""
     finished: int | None = None
@@ -216,8 +213,9 @@ def write_finished(folder: Path, disk: Disk, journal: Journal, plan: Plan, repor
         deleted=[each.id for each in deleted if not each.missing],
         missing=[each.id for each in deleted if each.missing],
         journal_facts=journal.facts(),
+        files=list(file_entries(journal)),
     )
-    put(disk, folder / NAME, _portions(manifest, {"files": file_entries(journal)}))
+    put(disk, folder / NAME, encode(manifest))
 
 
 def write_unfinished(
@@ -237,7 +235,6 @@ def _begun(journal: Journal, plan: Plan, started: int) -> Manifest:
         generation=journal[GENERATION] or "",
         app_id=journal["app"] or "",
         plan=Raw(plan.encoded()),
-        fingerprint=plan.fingerprint,
         started=started,
         tables=list(table_entries(journal)),
     )
@@ -245,31 +242,17 @@ def _begun(journal: Journal, plan: Plan, started: int) -> Manifest:
 
 def encode(manifest: Manifest) -> bytes:
     """Return the content of the file, with its checksum."""
-    return b"".join(_portions(manifest, {name: iter(getattr(manifest, name)) for name in _MANY}))
+    data = msgspec.json.encode(structs.replace(manifest, checksum=""))
+    blank = msgspec.json.format(data, indent=1) + b"\n"
+    checksum = hashlib.sha256(blank).hexdigest().encode()
+    return blank.removesuffix(_NO_CHECKSUM) + b'"checksum": "%b"\n}\n' % checksum
 
 
-def _portions(manifest: Manifest, entries: dict[str, Iterator[Any]]) -> Iterator[bytes]:
-    """Yield the content of the file, with its checksum, and the entries of each list in `entries`."""
-    empty = structs.replace(manifest, checksum="", **{name: [] for name in entries})
-    blank, digest = msgspec.json.format(msgspec.json.encode(empty), indent=1) + b"\n", hashlib.sha256()
-    for name, many in entries.items():
-        before, blank = blank.split(b'\n "%b": []' % name.encode(), 1)
-        opening = b'%b\n "%b": [' % (before, name.encode())
-        for each in many:
-            entry = msgspec.json.format(msgspec.json.encode(each), indent=1).replace(b"\n", b"\n  ")
-            digest.update(portion := opening + b"\n  " + entry)
-            yield portion
-            opening = b","
-        blank = b"\n ]" + blank if opening == b"," else opening + b"]" + blank
-    digest.update(blank)
-    yield blank.removesuffix(_NO_CHECKSUM) + b'"checksum": "%b"\n}\n' % digest.hexdigest().encode()
-
-
-def put(disk: Disk, path: Path, data: bytes | Iterator[bytes]) -> None:
-    """Replace a small file, or one whose content is in portions: it is the old one or the new one."""
+def put(disk: Disk, path: Path, data: bytes) -> None:
+    """Replace a file: it is the old one or the new one."""
     new = path.with_name(path.name + ".new")
     with ErrorPath(new), new.open("wb") as file:
-        file.writelines((data,) if isinstance(data, bytes) else data)
+        file.write(data)
         file.flush()
         disk.sync(file.fileno())
     disk.replace(new, path)

@@ -3,7 +3,6 @@
 A plan is checked when it is made, and kept in the journal.
 """
 
-import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, TypeVar, cast
@@ -197,11 +196,6 @@ class Plan(Struct, metaclass=NamedFields, frozen=True, kw_only=True, dict=True, 
             if names:
                 parts.append(f"{kind}{'s' * (len(names) > 1)} {', '.join(names[:_SHOWN])}{more}")
         return "; ".join(parts) or "no source"
-
-    @cached_property
-    def fingerprint(self) -> str:
-        """A hash of the plan, 16 hexadecimal digits; equal plans have the same."""
-        return hashlib.sha256(self.encoded()).hexdigest()[:16]
 
     def encoded(self) -> bytes:
         """Return the plan as JSON, from which `Plan.parse` gives it back."""
