@@ -4,12 +4,12 @@ A page has hundreds of them, and most are a text and nothing else: for those a t
 long. Here as there all that others have written is escaped, and nothing but that: `Item` says what is whose.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Final, TypeAlias, final
 
 from .index import PersonEntry
 from .items import Item
-from .text import EscapedText, TextPart
+from .text import EscapedBytes, EscapedText, TextPart, escaped_json
 from .zone import words_of
 
 Escape: TypeAlias = Callable[[str], str]
@@ -31,13 +31,16 @@ class Articles:
         self._sender = sender
         self._content = content
 
-    def of(self, items: Iterable[Item], *, is_place: bool = True) -> EscapedText:
+    def of(self, items: Iterable[Item], *, is_place: bool = True) -> EscapedBytes:
         """Return the articles of messages; `is_place` where they have their place, and are not seen again.
 
         A message that follows one of the same sender is shown without the name. Its time has the day, where
         no heading has it.
         """
-        escape, sender_of, parts = self._escape, self._sender, list[str]()
+        return EscapedBytes.of(map(str.encode, self._articles(items, is_place=is_place)))
+
+    def _articles(self, items: Iterable[Item], *, is_place: bool) -> Iterator[str]:
+        escape, sender_of = self._escape, self._sender
         last, until, clock = 0, 0, slice(11, 16) if is_place else slice(16)
         for item in items:
             sender, iso = item.sender, item.iso
@@ -51,13 +54,12 @@ class Articles:
             when = f'<time datetime="{iso}" title="{at}">{at[clock]}</time>' if iso else "undated"
             text = self._text(item)
             content = f"{text}\n" if item.is_plain else self._content(item, text, is_place)
-            parts.append(
+            yield (
                 f'<article class="{style}" id="{item.anchor}"{data_id}>\n'
                 f'<header>{name}<a class="when" href="{item.href}">{when}</a>'
                 f' <a class="source" href="{item.source_href}">source</a></header>\n'
                 f"{content}</article>\n"
             )
-        return EscapedText("".join(parts))
 
     def _text(self, item: Item) -> EscapedText:
         """Return the paragraph of a text, with its links."""
@@ -69,3 +71,14 @@ class Articles:
         if part.is_mention:
             return f'<a class="mention" href="../../u/{href}.html"><bdi>{text}</bdi></a>'
         return f'<a href="{href}" rel="noopener noreferrer nofollow">{text}</a>' if href else text
+
+
+def records(items: Iterable[Item], address: str) -> EscapedBytes:
+    """Return the records of messages, each with a link to it on the page at this address."""
+    shown = [item for item in items if not item.is_long]
+    texts = escaped_json([item.raw for item in shown])
+    return EscapedBytes.of(
+        b'<section class="record" id="%b"><a href="%b">message</a><pre>%b</pre></section>\n'
+        % (item.anchor.encode(), f"{address}#{item.anchor}".encode(), text)
+        for item, text in zip(shown, texts, strict=True)
+    )

@@ -36,6 +36,8 @@ _NEWEST: Final = 20
 """Messages of somebody that are looked through for a name."""
 _VERSION: Final = 9
 _BATCH: Final = 2_000
+_KNOWN: Final = 20_000
+"""People that are kept in memory, of whom most messages name two that others have named."""
 _TABLES: Final = (
     "posts", "conversations", "people", "files", "reactors", "pages", "days", "threads",
     "aliases", "state",
@@ -354,8 +356,14 @@ def _name_in(index: Index, key: str, where: str, number: int) -> str:
 def _people_in_records(index: Index) -> Iterator[tuple[str, str, bool]]:
     """Yield (text, uid, is a name) of all who are named in messages: not all of them are in a table."""
     rows = index.db.execute("SELECT app, CAST(raw AS BLOB) FROM posts JOIN chat.messages USING(place)")
+    known = set[tuple[str, str, str]]()
     for app, raw in rows:
         for uid, name in people_in(record_of(raw or b"{}")):
+            if (app, uid, name) in known:
+                continue
+            if len(known) == _KNOWN:
+                known.clear()
+            known.add((app, uid, name))
             key = f"{app}/{uid}" if app else uid
             yield uid, key, False
             if name != uid:

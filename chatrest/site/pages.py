@@ -30,14 +30,14 @@ from urllib.parse import urlencode
 
 from .._extras import missing_extra
 from ..errors import RequestInvalidError
-from .articles import Articles, Escape
+from .articles import Articles, Escape, records
 from .contents import face_link
 from .headings import LISTED, ConversationRow, Headings, conversations_script, days_script
 from .heads import record_of
 from .index import ConversationEntry, Index, PageCut, PersonEntry
 from .items import FLAGS, Item, Items, excerpt, one_line_a_call
 from .picture import Picture, picture_of
-from .text import EscapedText, escaped_json, is_address, shown_json
+from .text import EscapedBytes, EscapedText, is_address, shown_json
 from .zone import day_text
 
 if TYPE_CHECKING:
@@ -146,6 +146,15 @@ class Pages:
         parts: Iterator[str] = self._template(f"{template}.html").generate(root="", **values)
         return parts
 
+    def _in_bytes(self, template: str, conversation: ConversationEntry, **values: Any) -> bytes:
+        """Return a page with parts that are bytes."""
+        parts = self._template(f"{template}.html").generate(
+            root="../../", conversation=conversation, **values
+        )
+        return b"".join(
+            part.data if type(part) is EscapedBytes else part.encode("utf-8", "replace") for part in parts
+        )
+
     def _in(self, template: str, conversation: ConversationEntry, **values: Any) -> str:
         return self._render(template, "../../", conversation=conversation, **values)
 
@@ -164,22 +173,17 @@ class Pages:
             item.source_href = f"{item.anchor}.html" if item.is_long else source + item.anchor
         return items
 
-    def page(self, conversation: ConversationEntry, cut: PageCut, items: list[Item], pages: int) -> str:
+    def page(self, conversation: ConversationEntry, cut: PageCut, items: list[Item], pages: int) -> bytes:
         days = groupby(one_line_a_call(items), key=_DAY)
         groups = [(day, self._articles.of(each)) for day, each in days]
         until = self.headings.until(conversation) if cut.page == pages else ""
-        return self._in("conversation", conversation, page=cut.page, groups=groups, until=until,
+        return self._in_bytes("conversation", conversation, page=cut.page, groups=groups, until=until,
                         is_last=cut.page == pages, has_days=pages > 1,
                         heading=self.headings.of(conversation))  # fmt: skip
 
-    def source(self, conversation: ConversationEntry, cut: PageCut, items: list[Item]) -> str:
-        address = f"{cut.page}.html#"
-        short = [item for item in items if not item.is_long]
-        texts = escaped_json([item.raw for item in short])
-        records = [
-            (item.anchor, address + item.anchor, text) for item, text in zip(short, texts, strict=True)
-        ]
-        return self._in("source", conversation, page=cut.page, records=records)
+    def source(self, conversation: ConversationEntry, cut: PageCut, items: list[Item]) -> bytes:
+        own = records(items, f"{cut.page}.html")
+        return self._in_bytes("source", conversation, page=cut.page, records=own)
 
     def whole(self, conversation: ConversationEntry, page: int, item: Item) -> str:
         return self._in("whole", conversation, page=page, item=item)
@@ -198,16 +202,16 @@ class Pages:
     def last(self, conversation: ConversationEntry, pages: int) -> str:
         return self._in("last", conversation, pages=pages)
 
-    def threads(self, conversation: ConversationEntry) -> Iterator[tuple[int, str]]:
+    def threads(self, conversation: ConversationEntry) -> Iterator[tuple[int, bytes]]:
         """Yield the pages of a conversation's threads with their numbers."""
         rows = self.index.threads(conversation.number)
         cuts = self.index.pages(conversation.number)
         for page, group in groupby(rows, key=itemgetter(0)):
             threads = list(self._threads(conversation, cuts, [row[1:] for row in group]))
             is_last = page == rows[-1][0]
-            yield page, self._in("threads", conversation, page=page, threads=threads, is_last=is_last)
+            yield page, self._in_bytes("threads", conversation, page=page, threads=threads, is_last=is_last)
 
-    def threads_page(self, conversation: ConversationEntry, page: int) -> str | None:
+    def threads_page(self, conversation: ConversationEntry, page: int) -> bytes | None:
         return next((html for number, html in self.threads(conversation) if number == page), None)
 
     def _threads(
@@ -230,7 +234,13 @@ class Pages:
                     f"{item.anchor}.html" if item.is_long else f"{page}-source.html#{item.anchor}"
                 )
             shown = [self._articles.of(each, is_place=False) for each in (first, others)]
-            yield {"rank": rank, "parent": shown[0], "replies": shown[1], "skipped": skipped}
+            yield {
+                "rank": rank,
+                "begun": rank in begun,
+                "parent": shown[0],
+                "replies": shown[1],
+                "skipped": skipped,
+            }
 
     # ── lists ──
 
@@ -320,7 +330,7 @@ def _environment(values: dict[str, Any]) -> Any:
     escape_text = _escape()
 
     def escaped(value: Any) -> str:
-        if type(value) is EscapedText:
+        if isinstance(value, EscapedText):
             return value
         text: str = escape_text(value) if type(value) is str else escape(value)
         return text

@@ -17,9 +17,11 @@ import csv
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
+from functools import lru_cache
 from html import unescape
 from itertools import count
 from pathlib import Path
+from string import ascii_uppercase
 from typing import Any, Final, Self, final
 from urllib.parse import unquote
 
@@ -63,6 +65,7 @@ _CARD: Final = re.compile(rf"{_BEFORE}\d(?:{_BETWEEN}{{0,2}}\d){{12,18}}{_AFTER}
 _IBAN: Final = re.compile(
     rf"{_BEFORE}[A-Z]{{2}}[0-9]{{2}}(?:{_BETWEEN}{{0,2}}[A-Z0-9]){{11,30}}{_AFTER}", re.IGNORECASE | re.ASCII
 )
+_BASE_36: Final = {ord(letter): str(int(letter, 36)) for letter in ascii_uppercase}
 _DIGITS_ALONE: Final = re.compile(
     rf"[A-Z]{{2}}(?:{_BETWEEN}{{0,2}}[0-9]){{13,32}}{_AFTER}", re.IGNORECASE | re.ASCII
 )
@@ -74,6 +77,9 @@ _FREE: Final = frozenset({"metadata", "customData", "interactiveData", "tags"})
 """Members that an app fills: nothing in them is an id of the service."""
 _OF_A_PERSON: Final = frozenset({"avatar", "link", "statusMessage", "metadata", "tags"})
 """Members beside a uid that say who it is."""
+_SHORT: Final = 100
+_TEXTS: Final = 20_000
+"""Letters and number of texts that are kept: most of a record are names and words that others have, too."""
 _UNREADABLE: Final = b'{"redacted":"the record could not be read"}'
 
 
@@ -84,11 +90,37 @@ class Redaction:
     def __init__(self, *, redact: bool = False, patterns: Iterable[str] = ()) -> None:
         self._redact = redact
         self._patterns = [re.compile(pattern) for pattern in patterns]
-        self.names: Pseudonyms | None = None
+        self._names: Pseudonyms | None = None
+        self._known = lru_cache(_TEXTS)(self._counted)
         self.counts = Counter[str]()
+
+    @property
+    def names(self) -> Pseudonyms | None:
+        return self._names
+
+    @names.setter
+    def names(self, names: Pseudonyms | None) -> None:
+        self._names = names
+        self._known.cache_clear()
 
     def hide(self, text: str) -> str:
         """Return a text without what is hidden."""
+        if len(text) > _SHORT:
+            return self._hide(text)
+        hidden, counts = self._known(text)
+        if counts:
+            self.counts.update(counts)
+        return hidden
+
+    def _counted(self, text: str) -> tuple[str, Counter[str]]:
+        """Return a text without what is hidden, and what that was, which is not added to `counts`."""
+        counts, self.counts = self.counts, Counter()
+        try:
+            return self._hide(text), self.counts
+        finally:
+            self.counts = counts
+
+    def _hide(self, text: str) -> str:
         if ("%" in text or "\\u" in text or "&" in text) and _CODED.search(text):
             plain = _decoded(_decoded(text))
             if plain != text and (hidden := self._hidden(plain)) != plain:
@@ -143,30 +175,31 @@ class Redaction:
     # ── records ──
 
     def _value(self, value: Any, name: str = "", is_free: bool = False) -> Any:
-        match value:
-            case str():
-                is_id = not is_free and name in _IDS and value.isdigit()
-                return value if is_id else self.hide(value)
-            case bool():
-                return value
-            case int() | float():
-                is_known = not is_free and (name in _NUMBERS or name in _IDS or name.endswith("At"))
-                is_whole = isinstance(value, int) or value.is_integer()  # others are amounts and positions
-                text = str(int(value)) if is_whole else ""
-                hidden = text if is_known else self.hide(text)
-                return value if hidden == text else hidden
-            case dict():
-                left_out = _OF_A_PERSON if self.names is not None and "uid" in value else frozenset()
-                members = dict[str, Any]()
-                for key, each in value.items():
-                    if key not in left_out:
-                        is_secret = key == "secret"
-                        inside = "[secret]" if is_secret else self._value(each, key, is_free or key in _FREE)
-                        members[_unused(self.hide(key), members)] = inside
-                return members
-            case list():
-                return [self._value(each, name, is_free) for each in value]
-        return value
+        kind = type(value)
+        if kind is str:
+            is_id = not is_free and name in _IDS and value.isdigit()
+            return value if is_id else self.hide(value)
+        if kind is dict:
+            return self._members(value, is_free)
+        if kind is list:
+            return [self._value(each, name, is_free) for each in value]
+        is_whole = kind is int or (kind is float and value.is_integer())  # others are amounts and positions
+        is_known = not is_free and (name in _NUMBERS or name in _IDS or name.endswith("At"))
+        if not is_whole or is_known:
+            return value
+        text = str(int(value))
+        hidden = self.hide(text)
+        return value if hidden == text else hidden
+
+    def _members(self, value: dict[str, Any], is_free: bool) -> dict[str, Any]:
+        left_out = _OF_A_PERSON if self._names is not None and "uid" in value else frozenset()
+        members = dict[str, Any]()
+        for name, each in value.items():
+            if name not in left_out:
+                is_secret = name == "secret"
+                inside = "[secret]" if is_secret else self._value(each, name, is_free or name in _FREE)
+                members[_unused(self.hide(name), members)] = inside
+        return members
 
 
 @final
@@ -230,8 +263,10 @@ def _without_secrets(value: Any) -> Any:
 
 def _unused(name: str, members: Mapping[str, Any]) -> str:
     """Return a member's name, with a number where what is hidden made it that of another one."""
+    if name not in members:
+        return name
     numbered = (f"{name} {number}" for number in count(2))
-    return name if name not in members else next(each for each in numbered if each not in members)
+    return next(each for each in numbered if each not in members)
 
 
 def _decoded(text: str) -> str:
@@ -266,7 +301,7 @@ def _card_length(text: str) -> int:
 
 def _iban_length(text: str) -> int:
     for length, letters in _prefixes(text):
-        digits = "".join(str(int(each, 36)) for each in letters[4:] + letters[:4])
+        digits = (letters[4:] + letters[:4]).upper().translate(_BASE_36)
         if len(letters) >= 15 and int(digits) % 97 == 1:
             return length
     alone = _DIGITS_ALONE.match(text)

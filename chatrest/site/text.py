@@ -227,15 +227,36 @@ class EscapedText(str):
         return self
 
 
-def escaped_json(raws: list[bytes]) -> list[EscapedText]:
+class EscapedBytes(EscapedText):
+    """A large part of a page in UTF-8: as a text with an emoji it would take four bytes a letter.
+
+    A template hands it on as it is; as a text it is empty.
+    """
+
+    __slots__ = ("data",)
+    data: bytes
+
+    @classmethod
+    def of(cls, parts: Iterable[bytes]) -> "EscapedBytes":
+        self = cls()
+        self.data = b"".join(parts)
+        return self
+
+
+def escaped_json(raws: list[bytes]) -> list[bytes]:
     """Return records as `shown_json` gives them, escaped."""
-    shown = (shown_json(raw).encode() if _may_act(raw) else raw for raw in raws)
-    return [EscapedText(_escape(raw), "utf-8", "replace") for raw in shown]
+    if _may_act(b"".join(raws)):
+        raws = [shown_json(raw).encode() if _may_act(raw) else raw for raw in raws]
+    return list(map(_escape, raws))
 
 
 def _may_act(raw: bytes) -> bool:
     """Return False for UTF-8 in which nothing is hidden: this takes a tenth of searching a text."""
     if not raw.isascii():
+        try:
+            raw.decode()
+        except UnicodeDecodeError:
+            return True
         for first, pattern in _HIDDEN_BYTES:
             if first in raw and pattern.search(raw):
                 return True

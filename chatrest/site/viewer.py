@@ -206,7 +206,7 @@ class Viewer:
             return None
         return self._pages.days_script(conversation, self._index.page_count(conversation.number))
 
-    def _page(self, path: str, query: MultiMapping[str]) -> str | None:
+    def _page(self, path: str, query: MultiMapping[str]) -> str | bytes | None:
         """Return the page at an address; None if there is none."""
         if path == "search":
             words = SearchWords.of(query)
@@ -231,7 +231,7 @@ class Viewer:
             return self._pages.index_page(self._pages.rows(part), part, parts)
         return self._pages.people_page(part, parts)
 
-    def _of_conversation(self, conversation: ConversationEntry, match: re.Match[str]) -> str | None:
+    def _of_conversation(self, conversation: ConversationEntry, match: re.Match[str]) -> str | bytes | None:
         pages = self._pages
         cuts = self._index.pages(conversation.number)
         if match["days"]:

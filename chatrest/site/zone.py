@@ -15,6 +15,7 @@ DAY: Final = 86_400_000
 """Milliseconds of a day."""
 _EPOCH: Final = date(1970, 1, 1)
 _MINUTES: Final = [f"T{minute // 60:02}:{minute % 60:02}:" for minute in range(24 * 60)]
+_SECONDS: Final = [f"{second:02}" for second in range(60)]
 _STEP: Final = 900_000
 """Milliseconds within which no zone changes its offset."""
 _OFFSETS: Final = 100_000
@@ -40,7 +41,8 @@ class Zone:
     def _offset(self, step: int) -> tuple[int, str]:
         local = datetime.fromtimestamp(step * _STEP // 1000, UTC).astimezone(self._zone)
         offset = local.utcoffset() or timedelta()
-        return round(offset.total_seconds() * 1000), local.strftime("%z")
+        text = local.strftime("%z")
+        return round(offset.total_seconds() * 1000), f"{text[:3]}:{text[3:5]}"
 
     def local(self, time: int) -> int:
         """Return what a clock of the zone shows at a time in milliseconds, as if that were in UTC."""
@@ -50,9 +52,9 @@ class Zone:
         """Return a time in milliseconds as `2026-11-22T13:11:03+01:00`; empty for 0."""
         if not time:
             return ""
-        offset, text = self._offset_of(time // _STEP)
+        offset, end = self._offset_of(time // _STEP)
         day, second = divmod((time + offset) // 1000, 86_400)
-        return f"{day_text(day)}{_MINUTES[second // 60]}{second % 60:02}{text[:3]}:{text[3:5]}"
+        return f"{day_text(day)}{_MINUTES[second // 60]}{_SECONDS[second % 60]}{end}"
 
     def day(self, time: int) -> str:
         """Return the day of a time in milliseconds, such as `2026-11-22`; `undated` for 0."""

@@ -30,7 +30,7 @@ def test_each_part_is_escaped(tmp_path: Path) -> None:
         Item("2", 2, "m2", ann, "c0", 0, "", b"", is_long=False, segments=parts, is_plain=True),
     ]
     page = tmp_path / "page.html"
-    page.write_text(Articles(escape, lambda *_: "", lambda *_: "").of(items))
+    page.write_bytes(Articles(escape, lambda *_: "", lambda *_: "").of(items).data)
     parsed = Page(page)
     assert {name for name, _ in parsed.tags} == {"article", "header", "a", "p", "bdi"}
     assert parsed.text.count(_HOSTILE) == 4
