@@ -135,7 +135,7 @@ class Query(NamedTuple):
     def parts(self, text: str) -> list[tuple[str, bool]]:
         """Return a text in parts, with True for those that are searched for."""
         letters, places = folded(text), None
-        if len(letters) != len(text):  # folding moves letters: fold each with its accents
+        if not text.isascii():  # folding moves letters: fold each with its accents
             clusters = [(folded(each[0]), each.start()) for each in _CLUSTER.finditer(text)]
             letters = "".join(cluster for cluster, _ in clusters)
             places = [at for cluster, at in clusters for _ in cluster] + [len(text)]
