@@ -2,7 +2,7 @@
 
 It ignores acting users. With a `reader` the list of a user has the messages between the two, as with a login
 token. Lists are ordered by (sentAt, id); `id` alone is a place by id, `id` with `sentAt` one by time, and
-`fromTimestamp` the place from which one goes on: with prepend it asks for earlier items.
+`fromTimestamp` the place from which one continues: with prepend it asks for earlier items.
 """
 
 from collections.abc import AsyncIterator, Callable

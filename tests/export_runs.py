@@ -350,7 +350,7 @@ class Meanwhile(Fault, frozen=True):
 def one_thread() -> Iterator[Callable[[], object]]:
     """Give the event loop a single thread, and return a function that waits until it has nothing to do.
 
-    From then on a run stands still until the loop goes on: its folder can be copied as a kill would leave it.
+    From then on a run pauses until the loop continues: its folder can be copied as a kill would leave it.
     """
     with ThreadPoolExecutor(1) as thread:
         asyncio.get_running_loop().set_default_executor(thread)

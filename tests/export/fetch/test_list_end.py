@@ -259,7 +259,7 @@ async def test_a_list_of_users_that_is_empty_beside_messages_is_not_whole(tmp_pa
 
 @pytest.mark.parametrize("shown", [[10], [10, 60, 10]], ids=["old", "twice"])
 async def test_an_old_message_that_is_shown_as_the_newest_is_no_end(shown: list[int], tmp_path: Path) -> None:
-    """The service shows the message that it is asked from, too, so that one more may be behind it."""
+    """The service shows the message that it is asked from, too, so that one more may follow."""
     service = SmallService(talk(60))
 
     def spoil(request: web.Request, reply: Record) -> Record:

@@ -187,7 +187,7 @@ async def test_the_list_of_a_source_that_may_have_more_proves_nothing(
     new_id: str, weather: list[Fault], tmp_path: Path
 ) -> None:
     """The app's own list lacks a message that the source drawn by lot has, with an id that is no number, or
-    behind the page that is to be its newest.
+    after the page that is to be its newest.
     """
     async with served(fill_in=fill_history, session={"dice": lambda: 0.0}) as service:
         await export(service.session, tmp_path / "out")

@@ -133,7 +133,7 @@ def test_an_export_that_a_run_is_writing_gives_what_is_whole(stored: StoredExpor
 def test_files_that_a_run_seals_while_they_are_read_are_read_once(
     stored: StoredExport, monkeypatch: pytest.MonkeyPatch, begun: int, source: str | None
 ) -> None:
-    """Segments become files, and small files one, behind the back of a reader."""
+    """Segments become files, and small files one, while a reader is at work."""
     stored.commit({"user bob": ODD})
     stored.export.finish()
     stored.commit({"user bob": [record(800)]})

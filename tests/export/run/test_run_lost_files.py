@@ -93,7 +93,7 @@ async def test_the_lost_file_of_a_user_that_is_refused_comes_from_the_other_side
 
 
 async def test_the_lost_file_of_a_user_that_is_gone_is_no_silent_loss(tmp_path: Path) -> None:
-    """Messages that others show are read from them; those of its own list alone are lost, and reported."""
+    """Messages that others show are read from them; others are lost, and reported."""
     async with served(90) as service:
         await export(service.session, tmp_path / "out", Plan(all_users=True))
         part_of(tmp_path / "out", "user-ann").unlink()

@@ -195,7 +195,7 @@ async def alice(*uids: str) -> AsyncIterator[Alice]:
 
 
 def talk(server: CompatibleService, count: int, other: str = "bob", first: int = 0) -> list[str]:
-    """Add messages of alice and another one, a minute each; return their ids."""
+    """Add messages of alice and another one, one per minute; return their ids."""
     ids = []
     for number in range(first, first + count):
         server.now = START + number * MINUTE

@@ -198,7 +198,7 @@ def test_a_damaged_file_is_set_aside_and_salvaged_at_last(folder: Path, format: 
 
 
 class FullDisk(Disk):
-    """A disk without room for the bytes behind the first ones."""
+    """A disk without room for the bytes after the first ones."""
 
     def __init__(self, room: int) -> None:
         self.room = room

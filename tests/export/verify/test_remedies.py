@@ -55,7 +55,7 @@ def copied(out: Path) -> None:
 
 
 def not_written(out: Path) -> None:
-    """An id stands in the journal that no file has."""
+    """The journal has an id that no file has."""
     change_journal(out, "DELETE FROM covered WHERE source = 1")
     change_journal(out, "UPDATE sources SET proven = 0 WHERE number = 1")
     vouch_for_journal(out)
@@ -68,7 +68,7 @@ def contradicted(out: Path) -> None:
 
 
 def doubled(out: Path) -> None:
-    """One message stands in two files, as a fault of an earlier run might leave it."""
+    """One message is in two files, as a fault of an earlier run might leave it."""
     first, second, *_ = (out / entry.name for entry in manifest_of(out).files if entry.role == "part")
     line = second.read_bytes().splitlines(keepends=True)[0]
     rewrite(out, first.relative_to(out).as_posix(), first.read_bytes() + line)
