@@ -1,28 +1,9 @@
-"""Ids as numbers that a database can hold, and as keys."""
+"""The ids of rows, as numbers and as keys, and their times."""
 
 from hypothesis import given, strategies as st
 
 from chatrest._core.replies.rows import UNKNOWN, Row
 from chatrest.export.plan.message_ids import ids_of, key_of, number, times
-from tests.cases import loop_over
-
-
-@loop_over(
-    ("id", "expected"),
-    [("7", 7), ("0", None), ("007", None), (str(2**63 - 2), 2**63 - 2), ("", None), ("-1", None),
-     ("+1", None), ("1.0", None), (" 1", None), ("1\n", None), ("1_0", None), ("٣", None), ("²", None),
-     ("m-1", None), (str(2**63 - 1), None), (str(2**64), None), ("9" * 5000, None)],
-)  # fmt: skip
-def test_an_id_is_a_number_only_where_a_database_can_hold_it_and_the_next_one(
-    id: str, expected: int | None
-) -> None:
-    assert number(id) == expected
-
-
-@given(st.text())
-def test_any_text_is_a_number_or_none(id: str) -> None:
-    parsed = number(id)
-    assert parsed is None or (str(parsed) == id and 0 < parsed < 2**63 - 1)
 
 
 @given(st.lists(st.integers(1, 2**63 - 2)), st.lists(st.sampled_from(["", "m-1", "07", "0", "9" * 20])))

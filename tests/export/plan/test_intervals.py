@@ -72,9 +72,16 @@ def test_the_last_gap_begins_after_the_last_interval() -> None:
 
 
 @loop_over(
-    ("text", "number"),
-    [("7", 7), ("007", None), (str(LAST - 1), LAST - 1), (str(LAST), None), ("9" * 5000, None),
-     ("", None), ("m-7", None), ("-7", None), ("٣", None)],
+    ("id", "expected"),
+    [("7", 7), ("0", None), ("007", None), (str(2**63 - 2), 2**63 - 2), ("", None), ("-1", None),
+     ("+1", None), ("1.0", None), (" 1", None), ("1\n", None), ("1_0", None), ("٣", None), ("²", None),
+     ("m-1", None), (str(2**63 - 1), None), (str(2**64), None), ("9" * 5000, None)],
 )  # fmt: skip
-def test_an_id_is_a_number_that_fits_into_64_bits(text: str, number: int | None) -> None:
-    assert number_of(text) == number
+def test_an_id_is_a_number_where_64_bits_hold_it_and_the_next_one(id: str, expected: int | None) -> None:
+    assert number_of(id) == expected
+
+
+@given(st.text())
+def test_any_text_is_a_number_or_none(id: str) -> None:
+    parsed = number_of(id)
+    assert parsed is None or (str(parsed) == id and 0 < parsed < 2**63 - 1)
