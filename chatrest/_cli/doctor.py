@@ -23,7 +23,7 @@ _MINUTE: Final = 60
 def doctor(as_json: bool) -> None:
     """Check everything between this machine and the service, one line per check, with what to do.
 
-    Checks versions, extras, settings, proxy, name, connection, certificate, the service's reply, the clock,
+    Checks versions, settings, proxy, name, connection, certificate, the service's reply, the clock,
     the key and its scope, and the region. One request is made, which lists one user; where the key is
     refused, one more in each other region. Keys are hidden. Exit status: 0 no check has failed, 1 one has.
 

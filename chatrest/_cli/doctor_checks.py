@@ -10,7 +10,6 @@ import sys
 import time
 from collections.abc import AsyncIterator, Callable
 from importlib.metadata import PackageNotFoundError, version
-from importlib.util import find_spec
 from itertools import takewhile
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, final
 from urllib.parse import urlsplit
@@ -19,7 +18,7 @@ from msgspec import Struct
 
 from .._core.environment import headers_from_env
 from .._core.replies.rate_signal import http_date
-from .._extras import DISTRIBUTION, install_command
+from .._extras import DISTRIBUTION
 from ..app import REGIONS, App, is_loopback
 from ..errors import (
     AuthenticationError,
@@ -39,12 +38,6 @@ if TYPE_CHECKING:
 
 State: TypeAlias = Literal["ok", "warning", "failed", "skipped"]
 _LIBRARIES: Final = ("aiohttp", "msgspec", "tenacity")
-ZSTD: Final = "compression.zstd" if sys.version_info >= (3, 14) else "backports.zstd"
-EXTRAS: Final = {
-    "cli": "rich", "export": "pyroaring", "parquet": "pyarrow", "zstd": ZSTD, "cloud": "obstore",
-    "dask": "distributed", "otel": "opentelemetry", "html": "jinja2", "postgres": "psycopg",
-}  # fmt: skip
-"""A module of each extra."""
 _PROXIES: Final = ("https_proxy", "all_proxy")
 _SKEW: Final = 30.0
 """Seconds that the clocks of this machine and of the service may differ: the header counts whole ones."""
@@ -74,7 +67,7 @@ _ADVICE: Final = {
 _STEPS: Final = ("proxy", "dns", "connection", "tls")
 _STEP_OF: Final = {"name": "dns", "connection": "connection", "proxy": "proxy", "by proxy": "service"}
 """The check that fails for a `reason`; for any other one it is `tls`."""
-NAMES: Final = ("versions", "extras", "settings", *_STEPS, "service", "clock", "key", "region")
+NAMES: Final = ("versions", "settings", *_STEPS, "service", "clock", "key", "region")
 
 
 class Check(Struct, frozen=True):
@@ -101,7 +94,6 @@ async def examine(now: Clock = time.time) -> AsyncIterator[Check]:
 
 async def _checks(now: Clock) -> AsyncIterator[Check]:
     yield _versions()
-    yield _extras()
     app, check = _settings()
     yield check
     if app is not None:
@@ -123,22 +115,6 @@ def _version(distribution: str) -> str:
         return version(distribution)
     except PackageNotFoundError:
         return "(not installed)"
-
-
-def _extras() -> Check:
-    missing = [name for name, module in EXTRAS.items() if not _is_installed(module)]
-    text = ", ".join(name for name in EXTRAS if name not in missing) or "none"
-    if not missing:
-        return Check("extras", "ok", text)
-    advice = f"where you need them: {install_command(*missing)}"
-    return Check("extras", "ok", f"{text}; not installed: {', '.join(missing)}", advice)
-
-
-def _is_installed(module: str) -> bool:
-    try:
-        return find_spec(module) is not None
-    except ModuleNotFoundError:  # the package that it is part of is not there
-        return False
 
 
 def _settings() -> tuple[App | None, Check]:

@@ -16,7 +16,7 @@ def test_a_person_gets_a_line_each(command: Run) -> None:
     [line] = [line for line in result.stdout.splitlines() if line.startswith("FAILED")]
     assert line.startswith("FAILED   key         refused: ")
     assert " → copy the REST API key" in line
-    assert error_line(result) == "1 of 11 checks failed: key"
+    assert error_line(result) == "1 of 10 checks failed: key"
     assert "wr0ng" not in result.output
 
 

@@ -4,7 +4,6 @@ import asyncio
 import json
 import ssl
 import time
-import tomllib
 from datetime import UTC, datetime, timedelta
 from email.utils import formatdate
 from pathlib import Path
@@ -13,10 +12,8 @@ from typing import Any
 import pytest
 import trustme
 
-import chatrest
 from chatrest._cli import doctor_checks
-from chatrest._cli.doctor_checks import EXTRAS, NAMES, Check, examine, line_of
-from chatrest._extras import install_command
+from chatrest._cli.doctor_checks import NAMES, Check, examine, line_of
 from chatrest.errors import AuthenticationError
 from tests.cases import loop_over
 from tests.commands import MakeProxy, Run
@@ -121,22 +118,6 @@ async def test_a_service_that_hangs_is_given_up() -> None:
     assert list(results)[-1] == "service"
 
 
-def test_an_extra_that_is_not_there_is_no_failure(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(doctor_checks, "find_spec", lambda name: None if name == "distributed" else object())
-    check = doctor_checks._extras()
-    assert check.state == "ok"
-    assert check.text.endswith("; not installed: dask")
-    assert check.advice == f"where you need them: {install_command('dask')}"
-
-
-def test_the_extras_are_those_of_the_distribution() -> None:
-    path = Path(chatrest.__file__).parent.parent / "pyproject.toml"
-    project = tomllib.loads(path.read_text())["project"]
-    assert (
-        project["optional-dependencies"].keys() - {"bench", "compare", "dev", "docs", "test"} <= EXTRAS.keys()
-    )
-
-
 def test_a_line_cannot_steer_a_terminal_and_hides_keys(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CHATREST_API_KEY", "k3y-0f-th3-app")
     line = line_of(Check("key", "failed", "k3y-0f-th3-app\x1b[2J\nx", "do"))
@@ -154,7 +135,7 @@ def checks(command: Run, *, failed: str = "", **variables: str | None) -> dict[s
     assert tuple(each["name"] for each in members["checks"]) == NAMES
     assert members["ok"] == (not failed)
     if failed:
-        assert f"1 of 11 checks failed: {failed}" in error_line(result)
+        assert f"1 of 10 checks failed: {failed}" in error_line(result)
     else:
         assert (result.exit_code, result.stderr) == (0, "")
     for secret in SECRETS:
@@ -197,7 +178,7 @@ def test_wrong_settings_stop_it_before_anything_is_sent(
 ) -> None:
     results = checks(command, failed="settings", **variables)
     assert words in results["settings"]["text"]
-    assert tuple(skipped(results)) == NAMES[3:]
+    assert tuple(skipped(results)) == NAMES[2:]
 
 
 def test_no_network_is_a_name_that_is_not_found(command: Run) -> None:
@@ -205,7 +186,7 @@ def test_no_network_is_a_name_that_is_not_found(command: Run) -> None:
     results = checks(command, failed="dns", **variables)
     assert "emulated.api-us.service.invalid:443" in results["dns"]["text"]
     assert "the app's id and region" in results["dns"]["advice"]
-    assert tuple(skipped(results)) == NAMES[5:]
+    assert tuple(skipped(results)) == NAMES[4:]
 
 
 def test_a_proxy_of_the_environment_that_is_not_read_is_a_warning(command: Run) -> None:
@@ -226,13 +207,13 @@ def test_a_key_beside_a_login_token_is_not_called_accepted(command: Run, proxy: 
 def test_a_port_that_nobody_listens_at(command: Run) -> None:
     results = checks(command, failed="connection", CHATREST_BASE_URL="http://127.0.0.1:1/v3")
     assert results["connection"]["text"].endswith("127.0.0.1:1, nothing was sent: Connection refused")
-    assert tuple(skipped(results)) == NAMES[6:]
+    assert tuple(skipped(results)) == NAMES[5:]
 
 
 def test_a_proxy_that_does_not_answer(command: Run) -> None:
     results = checks(command, failed="proxy", CHATREST_PROXY="http://127.0.0.1:1")
     assert results["proxy"]["text"].endswith("127.0.0.1:1, nothing was sent: Connection refused")
-    assert tuple(skipped(results)) == NAMES[4:]
+    assert tuple(skipped(results)) == NAMES[3:]
 
 
 def test_a_proxy_that_refuses_the_host(command: Run, proxy: MakeProxy) -> None:
@@ -247,7 +228,7 @@ def test_https_where_no_tls_is(command: Run, service: EmulatorThread) -> None:
     address = service.emulator.base_url.replace("http:", "https:")
     results = checks(command, failed="tls", CHATREST_BASE_URL=address)
     assert "is that an https address" in results["tls"]["advice"]
-    assert tuple(skipped(results)) == NAMES[7:]
+    assert tuple(skipped(results)) == NAMES[6:]
 
 
 def test_an_address_without_its_version(command: Run, service: EmulatorThread) -> None:
