@@ -23,7 +23,7 @@ from chatrest import (
 from chatrest._core.requests.endpoint import Endpoint
 from chatrest._parameters.agent_knowledge import NewKnowledgeText, NewUpload
 from chatrest._parameters.agents import AgentChanges, AgentQuery, EnabledActions, NewAgent
-from chatrest._parameters.moderation import NewFlag, NewKeywordList, NewModeratedMessage, NewReason, NewRule
+from chatrest._parameters.moderation import NewKeywordList, NewModeratedMessage
 from chatrest._parameters.notifications import (
     ApnsProvider,
     ConversationsToMute,
@@ -248,29 +248,12 @@ async def test_an_agent_and_the_names_that_it_has(session: AsyncSession) -> None
     assert (await agents.poll_knowledge_status([text.unique_id])).data == {text.unique_id: "indexed"}
 
 
-async def test_messages_that_are_flagged_blocked_and_handed_in(world: World, session: AsyncSession) -> None:
-    moderation = session.moderation
-    reason = await moderation.create_reason(NewReason(id="spam", name="Spam"))
-    for uid in ("user-001", "user-002", "user-002"):
-        await moderation.flag_message("1", NewFlag(id=reason.id), on_behalf_of=uid)
-    [flagged] = await moderation.list_flagged_messages().collect()
-    assert '"flaggedCount":2' in flagged.to_json().decode()
-    await moderation.review_flagged_message("1", "approved")
-    assert await moderation.list_flagged_messages().collect() == []
-    with pytest.raises(NotFoundError, match="ERR_MESSAGE_ID_NOT_FOUND"):
-        await moderation.review_flagged_message("1", "approved")
-    await moderation.review_blocked_message("1", "approved")
-    assert len(await moderation.list_reviewed_messages().collect()) == 1
+async def test_a_message_that_is_handed_in_is_listed_and_keyword_lists_have_terms(
+    world: World, session: AsyncSession
+) -> None:
     made = await world.call("moderation.create_message")
-    changed = await moderation.update_message(made.id, {"text": "other"})
-    assert [each.id async for each in moderation.list_messages()] == [changed.id] == [made.id]
-
-
-async def test_rules_have_revisions_and_keyword_lists_have_terms(session: AsyncSession) -> None:
-    rule = await session.moderation.create_rule(NewRule(name="R"))
-    await session.moderation.update_rule(rule.id, NewRule(name="S"))
-    revisions = await session.moderation.list_rule_revisions(rule.id).collect()
-    assert [each.revision_id for each in revisions] == [f"{rule.id}-1", f"{rule.id}-2"]
+    changed = await session.moderation.update_message(made.id, {"text": "other"})
+    assert [each.id async for each in session.moderation.list_messages()] == [changed.id] == [made.id]
     for terms in ("a, b", ["a", "b"]):
         words = await session.moderation.create_keyword_list(
             NewKeywordList(name="L", category="word", search_terms=terms)

@@ -29,7 +29,7 @@ from .administering import (
 )
 from .context import Handler, ServiceCall
 from .documents import selected
-from .groups import APP, party_record
+from .groups import party_record
 from .messages import message_record
 from .refusals import bad_request, outcomes, refused
 from .users import path_user, user_record
@@ -140,39 +140,16 @@ def _values(permissions: DocumentSet) -> Document:
 # ── moderation ──
 
 
-_FLAGGED: Final = "/moderation/flagged-messages"
-_BLOCKED: Final = "/moderation/blocked-messages"
-_REVIEWED: Final = "/moderation/reviewed-messages"
 _MODERATED: Final = "/moderation/messages"
-_REASONS: Final = "/moderation/reasons"
 _FIRST_ID: Final = 10**9
 """The first id of messages that are handed in: far from those of the app's own."""
 
 
 def flag_message(call: ServiceCall) -> None:
-    """Note a user's flag on a message; a second one replaces the first."""
-    documents, message_id = call.store.documents, call.path["id"]
-    message = decode(message_record(call, message_id), type=Document)
-    reason = existing(documents.of(_REASONS), _REASONS, call.body["id"])
-    user = call.store.people.entity("user", call.acting_user or "")["entity"]
-    flag = {**selected(user, ("uid", "name")), "reasonId": reason["id"], "reasonName": reason.get("name", "")}
-    flag |= {"flaggedAt": call.now, **selected(call.body, ("remark",))}
-    flags = (documents.of(_FLAGGED).get(message_id) or {}).get("flaggedBy", [])
-    flags = [*(each for each in flags if each["uid"] != user["uid"]), flag]
-    documents.of(_FLAGGED).put({**message, "flaggedBy": flags, "flaggedCount": len(flags)}, message_id)
-
-
-def review_flagged(call: ServiceCall) -> None:
-    existing(call.store.documents.of(_FLAGGED), _MODERATED, call.path["id"])
-    call.store.documents.of(_FLAGGED).delete(call.path["id"])
-
-
-def review_blocked(call: ServiceCall) -> None:
-    documents, message_id = call.store.documents, call.path["id"]
-    held = existing(documents.of(_BLOCKED), _MODERATED, message_id)
-    documents.of(_BLOCKED).delete(message_id)
-    reviewed = {"status": call.body["status"], "blockedAt": f"{held['createdAt']}.0", "updatedAt": call.now}
-    documents.of(_REVIEWED).put({**held, **reviewed}, message_id)
+    """List a message as flagged; by whom and why is not kept."""
+    key = call.path["id"]
+    message = decode(message_record(call, key), type=Document)
+    call.store.documents.of("/moderation/flagged-messages").put(message, key)
 
 
 def create_message(call: ServiceCall) -> Document:
@@ -191,23 +168,6 @@ def create_message(call: ServiceCall) -> Document:
     }  # fmt: skip
     call.store.documents.of(_MODERATED).put(message, message["id"])
     return message
-
-
-def update_message(call: ServiceCall) -> Document:
-    documents, key = call.store.documents.of(_MODERATED), call.path["id"]
-    edited = {"editedAt": call.now, "editedBy": APP, "updatedAt": call.now}
-    message = {**existing(documents, _MODERATED, key), **call.body, **edited}
-    documents.put(message, key)
-    return message
-
-
-def _revised(operation: Handler, call: ServiceCall) -> Any:
-    """Make or change a rule, and keep each version of it."""
-    rule = operation(call)
-    revisions = call.store.documents.of("/moderation/rules/{ruleId}/revisions", rule["id"])
-    number = f"{rule['id']}-{len(revisions.list()) + 1}"
-    revisions.put({**rule, "revisionId": number}, number)
-    return rule | {"revisionId": number}
 
 
 def _with_terms(operation: Handler, call: ServiceCall) -> Any:
@@ -310,9 +270,6 @@ _BY_HAND: Final[dict[str, Handler]] = {
     "auth_tokens.create": create_token,
     "moderation.create_message": create_message,
     "moderation.flag_message": flag_message,
-    "moderation.review_blocked_message": review_blocked,
-    "moderation.review_flagged_message": review_flagged,
-    "moderation.update_message": update_message,
 }
 for _name, _work in _BY_HAND.items():
     HANDLERS[_name] = enveloped(OPERATIONS[_name], _work)
@@ -333,7 +290,6 @@ HANDLERS |= {
 for _names, _wrap in (
     (("api_keys.update", "api_keys.delete"), _of_another_key),
     (("auth_tokens.get", "auth_tokens.update", "auth_tokens.delete"), _of_own_token),
-    (("moderation.create_rule", "moderation.update_rule"), _revised),
     (("notifications.get_preferences", "notifications.update_preferences"), _preferences),
     (("moderation.create_keyword_list", "moderation.update_keyword_list"), _with_terms),
 ):
