@@ -79,7 +79,7 @@ def test_other_sources_are_refused_read_once_or_made_the_plan(command: Run, out:
         assert "exported with all users, and this plan has user user-001; nothing was read" in line
         assert "--only" in line
         assert "--change-plan" in line
-    assert "--only needs the sources" in error_line(command("export", str(out), "--only"), 2)
+    assert "--only needs at least one source" in error_line(command("export", str(out), "--only"), 2)
     assert "give one of them" in error_line(command(*arguments, "--only", "--change-plan"), 2)
     assert "user nobody: " in error_line(command("export", str(out), "--user", "nobody", "--only"), 2)
     part = command(*arguments, "--only")
