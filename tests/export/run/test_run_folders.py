@@ -139,7 +139,7 @@ async def test_a_folder_that_holds_something_else_is_not_touched(tmp_path: Path)
         with pytest.raises(RequestInvalidError, match="something else than an export"):
             await export(service.session, tmp_path / "out")
         assert [path.name for path in (tmp_path / "out").iterdir()] == ["thesis.txt"]
-        with pytest.raises(RequestInvalidError, match="no folder"):
+        with pytest.raises(RequestInvalidError, match="is not a folder"):
             await export(service.session, tmp_path / "out" / "thesis.txt")
         (tmp_path / "db").mkdir()
         with sqlite3.connect(tmp_path / "db" / journal.NAME) as db:
