@@ -29,6 +29,7 @@ import socket
 from collections.abc import Callable, Coroutine, Iterable, Iterator
 from concurrent.futures import Executor
 from contextlib import contextmanager
+from functools import wraps
 from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar, TypeVarTuple, Unpack, final
 
 if TYPE_CHECKING:
@@ -51,6 +52,16 @@ def run(main: Coroutine[Any, Any, T]) -> T:
     """Run `main` in a new `VirtualTimeLoop`, as `asyncio.run` does, and return its result."""
     with asyncio.Runner(loop_factory=VirtualTimeLoop) as runner:
         return runner.run(main)
+
+
+def virtual(test: Callable[..., Coroutine[Any, Any, None]]) -> Callable[..., None]:
+    """Run an async test in virtual time."""
+
+    @wraps(test)
+    def run_test(*args: Any, **kwargs: Any) -> None:
+        run(test(*args, **kwargs))
+
+    return run_test
 
 
 @final

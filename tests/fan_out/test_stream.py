@@ -14,7 +14,7 @@ from chatrest.emulator import Emulator
 from chatrest.session import AsyncSession
 from tests.cases import loop_over
 from tests.fan_out.worker_log import Log, numbers, read_into, session, tasks_left
-from tests.virtual_time import run
+from tests.virtual_time import run, virtual
 
 few = settings(max_examples=40, deadline=None, database=None)
 
@@ -88,7 +88,8 @@ async def timed(log: Log, items: int, concurrency: int) -> Timed:
     return Timed([outcome.item for outcome in outcomes], clock())
 
 
-def test_a_worker_has_a_context_of_its_own() -> None:
+@virtual
+async def test_a_worker_has_a_context_of_its_own() -> None:
     variable: contextvars.ContextVar[int] = contextvars.ContextVar("variable", default=0)
 
     async def work(item: int) -> int:
@@ -97,16 +98,14 @@ def test_a_worker_has_a_context_of_its_own() -> None:
         await asyncio.sleep(1)
         return before
 
-    async def main() -> None:
-        variable.set(-1)
-        async with session().fan_out(range(1, 20), work, concurrency=3) as outcomes:
-            variable.set(-2)
-            assert {outcome.value async for outcome in outcomes} == {-1}
-
-    run(main())
+    variable.set(-1)
+    async with session().fan_out(range(1, 20), work, concurrency=3) as outcomes:
+        variable.set(-2)
+        assert {outcome.value async for outcome in outcomes} == {-1}
 
 
-def test_a_cancelled_error_that_nobody_asked_for_is_an_outcome() -> None:
+@virtual
+async def test_a_cancelled_error_that_nobody_asked_for_is_an_outcome() -> None:
     async def work(item: int) -> int:
         if item == 1:
             raise asyncio.CancelledError
@@ -117,27 +116,22 @@ def test_a_cancelled_error_that_nobody_asked_for_is_an_outcome() -> None:
             await asyncio.sleep(1)
         return item
 
-    async def main() -> None:
-        async with session().fan_out(range(4), work, concurrency=2, ordered=True) as outcomes:
-            kinds = [type(outcome.error) async for outcome in outcomes]
-        nothing = type(None)
-        assert kinds == [nothing, asyncio.CancelledError, asyncio.CancelledError, nothing]
-
-    run(main())
+    async with session().fan_out(range(4), work, concurrency=2, ordered=True) as outcomes:
+        kinds = [type(outcome.error) async for outcome in outcomes]
+    nothing = type(None)
+    assert kinds == [nothing, asyncio.CancelledError, asyncio.CancelledError, nothing]
 
 
-def test_a_task_that_is_cancelled_before_its_first_step_is_an_outcome() -> None:
-    async def main() -> None:
-        log = Log()
-        async with session().fan_out([1, 2], log.work) as outcomes:
-            await asyncio.sleep(0)  # the items have begun, their workers have not
-            for task in tasks_left():
-                task.cancel()
-            errors = [type(outcome.error) async for outcome in outcomes]
-        assert errors == [asyncio.CancelledError] * 2
-        assert not log.begun
-
-    run(main())
+@virtual
+async def test_a_task_that_is_cancelled_before_its_first_step_is_an_outcome() -> None:
+    log = Log()
+    async with session().fan_out([1, 2], log.work) as outcomes:
+        await asyncio.sleep(0)  # the items have begun, their workers have not
+        for task in tasks_left():
+            task.cancel()
+        errors = [type(outcome.error) async for outcome in outcomes]
+    assert errors == [asyncio.CancelledError] * 2
+    assert not log.begun
 
 
 @loop_over("kind", [KeyboardInterrupt, SystemExit])
@@ -175,105 +169,93 @@ def test_what_ends_the_program_is_raised(kind: type[BaseException], where: str) 
 
 
 @pytest.mark.parametrize("ordered", [False, True])
-def test_a_slow_consumer_stops_the_intake(ordered: bool) -> None:
-    async def main() -> None:
-        log = Log()
-        taken: list[int] = []
-        source = (taken.append(number) or number for number in count())  # type: ignore[func-returns-value]
-        async with session().fan_out(source, log.work, concurrency=5, ordered=ordered) as outcomes:
-            await asyncio.sleep(1000)
-            assert len(taken) == len(log.ended) == 5
-            for given_out in range(1, 30):
-                await anext(outcomes)
-                await asyncio.sleep(100)
-                assert len(taken) <= given_out + 10
-                assert log.running == 0
-        assert log.most == 5
-
-    run(main())
+@virtual
+async def test_a_slow_consumer_stops_the_intake(ordered: bool) -> None:
+    log = Log()
+    taken: list[int] = []
+    source = (taken.append(number) or number for number in count())  # type: ignore[func-returns-value]
+    async with session().fan_out(source, log.work, concurrency=5, ordered=ordered) as outcomes:
+        await asyncio.sleep(1000)
+        assert len(taken) == len(log.ended) == 5
+        for given_out in range(1, 30):
+            await anext(outcomes)
+            await asyncio.sleep(100)
+            assert len(taken) <= given_out + 10
+            assert log.running == 0
+    assert log.most == 5
 
 
-def test_ordered_workers_do_not_run_away_from_the_oldest() -> None:
-    async def main() -> None:
-        log = Log(seconds=lambda item: 1000 if item == 0 else 1)
-        async with session().fan_out(count(), log.work, concurrency=10, ordered=True) as outcomes:
-            first = await anext(outcomes)
-            assert first.item == 0
-            assert max(log.begun) < 20
-            await asyncio.sleep(0)
-            assert log.most == 10
-            assert [(await anext(outcomes)).item for _ in range(50)] == list(range(1, 51))
-
-    run(main())
+@virtual
+async def test_ordered_workers_do_not_run_away_from_the_oldest() -> None:
+    log = Log(seconds=lambda item: 1000 if item == 0 else 1)
+    async with session().fan_out(count(), log.work, concurrency=10, ordered=True) as outcomes:
+        first = await anext(outcomes)
+        assert first.item == 0
+        assert max(log.begun) < 20
+        await asyncio.sleep(0)
+        assert log.most == 10
+        assert [(await anext(outcomes)).item for _ in range(50)] == list(range(1, 51))
 
 
 # ── groups ──
 
 
-def test_a_group_that_hangs_does_not_delay_the_others() -> None:
-    async def main() -> None:
-        log = Log(seconds=lambda item: 10_000 if item[0] == "a" else 1)
-        items = [(app, number) for number in range(200) for app in "abc"]
-        clock = asyncio.get_running_loop().time
-        async with session().fan_out(items, log.work, concurrency=10, group=lambda item: item[0]) as outcomes:
-            others = [(await anext(outcomes)).item async for _ in numbers(400)]
-            assert {item[0] for item in others} == {"b", "c"}
-            assert clock() == 200 / 10
-            assert log.most == 30
-        assert len(log.cancelled) == 10
-
-    run(main())
+@virtual
+async def test_a_group_that_hangs_does_not_delay_the_others() -> None:
+    log = Log(seconds=lambda item: 10_000 if item[0] == "a" else 1)
+    items = [(app, number) for number in range(200) for app in "abc"]
+    clock = asyncio.get_running_loop().time
+    async with session().fan_out(items, log.work, concurrency=10, group=lambda item: item[0]) as outcomes:
+        others = [(await anext(outcomes)).item async for _ in numbers(400)]
+        assert {item[0] for item in others} == {"b", "c"}
+        assert clock() == 200 / 10
+        assert log.most == 30
+    assert len(log.cancelled) == 10
 
 
 # ── the end ──
 
 
-def test_the_input_s_error_is_raised_after_the_outcomes_before_it() -> None:
+@virtual
+async def test_the_input_s_error_is_raised_after_the_outcomes_before_it() -> None:
     async def items() -> AsyncIterator[int]:
         for number in range(7):
             yield number
         raise LookupError("no more")
 
-    async def main() -> None:
-        got: list[Outcome[int, Any]] = []
-        async with session().fan_out(items(), Log().work, concurrency=3) as outcomes:
-            with pytest.raises(LookupError, match="no more"):
-                await read_into(outcomes, got)
-        assert [outcome.item for outcome in got] == list(range(7))
-
-    run(main())
+    got: list[Outcome[int, Any]] = []
+    async with session().fan_out(items(), Log().work, concurrency=3) as outcomes:
+        with pytest.raises(LookupError, match="no more"):
+            await read_into(outcomes, got)
+    assert [outcome.item for outcome in got] == list(range(7))
 
 
-def test_stop_after_gives_what_runs_and_then_raises() -> None:
-    async def main() -> None:
-        log = Log(seconds=lambda item: 1 + item % 3, fails=lambda item: item in (4, 5))
-        got: list[Outcome[int, Any]] = []
-        async with session().fan_out(count(), log.work, concurrency=4, stop_after=2) as outcomes:
-            with pytest.raises(FanOutError) as caught:
-                await read_into(outcomes, got)
-        assert sorted(outcome.item for outcome in got) == sorted(log.begun) == sorted(log.ended)
-        assert str(caught.value.__cause__) in ("item 4", "item 5")
-        assert caught.value.failed == 2
-        assert caught.value.succeeded == len(got) - 2
-        assert f"2 of {len(got)} items failed (stop_after=2)" in str(caught.value)
-        assert len(got) < 12
-
-    run(main())
+@virtual
+async def test_stop_after_gives_what_runs_and_then_raises() -> None:
+    log = Log(seconds=lambda item: 1 + item % 3, fails=lambda item: item in (4, 5))
+    got: list[Outcome[int, Any]] = []
+    async with session().fan_out(count(), log.work, concurrency=4, stop_after=2) as outcomes:
+        with pytest.raises(FanOutError) as caught:
+            await read_into(outcomes, got)
+    assert sorted(outcome.item for outcome in got) == sorted(log.begun) == sorted(log.ended)
+    assert str(caught.value.__cause__) in ("item 4", "item 5")
+    assert caught.value.failed == 2
+    assert caught.value.succeeded == len(got) - 2
+    assert f"2 of {len(got)} items failed (stop_after=2)" in str(caught.value)
+    assert len(got) < 12
 
 
-def test_stop_after_does_not_wait_for_an_input_that_gives_no_more() -> None:
+@virtual
+async def test_stop_after_does_not_wait_for_an_input_that_gives_no_more() -> None:
     async def items() -> AsyncIterator[int]:
         yield 1
         await asyncio.Event().wait()
 
-    async def main() -> None:
-        async with session().fan_out(items(), Log(fails=bool).work, stop_after=1) as outcomes:
-            assert [(await anext(outcomes)).ok] == [False]
-            with pytest.raises(FanOutError):
-                await anext(outcomes)
-            assert not tasks_left()
-
-    run(main())
+    async with session().fan_out(items(), Log(fails=bool).work, stop_after=1) as outcomes:
+        assert [(await anext(outcomes)).ok] == [False]
+        with pytest.raises(FanOutError):
+            await anext(outcomes)
+        assert not tasks_left()
 
 
 # ── wrong use ──
@@ -292,32 +274,28 @@ def test_stop_after_does_not_wait_for_an_input_that_gives_no_more() -> None:
         ({"group": 5}, r"group = 5: expected a function, or None"),
     ],
 )
-def test_wrong_arguments_are_named(wrong: dict[str, Any], match: str) -> None:
-    async def main() -> None:
-        with pytest.raises(RequestInvalidError, match=match):
-            session().fan_out(**{"items": [], "worker": Log().work, **wrong})
-
-    run(main())
+@virtual
+async def test_wrong_arguments_are_named(wrong: dict[str, Any], match: str) -> None:
+    with pytest.raises(RequestInvalidError, match=match):
+        session().fan_out(**{"items": [], "worker": Log().work, **wrong})
 
 
-def test_two_readers_and_a_closed_one_are_errors() -> None:
-    async def main() -> None:
-        fan = session().fan_out(range(2), Log().work)
-        with pytest.raises(RuntimeError, match="is not open"):
-            await anext(fan)
-        async with fan as outcomes:
-            other = asyncio.create_task(anext(outcomes))  # type: ignore[arg-type]
-            await asyncio.sleep(0)
-            with pytest.raises(RuntimeError, match="being read by another task"):
-                await anext(outcomes)
-            await other
-            assert "1 running" not in repr(outcomes)
-        with pytest.raises(RuntimeError, match="is not open"):
-            await anext(fan)
-        with pytest.raises(RuntimeError, match="entered before"):
-            await fan.__aenter__()
-
-    run(main())
+@virtual
+async def test_two_readers_and_a_closed_one_are_errors() -> None:
+    fan = session().fan_out(range(2), Log().work)
+    with pytest.raises(RuntimeError, match="is not open"):
+        await anext(fan)
+    async with fan as outcomes:
+        other = asyncio.create_task(anext(outcomes))  # type: ignore[arg-type]
+        await asyncio.sleep(0)
+        with pytest.raises(RuntimeError, match="being read by another task"):
+            await anext(outcomes)
+        await other
+        assert "1 running" not in repr(outcomes)
+    with pytest.raises(RuntimeError, match="is not open"):
+        await anext(fan)
+    with pytest.raises(RuntimeError, match="entered before"):
+        await fan.__aenter__()
 
 
 # ── with a service ──

@@ -10,7 +10,7 @@ from hypothesis import given, settings, strategies as st
 
 from tests.cases import loop_over
 from tests.fan_out.worker_log import Log, numbers, session, tasks_left
-from tests.virtual_time import run
+from tests.virtual_time import virtual
 
 few = settings(max_examples=40, deadline=None, database=None)
 
@@ -84,16 +84,14 @@ class Job:
     ],
 )  # fmt: skip
 @loop_over("ordered", [False, True])
-def test_nothing_is_left_behind(leave: Any, ordered: bool) -> None:
-    async def main() -> None:
-        job = Job(ordered=ordered)
-        await leave(job)
-        assert not tasks_left()
-        assert sorted(job.log.ended + job.log.cancelled) == sorted(job.log.begun)
-        assert job.log.cancelled
-        assert job.is_closed
-
-    run(main())
+@virtual
+async def test_nothing_is_left_behind(leave: Any, ordered: bool) -> None:
+    job = Job(ordered=ordered)
+    await leave(job)
+    assert not tasks_left()
+    assert sorted(job.log.ended + job.log.cancelled) == sorted(job.log.begun)
+    assert job.log.cancelled
+    assert job.is_closed
 
 
 @given(
@@ -104,44 +102,40 @@ def test_nothing_is_left_behind(leave: Any, ordered: bool) -> None:
     twice=st.booleans(),
 )
 @few
-def test_cancellation_at_every_step(
+@virtual
+async def test_cancellation_at_every_step(
     steps: int, seconds: list[int], concurrency: int, ordered: bool, twice: bool
 ) -> None:
-    async def main() -> None:
-        log = Log(seconds=lambda item: seconds[item])
-        got: list[int] = []
+    log = Log(seconds=lambda item: seconds[item])
+    got: list[int] = []
 
-        async def consume() -> None:
-            items = numbers(len(seconds))
-            async with session().fan_out(items, log.work, concurrency=concurrency, ordered=ordered) as outs:
-                async for outcome in outs:
-                    got.append(outcome.item)
+    async def consume() -> None:
+        items = numbers(len(seconds))
+        async with session().fan_out(items, log.work, concurrency=concurrency, ordered=ordered) as outs:
+            async for outcome in outs:
+                got.append(outcome.item)
 
-        task = asyncio.create_task(consume())
-        for _ in range(steps):
-            await asyncio.sleep(0 if steps % 2 else 0.1)
+    task = asyncio.create_task(consume())
+    for _ in range(steps):
+        await asyncio.sleep(0 if steps % 2 else 0.1)
+    task.cancel()
+    if twice:
+        await asyncio.sleep(0)
         task.cancel()
-        if twice:
-            await asyncio.sleep(0)
-            task.cancel()
-        await asyncio.wait([task])
-        assert task.cancelled() or len(got) == len(seconds)
-        assert not tasks_left()
-        assert log.running == 0
-        assert sorted(log.ended + log.cancelled) == sorted(log.begun)
-
-    run(main())
+    await asyncio.wait([task])
+    assert task.cancelled() or len(got) == len(seconds)
+    assert not tasks_left()
+    assert log.running == 0
+    assert sorted(log.ended + log.cancelled) == sorted(log.begun)
 
 
-def test_a_reader_that_gives_up_waiting_loses_nothing() -> None:
-    async def main() -> None:
-        async with session().fan_out(range(3), Log(seconds=lambda item: 10).work, concurrency=1) as outcomes:
-            got = []
-            while len(got) < 3:
-                try:
-                    got.append((await asyncio.wait_for(anext(outcomes), 3)).item)
-                except TimeoutError:
-                    continue
-        assert got == [0, 1, 2]
-
-    run(main())
+@virtual
+async def test_a_reader_that_gives_up_waiting_loses_nothing() -> None:
+    async with session().fan_out(range(3), Log(seconds=lambda item: 10).work, concurrency=1) as outcomes:
+        got = []
+        while len(got) < 3:
+            try:
+                got.append((await asyncio.wait_for(anext(outcomes), 3)).item)
+            except TimeoutError:
+                continue
+    assert got == [0, 1, 2]

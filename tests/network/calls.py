@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from functools import wraps
 from typing import Any
 
 from chatrest._core.pace.retry import RetryPolicy
@@ -53,11 +54,11 @@ async def forever() -> Any:
     await asyncio.Event().wait()
 
 
-def in_time(main: Callable[[], Any]) -> Callable[[], None]:
-    """Return a test that runs `main` in virtual time."""
+def in_time(test: Callable[..., Any]) -> Callable[..., None]:
+    """Run an async test in virtual time; it must leave no task behind."""
 
-    def test() -> None:
-        virtually(main())
+    @wraps(test)
+    def run_test(*args: Any, **kwargs: Any) -> None:
+        virtually(test(*args, **kwargs))
 
-    test.__name__ = main.__name__
-    return test
+    return run_test

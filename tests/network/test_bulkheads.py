@@ -11,7 +11,8 @@ from chatrest._core.replies.rate_signal import Signal
 from chatrest._network.pool import Pool
 from chatrest._network.rate_gate import MAX_IDLE_GATES
 from chatrest._network.timing import Timing
-from tests.network.test_timing import Clock, timing, virtually
+from tests.network.calls import in_time
+from tests.network.test_timing import Clock, timing
 
 USER = "/users/user-001"
 NO_RAMP = Pace(rate=1e6, window=1.0)
@@ -136,25 +137,23 @@ def test_the_limits_of_a_pool_show_source_rate_and_next_slot() -> None:
     assert str(struck).endswith("0 under way, next slot in 7.0 s")
 
 
-def test_the_state_of_a_pool_says_who_holds_and_who_waits() -> None:
-    async def main() -> None:
-        pool = Pool("us", 4, timing(), lambda: None)  # type: ignore[arg-type, return-value]
-        stuck, well = pool.gates["stuck", "standard"], pool.gates["well", "standard"]
-        tasks = [asyncio.create_task(stuck.enter("interactive")) for _ in range(6)]
-        await asyncio.sleep(1.0)
-        tasks.append(asyncio.create_task(well.enter("interactive")))
-        await asyncio.sleep(1.0)  # more than the moment after which a place is lent
-        state = pool.state
-        assert [(limit.app_id, limit.held, limit.interactive, limit.bulk) for limit in state.limits] == [
-            ("stuck", 4, 2, 0), ("well", 1, 0, 0),
-        ]  # fmt: skip
-        assert (state.active, state.waiting, state.is_full, state.is_lending) == (5, 2, True, True)
-        assert "5 of 4 places in use, lending, 2 waiting" in repr(state)
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
-
-    virtually(main())
+@in_time
+async def test_the_state_of_a_pool_says_who_holds_and_who_waits() -> None:
+    pool = Pool("us", 4, timing(), lambda: None)  # type: ignore[arg-type, return-value]
+    stuck, well = pool.gates["stuck", "standard"], pool.gates["well", "standard"]
+    tasks = [asyncio.create_task(stuck.enter("interactive")) for _ in range(6)]
+    await asyncio.sleep(1.0)
+    tasks.append(asyncio.create_task(well.enter("interactive")))
+    await asyncio.sleep(1.0)  # more than the moment after which a place is lent
+    state = pool.state
+    assert [(limit.app_id, limit.held, limit.interactive, limit.bulk) for limit in state.limits] == [
+        ("stuck", 4, 2, 0), ("well", 1, 0, 0),
+    ]  # fmt: skip
+    assert (state.active, state.waiting, state.is_full, state.is_lending) == (5, 2, True, True)
+    assert "5 of 4 places in use, lending, 2 waiting" in repr(state)
+    for task in tasks:
+        task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)
 
 
 def test_a_given_pace_is_shown_as_given() -> None:

@@ -176,15 +176,12 @@ async def _held_back_after(limited: Reply) -> None:
 
 
 @pytest.mark.parametrize("lane", ["interactive", "bulk"])
-def test_a_call_that_waited_for_a_place_is_not_sent_during_a_rate_limit(lane: Priority) -> None:
+@in_time
+async def test_a_call_that_waited_for_a_place_is_not_sent_during_a_rate_limit(lane: Priority) -> None:
     """More workers than places: calls in the queue got their slot before the rate limit."""
-
-    async def main() -> None:
-        harness = VirtualPool(*[reply(429, "10")] * 2, OK, slow=0.1, concurrency=2)
-        assert await asyncio.gather(*(harness.call(lane=lane) for _ in range(50))) == [{}] * 50
-        assert [time for time in harness.sent if 0 < time < 10] == []
-
-    virtually(main())
+    harness = VirtualPool(*[reply(429, "10")] * 2, OK, slow=0.1, concurrency=2)
+    assert await asyncio.gather(*(harness.call(lane=lane) for _ in range(50))) == [{}] * 50
+    assert [time for time in harness.sent if 0 < time < 10] == []
 
 
 @in_time
@@ -256,34 +253,32 @@ async def test_a_queue_longer_than_the_deadline_is_an_error_at_once() -> None:
 @pytest.mark.parametrize("lane", ["interactive", "bulk"])
 @pytest.mark.parametrize("workers", [1, 10])
 @pytest.mark.parametrize("struck", [False, True])
-def test_an_app_that_fills_the_pool_does_not_starve_a_paced_app(
+@in_time
+async def test_an_app_that_fills_the_pool_does_not_starve_a_paced_app(
     struck: bool, workers: int, lane: Priority
 ) -> None:
-    async def main() -> None:
-        busy = VirtualPool(OK, slow=0.2, concurrency=5)
-        paced = VirtualPool(OK, app_id="app-2")
-        paced.pool = busy.pool
-        paced.gate.pacer = Pacer(Pace(rate=60))
-        done: list[float] = []
+    busy = VirtualPool(OK, slow=0.2, concurrency=5)
+    paced = VirtualPool(OK, app_id="app-2")
+    paced.pool = busy.pool
+    paced.gate.pacer = Pacer(Pace(rate=60))
+    done: list[float] = []
 
-        async def work(harness: VirtualPool, lane: Priority) -> None:
-            while True:
-                await harness.call(lane=lane)
-                if harness is paced:
-                    done.append(harness.now)
+    async def work(harness: VirtualPool, lane: Priority) -> None:
+        while True:
+            await harness.call(lane=lane)
+            if harness is paced:
+                done.append(harness.now)
 
-        tasks = [asyncio.create_task(work(busy, "bulk")) for _ in range(20)]
-        if struck:
-            paced.gate.observe(paced.timing.now(), Signal(True, retry_after=5), paced.now)
-        await asyncio.sleep(1)
-        tasks += [asyncio.create_task(work(paced, lane)) for _ in range(workers)]
-        await asyncio.sleep(30)
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
-        assert 15 <= len(done) <= 32
-
-    virtually(main())
+    tasks = [asyncio.create_task(work(busy, "bulk")) for _ in range(20)]
+    if struck:
+        paced.gate.observe(paced.timing.now(), Signal(True, retry_after=5), paced.now)
+    await asyncio.sleep(1)
+    tasks += [asyncio.create_task(work(paced, lane)) for _ in range(workers)]
+    await asyncio.sleep(30)
+    for task in tasks:
+        task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)
+    assert 15 <= len(done) <= 32
 
 
 # ── the deadline ──
@@ -325,33 +320,29 @@ async def test_a_reply_that_the_sessions_clock_says_is_late_misses_the_deadline(
 
 
 @pytest.mark.parametrize(("deadline", "shown"), [(2.99987728300038, "3.0"), (0.25, "0.25"), (2e-05, "2e-05")])
-def test_a_deadline_is_shown_to_the_millisecond_unless_it_is_less(deadline: float, shown: str) -> None:
-    async def main() -> None:
-        error = await VirtualPool(forever).fails(deadline=deadline)
-        assert f"within the deadline of {shown} s" in str(error)
-
-    virtually(main())
+@in_time
+async def test_a_deadline_is_shown_to_the_millisecond_unless_it_is_less(deadline: float, shown: str) -> None:
+    error = await VirtualPool(forever).fails(deadline=deadline)
+    assert f"within the deadline of {shown} s" in str(error)
 
 
 @pytest.mark.parametrize("replay", ["safe", "idempotent", "never"])
-def test_a_deadline_ends_a_call_in_any_stage_at_the_exact_time(replay: Replay) -> None:
-    async def main() -> None:
-        harness = VirtualPool(forever, concurrency=1)
-        on_network = asyncio.create_task(harness.fails_beside(replay, deadline=3.0))
-        await asyncio.sleep(0)
-        queued = await harness.fails_beside(replay, deadline=2.0)
-        assert harness.now == pytest.approx(2.0)
-        assert type(queued) is DeadlineExceededError
-        assert str(queued) == (
-            "x.do: no place in the pool became free within the deadline of 2.0 s (2.0 s waiting for a place)"
-        )
-        assert (queued.reason, queued.retry_after, queued.__cause__) == ("place", None, None)
-        assert isinstance(await on_network, DeadlineExceededError)
-        assert isinstance(await on_network, OutcomeUnknownError) == (replay == "never")
-        assert harness.now == pytest.approx(3.0)
-        assert (harness.pool.state.active, harness.pool.state.waiting) == (0, 0)
-
-    virtually(main())
+@in_time
+async def test_a_deadline_ends_a_call_in_any_stage_at_the_exact_time(replay: Replay) -> None:
+    harness = VirtualPool(forever, concurrency=1)
+    on_network = asyncio.create_task(harness.fails_beside(replay, deadline=3.0))
+    await asyncio.sleep(0)
+    queued = await harness.fails_beside(replay, deadline=2.0)
+    assert harness.now == pytest.approx(2.0)
+    assert type(queued) is DeadlineExceededError
+    assert str(queued) == (
+        "x.do: no place in the pool became free within the deadline of 2.0 s (2.0 s waiting for a place)"
+    )
+    assert (queued.reason, queued.retry_after, queued.__cause__) == ("place", None, None)
+    assert isinstance(await on_network, DeadlineExceededError)
+    assert isinstance(await on_network, OutcomeUnknownError) == (replay == "never")
+    assert harness.now == pytest.approx(3.0)
+    assert (harness.pool.state.active, harness.pool.state.waiting) == (0, 0)
 
 
 @in_time
@@ -398,16 +389,14 @@ async def test_the_log_of_attempts_names_equal_errors_once() -> None:
 
 
 @loop_over("moment", [0.0, 0.05, 0.5, 0.99, 1.0, 1.5, 2.0, 2.05, 3.0])
-def test_a_cancelled_call_leaves_no_place_and_no_slot_taken(moment: float) -> None:
-    async def main() -> None:
-        harness = VirtualPool(BUSY, reply(429, "1"), OK, slow=0.5, concurrency=1, pace=Pace(rate=60))
-        calls = [asyncio.create_task(harness.call(attempts=9)) for _ in range(4)]
-        await asyncio.sleep(moment)
-        for call in calls[:3]:
-            call.cancel()
-        await asyncio.gather(*calls[:3], return_exceptions=True)
-        assert await calls[3] == {}
-        assert (harness.pool.state.active, harness.pool.state.waiting, harness.gate.waiting) == (0, 0, 0)
-        assert await harness.call() == {}
-
-    virtually(main())
+@in_time
+async def test_a_cancelled_call_leaves_no_place_and_no_slot_taken(moment: float) -> None:
+    harness = VirtualPool(BUSY, reply(429, "1"), OK, slow=0.5, concurrency=1, pace=Pace(rate=60))
+    calls = [asyncio.create_task(harness.call(attempts=9)) for _ in range(4)]
+    await asyncio.sleep(moment)
+    for call in calls[:3]:
+        call.cancel()
+    await asyncio.gather(*calls[:3], return_exceptions=True)
+    assert await calls[3] == {}
+    assert (harness.pool.state.active, harness.pool.state.waiting, harness.gate.waiting) == (0, 0, 0)
+    assert await harness.call() == {}

@@ -8,7 +8,7 @@ from hypothesis import example, given, strategies as st
 
 from chatrest._network.places import MOMENT, PRIORITIES, AppShare, Priority, PrioritySemaphore
 from tests.cases import loop_over
-from tests.network.test_timing import virtually
+from tests.network.calls import in_time
 from tests.network.visits import Task, Visit, ended, play, run_loop, spawn, visits
 
 SHOP, GAME, NEWS = "app-1", "app-2", "app-3"
@@ -68,47 +68,43 @@ def take_all(places: PrioritySemaphore, share: AppShare, lane: Priority = "inter
 
 @given(visits, st.sampled_from([1, 2, 3, 9, 10, 11]))
 @example([Visit("bulk", 0, 1, None, 0), Visit("bulk", 0, 1, 1, 0), Visit("bulk", 0, 1, None, 0)], 1)
-def test_no_place_is_lost_and_every_waiter_is_served(visits: list[Visit], count: int) -> None:
-    async def main() -> None:
-        semaphore = MonitoredSemaphore(count)
+@in_time
+async def test_no_place_is_lost_and_every_waiter_is_served(visits: list[Visit], count: int) -> None:
+    semaphore = MonitoredSemaphore(count)
 
-        async def work(number: int, visit: Visit) -> None:
-            await asyncio.sleep(visit.comes / 2)
-            await semaphore.visit(visit.lane, number, visit.stays / 2, visit.app)
+    async def work(number: int, visit: Visit) -> None:
+        await asyncio.sleep(visit.comes / 2)
+        await semaphore.visit(visit.lane, number, visit.stays / 2, visit.app)
 
-        await play(visits, work)
-        assert all(
-            visit.cancelled is not None or number in semaphore.order for number, visit in enumerate(visits)
-        )
-        assert semaphore.is_empty()
-        assert not semaphore.places.is_lending
-        assert take_all(semaphore.places, semaphore.shares[SHOP]).held == count
-
-    virtually(main())
+    await play(visits, work)
+    assert all(
+        visit.cancelled is not None or number in semaphore.order for number, visit in enumerate(visits)
+    )
+    assert semaphore.is_empty()
+    assert not semaphore.places.is_lending
+    assert take_all(semaphore.places, semaphore.shares[SHOP]).held == count
 
 
 @given(visits, st.integers(1, 4))
-def test_places_of_an_app_go_to_interactive_calls_first_in_order_of_arrival(
+@in_time
+async def test_places_of_an_app_go_to_interactive_calls_first_in_order_of_arrival(
     visits: list[Visit], count: int
 ) -> None:
-    async def main() -> None:
-        semaphore = MonitoredSemaphore(count)
-        first = spawn(*(semaphore.visit("interactive", "first", 5) for _ in range(count)))
-        await run_loop(2)
-        tasks = spawn(*(semaphore.visit(visit.lane, number, 1) for number, visit in enumerate(visits)))
-        await run_loop(2)
-        assert semaphore.places.waiting == len(visits)
-        gone = [number for number, visit in enumerate(visits) if visit.cancelled is not None]
-        for number in gone:
-            tasks[number].cancel()
-        await run_loop(2)
-        assert semaphore.places.waiting == len(visits) - len(gone)
-        await ended(first + tasks)
-        left = [number for number in range(len(visits)) if number not in gone]
-        assert semaphore.order[count:] == sorted(left, key=lambda number: visits[number].lane == "bulk")
-        assert semaphore.is_empty()
-
-    virtually(main())
+    semaphore = MonitoredSemaphore(count)
+    first = spawn(*(semaphore.visit("interactive", "first", 5) for _ in range(count)))
+    await run_loop(2)
+    tasks = spawn(*(semaphore.visit(visit.lane, number, 1) for number, visit in enumerate(visits)))
+    await run_loop(2)
+    assert semaphore.places.waiting == len(visits)
+    gone = [number for number, visit in enumerate(visits) if visit.cancelled is not None]
+    for number in gone:
+        tasks[number].cancel()
+    await run_loop(2)
+    assert semaphore.places.waiting == len(visits) - len(gone)
+    await ended(first + tasks)
+    left = [number for number in range(len(visits)) if number not in gone]
+    assert semaphore.order[count:] == sorted(left, key=lambda number: visits[number].lane == "bulk")
+    assert semaphore.is_empty()
 
 
 @loop_over(("count", "bulk"), [(1, 1), (9, 9), (10, 9), (25, 23), (100, 90)])
@@ -122,19 +118,17 @@ def test_one_app_has_all_places_and_a_tenth_is_reserved_for_interactive_calls(co
 
 
 @pytest.mark.parametrize("is_served", [False, True])
-def test_a_coroutine_that_is_closed_while_it_waits_loses_no_place(is_served: bool) -> None:
-    async def main() -> None:
-        places = PrioritySemaphore(1)
-        share = take_all(places, places.share(SHOP))
-        waiting = places.acquire(share, "interactive")
-        waiting.send(None)
-        assert places.waiting == 1
-        if is_served:
-            places.release(share, "interactive")
-        waiting.close()
-        assert (places.active, places.waiting) == (1 - is_served, 0)
-
-    virtually(main())
+@in_time
+async def test_a_coroutine_that_is_closed_while_it_waits_loses_no_place(is_served: bool) -> None:
+    places = PrioritySemaphore(1)
+    share = take_all(places, places.share(SHOP))
+    waiting = places.acquire(share, "interactive")
+    waiting.send(None)
+    assert places.waiting == 1
+    if is_served:
+        places.release(share, "interactive")
+    waiting.close()
+    assert (places.active, places.waiting) == (1 - is_served, 0)
 
 
 # ── apps that hang ──
@@ -142,66 +136,62 @@ def test_a_coroutine_that_is_closed_while_it_waits_loses_no_place(is_served: boo
 
 @pytest.mark.parametrize("lanes", [(stuck, lane) for stuck in PRIORITIES for lane in PRIORITIES], ids=str)
 @pytest.mark.parametrize(("count", "hanging"), [(2, 1), (10, 8), (100, 50)])
-def test_apps_that_hang_delay_another_app_by_a_moment_at_most(
+@in_time
+async def test_apps_that_hang_delay_another_app_by_a_moment_at_most(
     count: int, hanging: int, lanes: tuple[Priority, Priority]
 ) -> None:
-    async def main() -> None:
-        places, loop = PrioritySemaphore(count), asyncio.get_running_loop()
-        stuck_lane, lane = lanes
-        shares = [places.share(f"hanging {app}") for app in range(hanging)]
-        stuck = spawn(*(places.acquire(share, stuck_lane) for share in shares for _ in range(count + 10)))
-        await asyncio.sleep(1.0)
-        healthy = places.share("healthy")
-        for most_seconds in (MOMENT + 0.001, 0.0, 0.0):
-            began = loop.time()
-            await places.acquire(healthy, lane)
-            assert loop.time() - began <= most_seconds
-            await asyncio.sleep(0.2)
-            places.release(healthy, lane)
-        assert places.active <= most_places(count, hanging)
-        for task in stuck:
-            task.cancel()
-        await ended(stuck)
-
-    virtually(main())
+    places, loop = PrioritySemaphore(count), asyncio.get_running_loop()
+    stuck_lane, lane = lanes
+    shares = [places.share(f"hanging {app}") for app in range(hanging)]
+    stuck = spawn(*(places.acquire(share, stuck_lane) for share in shares for _ in range(count + 10)))
+    await asyncio.sleep(1.0)
+    healthy = places.share("healthy")
+    for most_seconds in (MOMENT + 0.001, 0.0, 0.0):
+        began = loop.time()
+        await places.acquire(healthy, lane)
+        assert loop.time() - began <= most_seconds
+        await asyncio.sleep(0.2)
+        places.release(healthy, lane)
+    assert places.active <= most_places(count, hanging)
+    for task in stuck:
+        task.cancel()
+    await ended(stuck)
 
 
 @pytest.mark.parametrize(("count", "share"), [(2, 1), (10, 5), (100, 50)])
-def test_an_app_beside_one_that_hangs_has_its_share_and_the_loan_is_paid_back(count: int, share: int) -> None:
-    async def main() -> None:
-        semaphore = MonitoredSemaphore(count)
-        places, stuck = semaphore.places, take_all(semaphore.places, semaphore.shares[GAME])
-        tasks = spawn(*(semaphore.visit("interactive", number, 1.0) for number in range(3 * share)))
-        await asyncio.sleep(0.5)
-        assert (semaphore.shares[SHOP].held, places.active, places.is_lending) == (share, count + share, True)
-        await asyncio.sleep(1.0)
-        assert semaphore.shares[SHOP].held == share
-        again = spawn(places.acquire(stuck, "interactive"))
-        for _ in range(share):
-            places.release(stuck, "interactive")
-            await run_loop(2)
-            assert not again[0].done()  # it held more than its share
+@in_time
+async def test_an_app_beside_one_that_hangs_has_its_share_and_the_loan_is_paid_back(
+    count: int, share: int
+) -> None:
+    semaphore = MonitoredSemaphore(count)
+    places, stuck = semaphore.places, take_all(semaphore.places, semaphore.shares[GAME])
+    tasks = spawn(*(semaphore.visit("interactive", number, 1.0) for number in range(3 * share)))
+    await asyncio.sleep(0.5)
+    assert (semaphore.shares[SHOP].held, places.active, places.is_lending) == (share, count + share, True)
+    await asyncio.sleep(1.0)
+    assert semaphore.shares[SHOP].held == share
+    again = spawn(places.acquire(stuck, "interactive"))
+    for _ in range(share):
         places.release(stuck, "interactive")
-        await ended(again)
-        assert (stuck.held, places.active, places.is_lending) == (count - share, count, False)
-        await ended(tasks)
-        assert not places.is_lending
+        await run_loop(2)
+        assert not again[0].done()  # it held more than its share
+    places.release(stuck, "interactive")
+    await ended(again)
+    assert (stuck.held, places.active, places.is_lending) == (count - share, count, False)
+    await ended(tasks)
+    assert not places.is_lending
 
-    virtually(main())
 
-
-def test_a_waiter_that_is_cancelled_before_its_moment_is_over_lends_nothing() -> None:
-    async def main() -> None:
-        places = PrioritySemaphore(4)
-        take_all(places, stuck := places.share(GAME))
-        tasks = spawn(places.acquire(places.share(SHOP), "bulk"))
-        await asyncio.sleep(MOMENT / 2)
-        tasks[0].cancel()
-        await ended(tasks)
-        await asyncio.sleep(1.0)
-        assert (places.active, places.waiting, places.is_lending) == (stuck.held, 0, False) == (4, 0, False)
-
-    virtually(main())
+@in_time
+async def test_a_waiter_that_is_cancelled_before_its_moment_is_over_lends_nothing() -> None:
+    places = PrioritySemaphore(4)
+    take_all(places, stuck := places.share(GAME))
+    tasks = spawn(places.acquire(places.share(SHOP), "bulk"))
+    await asyncio.sleep(MOMENT / 2)
+    tasks[0].cancel()
+    await ended(tasks)
+    await asyncio.sleep(1.0)
+    assert (places.active, places.waiting, places.is_lending) == (stuck.held, 0, False) == (4, 0, False)
 
 
 # ── anything at any time ──
@@ -278,26 +268,24 @@ events = st.tuples(
 
 
 @given(st.lists(events, max_size=60), st.sampled_from([1, 2, 6, 10]))
-def test_the_rules_hold_whatever_happens(events: list[tuple[str, int, Priority]], count: int) -> None:
-    async def main() -> None:
-        model = Model(count)
-        for event, number, lane in events:
-            if event == "come":
-                for _ in range(1 + number // 12):
-                    model.come(number % APPS, lane)
-            elif event == "end" and model.active:
-                await model.end(number)
-            elif event == "cancel" and model.waiting:
-                model.cancel(number)
-            elif event == "end and cancel" and model.active and model.waiting:
-                model.end_and_cancel(number)
-            await model.rest(2 * MOMENT if event == "wait" else number / 600 if event == "rest" else 0)
-            model.check()
-            if event == "wait":
-                model.check_shares()
-        while model.active:
-            await model.end(0)
-        assert (model.places.active, model.places.waiting, model.places.is_lending) == (0, 0, False)
-        assert model.waiting == []
-
-    virtually(main())
+@in_time
+async def test_the_rules_hold_whatever_happens(events: list[tuple[str, int, Priority]], count: int) -> None:
+    model = Model(count)
+    for event, number, lane in events:
+        if event == "come":
+            for _ in range(1 + number // 12):
+                model.come(number % APPS, lane)
+        elif event == "end" and model.active:
+            await model.end(number)
+        elif event == "cancel" and model.waiting:
+            model.cancel(number)
+        elif event == "end and cancel" and model.active and model.waiting:
+            model.end_and_cancel(number)
+        await model.rest(2 * MOMENT if event == "wait" else number / 600 if event == "rest" else 0)
+        model.check()
+        if event == "wait":
+            model.check_shares()
+    while model.active:
+        await model.end(0)
+    assert (model.places.active, model.places.waiting, model.places.is_lending) == (0, 0, False)
+    assert model.waiting == []

@@ -11,7 +11,8 @@ from chatrest._core.replies.rate_signal import Signal
 from chatrest._network.places import Priority, PrioritySemaphore
 from chatrest._network.rate_gate import RateGate
 from chatrest._network.timing import Timing
-from tests.network.test_timing import timing, virtually
+from tests.network.calls import in_time
+from tests.network.test_timing import timing
 from tests.network.visits import Visit, ended, play, run_loop, spawn, visits
 
 
@@ -47,154 +48,138 @@ class MonitoredGate:
 
 
 @given(visits, st.sampled_from([60.0, 120.0, 600.0]))
-def test_no_slot_is_lost_and_every_waiter_gets_one(visits: list[Visit], rate: float) -> None:
-    async def main() -> None:
-        monitored = MonitoredGate(rate)
+@in_time
+async def test_no_slot_is_lost_and_every_waiter_gets_one(visits: list[Visit], rate: float) -> None:
+    monitored = MonitoredGate(rate)
 
-        async def work(number: int, visit: Visit) -> None:
-            await asyncio.sleep(visit.comes / 2)
-            await monitored.go(visit.lane, number)
+    async def work(number: int, visit: Visit) -> None:
+        await asyncio.sleep(visit.comes / 2)
+        await monitored.go(visit.lane, number)
 
-        await play(visits, work)
-        stayed = {number for number, visit in enumerate(visits) if visit.cancelled is None}
-        assert stayed <= set(monitored.names)
-        assert monitored.is_free()
-        times = [time for _, time in monitored.order]
-        assert times == sorted(times)
-        gap, ahead = 60 / rate, max(1.0, 0.02 * rate - 1)
-        for first, last in combinations(range(len(times)), 2):
-            assert times[last] - times[first] >= (last - first - ahead) * gap - 1e-3
-        # Nobody comes after 3 s: from then on a turn is given as soon as it has come.
-        assert not times or times[-1] <= 3 + gap * len(visits) + 1e-3
-
-    virtually(main())
+    await play(visits, work)
+    stayed = {number for number, visit in enumerate(visits) if visit.cancelled is None}
+    assert stayed <= set(monitored.names)
+    assert monitored.is_free()
+    times = [time for _, time in monitored.order]
+    assert times == sorted(times)
+    gap, ahead = 60 / rate, max(1.0, 0.02 * rate - 1)
+    for first, last in combinations(range(len(times)), 2):
+        assert times[last] - times[first] >= (last - first - ahead) * gap - 1e-3
+    # Nobody comes after 3 s: from then on a turn is given as soon as it has come.
+    assert not times or times[-1] <= 3 + gap * len(visits) + 1e-3
 
 
 @given(visits)
-def test_slots_go_to_interactive_calls_first_in_order_of_arrival(visits: list[Visit]) -> None:
-    async def main() -> None:
-        monitored = MonitoredGate(60.0).spend()
-        tasks = spawn(*(monitored.go(visit.lane, number) for number, visit in enumerate(visits)))
-        await run_loop(2)
-        assert monitored.gate.waiting == len(visits)
-        gone = [number for number, visit in enumerate(visits) if visit.cancelled is not None]
-        for number in gone:
-            tasks[number].cancel()
-        await run_loop(2)
-        left = [number for number in range(len(visits)) if number not in gone]
-        assert monitored.gate.waiting == len(left)
-        await ended(tasks)
-        assert monitored.names == sorted(left, key=lambda number: visits[number].lane == "bulk")
-        times = [time for _, time in monitored.order]
-        # Bulk requests leave a twentieth of the slots to interactive ones.
-        assert all(1.0 - 1e-3 < b - a < 1 / 0.95 + 1e-3 for a, b in pairwise(times))
-        assert not times or 0 < times[0] <= 1.001
-        assert monitored.is_free()
-
-    virtually(main())
+@in_time
+async def test_slots_go_to_interactive_calls_first_in_order_of_arrival(visits: list[Visit]) -> None:
+    monitored = MonitoredGate(60.0).spend()
+    tasks = spawn(*(monitored.go(visit.lane, number) for number, visit in enumerate(visits)))
+    await run_loop(2)
+    assert monitored.gate.waiting == len(visits)
+    gone = [number for number, visit in enumerate(visits) if visit.cancelled is not None]
+    for number in gone:
+        tasks[number].cancel()
+    await run_loop(2)
+    left = [number for number in range(len(visits)) if number not in gone]
+    assert monitored.gate.waiting == len(left)
+    await ended(tasks)
+    assert monitored.names == sorted(left, key=lambda number: visits[number].lane == "bulk")
+    times = [time for _, time in monitored.order]
+    # Bulk requests leave a twentieth of the slots to interactive ones.
+    assert all(1.0 - 1e-3 < b - a < 1 / 0.95 + 1e-3 for a, b in pairwise(times))
+    assert not times or 0 < times[0] <= 1.001
+    assert monitored.is_free()
 
 
 async def no_wait(seconds: float) -> None:
     """Return at once, without letting another task run."""
 
 
-def test_a_probe_is_answered_while_others_wait_with_a_sleep_that_never_waits() -> None:
-    async def main() -> None:
-        gate = make_gate(Pacer(Pace()), Timing(lambda: 0.0, no_wait))
-        gate.observe(0.0, Signal(True), 0.0)
-        await gate.enter("interactive")  # the probe
-        task = asyncio.create_task(gate.enter("interactive"))
-        await run_loop(3)
-        assert not task.done()
-        gate.observe(0.0, Signal(False), 1.0)
-        await task
-
-    virtually(main())
+@in_time
+async def test_a_probe_is_answered_while_others_wait_with_a_sleep_that_never_waits() -> None:
+    gate = make_gate(Pacer(Pace()), Timing(lambda: 0.0, no_wait))
+    gate.observe(0.0, Signal(True), 0.0)
+    await gate.enter("interactive")  # the probe
+    task = asyncio.create_task(gate.enter("interactive"))
+    await run_loop(3)
+    assert not task.done()
+    gate.observe(0.0, Signal(False), 1.0)
+    await task
 
 
-def test_a_bulk_call_lets_an_interactive_one_get_its_place_with_a_sleep_that_never_waits() -> None:
-    async def main() -> None:
-        places, order = PrioritySemaphore(1), list[Priority]()
-        gate = RateGate(Pacer(Pace()), Timing(lambda: 0.0, no_wait), places, "app-1")
+@in_time
+async def test_a_bulk_call_lets_an_interactive_one_get_its_place_with_a_sleep_that_never_waits() -> None:
+    places, order = PrioritySemaphore(1), list[Priority]()
+    gate = RateGate(Pacer(Pace()), Timing(lambda: 0.0, no_wait), places, "app-1")
 
-        async def call(lane: Priority) -> None:
-            await gate.enter(lane)
-            order.append(lane)
-            gate.release(lane)
+    async def call(lane: Priority) -> None:
+        await gate.enter(lane)
+        order.append(lane)
+        gate.release(lane)
 
-        await gate.enter("interactive")
-        tasks = spawn(call("interactive"), call("bulk"))
-        await run_loop(3)
-        gate.release("interactive")
-        await ended(tasks)
-        assert order == ["interactive", "bulk"]
-
-    virtually(main())
+    await gate.enter("interactive")
+    tasks = spawn(call("interactive"), call("bulk"))
+    await run_loop(3)
+    gate.release("interactive")
+    await ended(tasks)
+    assert order == ["interactive", "bulk"]
 
 
 @pytest.mark.parametrize("late", [0, 1, 2])
-def test_a_leader_cancelled_while_it_wakes_up_is_replaced_by_the_next(late: int) -> None:
-    async def main() -> None:
-        monitored = MonitoredGate(60.0).spend()
-        tasks = spawn(*(monitored.go("bulk", number) for number in range(4)))
-        await run_loop(2)
-        for task in tasks[: late + 1]:
-            task.cancel()
-            await run_loop(1)
-        await ended(tasks)
-        assert monitored.names == list(range(late + 1, 4))
-        assert monitored.is_free()
-
-    virtually(main())
+@in_time
+async def test_a_leader_cancelled_while_it_wakes_up_is_replaced_by_the_next(late: int) -> None:
+    monitored = MonitoredGate(60.0).spend()
+    tasks = spawn(*(monitored.go("bulk", number) for number in range(4)))
+    await run_loop(2)
+    for task in tasks[: late + 1]:
+        task.cancel()
+        await run_loop(1)
+    await ended(tasks)
+    assert monitored.names == list(range(late + 1, 4))
+    assert monitored.is_free()
 
 
-def test_a_failing_sleep_fails_only_its_own_call() -> None:
-    async def main() -> None:
-        loop, broken = asyncio.get_running_loop(), [True]
+@in_time
+async def test_a_failing_sleep_fails_only_its_own_call() -> None:
+    loop, broken = asyncio.get_running_loop(), [True]
 
-        async def sleep(seconds: float) -> None:
-            if broken:
-                broken.clear()
-                raise KeyError("the caller's own")
-            await asyncio.sleep(seconds)
+    async def sleep(seconds: float) -> None:
+        if broken:
+            broken.clear()
+            raise KeyError("the caller's own")
+        await asyncio.sleep(seconds)
 
-        gate = make_gate(Pacer(Pace(rate=60.0)), Timing(loop.time, sleep))
-        tasks = spawn(*(gate.enter("bulk") for _ in range(5)))
-        done = await asyncio.gather(*tasks, return_exceptions=True)
-        assert [type(each) for each in done].count(KeyError) == 1
-        assert done.count(None) == 4
-
-    virtually(main())
+    gate = make_gate(Pacer(Pace(rate=60.0)), Timing(loop.time, sleep))
+    tasks = spawn(*(gate.enter("bulk") for _ in range(5)))
+    done = await asyncio.gather(*tasks, return_exceptions=True)
+    assert [type(each) for each in done].count(KeyError) == 1
+    assert done.count(None) == 4
 
 
-def test_a_reply_that_shows_the_end_of_a_limit_releases_the_waiters() -> None:
-    async def main() -> None:
-        monitored = MonitoredGate()
-        gate, began = monitored.gate, monitored.began
-        assert gate.try_enter("interactive", began)
-        gate.observe(began, Signal(True), began)  # names no time: after a short hold one goes as a probe
-        tasks = spawn(*(monitored.go("interactive", number) for number in range(3)))
-        await asyncio.sleep(5.0)
-        assert monitored.names == [0]
-        gate.observe(began + 5.0, Signal(False), began + 5.0)
-        await ended(tasks)
-        assert monitored.names == [0, 1, 2]
-        assert monitored.order[1][1] <= 5.5
-
-    virtually(main())
+@in_time
+async def test_a_reply_that_shows_the_end_of_a_limit_releases_the_waiters() -> None:
+    monitored = MonitoredGate()
+    gate, began = monitored.gate, monitored.began
+    assert gate.try_enter("interactive", began)
+    gate.observe(began, Signal(True), began)  # names no time: after a short hold one goes as a probe
+    tasks = spawn(*(monitored.go("interactive", number) for number in range(3)))
+    await asyncio.sleep(5.0)
+    assert monitored.names == [0]
+    gate.observe(began + 5.0, Signal(False), began + 5.0)
+    await ended(tasks)
+    assert monitored.names == [0, 1, 2]
+    assert monitored.order[1][1] <= 5.5
 
 
-def test_the_expected_wait_of_a_request_is_known_before_it_waits() -> None:
-    async def main() -> None:
-        monitored = MonitoredGate(60.0)
-        assert (monitored.gate.expected("bulk"), monitored.gate.expected("interactive")) == (0, 0)
-        monitored.spend()
-        tasks = spawn(*(monitored.go("bulk", number) for number in range(10)))
-        await run_loop(2)
-        seconds = monitored.gate.expected("bulk")
-        assert seconds - monitored.gate.expected("interactive") == pytest.approx(10)
-        await monitored.go("bulk", "me")
-        assert monitored.order[-1] == ("me", pytest.approx(seconds, abs=1e-3))
-        await ended(tasks)
-
-    virtually(main())
+@in_time
+async def test_the_expected_wait_of_a_request_is_known_before_it_waits() -> None:
+    monitored = MonitoredGate(60.0)
+    assert (monitored.gate.expected("bulk"), monitored.gate.expected("interactive")) == (0, 0)
+    monitored.spend()
+    tasks = spawn(*(monitored.go("bulk", number) for number in range(10)))
+    await run_loop(2)
+    seconds = monitored.gate.expected("bulk")
+    assert seconds - monitored.gate.expected("interactive") == pytest.approx(10)
+    await monitored.go("bulk", "me")
+    assert monitored.order[-1] == ("me", pytest.approx(seconds, abs=1e-3))
+    await ended(tasks)

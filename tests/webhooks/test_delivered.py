@@ -27,7 +27,7 @@ from chatrest.webhooks import (
     parse,
 )
 from chatrest.webhooks.event import EVENT_CLASSES
-from tests.virtual_time import run
+from tests.virtual_time import virtual
 from tests.webhooks.asgi_client import PASSWORD, USERNAME, Handler, takes
 from tests.webhooks.relay import Relay
 
@@ -76,45 +76,41 @@ async def send(session: AsyncSession, *texts: str) -> list[str]:
 # ── what the emulator delivers ──
 
 
-def test_no_event_is_lost_whatever_the_network_does() -> None:
-    async def main() -> None:
-        handler = Handler(takes(0.2))
-        texts = [f"text {number}" for number in range(40)]
-        async with (
-            served(application(handler)) as url,
-            Relay(url) as relay,
-            service(relay.address, "message_sent") as (emulator, session),
-        ):
-            ids = await send(session, *texts)
-            await emulator.drain()
-            assert len(relay.arrived) > len(ids)
-            assert len(relay.statuses) == 2 * len(relay.arrived)
-        handled = [event.message.id for event in handler.events if isinstance(event, MessageEvent)]
-        assert set(handled) == set(ids)
-        assert list(dict.fromkeys(handled)) != ids
-
-    run(main())
+@virtual
+async def test_no_event_is_lost_whatever_the_network_does() -> None:
+    handler = Handler(takes(0.2))
+    texts = [f"text {number}" for number in range(40)]
+    async with (
+        served(application(handler)) as url,
+        Relay(url) as relay,
+        service(relay.address, "message_sent") as (emulator, session),
+    ):
+        ids = await send(session, *texts)
+        await emulator.drain()
+        assert len(relay.arrived) > len(ids)
+        assert len(relay.statuses) == 2 * len(relay.arrived)
+    handled = [event.message.id for event in handler.events if isinstance(event, MessageEvent)]
+    assert set(handled) == set(ids)
+    assert list(dict.fromkeys(handled)) != ids
 
 
 # ── the examples ──
 
 
-def test_the_aiohttp_example_stores_each_event_once(tmp_path: Path) -> None:
-    async def main() -> None:
-        path = str(tmp_path / "events.sqlite")
-        async with (
-            served(webhook_aiohttp.make_app(path, USERNAME, PASSWORD)) as url,
-            Relay(url, seed=1) as relay,
-            service(relay.address) as (emulator, session),
-        ):
-            ids = await send(session, "a", "b", "c")
-            await session.messages.delete(ids[0], on_behalf_of="user-001")
-            await emulator.drain()
-        stored = [parse(raw) for raw in EventStore(path).all()]
-        assert Counter(event.trigger for event in stored) == {"message_sent": 4, "message_deleted": 1}
-        assert len({event.raw for event in stored}) == 5
-
-    run(main())
+@virtual
+async def test_the_aiohttp_example_stores_each_event_once(tmp_path: Path) -> None:
+    path = str(tmp_path / "events.sqlite")
+    async with (
+        served(webhook_aiohttp.make_app(path, USERNAME, PASSWORD)) as url,
+        Relay(url, seed=1) as relay,
+        service(relay.address) as (emulator, session),
+    ):
+        ids = await send(session, "a", "b", "c")
+        await session.messages.delete(ids[0], on_behalf_of="user-001")
+        await emulator.drain()
+    stored = [parse(raw) for raw in EventStore(path).all()]
+    assert Counter(event.trigger for event in stored) == {"message_sent": 4, "message_deleted": 1}
+    assert len({event.raw for event in stored}) == 5
 
 
 def test_the_examples_want_credentials(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from aiohttp import web
 from aiohttp.test_utils import TestClient, TestServer
 
 from chatrest.webhooks import aiohttp_handler
-from tests.virtual_time import run
+from tests.virtual_time import virtual
 from tests.webhooks.asgi_client import HELLO, PASSWORD, USERNAME, Handler, basic
 
 pytestmark = pytest.mark.usefixtures("tidy")
@@ -64,29 +64,26 @@ async def test_what_is_no_delivery_is_refused(
 
 
 @pytest.mark.parametrize("seconds", [0.5, 0.0])
-def test_the_server_hangs_up_on_a_stranger_who_never_ends(seconds: float) -> None:
+@virtual
+async def test_the_server_hangs_up_on_a_stranger_who_never_ends(seconds: float) -> None:
     """In silence it waits half a second; of a stream it reads a little more than a MiB."""
-
-    async def main() -> None:
-        handler = Handler()
-        async with TestServer(application(handler)) as server:
-            reader, writer = await asyncio.open_connection("127.0.0.1", server.port)
-            writer.write(b"POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nabcde\r\n")
-            sending = asyncio.create_task(stream(writer)) if not seconds else None
-            answer = await reader.readuntil(b"\r\n\r\n")
-            with suppress(ConnectionError):
-                await reader.read()
-            assert asyncio.get_running_loop().time() == seconds
-            if sending is not None:
-                await sending
-            writer.close()
-            with suppress(ConnectionError):
-                await writer.wait_closed()
-        assert answer.startswith(b"HTTP/1.1 401 ")
-        assert b"Connection: close" in answer
-        assert handler.events == []
-
-    run(main())
+    handler = Handler()
+    async with TestServer(application(handler)) as server:
+        reader, writer = await asyncio.open_connection("127.0.0.1", server.port)
+        writer.write(b"POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nabcde\r\n")
+        sending = asyncio.create_task(stream(writer)) if not seconds else None
+        answer = await reader.readuntil(b"\r\n\r\n")
+        with suppress(ConnectionError):
+            await reader.read()
+        assert asyncio.get_running_loop().time() == seconds
+        if sending is not None:
+            await sending
+        writer.close()
+        with suppress(ConnectionError):
+            await writer.wait_closed()
+    assert answer.startswith(b"HTTP/1.1 401 ")
+    assert b"Connection: close" in answer
+    assert handler.events == []
 
 
 async def stream(writer: asyncio.StreamWriter) -> None:

@@ -4,8 +4,6 @@ import asyncio
 import gzip
 import logging
 import threading
-from collections.abc import Callable, Coroutine
-from functools import wraps
 from typing import Any
 
 import pytest
@@ -13,7 +11,7 @@ import pytest
 from chatrest import RequestInvalidError
 from chatrest.webhooks import Event, MessageEvent, asgi_app, parse as parse_event, receiver
 from tests.cases import loop_over
-from tests.virtual_time import run
+from tests.virtual_time import virtual
 from tests.webhooks.asgi_client import (
     HELLO,
     OTHER,
@@ -28,16 +26,6 @@ from tests.webhooks.asgi_client import (
     takes,
 )
 from tests.webhooks.samples import delivery
-
-
-def virtual(test: Callable[..., Coroutine[Any, Any, None]]) -> Callable[..., None]:
-    """Run an async test in virtual time."""
-
-    @wraps(test)
-    def wrapper(*args: Any, **kwargs: Any) -> None:
-        run(test(*args, **kwargs))
-
-    return wrapper
 
 
 def now() -> float:
