@@ -87,13 +87,6 @@ async def test_what_failed_is_sent_twice_again(
     assert stage.pauses == pauses
 
 
-async def test_without_the_flag_it_is_sent_once(stage: Stage) -> None:
-    async with Faulty(reply(status=500)) as receiver:
-        await stage.hook(receiver.url)
-        [delivery] = await stage.send()
-    assert (delivery.status, delivery.succeeded, stage.pauses) == (500, False, [])
-
-
 async def test_nothing_is_sent_without_the_trigger_or_when_switched_off(stage: Stage) -> None:
     async with Faulty(reply()) as receiver:
         await stage.hook(receiver.url, "message_edited")

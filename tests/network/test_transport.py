@@ -114,12 +114,6 @@ async def test_a_connection_that_takes_too_long(transport: Transport) -> None:
             await transport.exchange(to_tls(server), Timeouts(connect=0.05))
 
 
-async def test_the_total_timeout_before_a_connection_sends_nothing(transport: Transport) -> None:
-    async with Faulty(reply(), greet=deaf) as server:
-        with pytest.raises(ConnectError):
-            await transport.exchange(to_tls(server), Timeouts(total=0.05))
-
-
 async def test_a_server_without_tls(transport: Transport) -> None:
     async with Faulty(reply(), greet=cut(b"hello, this is no TLS\r\n")) as server:
         with pytest.raises(ConnectError, match=r"nothing was sent: it does not speak TLS$") as caught:
@@ -247,13 +241,6 @@ async def test_a_silent_server(transport: Transport, method: str) -> None:
     async with Faulty(hang) as server:
         with pytest.raises(RequestTimeoutError, match=r"silent for 0\.05 s"):
             await transport.exchange(asked(server, method), Timeouts(read=0.05))
-
-
-async def test_a_slow_reply_in_small_pieces(transport: Transport) -> None:
-    async with Faulty(drip) as server:
-        with pytest.raises(RequestTimeoutError, match=r"no complete reply within 0\.08 s") as caught:
-            await transport.exchange(asked(server), Timeouts(read=None, total=0.08))
-    assert isinstance(caught.value, TimeoutError)
 
 
 async def test_a_reply_within_the_time_leaves_no_limit_behind(transport: Transport) -> None:

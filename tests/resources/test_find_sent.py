@@ -120,13 +120,6 @@ async def test_every_unknown_outcome_of_a_send_has_its_muid(
         emulator.weather.clear()
 
 
-async def test_other_unknown_outcomes_have_none(emulator: Emulator, session: AsyncSession) -> None:
-    emulator.weather.add(Reset(route="users.create"))
-    with pytest.raises(OutcomeUnknownError) as caught:
-        await session.request("POST", "/users", json={"uid": "new", "name": "New"})
-    assert caught.value.muid is None
-
-
 # ── asking for it ──
 
 

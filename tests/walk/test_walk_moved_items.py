@@ -148,12 +148,6 @@ def test_the_token_after_a_page_goes_on_although_its_item_is_deleted(way: str) -
     assert all_of(service.walk(3, token=token)) == expected(service)[6:]
 
 
-def test_the_last_resort_is_the_lists_beginning() -> None:
-    service = ShiftingService(12)
-    service.before = {3: lambda service: service.delete(9, 6)}
-    assert all_of(service.walk(3)) == expected(service)
-
-
 def test_a_list_without_an_order_of_ids_whose_places_are_gone_is_an_error_and_no_end() -> None:
     service = ShiftingService(12, "updatedAt")
     service.before = {3: lambda service: service.delete(9, 6)}

@@ -1,7 +1,7 @@
 """The pacer's states, row by row of its table, and what holds in all of them."""
 
 from collections.abc import Callable
-from itertools import pairwise
+from itertools import pairwise, product
 from math import isfinite
 from typing import Any, Final
 
@@ -454,19 +454,13 @@ def test_the_time_after_a_hold_in_which_nothing_is_wanted_says_nothing() -> None
         assert times[-1] - times[0] <= 3
 
 
-def test_the_time_in_a_hold_before_a_probe_is_wanted_says_nothing() -> None:
-    pacer = refused_at(10.0, 30)
-    pacer.take(5000.0, urgent=True)
-    pacer.observe(5000.0, REFUSED, 5000.0)
-    times = exchange_all(pacer, 5000.0, 50)
-    assert times[-1] - 5000 <= 10
-
-
 # ── wrong arguments ──
 
 
-@loop_over("value", [0, -1, float("inf"), float("nan"), True, "3"])
-def test_a_pace_that_is_not_positive_seconds_or_requests_is_refused(value: Any) -> None:
-    for name in ("rate", "window"):
-        with pytest.raises(RequestInvalidError, match=rf"pace\.{name} = "):
-            Pace(**{name: value})
+@loop_over(
+    ("name", "value"),
+    [("window", None), *product(("rate", "window"), (0, -1, float("inf"), float("nan"), True, "3"))],
+)
+def test_a_pace_that_is_not_positive_seconds_or_requests_is_refused(name: str, value: Any) -> None:
+    with pytest.raises(RequestInvalidError, match=rf"pace\.{name} = "):
+        Pace(**{name: value})

@@ -2,6 +2,7 @@
 
 import base64
 import json
+import pickle
 import subprocess
 import sys
 from typing import Any
@@ -302,6 +303,8 @@ def test_a_session_without_a_key_takes_a_signed_token_too() -> None:
 
 def test_no_repr_shows_a_key_or_a_signature() -> None:
     assert "shared" not in repr(CursorKey(b"shared"))
+    with pytest.raises(TypeError, match="cannot be pickled"):
+        pickle.dumps(CursorKey(b"shared"))
     shown = dict(CURSOR.signed(KEY).__rich_repr__())
     assert (shown["last"], shown["skip"]) == ("41", 3)
     assert not {"mac", "query"} & shown.keys()

@@ -5,7 +5,6 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from hypothesis import given, strategies as st
 
 from tests.cases import loop_over
 from tests.emulator.conftest import NOW, Answer, Asker
@@ -80,14 +79,6 @@ def test_filters_of_the_whole_app(generated: Asker, query: str) -> None:
     expected = matching_ids(generated, generated.store.ids(), ALL[query])
     assert 0 < len(expected) < 1000
     assert generated("/v3/messages", f"limit=1000&{query}").ids == expected
-
-
-@pytest.mark.parametrize(
-    "query", [query.replace("true", "false") for query in MINE if query.endswith("=true")]
-)
-def test_a_boolean_that_is_false_filters_nothing(generated: Asker, query: str) -> None:
-    ids = generated.store.ids(conversation="user-001_user_user-002")
-    assert generated("/v3/users/user-001/messages", f"limit=1000&{query}", acting_user="user-002").ids == ids
 
 
 def test_tags_and_blocks_of_mentioned_users(ask: Asker) -> None:
@@ -178,25 +169,6 @@ def test_limit_goes_with_an_acting_user_and_per_page_without(
     seven: Asker, query: str, acting_user: str | None, size: int
 ) -> None:
     assert seven(ANNS, query, acting_user=acting_user).json["meta"]["pagination"]["per_page"] == size
-
-
-@given(size=st.integers(1, 60), affix=st.sampled_from(["append", "prepend", ""]), filtered=st.booleans())
-def test_following_the_cursor_covers_every_message_once(
-    generated: Asker, size: int, affix: str, filtered: bool
-) -> None:
-    path, query = "/v3/users/user-001/messages", "&category=custom" if filtered else "&type=video"
-    walked: list[int] = []
-    position = f"affix={affix}" if affix else ""
-    while True:
-        answer = generated(path, f"perPage={size}&{position}{query}")
-        cursor, pagination = answer.json["meta"]["cursor"], answer.json["meta"]["pagination"]
-        forwards = cursor["affix"] == "append"
-        walked += answer.ids if forwards else reversed(answer.ids)
-        if pagination["current_page"] >= pagination["total_pages"]:
-            break
-        position = f"affix={cursor['affix']}&id={cursor['id']}"
-    assert walked == sorted(generated(path, f"perPage=1000{query}").ids, reverse=not forwards)
-    assert generated(path, f"affix={cursor['affix']}&id={cursor['id']}{query}").ids == []
 
 
 def test_counts_per_other_side(seven: Asker) -> None:
