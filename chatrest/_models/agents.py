@@ -95,13 +95,16 @@ class EnabledAction(Record):
     description: Maybe[str] = UNSET
 
 
-class EnabledTool(Record):
-    """An integration that an agent has, with the actions that it may take."""
-
+class _EnabledItem(Record):
     slug: Maybe[str] = UNSET
     name: Maybe[str] = UNSET
     description: Maybe[str] = UNSET
     icon: Maybe[str] = UNSET
+
+
+class EnabledTool(_EnabledItem):
+    """An integration that an agent has, with the actions that it may take."""
+
     actions: Maybe[tuple[EnabledAction, ...]] = UNSET
 
 
@@ -115,25 +118,17 @@ class EnabledFrontendAction(Record):
     parameters: Maybe[Any] = UNSET
 
 
-class EnabledApiTool(Record):
+class EnabledApiTool(_EnabledItem):
     """An API tool that an agent has."""
 
-    slug: Maybe[str] = UNSET
-    name: Maybe[str] = UNSET
-    description: Maybe[str] = UNSET
-    icon: Maybe[str] = UNSET
     endpoint: Maybe[str] = UNSET
     method: Maybe[str] = UNSET
     parameters: Maybe[Any] = UNSET
 
 
-class EnabledMcpServer(Record):
+class EnabledMcpServer(_EnabledItem):
     """An MCP server that an agent has."""
 
-    slug: Maybe[str] = UNSET
-    name: Maybe[str] = UNSET
-    description: Maybe[str] = UNSET
-    icon: Maybe[str] = UNSET
     url: Maybe[str] = UNSET
 
 

@@ -4,38 +4,17 @@ from typing import TYPE_CHECKING, ClassVar, TypeAlias
 
 from msgspec import UNSET
 
+from .entities import Entity
 from .messages import NestedMessage, message_of
-from .record import Json, Maybe, Record
+from .record import Maybe, Record
 from .views import text_id, views, whole_count
 
 
-class ConversationParty(Record):
+class ConversationParty(Entity):
     """The other side of a conversation: a user has `uid`, a group has `guid`."""
 
-    uid: Maybe[str] = UNSET
-    guid: Maybe[str] = UNSET
-    name: Maybe[str] = UNSET
-    status: Maybe[str] = UNSET
-    role: Maybe[str] = UNSET
-    avatar: Maybe[str] = UNSET
-    link: Maybe[str] = UNSET
-    status_message: Maybe[str] = UNSET
-    type: Maybe[str] = UNSET
-    owner: Maybe[str] = UNSET
-    description: Maybe[str] = UNSET
-    icon: Maybe[str] = UNSET
-    members_count: Maybe[int] = UNSET
     online_members_count: Maybe[int] = UNSET
-    scope: Maybe[str] = UNSET
     joined_at: Maybe[int] = UNSET
-    has_joined: Maybe[bool] = UNSET
-    metadata: Maybe[Json] = UNSET
-    tags: Maybe[tuple[str, ...]] = UNSET
-    conversation_id: Maybe[str] = UNSET
-    created_at: Maybe[int] = UNSET
-    updated_at: Maybe[int] = UNSET
-    updated_by: Maybe[str] = UNSET
-    last_active_at: Maybe[int] = UNSET
     deactivated_at: Maybe[int] = UNSET
     blocked_by_me: Maybe[bool] = UNSET
     blocked_by_me_at: Maybe[int] = UNSET
