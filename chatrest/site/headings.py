@@ -9,11 +9,10 @@ from collections.abc import Callable, Iterator
 from functools import lru_cache
 from typing import Any, Final, NamedTuple, final
 
-import msgspec
-
 from .._texts import plural
 from .index import ConversationEntry, Index, PersonEntry, initials
 from .items import Items
+from .search import script
 from .text import shown
 from .zone import day_text
 
@@ -120,12 +119,10 @@ def conversations_script(rows: list[list[Any]], total: int) -> bytes:
     """
     places: dict[str, int] = {}
     placed = [[*row, [places.setdefault(face, len(places)) for face in faces]] for *row, faces in rows]
-    return b"chatrestConversations(%b,%d,%b);\n" % (
-        msgspec.json.encode(placed), total, msgspec.json.encode(list(places)),
-    )  # fmt: skip
+    return script([placed, total, list(places)])
 
 
 def days_script(until: str, pages: int, days: list[tuple[int, int, int]]) -> bytes:
     """Return the script that hands over where a conversation ends, and the page of each day."""
     known = [(day_text(day), page) for day, page, _ in days if day >= 0]
-    return b"chatrestDays(%b);\n" % msgspec.json.encode({"until": until, "pages": pages, "days": known})
+    return script({"until": until, "pages": pages, "days": known})

@@ -355,13 +355,7 @@ def _environment(values: dict[str, Any]) -> Any:
 def static(name: str) -> bytes:
     """Return a file that all pages share, without indents and comments: readers of a site fetch it, too."""
     lines = (line for each in STATIC[name] for line in (TEMPLATES / each).read_text("utf-8").splitlines())
-    is_section = "  // ── "  # by which a reader finds the parts of the script
-    stripped = [
-        line if line.startswith(is_section) else line.strip()
-        for line in lines
-        if line.startswith(is_section) or not line.strip().startswith("//")
-    ]
-    text = "\n".join([*filter(None, stripped), ""])
+    text = "\n".join([*(line for line in map(str.strip, lines) if line and not line.startswith("//")), ""])
     return (_SPACES.sub(lambda match: match[1] or "", text) if name.endswith(".css") else text).encode()
 
 

@@ -14,6 +14,7 @@ from urllib.parse import quote
 import pytest
 
 from chatrest.site import Viewer, write_site
+from chatrest.site.pages import TEMPLATES
 from chatrest.site.text import ACCENTS, DENSE, Query, folded, terms
 
 from .chats import LONG, SEARCHES, grep, make_export, searched_records
@@ -450,7 +451,7 @@ def test_script_and_index_fold_and_divide_alike(browser: Any, site: Path) -> Non
     codes = (*range(0x20, 0x3100), *range(0x3100, 0xD800, 17), *range(0xF900, 0x1FBFF, 3))
     known = [letter for letter in map(chr, codes) if letter.isprintable()]
     open_page(browser, site)
-    source = (site / "site.js").read_text()
+    source = (TEMPLATES / "site.js").read_text()
     body = source[source.index("  // ── texts") : source.index("  // ── data ──")]
     dense = "".join(f"\\u{{{low:x}}}-\\u{{{high:x}}}" for low, high in DENSE)
     script = f"""{body}

@@ -37,7 +37,7 @@ def test_each_page_shows_faces_and_a_pair_has_two(with_files: Path, tmp_path: Pa
     assert all(written[link].startswith(PNG) for link in links)
     for kind in (r"index\.html", r"people\.html", r"u/\w+\.html", r"c/\w+/\d+\.html"):
         assert all(face_links(html) for name, html in pages.items() if re.fullmatch(kind, name)), kind
-    rows, _, listed = msgspec.json.decode(f"[{written['conversations.js'][22:-3].decode()}]")
+    rows, _, listed = msgspec.json.decode(written["conversations.js"][len("chatrest(") : -3])
     assert set(listed) == links
     assert {(row[7], len(row[-1])) for row in rows} == {(1, 1), (0, 2)}
     write_document(with_files, tmp_path / "all.html")

@@ -1,21 +1,32 @@
 // What reading has of a script: one tab stop for a list, the column and the list of conversations, a date to jump to.
-// Data are scripts that call `chatrest…`, as file:// forbids fetch.
+// Data are scripts that call `chatrest` with what they hold, as file:// forbids fetch.
 "use strict";
 const { root, zone } = document.documentElement.dataset;
 const all = (css, of = document) => [...of.querySelectorAll(css)];
-const make = (name, members, ...inner) => {
-  const made = Object.assign(document.createElement(name), members);
+// An element with members, or with the name of a class.
+const make = (tag, members, ...inner) => {
+  const made = Object.assign(document.createElement(tag), typeof members === "string" ? { className: members } : members);
   made.append(...inner);
   return made;
 };
-const load = (src, call, then) => {
-  window[call] = then;
-  document.head.append(make("script", { src: root + src }));
-};
+let received;
+window.chatrest = (data) => { received = data; };
+const load = (path) => new Promise((resolve, reject) => {
+  const script = make("script", {
+    src: root + path,
+    onload: () => { script.remove(); resolve(received); },
+    onerror: () => reject(new Error(`${path} is not there`)),
+  });
+  document.head.append(script);
+});
+const kept = {};
+const once = (path) => kept[path] ??= load(path);
+const count = (number) => number.toLocaleString("en");
 
 // ── tab stops ──
 // One for a list of messages or rows, in which arrows go up and down.
 const ITEM = "article, .list > li, .calendar > li, .record, tbody > tr, #results li:has(> a)";
+const stepOf = ({ key }) => ({ ArrowDown: 1, ArrowUp: -1 })[key];
 const stops = (item) => all("a, summary, button, video, audio", item);
 const set = (item, tabIndex) => stops(item).forEach((each) => Object.assign(each, { tabIndex }));
 const rove = (list) => {
@@ -36,7 +47,7 @@ all("#column, #results, main").forEach((list) => {
   });
   list.onkeydown = (event) => {
     const items = all(ITEM, list), at = items.indexOf(event.target.closest(ITEM));
-    const to = items[at + { ArrowDown: 1, ArrowUp: -1 }[event.key]];
+    const to = items[at + stepOf(event)];
     if (at < 0 || !to || isFound) return;
     event.preventDefault();
     stops(to)[0]?.focus();
@@ -46,52 +57,48 @@ all("#column, #results, main").forEach((list) => {
 // ── conversations ──
 // Of each: name, title, initials, colour, pages, last day, messages, is a group, last words, places of faces.
 const SHOWN = 300;
-let pictures;
-const rowOf = ([name, title, initials, colour, pages, day, messages, , words, faces]) => make("li", {}, make("a", {
+const rowOf = (pictures) => ([name, title, initials, colour, pages, day, messages, , words, faces]) => make("li", "", make("a", {
   href: `${root}c/${name}/${pages}.html#end`,
   ariaCurrent: location.pathname.includes(`/c/${name}/`) ? "page" : null,
 }, make("span", { className: `face c${colour}`, ariaHidden: true }, initials,
-  ...faces.map((at) => make("img", { src: root + pictures[at], alt: "", loading: "lazy" }))), make("b", {}, make("bdi", {}, title)),
-make("time", {}, day), make("span", { className: "excerpt" }, make("bdi", {}, words)),
-make("span", { className: "badge" }, messages.toLocaleString("en"))));
+  ...faces.map((at) => make("img", { src: root + pictures[at], alt: "", loading: "lazy" }))), make("b", "", make("bdi", "", title)),
+make("time", "", day), make("span", "excerpt", make("bdi", "", words)),
+make("span", "badge", count(messages))));
 const plain = (text) => text.normalize("NFKD").replace(/\p{M}/gu, "").toLowerCase();
 const control = (parent, sorts, lists) => {
   const filter = make("input", { type: "search", placeholder: "Filter by name" });
-  const sort = make("select", { ariaLabel: "Sort" }, ...sorts.map((name) => make("option", {}, name)));
-  let known;
-  const show = () => {
-    if (!known) return load("conversations.js", "chatrestConversations", (rows, total, faces) => {
-      known = rows;
-      pictures = faces;
-      if (rows.length < total) label.append(make("small", {}, `of the first ${rows.length.toLocaleString("en")} conversations`));
-      show();
-    });
+  const sort = make("select", { ariaLabel: "Sort" }, ...sorts.map((name) => make("option", "", name)));
+  const note = make("small", "");
+  const show = async () => {
+    const [rows, total, pictures] = await once("conversations.js");
+    note.textContent = rows.length < total ? `of the first ${count(rows.length)} conversations` : "";
     const words = plain(filter.value), by = sort.selectedIndex;
-    const found = known.filter((row) => plain(row[1]).includes(words));
+    const found = rows.filter((row) => plain(row[1]).includes(words));
     if (by > 0) found.sort((one, other) => (by === 1 ? other[6] - one[6] : one[1].localeCompare(other[1])));
-    for (const [list, is] of lists()) {
-      const own = found.filter((row) => is === row[7] || is === 2);
-      list.replaceChildren(...own.slice(0, SHOWN).map(rowOf));
-      if (own.length > SHOWN) list.append(make("li", { className: "note" }, `${own.length - SHOWN} more: filter them`));
-    }
+    const shown = lists();
+    shown.forEach((list, group) => {
+      const own = found.filter((row) => shown.length < 2 || row[7] === group);
+      list.replaceChildren(...own.slice(0, SHOWN).map(rowOf(pictures)));
+      if (own.length > SHOWN) list.append(make("li", "note", `${own.length - SHOWN} more: filter them`));
+    });
     rove(parent);
   };
   filter.oninput = sort.onchange = show;
-  const label = make("label", {}, make("span", { className: "hidden" }, "Filter the conversations"), filter);
+  const label = make("label", "", make("span", "hidden", "Filter the conversations"), filter, note);
   all(".controls", parent)[0].append(label, ...(sorts.length ? [sort] : []));
   return show;
 };
 const [column] = all("#column"), [talks] = all("#talks");
-const list = () => make("ul", { className: "list" });
+const list = () => make("ul", "list");
 if (talks) control(all("main")[0], ["Newest", "Largest", "Name"], () => {
   const lists = [list(), list()];
-  talks.replaceChildren(...lists.map((each, group) => make("section", {}, make("h2", {}, ["People", "Groups"][group]), each)));
-  return lists.map((each, group) => [each, group]);
+  talks.replaceChildren(...lists.map((each, group) => make("section", "", make("h2", "", ["People", "Groups"][group]), each)));
+  return lists;
 });
 if (column && matchMedia("(min-width: 64rem)").matches) {
   const rows = list();
   column.append(rows);
-  control(column, [], () => [[rows, 2]])();
+  control(column, [], () => [rows])();
 }
 
 // ── where I am ──
@@ -110,7 +117,7 @@ if (jump) {
     };
   };
   if (!jump.dataset.days) ready(all(".day > h2").map(({ id }) => [id.slice(1)]).filter(([day]) => day < "a"));
-  else load(jump.dataset.days, "chatrestDays", ({ pages, until, days }) => {
+  else load(jump.dataset.days).then(({ pages, until, days }) => {
     all(".of").forEach((each) => { each.textContent = ` of ${pages}`; });
     all(".until").forEach((each) => { each.textContent = until; });
     ready(days);

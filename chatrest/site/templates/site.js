@@ -1,16 +1,15 @@
 // The search, and its keys: `/` leads to it, the arrows through its results. A page can be read without it.
-// `all`, `make`, `root` and `zone` are those of pages.js, which comes first in the written file.
-// file:// forbids fetch: all data are scripts that call `chatrest` with what they hold.
+// `all`, `make`, `load`, `once`, `count`, `stepOf`, `SHOWN`, `root` and `zone` are those of pages.js, which comes first in the written file.
 //   search/meta.js     the pages, and the first term of each shard
 //   search/w/NAME.js   a shard: terms in order, each with the pages that have it
 //   search/w/v0.js     the words of eight shards, for the middles of words
 //   search/p/0/N.js    the messages of page N, a thousand in a folder
 (() => {
   const form = document.getElementById("search");
-  const [found, count, list, more] = all("#found, #count, #results, #more");
+  const [found, status, list, more] = all("#found, #count, #results, #more");
 
   document.onkeydown = (event) => {
-    const at = document.activeElement, step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+    const at = document.activeElement, step = stepOf(event);
     const stops = [form.q, ...all("a", list)];
     const to = event.key === "/" && !at.matches("input, select") ? form.q : step && stops.includes(at) && stops[stops.indexOf(at) + step];
     if (!to || event.ctrlKey || event.metaKey || event.altKey) return;
@@ -26,7 +25,7 @@
 
   // ── texts ──
   // As chatrest/site/text.py folds, divides and grades them.
-  const WORD = /[\p{L}\p{N}\p{M}_]+/gu, CLUSTER = /[^][\p{M}\uff9e\uff9f]*/gu;
+  const WORD = /[\p{L}\p{N}\p{M}_]+/gu;
   const LONGEST_TERM = 40;
   let RUN, ACCENTS, BEGIN, END, INSIDE;
   const define = (dense, accents) => {
@@ -37,7 +36,7 @@
   const ASCII = /^[\0-\x7f]*$/;
   const lower = (text) => (ASCII.test(text) ? text.toLowerCase() : text.normalize("NFC").toUpperCase().toLowerCase().replaceAll("ς", "σ"));
   const fold = (text) => (ASCII.test(text) ? text.toLowerCase() : lower(lower(text).normalize("NFKD").replace(ACCENTS, "")));
-  const oneLine = (text) => text.split(/\s+/u).filter(Boolean).join(" ");
+  const oneLine = (text) => text.trim().replace(/\s+/gu, " ");
   const chunksOf = (query) =>
     [...query.matchAll(/"([^"]*)"?|([^\s"]+)/gu)].map((match) => oneLine(match[1] ?? match[2])).filter(Boolean);
   const queryOf = (text) => ({ chunks: chunksOf(fold(text)), written: chunksOf(lower(text)) });
@@ -72,22 +71,6 @@
   };
 
   // ── data ──
-  let received;
-  window.chatrest = (data) => { received = data; };
-  const load = (path) => new Promise((resolve, reject) => {
-    const script = make("script", {
-      src: root + path,
-      onload: () => { script.remove(); resolve(received); },
-      onerror: () => { script.remove(); reject(new Error(`${path} is not there`)); },
-    });
-    document.head.append(script);
-  });
-  const kept = new Map();
-  const once = (path) => {
-    if (!kept.has(path)) kept.set(path, load(path));
-    return kept.get(path);
-  };
-  const number = (text) => parseInt(text, 36);
   // A term that so many shards have is on nearly every page: it excludes none.
   const SHARDS = 4, SHARDS_INSIDE = 40, WORDS_OF = 8;
   const shardsWith = ({ firsts }, term) => firsts.filter(([first], at) =>
@@ -107,9 +90,9 @@
         if (!(isMiddle ? /^[^@#!]/.test(word) && word.includes(term) : word.startsWith(term))) continue;
         let page = 0;
         for (const part of listed.split(",")) {
-          const [gap, further] = part.split("-");
-          pages.add(page += number(gap));
-          for (let rest = further ? number(further) : 0; rest > 0; rest--) pages.add(++page);
+          const [gap, further = "0"] = part.split("-");
+          pages.add(page += parseInt(gap, 36));
+          for (let rest = parseInt(further, 36); rest > 0; rest--) pages.add(++page);
         }
       }
     }
@@ -117,8 +100,8 @@
   };
 
   // ── the search ──
-  const AT_ONCE = 8, SHOWN = 300, MOST = 20_000, IN_FOLDER = 1000;
-  const textsOf = (page) => `search/p/${Math.floor(page / IN_FOLDER)}/${page}.js`;
+  const AT_ONCE = 8, MOST = 20_000, IN_FOLDER = 1000;
+  const textsOf = ([page]) => load(`search/p/${Math.floor(page / IN_FOLDER)}/${page}.js`);
   let run = 0, asked = "";
 
   const addressOf = () => `${new URLSearchParams([...new FormData(form)].map(([name, value]) => [name, value.trim()]).filter(([, value]) => value))}`;
@@ -161,12 +144,11 @@
 
   // ── what is shown ──
   const AROUND = 80;
-  const made = (tag, className, ...content) => make(tag, className && { className }, ...content);
   // A text around what is searched for, all of which is marked: folding moves letters, so each has its place.
   const marked = (text, chunks) => {
     let letters = "";
     const places = [], spans = [];
-    for (const { 0: cluster, index } of text.matchAll(CLUSTER)) {
+    for (const { 0: cluster, index } of text.matchAll(/[^][\p{M}\uff9e\uff9f]*/gu)) {
       letters += fold(cluster);
       while (places.length < letters.length) places.push(index);
     }
@@ -178,17 +160,17 @@
     const [first, last] = spans[0] ?? [0, 0];
     let end = Math.max(0, first - AROUND);
     const to = Math.max(last, end + AROUND) + AROUND, parts = [end ? "…" : ""];
-    const add = (stop) => { parts.push(text.slice(end, stop).replace(/^[\udc00-\udfff]|[\ud800-\udbff]$/g, "")); };
+    const add = (stop) => parts.push(text.slice(end, stop).replace(/^[\udc00-\udfff]|[\ud800-\udbff]$/g, ""));
     for (const [begin, stop] of spans) {
       if (stop <= end || begin >= to) continue;
       if (begin > end) add(begin);
-      parts.push(made("mark", "", text.slice(Math.max(begin, end), stop)));
+      parts.push(make("mark", "", text.slice(Math.max(begin, end), stop)));
       end = stop;
     }
     if (end < to) add(to);
     return [...parts, text.length > Math.max(end, to) ? "…" : ""];
   };
-  const named = (texts, sender, name) => made("span", name, made("bdi", "", texts.people[sender][1]));
+  const named = (texts, sender, name) => make("span", name, make("bdi", "", texts.people[sender][1]));
   const lineOf = (texts, at) => {
     const [, sender, , text] = texts.messages[at] ?? [];
     if (!text) return "";
@@ -198,28 +180,25 @@
   };
   const shownResult = ({ texts, at }, chunks) => {
     const [rank, sender, time, text] = texts.messages[at];
-    const shown = made("span", "text", ...(text ? marked(oneLine(text), chunks) : ["(deleted, or without a text)"]));
-    shown.dir = "auto";
-    const top = made("span", "meta", named(texts, sender, "who"), made("time", "", time ? localTime(time) : ""));
-    const link = made("a", "", top, shown);
-    link.href = `${root}${texts.path}#m${rank}`;
-    return made("li", "", lineOf(texts, at - 1), link, lineOf(texts, at + 1));
+    const shown = make("span", { className: "text", dir: "auto" }, ...(text ? marked(oneLine(text), chunks) : ["(deleted, or without a text)"]));
+    const top = make("span", "meta", named(texts, sender, "who"), make("time", "", time ? localTime(time) : ""));
+    const link = make("a", { href: `${root}${texts.path}#m${rank}` }, top, shown);
+    return make("li", "", lineOf(texts, at - 1), link, lineOf(texts, at + 1));
   };
 
   // Results by conversation: those with the best and newest results first.
-  const order = (one, other) => one.grade - other.grade || other.time - one.time;
   const grouped = (matches) => {
     const groups = {};
-    for (const match of matches.sort(order)) (groups[match.texts.path.replace(/[^/]*$/, "")] ??= []).push(match);
+    for (const match of matches.sort((one, other) => one.grade - other.grade || other.time - one.time)) (groups[match.texts.path.replace(/[^/]*$/, "")] ??= []).push(match);
     return Object.values(groups);
   };
-  const render = (matches, query, limit) => {
+  const render = (matches, query, limit = SHOWN) => {
     let left = limit;
     list.replaceChildren(...grouped(matches).map((group) => {
       const shown = group.slice(0, left);
       left -= shown.length;
-      return shown.length && made("li", "group", made("p", "in", made("bdi", "", shown[0].texts.title), ` ${group.length.toLocaleString()}`),
-        made("ol", "", ...shown.map((match) => shownResult(match, query.q.chunks))));
+      return shown.length && make("li", "group", make("p", "in", make("bdi", "", shown[0].texts.title), ` ${count(group.length)}`),
+        make("ol", "", ...shown.map((match) => shownResult(match, query.q.chunks))));
     }).filter(Boolean));
     more.hidden = matches.length <= limit;
     more.onclick = () => render(matches, query, limit + SHOWN);
@@ -232,7 +211,7 @@
     more.hidden = true;
     found.hidden = !asked;
     if (!asked) return;
-    count.textContent = "Searching …";
+    status.textContent = "Searching …";
     try {
       const data = await once("search/meta.js");
       define(data.dense, data.accents);
@@ -241,22 +220,21 @@
       for (const middles of [false, true]) {
         const pages = (await candidates(data, query, middles)).filter(([page]) => !seen.has(page));
         for (let at = 0; at < pages.length && matches.length < MOST; at += AT_ONCE) {
-          const loading = pages.slice(at, at + AT_ONCE).map(([page]) => load(textsOf(page)));
-          for (const texts of await Promise.all(loading)) matches.push(...matchesOf(texts, query, flags));
-          pages.slice(at, at + AT_ONCE).forEach(([page]) => seen.add(page));
+          const next = pages.slice(at, at + AT_ONCE);
+          for (const texts of await Promise.all(next.map(textsOf))) matches.push(...matchesOf(texts, query, flags));
+          next.forEach(([page]) => seen.add(page));
           if (own !== run) return;
-          count.textContent = `${matches.length.toLocaleString()} found, searching …`;
-          if (matches.length >= SHOWN && !list.hasChildNodes()) render(matches, query, SHOWN);
+          status.textContent = `${count(matches.length)} found, searching …`;
+          if (matches.length >= SHOWN && !list.hasChildNodes()) render(matches, query);
         }
         if (own !== run) return;
         // Who reads them already keeps the first results: they are the newest.
-        if (!list.hasChildNodes() || (scrollY < 100 && !list.contains(document.activeElement))) render(matches, query, SHOWN);
+        if (!list.hasChildNodes() || (scrollY < 100 && !list.contains(document.activeElement))) render(matches, query);
       }
-      const total = matches.length.toLocaleString();
-      count.textContent = `${matches.length < MOST ? "" : "more than "}${total} found${matches.length ? "" : `: ${
-        query.lacking ? `nothing has “${query.lacking}”` : "no message has all of it"}. ${count.dataset.advice}`}`;
+      status.textContent = `${matches.length < MOST ? "" : "more than "}${count(matches.length)} found${matches.length ? "" : `: ${
+        query.lacking ? `nothing has “${query.lacking}”` : "no message has all of it"}. ${status.dataset.advice}`}`;
     } catch (error) {
-      if (own === run) count.textContent = `The search cannot be done: ${error.message}`;
+      if (own === run) status.textContent = `The search cannot be done: ${error.message}`;
     }
   };
 
