@@ -66,6 +66,11 @@ def test_pages_are_bounded_and_linked_with_one_another(site: Path) -> None:
                 assert anchor in linked.values("id"), (name, link)
 
 
+def test_what_each_reader_fetches_is_small(site: Path) -> None:
+    assert (site / "site.js").stat().st_size <= 16_384
+    assert (site / "site.css").stat().st_size <= 12_288
+
+
 def test_the_index_leads_to_the_end_of_each_conversation(site: Path, made: list[dict[str, Any]]) -> None:
     links = {
         tag["data-conversation"]: tag["href"]
