@@ -167,6 +167,10 @@ class Item(Struct, gc=False):
         return bool(self.merged or self.poll or self.location or self.members)
 
     @property
+    def has_pictures(self) -> bool:
+        return any(file.is_picture for file in self.files)
+
+    @property
     def at(self) -> str:
         return words_of(self.iso)
 
@@ -369,12 +373,12 @@ class Items:
     def _sentence(self, item: Item, record: ShownRecord, members: dict[str, Any]) -> str:
         data = object_of(members.get("data"))
         entities = object_of(data.get("entities"))
-        names = {key: self._entity_name(object_of(entities.get(key))) for key in ("by", "on", "for")}
-        by, action = names["by"] or item.sender.name, text_of(data.get("action"))
+        by = self._entity_name(object_of(entities.get("by"))) or item.sender.name
         if record.category == "call":
             item.call, item.label = call_of(data), f"{by}: {text_of(record.type)} call"
             return call_text(item.label, item.call)
-        on = object_of(entities.get("on"))
+        names = {key: self._entity_name(object_of(entities.get(key))) for key in ("on", "for")}
+        on, action = object_of(entities.get("on")), text_of(data.get("action"))
         if on.get("entityType") == "message":
             rank = rank_of(_id(object_of(on.get("entity")).get("id")))
             self.uses.quoted.add(rank)
