@@ -172,7 +172,7 @@ class WorkerPool:
         await in_thread(lambda: self._commit(pages))
 
     def _commit(self, pages: Iterable[FetchedPage]) -> None:
-        stats = self.export.commit(pages, note=self.ids.save_new)
+        stats = self.export.commit(pages, self.ids.meta())
         self.written += stats.written
         self.progress.written += stats.written
         self.progress.changed += stats.changed

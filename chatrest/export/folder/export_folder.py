@@ -17,7 +17,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Final, Literal, NamedTuple, Protocol, Self, TypeAlias, TypeVar, final
 
-from msgspec import Struct
+from msgspec import Struct, field
 
 from ..._core.replies.rows import UNKNOWN, PageLines, Row, lines_of, row_of
 from ..._core.requests.endpoint import Pairs
@@ -55,6 +55,8 @@ from .run_log import last_run
 from .tables import ATTACHMENTS, TABLES, table_stem
 
 T = TypeVar("T")
+_Add: TypeAlias = Callable[[NewRows], int]
+"""Adds rows to the store, in a transaction."""
 
 Purpose: TypeAlias = Literal["walk", "recheck", "confirm", "missing"]
 """walk: ids that were not read yet; recheck: messages are read again, to find those that have changed or are
@@ -109,6 +111,16 @@ class CommitStats(Struct):
 
     written: int = 0
     changed: int = 0
+
+
+class _Batch(Struct):
+    """The counts and ids of all pages of a commit."""
+
+    stats: CommitStats = field(default_factory=CommitStats)
+    seen: dict[int, IdSet] = {}
+    """By their sources."""
+    theirs: dict[int, IdSet] = {}
+    """By the parts that write them."""
 
 
 class RemoteFiles(Protocol):
@@ -220,27 +232,25 @@ class ExportFolder:
 
     # ── writing ──
 
-    def commit(self, pages: Iterable[FetchedPage], note: Callable[[], object] = lambda: None) -> CommitStats:
-        """Write pages, and only then note what they cover: all of it, or nothing. `note` is called in the
-        same transaction.
+    def commit(self, pages: Iterable[FetchedPage], meta: Mapping[str, str] | None = None) -> CommitStats:
+        """Write pages, and only then note what they cover, with values of the journal's meta: all of it, or
+        nothing.
 
         Raises OSError where the disk fails, or a file was removed meanwhile.
         """
-        stats, batch_ids, theirs = CommitStats(), dict[int, IdSet](), dict[int, IdSet]()
-
-        def note_ids() -> None:
-            note()
-            for source, ids in batch_ids.items():  # a row a batch
-                self.journal.see(source, ids)
-            for part, ids in theirs.items():
-                self.journal.leave(part, ids)
-
+        batch = _Batch()
         with self._guarded():
             self._begin_change()
-            new_rows = (new for page in pages for new in self._taken(page, stats, batch_ids, theirs))
-            stats.written += self.store.commit(new_rows, note_ids)
+            with self.store.transaction() as add:
+                for page in pages:
+                    self._take(page, batch, add)
+                self.journal.note_meta(meta or {})
+                for source, ids in batch.seen.items():  # a row a batch
+                    self.journal.see(source, ids)
+                for part, ids in batch.theirs.items():
+                    self.journal.leave(part, ids)
             self.store.seal_full()
-        return stats
+        return batch.stats
 
     def commit_plan(self) -> None:
         """Note the plan of this run as the folder's own: a run that fails before this leaves the old one."""
@@ -430,11 +440,9 @@ class ExportFolder:
 
     # ── one page ──
 
-    def _taken(
-        self, page: FetchedPage, stats: CommitStats, batch_ids: dict[int, IdSet], theirs: dict[int, IdSet]
-    ) -> Iterator[NewRows]:
+    def _take(self, page: FetchedPage, batch: _Batch, add: _Add) -> None:
         if page.seen is not NO_IDS:
-            yield from self._taken_rows(page, stats, batch_ids, theirs)
+            self._take_rows(page, batch, add)
         if page.purpose == "recheck":
             self.journal.rechecked(page.number, page.last, page.position)
         elif page.purpose == "walk":
@@ -442,9 +450,7 @@ class ExportFolder:
             if page.proven:
                 self.journal.prove(page.number, page.proven)
 
-    def _taken_rows(
-        self, page: FetchedPage, stats: CommitStats, batch_ids: dict[int, IdSet], theirs: dict[int, IdSet]
-    ) -> Iterator[NewRows]:
+    def _take_rows(self, page: FetchedPage, batch: _Batch, add: _Add) -> None:
         own = self.journal.numbered(page.seen)
         shown = None if page.shown is None else self.journal.numbered(page.shown)
         self._undelete(own if shown is None else shown)
@@ -452,40 +458,39 @@ class ExportFolder:
             self.journal.show(page.number, shown)
         if page.purpose == "confirm":
             return
-        batch_ids.setdefault(page.number, IdSet()).update(own)
-        self._take_theirs(page, theirs)
-        if page.compared:
-            self._compare(page, stats)
-        self._repeats.note(page.again)
-        is_first = page.purpose == "walk"
-        if page.writers is None:
-            yield from self._new(page.number, page.source, page.rows, page.ids, is_first=is_first)
-        else:
-            for writer, rows in page.writers.items():
-                number = self.journal.source_of(writer.key) or page.number
-                yield from self._new(number, writer, rows, ids_of(rows), is_first=is_first)
-
-    def _take_theirs(self, page: FetchedPage, theirs: dict[int, IdSet]) -> None:
+        batch.seen.setdefault(page.number, IdSet()).update(own)
         for part, ids in page.theirs.items():
-            theirs.setdefault(part, IdSet()).update(self.journal.numbered(ids))
+            batch.theirs.setdefault(part, IdSet()).update(self.journal.numbered(ids))
         for part, rows in page.left.items():
             self.journal.leave_rows(part, rows)
         self._leave_edits(page.edited)
+        if page.compared:
+            batch.stats.changed += self._compare(page.compared)
+        self._repeats.note(page.again)
+        is_first = page.purpose == "walk"
+        if page.writers is None:
+            batch.stats.written += self._write(page.number, page.source, page.rows, page.ids, add, is_first)
+            return
+        for writer, rows in page.writers.items():
+            number = self.journal.source_of(writer.key) or page.number
+            batch.stats.written += self._write(number, writer, rows, ids_of(rows), add, is_first)
 
-    def _new(
-        self, number: int, source: Source, rows: list[Row], ids: PageIds, *, is_first: bool = False
-    ) -> Iterator[NewRows]:
+    def _write(
+        self, number: int, source: Source, rows: list[Row], ids: PageIds, add: _Add, is_first: bool
+    ) -> int:
+        """Add the rows that are new; return how many."""
         new, new_ids = self.store.unwritten(rows, ids) if rows else (rows, ids)
         if is_first:  # what is read again may have been edited meanwhile
             self._repeats.add(rows, new, ids)
         for stem, part in self._stems(source, new).items():
-            yield NewRows(stem, number, part, new_ids if part is new else ids_of(part), is_new=True)
+            add(NewRows(stem, number, part, new_ids if part is new else ids_of(part), is_new=True))
         if (self._is_later or self._part_of is not None) and new:
             line: Any = new[0].line  # of a page's rows, all or none are in its lines
             if ACTION in (line.data if type(line) is PageLines else lines_of(new)):
                 edited = list(shown_edits(new))
                 self._leave_edits(edited)
                 self.journal.note_edits(edited)
+        return len(new)
 
     def _leave_edits(self, edited: list[Row]) -> None:
         """Leave other parts the newer versions of their messages."""
@@ -500,12 +505,13 @@ class ExportFolder:
         parts = partition_rows(partition, source, rows)
         return {f"{partition_folder(partition, key)}/{STEM}": part for key, part in parts.items()}
 
-    def _compare(self, page: FetchedPage, stats: CommitStats) -> None:
+    def _compare(self, rows: list[Row]) -> int:
+        """Note the rows that are not as on the disk; return how many."""
         assert self.index is not None, "prepare() comes first"
-        changed = self.index.changed(page.compared)
+        changed = self.index.changed(rows)
         self.index.renew(changed)
-        stats.changed += len(changed)
         self.journal.change(changed)
+        return len(changed)
 
     def _load_deleted(self) -> None:
         deleted = self.journal.deleted()

@@ -62,7 +62,7 @@ class IdContinuity:
         noted = export.journal[_NEWEST]
         known = [] if noted is None else msgspec.json.decode(noted, type=list[KnownMessage])
         self._known: dict[int, KnownMessage] = {each.id: each for each in known}
-        self._newest = self._saved = self._known
+        self._newest = self._known
         self._is_sure = not known
         self._matches: list[Row] | None = None
         """The newest known message as it is now; nothing if it is gone, or cannot be asked for."""
@@ -135,18 +135,13 @@ class IdContinuity:
         newest = sorted((self._newest | messages).items())[-_KNOWN:]
         self._newest = dict(newest)
 
-    def save_new(self) -> None:
-        """Note the newest messages where they are sure to continue from those that are known: should the
-        service lose its data, a run that is killed has a witness, too.
+    def meta(self, *, at_end: bool = False) -> dict[str, str]:
+        """Return what the journal is to know of the newest messages: by each commit of messages that are sure
+        to continue from those that are known, so that a run that is killed has a witness, and at its end.
         """
-        if self._is_sure:
-            self.save()
-
-    def save(self) -> None:
-        """Note the newest messages for later runs; in a transaction of the journal."""
-        if self._newest and self._newest != self._saved and not self._has_fault:
-            self._export.journal[_NEWEST] = msgspec.json.encode([*self._newest.values()]).decode()
-            self._saved = self._newest
+        if not self._newest or self._has_fault or not (self._is_sure or at_end):
+            return {}
+        return {_NEWEST: msgspec.json.encode([*self._newest.values()]).decode()}
 
 
 def _by_id(rows: list[Row]) -> dict[int, Row]:

@@ -393,7 +393,7 @@ class Run:
         )
         with export.journal.transaction():
             self._prove_covered(left)
-            pool.ids.save()
+            export.journal.note_meta(pool.ids.meta(at_end=True))
             for known in export.journal.iter_sources():
                 if not self._sources.reads(known):
                     report.not_read += known.is_read

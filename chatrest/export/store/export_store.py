@@ -14,6 +14,7 @@ Methods wait for the disk; one thread at a time.
 import secrets
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from functools import partial
 from itertools import chain, islice
 from pathlib import Path
 from typing import Final, NamedTuple, final
@@ -159,17 +160,22 @@ class ExportStore:
 
     # ── commit ──
 
-    def commit(self, pages: Iterable[NewRows], note: Callable[[], object] = lambda: None) -> int:
-        """Add the rows whose ids are new; return how many. All or nothing; it is on the disk afterwards.
+    def commit(self, pages: Iterable[NewRows]) -> int:
+        """Add the rows whose ids are new; return how many. All or nothing; it is on the disk afterwards."""
+        with self.transaction() as add:
+            return sum(map(add, pages))
 
-        `pages` are taken, and `note` is called, inside of the transaction: what else the pages say can be
-        noted meanwhile. Bytes are synced before the journal says so: one sync of each segment a commit.
+    @contextmanager
+    def transaction(self) -> Iterator[Callable[[NewRows], int]]:
+        """Give what adds rows whose ids are new, and returns how many; the journal can be written beside it.
+
+        All or nothing; it is on the disk afterwards. Bytes are synced before the journal says so: one sync of
+        each segment.
         """
         stems = dict[str, None]()
         try:
             with self.journal.transaction():
-                count = sum(self._add(page, stems) for page in pages)
-                note()
+                yield partial(self._add, stems)
                 self._segments.sync(stems)
                 self.journal.check_in_place()
         except BaseException:
@@ -180,9 +186,8 @@ class ExportStore:
         self.written.update(self._pending)
         self._pending = IdSet()
         self._missing = None
-        return count
 
-    def _add(self, page: NewRows, stems: dict[str, None]) -> int:
+    def _add(self, stems: dict[str, None], page: NewRows) -> int:
         if page.seen is not None:
             self.journal.see(page.source, self.journal.numbered(page.seen))
         if self.kind(page.stem).by_content:
@@ -394,7 +399,7 @@ class ExportStore:
         for source, row in made.older:
             by_source.setdefault(source, []).append(row)
         for source, rows in by_source.items():
-            self._add(NewRows(HISTORY, source, rows), stems)
+            self._add(stems, NewRows(HISTORY, source, rows))
         if job.changes.rows:
             job.changes.note([row.id for _, row in made.older])
         return dropped
