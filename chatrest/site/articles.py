@@ -37,7 +37,8 @@ class Articles:
         A message that follows one of the same sender is shown without the name. Its time has the day, where
         no heading has it.
         """
-        return EscapedBytes.of(map(str.encode, self._articles(items, is_place=is_place)))
+        articles = self._articles(items, is_place=is_place)
+        return EscapedBytes.of(article.encode("utf-8", "replace") for article in articles)
 
     def _articles(self, items: Iterable[Item], *, is_place: bool) -> Iterator[str]:
         escape, sender_of = self._escape, self._sender
