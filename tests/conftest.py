@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 from aioresponses import aioresponses
 from hypothesis import settings
+from hypothesis.internal.conjecture import providers
 
 from chatrest import _storage as storage
 from chatrest._cloud.store import ObjectStore
@@ -25,6 +26,11 @@ from tests.buckets import Buckets
 settings.register_profile("suite", max_examples=50, deadline=None, derandomize=True, database=None)
 settings.register_profile("explore", max_examples=400, deadline=None, print_blob=True)
 settings.load_profile("suite")
+
+# Hypothesis takes the constants of all modules that are imported by then into its examples: they would depend
+# on the order of the tests, and on any line of any module. To find the constants takes 0.4 s a worker, too.
+if not any(argument.startswith("--hypothesis-profile") for argument in sys.argv):
+    providers._get_local_constants = lambda: providers._local_constants
 
 # The bytecode of tests and package is kept: each worker, and each process that a test starts, would compile
 # all of it.
