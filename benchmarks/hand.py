@@ -32,6 +32,7 @@ class Entity(Struct, rename="camel", gc=False):
     link: str | None = None
     created_at: int | None = None
     updated_at: int | None = None
+    updated_by: str | None = None
     last_active_at: int | None = None
     guid: str | None = None
     type: str | None = None
@@ -42,6 +43,8 @@ class Entity(Struct, rename="camel", gc=False):
     scope: str | None = None
     tags: list[str] | None = None
     metadata: Json | None = None
+    has_joined: bool | None = None
+    status_message: str | None = None
 
 
 class Parties(Struct, gc=False):
@@ -81,6 +84,7 @@ class Content(Struct, rename="camel", gc=False):
     reactions: list[ReactionCount] | None = None
     mentions: Json | None = None
     moderation: Json | None = None
+    caption: str | None = None
 
 
 class CustomContent(Struct, rename="camel", gc=False):
@@ -286,6 +290,7 @@ class FlatContent(Struct, rename="camel", gc=False):
     reactions: list[ReactionCount] | None = None
     mentions: Json | None = None
     moderation: Json | None = None
+    caption: str | None = None
     custom_data: Any = None
     action: str | None = None
 

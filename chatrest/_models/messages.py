@@ -410,10 +410,11 @@ if not TYPE_CHECKING:
 
 
 def settle(messages: list[Any]) -> None:
-    """Replace decoded text messages that are media messages by `MediaMessage`; in place, for speed."""
-    for index, message in enumerate(messages):
+    """Make decoded text messages that are media messages such, in place: no one has seen them yet."""
+    for message in messages:
         if message.type != "text" and type(message) is TextMessage and _is_media(message):
-            messages[index] = MediaMessage(*structs.astuple(message))
+            # The fields are the same, and to copy them takes ten times as long.
+            structs.force_setattr(message, "__class__", MediaMessage)
 
 
 def _is_media(message: TextMessage) -> bool:
