@@ -16,8 +16,8 @@ from msgspec import Struct
 _LONG: Final = 5.0  # seconds
 
 
-class Expiry(Struct, eq=False):
-    """The end of the time of one task, until `ExpiryTimer.stop`."""
+class Exchange(Struct, eq=False):
+    """The time limit of one task, until `ExpiryTimer.stop`, and its connection."""
 
     task: asyncio.Task[Any]
     cancelling: int
@@ -25,6 +25,13 @@ class Expiry(Struct, eq=False):
     ends: float
     """In seconds of the event loop's clock."""
     is_over: bool = False
+    has_asked: bool = False
+    """True once a connection was requested; an exchange has one."""
+    has_connected: bool = True
+    """True once it had a connection and may have sent something.
+
+    It is also True before a connection is requested, as it is not known then that nothing was sent.
+    """
 
     def expire(self) -> None:
         self.is_over = True
@@ -45,27 +52,27 @@ class ExpiryTimer:
 
     def __init__(self) -> None:
         self._loop = asyncio.get_running_loop()
-        self._active: set[Expiry] = set()
+        self._active: set[Exchange] = set()
         self._handle: asyncio.TimerHandle | None = None
         self._first = inf
         """The earliest end, for which the timer was set."""
         self._goes_off = inf
 
-    def start(self, seconds: float) -> Expiry:
+    def start(self, seconds: float) -> Exchange:
         """Cancel the current task in `seconds`, unless `stop` is first; infinitely many are no limit."""
         task = asyncio.current_task(self._loop)
         assert task is not None
-        expiry = Expiry(task, task.cancelling(), self._loop.time() + seconds)
-        self._active.add(expiry)
-        if expiry.ends < self._first:
-            self._set(expiry.ends, seconds)
-        return expiry
+        exchange = Exchange(task, task.cancelling(), self._loop.time() + seconds)
+        self._active.add(exchange)
+        if exchange.ends < self._first:
+            self._set(exchange.ends, seconds)
+        return exchange
 
-    def stop(self, expiry: Expiry) -> None:
+    def stop(self, exchange: Exchange) -> None:
         """End a time limit, whether or not its time was over."""
-        self._active.discard(expiry)
-        if expiry.is_over:
-            expiry.withdraw()
+        self._active.discard(exchange)
+        if exchange.is_over:
+            exchange.withdraw()
 
     def close(self) -> None:
         """Cancel the timer, unless a time limit is active: nothing else ends a connection attempt."""
@@ -88,10 +95,10 @@ class ExpiryTimer:
     def _expire(self) -> None:
         # The event loop may be early by the resolution of its clock.
         now = max(self._loop.time(), self._goes_off)
-        for expiry in [each for each in self._active if each.ends <= now]:
-            self._active.discard(expiry)
-            expiry.expire()
+        for exchange in [each for each in self._active if each.ends <= now]:
+            self._active.discard(exchange)
+            exchange.expire()
         self._cancel()
         if self._active:
-            first = min(expiry.ends for expiry in self._active)
+            first = min(exchange.ends for exchange in self._active)
             self._set(first, first - now)

@@ -42,13 +42,13 @@ from ..errors import (
     TransportError,
 )
 from .options import CallOptions, OnReply, RawReply
-from .transport import Reply, plain_headers
+from .transport import Reply, header_name, plain_headers
 
 R = TypeVar("R")
 
-DEPRECATION: Final = "Deprecation"
+DEPRECATION: Final = header_name("Deprecation")
 """The header of RFC 9745: the time from which on an operation is deprecated, as `@` and epoch seconds."""
-SUNSET: Final = "Sunset"
+SUNSET: Final = header_name("Sunset")
 """The header of RFC 8594: the time from which on an operation may be gone, as an HTTP date."""
 _STRUCTURED_DATE: Final = re.compile(r"@(-?[0-9]{1,15})\s*(?:;.*)?", re.DOTALL)
 _NOT_JSON: Final = frozenset({"text/html", "text/plain", "application/xml", "text/xml"})

@@ -60,7 +60,7 @@ class ReadAhead(Generic[T]):
         finally:
             self._is_wanted = False
         page = self._waiting.popleft()
-        self._bytes -= len(page.reply.raw)
+        self._bytes -= len(page.listing.raw)
         self._next = page.after if page.leads_on else None
         self._changed.set()
         return page
@@ -81,7 +81,7 @@ class ReadAhead(Generic[T]):
                 await self._changed.wait()
             page = await self._source.read(state)
             self._waiting.append(page)
-            self._bytes += len(page.reply.raw)
+            self._bytes += len(page.listing.raw)
             self._changed.set()
             if not page.leads_on:
                 return
@@ -95,7 +95,7 @@ class ReadAhead(Generic[T]):
         Else the request for the page after it would go out only when the consumer awaits something again.
         """
         pages, max_bytes = self._limits
-        wanted = len(self._waiting[0].reply.raw) if self._is_wanted and self._waiting else 0
+        wanted = len(self._waiting[0].listing.raw) if self._is_wanted and self._waiting else 0
         return len(self._waiting) - self._is_wanted >= pages or self._bytes - wanted >= max_bytes
 
     def _raise_failure(self) -> None:

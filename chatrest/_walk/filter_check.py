@@ -7,9 +7,9 @@ An empty list of the messages between a user and the same user is a warning, too
 
 import logging
 from collections import Counter
-from typing import Any, Final, TypeVar, final
+from typing import Any, Final, TypeVar
 
-from msgspec import structs
+from msgspec import Struct, structs
 
 from .._core.replies.decode import Listing
 from .._core.replies.expectation import ON_BEHALF_OF, Expectation, value_of
@@ -25,39 +25,32 @@ _WITH_ONESELF: Final = (
 )
 
 
-@final
-class FilterCheck:
+class FilterCheck(Struct):
     """The comparison of a walk's pages with what they were asked for."""
 
-    __slots__ = ("_expectation", "_has_warned", "_is_quiet", "_is_strict", "_name")
-
-    def __init__(
-        self, name: str, expectation: Expectation, *, is_strict: bool, is_quiet: bool = False
-    ) -> None:
-        """Take the operation's name, and whether an acting user that was ignored is an error.
-
-        `is_quiet`: the reader of the walk leaves out by itself what does not fit.
-        """
-        self._is_quiet = is_quiet
-        self._name = name
-        self._expectation = expectation
-        self._is_strict = is_strict
-        self._has_warned = False
+    name: str
+    """The operation's name."""
+    expectation: Expectation
+    is_strict: bool
+    """True if an acting user that was ignored is an error."""
+    is_quiet: bool = False
+    """True if the reader of the walk leaves out by itself what does not fit."""
+    has_warned: bool = False
 
     def checked(self, listing: Listing[T], *, is_start: bool) -> Listing[T]:
         """Return the page, with what does not fit among its repairs; `is_start`: the list begins with it.
 
         Raises `ActingUserIgnoredError` for a record that the acting user has no part in.
         """
-        if is_start and not listing.items and self._expectation.is_with_oneself and not self._is_quiet:
+        if is_start and not listing.items and self.expectation.is_with_oneself and not self.is_quiet:
             self._warn(_WITH_ONESELF)
-        misfits = self._expectation.mismatches(listing.items, is_start=is_start)
+        misfits = self.expectation.mismatches(listing.items, is_start=is_start)
         if not misfits:
             return listing
-        if self._is_strict and ON_BEHALF_OF in misfits.values():
+        if self.is_strict and ON_BEHALF_OF in misfits.values():
             index = next(index for index, name in misfits.items() if name == ON_BEHALF_OF)
             raise self._acting_user_ignored(listing.items[index])
-        if self._is_quiet:
+        if self.is_quiet:
             return listing
         counts = Counter(misfits.values())
         names = " and ".join(counts)
@@ -71,9 +64,9 @@ class FilterCheck:
         return structs.replace(listing, repairs=(*listing.repairs, *lines))
 
     def _warn(self, words: str) -> None:
-        if not self._has_warned:
-            self._has_warned = True
-            LOGGER.warning("%s: %s", self._name, words)
+        if not self.has_warned:
+            self.has_warned = True
+            LOGGER.warning("%s: %s", self.name, words)
 
     def _acting_user_ignored(self, record: Any) -> ActingUserIgnoredError:
         parties = [getattr(record, name, "") for name in ("sender", "receiver")]
@@ -83,10 +76,10 @@ class FilterCheck:
             else f"the conversation {shown(value_of(record, 'conversation_id'))} of other users"
         )
         error = ActingUserIgnoredError(
-            f"{self._name}: the service ignored the acting user (onBehalfOf) and served {what}; nothing of "
+            f"{self.name}: the service ignored the acting user (onBehalfOf) and served {what}; nothing of "
             "this page is given (AsyncSession(check_acting_user=False) gives it with a warning)"
         )
-        error.operation = self._name
+        error.operation = self.name
         return error
 
 

@@ -77,30 +77,44 @@ class PageReader(Protocol[T]):
         ...
 
 
-class PendingPage(Generic[T]):
+class PendingPage(Struct, Generic[T]):
     """A page that was fetched and taken, whose items are handed over or wait for it."""
 
-    __slots__ = ("_identify", "_step", "after", "error", "is_end", "reply", "rest")
+    listing: Listing[T]
+    step: Step[T]
+    count: int
+    """The number of items that it gives: a limit may cut some of the step's."""
+    rest: Iterator[T]
+    """Those not handed over yet. A list's own iterator knows how many, so an item costs no bookkeeping."""
+    after: WalkState
+    """The state once all of its items are handed over."""
+    is_end: bool
+    """True for the last page of the list, where no limit has cut items from it."""
+    repairs: tuple[str, ...]
+    identify: Callable[[T], str]
 
-    def __init__(
-        self, reply: Page[T], after: WalkState, step: Step[T], identify: Callable[[T], str], *, is_end: bool
-    ) -> None:
-        self.reply = reply
-        # The list's own iterator knows how much it has left: handing over an item costs no bookkeeping.
-        self.rest: Iterator[T] = iter(reply.items)
-        self.after = after
-        """The state once all of its items are handed over."""
-        self.is_end = is_end
-        """True for the last page of the list, where no limit has cut items from it."""
-        self.error = step.error
+    @property
+    def error(self) -> str | None:
         """The reason why the walk cannot continue after its items; None if it can."""
-        self._step = step
-        self._identify = identify
+        return self.step.error
 
     @property
     def cursor(self) -> Cursor:
         """The position right after the last item that was handed over."""
-        return self._step.cursor_after(len(self.reply.items) - length_hint(self.rest), self._identify)
+        return self.step.cursor_after(self.count - length_hint(self.rest), self.identify)
+
+    def page(self, items: list[T], cursor: Cursor) -> Page[T]:
+        """Return the page with its last `items`, and the position after them."""
+        listing, unordered_count = self.listing, self.step.unordered_count - (self.count - len(items))
+        return Page(
+            items,
+            listing.meta,
+            listing.raw,
+            cursor,
+            self.repairs,
+            max(0, unordered_count),
+            len(listing.items),
+        )
 
     @property
     def is_last(self) -> bool:
@@ -157,16 +171,10 @@ class WalkSource(Struct, Generic[T], frozen=True, kw_only=True, dict=True):
         errors of the call; none of them changes anything.
         """
         cursor, memory, rules = state.cursor, state.memory, self.rules
-        names = dict(cursor.position) if cursor.position else {}
-        largest, size_name, other = self.largest, rules.size_name, self.other_size
-        # Page numbers count pages of one size; any other place in a list may have a page of any.
-        if rules.size_asked or "id" not in names or "page" in names or size_name in names:
-            other = None
+        position, largest, other = cursor.position, self.largest, None
+        if not rules.size_asked:
+            position, largest, other = self._sized(cursor)
         is_other = other is not None and other.is_used
-        if other is not None and is_other:
-            largest, size_name = other.largest, other.name
-        has_size = rules.size_asked or not size_name or size_name in names
-        position = cursor.position if has_size else (*cursor.position, (size_name, str(rules.size)))
         try:
             listing = await self.fetch(position)
         except (RequestInvalidError, ApiError) as error:
@@ -186,7 +194,28 @@ class WalkSource(Struct, Generic[T], frozen=True, kw_only=True, dict=True):
             pagination = listing.meta.pagination
             echoed = None if pagination is None else pagination.per_page
             other.note(served, echoed, rules.size, self.largest)
-        return self._fetched(listing, result, repairs, state.left)
+        items, left = result.items, state.left
+        if left is not None:
+            items = items[:left]
+            left -= len(items)
+        count = len(items)
+        after = WalkState(result.cursor_after(count, rules.identify), result.memory, left)
+        is_end = result.next is None and result.error is None and count == len(result.items)
+        return PendingPage(listing, result, count, iter(items), after, is_end, repairs, rules.identify)
+
+    def _sized(self, cursor: Cursor) -> tuple[Pairs, LargestPage, OtherSize | None]:
+        """Return a position with the page's size, the pages that its page is measured by, and the other
+        parameter for that size, where it may be tried.
+        """
+        names, size_name, largest = dict(cursor.position), self.rules.size_name, self.largest
+        # Page numbers count pages of one size; any other place in a list may have a page of any.
+        has_other = "id" in names and "page" not in names and size_name not in names
+        other = self.other_size if has_other else None
+        if other is not None and other.is_used:
+            largest, size_name = other.largest, other.name
+        if not size_name or size_name in names:
+            return cursor.position, largest, other
+        return (*cursor.position, (size_name, str(self.rules.size))), largest, other
 
     def _refuse(self, error: ApiError | RequestInvalidError, position: Pairs, state: WalkState) -> None:
         """Raise the error of a page, unless it says that nothing is there: then the page is empty."""
@@ -198,20 +227,6 @@ class WalkSource(Struct, Generic[T], frozen=True, kw_only=True, dict=True):
             raise self.cursor_error(f"the service refuses the position: {error}") from error
         if not _is_empty_page(error, state):
             raise error
-
-    def _fetched(
-        self, listing: Listing[T], result: Step[T], repairs: tuple[str, ...], left: int | None
-    ) -> PendingPage[T]:
-        items = result.items if left is None else result.items[:left]
-        identify, served = self.rules.identify, len(listing.items)
-        cursor = result.cursor_after(len(items), identify)
-        return PendingPage(
-            Page(items, listing.meta, listing.raw, cursor, repairs, result.unordered_count, served),
-            WalkState(cursor, result.memory, None if left is None else left - len(items)),
-            result,
-            identify,
-            is_end=result.next is None and result.error is None and len(items) == len(result.items),
-        )
 
     def cursor_error(self, words: str) -> CursorError:
         """Return the error that says why the walk cannot continue, with the operation's name."""

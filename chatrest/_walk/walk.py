@@ -117,9 +117,7 @@ class Walk(Generic[T]):
         self._reopen()
         while True:
             if (page := self._page) is not None and (items := list(page.rest)):
-                reply = page.reply
-                unordered_count = max(0, reply.unordered_count - (len(reply.items) - len(items)))
-                yield structs.replace(reply, items=items, cursor=self.cursor, unordered_count=unordered_count)
+                yield page.page(items, self.cursor)
             if not await self._advance(reader):
                 return
 
@@ -161,7 +159,7 @@ class Walk(Generic[T]):
         # pages of that size.
         rules = source.rules
         is_bound = rules.size_asked or cursor.inside or (cursor.position and "page" in dict(cursor.position))
-        if not is_bound and left < rules.size:
+        if left < rules.size and not is_bound:
             source = structs.replace(source, rules=structs.replace(rules, size=left or 1))
         return Walk(source, cursor, left)
 
@@ -259,7 +257,7 @@ class Walk(Generic[T]):
         page = self._page
         # Its bytes are freed only after those of the new page were received: else their memory would go back
         # to the operating system, and to get it again costs a tenth of a large page's time.
-        raw = None if page is None else page.reply.raw
+        raw = None if page is None else page.listing.raw
         if page is not None:
             if length_hint(page.rest):  # another loop over this walk left the page in the middle
                 return True

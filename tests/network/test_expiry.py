@@ -6,7 +6,7 @@ from contextvars import Context, ContextVar
 
 import pytest
 
-from chatrest._network.expiry import Expiry, ExpiryTimer
+from chatrest._network.expiry import Exchange, ExpiryTimer
 
 pytestmark = pytest.mark.usefixtures("tidy")
 
@@ -58,7 +58,7 @@ async def test_a_task_goes_on_after_its_time_was_over() -> None:
 
 async def test_a_cancellation_from_outside_wins_over_the_end_of_the_time() -> None:
     timer = ExpiryTimer()
-    expiries: list[Expiry] = []
+    expiries: list[Exchange] = []
 
     async def wait() -> None:
         expiries.append(expiry := timer.start(60.0))

@@ -175,9 +175,7 @@ def _direction_by_position(page: Listing[Any], ids: Sequence[str], rules: Rules)
 
 def affix_of(position: Position) -> Literal["append", "prepend"] | None:
     """The direction that a position says; None if it says none that is known."""
-    if position.affix == "append":
-        return "append"
-    return "prepend" if position.affix == "prepend" else None
+    return position.affix if position.affix in ("append", "prepend") else None  # type: ignore[return-value]
 
 
 def _falling(ids: Sequence[str]) -> Affix:

@@ -150,8 +150,8 @@ def _decoded(text: bytes) -> Cursor:
 
 def _payload(cursor: Cursor) -> bytes:
     # `earlier` is the last field: many tokens are shorter without it.
-    count = len(_FIELDS) - (cursor.earlier is None)
-    return _VERSION + _json(structs.astuple(cursor)[:count])
+    text = _json(cursor.unsigned)
+    return _VERSION + (text[: -len(b",null]")] + b"]" if cursor.earlier is None else text)
 
 
 def _token(payload: bytes, mac: bytes = b"") -> str:
@@ -250,11 +250,12 @@ def _is_onward(place: str, begun: str, direction: Affix | None) -> bool:
     return place == begun or not is_number(begun) or is_ahead(place, begun, direction or "append")
 
 
-def _json(value: tuple[Any, ...]) -> bytes:
+def _json(value: "tuple[Any, ...] | Cursor") -> bytes:
     try:
         return _ENCODE(value)
     except (UnicodeEncodeError, OverflowError):  # a lone surrogate of an id, which only an escape can carry
-        return json.dumps(value, separators=(",", ":"), sort_keys=True).encode()
+        plain = structs.astuple(value) if isinstance(value, Cursor) else value
+        return json.dumps(plain, separators=(",", ":"), sort_keys=True).encode()
 
 
 def _checksum(payload: bytes) -> bytes:

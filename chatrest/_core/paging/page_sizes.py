@@ -62,8 +62,7 @@ class PageSizes:
 
         `key`: the app, the operation, the size's parameter, the size.
         """
-        key = (other, *key)
-        sizes = self._sizes.get(key)
+        sizes = self._sizes.get((other, key))
         if sizes is None:
-            sizes = self._sizes[key] = LargestPage(), None if other is None else OtherSize(other)
+            sizes = self._sizes[other, key] = LargestPage(), None if other is None else OtherSize(other)
         return sizes

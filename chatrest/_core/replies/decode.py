@@ -104,13 +104,11 @@ class ManyRecords(Struct, Generic[T], frozen=True):
 
         Raises `ReplyUnreadableError` where the body is not the list envelope, or a record cannot be held.
         """
-        page = self.strictly(body)
-        return self.leniently(body) if page is None else page
+        return self.strictly(body) or self.leniently(body)
 
     def strictly(self, body: bytes) -> Listing[T] | None:
         """Return the page of a reply that is as documented; None for any other."""
-        read = self.kind.listing(body)
-        if read is None:
+        if (read := self.kind.listing(body)) is None:
             return None
         page, repairs = read
         return decoded_listing(page, page.data, body, repairs)

@@ -56,9 +56,11 @@ _ELSEWHERE: Final = frozenset(
 )
 """Filters with which a user's list may have messages of other conversations."""
 _ABSENT: Final = frozenset({"", "0", 0, None, UNSET})
-_MESSAGE_LISTS: Final = frozenset(
-    {"messages.list", "messages.list_user", "messages.list_group", "messages.list_thread"}
-)
+_MESSAGE_LISTS: Final = {
+    "messages.list": "", "messages.list_user": "uid", "messages.list_group": "guid",
+    "messages.list_thread": "id",
+}  # fmt: skip
+"""Each with the parameter of its path."""
 _THREAD_LISTS: Final = frozenset(
     {"messages.list_threads", "messages.list_threads_user", "messages.list_threads_group"}
 )
@@ -118,10 +120,6 @@ class Expectation(Struct, frozen=True):
     is_with_oneself: bool = False
     """True for the messages between a user and the same user: a caller may have meant all of them."""
 
-    def __bool__(self) -> bool:
-        """False if every record fits."""
-        return bool(self.checks or self.at_start or self.is_with_oneself)
-
     @classmethod
     def of(
         cls, call: Call[Any], acting_user: str | None = None, checks: QueryChecks | None = None
@@ -133,14 +131,13 @@ class Expectation(Struct, frozen=True):
         """
         endpoint = call.endpoint
         acting_user = None if endpoint.acting == "never" else call.acting_user or acting_user
-        if endpoint.name in _MESSAGE_LISTS:
-            index, name = endpoint.places[0] if endpoint.places else (0, "")
-            value = call.path.split("/")[index]
+        if (subject := _MESSAGE_LISTS.get(endpoint.name)) is not None:
+            value = call.path[endpoint.value_place] if subject else ""
             value = unquote(value) if "%" in value else value
             return cls.of_messages(
-                uid=value if name == "uid" else None,
-                guid=value if name == "guid" else None,
-                parent_id=value if name == "id" else None,
+                uid=value if subject == "uid" else None,
+                guid=value if subject == "guid" else None,
+                parent_id=value if subject == "id" else None,
                 acting_user=acting_user,
                 checks=QueryChecks.of(call.query) if checks is None else checks,
             )
@@ -171,8 +168,13 @@ class Expectation(Struct, frozen=True):
         if checks.is_counting:
             return cls()
         first: tuple[_Check, ...] = ()
-        if (users := _users(uid, acting_user, is_elsewhere=checks.is_elsewhere)) is not None:
-            first = (users,)
+        if acting_user is not None and acting_user != uid:
+            if uid is None or checks.is_elsewhere:
+                first = (_UserOf(ON_BEHALF_OF, uid=acting_user),)
+            else:
+                first = (_Pair(uid=uid, acting_user=acting_user),)
+        elif uid is not None and not checks.is_elsewhere:
+            first = (_UserOf("uid", uid=uid),)
         if guid is not None:
             first += (_Group("guid", "receiver", frozenset({guid})),)
         if parent_id is not None:
@@ -201,6 +203,10 @@ class Expectation(Struct, frozen=True):
                     if index not in misfits and (name := check.misfit(record)) is not None:
                         misfits[index] = name
         return misfits
+
+
+EVERY_RECORD: Final = Expectation()
+"""The expectation that every record fits."""
 
 
 class _RowMembers(Struct, gc=False, rename="camel"):
@@ -368,16 +374,6 @@ class _ConversationsOf(_Check, frozen=True, kw_only=True):
         other = party.get("uid") if isinstance(party, dict) else getattr(party, "uid", None)
         is_own_side = isinstance(other, str) and other.casefold() == uid
         return ON_BEHALF_OF if is_own_side and _parts(conversation).count(uid) == 1 else None
-
-
-def _users(uid: str | None, acting_user: str | None, *, is_elsewhere: bool) -> _Check | None:
-    """Return the check of the users that a list is asked for; None if it is about no user."""
-    has_uid = uid is not None and not is_elsewhere
-    if acting_user is None or acting_user == uid:
-        return _UserOf("uid", uid=str(uid)) if has_uid else None
-    if has_uid:
-        return _Pair(uid=str(uid), acting_user=acting_user)
-    return _UserOf(ON_BEHALF_OF, uid=acting_user)
 
 
 def _filters(asked: Mapping[str, Any]) -> Iterator[_Check]:

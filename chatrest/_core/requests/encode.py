@@ -51,11 +51,8 @@ def query_pairs(query: Struct | Mapping[str, Any] | None, arrays: Arrays) -> lis
     return pairs
 
 
-def query_string(pairs: Iterable[tuple[str, str]], position: Pairs = ()) -> str:
-    """Percent-encoded `a=1&b=2`; a pair of `position` replaces those of the same name."""
-    if position:
-        moved = [name for name, _ in position]
-        pairs = [*(pair for pair in pairs if pair[0] not in moved), *position]
+def query_string(pairs: Iterable[tuple[str, str]]) -> str:
+    """Percent-encoded `a=1&b=2`."""
     return "&".join([f"{_quoted(name)}={_quoted(value)}" for name, value in pairs])
 
 
@@ -73,18 +70,22 @@ class WalkQuery(dict[str, Any]):
         """The query string without the pairs of these names, which a position replaces."""
         text = self._fixed.get((arrays, names))
         if text is None:
-            pairs = query_pairs(self, arrays)
-            text = query_string([pair for pair in pairs if pair[0] not in names])
-            self._fixed[arrays, names] = text
+            text = self._fixed[arrays, names] = _fixed(self, names, arrays)
         return text
 
 
 def encoded(query: Struct | Mapping[str, Any] | None, position: Pairs, arrays: Arrays) -> str:
     """The query string of a call: `query`, with the pairs of `position` in the place of those that it has."""
-    if type(query) is WalkQuery:
-        fixed = query.fixed(tuple(dict(position)), arrays)
-        return f"{fixed}&{query_string(position)}" if fixed and position else fixed or query_string(position)
-    return query_string(position) if query is None else query_string(query_pairs(query, arrays), position)
+    moved = query_string(position) if position else ""
+    if query is None:
+        return moved
+    names = tuple([name for name, _ in position])
+    fixed = query.fixed(names, arrays) if type(query) is WalkQuery else _fixed(query, names, arrays)
+    return f"{fixed}&{moved}" if fixed and moved else fixed or moved
+
+
+def _fixed(query: Struct | Mapping[str, Any], names: tuple[str, ...], arrays: Arrays) -> str:
+    return query_string([pair for pair in query_pairs(query, arrays) if pair[0] not in names])
 
 
 def _quoted(text: str) -> str:

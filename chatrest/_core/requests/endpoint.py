@@ -120,11 +120,10 @@ class Endpoint(Struct, Generic[R], frozen=True, dict=True, eq=False):
         return tuple(_PARAMETER.findall(self.path))
 
     @cached_property
-    def places(self) -> tuple[tuple[int, str], ...]:
-        """The path's parameters, each with the index of its segment."""
-        return tuple(
-            (index, name[1:-1]) for index, name in enumerate(self.path.split("/")) if name[:1] == "{"
-        )
+    def value_place(self) -> slice:
+        """The place of the parameter's value in a filled path, of a template with one parameter."""
+        (((before, _),), after) = self._template
+        return slice(len(before), -len(after) if after else None)
 
     @cached_property
     def _template(self) -> tuple[Pairs, str]:
