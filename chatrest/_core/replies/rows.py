@@ -248,15 +248,17 @@ def _at_once(raws: list[Raw] | list[bytes], coercions: Coercions) -> list[Row]:
     return items
 
 
-def _tighten(items: list[Row], coercions: Coercions) -> None:
+def _tighten(items: list[Any], coercions: Coercions) -> None:
     """Give ids that were served as numbers their documented type, in place."""
-    for name in ("id", "uid"):
-        indexes = coercions.records(f"{name}: expected text, got whole number")
-        for index, item in enumerate(items):
-            value = getattr(item, name)
-            if type(value) is int:
-                setattr(item, name, str(value))
-                indexes.append(index)
+    ids = coercions.records("id: expected text, got whole number")
+    uids = coercions.records("uid: expected text, got whole number")
+    for index, item in enumerate(items):
+        if type(item.id) is int:
+            item.id = str(item.id)
+            ids.append(index)
+        if type(item.uid) is int:
+            item.uid = str(item.uid)
+            uids.append(index)
 
 
 def _row(raw: bytes, index: int, coercions: Coercions) -> Row:
