@@ -155,13 +155,13 @@ def check_place(folder: Path) -> None:
             f"folder '{folder}' is an export whose {JOURNAL} is lost or empty, and whose {MANIFEST} is "
             "damaged; nothing was changed: restore one of them from a backup, or export into another folder"
         )
+    refuse_others(folder, lambda name: name.startswith(JOURNAL) or name in (STATE, FOREIGN))
+
+
+def refuse_others(folder: Path, is_own: Callable[[str], bool]) -> None:
+    """Refuse with `RequestInvalidError` a folder with files that are not its own, nor the system's."""
     names = (path.name for path in folder.iterdir())
-    others = (
-        name
-        for name in names
-        if not is_of_system(name) and not name.startswith(JOURNAL) and name not in (STATE, FOREIGN)
-    )
-    if (name := next(others, None)) is not None:
+    if name := next((each for each in names if not is_of_system(each) and not is_own(each)), None):
         raise RequestInvalidError(
             f"folder '{folder}' holds something else than an export, such as {name}, and is not touched: "
             "choose another folder"

@@ -12,7 +12,6 @@ from typing import NamedTuple, Protocol, final
 
 from ..._threads import in_thread
 from ...errors import ChatRestError, RequestInvalidError
-from ..plan.file_names import is_of_system
 from ..plan.part_ownership import PartOwnership
 from ..plan.parts import (
     FOREIGN,
@@ -31,7 +30,7 @@ from ..plan.parts import (
 from ..store.disk import Disk, make_folder
 from .journal import NAME as JOURNAL
 from .manifest import NAME as MANIFEST, put
-from .opening import FolderLock
+from .opening import FolderLock, refuse_others
 
 
 class StampedFile(NamedTuple):
@@ -154,14 +153,7 @@ def check_free(folder: Path) -> None:
             f"folder '{folder}' holds an export that is not of parts: expected no parts (--parts, --part, "
             "--claim) for it, or another folder"
         )
-    own = (NAME, "users", "news")
-    names = (path.name for path in folder.iterdir())
-    others = (name for name in names if not is_of_system(name) and not name.startswith(own))
-    if (name := next(others, None)) is not None:
-        raise RequestInvalidError(
-            f"folder '{folder}' holds something else than an export, such as {name}, and is not touched: "
-            "choose another folder"
-        )
+    refuse_others(folder, lambda name: name.startswith((NAME, "users", "news")))
 
 
 # ── what is in them ──
