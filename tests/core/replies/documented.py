@@ -57,12 +57,9 @@ CALL_MESSAGE = {
     },
 }
 TEXT = {
-    **COMMON,
-    "id": "1002",
-    "category": "message",
-    "type": "text",
+    **COMMON, "id": "1002", "category": "message", "type": "text",
     "data": {"text": "hello", "metadata": {"a": 1}},
-}
+}  # fmt: skip
 MEDIA = {
     **TEXT,
     "id": "1003",
@@ -76,12 +73,8 @@ MEDIA = {
     },
 }
 CUSTOM = {
-    **COMMON,
-    "id": "1004",
-    "category": "custom",
-    "type": "poll",
-    "data": {"customData": {"q": [1, None]}},
-}
+    **COMMON, "id": "1004", "category": "custom", "type": "poll", "data": {"customData": {"q": [1, None]}},
+}  # fmt: skip
 ACTION = {
     **COMMON,
     "id": "1005",
