@@ -92,7 +92,7 @@ def face_link(stored: str, picture: Picture) -> str:
     """Return where a site has a face, below its folder; empty for a file that is not shown as such."""
     match = _STORED.fullmatch(stored)
     fits = picture.bytes <= MOST_BYTES and max(picture.width, picture.height) <= MOST_PIXELS
-    return f"files/{match[1]}/{match[2]}.{picture.extension}" if match and picture.extension and fits else ""
+    return f"files/{match[1]}/{match[2]}.{picture.extension}" if match and picture.is_whole and fits else ""
 
 
 def size_text(size: float) -> str:

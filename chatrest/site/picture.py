@@ -3,12 +3,15 @@
 A file of its own because it knows four formats of files, and nothing of messages.
 """
 
+from io import SEEK_END
 from pathlib import Path
 from struct import error, unpack, unpack_from
 from typing import BinaryIO, Final, NamedTuple
 
 _FRAMES: Final = frozenset(range(0xC0, 0xD0)) - {0xC4, 0xC8, 0xCC}
 """The markers of JPEG that begin a frame."""
+_TAIL: Final = 64
+_ENDS: Final = {"png": b"IEND", "jpg": b"\xff\xd9", "gif": b";"}
 _MOST_MARKERS: Final = 1_000
 
 
@@ -18,6 +21,8 @@ class Picture(NamedTuple):
     width: int
     height: int
     bytes: int
+    is_whole: bool
+    """False where the end of its format is not there: browsers show a sign of damage instead."""
 
 
 def picture_of(path: Path) -> Picture:
@@ -25,13 +30,16 @@ def picture_of(path: Path) -> Picture:
     try:
         with path.open("rb") as file:
             extension, width, height = _read(file)
+            size = file.seek(0, SEEK_END)
+            file.seek(max(0, size - _TAIL))
+            is_whole = _ENDS.get(extension, b"") in file.read()
             is_picture = width > 0 and height > 0
-            return Picture(extension, width, height, path.stat().st_size) if is_picture else _NONE
+            return Picture(extension, width, height, size, is_whole) if is_picture else _NONE
     except (OSError, error):
         return _NONE
 
 
-_NONE: Final = Picture("", 0, 0, 0)
+_NONE: Final = Picture("", 0, 0, 0, False)
 
 
 def _read(file: BinaryIO) -> tuple[str, int, int]:

@@ -469,6 +469,21 @@ def test_script_and_index_fold_and_divide_alike(browser: Any, site: Path) -> Non
     assert terms(folded("Straße")) == {"strasse"}
 
 
+def test_faces_are_shown_where_initials_would_be(browser: Any, with_files: Path, tmp_path: Path) -> None:
+    sizes = (
+        "return [...document.querySelectorAll('.face')].map(each => [each.offsetWidth, each.offsetHeight])"
+    )
+    widths = "return [...document.querySelectorAll('.face img')].map(each => each.naturalWidth)"
+    write_site(with_files, tmp_path / "site")
+    open_page(browser, tmp_path / "site")
+    until(browser, lambda: set(browser.execute_script(widths)) == {80})
+    with_faces = browser.execute_script(sizes)
+    write_site(with_files, tmp_path / "site", redact=True)
+    open_page(browser, tmp_path / "site")
+    assert browser.execute_script(widths) == []
+    assert browser.execute_script(sizes) == with_faces
+
+
 def test_the_viewer_shows_the_same_pages(chromium: Any, with_files: Path) -> None:
     """Its console is empty, a search needs no script of the page, and pictures are shown."""
     loop = asyncio.new_event_loop()

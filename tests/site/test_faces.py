@@ -26,6 +26,7 @@ from .chats import face_links, files
 
 STORED = f"files/ab/{'ab' * 32}"
 PNG = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR"
+END = b"\0\0\0\0IEND\xaeB`\x82"
 
 
 def test_each_page_shows_faces_and_a_pair_has_two(with_files: Path, tmp_path: Path) -> None:
@@ -88,16 +89,17 @@ async def test_a_page_is_made_again_where_a_face_has_changed_and_the_viewer_serv
 @loop_over(
     ("data", "extension"),
     [
-        (PNG + pack(">II", 96, 96), "png"),
-        (PNG + pack(">II", MOST_PIXELS + 1, 96), ""),
-        ((PNG + pack(">II", 96, 96)).ljust(MOST_BYTES + 1), ""),
-        (b"GIF89a\x20\0\x20\0", "gif"),
+        (PNG + pack(">II", 96, 96) + END, "png"),
+        (PNG + pack(">II", 96, 96), ""),
+        (PNG + pack(">II", MOST_PIXELS + 1, 96) + END, ""),
+        ((PNG + pack(">II", 96, 96)).ljust(MOST_BYTES) + END, ""),
+        (b"GIF89a\x20\0\x20\0;", "gif"),
         (
             b'<svg xmlns="http://www.w3.org/2000/svg" width="96"><script>alert(1)</script></svg>',
             "",
         ),
         (b"<html><script>alert(1)</script>", ""),
-        (PNG + pack(">II", 0, 96), ""),
+        (PNG + pack(">II", 0, 96) + END, ""),
         (PNG, ""),
         (b"", ""),
     ],
