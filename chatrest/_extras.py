@@ -11,14 +11,12 @@ DISTRIBUTION: Final = "chatrest-client"
 _SOURCE: Final = Path(__file__).resolve().parent.parent
 
 
-def install_command(*extras: str, source: Path = _SOURCE) -> str:
-    """Return how to install chatrest with `extras`: a command for a checkout in `source`, else a sentence."""
-    names = ",".join(extras)
+def missing_extra(subject: str, extra: str, source: Path = _SOURCE) -> str:
+    """Return the sentence for `subject`, which needs an extra that is not installed.
+
+    It says how to install that: with a command for a checkout in `source`, else in words.
+    """
+    command = f"install chatrest again with its extra {extra!r}"
     if (source / "pyproject.toml").is_file():
-        return f"pip install {shlex.quote(f'{source}[{names}]')}"
-    return f"install chatrest again with its extra{'s' if len(extras) > 1 else ''} {names!r}"
-
-
-def missing_extra(subject: str, extra: str) -> str:
-    """Return the sentence for `subject`, which needs an extra that is not installed."""
-    return f"{subject} needs the extra {extra!r}: {install_command(extra)}"
+        command = f"pip install {shlex.quote(f'{source}[{extra}]')}"
+    return f"{subject} needs the extra {extra!r}: {command}"
