@@ -64,7 +64,7 @@ MOST_TIMES: Final = 2.0
 """The largest allowed ratio of an export to receiving."""
 MOST_TIMES_WRITTEN: Final = 1.5
 """The largest allowed ratio of an export to receiving, hashing and writing."""
-LEAST_TIMES: Final = {OURS: 20.0, PARQUET: 10.0}
+LEAST_TIMES: Final = {OURS: 20.0, PARQUET: 7.0}
 """The smallest allowed ratios of messages per CPU second to those of dlt with its cheapest settings."""
 WITHOUT_DLT: Final = Comparison(
     case="an export", against="dlt", failure="dlt is not installed: pip install 'chatrest-client[compare]'"
