@@ -469,6 +469,17 @@ def test_script_and_index_fold_and_divide_alike(browser: Any, site: Path) -> Non
     assert terms(folded("Straße")) == {"strasse"}
 
 
+OVERLAPS = """
+    const box = (each) => each.getBoundingClientRect();
+    const isUnder = (words, face) => box(words).width > 1 && box(words).left < box(face).right;
+    return [...document.querySelectorAll('.list a, .message:not(.line)')].filter((row) => {
+        const face = row.querySelector('.face');
+        const words = [...row.querySelectorAll('b, time, .excerpt, .badge, .who, .text')];
+        return face && words.some((each) => isUnder(each, face));
+    }).map((row) => row.textContent);"""
+"""The rows of lists and messages whose words are under a face."""
+
+
 def test_faces_are_shown_where_initials_would_be(browser: Any, with_files: Path, tmp_path: Path) -> None:
     sizes = (
         "return [...document.querySelectorAll('.face')].map(each => [each.offsetWidth, each.offsetHeight])"
@@ -478,6 +489,11 @@ def test_faces_are_shown_where_initials_would_be(browser: Any, with_files: Path,
     open_page(browser, tmp_path / "site")
     until(browser, lambda: set(browser.execute_script(widths)) == {80})
     with_faces = browser.execute_script(sizes)
+    assert browser.execute_script(OVERLAPS) == []
+    browser.get(all_of(browser, ".list a")[0].get_attribute("href"))
+    assert len(all_of(browser, "#column .face")) == len(with_faces)
+    assert all_of(browser, ".message .face")
+    assert browser.execute_script(OVERLAPS) == []
     write_site(with_files, tmp_path / "site", redact=True)
     open_page(browser, tmp_path / "site")
     assert browser.execute_script(widths) == []
