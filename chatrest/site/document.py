@@ -129,7 +129,7 @@ def _facts(out: Any, index: Index, choice: Choice, now: datetime) -> list[tuple[
         ("Exported", zone.words(max(ended) * 1000) if ended else ""),
         ("Made", f"{zone.words(round(now.timestamp() * 1000))}, by chatrest {_VERSION}"),
         *_hashes(out),
-        ("Only of", ", ".join(sorted({*choice.conversations, *choice.users}))),
+        ("Selected", ", ".join(sorted({*choice.conversations, *choice.users}))),
         ("Names", "people have pseudonyms" if choice.pseudonyms else ""),
         (
             "Redacted",
