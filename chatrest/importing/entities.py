@@ -59,10 +59,10 @@ def kind_of(members: Mapping[str, Any]) -> Kind | None:
 
     The records of a list of members have no guid, and are taken for users.
     """
-    if not _OF_OTHER_TABLES.isdisjoint(members):
-        return None
     if "sender" in members and "receiver" in members:
         return "messages"
+    if not _OF_OTHER_TABLES.isdisjoint(members):
+        return None
     if "guid" in members:
         return "members" if "uid" in members else "groups"
     return "users" if "uid" in members else None

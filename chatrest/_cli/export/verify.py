@@ -31,9 +31,9 @@ def verify(out: str, root: str | None, report: str | None, as_json: bool, quiet:
 
     Reads all files and compares them with the manifest and journal: every checksum and record, that no
     message is missing or stored twice, and that no source has a gap. It needs no credentials of the service,
-    and changes nothing. Exit status: 0 the export is complete and undamaged, 1 it is not. Each problem is a
-    line on standard error that says what can safely be done. With --json they are members of one object on
-    standard output: kind, place, text, remedy and advice.
+    and changes nothing. While a run writes, it refuses. Exit status: 0 the export is complete and undamaged,
+    1 it is not, 2 it cannot be checked. Each problem is a line on standard error that says what can safely be
+    done. With --json they are members of one object on standard output: kind, place, text, remedy and advice.
 
     --report writes what an auditor asks for, whatever the result is: date, version, app, plan and period,
     counts by source and month, what is not covered, and every file with its hash.
@@ -67,8 +67,6 @@ def verify(out: str, root: str | None, report: str | None, as_json: bool, quiet:
 
 
 def _failure_text(out: str, result: "VerifyResult") -> str:
-    if not result.count:
-        return f"{out} is not complete: a run is writing it; verify it again when that has ended"
     if any(each.kind == "seal" for each in result.problems):
         return f"{out} is not as it was sealed: {plural(result.count, 'problem')}"
     if result.root:

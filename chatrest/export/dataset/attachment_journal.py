@@ -51,7 +51,11 @@ _FAILED: Final = """SELECT rowid, owner, position, url, name, mime_type, extensi
     WHERE rowid > ? AND state = 'failed' ORDER BY rowid LIMIT ?"""
 _STORED: Final = """SELECT rowid, file, bytes, sha256 FROM attachments
     WHERE state = 'stored' AND rowid > ? ORDER BY rowid LIMIT ?"""
-_ERRORS: Final = """SELECT error, count(*) FROM attachments WHERE state = 'failed'
+_COUNTS: Final = """SELECT state, count(*) FROM attachments
+    WHERE state != 'none' AND (kind = 'message' OR state NOT IN ('new', 'failed')) GROUP BY state"""
+_MISSING_FACES: Final = """SELECT count(*) FROM attachments
+    WHERE kind != 'message' AND state IN ('new', 'failed')"""
+_ERRORS: Final = """SELECT error, count(*) FROM attachments WHERE kind = 'message' AND state = 'failed'
     GROUP BY error ORDER BY 2 DESC, 1 LIMIT ?"""
 ERRORS_SHOWN: Final = 5
 _ALL: Final = """SELECT kind, owner, position, url, name, mime_type, extension, state, file, bytes, sha256,
@@ -158,7 +162,8 @@ class AttachmentJournal(JournalFile):
     def add(self, links: Iterable[Link], *, only_known: bool = False) -> None:
         """Add links, or change those that are known; a file is fetched again for another path or name.
 
-        The query of an address may hold a signature that differs each time. `only_known` adds no one.
+        The query of an address may hold a signature that differs each time. `only_known` is for the tables:
+        it adds no one, and who has no face there has none any more.
         """
         rows = [(*link, link.url.partition("?")[0]) for link in links]
         known = "EXISTS (SELECT 1 FROM attachments WHERE (kind, owner, position) = (?7, ?1, ?2))"
@@ -170,8 +175,9 @@ class AttachmentJournal(JournalFile):
                 ON CONFLICT(kind, owner, position) DO UPDATE SET url = excluded.url, name = excluded.name,
                 mime_type = excluded.mime_type, extension = excluded.extension, path = excluded.path,
                 seen_at = excluded.seen_at,
-                state = CASE WHEN path = excluded.path AND name IS excluded.name THEN state ELSE 'new' END
-                WHERE excluded.url <> '' AND excluded.seen_at >= seen_at""",
+                state = CASE WHEN path = excluded.path AND name IS excluded.name THEN state
+                ELSE excluded.state END
+                WHERE (excluded.url <> '' OR {int(only_known)}) AND excluded.seen_at >= seen_at""",
                 rows,
             )
 
@@ -230,14 +236,20 @@ class AttachmentJournal(JournalFile):
             self._db.execute("INSERT INTO searched VALUES(?)", (ids.to_bytes(),))
 
     def counts(self) -> dict[str, int]:
-        """Return the count of links by their state; `ChatRestError` for an unknown state."""
-        sql = "SELECT state, count(*) FROM attachments WHERE state != 'none' GROUP BY state"
-        counts = dict(self._all(sql))
+        """Return the count of links by their state; `ChatRestError` for an unknown state.
+
+        Faces that are missing are not among them.
+        """
+        counts = dict(self._all(_COUNTS))
         if wrong := counts.keys() - get_args(State):
             raise ChatRestError(
                 f"{self.path} is damaged: one of its links has the state {min(map(repr, wrong))}"
             )
         return counts
+
+    def missing_faces(self) -> int:
+        """Return the number of avatars and icons that were not fetched, and that the next run tries again."""
+        return int(self._all(_MISSING_FACES)[0][0])
 
     def errors(self) -> dict[str, int]:
         """Return the most frequent reasons of the links that failed, each with its count."""

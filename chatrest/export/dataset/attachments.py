@@ -226,6 +226,7 @@ class AttachmentRun:
         for state, links in counts.items():
             setattr(self._counts, "pending" if state == "new" else state, links)
         self._counts.errors = self._journal.errors()
+        self._counts.missing_faces = self._journal.missing_faces()
         return self._counts
 
 

@@ -16,6 +16,7 @@ from ..._models.raw_json import REFUSED
 from ..folder.export_folder import ExportFolder
 from ..folder.manifest import table_entries
 from ..folder.tables import find_table, read_table
+from ..formats.stored_records import milliseconds
 from .attachment_journal import Link, text_or_none
 
 
@@ -46,7 +47,7 @@ class _Message(Struct, gc=False, rename="camel"):
     sent_at: Any = None
 
 
-_NEWEST: Final = 1 << 62
+NEWEST: Final = 1 << 62
 """When the face of a table is seen: in the same run, and in each later one again."""
 _MESSAGE: Final = msgspec.json.Decoder(_Message)
 _ENTITY: Final = msgspec.json.Decoder(_Entity)
@@ -64,7 +65,8 @@ def _faces_of(raw: bytes) -> Iterator[Link]:
     with suppress(*REFUSED):  # a record of another shape names nobody
         message = _MESSAGE.decode(raw)
         entities = message.data and message.data.entities
-        seen_at = message.sent_at if type(message.sent_at) is int else 0
+        sent = message.sent_at if type(message.sent_at) is int else 0
+        seen_at = min(max(milliseconds(sent), 0), NEWEST - 1)
         for each in (entities.sender, entities.by, entities.receiver, entities.for_) if entities else ():
             if each is not None and each.entity is not None:
                 yield from _face(each.entity, seen_at)
@@ -84,4 +86,4 @@ def faces_of_tables(export: ExportFolder) -> Iterator[Link]:
         if entry.table in ("users", "groups") and (path := find_table(export.folder, entry)) is not None:
             for raw in read_table(path, entry.table):
                 with suppress(*REFUSED):
-                    yield from _face(_ENTITY.decode(raw), _NEWEST)
+                    yield from _face(_ENTITY.decode(raw), NEWEST)

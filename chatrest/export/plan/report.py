@@ -176,6 +176,8 @@ class AttachmentCounts(Struct, kw_only=True):
     """Left to the next run."""
     errors: dict[str, int] = {}
     """The most frequent reasons of those that failed, at most five, each with its count."""
+    missing_faces: int = 0
+    """Avatars and icons that failed or are left to the next run: the export is complete without them."""
 
 
 class Report(Struct, kw_only=True):

@@ -9,7 +9,7 @@ It is one loop over the journal, which is the authority on the files, whether a 
 
 A folder without its journal is only hashed, and said to be incomplete. A problem is a claim of the export
 that does not hold; a note is information about one that may be correct all the same. While a run writes,
-nothing is checked, and that is the problem. Edits whose checksums were made to fit are not looked for.
+`verify` refuses. Edits whose checksums were made to fit are not looked for.
 
 Memory: the manifest, some thousand records, and bitmaps of the ids.
 """
@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Final, NamedTuple, TypeAlias
 
 from ..._cloud.store_errors import ObjectStoreError
-from ..._storage import UnreadableError
+from ..._storage import InUseError, UnreadableError
 from ..._texts import plural
 from ...errors import ChatRestError, RequestInvalidError
 from ..fetch.news import runs_by_app_list
@@ -66,18 +66,15 @@ class ExportVerification(NamedTuple):
 
 
 def verify_export(view: FolderView, progress: Progress) -> ExportVerification:
-    """Check one export; see `verify`. While a run writes nothing is checked: it merges the files."""
+    """Check one export; see `verify`. `InUseError` while a run writes, as it merges the files."""
     with ExitStack() as stack:
         state = read_folder(view.folder, stack)
-        is_in_use, manifest = state.is_in_use, state.manifest
-        if not is_in_use:
+        manifest = state.manifest
+        if not state.is_in_use:
             verified = _verified(view, state, progress)
             if not verified.result.problems or _checksum(find_undamaged(view.folder)) == _checksum(manifest):
                 return verified
-    result = VerifyResult()
-    text = "an export is running here" if is_in_use else "a run has begun while it was read"
-    result.add(Problem("incomplete", JOURNAL, text, "verify again after its end"))
-    return ExportVerification(result, IdSet(), [])
+    raise InUseError(f"{view.folder}: an export is running here; verify it again after its end")
 
 
 def _checksum(manifest: Manifest | None) -> str:

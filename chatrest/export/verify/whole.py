@@ -56,8 +56,8 @@ def verify(
     The files of an object store (`s3://bucket/prefix`) are downloaded, a few ahead, and removed when they are
     checked.
 
-    Raises `RequestInvalidError` where the folder is not an export, is of another version, or where its format
-    needs an extra that is not installed, and `ObjectStoreError` where a store fails.
+    Raises `RequestInvalidError` while a run writes here, where the folder is not an export, is of another
+    version, or needs an extra that is not installed, and `ObjectStoreError` where a store fails.
     """
     step = progress or (lambda *_: None)
     if (bag := _sealed(out, root)) is None:

@@ -11,7 +11,7 @@ from chatrest import AsyncSession
 from chatrest.emulator import Emulator
 from chatrest.export import Plan, Report, export, verify
 from chatrest.export.dataset.attachment_journal import Link
-from chatrest.export.dataset.faces import add_faces
+from chatrest.export.dataset.faces import NEWEST, add_faces
 from chatrest.export.verify.report import write_report
 from tests.cases import loop_over
 from tests.scripted_server import no_wait
@@ -99,6 +99,9 @@ async def test_a_new_face_is_taken_and_the_newest_is_that_of_the_table(
     assert rows(tmp_path / "out")["bob"] == ("stored", b"the newest")
     assert rows(tmp_path / "out")["cid"] == ("stored", b"eve's")
     assert sorted(files.paths[asked:]) == ["/eve", "/new", "/newer"]
+    change_face(emulator, "bob", "")
+    await take(emulator, tmp_path / "out", tables=["users"])
+    assert "bob" not in rows(tmp_path / "out")
 
 
 async def test_a_face_is_fetched_by_the_rules_of_attachments(
@@ -114,9 +117,8 @@ async def test_a_face_is_fetched_by_the_rules_of_attachments(
     report = await take(emulator, tmp_path / "out")
     states = {uid: state for uid, (state, _) in rows(tmp_path / "out").items() if uid not in STORED}
     assert states == {"gone": "gone", "page": "failed", "moved": "stored", "far": "refused", "act": "refused"}
-    assert report.reasons == [
-        "1 attachment not fetched: the server answers with an HTML page in the place of the file (1)"
-    ]
+    report.check()  # a user cannot keep the export from being complete
+    assert "1 face (avatars and icons) not fetched" in report.warnings
     [(_, headers)] = [each for each in files.requests if each[0] == "/gone"]
     assert "apikey" not in {name.lower() for name in headers}
     write_report(tmp_path / "out", tmp_path / "report.md", verify(tmp_path / "out"))
@@ -137,6 +139,11 @@ def message(sent_at: Any, sender: Any, receiver: Any) -> bytes:
         ([message(1, {"uid": "a", "avatar": "its"}, {"guid": "g", "icon": "icon"}),
           message(2, {"uid": "a"}, {})],
          [("a", "its", "user"), ("g", "icon", "group")]),
+        ([message(1 << 80, {"uid": "a", "avatar": "odd"}, {}), message(-(1 << 80), {"uid": "b"}, {})],
+         [("a", "odd", "user"), ("b", "", "user")]),
+        ([message(1_700_000_000_000, {"uid": "a", "avatar": "old"}, {}),
+          message(1_700_000_001, {"uid": "a", "avatar": "new"}, {})],
+         [("a", "new", "user")]),
         ([message("soon", {"uid": 7, "avatar": ["x"]}, {"guid": "", "icon": "x"})], [("7", "", "user")]),
         ([message(1, "a", 7), b"7", b"{}", b"{", b'{"data": {"entities": []}}', b"\xff"], []),
     ],
@@ -148,3 +155,4 @@ def test_each_face_is_the_newest_of_records_of_any_shape(
     for raw in raws:
         add_faces(links, raw)
     assert [(link.owner, link.url, link.kind) for link in links.values()] == faces
+    assert all(0 <= link.seen_at < NEWEST for link in links.values())
