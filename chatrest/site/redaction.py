@@ -77,6 +77,8 @@ _FREE: Final = frozenset({"metadata", "customData", "interactiveData", "tags"})
 """Members that an app fills: nothing in them is an id of the service."""
 _OF_A_PERSON: Final = frozenset({"avatar", "link", "statusMessage", "metadata", "tags"})
 """Members beside a uid that say who it is."""
+_FACES: Final = frozenset({"avatar", "icon"})
+"""Members beside a uid or guid that lead to a face, which nobody sees where anything is hidden."""
 _SHORT: Final = 100
 _TEXTS: Final = 20_000
 """Letters and number of texts that are kept: most of a record are names and words that others have, too."""
@@ -192,7 +194,9 @@ class Redaction:
         return value if hidden == text else hidden
 
     def _members(self, value: dict[str, Any], is_free: bool) -> dict[str, Any]:
-        left_out = _OF_A_PERSON if self._names is not None and "uid" in value else frozenset()
+        left_out = _FACES if "uid" in value or "guid" in value else frozenset[str]()
+        if self._names is not None and "uid" in value:
+            left_out = _OF_A_PERSON
         members = dict[str, Any]()
         for name, each in value.items():
             if name not in left_out:

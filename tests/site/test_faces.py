@@ -59,6 +59,7 @@ def test_no_face_is_shown_where_names_are_hidden(
     write_document(with_files, tmp_path / "all.html", **hiding)
     every = b"".join([*files(site).values(), (tmp_path / "all.html").read_bytes()])
     assert [link for link in faces if link[9:73].encode() in every or (site / link).exists()] == []
+    assert b"/media/faces/" not in every  # nor its address, in the records
     assert b'class="face' not in (tmp_path / "all.html").read_bytes()
 
 
