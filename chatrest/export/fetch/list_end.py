@@ -2,14 +2,14 @@
 
 | asked for                       | and what it proves                                                       |
 |---------------------------------|--------------------------------------------------------------------------|
-| the newest messages (the head)  | where all of them were seen, and they are those at the end, nothing is   |
-|                                 | new; a list has ended where no newer one is shown than it gave           |
+| the newest messages (the head)  | if all were seen, and the head is honest, nothing is new; a list has     |
+|                                 | ended if no newer message is shown than it returned                      |
 | what is after the last ids      | if it returns only known ids, the list has nothing new, at whatever time |
 | the latest messages up to an id | if all were seen, the reading has left nothing out                       |
 
 Each costs one request. The last two are for services that order a list by time, then id, and let it be
-entered by an id alone, or by a time and an id: there a message may come later with an earlier time than those
-before it, where clocks disagree.
+entered by an id alone, or by a time and an id: a message may be added later with an earlier time than those
+before it, if clocks disagree.
 
 A head is honest if it is the whole list, or the list has shown something older: a service that cannot go
 backwards shows the oldest messages as the newest.
@@ -69,7 +69,7 @@ class ListStart(Struct, frozen=True):
         return self.piece.of
 
     def late_of(self, ids: IdSet, covered: int) -> IdSet:
-        """Return the ids that are covered, and were not seen: they came late, and are missing."""
+        """Return the ids that are covered and were not seen: they were added late and are missing."""
         return ids.between(1, covered) - self.seen if self.job.purpose == "walk" else IdSet()
 
 
@@ -119,7 +119,7 @@ class ListReading(Struct, eq=False):
     def head_end(self) -> int:
         """The id up to which a list that goes by time may be covered: the highest of an honest head.
 
-        What came while it was read has a higher one, and may have come with a time that was passed. `LAST`
+        Messages added during the reading have higher ids, and may have a time that was passed. `LAST`
         for any other list.
         """
         head = self.start.head
@@ -132,14 +132,14 @@ class ListReading(Struct, eq=False):
         return is_whole or 0 < (self.ids | self.start.seen).first < head.numbers.first
 
     def position_after(self, last: int) -> Pairs:
-        """Return where the list continues after an id up to which it is covered."""
+        """Return the position after an id up to which the list is covered."""
         named = dict(self.position)
-        # A last page repeats where it was asked for.
+        # A last page repeats the requested position.
         is_named = is_timed(self.position) and (number(named["id"]) or 0) <= last
         return behind(last) if self.is_timed and last and not is_named else self.position
 
     def has_passed_head(self, order: "Order | None" = None) -> bool:
-        """Return whether all of an honest head was shown: what is after it is newer.
+        """Return whether all of an honest head was shown: later messages are newer.
 
         `order` is that of a list that is read in the service's order: its ids say nothing.
         """
@@ -241,7 +241,7 @@ class ListEnds:
         if is_later and start.is_timed and not start.resumed_after:
             if await self._has_nothing_behind(start):
                 return structs.replace(start, is_done=True)
-            # By the id alone: what came later with an earlier time lies after it, too.
+            # By the id alone: messages added later with an earlier time are after it, too.
             position = tuple(pair for pair in piece.position if pair[0] != "sentAt")
             start = structs.replace(start, piece=structs.replace(piece, position=position))
         # One that has the app's newest message is not empty; and a window with an end is asked for in the
@@ -276,10 +276,10 @@ class ListEnds:
         return is_whole and ids.numbers <= start.seen and not await self._never_seen(job, {*ids.others})
 
     async def _compared(self, start: ListStart, rows: list[Row]) -> ListStart:
-        """Note whether the newest messages of a list by id have all been seen: nothing in it is new.
+        """Note whether the newest messages of a list by id have all been seen: then nothing in it is new.
 
-        Where they are not the whole list, they must not be all that was seen, either: a service that cannot
-        go backwards shows the oldest ones.
+        If they are not the whole list, more than these must have been seen: a service that cannot go
+        backwards shows the oldest ones.
         """
         shown, ids = start.seen, ids_of(self._check.held(start.job, rows))
         if not ids.numbers:
@@ -298,8 +298,8 @@ class ListEnds:
     async def unseen(self, piece: JobPiece, reading: ListReading, *, is_first: bool) -> UnseenIds:
         """Return the ids that a list should have shown, but has not, by its newest messages.
 
-        They are asked for without a window, unless that has an end, behind which the newest ones lie; of a
-        recheck with it, for what the service makes of times is left to its confirmation.
+        They are requested without a window, unless it has an end, because newer ones are after that end. A
+        recheck requests them with it: its confirmation checks how the service treats times.
         """
         job, window, head, late = piece.of, self._check.window, reading.start.head, IdSet()
         if is_first and head is not None and window.until is None:
@@ -318,14 +318,14 @@ class ListEnds:
         if ids.numbers.last > reading.covered:
             return UnseenIds([str(ids.numbers.last)], late)
         keys = ids.others.keys() - reading.keys if piece.until >= job.until else set[str]()
-        if job.purpose == "walk":  # of a part of a list others may have seen them
+        if job.purpose == "walk":  # other pieces of the list may have seen them
             keys = await self._never_seen(job, keys)
         if not keys:
             late = reading.start.late_of(ids.numbers - reading.ids, reading.covered)
         return UnseenIds(list(keys), late)
 
     async def check_times(self, end: PassEnd, reading: ListReading) -> None:
-        """Raise `NotOrderedByIdError` where the list shows messages up to the last id that the reading of a
+        """Raise `NotOrderedByIdError` if the list shows messages up to the last id that the reading of a
         list by time has left out: the latest of them, or those after the id after which it was resumed.
         """
         job, resumed_after = end.piece.of, reading.start.resumed_after
@@ -373,7 +373,7 @@ class ListEnds:
             return await anext(pages, None)
 
     def window_of(self, job: ListJob) -> Window:
-        if job.purpose == "confirm":  # which is for whatever the service makes of times
+        if job.purpose == "confirm":  # it must not depend on how the service treats times
             return Window()
         return self.window.asked(job.since if job.purpose == "recheck" else None)
 
@@ -386,13 +386,13 @@ def is_timed(position: Pairs) -> bool:
 def behind(last: int) -> Pairs:
     """Return the position after an id of a list whose positions are times.
 
-    The service named none there. Its time says only that they do: the list is entered by the id alone.
+    The service named none. The time only marks such a list: it is entered by the id alone.
     """
     return (("affix", "append"), ("id", str(last)), ("sentAt", "1"))
 
 
 def _counts_more(page: Page[Row] | None) -> bool:
-    """Return True for a page that says that others follow."""
+    """Return True for a page that reports that others follow."""
     pagination = None if page is None else page.meta.pagination
     if pagination is None or pagination.current_page is None or pagination.total_pages is None:
         return False

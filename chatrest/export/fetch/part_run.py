@@ -1,12 +1,12 @@
-"""One run of a part: what it was handed for the night, what others have left it, and what it leaves them.
+"""One run of a part: its input for the night, and the messages that parts leave for each other.
 
 ```
 night's users and newest messages → lists → take_in → what is missing → leave
 ```
 
 A message that another part writes is noted with the page that shows it, and left in that part's folder before
-the run ends: as its id, or as itself where no list of that part can show it. What others have left counts as
-seen here, so what is not written is missing, and is read again as all that is missing.
+the run ends: as its id, or completely if no list of that part can show it. Messages left by others count as
+seen: those not written are missing, and are read again like all missing ones.
 """
 
 from collections.abc import Iterable
@@ -35,7 +35,7 @@ _TAKEN: Final = "taken"
 
 @final
 class PartRun:
-    """The part that a run reads, with all that the run needs to know of it."""
+    """The part that a run reads, with all facts that the run needs."""
 
     def __init__(
         self, files: PartFiles, parts: Parts, part: int, nights: Iterable[NightUsers], news: NightNews,
@@ -78,9 +78,9 @@ class PartRun:
     # ── what is new, as the app's own list has shown it ──
 
     async def take_news(self, pool: WorkerPool, sources: SourceList, until: int) -> bool:
-        """Write what is new since the last night, where that was asked for all parts; False if it was not.
+        """Write the messages since the last night if they were requested for all parts; False if not.
 
-        The lists of sources that were read to the end of the last night need not be asked then.
+        The lists of sources that were read to the end of the last night need no request then.
         """
         after = self.news.after
         if after is None:
@@ -103,7 +103,7 @@ class PartRun:
     # ── what others have left ──
 
     async def take_in(self, pool: WorkerPool) -> None:
-        """Note as seen what the lists of other parts have shown, and write what they have left."""
+        """Note the messages that lists of other parts have shown as seen; write those that were left."""
         journal = pool.export.journal
         self.taken = msgspec.json.decode(journal[_TAKEN] or "{}", type=dict[str, str])
         stamps = await stamps_for(self._files, self.parts, self.part)
@@ -121,7 +121,7 @@ class PartRun:
                 stamped[name] = file.stamp
         if not stamped:
             return
-        # At once: what is seen already is asked of the journal, whose sets of all sources are read for it.
+        # At once: the journal reads the sets of all sources to know which ids were seen.
         ids = IdSet.from_bytes(merged.numbers) if merged.numbers else IdSet()
         names = {key: Row(id=key) for key in merged.names}
         await self._commit(pool, list(map(row_of, merged.rows)), PageIds(ids, names))
@@ -150,7 +150,7 @@ class PartRun:
     # ── what is left to others ──
 
     async def leave(self, export: ExportFolder) -> None:
-        """Leave other parts what is theirs, where that is not there yet."""
+        """Leave other parts their messages, unless they have been left already."""
         journal = export.journal
         names = {foreign_name(self.parts, part, self.part): part for part in journal.receivers()}
         lost = {names[name] for name in await self._files.lost(list(names))}
@@ -173,7 +173,7 @@ def _foreign(journal: Journal, part: int) -> Foreign:
 
 
 def _source_number(journal: Journal) -> int:
-    """Return the number of what other parts have shown, as a source of the journal."""
+    """Return the journal's source number of the messages that other parts have shown."""
     if not journal.source_of(OF_PARTS.key):
         with journal.transaction():
             journal.add_sources([OF_PARTS], is_asked=False)

@@ -1,4 +1,4 @@
-"""Reads one piece of a list: the pages inside it, and up to which id each of them covers the list.
+"""Reads one piece of a list: the pages inside it, and the id up to which each covers the list.
 
 A piece is entered at the position that the service named, or at an id that is made up (a guess); the pages
 after the first are those of an ordinary walk. The rules:
@@ -7,13 +7,13 @@ after the first are those of an ordinary walk. The rules:
 |---------------------------------------------|--------------------------------------------------------------|
 | page of items up to the id n                | covers the list up to n, or to just before the position that |
 |                                             | the page names, if that is higher                            |
-| page that passes the end of the piece       | covers it to its end; what is behind is dropped              |
+| page that passes the end of the piece       | covers it to its end; later items are dropped                |
 | 4xx or unusable position, where it enters   | `PositionRefusedError`; not for 401 and 429                  |
 | end of the list at a guess, without an item | `PositionRefusedError`: it may be how a service refuses it   |
 | page that goes by time                      | `NotOrderedByIdError`                                        |
 
-A guess is made one id early, so that a list which holds the item where the piece before ends shows at least
-that one: an empty reply is a refusal, and not the end.
+A guess is one id early, so that a list that has the last item of the piece before shows at least that one:
+an empty reply is a refusal, not the end.
 """
 
 from bisect import bisect_right
@@ -65,9 +65,9 @@ class PiecePage(Struct, frozen=True):
 
 @final
 class PieceReader:
-    """Reads one piece of the list of `walk` in ascending order of ids, from where that begins.
+    """Reads one piece of the list of `walk` in ascending order of ids, from the walk's start.
 
-    The items are whatever has an `id`. `walk` is not moved, and must have no limit. Several pieces can be
+    The items are any objects with an `id`. `walk` is not moved, and must have no limit. Several pieces can be
     read at the same time.
     """
 
@@ -89,15 +89,15 @@ class PieceReader:
         return structs.replace(self._piece, after=last, until=until, position=(), is_guess=True)
 
     async def pages(self) -> AsyncGenerator[PiecePage]:
-        """Read page by page; the next page is asked for when it is wanted.
+        """Read page by page; the next page is requested on demand.
 
-        Close the generator (`aclosing`) where it is left early. Raises `PositionRefusedError` and
+        Close the generator (`aclosing`) if you leave it early. Raises `PositionRefusedError` and
         `NotOrderedByIdError` as above, and the errors of a walk.
         """
         walk, piece = self._walk.at(self._entry(self._piece)), self._piece
         is_open, is_first, covered = self.is_open, True, piece.after
         while True:
-            # A page may claim to be the last one only where the end of the list is the end of the piece.
+            # A page may claim to be the last one only if the end of the list is the end of the piece.
             walk = walk if is_open else walk.thorough()
             async with aclosing(walk.pages()) as pages:
                 while (page := await self._next(pages, piece, is_first=is_first)) is not None:
@@ -108,7 +108,7 @@ class PieceReader:
                         return
             if is_open is self.is_open:
                 return
-            is_open = False  # it was cut meanwhile: the page that seemed to be the last is asked for again
+            is_open = False  # it was cut during the read: the apparent last page is requested again
 
     def _entry(self, piece: ListPiece[Any]) -> Cursor:
         """Return the cursor at which a piece is entered."""
@@ -128,8 +128,8 @@ class PieceReader:
             last=str(last),
             time=None,
             skip=0,
-            # From an early position, what is before the piece is dropped, and no fault. From any other one,
-            # it shows a list that goes by something else.
+            # From an early position, items before the piece are dropped without a fault. From any other
+            # position they show that the list has another order.
             inside=is_early,
             by_id=True,
         )
@@ -153,10 +153,10 @@ class PieceReader:
 
 
 def _part(page: Page[Any], covered: int, until: int) -> PiecePage:
-    """Return what is in a piece, up to `until`, of a page that came after the id `covered`."""
+    """Return the part of a page after the id `covered` that is in a piece, up to `until`."""
     items = page.items
     low, high = _ordered(items, page.unordered_count)
-    # Most pages are in their piece as a whole.
+    # Most pages are completely in their piece.
     begin = low if low == high or int(items[low].id) > covered else _index(items, covered, low, high)
     end = high if low == high or int(items[high - 1].id) <= until else _index(items, until, begin, high)
     others = [
@@ -172,7 +172,7 @@ def _part(page: Page[Any], covered: int, until: int) -> PiecePage:
     if end < high:  # after the end of the piece the page's own position would leave items out
         return PiecePage(inside, until, (), page, passes_end=True, leads=leads)
     last = min(until, reached if place is None else max(reached, place - 1))
-    # A position before the last id, such as that of a page whose own one was wrong, would show ids again.
+    # A position before the last id, as after a page with a wrong position, would show ids again.
     position = position if place is not None and place >= last else ()
     return PiecePage(inside, last, position, page, passes_end=False, leads=leads)
 
@@ -197,5 +197,5 @@ def _ordered(items: list[Any], unordered_count: int) -> tuple[int, int]:
 
 
 def _index(items: list[Any], last: int, low: int, high: int) -> int:
-    """Return where the first item above an id is, among those that are in the order of their ids."""
+    """Return the index of the first item above an id, among those in the order of their ids."""
     return bisect_right(items, last, low, high, key=lambda item: int(item.id))

@@ -1,7 +1,6 @@
 """The sources of a run: those that the plan names, and the users that the service lists.
 
-Beside them stand the other requests of an export that read no source: the app's newest message, and a check
-of an empty list.
+Also the requests of an export that read no source: the app's newest message, and a check of an empty list.
 """
 
 from collections import Counter
@@ -95,11 +94,11 @@ class SourceList:
     async def check_new(self) -> None:
         """Ask for the sources that the plan did not have before this run: one request per source.
 
-        Raises `RequestInvalidError` where the service refuses one: a wrong name must not stay in a plan.
+        Raises `RequestInvalidError` if the service refuses one: a wrong name must not stay in a plan.
         """
         before = frozenset(self._pool.export.stored_plan.sources)
         new = [each for each in self._reads.sources if each not in before]
-        if self._reads is not self._plan:  # one of all users that were listed is there
+        if self._reads is not self._plan:  # a user from the full list is already in the journal
             new = [each for each in new if not self._journal.source_of(each.key)]
         messages, refused = Messages(AsRows(self._session.sender)), list[str]()
 
@@ -115,7 +114,7 @@ class SourceList:
             raise RequestInvalidError(f"the plan stays as it is, and nothing was read: {refused[0]}{more}")
 
     async def learn(self) -> None:
-        """Note the sources to read, and ask for the users where all of them are wanted."""
+        """Note the sources to read, and request the users if all are wanted."""
         self._listed = set(self._reads.sources)
         if self._handed is not None:
             self._listed.update(self._handed)
@@ -126,12 +125,12 @@ class SourceList:
             for known in self._journal.iter_sources()
             if known.state == "deleted_user" and known.source in self._listed
         ]
-        # In an order that is the same whichever page a user was on.
+        # In an order that does not depend on the pages of the users.
         self._add([*self._reads.sources, *sorted(self._listed, key=str)])
         self._pool.export.look_again(returned)
 
     async def update(self) -> None:
-        """Note what reading has shown of the sources; the users are listed again where one may be deleted."""
+        """Note the facts that reading has shown about sources; list the users again if one may be deleted."""
         listed = (known for known in self.known if known.source in self._listed - {*self._reads.sources})
         failed = self._pool.findings.failed
         errors = (failed.get(known.number) for known in listed)
@@ -166,7 +165,7 @@ class SourceList:
                 self._listed.add(source)
                 self._pool.progress.sources = len(self._listed)
         except CursorError as error:
-            # What was listed is read; whether there are more users cannot be told.
+            # The listed users are read; it is unknown whether there are more.
             self.fault = CursorError(f"the list of users could not be read to its end: {error}")
 
     async def recent_time(self) -> int | None:
@@ -201,8 +200,8 @@ class SourceList:
     def is_deleted(self, known: SourceState) -> bool:
         """Return whether a source is a user that was deleted or switched off: its list cannot be read.
 
-        A user that is switched off may still be listed; then the service has to say that it is the user that
-        it does not have (error codes: "no such user or switched off"), and not only that there is no list.
+        A user that is switched off may still be listed; then the service must report that the user
+        is missing (error codes: "no such user or switched off"), and not only that there is no list.
         """
         if known.state == "deleted_user":
             return True
@@ -213,18 +212,18 @@ class SourceList:
         return known.source not in self._listed or (not is_named and error.code == _NO_USER)
 
     def is_refused(self, known: SourceState) -> bool:
-        """Return whether a source could not be read, although it is there: a later run may read it."""
+        """Return whether a source could not be read, although it exists: a later run may read it."""
         return known.number in self._pool.findings.failed and not self.is_deleted(known)
 
 
 def is_app_list(known: SourceState) -> bool:
-    """Return whether a source is the app's own list, which is read beside those that the plan asks for."""
+    """Return whether a source is the app's own list, which is read in addition to those of the plan."""
     return known.source.kind == "everything" and not known.asked
 
 
 async def newest(session: AsyncSession, count: int = 1) -> list[Row]:
-    """Return the newest messages of the app, the newest first, a page at most: one request. Nothing where
-    the service does not show.
+    """Return the newest messages of the app, newest first, at most a page: one request. Empty if the
+    service does not show them.
     """
     messages = Messages(AsRows(session.sender))
     walk: Walk[Any] = messages.list(query=MessageQuery(affix="prepend")).limit(count)
@@ -239,8 +238,8 @@ async def newest(session: AsyncSession, count: int = 1) -> list[Row]:
 def in_order(rows: list[Row]) -> list[Row]:
     """Return those of the app's newest messages whose order shows which is the newest.
 
-    Ids that are no numbers, or come twice, stand first in a page, wherever they are in the list. The others
-    are in its order, in which the last one may not be the one with the largest id.
+    Ids that are not numbers, or occur twice, are first in a page, whatever their position in the list. The
+    others are in the list's order, so the last one may not have the largest id.
     """
     counts = Counter(map(attrgetter("id"), rows))
     numbered = [row for row, each in zip(rows, numbers_in(rows), strict=True) if each is not None]
@@ -248,10 +247,10 @@ def in_order(rows: list[Row]) -> list[Row]:
 
 
 async def goes_backwards(session: AsyncSession, newest: Row) -> bool:
-    """Return True if the app's own list shows no message behind `newest`: one or two requests.
+    """Return True if the app's own list shows no message older than `newest`: one or two requests.
 
-    A service that does not heed `affix=prepend` shows old messages as the newest ones. One that does not heed
-    `id` either shows the beginning of the list here, which proves nothing.
+    A service that ignores `affix=prepend` shows old messages as the newest ones. One that also ignores
+    `id` shows the beginning of the list here, which proves nothing.
     """
     query = MessageQuery(affix="append", id=newest.id)
     try:
@@ -263,9 +262,9 @@ async def goes_backwards(session: AsyncSession, newest: Row) -> bool:
 
 
 async def users(session: AsyncSession) -> AsyncIterator[Source]:
-    """Yield the users of the app, some of them twice where one is removed meanwhile.
+    """Yield the users of the app, some of them twice if one is removed during the listing.
 
-    By page numbers a user that is removed hides the first one of the next page, and the total goes down:
+    With page numbers, a removed user hides the first one of the next page, and the total decreases:
     then all are listed again. Raises `CursorError` if that does not end.
     """
     for _ in range(_LISTINGS):
@@ -294,7 +293,7 @@ async def user_with_messages(session: AsyncSession, window: Window) -> str | Non
             if window.within(rows):
                 return user.uid
     except ChatRestError:
-        return None  # this is a hint, and not what the export is about
+        return None  # only a hint: the export does not depend on it
     return None
 
 

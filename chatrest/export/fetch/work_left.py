@@ -1,16 +1,16 @@
 """The lists that are left to read, from the notes of the journal.
 
-A run reads it, a dry run counts it, and `news` asks it which sources need not be asked.
+A run reads them, a dry run counts them, and `news` skips sources that have nothing left.
 
-| what is left of a source     | where                                                                    |
+| left of a source             | where or when                                                            |
 |------------------------------|--------------------------------------------------------------------------|
-| ids that no interval covers  | between what was read                                                    |
-| what is behind its last id   | until its end is proven for the frozen end of the run                    |
+| ids that no interval covers  | between the ids that were read                                           |
+| ids after its last id        | until its end is proven for the frozen end of the run                    |
 | all of it                    | its list goes by time, so ids do not show what is new: in each run       |
-| ids up to which it was read  | what was sent since a time is read again (`recheck`), until that is done |
+| ids up to which it was read  | messages since a time are read again (`recheck`), until that is done     |
 
-What was seen and is not on the disk is left, too; which source may have it, is asked while it is read (see
-`rereads`).
+Messages that were seen and are not on the disk are left, too. The sources that may have them are determined
+during the reading (see `rereads`).
 """
 
 from collections.abc import Collection, Iterable, Iterator
@@ -42,7 +42,7 @@ class Work(Struct, frozen=True):
         return self.known.source
 
     def holds(self, row: Row) -> bool:
-        """Return True for a row that is to be read; one without a number for its id may be anywhere."""
+        """Return True for a row that is to be read; one whose id is not a number may be anywhere."""
         numbered = number(row.id)
         return numbered is None or any(gap.after < numbered <= gap.until for gap in self.gaps)
 
@@ -65,7 +65,7 @@ def work_left(
 ) -> Iterator[Work]:
     """Yield what the lists of sources have left up to the id `until`.
 
-    `ended` are sources whose end was proven in this run; with `asks_all` what earlier runs have proven does
+    `ended` are sources whose end was proven in this run; with `asks_all` the proofs of earlier runs do
     not count.
     """
     for known in sources:
@@ -92,11 +92,11 @@ def rechecks_left(journal: Journal, sources: Iterable[SourceState]) -> Iterator[
 def rechecks_since(
     journal: Journal, sources: Iterable[SourceState], since: int, *, is_behind: bool
 ) -> Iterator[Work]:
-    """Yield what is to be read again for a recheck of what was sent since a time: up to what was read.
+    """Yield the work of a recheck of messages sent since a time, up to the last id that was read.
 
-    Where earlier runs have believed the app's own list (`is_behind`), what they wrote is not covered, but
-    proven; and where the window has become wider, nothing is covered, although ids have been seen. An id that
-    is no number may stand anywhere in a list, so all of it is read.
+    If earlier runs have trusted the app's own list (`is_behind`), their messages are not covered, but
+    proven. If the window has become wider, nothing is covered, although ids have been seen. An id that is
+    not a number may be anywhere in a list, so all of it is read.
     """
     for known in sources:
         intervals = journal.intervals(known.number)

@@ -1,7 +1,7 @@
 """Reads pieces of lists into an export: several workers fetch, one writer commits.
 
-Pages of one piece are committed in the order in which they came. Whatever ends the walks, a cancel too, what
-has been fetched by then is committed first. A pool asks for nothing but the lists that it is given.
+Pages of one piece are committed in the order of their arrival. However the walks end, also by a cancel, the
+pages fetched by then are committed first. A pool requests only the lists that it is given.
 """
 
 import asyncio
@@ -61,8 +61,8 @@ class WorkerPool:
         """What all lists that were read have shown of themselves."""
 
     async def read(self, pieces: Iterable[JobPiece]) -> Findings:
-        """Read pieces, and return what that has found out. Sources that fail are noted; a refused key, or a
-        disk that fails, is raised.
+        """Read pieces, and return the findings. Sources that fail are noted; a refused key or a failing disk
+        is raised.
         """
         queue, results = PieceQueue(pieces, self._workers), list[PieceResult]()
         if not len(queue):
@@ -76,7 +76,7 @@ class WorkerPool:
             result = await self._read(piece, queue)
             results.append(result)
             if result.error is not None:
-                # A user that was deleted is no failure; whether the source is one is known at the end.
+                # A deleted user is not a failure; whether the source is one is known at the end.
                 self.progress.failed += number not in failed and not isinstance(result.error, NotFoundError)
                 failed.add(number)
             elif result.ending in (Ending.ENDED, Ending.READ_WHOLE):
@@ -95,10 +95,10 @@ class WorkerPool:
             findings = Findings.of(results)
             self.findings |= findings
             return findings
-        raise first  # outside: what else failed at the same time says no more
+        raise first  # outside: other failures at the same time add no information
 
     async def read_again(self, works: Iterable[Work]) -> None:
-        """Read what was read before; where the service refuses a position, the list from its start."""
+        """Read known messages again; if the service refuses a position, read the list from its start."""
         works = list(works)
         findings = await self.read([self.piece(work.job(), gap) for work in works for gap in work.gaps])
         again: list[JobPiece] = []
@@ -115,8 +115,8 @@ class WorkerPool:
     ) -> JobPiece:
         """Return the piece of a gap; one whose end is the frozen end is read to the end of the list.
 
-        `known` is what was found out of the list. `from_start`: what is before the gap is read, too, where
-        the service named no position for it, or none that leads on.
+        `known` holds the known facts of the list. With `from_start` the list before the gap is read, too, if
+        the service named no position for it, or none that continues.
         """
         known = known or Findings()
         cannot_enter = known.needs_start(job.number)
@@ -141,7 +141,7 @@ class WorkerPool:
         try:
             return await self._reader.read(piece, queue)
         except AuthenticationError:
-            raise  # no other source would fare better
+            raise  # every other source would fail, too
         except RequestInvalidError as error:  # the plan's own names are checked before anything is sent
             text = f"the service lists a name that cannot be asked for: {error}"
             return failed._replace(error=RequestInvalidError(text))
@@ -155,17 +155,17 @@ class WorkerPool:
             while batch := await self._backlog.batch():
                 await self.commit(batch)
         except asyncio.CancelledError:
-            while batch := self._backlog.rest():  # what has been fetched is kept
+            while batch := self._backlog.rest():  # fetched pages are kept
                 await self.commit(batch)
             raise
 
     async def salvage(self) -> None:
-        """Take what is missing still from damaged files, where they hold it."""
+        """Take messages that are still missing from damaged files, if these have them."""
         self.written += await in_thread(self.export.salvage)
 
     async def commit(self, batch: list[FetchedPage]) -> None:
-        """Write pages and note what they cover, in a thread; all of them, or none."""
-        # Counted in the thread: a cancel that comes meanwhile takes nothing back.
+        """Write pages and note the ids they cover, in a thread: all or nothing."""
+        # Counted in the thread: a cancel during the commit does not undo it.
         # Taken out of the batch one by one: they need no memory while files are converted after the commit.
         batch.reverse()
         pages = (batch.pop() for _ in range(len(batch)))
