@@ -1,8 +1,8 @@
 """An export's folder while it is written: the one place where pages become rows of the store.
 
-A page is committed here: its rows are on the disk first, and only then does the journal say so. Each id
+A page is committed here: its rows are on the disk first, and only then does the journal record it. Each id
 is written once.
-Methods are synchronous and wait for the disk, so whoever has an event loop calls them in a thread. One at a
+Methods are synchronous and wait for the disk, so call them in a thread if there is an event loop. One at a
 time: a move of the store is several transactions. Others may have transactions of the journal between them,
 and inside of these call nothing of an export.
 """
@@ -133,12 +133,12 @@ class RemoteFiles(Protocol):
     def fetch(self, name: str, path: Path, sha256: str) -> None:
         """Write a file that the store has, with this SHA-256, to `path`, complete and durable.
 
-        Raises `ObjectStoreError` where that fails or the content is another one, OSError where the disk does.
+        Raises `ObjectStoreError` if that fails or the content differs, OSError if the disk fails.
         """
 
 
 class ReplacedMessages(NamedTuple):
-    """The messages that a newer version has taken the place of."""
+    """The messages that a newer version has replaced."""
 
     changed: int
     deleted: int
@@ -226,7 +226,7 @@ class ExportFolder:
         self.close()
 
     def close(self) -> None:
-        """Let go of the folder; twice is fine."""
+        """Release the folder; calling it twice is fine."""
         with self._lock:
             self._stack.close()
 
@@ -236,7 +236,7 @@ class ExportFolder:
         """Write pages, and only then note what they cover, with values of the journal's meta: all of it, or
         nothing.
 
-        Raises OSError where the disk fails, or a file was removed meanwhile.
+        Raises OSError if the disk fails, or a file was removed during the run.
         """
         batch = _Batch()
         with self._guarded():
@@ -245,7 +245,7 @@ class ExportFolder:
                 for page in pages:
                     self._take(page, batch, add)
                 self.journal.note_meta(meta or {})
-                for source, ids in batch.seen.items():  # a row a batch
+                for source, ids in batch.seen.items():  # one row per batch
                     self.journal.see(source, ids)
                 for part, ids in batch.theirs.items():
                     self.journal.leave(part, ids)
@@ -258,14 +258,14 @@ class ExportFolder:
             return
         with self._guarded(), self.journal.transaction():
             if self.plan.window != self.stored_plan.window:
-                self.journal.forget_coverage()  # of what is read again, what is on disk is known
+                self.journal.forget_coverage()  # the ids on disk stay known when lists are read again
             self.journal["plan"] = self.plan.encoded().decode()
             self.stored_plan = self.plan
 
     def missing(self) -> IdSet:
         """Return the ids seen but not stored. An empty set proves completeness.
 
-        Those that no source shows any more are left out.
+        Ids that no source shows any more are left out.
         """
         with self._lock:
             return self.store.missing() - self._lost
@@ -287,8 +287,8 @@ class ExportFolder:
     def scan(self, first: int = 0, last: int = LAST, since: int = 0) -> Iterator[Row]:
         """Yield rows on disk, each once: at least those from id `first` to `last`, sent at `since` or later.
 
-        Costs the reading of the files that may hold one. A row that has no number for an id, or no time, is
-        always among them.
+        Costs the reading of the files that may hold one. A row without a numeric id or a time is always
+        included.
         """
         for file in self.journal.files("open", "sealed"):
             blocks = self.journal.blocks(file.number) if self.store.kind(file.stem).has_ids else ()
@@ -297,7 +297,7 @@ class ExportFolder:
                     yield from map(row_of, piece.raws)
 
     def stored(self, keys: Iterable[str]) -> dict[str, Row]:
-        """Return the messages of these ids as they will be when changes have taken their places.
+        """Return the messages of these ids as they will be after pending changes.
 
         Costs the reading of the files that hold them.
         """
@@ -312,12 +312,12 @@ class ExportFolder:
 
     @property
     def lost(self) -> IdSet:
-        """Those of the deleted ids that are not on disk either; not to be changed."""
+        """The deleted ids that are not on disk either; do not change the set."""
         return self._lost
 
     @property
     def deleted(self) -> IdSet:
-        """The ids that no source shows any more; not to be changed."""
+        """The ids that no source shows any more; do not change the set."""
         return self._deleted
 
     def stored_since(self, since: int) -> IdSet:
@@ -343,7 +343,7 @@ class ExportFolder:
                 self._load_deleted()
 
     def prepare(self, since: int) -> None:
-        """Learn what is on disk that was sent since a time, before it is read again."""
+        """Load the ids on disk that were sent since a time, before these are read again."""
         with self._lock:
             self.forget_index()
             self.index = StoredIndex()
@@ -357,7 +357,7 @@ class ExportFolder:
             self.store.snapshots.replace(stem, self.store.kind(stem).format, pieces, read_at)
 
     def finish(self) -> ReplacedMessages:
-        """Put everything into its final place; return how many messages took that of an older version."""
+        """Put everything into its final place; return how many messages replaced an older version."""
         with self._guarded():
             if self.journal.files("sealing"):
                 self.store.settle()  # a publication has failed within a seal, and could not end it either
@@ -371,7 +371,7 @@ class ExportFolder:
             return amended
 
     def warnings(self) -> list[str]:
-        """Return what came in two versions in this run, and which older ones are lost; after `finish`."""
+        """Return the messages with two versions in this run, and lost older ones; after `finish`."""
         return [*self._repeats.warnings(), *(f"{name} {LOST}" for name in lost_versions(self.findings))]
 
     def at_rest(self, work: Callable[[], T]) -> T:
@@ -385,12 +385,12 @@ class ExportFolder:
         self.index = None
 
     def finished(self, report: Report) -> None:
-        """Say in the manifest how the run has ended; a later change says again that it is not complete."""
+        """Note the end of the run in the manifest; a later change marks it as not complete again."""
         write_finished(self.folder, self.disk, self.journal, self.stored_plan, report)
         self._has_begun = False
 
     def failed(self, reason: str) -> None:
-        """Say in the manifest why the run has failed, if it has changed anything."""
+        """Note in the manifest why the run has failed, if it has changed anything."""
         if self._has_begun:
             self._say_unfinished(reason)
 
@@ -405,7 +405,7 @@ class ExportFolder:
 
     @contextmanager
     def _guarded(self) -> Iterator[None]:
-        """One at a time; where it fails, what was not committed never happened."""
+        """Allow one at a time; after a failure, uncommitted changes are undone."""
         with self._lock:
             try:
                 yield
@@ -424,16 +424,16 @@ class ExportFolder:
 
             self.store.update(Changes({row.id: row for row in rows}, note))
             with self.journal.transaction():
-                self.journal.applied(row.id for row in rows)  # what is left is not on the disk any more
+                self.journal.applied(row.id for row in rows)  # the others are not on the disk any more
             by_author = {row.id for row in rows if is_deleted(row.raw)}
             deleted += len(by_author.intersection(applied))
             changed += len(set(applied) - by_author)
         return ReplacedMessages(changed, deleted)
 
     def salvage(self) -> int:
-        """Write what damaged files hold of the messages that are missing still; return how many.
+        """Write messages that are still missing from damaged files; return how many.
 
-        Called when all sources were asked for them again: a damaged file may have wrong bytes in a record.
+        Called after all sources were requested again: a damaged file may have wrong bytes in a record.
         """
         with self._guarded():
             return salvage(self.store) if self.store.missing() else 0
@@ -480,7 +480,7 @@ class ExportFolder:
     ) -> int:
         """Add the rows that are new; return how many."""
         new, new_ids = self.store.unwritten(rows, ids) if rows else (rows, ids)
-        if is_first:  # what is read again may have been edited meanwhile
+        if is_first:  # a message that is read again may have been edited
             self._repeats.add(rows, new, ids)
         for stem, part in self._stems(source, new).items():
             add(NewRows(stem, number, part, new_ids if part is new else ids_of(part), is_new=True))
@@ -506,7 +506,7 @@ class ExportFolder:
         return {f"{partition_folder(partition, key)}/{STEM}": part for key, part in parts.items()}
 
     def _compare(self, rows: list[Row]) -> int:
-        """Note the rows that are not as on the disk; return how many."""
+        """Note the rows that differ from those on the disk; return how many."""
         assert self.index is not None, "prepare() comes first"
         changed = self.index.changed(rows)
         self.index.renew(changed)
@@ -520,7 +520,7 @@ class ExportFolder:
         self._lost = IdSet(self.journal.ids_by_key(lost).values())
 
     def _undelete(self, ids: IdSet) -> None:
-        """Note that what was deleted is shown again; what is missing as well is looked for again."""
+        """Note that deleted messages are shown again; those also missing are read again."""
         if again := ids & self._deleted:
             self._deleted.discard(again)
             self._lost.discard(again)
@@ -534,7 +534,7 @@ class ExportFolder:
         return None if known is None else str(known)
 
     def _repaired(self) -> list[Difference]:
-        """Bring disk and journal together: what is not on disk is not written, and so it is missing."""
+        """Make the journal agree with the disk: messages that are not on disk are missing."""
         findings = list(repair(self.store, self.journal.waiting_ids))
         numbers = self.journal.ids_by_key(waiting := self.journal.waiting_ids())
         # changes of messages that are not on the disk any more

@@ -1,12 +1,12 @@
-"""The journal of an export: what is on the disk, what its sources have shown, and what is left to read.
+"""The journal of an export: the messages on disk, the ids its sources have shown, and the work left.
 
 | table    | holds                                                                                      |
 |----------|--------------------------------------------------------------------------------------------|
 | sources  | every list that is read; the number is its rank among users                                |
 | covered  | per source the intervals of ids that were read, each with the position that follows        |
-| rechecks | sources that are read again, and how far that has come                                     |
+| rechecks | sources that are read again, with their progress                                           |
 | shown    | the ids that the service shows while it is read again                                      |
-| changed  | messages that have changed, before they take their places in the files                     |
+| changed  | messages that have changed, before they are written to the files                           |
 | deleted  | ids that the service does not show any more; `missing` where the export lacks them, too    |
 | news     | by run the ids that are new, changed, deleted, or shown again (`restored`)                 |
 | edits    | messages as edits and deletions show them, before they are compared with those on disk     |
@@ -14,12 +14,12 @@
 |          | they were left there                                                                       |
 | left     | of a part: messages, and newer versions of messages, that are left to another part         |
 
-What is new is noted when the folder is opened the next time: written and not yet reported.
-So it costs a commit nothing, and all that a killed run committed is reported.
+New ids (written and not yet reported) are noted when the folder is opened the next time.
+So a commit costs nothing more, and all messages that a killed run committed are reported.
 
 The tables of files and ids are those of the store (`store/journal.py`). A page is committed in one
-transaction: its rows, the ids that it showed, what it covers. All that is in the journal is on the disk. All
-writes but `transaction` are made inside of one.
+transaction: its rows, the ids that it showed, the ids it covers. All rows in the journal are on the disk. All
+writes are made inside `transaction`.
 """
 
 import hashlib
@@ -186,7 +186,7 @@ class Journal(StoreJournal):
     def iter_sources(self) -> Iterator[SourceState]:
         """Yield all sources, in the order of their numbers; a part of them is in memory at a time.
 
-        A change that is made meanwhile may be seen, or not.
+        A change during the iteration may be seen, or not.
         """
         with self.lock:
             cached = self._sources
@@ -211,7 +211,7 @@ class Journal(StoreJournal):
             after = portion[-1].number if portion else 0
 
     def sources_of(self, numbers: Iterable[int]) -> dict[int, Source]:
-        """Return the sources of these numbers, without those that there are not; the others are not read."""
+        """Return the sources of these numbers, without unknown ones; other sources are not read."""
         with self._held():
             rows = list(sql_in(self._db, "SELECT number, key FROM sources WHERE number IN", set(numbers)))
         try:
@@ -220,7 +220,7 @@ class Journal(StoreJournal):
             raise UnreadableError(f"{self.path} is damaged: {error}") from None
 
     def source_of(self, key: str) -> int:
-        """Return the number of the source of a key; 0 where there is none."""
+        """Return the number of the source of a key; 0 if there is none."""
         rows = self._typed("SELECT number FROM sources WHERE key = ?", tuple[int], key)
         return int(rows[0][0]) if rows else 0
 
@@ -269,7 +269,7 @@ class Journal(StoreJournal):
         """Note the frozen end for which the end of a source was proven; one that is lower changes nothing."""
         self._change("UPDATE sources SET proven = max(proven, ?) WHERE number = ?", [(until, source)])
 
-    # ── what was read ──
+    # ── coverage ──
 
     def intervals(self, source: int) -> list[Interval]:
         sql = "SELECT first, last, position FROM covered WHERE source = ?"
@@ -283,7 +283,7 @@ class Journal(StoreJournal):
         near = (source, last + 1, after)
         sql = "SELECT first, last, position FROM covered WHERE source = ? AND first <= ? AND last >= ?"
         rows = self._typed(sql, tuple[int, int, str], *near)
-        if len(rows) == 1 and rows[0][0] <= rows[0][1] == after:  # as usually: it continues where it was
+        if len(rows) == 1 and rows[0][0] <= rows[0][1] == after:  # usual: it continues at its position
             sql = "UPDATE covered SET last = ?, position = ? WHERE source = ? AND first = ?"
             self._db.execute(sql, (last, json.dumps(position), source, rows[0][0]))
             return
@@ -310,7 +310,7 @@ class Journal(StoreJournal):
     def recheck(self, source: int, since: int, until: int) -> None:
         """Note that a source is to be read again from a time on, up to an id.
 
-        One that is under way, and as long, continues.
+        A recheck in progress that is as long continues.
         """
         sql = """INSERT INTO rechecks VALUES(?, ?, 0, ?, '[]') ON CONFLICT(source) DO UPDATE
             SET since = excluded.since, after = 0, until = excluded.until, position = '[]'
@@ -341,7 +341,7 @@ class Journal(StoreJournal):
         self._db.executemany("DELETE FROM changed WHERE id = ?", [(each,) for each in ids])
 
     def waiting(self, most: int = -1) -> list[Row]:
-        """Return the changed messages that have not taken their places yet, by id; `most` of them, or all."""
+        """Return the changed messages that are not in the files yet, by id; `most` of them, or all."""
         sql = "SELECT raw FROM changed ORDER BY number, id LIMIT ?"
         return [row_of(raw) for (raw,) in self._typed(sql, tuple[bytes], most)]
 
@@ -376,7 +376,7 @@ class Journal(StoreJournal):
         self._db.executemany("INSERT OR IGNORE INTO edits VALUES(?, ?)", [(row.id, row.raw) for row in rows])
 
     def edited(self, after: str, most: int) -> list[str]:
-        """Return the ids of such messages behind one, in their order; `most` of them."""
+        """Return the ids of such messages after one, in their order; `most` of them."""
         sql = "SELECT DISTINCT id FROM edits WHERE id > ? ORDER BY id LIMIT ?"
         return [key for (key,) in self._typed(sql, tuple[str], after, most)]
 
@@ -419,7 +419,7 @@ class Journal(StoreJournal):
         return [raw for raw, is_edit in rows if not is_edit], [raw for raw, is_edit in rows if is_edit]
 
     def unsent(self) -> set[int]:
-        """Return the parts to which something was left that is not there yet."""
+        """Return the parts to which something was left that has not been sent."""
         sql = "SELECT DISTINCT part FROM theirs WHERE NOT sent UNION SELECT part FROM left WHERE NOT sent"
         return {part for (part,) in self._all(sql)}
 
@@ -428,7 +428,7 @@ class Journal(StoreJournal):
         return {part for (part,) in self._all("SELECT part FROM theirs UNION SELECT part FROM left")}
 
     def note_sent(self, part: int) -> None:
-        """Note that all that was left to a part is there; its ids are one row then."""
+        """Note that all messages left to a part were sent; their ids become one row."""
         ids = self.theirs(part)
         self._db.execute("DELETE FROM theirs WHERE part = ?", (part,))
         if ids:
@@ -444,9 +444,9 @@ class Journal(StoreJournal):
         return int(self[RUN] or 0)
 
     def begin_run(self, written: IdSet, least: int = 0) -> None:
-        """Note what is new since the last run was begun as its news, and begin the next one.
+        """Note the new ids since the last run began as its news, and begin the next run.
 
-        `least` is a number that was given before, where the journal may not know it.
+        `least` is a number that was used before, which the journal may not know.
         """
         if run := self.run:
             self._tell(run, "new", written - self._reported_ids())
@@ -468,13 +468,13 @@ class Journal(StoreJournal):
         return self._union("SELECT ids FROM news WHERE kind = 'new'")
 
     def news(self) -> list[tuple[int, NewsKind, IdSet]]:
-        """Return what is new, by run, in the order in which it was noted; but what is not noted yet."""
+        """Return the news by run, in the order of noting, without ids not noted yet."""
         sql = "SELECT run, kind, ids FROM news ORDER BY run, number"
         return self._typed(sql, tuple[int, NewsKind, IdSet])
 
 
 def position_of(text: str, last: int) -> Pairs:
-    """The position after an id; none where the journal was edited, and it would leave something out."""
+    """The position after an id; none if the journal was edited and it would leave messages out."""
     try:
         position = msgspec.json.decode(text, type=tuple[tuple[str, str], ...])
     except (msgspec.DecodeError, UnicodeDecodeError):

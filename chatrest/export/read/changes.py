@@ -1,23 +1,23 @@
 """The new, changed and deleted messages of an export since a run.
 
 The journal knows by run which ids are news; the records are in the export's files, older versions in its
-history. So the result is the difference of two states: the export at the end of a run, and as it is now.
+history. So the result is the difference of two states: the export at the end of a run, and now.
 
 | since the run, a message                  | kind       | before             | after         |
 |-------------------------------------------|------------|--------------------|---------------|
-| came, and may have changed since          | `new`      |                    | as it is now  |
-| was shown again, after it was deleted     | `new`      |                    | as it is now  |
-| has changed, once or more                 | `changed`  | as it was then     | as it is now  |
-| was deleted by its author                 | `deleted`  | as it was then     |               |
-| is not shown any more by any list         | `deleted`  | as it was last stored |            |
-| came, and was deleted                     | `deleted`  | as it was last stored |            |
+| was added, and may have changed since     | `new`      |                    | current       |
+| was shown again, after it was deleted     | `new`      |                    | current       |
+| has changed, once or more                 | `changed`  | version then       | current       |
+| was deleted by its author                 | `deleted`  | version then       |               |
+| is not shown any more by any list         | `deleted`  | last stored        |               |
+| was added, and was deleted                | `deleted`  | last stored        |               |
 | changed and back, or deleted and restored | not at all |                    |               |
 
-`reason` says which deletion it is. A message that its author deleted is still shown by the lists, as a record
-with `deletedAt`, and without its content.
+`reason` names the kind of deletion. A message that its author deleted is still shown by the lists, as a
+record with `deletedAt`, and without its content.
 
 It is reported in the first of these runs. So the position of a reader is not the run of the last change, but
-`ExportChanges.run`: the newest run that is in what he has read, and only once he has read all of it. Of a
+`ExportChanges.run`: the newest run of the result, valid once all of it has been read. Of a
 folder of exports that is a text with the run of each (`position.py`).
 """
 
@@ -80,12 +80,12 @@ class ExportChange(Struct, frozen=True):
 
     @property
     def before(self) -> Message | None:
-        """The message as it was; None if it is new."""
+        """The earlier message; None if it is new."""
         return None if self.raw_before is None else parse(Message, self.raw_before)
 
     @property
     def after(self) -> Message | None:
-        """The message as it is now; None if it is deleted."""
+        """The current message; None if it is deleted."""
         return None if self.raw_after is None else parse(Message, self.raw_after)
 
     def to_json(self) -> bytes:
@@ -119,21 +119,21 @@ def changes(out: str | PathLike[str], *, after: Position = 0) -> ExportChanges:
 
     `out` is a folder, or the address of an object store. The number of a run is in its `Report`, and in
     `runs(out)`; a run that was killed has one, too. With 0 all messages are new. If the journal was lost, all
-    messages are new in the next run. Of a folder of exports they come export by export, and `after` is 0 or
+    messages are new in the next run. Of a folder of exports they are in order of export, and `after` is 0 or
     the `run` of an earlier result: a text with the run of each. Of one that has begun since, all is new.
 
     The next call continues with `after=result.run`, if all of the result was read. Each message is given
     once: with the oldest `before` since then, and the newest `after`. Changes
     found by a killed run are reported by the next one.
 
-    It is no coroutine: it reads a disk, and blocks. Costs the reading of each file once for each run and kind
-    that has something in it; memory for sets of ids, whose size hardly
-    depends on how many there are, and for ids that are no numbers, each. Nothing in the folder is changed.
+    Not a coroutine: it reads a disk, and blocks. Reads each file once for each run and kind that has
+    messages in it; memory for sets of ids, whose size hardly depends on their
+    number, and for each id that is not a number. Nothing in the folder is changed.
 
-    The changes of a run are given when it has ended: only then can they be continued from.
+    The changes of a run are given when it has ended: only then can a reader continue from them.
 
     Raises `RequestInvalidError` at once for a wrong argument, and for a folder that is not an export;
-    `ChatRestError` where the journal is damaged or lost, and while it is read where a file is damaged.
+    `ChatRestError` if the journal is damaged or lost, and during iteration if a file is damaged.
     """
     with ExitStack() as stack:
         news = _news_of(out, after, stack)
@@ -189,7 +189,7 @@ class _JournalNews(NamedTuple):
     app_id: str
 
     def id_of(self, key: str) -> int:
-        """Return what stands for a message in the sets; 0 for one that is in none of them."""
+        """Return the number of a message in the sets; 0 if it is in none of them."""
         return number(key) or self.names.get(key, 0)
 
 
@@ -307,7 +307,7 @@ def _since(stored: _JournalNews, key: str, older: list[bytes]) -> list[bytes]:
 
 
 def _from_each(stored: _JournalNews, ids: IdSet, work: Callable[[MessageFile], Iterator[T]]) -> Iterator[T]:
-    """Yield what `work` gives of each file that has any of these ids."""
+    """Yield the results of `work` for each file that has any of these ids."""
     folder = stored.view.folder
 
     def with_ids(files: list[MessageFile], ids: IdSet) -> list[MessageFile]:
@@ -363,7 +363,7 @@ def _older(versions: sqlite3.Connection, rows: list[Row]) -> dict[str, list[byte
 
 
 class NewsBatch(NamedTuple):
-    """Records of one kind: of a deleted message the last one, else the one of now."""
+    """Records of one kind: of a deleted message the last one, else the current one."""
 
     view: FolderView
     """The export that has them."""
@@ -413,7 +413,7 @@ def _news_batches(stored: _JournalNews, file: MessageFile) -> Iterator[NewsBatch
     for news in stored.news:
         wanted.setdefault(news.kind, IdSet()).update(file.ids & news.ids)
     largest = max(wanted, key=lambda kind: len(wanted[kind]))
-    if len(wanted[largest]) == file.rows:  # as usually: all of it is of one kind
+    if len(wanted[largest]) == file.rows:  # usual: the whole file is of one kind
         for raws in record_batches(file.path, file.name, file.size):
             yield NewsBatch(stored.view, largest, raws)
         return

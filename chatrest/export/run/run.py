@@ -1,15 +1,15 @@
-"""One run of an export: from a plan to a folder that holds all of it.
+"""One run of an export: from a plan to a folder with all of its messages.
 
 ```
 newest id → sources → pieces of lists → export.commit → … until no gap is left → missing → finish
 ```
 
-- The end is frozen: no id above the newest of the app at the beginning; where that is not known, above the
-  newest of each list when its reading begins. What is newer is for the next run, whose gaps begin
-  where this one's intervals end.
+- The end is frozen: no id above the newest of the app at the beginning; if that is not known, above the
+  newest of each list when its reading begins. Newer messages are for the next run, whose gaps begin
+  at the end of this run's intervals.
 - A source that the service refuses is noted, and the rest continues; a key that it refuses ends the run.
-- Gaps are looked for more than once: users may be made while others are read, and a worker that begins in the
-  middle of a list may get the reply that there is no such position.
+- Gaps are searched for repeatedly: users may be created while others are read, and a worker that begins in
+  the middle of a list may get the reply that there is no such position.
 """
 
 import sqlite3
@@ -135,7 +135,7 @@ async def export_folder(
 
                 await dataset.add(session, report, shown, save)
             await in_thread(lambda: append_run(export.disk, export.folder, report))
-    except sqlite3.Error as error:  # a disk that is full says it this way, too
+    except sqlite3.Error as error:  # a full disk is reported this way, too
         raise OSError(f"{folder}: {error}") from error
     shown.enter(Phase.DONE)
     return report
@@ -180,7 +180,7 @@ class Run:
         self._is_by_app_list = False
 
     async def result(self) -> Report:
-        """Run to the end; return what has arrived of it. Committed messages stay, after any end."""
+        """Run to the end; return the report. Committed messages stay, however the run ends."""
         export, progress = self._pool.export, self._pool.progress
         rereads = Rereads(self._pool, self._sources, int(wall_clock()))
         progress.enter(Phase.LISTING_SOURCES)
@@ -202,7 +202,7 @@ class Run:
         await self._read_news()
         progress.enter(Phase.WALKING)
         await self._walk()
-        progress.enter(Phase.RECHECKING)  # after what is new: a message must not come by two ways
+        progress.enter(Phase.RECHECKING)  # after the new messages: a message must not arrive by two ways
         progress.deleted = await rereads.recheck()
         progress.enter(Phase.READING_MISSING)
         is_whole = await self._read_missing(rereads)
@@ -220,7 +220,7 @@ class Run:
         return report
 
     async def _note_faults(self, report: Report) -> None:
-        if self._part is not None:  # whether there is nothing at all is asked once for all parts
+        if self._part is not None:  # the check of an empty app is made once for all parts
             for reason in self._part.reasons:
                 report.lacks(reason)
             return
@@ -231,14 +231,14 @@ class Run:
 
     async def _read_news(self) -> None:
         self._pool.progress.enter(Phase.READING_NEWS)
-        if (part := self._part) is not None:  # the night has asked for all parts
+        if (part := self._part) is not None:  # requested once for all parts of the night
             self._is_by_app_list = await part.take_news(self._pool, self._sources, self._until)
             self._asks_all = part.asks_all or self._recheck is not None
             return
         export, only = self._pool.export, self._only
         left = candidates(export.plan, export.journal, self._sources.known, self._until)
         if len(left) >= LEAST_SOURCES and only is None:
-            # A recheck asks each source in any case, and needs what their own lists have shown.
+            # A recheck requests each source in any case, and needs the ids of their own lists.
             is_due = self._recheck is not None or runs_by_app_list(export.journal) >= MOST_RUNS
             self._is_by_app_list = not is_due and await prove_by_app_list(
                 self._session, self._pool, self._sources, left, self._until
@@ -251,7 +251,7 @@ class Run:
         self._asks_all = not self._is_by_app_list
 
     async def _read_missing(self, rereads: Rereads) -> bool:
-        """Read what is missing; a run of a few of the sources leaves it to the next one of all of them."""
+        """Read missing messages; a run of a few sources leaves them to the next run of all sources."""
         export = self._pool.export
         if self._part is not None:
             await self._part.take_in(self._pool)
@@ -275,7 +275,7 @@ class Run:
             self._pool.ends.note_unit(last.sent_at)
             self._knows_unit = True
         if last is None or number(last.id) is None:
-            return last  # what has no number is no end
+            return last  # an id that is not a number is not an end
         if not journal[GOES_BACKWARDS]:
             self._has_checked_end = (
                 part.news.goes_backwards if part is not None else await goes_backwards(self._session, last)
@@ -285,15 +285,15 @@ class Run:
         await self._pool.ids.check_app(rows)
         ids = numbers_in(ordered)  # all are numbers, as one is
         highest = ordered[ids.index(max(filter(None, ids)))]
-        # In another order the end is not known: messages behind the last one may have lower ids.
+        # In another order the end is not known: messages after the last one may have lower ids.
         self._is_open = last is not highest or await self._may_hide_newer(highest, rows)
         return highest
 
     async def _may_hide_newer(self, highest: Row, rows: list[Row]) -> bool:
         """Return whether the app may have newer messages than that with the highest id of its newest ones.
 
-        So it is where these are others than the newest, such as those that were edited last, or where ids
-        that are no numbers are new, and say nothing of where they are.
+        So it is if these are not the newest, such as those that were edited last, or if ids that are not
+        numbers are new: they do not show their position.
         """
         if self._pool.ids.may_hide_newer(highest):
             return True
@@ -317,7 +317,7 @@ class Run:
     # ── what is to be read ──
 
     async def _walk(self) -> None:
-        if self._has_own_window:  # which covers nothing: what is before and after it is not read
+        if self._has_own_window:  # it covers nothing: messages before and after it are not read
             works = [Work(known, [Gap(0, LAST)], "missing") for known in self._sources.known]
             await self._pool.read_again(works)
             await self._sources.update()
@@ -332,7 +332,7 @@ class Run:
     async def _hides_newer(self) -> bool:
         """Return whether the app's own list lacks what a list has shown after the frozen end.
 
-        Costs a request where one has: newer messages are there by now, and are for the next run.
+        Costs a request if one has: newer messages exist by now, and are for the next run.
         """
         shown = self._pool.findings.highest
         if self._until == LAST or shown <= self._until:
@@ -364,7 +364,7 @@ class Run:
         return work.job(until=self._until, has_newest=has_newest)
 
     def _left(self, sources: Iterable[SourceState] | None = None) -> Iterator[Work]:
-        """Return what is left of the sources that have not failed; of all, where none are given."""
+        """Return what is left of the sources that have not failed; of all, if none are given."""
         pool, findings = self._pool, self._pool.findings
         if self._has_own_window:
             return iter(())
@@ -374,10 +374,10 @@ class Run:
         until = self._until + (self._asks_all and self._until != LAST)
         return work_left(journal, sources, until, ended=findings.ended, asks_all=self._asks_all)
 
-    # ── what has arrived of it ──
+    # ── the report ──
 
     def _report(self, amended: ReplacedMessages, left: Sequence[Work] = ()) -> Report:
-        """Note what has become of each source, and return the counts; `left` is what was not read."""
+        """Note the result of each source, and return the counts; `left` is the work not done."""
         pool, export = self._pool, self._pool.export
         report = Report(
             until=None if self._until == LAST else self._until,
@@ -429,7 +429,7 @@ class Run:
                 journal.set_state(known.number, "open")
         elif self._sources.is_deleted(known):
             journal.set_state(known.number, "deleted_user", str(error))
-            # Of a name that the service never listed nothing is kept.
+            # Nothing is kept of a name that the service never listed.
             if journal.seen(known.number) or self._sources.lists(known):
                 report.deleted_users.append(str(known.source))
         else:
@@ -437,7 +437,7 @@ class Run:
             report.lacks(ExportFailure.of(known.source, error))
 
     async def _empty_fault(self, report: Report) -> str | None:
-        """Return the reason why an export that holds nothing is not whole: the app has messages."""
+        """Return the reason why an empty export is not complete: the app has messages."""
         plan = self._only or self._pool.export.plan
         if plan.all_users and self._until != LAST and not any(self._pool.export.journal.iter_sources()):
             return "the service lists no users, although the app has messages"
@@ -484,9 +484,9 @@ def _check_choice(plan: Plan | None, only: object, change_plan: object) -> None:
 
 
 def _claim(report: Report, former: Manifest | None) -> Report:
-    """Return what the manifest says after a run of a part of the plan: what it said of the plan before.
+    """Return the manifest's report after a run of a part of the plan: the earlier one of the plan.
 
-    What was complete up to an id stays so, unless the run found something wrong.
+    An export complete up to an id stays so, unless the run found something wrong.
     """
     claim = structs.replace(report, until=None, reasons=[*report.reasons], failed=[*report.failed])
     if former is None or former.finished is None:
@@ -509,7 +509,7 @@ def _logged_failure(
     try:
         yield
     except Exception as error:
-        with suppress(OSError):  # a disk that is full is told of by the first error
+        with suppress(OSError):  # the first error reports a full disk
             export.failed(_reason(error))
         report.finished, report.requests = end()
         report.lacks(_reason(error), NextRun.after(error))
