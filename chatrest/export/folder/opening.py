@@ -1,15 +1,15 @@
 """The checks of a folder before anything in it is changed: its paths, its journal and its manifest.
 
-A folder is refused, untouched, where continuing with it could destroy messages:
+A folder is refused, untouched, if continuing with it could destroy messages:
 
-| what is there                                   | why it is refused                                     |
+| content                                         | reason of the refusal                                 |
 |-------------------------------------------------|-------------------------------------------------------|
 | neither journal nor manifest, and other files   | it is no export                                       |
 | a journal whose rows are not the manifest's     | a row was edited, or a bit of one has flipped         |
 | a path or link that leads out of the folder     | files elsewhere would be overwritten                  |
 
-Whatever else journal and files differ in is repaired by the store: a lost journal is rebuilt from the files,
-and an older one continues beside newer files.
+The store repairs all other differences of journal and files: a lost journal is rebuilt from the files,
+and an older one is used with newer files.
 
 A generation is a number and a random text. Each opening for writing gives the journal the next one, and keeps
 the one before as `previous_generation`; the manifest takes it over when the run begins to change the export,
@@ -62,7 +62,7 @@ class FolderLock:
     """The right to write into a folder: for one export at a time, of this process or of another one.
 
     SQLite's own lock is not enough: of exports that open the journal at the same instant each can keep the
-    others out, so that none continues. Raises `InUseError` where another one has it.
+    others out, so that none continues. Raises `InUseError` if another one has it.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -104,7 +104,7 @@ def run_under_way(folder: Path) -> Iterator[bool]:
 def claim_folder(folder: Path, disk: Disk | None = None) -> None:
     """Make the folder, or check that an export can go there; called before its journal is opened.
 
-    Raises what `check_place` raises, and PermissionError where the folder cannot be written to.
+    Raises what `check_place` raises, and PermissionError if the folder is not writable.
     """
     check_place(folder)
     if not folder.exists():
@@ -127,7 +127,7 @@ def check_is_whole(folder: Path) -> None:
 
 
 def check_part(folder: Path, stored: str, part: str) -> None:
-    """Refuse a part of an export with `RequestInvalidError` where it is opened as another one, or by itself:
+    """Refuse a part of an export with `RequestInvalidError` if it is opened as another one, or by itself:
     it would read all users, and write what other parts have.
     """
     if stored == part:
@@ -171,8 +171,8 @@ def refuse_others(folder: Path, is_own: Callable[[str], bool]) -> None:
 def check_folder(folder: Path, journal: Journal) -> Manifest | None:
     """Return the folder's manifest, None if there is none, after all checks; changes nothing.
 
-    Raises `RequestInvalidError` with what is wrong, and what is safe to do. `ChatRestError` of a damaged
-    journal is raised as it is.
+    Raises `RequestInvalidError` with the fault, and a safe remedy. `ChatRestError` of a damaged
+    journal is raised unchanged.
     """
     manifest = find_undamaged(folder)
     for file in journal.files():
@@ -187,13 +187,13 @@ def check_folder(folder: Path, journal: Journal) -> Manifest | None:
 
 
 def first_meta(folder: Path, app_id: str, plan: str) -> dict[str, str]:
-    """Return what a new journal begins with: app and plan of the manifest, where the journal was lost."""
+    """Return the first values of a new journal: app and plan of the manifest, if the journal was lost."""
     if not _size(folder / JOURNAL) and (manifest := find_undamaged(folder)) is not None:
         return {"app": manifest.app_id, "plan": bytes(manifest.plan).decode()}
     return {"app": app_id, "plan": plan}
 
 
-# ── the journal beside the manifest ──
+# ── journal and manifest ──
 
 
 def begin_generation(journal: Journal, manifest: Manifest | None) -> None:
@@ -205,7 +205,7 @@ def begin_generation(journal: Journal, manifest: Manifest | None) -> None:
 
 
 def mismatch(journal: Journal, manifest: Manifest) -> str:
-    """Return in words why a journal is not that of a manifest; an empty text where it is.
+    """Return in words why a journal does not belong to a manifest; an empty text if it does.
 
     The journal of a run that has begun since is the manifest's as well; `has_begun` says it.
     """
@@ -237,7 +237,7 @@ def has_begun(journal: Journal, manifest: Manifest) -> bool:
 
 
 class FolderState(Struct, kw_only=True):
-    """An export's folder as those find it who only read: what is there, and why something cannot be used."""
+    """An export's folder for readers: its content, and why something cannot be used."""
 
     manifest: Manifest | None = None
     manifest_fault: str = ""
@@ -253,10 +253,10 @@ class FolderState(Struct, kw_only=True):
 
 
 def with_state(folder: Path, work: Callable[[FolderState], T]) -> T:
-    """Return what `work` makes of the state of an export: all of it as of one commit of its journal.
+    """Return the result of `work` for the state of an export: that of one commit of its journal.
 
-    It is called again where a run has begun meanwhile. Raises as `read_folder` and `work`, and `InUseError`
-    where a run writes so that its journal cannot be read.
+    It is called again if a run has begun in between. Raises as `read_folder` and `work`, and `InUseError`
+    if a run writes so that its journal cannot be read.
     """
     for _ in range(_TRIES):
         marks = marks_of(folder / JOURNAL)
@@ -282,7 +282,7 @@ def _is_as_it_was(folder: Path, journal: Journal | None, marks: Marks) -> bool:
 def read_folder(folder: Path, stack: ExitStack) -> FolderState:
     """Read the manifest, and open the journal until `stack` is closed, as far as that can be done.
 
-    Raises `RequestInvalidError` where the folder is not an export, or one of another version.
+    Raises `RequestInvalidError` if the folder is not an export, or one of another version.
     """
     state, has_journal = FolderState(), _size(folder / JOURNAL) > 0  # an empty one is none
     if not has_journal and not (folder / MANIFEST).is_file():
@@ -347,7 +347,7 @@ def agreed(
 ) -> tuple[Plan, Plan]:
     """Return the folder's plan, from its journal's meta, and the plan that continues with it.
 
-    What `plan` does not give is as in the folder's own. Raises `RequestInvalidError` where the rest differs
+    Values missing in `plan` are those of the folder. Raises `RequestInvalidError` if the rest differs
     from it and not `may_change`, where the export cannot be continued by it, and where the app is another
     one.
     """
@@ -415,5 +415,5 @@ def _is_within(path: Path, folder: Path) -> bool:
 
 
 def _size(path: Path) -> int:
-    """Return the size of a file; 0 where it is not there."""
+    """Return the size of a file; 0 if it does not exist."""
     return path.stat().st_size if path.is_file() else 0

@@ -118,7 +118,7 @@ class Progress:
 
 
 class NextRun(StrEnum):
-    """The effect of another run with the same plan on what is missing."""
+    """The effect of another run with the same plan on the missing messages."""
 
     NOTHING = "nothing"
     """Nothing is missing."""
@@ -129,7 +129,7 @@ class NextRun(StrEnum):
 
     @classmethod
     def after(cls, error: BaseException) -> "NextRun":
-        """Return what another run can do after an error; of a group, after its first."""
+        """Return the effect of another run after an error; of a group, after its first."""
         if isinstance(error, BaseExceptionGroup):
             return cls.after(error.exceptions[0])
         if isinstance(error, ApiError):
@@ -156,7 +156,7 @@ class ExportFailure(Struct, frozen=True):
 
 
 class AttachmentCounts(Struct, kw_only=True):
-    """The attachments of an export: links, and avatars and icons, by what has become of their files."""
+    """The attachments of an export: links, avatars and icons, by the result for their files."""
 
     stored: int = 0
     """In the folder."""
@@ -254,7 +254,7 @@ class Report(Struct, kw_only=True):
         return [*self.reasons, *(f"{each.source}: {each.error}" for each in self.failed)]
 
     def lacks(self, what: str | ExportFailure, next_run: NextRun = NextRun.CONTINUES) -> None:
-        """Note a reason why the export is not complete, or a source that failed, and what can be done."""
+        """Note a reason why the export is not complete, or a source that failed, and the remedy."""
         if isinstance(what, ExportFailure):
             self.failed.append(what)
             next_run = what.next_run
@@ -263,9 +263,9 @@ class Report(Struct, kw_only=True):
         self.next_run = max(self.next_run, next_run, key=list(NextRun).index)
 
     def check(self) -> None:
-        """Raise `ExportIncompleteError` with the reasons where the run did not read what it was asked for.
+        """Raise `ExportIncompleteError` with the reasons if the run did not read all of its plan.
 
-        The same export, run again, continues with what is left; where `can_continue` of the error is False it
+        The same export, run again, continues with the rest; if `can_continue` of the error is False it
         would fail again. A run with `only=True` was not asked for the other sources of the plan.
         """
         if self.complete or (self.only and not self.failed and not self.reasons):

@@ -1,8 +1,8 @@
-"""The dry run: what an export would read, from few requests. Writes nothing.
+"""The dry run: an estimate from few requests of what an export would read. Writes nothing.
 
 The users are listed, for they are the sources. Of the lists that have anything left up to 20 are asked for a
-page, and for what comes after it. What they show is counted, and nothing is extrapolated: its figures are
-lower bounds, beside the app's newest id, which is an upper one where ids are consecutive.
+page, and for what comes after it. The items shown are counted, and nothing is extrapolated: its figures are
+lower bounds. The app's newest id is an upper bound if ids are consecutive.
 """
 
 import asyncio
@@ -81,7 +81,7 @@ class Estimate(Struct, frozen=True, kw_only=True):
     """Requests a minute that the service allows; None if no limit was met, nor stated."""
 
     def check(self) -> None:
-        """Raise `ExportIncompleteError` where the service refuses a source, so that the export would fail."""
+        """Raise `ExportIncompleteError` if the service refuses a source, so that the export would fail."""
         if self.refused:
             refused = "; ".join(f"{each.source}: {each.error}" for each in self.refused[:_SHOWN])
             raise ExportIncompleteError(
@@ -100,7 +100,7 @@ async def estimate(
     recheck: int | None = None,
     workers: int = WORKERS,
 ) -> Estimate:
-    """Return what `export` with the same arguments would read at least. Makes and changes no file in `out`.
+    """Return the least that `export` with the same arguments would read. Changes no file in `out`.
 
     Costs one request for each 1,000 users, and two for each of up to 20 lists. Where `out` holds an export,
     what that covers is not counted. Raises what `export` raises before it writes: `RequestInvalidError` for a
@@ -133,9 +133,9 @@ async def estimate(
         if each.work.purpose == "walk":
             new_keys.update(key_of(row) for row in each.rows if (number(row.id) or 0) not in shown)
     listing = ceil(len(sources) / LARGEST_PAGE) + 1 if reads.all_users else 0
-    # A page of each list, and where it shows any the proof of its end.
+    # A page of each list, and the proof of its end if the page has items.
     requests = 1 + listing + len(works) + sum(each.has_more_to_ask for each in samples)
-    if stored.has_news:  # where the app's own list proves right, few of the sources are asked
+    if stored.has_news:  # if the app's own list is right, few of the sources are requested
         requests = min(requests, 1 + listing + ceil(len(new_keys) / LARGEST_PAGE) + _NEWS)
     rate, taken = _rate(session), [each.seconds for each in samples if each.error is None]
     seconds = requests * median(taken or [0.0]) / max(1, min(workers, len(works)))
@@ -163,11 +163,11 @@ def _rate(session: AsyncSession) -> float | None:
     return None
 
 
-# ── what the folder holds ──
+# ── the folder ──
 
 
 class _StoredExport(Struct, kw_only=True):
-    """The export that is there already, as the next run continues from it; nothing where there is none."""
+    """The existing export from which the next run continues; empty if there is none."""
 
     plan: Plan
     only: Plan | None = None
@@ -186,7 +186,7 @@ def read_stored(
     folder: Path, plan: Plan | None, app_id: str, until: int, since: int | None,
     *, only: bool = False, change_plan: bool = False,
 ) -> _StoredExport:  # fmt: skip
-    """Return what is left up to the id `until`, and is to be read again from `since` on; changes nothing."""
+    """Return the work left up to the id `until`, and the recheck from `since` on; changes nothing."""
     check_place(folder)
     path, given = folder / JOURNAL, plan or Plan()
     if folder.exists():
@@ -194,7 +194,7 @@ def read_stored(
             if is_in_use:
                 raise InUseError(f"{path}: another export is writing here")
     asked = None if only else plan
-    if not path.exists() or not path.stat().st_size:  # where it was lost, each list is read again
+    if not path.exists() or not path.stat().st_size:  # if it was lost, each list is read again
         begun = first_meta(folder, app_id, given.encoded().decode())
         plan = agreed(folder, begun, asked, app_id, may_change=change_plan)[1]
         return _StoredExport(plan=plan, only=given.part_of(plan) if only else None)
@@ -232,7 +232,7 @@ def read_stored(
 
 
 class _Sample(NamedTuple):
-    """The first page of what is left of a list."""
+    """The first page of the unread rest of a list."""
 
     work: Work
     is_counted: bool = True
@@ -269,7 +269,7 @@ async def _samples(session: AsyncSession, plan: Plan, works: Iterable[Work], unt
 
 
 async def _sample(session: AsyncSession, plan: Plan, work: Work, until: int) -> _Sample:
-    """Read a page, and look whether anything comes after it, whatever the page says."""
+    """Read a page, and check whether anything follows it, whatever the page reports."""
     since, end = Window(*plan.window).asked(work.since or None)
     query = MessageQuery(from_timestamp=since, to_timestamp=end, affix="append")
     walk, gap = (

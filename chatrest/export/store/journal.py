@@ -1,12 +1,12 @@
-"""The tables of a store's journal, and what is asked of them.
+"""The tables of a store's journal, and their queries.
 
 | table     | holds                                                                                    |
 |-----------|------------------------------------------------------------------------------------------|
 | meta      | values by name                                                                           |
-| files     | every file: its name for ever, the committed bytes of a segment, the hash of what is sealed |
+| files     | every file: its permanent name, the committed bytes of a segment, the hash of a sealed file |
 | blocks    | per file the rows of each source: how many, their ids and times                          |
 | seen      | per source the ids that its list has shown                                               |
-| names     | ids that are no numbers: each has the next number, which stands for it in all sets       |
+| names     | ids that are not numbers: each has the next number, which represents it in all sets      |
 
 What is `seen` and in no block is missing. All writes are made inside of a `transaction`. The meta and, where
 they are few, the files are read once.
@@ -85,8 +85,8 @@ _NUMBERED_BLOCK: Final = tuple[Count, Count, int, int, IdSet, int]
 
 
 class StoreJournal(JournalFile):
-    """The journal of a folder: for writing, where a new one begins with `begin` as its meta; for reading
-    where that is None.
+    """The journal of a folder: for writing, with `begin` as the meta of a new one; for reading
+    if that is None.
     """
 
     def __init__(
@@ -142,7 +142,7 @@ class StoreJournal(JournalFile):
         return self.keep_file(StoreFile(0, name, stem, state, 0))
 
     def keep_file(self, file: StoreFile) -> StoreFile:
-        """Note a file as it is; one with the number 0 is new, and gets its own."""
+        """Note the state of a file; one with the number 0 is new, and gets a number."""
         sql = "UPDATE files SET state = ?, size = ?, sha256 = ?, successor = ? WHERE number = ?"
         values = (file.state, file.size, file.sha256, file.successor)
         if file.number:
@@ -173,11 +173,11 @@ class StoreJournal(JournalFile):
     # ── blocks ──
 
     def blocks(self, file: int) -> list[StoreBlock]:
-        """Return the blocks of a file, in the order of its rows where it is a segment."""
+        """Return the blocks of a file, in the order of its rows if it is a segment."""
         return list(self.iter_blocks(file))
 
     def iter_blocks(self, file: int) -> Iterator[StoreBlock]:
-        """Yield the same, some in memory at a time; nothing is to be written meanwhile."""
+        """Yield the same, some in memory at a time; write nothing during the iteration."""
         sql = "SELECT source, rows, since, until, ids FROM blocks WHERE file = ? ORDER BY number"
         return self._iter_typed(sql, StoreBlock, file)
 
@@ -209,7 +209,7 @@ class StoreJournal(JournalFile):
     def merge_blocks(self, files: Iterable[StoreFile], target: int, times: tuple[int, int, bool]) -> None:
         """Move the blocks of files to another one, joined to one of each source.
 
-        `times` are those of rows that came into them.
+        `times` are those of rows that were added to them.
         """
         since, until, is_dated = times
         for file in files:
@@ -220,7 +220,7 @@ class StoreJournal(JournalFile):
             self._db.execute(sql, (since, until, target))
         sql = """SELECT source, rows, since, until, ids, number FROM blocks WHERE file = ? AND source IN
             (SELECT source FROM blocks WHERE file = ? GROUP BY source HAVING count(*) > 1)
-            ORDER BY source, number"""  # sorted: what is read is not what is changed meanwhile
+            ORDER BY source, number"""  # sorted: changes during the iteration do not affect it
         for source, group in groupby(
             self._iter_typed(sql, _NUMBERED_BLOCK, target, target), key=itemgetter(0)
         ):
@@ -272,7 +272,7 @@ class StoreJournal(JournalFile):
                 self.see(source, ids)
 
     def latest(self) -> int:
-        """Return the latest time of all rows; -1 where none has one."""
+        """Return the latest time of all rows; -1 if none has one."""
         [(until,)] = self._typed("SELECT max(until) FROM blocks", tuple[int | None])
         return -1 if until is None else int(until)
 
@@ -290,7 +290,7 @@ class StoreJournal(JournalFile):
         return ids.numbers | IdSet(known.values())
 
     def names(self, keys: Iterable[str]) -> dict[str, int]:
-        """Return the ids that stand for names, of those that are known."""
+        """Return the ids that represent names, of the known ones."""
         with self._held():
             rows = list(sql_in(self._db, "SELECT key, number FROM names WHERE key IN", keys))
         return {key: NAMES + number for key, number in rows}
@@ -331,7 +331,7 @@ class StoreJournal(JournalFile):
         return result
 
     def _iter_typed(self, sql: str, kind: Any, *values: Any) -> Iterator[Any]:
-        """Yield the same, some at a time; nothing is to be written meanwhile."""
+        """Yield the same, some at a time; write nothing during the iteration."""
         with self._held():
             rows = self._db.execute(sql, values)
         while portion := self._fetched(rows, PORTION):
