@@ -18,8 +18,8 @@ New ids (written and not yet reported) are noted when the folder is opened the n
 So a commit costs nothing more, and all messages that a killed run committed are reported.
 
 The tables of files and ids are those of the store (`store/journal.py`). A page is committed in one
-transaction: its rows, the ids that it showed, the ids it covers. All rows in the journal are on the disk. All
-writes are made inside `transaction`.
+transaction: its rows, the ids that it showed, the ids it covers. All rows that the journal names are on the
+disk. All writes are made inside `transaction`.
 """
 
 import hashlib

@@ -263,7 +263,7 @@ class Report(Struct, kw_only=True):
         self.next_run = max(self.next_run, next_run, key=list(NextRun).index)
 
     def check(self) -> None:
-        """Raise `ExportIncompleteError` with the reasons if the run did not read all of its plan.
+        """Raise `ExportIncompleteError` with the reasons if the run did not read all that it was asked to.
 
         The same export, run again, continues with the rest; if `can_continue` of the error is False it
         would fail again. A run with `only=True` was not asked for the other sources of the plan.
