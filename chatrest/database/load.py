@@ -153,7 +153,7 @@ class _Load:
     def run(self) -> LoadReport:
         if self._before.get("version", VERSION) != VERSION:
             raise RequestInvalidError(
-                f"{self._target.name} is of another version of chatrest: load into a new one"
+                f"{self._target.name} is of another version of chatrest: remove it, or load into a new one"
             )
         position, gone = self._position_and_gone()
         try:

@@ -10,6 +10,7 @@
 A reader goes over them in this order, and does with each what it does with a single one.
 """
 
+import re
 from collections.abc import Collection, Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -25,6 +26,7 @@ from ..folder.part_files import FolderFiles, PartFiles, find_parts, is_settled, 
 from ..plan.parts import FOREIGN, NAME as PARTS, Parts, is_app_name, part_number
 from ..remote.local_path import local_path
 from .folder_view import FolderView, open_view
+from .position import NAME as POSITION_NAME
 
 if TYPE_CHECKING:
     from ..._cloud.store import ObjectStore
@@ -164,6 +166,8 @@ def _below(own: ExportAddress) -> Iterator[ExportAddress]:
     else:
         yield from map(own.below, sorted(each for each in folders if part_number(each) is not None))
         for app in sorted(filter(is_app_name, folders)):
+            if not re.fullmatch(POSITION_NAME, app, re.ASCII):  # a load could not note its position
+                raise RequestInvalidError(f"folder {app!r}: expected app=NAME, as `export --apps` names it")
             yield from list(_below(own.below(app))) or [own.below(app)]
 
 

@@ -15,8 +15,8 @@ from ...errors import RequestInvalidError
 
 Position: TypeAlias = int | str
 _RUN: Final = r"(?:0|[1-9][0-9]{0,17})"
-_NAME: Final = r"[\w%.=~/-]{1,500}"
-_POSITION: Final = re.compile(rf"{_NAME}:{_RUN}(?:,{_NAME}:{_RUN})*", re.ASCII)
+NAME: Final = r"[\w%.=~/-]{1,500}"
+_POSITION: Final = re.compile(rf"{NAME}:{_RUN}(?:,{NAME}:{_RUN})*", re.ASCII)
 
 
 class PositionError(RequestInvalidError):

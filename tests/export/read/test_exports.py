@@ -64,6 +64,9 @@ def test_a_folder_of_an_odd_name_is_no_export(parts: StoredParts) -> None:
     (parts.folder / "part=x").mkdir()
     (parts.folder / "app=").mkdir()
     assert len(ids(parts.folder)) == 30
+    (parts.folder / "app=a b").mkdir()
+    with pytest.raises(RequestInvalidError, match="folder 'app=a b': expected app=NAME, as `export --apps`"):
+        addresses_of(parts.folder)
 
 
 # ── messages ──
