@@ -1,21 +1,77 @@
-"""`doctor` and `limits`: if everything from here to the service is right, and how much that lets through."""
+"""`doctor` and `limits`: if everything from here to the service is right, and how much that lets through.
 
-from collections.abc import Iterator
-from typing import Any, Final
+`doctor` makes one request, whose error says how far it came, and stops at the first check that fails. Keys
+are not sent before the certificate is checked, and never over http but to an address that the user allowed.
+"""
+
+import platform
+import sys
+from collections.abc import AsyncIterator, Iterator
+from importlib.metadata import version
+from typing import TYPE_CHECKING, Any, Final, Literal
+from urllib.parse import urlsplit
 
 import click
 import msgspec
+from msgspec import Struct
 
+from .. import __version__
+from .._core.environment import headers_from_env
 from .._core.pace.pacer import DOCUMENTED_RATES
 from .._core.replies.rate_signal import signal
-from ..errors import ChatRestError, RateLimitError
+from .._extras import DISTRIBUTION
+from .._texts import plural
+from ..app import App, is_loopback
+from ..errors import (
+    AuthenticationError,
+    ChatRestError,
+    ConnectError,
+    PermissionDeniedError,
+    RateLimitError,
+    RequestInvalidError,
+    ServerError,
+)
 from . import streams
-from .doctor_checks import Check, examine, line_of
-from .environment import session
+from .environment import app_name, apps_file, proxy, session, the_app
 from .options import AS_JSON, option_table, shown_default
 from .process import run
 
+if TYPE_CHECKING:
+    from .._network.options import RawReply
+    from ..session import AsyncSession
+
 _MINUTE: Final = 60
+_LIBRARIES: Final = ("aiohttp", "msgspec", "tenacity")
+_ADVICE: Final = {
+    "settings": "see 'chatrest --help' for the variables, 'chatrest guide many-apps' for a file of apps",
+    "proxy": "check CHATREST_PROXY or --proxy",
+    "name": "check the network, then the app's id and region, and CHATREST_SERVICE_DOMAIN or "
+    "CHATREST_BASE_URL; behind a proxy set CHATREST_PROXY",
+    "connection": "check the address, its port and the firewall; behind a proxy set CHATREST_PROXY",
+    "tls": "is that an https address, and its port right?",
+    "expired": "the certificate has expired: check this machine's clock; else the service has to renew it",
+    "not yet valid": "the certificate is not valid yet: check this machine's clock",
+    "other host": "the certificate is another host's: check the address",
+    "certificate": "its issuer is not trusted here: where a proxy of your company opens TLS, set "
+    "SSL_CERT_FILE to a file with its certificate",
+    "by proxy": "check the proxy: it may refuse the host, or open TLS with a certificate not trusted here",
+    "no reply": "the address is not the service's, or it is down: try it again later",
+    "limited": "the app's limit is used up by other clients: try it again later",
+    "server": "the service fails: try it again later",
+    "service": "check that the address is the service's, with its version (/v3)",
+    "key": "copy the REST API key (fullAccess) from the app's dashboard; a key is of one app and one region",
+    "scope": "it may be an Auth Key (authOnly), which creates users and tokens only: take the REST API key",
+}
+"""What to do, by what has failed; of a connection, by the `reason` of its error."""
+
+
+class Check(Struct, frozen=True):
+    """The result of one check."""
+
+    name: str
+    state: Literal["ok", "warning", "failed"]
+    text: str
+    advice: str = ""
 
 
 @click.command(short_help="Check settings, network, key and versions, and say what to do.")
@@ -23,9 +79,9 @@ _MINUTE: Final = 60
 def doctor(as_json: bool) -> None:
     """Check everything between this machine and the service, one line per check, with what to do.
 
-    Checks versions, settings, proxy, name, connection, certificate, the service's reply, the clock,
-    the key and its scope, and the region. One request is made, which lists one user; where the key is
-    refused, one more in each other region. Keys are hidden. Exit status: 0 no check has failed, 1 one has.
+    Checks versions, settings, the connection (proxy, name, port and certificate), the service's reply, and
+    the key with its scope; the first that fails is the last. One request is made, which lists one user. Keys
+    are hidden. Exit status: 0 no check has failed, 1 one has.
 
     \b
     Examples:
@@ -33,12 +89,12 @@ def doctor(as_json: bool) -> None:
       chatrest --app shop doctor --json | jq '.checks[] | select(.state == "failed")'
     """
     checks = run(_examine(is_shown=not as_json))
-    failed = [check.name for check in checks if check.state == "failed"]
+    is_failed = checks[-1].state == "failed"
     if as_json:
-        members = {"ok": not failed, "checks": [msgspec.structs.asdict(each) for each in checks]}
+        members = {"ok": not is_failed, "checks": [msgspec.structs.asdict(each) for each in checks]}
         streams.write(streams.without_keys(msgspec.json.encode(members).decode()).encode() + b"\n")
-    if failed:
-        raise ChatRestError(f"{len(failed)} of {len(checks)} checks failed: {', '.join(failed)}")
+    if is_failed:
+        raise ChatRestError(f"the check of {checks[-1].name} has failed")
 
 
 async def _examine(*, is_shown: bool) -> list[Check]:
@@ -48,6 +104,96 @@ async def _examine(*, is_shown: bool) -> list[Check]:
         if is_shown:
             streams.write_lines([line_of(check)])
     return checks
+
+
+def line_of(check: Check) -> str:
+    """Return a check as a line: its state, its name, the result, and what to do."""
+    mark = "FAILED" if check.state == "failed" else check.state
+    advice = f" → {check.advice}" if check.advice else ""
+    return streams.without_keys(streams.visible(f"{mark:<8} {check.name:<11} {check.text}{advice}"))
+
+
+async def examine(patience: float = 10.0) -> AsyncIterator[Check]:
+    """Yield the checks as they end, until one has failed; the reply is waited for `patience` seconds."""
+    libraries = ", ".join(f"{name} {version(name)}" for name in _LIBRARIES)
+    python = f"Python {platform.python_version()}, {sys.platform}"
+    yield Check("versions", "ok", f"{DISTRIBUTION} {__version__}, {python}; {libraries}")
+    try:
+        app = the_app()
+        text = _settings_text(app)
+        client = session(app=app)  # checks the proxy, too
+    except (RequestInvalidError, OSError) as error:
+        yield Check("settings", "failed", str(error), _ADVICE["settings"])
+        return
+    yield Check("settings", "ok", text)
+    reply, failure = await _ask(client, patience)
+    if reply is None:
+        yield _connection_fault(failure)
+        return
+    yield _connection(app)
+    yield (check := _service(reply, failure))
+    if check.state == "ok":
+        yield _key(failure)
+
+
+def _settings_text(app: App) -> str:
+    place = "the environment" if (name := app_name()) is None else f"app {name!r} of {apps_file()}"
+    count = len(headers_from_env())
+    more = f", {plural(count, 'further header')}" if count else ""
+    key = f"a key of {len(app.api_key)} characters"
+    return f"{place}: app {app.app_id}, region {app.region}, {app.chat_url}, {key}{more}"
+
+
+async def _ask(client: "AsyncSession", patience: float) -> "tuple[RawReply | None, ChatRestError | None]":
+    """List one user; return the reply, and the error of the call."""
+    from .._core.pace.retry import RetryPolicy
+    from .._parameters.users import UserQuery
+
+    replies: list[RawReply] = []
+    error = None
+    async with client:
+        view = client.with_options(on_reply=replies.append, retry=RetryPolicy(attempts=1), deadline=patience)
+        try:
+            await view.users.list(UserQuery(per_page=1)).page(1)
+        except ChatRestError as failure:
+            error = failure
+    return (replies[-1] if replies else None), error
+
+
+def _connection_fault(error: ChatRestError | None) -> Check:
+    """Return the check of a connection that brought no reply."""
+    reason = error.reason if isinstance(error, ConnectError) else "no reply"
+    if proxy() is not None and reason in ("name", "connection"):
+        reason = "by proxy"
+    return Check("connection", "failed", str(error), _ADVICE.get(reason, _ADVICE["tls"]))
+
+
+def _connection(app: App) -> Check:
+    """Return the check of a connection that brought a reply."""
+    address = urlsplit(app.chat_url)
+    way = "" if proxy() is None else ", by the proxy"
+    if address.scheme == "https":
+        return Check("connection", "ok", f"{address.netloc}{way}, its certificate is accepted")
+    text = f"{address.netloc}{way}, without TLS: everybody on the way can read the key"
+    return Check("connection", "ok" if is_loopback(address.hostname or "") else "warning", text)
+
+
+def _service(reply: "RawReply", error: ChatRestError | None) -> Check:
+    text = f"{reply.status}" + (f", request id {reply.request_id}" if reply.request_id else "")
+    if error is None or isinstance(error, AuthenticationError | PermissionDeniedError):
+        return Check("service", "ok", text)
+    if isinstance(error, RateLimitError):
+        return Check("service", "warning", f"{text}: {error}", _ADVICE["limited"])
+    advice = _ADVICE["server" if isinstance(error, ServerError) else "service"]
+    return Check("service", "failed", f"{text}: {error}", advice)
+
+
+def _key(error: ChatRestError | None) -> Check:
+    if error is None:
+        return Check("key", "ok", "accepted; it may list users, so its scope is fullAccess")
+    if isinstance(error, AuthenticationError):
+        return Check("key", "failed", f"refused: {error}", _ADVICE["key"])
+    return Check("key", "failed", f"it may not list users: {error}", _ADVICE["scope"])
 
 
 # ── limits ──
@@ -69,11 +215,11 @@ def limits(requests: int, as_json: bool) -> None:
       chatrest limits
       chatrest limits --requests 20 --json
     """
-    facts = run(_ask(requests))
+    facts = run(_limits(requests))
     streams.write_result(facts, _lines(facts), as_json=as_json)
 
 
-async def _ask(requests: int) -> dict[str, Any]:
+async def _limits(requests: int) -> dict[str, Any]:
     from .._core.pace.retry import RetryPolicy
     from .._parameters.users import UserQuery
 

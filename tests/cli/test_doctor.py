@@ -1,23 +1,230 @@
-"""`doctor` and `limits` by their output."""
+"""`doctor` and `limits` by their output: each fault is a line that says what to do, and the last one."""
 
 import json
+import ssl
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import Any
 
-from chatrest._cli.doctor_checks import NAMES
+import pytest
+import trustme
+
+from chatrest._cli.doctor import Check, examine, line_of
+from tests.cases import loop_over
 from tests.commands import MakeProxy, Run
+from tests.scripted_server import Faulty, reply
 
-from .conftest import error_line
+from .conftest import SECRETS, EmulatorThread, error_line
+
+NAMES = ("versions", "settings", "connection", "service", "key")
+USERS: dict[str, Any] = {"data": [{"uid": "ann"}], "meta": {}}
+YEAR = timedelta(days=365)
+NOW = datetime.now(UTC)
 
 
-def test_a_person_gets_a_line_each(command: Run) -> None:
+async def examined(monkeypatch: pytest.MonkeyPatch, address: str, **options: Any) -> dict[str, Check]:
+    for name, value in (("APP_ID", "app-1"), ("API_KEY", "k3y-0f-th3-app"), ("BASE_URL", address)):
+        monkeypatch.setenv(f"CHATREST_{name}", value)
+    return {check.name: check async for check in examine(**options)}
+
+
+def server_context(certificate: trustme.LeafCert) -> ssl.SSLContext:
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    certificate.configure_cert(context)
+    return context
+
+
+@pytest.mark.parametrize(
+    ("name", "valid", "is_trusted", "state", "words"),
+    [
+        ("localhost", (NOW - YEAR, NOW + YEAR), True, "ok", ""),
+        ("localhost", (NOW - YEAR, NOW + YEAR), False, "failed", "its issuer is not trusted here"),
+        (
+            "localhost",
+            (NOW - 2 * YEAR, NOW - YEAR),
+            True,
+            "failed",
+            "has expired: check this machine's clock",
+        ),
+        (
+            "localhost",
+            (NOW + YEAR, NOW + 2 * YEAR),
+            True,
+            "failed",
+            "not valid yet: check this machine's clock",
+        ),
+        ("other.example", (NOW - YEAR, NOW + YEAR), True, "failed", "another host's: check the address"),
+    ],
+)
+async def test_a_certificate_is_judged_before_a_key_is_sent(
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    name: str,
+    valid: tuple[datetime, datetime],
+    is_trusted: bool,
+    state: str,
+    words: str,
+) -> None:
+    ca = trustme.CA()
+    leaf = ca.issue_cert(name, not_before=valid[0], not_after=valid[1])
+    (tmp_path / "ca.pem").write_bytes(ca.cert_pem.bytes() if is_trusted else trustme.CA().cert_pem.bytes())
+    # What aiohttp makes of SSL_CERT_FILE when it is loaded.
+    trusted = ssl.create_default_context(cafile=str(tmp_path / "ca.pem"))
+    monkeypatch.setattr("aiohttp.connector._SSL_CONTEXT_VERIFIED", trusted)
+    async with Faulty(reply(USERS), tls=server_context(leaf)) as server:
+        results = await examined(monkeypatch, server.url.replace("127.0.0.1", "localhost"))
+    assert results["connection"].state == state
+    assert words in results["connection"].advice
+    if state == "ok":
+        assert results["service"].state == "ok"
+    else:
+        assert list(results)[-1] == "connection"
+        assert server.requests == []
+
+
+async def test_a_service_that_hangs_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def hang(peer: Any) -> None:
+        await peer.reader.read()
+
+    async with Faulty(hang) as server:
+        results = await examined(monkeypatch, server.url, patience=0.05)
+    assert list(results)[-1] == "connection"
+    assert "deadline" in results["connection"].text
+
+
+def test_a_line_cannot_steer_a_terminal_and_hides_keys(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CHATREST_API_KEY", "k3y-0f-th3-app")
+    line = line_of(Check("key", "failed", "k3y-0f-th3-app\x1b[2J\nx", "do"))
+    assert line == "FAILED   key         [hidden]\\x1b[2J⏎x → do"
+
+
+# ── through the command ──
+
+
+def checks(command: Run, *, failed: str = "", **variables: str | None) -> dict[str, dict[str, str]]:
+    """Return the checks by name; the last one has failed, or none."""
+    result = command("doctor", "--json", **variables)
+    members = json.loads(result.stdout)
+    results = {each["name"]: each for each in members["checks"]}
+    assert members["ok"] == (not failed)
+    assert tuple(results) == (NAMES[: NAMES.index(failed) + 1] if failed else NAMES)
+    assert [name for name, each in results.items() if each["state"] == "failed"] == [failed] * bool(failed)
+    if failed:
+        assert error_line(result) == f"the check of {failed} has failed"
+        assert results[failed]["advice"]
+    else:
+        assert (result.exit_code, result.stderr) == (0, "")
+    for secret in SECRETS:
+        assert secret not in result.output
+    return results
+
+
+def test_all_is_well(command: Run, service: EmulatorThread) -> None:
+    results = checks(command)
+    assert {each["state"] for each in results.values()} == {"ok"}
+    assert "aiohttp " in results["versions"]["text"]
+    assert service.emulator.base_url in results["settings"]["text"]
+    assert f"a key of {len(SECRETS[0])} characters" in results["settings"]["text"]
+    assert "fullAccess" in results["key"]["text"]
     lines = command("doctor").stdout.splitlines()
     assert tuple(line.split()[1] for line in lines) == NAMES
-    result = command("doctor", CHATREST_API_KEY="wr0ng-k3y")
-    [line] = [line for line in result.stdout.splitlines() if line.startswith("FAILED")]
+
+
+@loop_over(
+    ("variables", "words"),
+    [
+        ({"CHATREST_API_KEY": None}, "the environment lacks CHATREST_API_KEY"),
+        ({"CHATREST_BASE_URL": "http://chat.example.com"}, "base_url: expected https"),
+        ({"CHATREST_HEADERS": "no colon"}, "CHATREST_HEADERS"),
+        ({"CHATREST_PROXY": "nonsense"}, "proxy: expected"),
+        ({"CHATREST_APP": "shop", "CHATREST_APPS_FILE": "/nowhere/apps.toml"}, "CHATREST_APPS_FILE = "),
+    ],
+)
+def test_wrong_settings_stop_it_before_anything_is_sent(
+    command: Run, variables: dict[str, str | None], words: str
+) -> None:
+    assert words in checks(command, failed="settings", **variables)["settings"]["text"]
+
+
+@loop_over(
+    ("variables", "text", "advice"),
+    [
+        (
+            {"CHATREST_BASE_URL": None, "CHATREST_SERVICE_DOMAIN": "service.invalid"},
+            "emulated.api-us.service.invalid:443",
+            "check the network, then the app's id and region",
+        ),
+        (
+            {"CHATREST_BASE_URL": "http://127.0.0.1:1/v3"},
+            "nothing was sent: Connection refused",
+            "check the a",
+        ),
+        (
+            {"CHATREST_PROXY": "http://127.0.0.1:1"},
+            "nothing was sent: Connection refused",
+            "check CHATREST_P",
+        ),
+    ],
+)
+def test_a_way_to_the_service_that_ends(
+    command: Run, variables: dict[str, str | None], text: str, advice: str
+) -> None:
+    result = checks(command, failed="connection", **variables)["connection"]
+    assert text in result["text"]
+    assert result["advice"].startswith(advice)
+
+
+def test_a_proxy_that_refuses_the_host(command: Run, proxy: MakeProxy) -> None:
+    variables = {"CHATREST_BASE_URL": None, "CHATREST_SERVICE_DOMAIN": "service.invalid"}
+    with proxy(lambda *_: (403, b"no")) as url:  # it knows no CONNECT either
+        results = checks(command, failed="connection", CHATREST_PROXY=url.removesuffix("/v3"), **variables)
+    assert results["connection"]["advice"].startswith("check the proxy")
+
+
+def test_https_where_no_tls_is(command: Run, service: EmulatorThread) -> None:
+    address = service.emulator.base_url.replace("http:", "https:")
+    results = checks(command, failed="connection", CHATREST_BASE_URL=address)
+    assert "is that an https address" in results["connection"]["advice"]
+
+
+@loop_over(
+    ("status", "body", "advice"),
+    [
+        (503, b"<h1>down</h1>", "the service fails: try it again later"),
+        (404, b"<h1>no</h1>", "check that the address is the service's, with its version (/v3)"),
+        (200, b"<h1>hello</h1>", "check that the address is the service's"),
+    ],
+)
+def test_a_service_that_is_down_or_another_one(
+    command: Run, proxy: MakeProxy, status: int, body: bytes, advice: str
+) -> None:
+    with proxy(lambda *_: (status, body)) as url:
+        results = checks(command, failed="service", CHATREST_BASE_URL=url)
+    assert str(status) in results["service"]["text"]
+    assert results["service"]["advice"].startswith(advice)
+
+
+def test_a_limit_that_is_used_up_says_nothing_of_the_key(command: Run, proxy: MakeProxy) -> None:
+    body = b'{"error":{"code":"ERR_TOO_MANY_REQUESTS","message":"Slow."}}'
+    with proxy(lambda *_: (429, body)) as url:
+        lines = command("doctor", CHATREST_BASE_URL=url).stdout.splitlines()
+    assert lines[-1].startswith("warning  service     429")
+
+
+def test_a_key_that_may_only_create_users(command: Run) -> None:
+    results = checks(command, failed="key", CHATREST_API_KEY="emulated-auth-only-key")
+    assert "authOnly" in results["key"]["advice"]
+
+
+def test_a_key_that_is_refused_is_hidden_where_the_reply_repeats_it(command: Run, proxy: MakeProxy) -> None:
+    body = b'{"error":{"code":"AUTH_ERR_APIKEY_NOT_FOUND","message":"k3y-th4t-is-wr0ng \\u001b[2J"}}'
+    with proxy(lambda *_: (401, body)) as url:
+        result = command("doctor", CHATREST_BASE_URL=url, CHATREST_API_KEY="k3y-th4t-is-wr0ng")
+    line = result.stdout.splitlines()[-1]
     assert line.startswith("FAILED   key         refused: ")
     assert " → copy the REST API key" in line
-    assert error_line(result) == "1 of 10 checks failed: key"
-    assert "wr0ng" not in result.output
+    assert "k3y-th4t" not in result.output
+    assert "\x1b" not in result.output
 
 
 # ── limits ──
