@@ -22,17 +22,18 @@ from ..export.folder.manifest import TableEntry
 from ..export.folder.run_log import runs_in
 from ..export.formats.columns import TABLE_COLUMNS, Column
 from ..export.read.changes import ExportNews, NewsBatch
-from ..export.read.exports import addresses_of, app_of
-from ..export.read.folder_view import FolderView
-from ..export.read.position import (
+from ..export.read.exports import (
     Position,
     PositionError,
+    addresses_of,
+    app_of,
     parse_position,
     position_of,
     runs_in_position,
     runs_of,
 )
-from ..export.read.read_tables import table_entries, table_records
+from ..export.read.folder_view import FolderView
+from ..export.read.reading import table_entries, table_records
 from .rows import COLUMNS, batched, clean_records, message_values, table_row
 from .schema import BLANK, INDEXES, SEARCH, STATE, VERSION, tables, views
 from .sqlite import Batch, SqliteDatabase

@@ -15,13 +15,14 @@ from ..export.fetch.worker_pool import WORKERS
 from ..export.folder.part_files import find_parts
 from ..export.folder.tables import Table
 from ..export.plan.app_file import AppExport, AppReference
+from ..export.plan.file_names import local_path
 from ..export.plan.parts import Parts
 from ..export.plan.plan import Plan
 from ..export.plan.report import Progress, Report
-from ..export.remote.local_path import local_path
+from ..export.read.exports import part_files
 from ..export.run.apps import AT_ONCE, ExportApp
 from ..export.run.place import journal_root
-from ..export.run.run_parts import export_parts, part_files, run_part, run_rounds
+from ..export.run.run_parts import export_parts, run_part, run_rounds
 from ..session import AsyncSession
 from .cluster import PartHeldError, PartLostError, check_client
 from .job import ClusterJob, workers_of

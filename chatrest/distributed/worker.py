@@ -29,11 +29,11 @@ from ..export.folder.part_files import find_parts
 from ..export.plan.app_file import AppReference
 from ..export.plan.parts import Night
 from ..export.plan.report import Progress, Report
-from ..export.run.run_parts import part_files
+from ..export.read.exports import part_files
 from ..session import AsyncSession
-from .credit_pacer import CreditAccount, OtherClock
-from .credits import Grants
 from .part_progress import TaskEvent, counts_of, shortened
+from .rate_shares import Grants
+from .share_pacer import ShareAccount
 
 if TYPE_CHECKING:
     from distributed import Worker
@@ -42,6 +42,7 @@ _LONGEST_REASON: Final = 1_000  # characters of an error that travel
 _CLOSEST: Final = 0.01  # seconds before a report that something has happened, as more may
 _UNASKED: Final = 0.25  # seconds after which a task that was told nothing reports by itself
 _LOOK_SECONDS: Final = 0.5  # between two looks whether a part is still wanted, and two reports of its numbers
+_RUN_BITS: Final = 63
 _encode: Final = msgspec.msgpack.Encoder().encode
 _decode_grants: Final = msgspec.msgpack.Decoder(Grants).decode
 
@@ -80,13 +81,13 @@ class PartWork(Struct, frozen=True):
 class WorkerRate:
     """A task's share of the rate of a job.
 
-    Requests wait until they are given slots, and fail with `ChatRestError` after a minute without a word.
+    Requests wait until it has one, and fail with `ChatRestError` after a minute without a word.
     """
 
-    def __init__(self, worker: "Worker", job: str, name: str, clock: OtherClock) -> None:
-        """`name` is the task's among all that share the rate."""
+    def __init__(self, worker: "Worker", job: str, name: str, phase: float) -> None:
+        """`name` is the task's among all that share the rate; `phase` is that of its pacers."""
         self._worker, self._topic, self._loop = worker, job, asyncio.get_running_loop()
-        self._account = CreditAccount(name, self._waiting, self._alarm, clock)
+        self._account = ShareAccount(name, self._waiting, self._alarm, phase)
         self._session: AsyncSession | None = None
         self._timer: asyncio.TimerHandle | None = None
 
@@ -102,7 +103,7 @@ class WorkerRate:
                 self._stop()
 
     def _waiting(self, rate_class: RateClass) -> int:
-        """Return how many requests of a class wait for a slot."""
+        """Return how many requests of a class wait for the rate."""
         pools = self._session._client._pools.values() if self._session is not None else ()
         gates = (each for pool in pools for each in pool.gates.known())
         return sum(gate.waiting for (_, gate_class), gate in gates if gate_class == rate_class)
@@ -144,7 +145,7 @@ class WorkerRate:
 
 def run_payload(
     worker: "Worker", job: str, work: bytes, number: int, rates: dict[str, WorkerRate],
-    clocks: list[OtherClock], is_wanted: Callable[[], bool],
+    is_wanted: Callable[[], bool],
 ) -> TaskEnd:  # fmt: skip
     """Return the end of a part's task; called in its thread. It raises nothing.
 
@@ -152,9 +153,7 @@ def run_payload(
     """
     _stop_profiler(worker)
     try:
-        if not clocks:
-            clocks.append(OtherClock())
-        report = asyncio.run(_run(worker, job, _checked(work), number, rates, clocks[0], is_wanted))
+        report = asyncio.run(_run(worker, job, _checked(work), number, rates, is_wanted))
         return TaskEnd(worker=worker.address, content=_encode(shortened(report, number)))
     except (Exception, asyncio.CancelledError) as error:
         return _failed(error, worker.address)
@@ -172,14 +171,14 @@ def _stop_profiler(worker: "Worker") -> None:
 
 async def _run(
     worker: "Worker", job: str, work: PartWork, number: int, rates: dict[str, WorkerRate],
-    clock: OtherClock, is_wanted: Callable[[], bool],
+    is_wanted: Callable[[], bool],
 ) -> Report:  # fmt: skip
     """Run a part, report its numbers, and cancel it when it is not wanted any more."""
     app, headers = _credentials(work)
     await _check_export(work)
-    progress, run = Progress(), randbits(63)
+    progress, run = Progress(), randbits(_RUN_BITS)
     sharer = f"{worker.address}#{run}"
-    rates[sharer] = rate = WorkerRate(worker, job, sharer, clock)
+    rates[sharer] = rate = WorkerRate(worker, job, sharer, run / 2**_RUN_BITS)
     try:
         async with rate.session(app, headers=headers, telemetry=progress.heard) as session:
             part = asyncio.ensure_future(

@@ -16,8 +16,7 @@ from .plan.app_file import AppExport, read_apps
 from .plan.plan import Plan
 from .plan.report import AttachmentCounts, ExportFailure, NextRun, Phase, Progress, Report
 from .read.changes import ExportChange, ExportChanges, changes
-from .read.read_tables import attachment_files, read_table
-from .read.reading import read, read_raw, runs
+from .read.reading import attachment_files, read, read_raw, read_table, runs
 from .run.apps import AppResult, export_apps
 from .run.dry_run import Estimate, estimate
 from .run.entry_points import export

@@ -25,8 +25,7 @@ from ..export.folder.manifest import NAME as MANIFEST, Manifest, read
 from ..export.folder.tables import find_table
 from ..export.plan.file_names import path_inside
 from ..export.read.folder_view import FolderView, open_view
-from ..export.read.read_tables import changed_file, table_records
-from ..export.read.reading import read_raw
+from ..export.read.reading import changed_file, read_raw, table_records
 from .entities import KINDS, Kind, Reader, kind_of, read_object
 from .input_files import ImportLine, input_paths, number_records, read_lines
 from .shown_records import read_active, read_again, read_line, read_shown

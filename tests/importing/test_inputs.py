@@ -17,7 +17,7 @@ from chatrest._cloud.store_errors import ObjectStoreError
 from chatrest.emulator import Emulator, First, Status
 from chatrest.export import Plan, export
 from chatrest.export.folder.tables import Table
-from chatrest.export.read.read_tables import table_records
+from chatrest.export.read.reading import table_records
 from chatrest.importing import check, run
 from tests.buckets import ADDRESS, Buckets
 

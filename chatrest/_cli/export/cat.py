@@ -93,7 +93,7 @@ def cat(out: str, message: str | None, format_: Format | None, sort: str | None,
 
 def _show_lines(out: str, message: str, format_: Format | None) -> None:
     """Print where a message is; exit status 1 where it is not in the export."""
-    from ...export.read.message_lines import find_lines
+    from ...export.read.message_files import find_lines
 
     is_text = format_ == "text" or (format_ is None and streams.is_terminal("stdout"))
     stored_lines = list(find_lines(out, message))
@@ -147,7 +147,7 @@ def changes(out: str, run: str | None) -> None:
       chatrest changes out --since-run 41 > news.ndjson
     """
     from ...export.read.changes import changes as changes_of  # imports what a help text does not need
-    from ...export.read.position import parse_position
+    from ...export.read.exports import parse_position
 
     news = changes_of(out, after=parse_position(run or "0"))
     lines = (change.to_json() for change in news)

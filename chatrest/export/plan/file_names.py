@@ -13,6 +13,7 @@ are `messages.ndjson`, `messages-2.ndjson` and so on.
 """
 
 import hashlib
+import os
 import re
 from datetime import date
 from functools import lru_cache
@@ -21,7 +22,9 @@ from typing import Final
 from urllib.parse import quote
 
 from ..._core.replies.rows import UNKNOWN, Row
-from ...errors import ChatRestError
+from ..._core.requests.arguments import check
+from ..._secrets import shown
+from ...errors import ChatRestError, RequestInvalidError
 from .ownership import Source
 from .plan import Partition
 
@@ -45,6 +48,9 @@ _OF_SYSTEM: Final = frozenset({
 _LONGEST: Final = 150  # a file's name may have 255 bytes on most systems, with what is added to it
 _DAY: Final = 86_400
 _EPOCH: Final = date(1970, 1, 1).toordinal()
+_SCHEME: Final = re.compile(
+    r"([A-Za-z][A-Za-z0-9+.-]+):/"
+)  # `Path` makes one slash of two; a drive has one letter
 _INSIDE: Final = re.compile(r"(?!.*(?:^|/)\.{1,2}(?:/|$))[\w%.=~-]{1,255}(?:/[\w%.=~-]{1,255})*", re.ASCII)
 
 
@@ -105,6 +111,24 @@ def path_inside(folder: Path, name: str) -> Path:
         if path.is_symlink():
             raise ChatRestError(f"{path} is a symbolic link, and may lead outside of {folder}; remove it")
     return path
+
+
+def local_path(out: object, name: str = "out") -> Path:
+    """Return the path of an export's folder; `name` is the argument's.
+
+    Raises `RequestInvalidError` for what is no path, and for a URL such as `s3://bucket/chat`: as a path it
+    would be a local folder called `s3:`.
+    """
+    check(isinstance(out, str | os.PathLike), name, out, "the path of a folder, as a text or a Path")
+    assert isinstance(out, str | os.PathLike)
+    path = os.fspath(out)
+    check(isinstance(path, str) and path != "" and "\0" not in path, name, out, "the path of a folder")
+    if match := _SCHEME.match(path):
+        raise RequestInvalidError(
+            f"{name} = {shown(path)}: {match[1]}:// is not a local folder; for an object store, "
+            "expected its address as a text: s3://bucket/prefix, gs://… or az://…"
+        )
+    return Path(path)
 
 
 def seconds(timestamp: int) -> int:

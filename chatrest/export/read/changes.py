@@ -18,7 +18,7 @@ record with `deletedAt`, and without its content.
 
 It is reported in the first of these runs. So the position of a reader is not the run of the last change, but
 `ExportChanges.run`: the newest run of the result, valid once all of it has been read. Of a
-folder of exports that is a text with the run of each (`position.py`).
+folder of exports that is a text with the run of each (`exports.py`).
 """
 
 import sqlite3
@@ -47,10 +47,9 @@ from ..plan.file_names import HISTORY, STEM
 from ..plan.id_set import IdSet
 from ..plan.message_ids import key_of, number
 from ..store.inspection import files_now
-from .exports import open_exports
+from .exports import Position, open_exports, position_of, runs_of
 from .folder_view import FolderView
 from .message_files import MessageFile, from_each
-from .position import Position, position_of, runs_of
 
 ChangeKind: TypeAlias = Literal["new", "changed", "deleted"]
 DeletionReason: TypeAlias = Literal["by_author", "not_shown"]

@@ -11,22 +11,22 @@ A reader goes over them in this order, and does with each what it does with a si
 """
 
 import re
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
 from ..._cloud.address import is_address
 from ..._cloud.store_errors import ObjectNotFoundError
+from ..._secrets import shown
 from ..._threads import wait_for
 from ...errors import RequestInvalidError
 from ..folder.journal import NAME as JOURNAL
 from ..folder.manifest import NAME as MANIFEST
 from ..folder.part_files import FolderFiles, PartFiles, find_parts, is_settled, read_state
+from ..plan.file_names import local_path
 from ..plan.parts import FOREIGN, NAME as PARTS, Parts, is_app_name, part_number
-from ..remote.local_path import local_path
 from .folder_view import FolderView, open_view
-from .position import NAME as POSITION_NAME
 
 if TYPE_CHECKING:
     from ..._cloud.store import ObjectStore
@@ -35,6 +35,14 @@ _Entries: TypeAlias = tuple[frozenset[str], frozenset[str]]
 """The names of files, and those of folders."""
 BAG: Final = "bagit.txt"
 DATA: Final = "data"
+Position: TypeAlias = int | str
+"""The number of a run; of a folder of exports the name and the run of each, such as `part=00:5,part=01:7`.
+
+It can be kept, passed on a command line, and compared. What begins later has no entry, and is new.
+"""
+_RUN: Final = r"(?:0|[1-9][0-9]{0,17})"
+_NAME: Final = r"[\w%.=~/-]{1,500}"
+_POSITION: Final = re.compile(rf"{_NAME}:{_RUN}(?:,{_NAME}:{_RUN})*", re.ASCII)
 
 
 class ExportAddress(NamedTuple):
@@ -95,17 +103,17 @@ def parts_at(addresses: Collection[ExportAddress]) -> Parts | None:
     """Return what `parts.json` says where these are the parts of one export; None for others."""
     roots = part_roots(addresses)
     is_one = len(roots) == 1 and all(len(part_roots([each])) == 1 for each in addresses)
-    stored = wait_for(find_parts(part_files(roots[0]))) if is_one else None
+    stored = wait_for(find_parts(part_files(roots[0].out))) if is_one else None
     return None if stored is None else stored[0]
 
 
-def part_files(root: ExportAddress) -> PartFiles:
-    """Return the files that the parts there have in common."""
-    if isinstance(root.out, Path):
-        return FolderFiles(root.out)
-    from ..remote.part_objects import PartObjects
+def part_files(out: object, disk: Any = None) -> PartFiles:
+    """Return the files of an export of parts, at a folder or at an address."""
+    if isinstance(out, str) and is_address(out):
+        from ..remote.part_objects import PartObjects
 
-    return PartObjects(root.out)
+        return PartObjects(out)
+    return FolderFiles(local_path(out), disk)
 
 
 def part_lacks(address: ExportAddress) -> list[str]:
@@ -116,7 +124,7 @@ def part_lacks(address: ExportAddress) -> list[str]:
     number, roots = part_number(address.name.rpartition("/")[2]), part_roots([address])
 
     async def lacks(number: int) -> list[str]:
-        files = part_files(roots[0])
+        files = part_files(roots[0].out)
         if (stored := await find_parts(files)) is None:
             return []
         state = await read_state(files, stored[0], number)
@@ -166,7 +174,7 @@ def _below(own: ExportAddress) -> Iterator[ExportAddress]:
     else:
         yield from map(own.below, sorted(each for each in folders if part_number(each) is not None))
         for app in sorted(filter(is_app_name, folders)):
-            if not re.fullmatch(POSITION_NAME, app, re.ASCII):  # a load could not note its position
+            if not re.fullmatch(_NAME, app, re.ASCII):  # a load could not note its position
                 raise RequestInvalidError(f"folder {app!r}: expected app=NAME, as `export --apps` names it")
             yield from list(_below(own.below(app))) or [own.below(app)]
 
@@ -201,3 +209,49 @@ def _parts(out: Path | str) -> Parts:
     from ..._cloud.store import ObjectStore
 
     return Parts.parse(wait_for(ObjectStore.open(out).get(PARTS)).data, f"{out}/{PARTS}")
+
+
+# ── the position of a reader of changes ──
+
+
+class PositionError(RequestInvalidError):
+    """A position is not one of these exports."""
+
+
+def parse_position(text: str) -> Position:
+    """Return the position that a text is of, as `str` gives it."""
+    return int(text) if re.fullmatch(_RUN, text) else text
+
+
+def position_of(runs: Mapping[str, int]) -> Position:
+    """Return the position after these runs, by the name of the export in its folder: empty for one alone."""
+    if "" in runs:
+        return runs[""]
+    return ",".join(f"{name}:{run}" for name, run in runs.items() if run) or 0
+
+
+def runs_in_position(position: str) -> dict[str, int]:
+    """Return the run of each export that a position of several names."""
+    return {name: int(run) for name, run in (each.rsplit(":", 1) for each in position.split(","))}
+
+
+def runs_of(position: object, names: Sequence[str]) -> dict[str, int]:
+    """Return the run of each of the exports with these names.
+
+    Raises `PositionError` for what is no position of these.
+    """
+    if type(position) is int and position == 0:
+        return dict.fromkeys(names, 0)
+    if "" in names:
+        if type(position) is not int or position < 0:
+            raise PositionError(f"after = {shown(str(position))}: expected the number of a run, or 0 for all")
+        return {"": position}
+    if not isinstance(position, str) or not _POSITION.fullmatch(position):
+        raise PositionError(
+            f"after = {shown(str(position))}: expected 0, or the position that the last reading of this "
+            "folder of exports gave, such as part=00:5,part=01:7"
+        )
+    runs = runs_in_position(position)
+    if unknown := [name for name in runs if name not in names]:
+        raise PositionError(f"after: there is no {unknown[0]} here: it is a position of another folder")
+    return {name: runs.get(name, 0) for name in names}

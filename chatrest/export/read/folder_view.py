@@ -8,7 +8,7 @@ from typing import Protocol, Self, final
 from ..._cloud.address import is_address
 from ..folder.journal import NAME as JOURNAL
 from ..folder.manifest import NAME as MANIFEST
-from ..remote.local_path import local_path
+from ..plan.file_names import local_path
 
 
 class FolderView(Protocol):

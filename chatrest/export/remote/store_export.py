@@ -41,7 +41,7 @@ from ..folder.tables import ATTACHMENTS, is_as
 from ..plan.file_names import HISTORY, MESSAGES, path_inside
 from ..plan.report import Phase, Progress
 from ..store.journal import StoreFile
-from .object_names import is_own, remedy
+from .store_view import is_own, remedy
 from .working_folder import WorkingFolder
 
 PUBLISH_SECONDS: Final = 600.0

@@ -1,5 +1,6 @@
 """An export in a store for readers: manifest, journal and log are fetched, other files as they are read."""
 
+import re
 import shutil
 import weakref
 from collections.abc import Iterable, Iterator
@@ -9,15 +10,15 @@ from pathlib import Path
 from tempfile import mkdtemp
 from typing import Final, Self, final
 
-from ..._cloud.publication import EMPTY, Version, fetch_file, read_version
+from ..._cloud.publication import EMPTY, Version, base_name, fetch_file, read_version
 from ..._cloud.store import ObjectStore
 from ..._cloud.store_errors import ObjectNotFoundError, ObjectStoreError
 from ..._threads import wait_for
 from ...errors import ChatRestError, RequestInvalidError
 from ..folder.journal import NAME as JOURNAL, Journal
 from ..folder.manifest import NAME as MANIFEST, find_undamaged
-from ..plan.file_names import MESSAGES, path_inside
-from .object_names import is_own, remedy
+from ..folder.tables import ATTACHMENTS, TABLES
+from ..plan.file_names import HISTORY, MESSAGES, STEM, path_inside
 
 _AT_ONCE: Final = (MANIFEST, JOURNAL, "runs.jsonl")
 """The files that each reader needs."""
@@ -26,6 +27,11 @@ _READINGS: Final = 5
 _FILES_AHEAD: Final = 8
 _BYTES_AHEAD: Final = 64 << 20
 """No further file is fetched ahead while those that wait have so many bytes."""
+_OWN: Final = re.compile(
+    rf"(?:messages/(?:[^/]+/)?messages|history|journal|manifest|runs|attachments/journal"
+    rf"|({'|'.join((*TABLES, ATTACHMENTS))})/\1)\.[a-z.]+"
+)
+"""The names of an export's files, without what makes an object's name unique."""
 
 
 @final
@@ -172,3 +178,33 @@ def _sizes(folder: Path) -> dict[str, int]:
 def _clean_up(threads: ThreadPoolExecutor, folder: Path) -> None:
     threads.shutdown(cancel_futures=True)
     shutil.rmtree(folder, ignore_errors=True)
+
+
+# ── its objects ──
+
+
+def remedy(address: str, name: str, machine: object) -> str:
+    """Return the way to mend a file whose object is lost or damaged; `machine` has published it last.
+
+    Files of messages are in the store only, all others in the machine's local copy as well.
+    """
+    if name.startswith(HISTORY):
+        return (
+            f"restore an earlier version of the object {address}/{name}, as older versions cannot "
+            "be read again; without one keep it: what can still be read of it is nowhere else"
+        )
+    if name.startswith(f"{STEM}/"):
+        return (
+            f"restore an earlier version of the object {address}/{name}, as what was deleted in the service "
+            "is in it alone; or keep a copy of what is left of it, delete it there, and run "
+            f"`chatrest export {address}` again: its messages are read again"
+        )
+    return (
+        f"run `chatrest export {address}` on the machine '{machine}', with its `--journal` if it had one: it "
+        "has published this last, and puts it there again from its local copy"
+    )
+
+
+def is_own(name: str) -> bool:
+    """Return True for a name that a run gives; not for attachments, which are named by their content."""
+    return _OWN.fullmatch(base_name(name)) is not None

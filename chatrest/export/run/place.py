@@ -6,8 +6,8 @@ from pathlib import Path
 
 from ..._cloud.address import is_address
 from ..._core.requests.arguments import check
+from ..plan.file_names import local_path
 from ..plan.report import Phase, Progress, Report
-from ..remote.local_path import local_path
 
 
 async def run_at(

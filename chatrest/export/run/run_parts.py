@@ -19,7 +19,6 @@ from typing import Any, Final, NamedTuple, TypeAlias
 
 from msgspec import structs
 
-from ..._cloud.address import is_address
 from ..._cloud.store_errors import LeaseHeldError
 from ..._core.requests.arguments import check
 from ..._storage import InUseError
@@ -31,7 +30,6 @@ from ..fetch.part_news import NewsOfNight, list_users
 from ..fetch.part_run import PartRun
 from ..fetch.source_list import sent_by
 from ..folder.part_files import (
-    FolderFiles,
     PartFiles,
     StampedFile,
     find_parts,
@@ -56,7 +54,7 @@ from ..plan.parts import (
 )
 from ..plan.plan import Plan, difference
 from ..plan.report import AttachmentCounts, NextRun, Phase, Progress, Report
-from ..remote.local_path import local_path
+from ..read.exports import part_files
 from .place import journal_root, place_in, run_at
 from .run import check_arguments, export_folder
 
@@ -77,15 +75,6 @@ class OpenNight(NamedTuple):
     """The users of each night."""
     news: NightNews
     rule: PartOwnership
-
-
-def part_files(out: str | PathLike[str], disk: Any = None) -> PartFiles:
-    """Return the files of an export of parts, at a folder or at an address."""
-    if isinstance(out, str) and is_address(out):
-        from ..remote.part_objects import PartObjects
-
-        return PartObjects(out)
-    return FolderFiles(local_path(out), disk)
 
 
 async def has_parts(out: str | PathLike[str]) -> bool:

@@ -36,13 +36,12 @@ from ..folder.opening import check_is_whole, read_folder, run_under_way
 from ..folder.part_files import find_parts, stamps_for
 from ..folder.run_log import NAME as RUNS
 from ..folder.tables import ATTACHMENTS, attachment_rows, table_path
-from ..plan.file_names import STEM, path_inside, seconds
+from ..plan.file_names import STEM, local_path, path_inside, seconds
 from ..plan.parts import FOREIGN, NAME as PARTS, STATE
 from ..plan.plan import Plan
 from ..read.exports import ExportAddress, addresses_of, bag_of, part_files, part_roots
 from ..read.facts import ExportFacts, facts_of
 from ..read.folder_view import FolderView
-from ..remote.local_path import local_path
 from ..store.disk import Disk, sync_folder
 from ..store.inspection import path_of
 from .bag import DATA, DECLARATION, hash_of, write_tags
@@ -258,7 +257,7 @@ def _copy(source: Path, target: Path, size: int | None = None) -> None:
 
 def _take_shared(root: ExportAddress, folder: Path) -> None:
     """Copy what the parts of an export have in common, and have left one another."""
-    files = part_files(root)
+    files = part_files(root.out)
 
     async def contents() -> dict[str, bytes]:
         stored = await find_parts(files)

@@ -25,8 +25,7 @@ from ..plan.plan import Plan
 from ..read.exports import bag_of, open_exports
 from ..read.facts import ExportFacts, facts_of
 from ..read.folder_view import FolderView
-from ..read.read_tables import read_table, table_entries
-from ..read.reading import read_raw
+from ..read.reading import read_raw, read_table, table_entries
 from ..seal.bag import hash_of, hashes_of, info_of
 from ..seal.seal import time_text, version
 from .result import VerifyResult, place_of

@@ -9,9 +9,9 @@ from hypothesis import given, strategies as st
 
 from chatrest.errors import RequestInvalidError
 from chatrest.export import Plan
+from chatrest.export.plan.file_names import local_path
 from chatrest.export.plan.ownership import Source, pair_of
 from chatrest.export.plan.plan import COMPRESS, FORMATS, PARTITIONS
-from chatrest.export.remote.local_path import local_path
 from tests.cases import loop_over
 
 uids = st.text(st.characters(codec="utf-8", exclude_categories=["Cc", "Cs"]), min_size=1, max_size=6).filter(

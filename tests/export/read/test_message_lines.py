@@ -11,7 +11,7 @@ from click.testing import CliRunner
 from chatrest import ChatRestError
 from chatrest._cli.root import root
 from chatrest.export import seal
-from chatrest.export.read.message_lines import find_lines
+from chatrest.export.read.message_files import find_lines
 from chatrest.export.seal.bag import hashes_of
 from tests.stored_exports import StoredParts, StoredRuns, record
 
