@@ -11,28 +11,18 @@
     since = 2026-01-01
     format = "parquet"
 
-| in the place of `key_env` | the API key is                                                             |
-|---------------------------|----------------------------------------------------------------------------|
-| `key_file = "shop.key"`   | the content of a file; a relative path is from the folder of the apps file |
-| `key_command = "pass x"`  | the first line that a program prints; no shell, or a list of its arguments |
-| `key = "…"`               | that text, if only the owner may read the apps file (mode 0600)            |
-
-The workers of a cluster read `key_env` and `key_file` in their own environment and on their own disk, and get
-nothing but these names.
-A file that another user could have written runs no program. TOML, as people write and comment this file by
-hand, and the standard library reads it.
+In the place of `key_env`, `key_file = "shop.key"` names a file that has the key; a relative path is from the
+folder of the apps file. The workers of a cluster read either in their own environment and on their own disk,
+and get nothing but these names. The key itself is never in the file of apps.
 """
 
 import os
-import shlex
-import stat
-import subprocess
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
 from os import PathLike
 from os.path import expanduser  # unlike that of `Path`, it accepts a user without a home
 from pathlib import Path
-from typing import Annotated, Any, Final, NamedTuple, Self, TypeAlias
+from typing import Annotated, Any, NamedTuple, Self, TypeAlias
 
 import msgspec
 from msgspec import Meta, Struct
@@ -42,12 +32,8 @@ from ...app import App, allows_http
 from ...errors import RequestInvalidError
 from .plan import Plan
 
-_KEYS: Final = ("key_env", "key_file", "key_command", "key")
 _Text: TypeAlias = Annotated[str, Meta(min_length=1)]
 _Variable: TypeAlias = Annotated[str, Meta(pattern="^[A-Za-z_][A-Za-z0-9_]{0,99}$")]
-_PATIENCE: Final = 60.0
-"""Seconds for a program that prints a key; it may ask for a password."""
-_OTHERS: Final = stat.S_IRWXG | stat.S_IRWXO
 
 
 class AppExport(Struct, frozen=True):
@@ -131,19 +117,14 @@ class _Table(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     region: _Text = "us"
     key_env: _Variable | None = None
     key_file: _Text | None = None
-    key_command: _Text | list[str] | None = None
-    key: _Text | None = None
     service_domain: _Text | None = None
     base_url: _Text | None = None
     plan: dict[str, Any] | None = None
 
-    def __repr__(self) -> str:
-        return f"<_Table {self.id}>"  # without the key
-
     def __post_init__(self) -> None:
-        given = [name for name in _KEYS if getattr(self, name) is not None]
-        if len(given) != 1:
-            raise ValueError(f"{' and '.join(given) or 'no key'} given, expected one of {', '.join(_KEYS)}")
+        if (self.key_env is None) == (self.key_file is None):
+            given = "no key" if self.key_env is None else "key_env and key_file"
+            raise ValueError(f"{given} given, expected one of key_env, key_file")
 
 
 class _Tables(Struct, frozen=True, forbid_unknown_fields=True):
@@ -152,15 +133,12 @@ class _Tables(Struct, frozen=True, forbid_unknown_fields=True):
 
 class _AppFile(NamedTuple):
     path: Path
-    owner: os.stat_result
-    """Who owns the file, and who may read and write it."""
     apps: list[tuple[str, _Table]]
     """The words for the place of each app, and its table."""
 
 
 def _read(path: Path) -> _AppFile:
-    with path.open("rb") as opened:
-        data, owner = opened.read(), os.fstat(opened.fileno())
+    data = path.read_bytes()
     try:
         tables = msgspec.toml.decode(data, type=_Tables).app
     except UnicodeDecodeError as error:
@@ -174,7 +152,7 @@ def _read(path: Path) -> _AppFile:
     check_names([table.id for table in tables], places)
     named = [(place, table.name) for place, table in apps if table.name is not None]
     check_names([name for _, name in named], [place for place, _ in named], member="name")
-    return _AppFile(path, owner, apps)
+    return _AppFile(path, apps)
 
 
 def check_names(names: Sequence[str], places: Sequence[str], *, member: str = "id") -> None:
@@ -194,14 +172,17 @@ def _app(file: _AppFile, place: str, table: _Table, env: Mapping[str, str]) -> A
         domain = env.get("CHATREST_SERVICE_DOMAIN") or None
         base_url = env.get("CHATREST_BASE_URL") or None
     failure = ""
+    key_file = None
     try:
-        source = next(name for name in _KEYS if getattr(table, name) is not None)
-        key = _READERS[source](file, getattr(table, source), env)
+        if table.key_file is not None:
+            key_path = file.path.absolute().parent / expanduser(table.key_file)  # noqa: PTH111
+            key, key_file = _file_text(key_path), str(key_path)
+        else:
+            key = _variable(table.key_env or "", env)
         app = App(
             table.id, key, table.region, service_domain=domain, base_url=base_url, allow_http=allows_http(env)
         )
         _ = app.chat_url
-        key_file = str(_key_path(file, table.key_file)) if table.key_file is not None else None
         return AppExport(app, _plan(table.plan), table.key_env, table.name, key_file)
     except RequestInvalidError as error:
         failure = str(error)
@@ -217,10 +198,6 @@ def _variable(name: str, env: Mapping[str, str]) -> str:
     raise RequestInvalidError(f"the environment lacks {name}")
 
 
-def _key_path(file: _AppFile, name: str) -> Path:
-    return file.path.absolute().parent / expanduser(name)  # noqa: PTH111
-
-
 def _file_text(path: Path) -> str:
     try:
         key = path.read_text("utf-8").strip()
@@ -230,53 +207,6 @@ def _file_text(path: Path) -> str:
     if not key:
         raise RequestInvalidError(f"key_file: {path} is empty")
     return key
-
-
-def _key_of_program(file: _AppFile, command: Any, _: Mapping[str, str]) -> str:
-    try:
-        arguments = shlex.split(command) if isinstance(command, str) else command
-    except ValueError:  # a quotation without its end
-        arguments = None
-    is_list = isinstance(arguments, list) and all(isinstance(each, str) for each in arguments)
-    if not arguments or not is_list:
-        raise RequestInvalidError("key_command: expected the text of a command, or a list of its arguments")
-    may_be_written = file.owner.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
-    if os.name == "posix" and (may_be_written or file.owner.st_uid not in (0, os.getuid())):
-        raise RequestInvalidError(
-            f"key_command: others may write {file.path}: expected a file that only you may write"
-        )
-    try:
-        # Without standard input: that may be what the command reads.
-        done = subprocess.run(  # noqa: S603 - the user's own file names the program
-            arguments, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, timeout=_PATIENCE, check=False
-        )
-    except subprocess.TimeoutExpired:
-        raise RequestInvalidError(f"key_command: no end within {_PATIENCE:.0f} s") from None
-    except OSError as error:
-        raise RequestInvalidError(f"key_command: {arguments[0]}: {error.strerror}") from None
-    key = done.stdout.decode("utf-8", "replace").strip().partition("\n")[0].strip()
-    if done.returncode or not key:
-        fault = f"it ended with status {done.returncode}" if done.returncode else "it printed nothing"
-        raise RequestInvalidError(f"key_command: {fault}: expected a program that prints the key")
-    return key
-
-
-def _key_of_text(file: _AppFile, key: str, _: Mapping[str, str]) -> str:
-    if file.owner.st_mode & _OTHERS:
-        mode = stat.S_IMODE(file.owner.st_mode)
-        raise RequestInvalidError(
-            f"key: others may read {file.path} (mode {mode:04o}): a key in the file needs mode 0600 "
-            "(chmod 600); else give key_env, key_file or key_command"
-        )
-    return key
-
-
-_READERS: Final[Mapping[str, Callable[[_AppFile, Any, Mapping[str, str]], str]]] = {
-    "key_env": lambda _, name, env: _variable(name, env),
-    "key_file": lambda file, name, _: _file_text(_key_path(file, name)),
-    "key_command": _key_of_program,
-    "key": _key_of_text,
-}
 
 
 def _plan(table: dict[str, Any] | None) -> Plan | None:
