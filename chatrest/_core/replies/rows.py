@@ -5,11 +5,9 @@ page at less than half of the cost. A record that does not have its documented t
 `Messages(AsRows(session.sender)).list()` walks rows; so do the other collections.
 """
 
-import re
 from collections.abc import Callable, Collection, Sequence
-from itertools import count
 from operator import attrgetter
-from typing import Annotated, Any, Final, TypeVar, final
+from typing import Annotated, Any, Final, TypeVar
 
 import msgspec
 from msgspec import Raw, Struct, structs
@@ -35,31 +33,6 @@ _HIGH: Final = (1 << 63) - 1
 _ONE_LINE: Final = bytes.maketrans(b"\r\n", b"  ")
 
 
-@final
-class PageLines:
-    """The records of a page as they were served, one per line."""
-
-    __slots__ = ("_starts", "data", "places")
-
-    def __init__(self, data: bytearray, starts: list[int]) -> None:
-        """Take lines, and where each of them starts; the last of `starts` is the end."""
-        self.data = data
-        self._starts = starts
-        first = next(_page_numbers) << 32
-        self.places = range(first, first + len(starts) - 1)
-        """The places of its records: no two pages have one in common."""
-
-    def record(self, place: int) -> bytes:
-        """Return the record at a place, without its line break."""
-        index = place - self.places.start
-        return bytes(self.data[self._starts[index] : self._starts[index + 1] - 1])
-
-    def select(self, places: list[int]) -> bytes:
-        """Return the lines at places, in their order."""
-        first, starts, view = self.places.start, self._starts, memoryview(self.data)
-        return b"".join([view[starts[place - first] : starts[place - first + 1]] for place in places])
-
-
 class Row(Struct, OfId, gc=False, eq=False, rename="camel"):
     """One record. Members that are absent, or not of their type, are empty."""
 
@@ -71,27 +44,21 @@ class Row(Struct, OfId, gc=False, eq=False, rename="camel"):
     receiver_type: str = ""
     sent_at: Annotated[int, msgspec.Meta(ge=_LOW, le=_HIGH)] = UNKNOWN
     line: bytes | Raw = msgspec.field(default=b"", name="//line")
-    """The record's bytes, or the `PageLines` that they are in. The service has no member of this name."""
-    place: int = msgspec.field(default=0, name="//place")
+    """The record's bytes. The service has no member of this name."""
 
     @property
     def raw(self) -> bytes:
         """The record's bytes, on one line: line breaks between its members are spaces."""
-        line: Any = self.line
-        return line.record(self.place) if type(line) is PageLines else bytes(line)
+        return bytes(self.line)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Row) and _VALUES(self) == _VALUES(other)
 
 
 _PAGE: Final = msgspec.json.Decoder(ListReply[list[Raw]])
+_PAGE_OF_ROWS: Final = msgspec.json.Decoder(ListReply[list[Row]])
 _ROW: Final = msgspec.json.Decoder(Row)
 _VALUES: Final = attrgetter("id", "uid", "sender", "receiver", "receiver_type", "sent_at", "raw")
-_PLACE: Final = attrgetter("place")
-_page_numbers: Final = count(1)  # the place 0 is of no page
-_OPENING: Final = b'{"data":['
-_BORDER: Final = re.compile(rb'\},\{"id":')
-_LINE_BREAK: Final = 10
 _LOOSE: Any = int | str
 _LOOSE_ROW: Final[msgspec.json.Decoder[Row]] = msgspec.json.Decoder(Row[_LOOSE])  # type: ignore[misc]
 
@@ -118,16 +85,13 @@ class RowReader(Struct, frozen=True):
     def strictly(self, body: bytes) -> Listing[Row] | None:
         """Return the page of a reply whose records have their documented types; None for any other."""
         coercions = Coercions()
-        if (read := _read_at_once(body)) is not None:
-            page, items = read
-        else:
-            try:
-                page = _PAGE.decode(body)
-                check_records(len(page.data))
-                items = _at_once(page.data, coercions)
-            except REFUSED:
-                return None
-            _put_lines(items, page.data, body)
+        try:
+            page = _PAGE.decode(body)
+            check_records(len(page.data))
+            items = _rows_at_once(body, page.data, coercions)
+        except REFUSED:
+            return None
+        _put_lines(items, page.data, body)
         return decoded_listing(page, items, body, coercions.lines())
 
     def without_content(self) -> Listing[Row]:
@@ -156,48 +120,9 @@ def _put_lines(items: list[Row], raws: list[Raw], body: bytes) -> None:
         item.line = line
 
 
-def _read_at_once(body: bytes) -> tuple[ListReply[list[Raw]], list[Row]] | None:
-    """Return the envelope and the rows of a page of the usual form, read once; None for any other page.
-
-    The page is divided at `},{"id":`, which may be inside of a record, too. But then its first half
-    is no JSON; and where a record begins with another member, a comma is left between two records. So the
-    page was divided rightly if each line, and the envelope without records, is JSON by itself.
-    """
-    end = body.rfind(b"}]") + 1
-    if not end or not body.startswith(_OPENING) or b"\n" in body or b"\r" in body:
-        return None
-    data, starts = bytearray(memoryview(body)[len(_OPENING) : end + 1]), [0]
-    for border in _BORDER.finditer(data):
-        start = border.start() + 2
-        data[start - 1] = _LINE_BREAK
-        starts.append(start)
-    check_records(len(starts))
-    data[-1] = _LINE_BREAK  # in the place of the array's end
-    starts.append(len(data))
-    try:
-        page = _PAGE.decode(_OPENING + b"0" + body[end:])
-        items = _ROW.decode_lines(data)
-    except REFUSED:
-        return None
-    if len(items) != len(starts) - 1 or list(map(bytes, page.data)) != [b"0"]:
-        return None  # two records in a line, or another `data` after the first one
-    lines: Any = PageLines(data, starts)
-    for item, place in zip(items, lines.places, strict=True):
-        item.line = lines
-        item.place = place
-    return page, items
-
-
-def lines_of(rows: Sequence[Row]) -> bytes | bytearray:
-    """Return the rows' records, one per line; without a copy where they are all of a page, in its order."""
-    lines: Any = rows[0].line if rows else None
-    if type(lines) is PageLines:
-        places, own = list(map(_PLACE, rows)), lines.places  # no other page has one of these
-        if places == list(own):
-            return lines.data
-        if own.start <= min(places) and max(places) < own.stop:
-            return lines.select(places)
-    return b"\n".join([*(row.raw for row in rows), b""])
+def lines_of(rows: Sequence[Row]) -> bytes:
+    """Return the rows' records, one per line."""
+    return b"\n".join([*[row.line for row in rows], b""])
 
 
 def row_identity(reply: object) -> Callable[[Row], str]:
@@ -235,6 +160,14 @@ def _rows_of(raws: list[bytes], coercions: Coercions) -> list[Row]:
         return _at_once(raws, coercions)
     except REFUSED:
         return [_row(raw, index, coercions) for index, raw in enumerate(raws)]
+
+
+def _rows_at_once(body: bytes, raws: list[Raw], coercions: Coercions) -> list[Row]:
+    """Return the rows of a page: reading its body twice takes less time than reading each record."""
+    try:
+        return _PAGE_OF_ROWS.decode(body).data
+    except REFUSED:
+        return _at_once(raws, coercions)
 
 
 def _at_once(raws: list[Raw] | list[bytes], coercions: Coercions) -> list[Row]:
@@ -297,7 +230,7 @@ def _of_members(record: Any, notes: list[str]) -> Row:
 
 
 _IDS: Final = ("id", "uid")
-_FIELDS: Final = tuple(field for field in structs.fields(Row) if field.name not in ("line", "place"))
+_FIELDS: Final = tuple(field for field in structs.fields(Row) if field.name != "line")
 
 
 def _text(value: str) -> str:

@@ -15,7 +15,6 @@ The seconds at the edges of a window are no fault: they are asked for, and left 
 
 from collections.abc import Callable
 from itertools import compress
-from operator import attrgetter
 from typing import Any, Final, NamedTuple, final
 
 from ..._core.replies.expectation import ON_BEHALF_OF, Expectation
@@ -32,8 +31,6 @@ from .jobs import ListJob
 
 _DISORDER: Final = 300
 """Seconds by which the times of a list may go back: as far as the clocks of a service disagree."""
-_ENDS: Final = attrgetter("sender", "receiver", "receiver_type")
-_SENT_AT: Final = attrgetter("sent_at")
 _EDITED: Final = (b'"editedAt"', b'"deletedAt"')
 
 
@@ -75,7 +72,7 @@ class Window(NamedTuple):
         """Return whether rows in the order of ids show that none of the window comes after them."""
         if self.until is None or not rows:
             return False
-        return seconds(min(map(_SENT_AT, rows))) > seconds(self.until) + _DISORDER
+        return seconds(min([row.sent_at for row in rows])) > seconds(self.until) + _DISORDER
 
     def within(self, rows: list[Row]) -> list[Row]:
         """Return the rows that were sent in it; those without a time are kept.
@@ -177,7 +174,7 @@ class PageCheck:
         """
         if self._owner is None or not rows:
             return rows, {}, {}
-        ends = list(map(_ENDS, rows))
+        ends = _ends(rows)
         owners = {names: self._owner(*names) for names in set(ends)}
         if all(owner.part == self._part for owner in owners.values()):
             return rows, {}, {}
@@ -195,8 +192,8 @@ class PageCheck:
     def _writers(self, source: Source, rows: list[Row]) -> dict[Source, list[Row]]:
         """Return the rows by the sources whose files they belong to."""
         by_writer: dict[Source, list[Row]] = {}
-        for row in rows:
-            by_writer.setdefault(self.rules.writer(*_ENDS(row)) or source, []).append(row)
+        for row, names in zip(rows, _ends(rows), strict=True):
+            by_writer.setdefault(self.rules.writer(*names) or source, []).append(row)
         return by_writer
 
     # ── what was asked for ──
@@ -263,11 +260,16 @@ def _fault(source: Source, row: Row) -> str:
     )
 
 
+def _ends(rows: list[Row]) -> list[tuple[str, str, str]]:
+    """Return the sender, the receiver and its type of each row."""
+    return [(row.sender, row.receiver, row.receiver_type) for row in rows]
+
+
 def partition_page(rows: list[Row], rules: OwnershipRules, source: Source) -> list[Row]:
     """Return the rows that a source writes: its own, and those that no source claims."""
     if rules.writes_all(source):
         return rows
-    ends = list(map(_ENDS, rows))
+    ends = _ends(rows)
     # Most pages are of a few conversations, and a source's own.
     distinct = set(ends)
     own = {names for names in distinct if rules.writes(source, *names)}

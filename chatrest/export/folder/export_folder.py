@@ -15,18 +15,18 @@ from contextlib import ExitStack, contextmanager
 from importlib.util import find_spec
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Final, Literal, NamedTuple, Protocol, Self, TypeAlias, TypeVar, final
+from typing import Final, Literal, NamedTuple, Protocol, Self, TypeAlias, TypeVar, final
 
 from msgspec import Struct, field
 
-from ..._core.replies.rows import UNKNOWN, PageLines, Row, lines_of, row_of
+from ..._core.replies.rows import UNKNOWN, Row, lines_of, row_of
 from ..._core.requests.endpoint import Pairs
 from ..._extras import missing_extra
 from ...errors import RequestInvalidError
 from ..formats.action_records import ACTION, is_deleted, shown_edits
 from ..plan.file_names import HISTORY, STEM, partition_folder, partition_rows
 from ..plan.id_set import IdSet
-from ..plan.intervals import LAST
+from ..plan.intervals import LAST, Interval
 from ..plan.message_ids import NO_IDS, PageIds, ids_of
 from ..plan.ownership import Source
 from ..plan.plan import Plan
@@ -121,6 +121,8 @@ class _Batch(Struct):
     """By their sources."""
     theirs: dict[int, IdSet] = {}
     """By the parts that write them."""
+    read: dict[int, list[Interval]] = {}
+    """The ids that are covered, by their sources."""
 
 
 class RemoteFiles(Protocol):
@@ -247,6 +249,8 @@ class ExportFolder:
                 self.journal.note_meta(meta or {})
                 for source, ids in batch.seen.items():  # one row per batch
                     self.journal.see(source, ids)
+                for source, read in batch.read.items():
+                    self.journal.cover(source, read)
                 for part, ids in batch.theirs.items():
                     self.journal.leave(part, ids)
             self.store.seal_full()
@@ -446,7 +450,8 @@ class ExportFolder:
         if page.purpose == "recheck":
             self.journal.rechecked(page.number, page.last, page.position)
         elif page.purpose == "walk":
-            self.journal.cover(page.number, page.after, page.last, page.position)
+            read = Interval(page.after + 1, page.last, page.position)
+            batch.read.setdefault(page.number, []).append(read)
             if page.proven:
                 self.journal.prove(page.number, page.proven)
 
@@ -484,12 +489,10 @@ class ExportFolder:
             self._repeats.add(rows, new, ids)
         for stem, part in self._stems(source, new).items():
             add(NewRows(stem, number, part, new_ids if part is new else ids_of(part), is_new=True))
-        if (self._is_later or self._part_of is not None) and new:
-            line: Any = new[0].line  # of a page's rows, all or none are in its lines
-            if ACTION in (line.data if type(line) is PageLines else lines_of(new)):
-                edited = list(shown_edits(new))
-                self._leave_edits(edited)
-                self.journal.note_edits(edited)
+        if (self._is_later or self._part_of is not None) and ACTION in lines_of(new):
+            edited = list(shown_edits(new))
+            self._leave_edits(edited)
+            self.journal.note_edits(edited)
         return len(new)
 
     def _leave_edits(self, edited: list[Row]) -> None:

@@ -276,22 +276,15 @@ class Journal(StoreJournal):
         rows = self._typed(sql, tuple[int, int, str], source)
         return merge(Interval(first, last, position_of(text, last)) for first, last, text in rows)
 
-    def cover(self, source: int, after: int, last: int, position: Pairs) -> None:
-        """Note that the ids above `after` up to `last` were read; the list continues at `position`."""
-        if last <= after:
-            return
-        near = (source, last + 1, after)
-        sql = "SELECT first, last, position FROM covered WHERE source = ? AND first <= ? AND last >= ?"
-        rows = self._typed(sql, tuple[int, int, str], *near)
-        if len(rows) == 1 and rows[0][0] <= rows[0][1] == after:  # usual: it continues at its position
-            sql = "UPDATE covered SET last = ?, position = ? WHERE source = ? AND first = ?"
-            self._db.execute(sql, (last, json.dumps(position), source, rows[0][0]))
-            return
-        intervals = [Interval(first, end, position_of(text, end)) for first, end, text in rows]
-        self._db.execute("DELETE FROM covered WHERE source = ? AND first <= ? AND last >= ?", near)
-        merged = merge([*intervals, Interval(after + 1, last, position)])
-        values = [(source, each.first, each.last, json.dumps(each.position)) for each in merged]
-        self._db.executemany("INSERT OR REPLACE INTO covered VALUES(?, ?, ?, ?)", values)
+    def cover(self, source: int, read: Iterable[Interval]) -> None:
+        """Note the ids that were read, and where the list continues after them."""
+        for new in merge(read):
+            sql = """DELETE FROM covered WHERE source = ? AND first <= ? AND last >= ?
+                RETURNING first, last, position"""
+            rows = self._typed(sql, tuple[int, int, str], source, new.last + 1, new.first - 1)
+            near = [Interval(first, end, position_of(text, end)) for first, end, text in rows]
+            values = [(source, *each[:2], json.dumps(each.position)) for each in merge([*near, new])]
+            self._db.executemany("INSERT OR REPLACE INTO covered VALUES(?, ?, ?, ?)", values)
 
     def forget_coverage(self) -> None:
         """Note that no list was read: each is read again, as for a wider window."""

@@ -2,7 +2,6 @@
 
 import hashlib
 from collections.abc import Sequence
-from operator import attrgetter
 from typing import Annotated, Final, NamedTuple
 
 import msgspec
@@ -13,9 +12,7 @@ from .intervals import LAST, number_of as number
 
 __all__ = ["PageIds", "ids_of", "key_of", "number", "numbers_of", "times"]
 
-_ID: Final = attrgetter("id")
 _NUMBERS: Final = msgspec.json.Decoder(list[Annotated[int, msgspec.Meta(gt=0, lt=LAST)]])
-_SENT_AT: Final = attrgetter("sent_at")
 
 
 class PageIds(NamedTuple):
@@ -45,7 +42,7 @@ def ids_of(rows: list[Row]) -> PageIds:
 
 def numbers_in(rows: list[Row]) -> Sequence[int | None]:
     """Return the id of each row as a number, None for one that is not; as cheap as `ids_of`."""
-    ids = list(map(_ID, rows))
+    ids = [row.id for row in rows]
     plain = numbers_of(ids)
     return list(map(number, ids)) if plain is None else plain
 
@@ -67,7 +64,7 @@ def key_of(row: Row) -> str:
 
 def times(rows: list[Row]) -> tuple[int, int, bool]:
     """Return the first and the last time of rows, UNKNOWN where none has one, and whether all do."""
-    sent = list(map(_SENT_AT, rows))
+    sent = [row.sent_at for row in rows]
     known = [each for each in sent if each != UNKNOWN] if UNKNOWN in sent else sent
     since, until = (min(known), max(known)) if known else (UNKNOWN, UNKNOWN)
     return since, until, len(known) == len(sent)

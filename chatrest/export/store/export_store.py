@@ -17,7 +17,7 @@ from contextlib import contextmanager, suppress
 from functools import partial
 from itertools import chain, islice
 from pathlib import Path
-from typing import Final, NamedTuple, final
+from typing import Final, NamedTuple, TypeAlias, final
 
 from ..._core.replies.rows import UNKNOWN, Row, lines_of, row_of
 from ...errors import ChatRestError
@@ -29,7 +29,7 @@ from .converters import format_of
 from .disk import Disk, make_folder, sync_folder
 from .formats import Format, NewFile, RowKind, SourceLines, file_sha256, piece_of
 from .inspection import Difference, findings, is_waiting, path_of
-from .journal import StoreBlock, StoreFile, StoreJournal
+from .journal import StoreBlock, StoreFile, StoreJournal, joined
 from .segments import Segments, new_path, segment_path
 from .snapshots import Snapshots
 
@@ -60,6 +60,8 @@ class Changes(NamedTuple):
 
 
 NO_CHANGES: Final = Changes({})
+_Added: TypeAlias = dict[str, list[StoreBlock]]
+"""The blocks of the rows that a transaction has appended, by their partitions."""
 
 
 class _Job(NamedTuple):
@@ -172,22 +174,22 @@ class ExportStore:
         All or nothing; it is on the disk afterwards. Bytes are synced before the journal says so: one sync of
         each segment.
         """
-        stems = dict[str, None]()
+        added = _Added()
         try:
             with self.journal.transaction():
-                yield partial(self._add, stems)
-                self._segments.sync(stems)
+                yield partial(self._add, added)
+                self._note_added(added)
                 self.journal.check_in_place()
         except BaseException:
-            self._segments.abandon(stems)
+            self._segments.abandon(added)
             self._pending = IdSet()
             raise
-        self._segments.committed(stems)
+        self._segments.committed(added)
         self.written.update(self._pending)
         self._pending = IdSet()
         self._missing = None
 
-    def _add(self, stems: dict[str, None], page: NewRows) -> int:
+    def _add(self, added: _Added, page: NewRows) -> int:
         if page.seen is not None:
             self.journal.see(page.source, self.journal.numbered(page.seen))
         if self.kind(page.stem).by_content:
@@ -197,7 +199,7 @@ class ExportStore:
             if not page.is_new:
                 rows, ids = self.unwritten(rows, ids)
         if rows:
-            self._append(page.stem, page.source, rows, self.journal.numbered(ids), stems)
+            self._append(page.stem, page.source, rows, self.journal.numbered(ids), added)
         return len(rows)
 
     def among_missing(self, rows: list[Row]) -> list[Row]:
@@ -227,18 +229,28 @@ class ExportStore:
                 chosen.append(row)
         return chosen, PageIds(new, others)
 
-    def _append(self, stem: str, source: int, rows: list[Row], ids: IdSet, stems: dict[str, None]) -> None:
-        """Write rows after the segment of a partition, and note them; called in a transaction."""
+    def _append(self, stem: str, source: int, rows: list[Row], ids: IdSet, added: _Added) -> None:
+        """Write rows after the segment of a partition."""
         self._pending.update(ids)
-        stems[stem] = None
-        kind = self.kind(stem)
+        blocks, kind = added.setdefault(stem, []), self.kind(stem)
         segment = self._segments.get(stem)
         if segment is None:
             name = f"{self._new_stem(stem)}{kind.format.suffix}"
             segment = self._segments.add(StoreFile(0, name, stem, "open", 0))
         self._segments.write(segment, kind.format.packing.pack(lines_of(rows)))
-        segment.file = self.journal.keep_file(segment.file)
-        self.journal.add_blocks(segment.file.number, [block_of(source, rows, ids)])
+        block = block_of(source, rows, ids)
+        if blocks and blocks[-1].source == source:
+            block = joined([blocks.pop(), block])
+        blocks.append(block)
+
+    def _note_added(self, added: _Added) -> None:
+        """Note in a transaction what was appended, once it survives a loss of power."""
+        self._segments.sync(added)
+        for stem, blocks in added.items():
+            segment = self._segments.get(stem)
+            assert segment is not None
+            segment.file = self.journal.keep_file(segment.file)
+            self.journal.add_blocks(segment.file.number, blocks)
 
     def _new_stem(self, stem: str) -> str:
         """Return the name of a new file, without its suffix: files sort as they were made, and no other file
@@ -320,15 +332,15 @@ class ExportStore:
             made = [self._make(job) for job in jobs]
             for folder in dict.fromkeys(each.path.parent for each in made):
                 sync_folder(self.disk, folder)  # a segment that keeps its old name, too, is a leftover
-            stems = dict[str, None]()
+            added = _Added()
             with self.journal.transaction():
-                dropped = [file for each in made for file in self._note_sealed(each, stems)]
-                self._segments.sync(stems)
+                dropped = [file for each in made for file in self._note_sealed(each, added)]
+                self._note_added(added)
         except Exception:
             self._segments.abandon([HISTORY])
             self.settle()
             raise
-        self._segments.committed(stems)
+        self._segments.committed(added)
         self._unlink(dropped)
 
     def _unlink(self, dropped: list[StoreFile]) -> None:
@@ -380,7 +392,7 @@ class ExportStore:
         self.disk.replace(new, path)
         return _SealedFile(job, path, digest, older)
 
-    def _note_sealed(self, made: _SealedFile, stems: dict[str, None]) -> list[StoreFile]:
+    def _note_sealed(self, made: _SealedFile, added: _Added) -> list[StoreFile]:
         """Note a file that is on the disk, and drop what it replaces; return what is to be unlinked."""
         job, target = made.job, made.job.target
         assert target is not None
@@ -399,7 +411,7 @@ class ExportStore:
         for source, row in made.older:
             by_source.setdefault(source, []).append(row)
         for source, rows in by_source.items():
-            self._add(stems, NewRows(HISTORY, source, rows))
+            self._add(added, NewRows(HISTORY, source, rows))
         if job.changes.rows:
             job.changes.note([row.id for _, row in made.older])
         return dropped

@@ -221,12 +221,11 @@ class StoreJournal(JournalFile):
         sql = """SELECT source, rows, since, until, ids, number FROM blocks WHERE file = ? AND source IN
             (SELECT source FROM blocks WHERE file = ? GROUP BY source HAVING count(*) > 1)
             ORDER BY source, number"""  # sorted: changes during the iteration do not affect it
-        for source, group in groupby(
-            self._iter_typed(sql, _NUMBERED_BLOCK, target, target), key=itemgetter(0)
-        ):
+        numbered = self._iter_typed(sql, _NUMBERED_BLOCK, target, target)
+        for _, group in groupby(numbered, key=itemgetter(0)):
             rows = list(group)
             self._db.executemany("DELETE FROM blocks WHERE number = ?", [row[-1:] for row in rows])
-            self.add_blocks(target, [_joined(source, [StoreBlock(*row[:-1]) for row in rows])])
+            self.add_blocks(target, [joined([StoreBlock(*row[:-1]) for row in rows])])
 
     # ── ids ──
 
@@ -350,9 +349,10 @@ def _read_ids(kind: type, value: Any) -> IdSet:
     raise ValueError(f"{type(value).__name__} in the place of {kind.__name__}")
 
 
-def _joined(source: int, blocks: list[StoreBlock]) -> StoreBlock:
+def joined(blocks: list[StoreBlock]) -> StoreBlock:
+    """Return blocks of one source as one."""
     return StoreBlock(
-        source,
+        blocks[0].source,
         sum(block.rows for block in blocks),
         min(block.since for block in blocks),
         max(block.until for block in blocks),

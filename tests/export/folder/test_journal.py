@@ -33,7 +33,7 @@ def test_a_transaction_that_fails_has_never_happened(journal: Journal) -> None:
         journal.keep_file(file._replace(state="sealed"))
         journal.add_file("messages-2", "messages", "open")
         journal.set_state(1, "failed", "refused")
-        journal.cover(1, 0, 5, ())
+        journal.cover(1, [Interval(1, 5)])
         assert (journal["a"], len(journal.files())) == ("2", 2)
         raise ValueError
     assert (journal["a"], journal.intervals(1)) == ("1", [])
@@ -99,7 +99,7 @@ def test_what_was_covered_stays_covered_in_whatever_order_it_came(pages: list[tu
     journal, model, places = Journal(MEMORY, {}), set[int](), dict[int, set[Any]]()
     for count, (after, more) in enumerate(pages):
         last, at = after + more, (("id", str(after + more)), ("n", str(count)))
-        journal.cover(1, after, last, at)
+        journal.cover(1, [Interval(after + 1, last, at)])
         model.update(range(after + 1, last + 1))
         if more > 0:
             places.setdefault(last, set()).add(at)
@@ -114,8 +114,8 @@ def test_what_was_covered_stays_covered_in_whatever_order_it_came(pages: list[tu
 def test_a_long_walk_is_one_row_however_many_pages_it_had(path: Path) -> None:
     journal = Journal(path, {})
     for after in [*range(0, 200, 10), *reversed(range(200, 400, 10))]:
-        journal.cover(1, after, after + 10, (("id", str(after + 10)),))
-        journal.cover(2, after, after + 5, ())
+        journal.cover(1, [Interval(after + 1, after + 10, (("id", str(after + 10)),))])
+        journal.cover(2, [Interval(after + 1, after + 5)])
     assert journal.intervals(1) == [Interval(1, 400, (("id", "400"),))]
     assert len(journal.intervals(2)) == 40
     journal.close()
@@ -137,7 +137,7 @@ def test_rows_that_a_hand_has_edited_are_read_as_the_ids_that_they_name(
         journal = Journal(path, {})
     model = {each for span in spans for each in range(span.first, span.last + 1)}
     for last in (after, after + 3):
-        journal.cover(1, after, last, ())
+        journal.cover(1, [Interval(after + 1, last)])
         model.update(range(after + 1, last + 1))
         intervals = journal.intervals(1)
         assert {each for span in intervals for each in range(span.first, span.last + 1)} == model
@@ -152,7 +152,7 @@ def test_a_place_that_a_hand_has_broken_is_none(path: Path, at: str) -> None:
     journal = Journal(path, {})
     assert journal.intervals(1) == [Interval(1, 5), Interval(9, 9, (("id", "9"),))]
     assert journal.rechecks() == {1: (0, 5, 9, ())}
-    journal.cover(1, 5, 8, ())
+    journal.cover(1, [Interval(6, 8)])
     assert journal.intervals(1) == [Interval(1, 9, (("id", "9"),))]
     journal.close()
 
