@@ -8,7 +8,7 @@
 
 A CSV cell that begins with `=` is not altered, as tools of this kind (psql, Miller) do not: what reads the
 file gets what was written, and a phone number or a mention (`+49 …`, `@alice`) stays what it is. Who opens it
-in a spreadsheet imports the columns as text.
+in a spreadsheet imports the columns as text, in UTF-8.
 
 What goes to a terminal never has control characters or bidirectional overrides: `streams.write` escapes them
 in the way of JSON.
@@ -35,13 +35,10 @@ from .options import option_table
 
 Format: TypeAlias = Literal["text", "csv", "json"]
 FORMATS: Final[tuple[Format, ...]] = get_args(Format)
-_BOM: Final = f"{__name__}.bom"
 format_option: Final = option_table(
     ("--format format_", FORMATS, None,
      ("text: a readable line each; csv: exact values, also where a text begins with =; json: as served.  "
       "[default: text to a terminal, else json]")),
-    ("--bom", bool, None, "CSV begins with a byte order mark, by which spreadsheets know that it is UTF-8.",
-     {"expose_value": False, "callback": lambda context, _, value: context.meta.update({_BOM: value})}),
 )  # fmt: skip
 """The option of every command that prints records."""
 _COLUMNS: Final = 6
@@ -160,9 +157,7 @@ class RecordWriter:
     def _csv_lines(self, records: Iterator[Any]) -> Iterator[str]:
         if not self._has_header:
             self._has_header = True
-            context = click.get_current_context(silent=True)
-            bom = "\ufeff" if context is not None and context.meta.get(_BOM) else ""
-            yield bom + ",".join(self._kind.columns)
+            yield ",".join(self._kind.columns)
         for record in records:
             # Written with CR LF: before Python 3.13 only the breaks of its own lines are quoted.
             row = [_csv_cell(value(record)) for value in self._kind.columns.values()]

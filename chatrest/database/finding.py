@@ -1,21 +1,17 @@
-"""Find messages of an export, as a person asks for them: by sender, conversation, text and time."""
+"""Find messages of an export by sender, conversation and time."""
 
 import sqlite3
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import closing
-from difflib import get_close_matches
 from os import PathLike
 from pathlib import Path
 from typing import Final, NamedTuple
 
 from .._cloud.address import is_address
-from .._secrets import shown
-from ..errors import RequestInvalidError
-from ..export import read_raw, read_table
-from ..export.formats.record_members import read
+from ..export import read_raw
 from .rows import NAMES, batched, clean_records, message_values
 
-_COLUMNS: Final = [NAMES.index(name) for name in ("sender", "conversation_id", "text", "sent_at", "number")]
+_COLUMNS: Final = [NAMES.index(name) for name in ("sender", "conversation_id", "sent_at", "number")]
 
 
 class MessageFilter(NamedTuple):
@@ -26,8 +22,6 @@ class MessageFilter(NamedTuple):
     since: int | None = None
     """A timestamp in either unit."""
     until: int | None = None
-    search: str = ""
-    """A part of the text, in any case."""
     sources: Sequence[str] = ()
     by_time: bool = False
 
@@ -55,17 +49,13 @@ def _chosen(
     records: Iterable[bytes], wanted: MessageFilter
 ) -> Iterator[tuple[bytes, int | None, int | None]]:
     """Yield the wanted records with their times and numbers."""
-    search = wanted.search.casefold()
     for raws in batched(records):
         values = message_values(clean_records(raws)[0])
-        for raw, sender, conversation, text, sent_at, number in zip(
+        for raw, sender, conversation, sent_at, number in zip(
             raws, *(values[place] for place in _COLUMNS), strict=True
         ):
-            if (
-                (not wanted.senders or sender in wanted.senders)
-                and (not wanted.conversations or conversation in wanted.conversations)
-                and (not search or search in (text or "").casefold())
-            ):
+            is_of_sender = not wanted.senders or sender in wanted.senders
+            if is_of_sender and (not wanted.conversations or conversation in wanted.conversations):
                 yield raw, sent_at, number
 
 
@@ -76,44 +66,3 @@ def _sorted(matches: Iterable[tuple[bytes, int | None, int | None]]) -> Iterator
         db.executemany("INSERT INTO found(raw, sent_at, number) VALUES(?, ?, ?)", matches)
         rows = db.execute("SELECT raw FROM found ORDER BY sent_at NULLS LAST, number NULLS LAST, place")
         yield from (raw for (raw,) in rows)
-
-
-# ── names ──
-
-_TABLES: Final = {"sender": ("users", "uid"), "conversation": ("groups", "guid")}
-
-
-def ids_of_names(out: str | PathLike[str], kind: str, texts: Sequence[str]) -> list[str]:
-    """Return the uids, or ids of conversations, of what a person types: such an id, or a unique name.
-
-    Raises `RequestInvalidError` for a name of several.
-    """
-    return [_id_of(kind, text, _known(out, kind)) for text in texts]
-
-
-def _known(out: str | PathLike[str], kind: str) -> list[tuple[str, str, str]]:
-    """Return (id, key, name) of the users or groups that the export has."""
-    table, key = _TABLES[kind]
-    records = map(read, read_table(out, table))
-    known = [(str(each.get(key)), str(each.get("name") or "")) for each in records]
-    return [(own if kind == "sender" else f"group_{own}", own, name) for own, name in known]
-
-
-def _id_of(kind: str, text: str, known: list[tuple[str, str, str]]) -> str:
-    for own, key, _ in known:
-        if text in (own, key):
-            return own
-    ids = sorted({own for own, _, name in known if name.casefold() == text.casefold()})
-    if len(ids) > 1:
-        raise RequestInvalidError(
-            f"{kind} = {shown(text)}: a name of {', '.join(ids)}; expected one of these ids"
-        )
-    return ids[0] if ids else text
-
-
-def near_names(out: str | PathLike[str], kind: str, texts: Sequence[str]) -> list[str]:
-    """Return names and ids that are like these texts, such as `'Fatima' (user-007)`."""
-    names = {name: own for own, _, name in _known(out, kind) if name}
-    folded = {name.casefold(): name for name in names}
-    near = [match for text in texts for match in get_close_matches(text.casefold(), folded, n=3)]
-    return [f"{folded[each]!r} ({names[folded[each]]})" for each in near]

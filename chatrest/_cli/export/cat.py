@@ -1,7 +1,7 @@
 """`cat` and `changes`: print what an export has, without the service."""
 
 from itertools import islice
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import click
 from msgspec import structs
@@ -11,9 +11,6 @@ from ...errors import ChatRestError
 from .. import streams
 from ..options import SINCE, UNTIL, check_together, option_table
 from ..record_formats import Format, RecordWriter, format_option, kind_of
-
-if TYPE_CHECKING:
-    from ...database.finding import MessageFilter
 
 _LINES: Final = 1_000
 """Lines that are written at once."""
@@ -26,10 +23,9 @@ _ALONE: Final = "--id shows one message: give it alone, or with --format text or
     SINCE,
     UNTIL,
     ("--sender senders", None, "UID",
-     "All that this user wrote: a uid, or a unique name. May be repeated.", {"multiple": True}),
+     "All that the user of this uid wrote. May be repeated.", {"multiple": True}),
     ("--conversation conversations", None, "ID",
-     "Of this conversation, or of the group of this guid or name. May be repeated.", {"multiple": True}),
-    ("--search", None, "TEXT", "Whose text contains this, in any case."),
+     "Of this conversation, or of the group of this guid. May be repeated.", {"multiple": True}),
     ("--sort", ("time",), None, "By time.  [default: as they were stored]"),
     ("--source sources", None, "NAME",
      "The file of a source, such as 'user alice'; for all that alice wrote: --sender. May be repeated.",
@@ -47,10 +43,9 @@ def cat(out: str, message: str | None, format_: Format | None, sort: str | None,
     what it has committed is printed. In a record that is not valid UTF-8, wrong bytes are printed as
     U+FFFD, so that any JSON reader takes each line. It does not look for damage: `chatrest verify` does.
 
-    --sender, --conversation and --search choose what a person asks for. They read all of the export.
-    Names are known where the export has the tables users and groups. --source is another question: each
-    message is stored once, in the first source that it belongs to (groups, then pairs, then users), so the
-    file of a user has not all that the user wrote.
+    --sender and --conversation read all of the export. --source is another question: each message is stored
+    once, in the first source that it belongs to (groups, then pairs, then users), so the file of a user has
+    not all that the user wrote. A search in the texts is that of the database of `chatrest load --search`.
 
     --id shows where one message is, to be compared with a document or with the hashes of a bag: `sha256` is
     that of its line, without the end of the line, and `file_sha256` that of the file.
@@ -58,37 +53,26 @@ def cat(out: str, message: str | None, format_: Format | None, sort: str | None,
     \b
     Examples:
       chatrest cat sealed --id 4711
-      chatrest cat out --sender 'Fatima Nguyễn' --sort time --format csv --bom > fatima.csv
+      chatrest cat out --sender user-007 --sort time --format csv > user-007.csv
       chatrest cat out --since 2026-11-01 --until 2026-11-02
       chatrest cat out | wc -l
       chatrest cat out --since 2026-11-01 --source 'group team' | jq -r .data.text
       chatrest cat out --until 2026-10-31 | gzip > older.ndjson.gz
     """
-    from ...database.finding import (
-        MessageFilter,
-        find_raw,
-        ids_of_names,
-    )  # imports aiohttp: not for a help text
+    from ...database.finding import MessageFilter, find_raw  # imports aiohttp: not for a help text
 
     if message is not None:
-        check_together(("--id", "--since --until --sender --conversation --search --source --sort", _ALONE))
+        check_together(("--id", "--since --until --sender --conversation --source --sort", _ALONE))
         if format_ == "csv":
             raise click.UsageError(_ALONE)
         _show_lines(out, message, format_)
         return
     writer = RecordWriter(kind_of(Message), format_)
-    for kind in ("sender", "conversation"):
-        if texts := wanted[f"{kind}s"]:
-            wanted[f"{kind}s"] = ids_of_names(out, kind, texts)
-    wanted["search"] = wanted["search"] or ""
-    choice = MessageFilter(**wanted, by_time=sort == "time")
-    records, count = find_raw(out, choice), 0
+    wanted["conversations"] += tuple(f"group_{guid}" for guid in wanted["conversations"])
+    records = find_raw(out, MessageFilter(**wanted, by_time=sort == "time"))
     while batch := list(islice(records, _LINES)):
-        count += len(batch)
         streams.write(writer.encode(batch).decode(errors="replace").encode())
     streams.write(writer.end())
-    if not count and (choice.senders or choice.conversations):
-        _say_none(out, choice)
 
 
 def _show_lines(out: str, message: str, format_: Format | None) -> None:
@@ -105,17 +89,6 @@ def _show_lines(out: str, message: str, format_: Format | None) -> None:
         streams.write_result({**facts, "record": record}, lines, as_json=not is_text)
     if not stored_lines:
         raise ChatRestError(f"{out} has no message with the id {message!r}")
-
-
-def _say_none(out: str, wanted: "MessageFilter") -> None:
-    """Say that a sender or conversation has no messages, with names that are near."""
-    from ...database.finding import near_names
-
-    for kind, texts in (("sender", wanted.senders), ("conversation", wanted.conversations)):
-        if texts:
-            near = ", ".join(near_names(out, kind, list(texts)))
-            hint = f"; near names: {near}" if near else ""
-            streams.warn(f"no message of the {kind} {', '.join(map(repr, texts))} matches{hint}")
 
 
 # ── changes ──

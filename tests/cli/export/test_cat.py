@@ -10,7 +10,7 @@ from click.testing import CliRunner, Result
 from chatrest._cli.root import root
 from chatrest._core.replies.rows import row_of
 from chatrest.export import Plan
-from tests.stored_exports import StoredExport, StoredParts, record
+from tests.stored_exports import DAY, START, StoredExport, StoredParts, StoredRuns, record
 
 from ..conftest import error_line
 
@@ -64,6 +64,48 @@ def test_a_file_that_is_missing_is_one_line_that_names_verify(tmp_path: Path) ->
     next(folder.glob("messages/**/*.ndjson")).unlink()
     line = error_line(cat(folder), 1)
     assert "it is not there any more; `chatrest verify` says what is damaged" in line
+
+
+# ── by sender, conversation and time ──
+
+
+def ids(result: Result) -> list[str]:
+    assert (result.exit_code, result.exception) == (0, None)
+    return [json.loads(line)["id"] for line in result.stdout.splitlines()]
+
+
+@pytest.fixture
+def of_people(tmp_path: Path) -> Path:
+    runs = StoredRuns(tmp_path / "out")
+    runs.run([
+        record(1, sender="ann", text="Straße", sent_at=START + DAY),
+        record(2, sender="bob", text="an invoice"),
+        record(3, sender="ann", text="INVOICE 3", conversationId="group_den", sent_at=START),
+        record(4, sentAt=None),
+    ])  # fmt: skip
+    return runs.folder
+
+
+def test_it_answers_what_a_person_asks(of_people: Path) -> None:
+    assert ids(cat(of_people, "--sender", "ann")) == ["1", "3", "4"]
+    assert ids(cat(of_people, "--sender", "ann", "--sort", "time")) == ["3", "1", "4"]
+    assert ids(cat(of_people, "--conversation", "group_den")) == ["3"]
+    assert ids(cat(of_people, "--conversation", "den", "--sender", "ann")) == ["3"]
+    assert ids(cat(of_people, "--sender", "nobody")) == []
+    assert ids(cat(of_people, "--sender", "ann", "--until", "2020-09-13")) == ["3", "4"]
+    assert ids(cat(of_people, "--sort", "time", "--since", START + 3600)) == ["2", "1", "4"]
+
+
+def test_of_many_apps_it_answers_for_all(tmp_path: Path) -> None:
+    for app in ("one", "two"):
+        own = [record(1, text=f"invoice of {app}"), record(2, sender="bob")]
+        StoredRuns(tmp_path / "out" / f"app={app}").run(own)
+    result = cat(tmp_path / "out", "--sender", "ann", "--sort", "time")
+    texts = [json.loads(line)["data"]["text"] for line in result.stdout.splitlines()]
+    assert texts == ["invoice of one", "invoice of two"]
+
+
+# ── changes ──
 
 
 def test_changes_prints_a_line_of_json_for_each_and_since_a_run(tmp_path: Path) -> None:
