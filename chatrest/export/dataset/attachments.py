@@ -11,14 +11,19 @@ stored messages → links in the journal → each file: fetched, synced, renamed
   through, and all of them after a recheck, which may have brought new versions.
 - A file that fails is noted and tried again by the next run, after all others. After many failures in a row
   the rest of a server is left to the next run: one that is down is not asked for each of its files.
+- A message names who wrote it and who it was written to, each with the address of a face: the avatar of a
+  user, the icon of a group. So faces need no table, and are of those alone who take part in the messages of
+  this export, deleted users included. Where the export has the tables `users` and `groups`, the faces are
+  those of the tables, which are newer.
 """
 
 from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import suppress
 from functools import partial
 from itertools import count, islice
 from pathlib import Path
-from typing import Final, final
+from typing import Any, Final, final
 from urllib.parse import urlsplit
 
 import msgspec
@@ -26,22 +31,33 @@ from msgspec import Struct
 
 from ..._core.replies.rows import Row
 from ..._core.requests.arguments import check, check_count
+from ..._models.raw_json import REFUSED
 from ..._threads import in_thread
 from ...app import is_loopback
 from ...errors import ChatRestError
 from ...session import AsyncSession
 from ...testing import now as wall_clock
 from ..folder.export_folder import ExportFolder
-from ..folder.tables import ATTACHMENTS
+from ..folder.manifest import table_entries
+from ..folder.tables import ATTACHMENTS, find_table, read_table
+from ..formats.stored_records import milliseconds
 from ..plan.id_set import IdSet
 from ..plan.intervals import LAST
 from ..plan.message_ids import number
 from ..plan.report import AttachmentCounts
-from ..store.disk import Disk, sync_folder
+from ..store.disk import Disk, make_folder, sync_folder
 from ..store.formats import SourceLines, piece_of
-from .attachment_journal import NAME, AttachmentJournal, FetchResult, Link, is_page, links_of, stored_name
+from .attachment_journal import (
+    NAME,
+    AttachmentJournal,
+    FetchResult,
+    Link,
+    is_page,
+    links_of,
+    stored_name,
+    text_or_none,
+)
 from .downloads import Download, Downloader, DownloadError
-from .faces import add_faces, faces_of_tables
 
 ATTEMPTS: Final = 3
 MOST_FAILURES: Final = 20
@@ -89,7 +105,7 @@ class AttachmentRun:
         self._export = export
         self._options = options
         self._folder = export.folder / ATTACHMENTS
-        make_folder(export.disk, self._folder)
+        make_own_folder(export.disk, self._folder)
         self._journal = AttachmentJournal(self._folder / NAME)
         self._counts = AttachmentCounts()
         self._failures = Counter[str]()
@@ -203,7 +219,7 @@ class AttachmentRun:
         disk, name = self._export.disk, stored_name(download.sha256, link)
         final_path = self._folder / name
         for folder in (final_path.parent.parent, final_path.parent):
-            make_folder(disk, folder)
+            make_own_folder(disk, folder)
         disk.replace(path, final_path)
         sync_folder(disk, final_path.parent)
         return FetchResult("stored", name, download.bytes, download.sha256)
@@ -241,15 +257,85 @@ def _server(link: Link) -> str:
     return link.url.partition("://")[2].partition("/")[0]
 
 
-def make_folder(disk: Disk, folder: Path) -> None:
+def make_own_folder(disk: Disk, folder: Path) -> None:
     """Make a folder whose name survives a loss of power; `ChatRestError` for a symbolic link."""
     if folder.is_symlink():
         raise ChatRestError(f"{folder} is a symbolic link, and may lead out of the folder; remove it")
-    if not folder.exists():
-        folder.mkdir(exist_ok=True)
-        sync_folder(disk, folder.parent)
+    make_folder(disk, folder)
 
 
 def _is_local(session: AsyncSession) -> bool:
     """Return True if the app's own service is at loopback, as an emulator is."""
     return is_loopback(urlsplit(session.app.chat_url).hostname or "")
+
+
+# ── faces ──
+
+
+class _Entity(Struct, gc=False):
+    uid: Any = None
+    avatar: Any = None
+    guid: Any = None
+    icon: Any = None
+
+
+class _Wrapper(Struct, gc=False):
+    entity: _Entity | None = None
+
+
+class _Entities(Struct, gc=False, rename={"for_": "for"}):
+    sender: _Wrapper | None = None
+    by: _Wrapper | None = None
+    receiver: _Wrapper | None = None
+    for_: _Wrapper | None = None
+
+
+class _Data(Struct, gc=False):
+    entities: _Entities | None = None
+
+
+class _Message(Struct, gc=False, rename="camel"):
+    data: _Data | None = None
+    sent_at: Any = None
+
+
+NEWEST: Final = 1 << 62
+"""When the face of a table is seen: in the same run, and in each later one again."""
+_MESSAGE: Final = msgspec.json.Decoder(_Message)
+_ENTITY: Final = msgspec.json.Decoder(_Entity)
+
+
+def add_faces(faces: dict[tuple[str, str], Link], raw: bytes) -> None:
+    """Add who a message names, each with the newest face; that of who has none is an empty address."""
+    for face in _faces_of(raw):
+        known = faces.get(key := (face.kind, face.owner))
+        if known is None or (known.url != "", known.seen_at) <= (face.url != "", face.seen_at):
+            faces[key] = face
+
+
+def _faces_of(raw: bytes) -> Iterator[Link]:
+    with suppress(*REFUSED):  # a record of another shape names nobody
+        message = _MESSAGE.decode(raw)
+        entities = message.data and message.data.entities
+        sent = message.sent_at if type(message.sent_at) is int else 0
+        seen_at = min(max(milliseconds(sent), 0), NEWEST - 1)
+        for each in (entities.sender, entities.by, entities.receiver, entities.for_) if entities else ():
+            if each is not None and each.entity is not None:
+                yield from _face(each.entity, seen_at)
+
+
+def _face(entity: _Entity, seen_at: int) -> Iterator[Link]:
+    kind, key, url = (
+        ("user", entity.uid, entity.avatar) if entity.uid else ("group", entity.guid, entity.icon)
+    )
+    if owner := text_or_none(key):
+        yield Link(owner, 0, text_or_none(url) or "", kind=kind, seen_at=seen_at)
+
+
+def faces_of_tables(export: ExportFolder) -> Iterator[Link]:
+    """Yield the faces of the tables `users` and `groups`, as far as the export has them."""
+    for entry in table_entries(export.journal):
+        if entry.table in ("users", "groups") and (path := find_table(export.folder, entry)) is not None:
+            for raw in read_table(path, entry.table):
+                with suppress(*REFUSED):
+                    yield from _face(_ENTITY.decode(raw), NEWEST)

@@ -11,7 +11,7 @@ from chatrest import AsyncSession
 from chatrest.emulator import Emulator
 from chatrest.export import Plan, Report, export, verify
 from chatrest.export.dataset.attachment_journal import Link
-from chatrest.export.dataset.faces import NEWEST, add_faces
+from chatrest.export.dataset.attachments import NEWEST, add_faces
 from chatrest.export.verify.report import write_report
 from tests.cases import loop_over
 from tests.scripted_server import no_wait
