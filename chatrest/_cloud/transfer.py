@@ -119,10 +119,14 @@ def _readable(path: Path) -> Iterator[None]:
         raise ObjectStoreError(f"could not read the file {path}: {error.strerror or error}") from None
 
 
-def file_sha256(path: Path) -> str:
-    """Return the hash of a file's content; at most a block is in memory."""
+def file_sha256(path: Path, step: Callable[[int], object] = lambda _: None) -> str:
+    """Return the hash of a file's content; `step` is called with the bytes of each block that was read."""
+    digest = hashlib.sha256()
     with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
+        while block := file.read(_BLOCK):
+            digest.update(block)
+            step(len(block))
+    return digest.hexdigest()
 
 
 # ── from the store ──
@@ -146,19 +150,14 @@ async def download(
                 await asyncio.to_thread(write, part)
         if sha256 is not None and digest.hexdigest() != sha256:
             raise ObjectDamagedError(f"{name} is damaged: its SHA-256 is {digest.hexdigest()}, not {sha256}")
-        await asyncio.to_thread(put_in_place, temporary, path, is_durable=is_durable)
+        if is_durable:
+            await asyncio.to_thread(_sync, temporary)
+        temporary.replace(path)
+        if is_durable:
+            await asyncio.to_thread(_sync, path.parent)
     except BaseException:
         temporary.unlink(missing_ok=True)
         raise
-
-
-def put_in_place(new: Path, path: Path, *, is_durable: bool) -> None:
-    """Rename a file; if it `is_durable`, its content and its new name survive a loss of power."""
-    if is_durable:
-        _sync(new)
-    new.replace(path)
-    if is_durable:
-        _sync(path.parent)
 
 
 def _sync(path: Path) -> None:

@@ -21,12 +21,13 @@ from typing import Any, Final, NamedTuple, Unpack, final
 
 from msgspec import Struct
 
+from .._cloud.transfer import file_sha256
 from .._texts import plural
 from ..errors import RequestInvalidError
 from ..export import attachment_files, read_raw, runs
 from ..export.folder.manifest import NAME as MANIFEST
 from ..export.read.exports import bag_of, open_exports
-from ..export.seal.bag import TAG_MANIFEST, hash_of
+from ..export.seal.bag import TAG_MANIFEST
 from .contents import FileLink, members_of, object_of
 from .heads import record_of
 from .index import Choice, ConversationEntry, Index
@@ -157,7 +158,7 @@ def _hashes(out: Any) -> Iterator[tuple[str, str]]:
         yield f"SHA-256 of the {len(hashes)} manifests", sha256(lines.encode()).hexdigest()
     yield from (("SHA-256 of the manifest", digest) for digest in hashes.values() if len(hashes) == 1)
     if (bag := bag_of(out)) is not None:
-        yield "Root hash of the bag", hash_of(bag / TAG_MANIFEST)
+        yield "Root hash of the bag", file_sha256(bag / TAG_MANIFEST)
 
 
 @final

@@ -15,12 +15,14 @@ first two, and of % neither `sha256sum` nor `bagit.py` knows, which would look f
 """
 
 import hashlib
-import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Final, NamedTuple
 
+from ..._cloud.transfer import file_sha256
 from ...errors import ChatRestError
+from ..folder.manifest import put
+from ..store.disk import Disk
 
 DATA: Final = "data"
 DECLARATION: Final = "bagit.txt"
@@ -28,7 +30,6 @@ INFO: Final = "bag-info.txt"
 MANIFEST: Final = "manifest-sha256.txt"
 TAG_MANIFEST: Final = "tagmanifest-sha256.txt"
 _DECLARED: Final = "BagIt-Version: 1.0\nTag-File-Character-Encoding: UTF-8\n"
-_CHUNK: Final = 1 << 20
 
 
 class BagFault(NamedTuple):
@@ -56,21 +57,8 @@ def _manifest(hashes: Mapping[str, str]) -> str:
 
 def _write(path: Path, text: str) -> str:
     data = text.encode()
-    with path.open("wb") as file:
-        file.write(data)
-        file.flush()
-        os.fsync(file.fileno())
+    put(Disk(), path, data)
     return hashlib.sha256(data).hexdigest()
-
-
-def hash_of(path: Path, step: Callable[[int], object] = lambda _: None) -> str:
-    """Return the SHA-256 of a file; `step` is called with the bytes that were read."""
-    digest = hashlib.sha256()
-    with path.open("rb") as file:
-        while chunk := file.read(_CHUNK):
-            digest.update(chunk)
-            step(len(chunk))
-    return digest.hexdigest()
 
 
 def info_of(bag: Path) -> dict[str, str]:
@@ -105,7 +93,7 @@ def _read_manifest(path: Path) -> dict[str, str]:
 def faults_of(bag: Path, root: str | None, step: Callable[[int], object]) -> Iterator[BagFault]:
     """Yield where a bag is not as it was sealed: its root hash, its own files, and each file in `data/`."""
     try:
-        actual = hash_of(bag / TAG_MANIFEST)
+        actual = file_sha256(bag / TAG_MANIFEST)
         if root is not None and actual != root:
             yield BagFault(TAG_MANIFEST, f"the root hash is {actual}, and {root} was expected")
         expected = _read_manifest(bag / TAG_MANIFEST)
@@ -127,7 +115,7 @@ def _differing(bag: Path, hashes: Mapping[str, str], step: Callable[[int], objec
     for name, expected in hashes.items():
         path = bag / name
         try:
-            if path.is_symlink() or hash_of(path, step) != expected:
+            if path.is_symlink() or file_sha256(path, step) != expected:
                 yield BagFault(name, "its bytes are not those that were sealed")
         except FileNotFoundError:
             yield BagFault(name, "it was sealed, and is not there")

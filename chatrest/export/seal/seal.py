@@ -27,11 +27,12 @@ import msgspec
 from msgspec import Struct
 
 from ..._cloud.address import is_address
+from ..._cloud.transfer import file_sha256
 from ..._storage import InUseError
 from ..._threads import wait_for
 from ...errors import ChatRestError, RequestInvalidError
 from ..folder.journal import NAME as JOURNAL, Journal
-from ..folder.manifest import NAME as MANIFEST, Manifest
+from ..folder.manifest import NAME as MANIFEST, Manifest, put
 from ..folder.opening import check_is_whole, read_folder, run_under_way
 from ..folder.part_files import find_parts, stamps_for
 from ..folder.run_log import NAME as RUNS
@@ -44,7 +45,7 @@ from ..read.facts import ExportFacts, facts_of
 from ..read.folder_view import FolderView
 from ..store.disk import Disk, sync_folder
 from ..store.inspection import path_of
-from .bag import DATA, DECLARATION, hash_of, write_tags
+from .bag import DATA, DECLARATION, write_tags
 
 _UNFINISHED: Final = ".sealing"
 """Is added to the name of a bag while it is made."""
@@ -154,7 +155,7 @@ def _made(
         done += count
         work.progress(done, total)
 
-    hashes = {path.relative_to(work.folder).as_posix(): hash_of(path, step) for path in files}
+    hashes = {path.relative_to(work.folder).as_posix(): file_sha256(path, step) for path in files}
     oxum = ("Payload-Oxum", f"{total}.{len(files)}")
     info = [field for field in (*_info(facts, period), oxum) if field[1]]
     root_hash = write_tags(work.folder, hashes, info)
@@ -275,10 +276,7 @@ def _take_shared(root: ExportAddress, folder: Path) -> None:
     for name, content in wait_for(contents()).items():
         path = path_inside(folder, name)
         path.parent.mkdir(parents=True, exist_ok=True)
-        with path.open("wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
+        put(Disk(), path, content)
 
 
 # ── what it is ──

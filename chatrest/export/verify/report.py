@@ -7,15 +7,17 @@ opens without a network, and has no text of a message.
 import html
 import os
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from datetime import UTC, datetime
+from itertools import chain
 from os import PathLike
 from pathlib import Path
-from typing import Final, NamedTuple, TextIO
+from typing import Final, NamedTuple, TextIO, TypeAlias
 
 import msgspec
 
+from ..._cloud.transfer import file_sha256
 from ..._core.replies.rows import row_of
 from ...errors import RequestInvalidError
 from ..folder.opening import read_folder
@@ -26,12 +28,12 @@ from ..read.exports import bag_of, open_exports
 from ..read.facts import ExportFacts, facts_of
 from ..read.folder_view import FolderView
 from ..read.reading import read_raw, read_table, table_entries
-from ..seal.bag import hash_of, hashes_of, info_of
+from ..seal.bag import hashes_of, info_of
 from ..seal.seal import time_text, version
 from .result import VerifyResult, place_of
 
 _OWN: Final = ("manifest.json", "journal.sqlite", "runs.jsonl")
-Row = Sequence[object]
+Cells: TypeAlias = Sequence[object]
 
 
 class ReportTable(NamedTuple):
@@ -39,7 +41,7 @@ class ReportTable(NamedTuple):
 
     title: str
     columns: Sequence[str]
-    rows: Iterable[Row]
+    rows: Iterable[Cells]
     none: str = "none"
     """What is said where there are no rows."""
 
@@ -105,7 +107,7 @@ def _sections(out: str, result: VerifyResult) -> Iterator[ReportTable]:
     yield ReportTable("Files", ("file", "bytes", "SHA-256"), _files(out))
 
 
-def _facts(out: str, facts: ExportFacts, result: VerifyResult, times: list[int]) -> Iterator[Row]:
+def _facts(out: str, facts: ExportFacts, result: VerifyResult, times: list[int]) -> Iterator[Cells]:
     plan = Plan.parse(bytes(facts.plan)) if bytes(facts.plan) != b"null" else None
     yield "export", out
     yield "checked", f"{time_text(int(datetime.now(UTC).timestamp()))}, by chatrest {version()}"
@@ -141,7 +143,7 @@ def _time(timestamp: int) -> str:
     return time_text(timestamp // 1000 if timestamp >= 10**11 else timestamp)
 
 
-def _by_source(out: str) -> Iterator[Row]:
+def _by_source(out: str) -> Iterator[Cells]:
     for view in open_exports(out):
         with view, ExitStack() as stack:
             if (journal := read_folder(view.folder, stack).journal) is None:
@@ -155,7 +157,7 @@ def _by_source(out: str) -> Iterator[Row]:
                 yield place_of(view.export, "of no source"), other
 
 
-def _left_out(out: str, facts: ExportFacts) -> Iterator[Row]:
+def _left_out(out: str, facts: ExportFacts) -> Iterator[Cells]:
     for part in facts.parts:
         if part.state == "not begun":
             yield part.export, "no run has begun this part"
@@ -174,7 +176,7 @@ def _left_out(out: str, facts: ExportFacts) -> Iterator[Row]:
                 yield place_of(view.export, "the export"), reason
 
 
-def _gone(out: str) -> Iterator[Row]:
+def _gone(out: str) -> Iterator[Cells]:
     for view in open_exports(out):
         with view, ExitStack() as stack:
             if (manifest := read_folder(view.folder, stack).manifest) is not None:
@@ -184,7 +186,7 @@ def _gone(out: str) -> Iterator[Row]:
                 yield from ((place_of(view.export, each), text) for each in manifest.missing)
 
 
-def _attachments(out: str) -> Iterator[Row]:
+def _attachments(out: str) -> Iterator[Cells]:
     for raw in read_table(out, ATTACHMENTS):
         row = msgspec.json.decode(raw, type=_Attachment, strict=False)
         if row.state != "stored":
@@ -192,7 +194,7 @@ def _attachments(out: str) -> Iterator[Row]:
             yield owner, row.position, ": ".join(filter(None, (row.state, row.error)))
 
 
-def _files(out: str) -> Iterator[Row]:
+def _files(out: str) -> Iterator[Cells]:
     if (bag := bag_of(out)) is not None:
         hashes = hashes_of(bag)
         sizes = ((bag / name).stat().st_size if (bag / name).is_file() else "not there" for name in hashes)
@@ -203,7 +205,7 @@ def _files(out: str) -> Iterator[Row]:
             yield from ((place_of(view.export, str(name)), *rest) for name, *rest in _files_of(view))
 
 
-def _files_of(view: FolderView) -> Iterator[Row]:
+def _files_of(view: FolderView) -> Iterator[Cells]:
     with ExitStack() as stack:
         state = read_folder(view.folder, stack)
         for file in () if state.journal is None else state.journal.files("open", "sealing", "sealed"):
@@ -217,7 +219,7 @@ def _files_of(view: FolderView) -> Iterator[Row]:
             yield from ((f"{ATTACHMENTS}/{row.file}", row.bytes, row.sha256) for row in rows)
     for name in _OWN:
         if (path := view.folder / name).is_file():
-            yield name, path.stat().st_size, hash_of(path)
+            yield name, path.stat().st_size, file_sha256(path)
 
 
 # ── its two forms ──
@@ -240,15 +242,15 @@ def _write_html(file: TextIO, sections: Iterable[ReportTable]) -> None:
             return f'<td class="n">{value:,}</td>'
         return f"<td>{html.escape(_printable(value))}</td>"
 
-    def table(columns: Sequence[str], rows: Iterable[Row]) -> None:
-        if any(columns):
-            file.write(f"<tr>{''.join(f'<th>{html.escape(each)}</th>' for each in columns)}</tr>\n")
-        file.writelines(f"<tr>{''.join(map(cell, row))}</tr>\n" for row in rows)
-
     for section in sections:
-        file.write(f"<h2>{html.escape(section.title)}</h2>\n")
-        _with_rows(section, lambda: file.write("<table>\n"), table, lambda: file.write("</table>\n"),
-                   lambda text: file.write(f"<p>{html.escape(text)}</p>\n"))  # fmt: skip
+        file.write(f"<h2>{section.title}</h2>\n")
+        if (rows := _with_first(section.rows)) is None:
+            file.write(f"<p>{section.none}</p>\n")
+            continue
+        heads = "".join(f"<th>{each}</th>" for each in section.columns)
+        file.write(f"<table>\n<tr>{heads}</tr>\n" if any(section.columns) else "<table>\n")
+        file.writelines(f"<tr>{''.join(map(cell, row))}</tr>\n" for row in rows)
+        file.write("</table>\n")
     file.write("</body></html>\n")
 
 
@@ -259,36 +261,21 @@ def _write_markdown(file: TextIO, sections: Iterable[ReportTable]) -> None:
         text = html.escape(_printable(value), quote=False)
         return "".join(f"\\{letter}" if letter in "\\`*_[]|#~" else letter for letter in text)
 
-    def table(columns: Sequence[str], rows: Iterable[Row]) -> None:
-        file.write(f"| {' | '.join(columns)} |\n|{'---|' * len(columns)}\n")
-        file.writelines(f"| {' | '.join(map(cell, row))} |\n" for row in rows)
-
     file.write("# Report of an export\n")
     for section in sections:
         file.write(f"\n## {section.title}\n\n")
-        _with_rows(section, lambda: None, table, lambda: None, lambda text: file.write(f"{text}\n"))
+        if (rows := _with_first(section.rows)) is None:
+            file.write(f"{section.none}\n")
+            continue
+        file.write(f"| {' | '.join(section.columns)} |\n|{'---|' * len(section.columns)}\n")
+        file.writelines(f"| {' | '.join(map(cell, row))} |\n" for row in rows)
 
 
-def _with_rows(
-    section: ReportTable,
-    begin: Callable[[], object],
-    table: Callable[[Sequence[str], Iterable[Row]], object],
-    end: Callable[[], object],
-    say: Callable[[str], object],
-) -> None:
-    """Write a table, or a sentence where it has no row."""
-    rows = iter(section.rows)
-    if (first := next(rows, None)) is None:
-        say(section.none)
-        return
-
-    def all_rows() -> Iterator[Row]:
-        yield first
-        yield from rows
-
-    begin()
-    table(section.columns, all_rows())
-    end()
+def _with_first(rows: Iterable[Cells]) -> Iterator[Cells] | None:
+    """Return the same rows; None where there is not one."""
+    rest = iter(rows)
+    first = next(rest, None)
+    return None if first is None else chain([first], rest)
 
 
 def _printable(value: object) -> str:

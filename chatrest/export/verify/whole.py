@@ -26,12 +26,13 @@ from typing import final
 
 from msgspec import structs
 
+from ..._cloud.transfer import file_sha256
 from ..._core.requests.arguments import check
 from ..._texts import plural
 from ...errors import ChatRestError, RequestInvalidError
 from ..plan.id_set import IdSet
 from ..read.exports import ExportAddress, addresses_of, bag_of, part_lacks, parts_at, run_place
-from ..seal.bag import DATA, TAG_MANIFEST, faults_of, hash_of
+from ..seal.bag import DATA, TAG_MANIFEST, faults_of
 from .result import Problem, Remedy, VerifyResult, shortened
 from .verify import ExportVerification, Progress, verify_export
 
@@ -123,7 +124,7 @@ def _with_seal(whole: VerifyResult, bag: Path, root: str | None, step: Progress)
         whole.add(Problem("seal", fault.place, fault.text))
         differing += 1
     if not differing:
-        whole.root = hash_of(bag / TAG_MANIFEST)
+        whole.root = file_sha256(bag / TAG_MANIFEST)
     whole.ok &= not differing
     return whole
 
