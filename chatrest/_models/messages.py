@@ -233,14 +233,6 @@ class _Message(MessagePart, OfId, tag_field="category"):
     metadata: Maybe[Json] = UNSET
     resource: Maybe[str] = UNSET
 
-    @classmethod
-    def _of_json(cls, value: Any) -> Any:
-        message = message_of(value)
-        if isinstance(message, cls):
-            return message
-        reason = getattr(message, "reason", f"it is a {type(message).__name__}")
-        raise CoercionError(f"the record is no {cls.__name__}: {reason}")
-
     @property
     def text(self) -> str | None:
         """The message's text, or the caption of its files; None if it has neither."""
@@ -349,13 +341,6 @@ class UnknownMessage(MessagePart, kw_only=True):
     resource: Maybe[str] = UNSET
     raw: bytes
     reason: str
-
-    @classmethod
-    def _of_json(cls, value: Any) -> Any:
-        message = message_of(value)
-        if isinstance(message, cls):
-            return message
-        return unknown(value, write_value(value), f"it is a {type(message).__name__}")
 
     @property
     def text(self) -> str | None:

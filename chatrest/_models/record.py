@@ -3,16 +3,13 @@
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, TypeAlias, TypeVar, dataclass_transform
 
-from msgspec import UNSET, Struct, UnsetType, field, structs
+from msgspec import UNSET, Struct, UnsetType, field
 
 from .._secrets import TOO_DEEP, masked_fields
-from .lenient import CoercionError, coerced, shape
 from .raw_json import read_value, write_value
 
 T = TypeVar("T")
 
-_NOT_SERVED: Final = ("raw", "reason")
-"""Fields of an `UnknownMessage` that are no members of it."""
 _DIGEST_BYTES: Final = 16
 
 Maybe: TypeAlias = T | UnsetType | None
@@ -82,21 +79,6 @@ class Record(Struct, frozen=True, gc=False, rename="camel"):
         """Iterate over the pairs of `to_dict`: `dict(record)` is the same, and FastAPI asks for that."""
         return iter(self.to_dict().items())
 
-    @classmethod
-    def _of_json(cls, value: Any) -> Any:
-        """Return the record of decoded JSON, read leniently; `CoercionError` for what cannot be one."""
-        return coerced(value, shape(cls), "", [])
-
-    @classmethod
-    def __get_pydantic_core_schema__(cls, source: Any, handler: Any) -> Json:
-        """Return how pydantic, and so FastAPI, reads and writes records: leniently, and with `to_dict`."""
-        return _pydantic_schema(cls)
-
-    @classmethod
-    def __get_pydantic_json_schema__(cls, schema: Any, handler: Any) -> Json:
-        """Return the record's JSON schema, for the documentation that FastAPI makes."""
-        return _json_schema(cls)
-
     def __repr__(self) -> str:
         try:
             inner = ", ".join(f"{name}={value!r}" for name, value in self.__rich_repr__())
@@ -114,41 +96,3 @@ class MessagePart(Record):
     """A message, or a part of one, which is shown although a text or a number of it is missing."""
 
     fill_missing: ClassVar[bool] = True
-
-
-# ── the schemas of pydantic and FastAPI, as plain dicts: pydantic is not imported ──
-
-
-def _pydantic_schema(kind: Any) -> dict[str, Any]:
-    """Return the schema by which pydantic reads and writes records: leniently, and `to_dict`."""
-
-    def read(value: Any) -> Any:
-        if isinstance(value, kind):
-            return value
-        try:
-            return kind._of_json(value)
-        except CoercionError as error:
-            fault = ValueError(str(error).removeprefix(": "))  # pydantic makes it one of its own
-        raise fault
-
-    def write(record: Any) -> Any:
-        return record.to_dict()
-
-    return {
-        "type": "function-plain",
-        "function": {"type": "no-info", "function": read},
-        "serialization": {"type": "function-plain", "function": write},
-    }
-
-
-def _json_schema(kind: Any) -> dict[str, Any]:
-    """Return the JSON schema of a record: the names of its members, and which of them are always there."""
-    fields = [each for each in structs.fields(kind) if each.name not in _NOT_SERVED]
-    names = [kind.__struct_config__.tag_field, *(each.encode_name for each in fields)]
-    return {
-        "type": "object",
-        "title": kind.__name__,
-        "properties": {name: {} for name in names if name is not None},
-        "required": [each.encode_name for each in fields if each.required],
-        "additionalProperties": True,
-    }

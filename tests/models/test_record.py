@@ -68,7 +68,7 @@ def test_a_record_is_written_with_its_json_names_and_without_absent_members() ->
     entity = Entity(uid="bob", last_active_at=5, avatar=None, tags=("a", "b"))
     served = {"uid": "bob", "lastActiveAt": 5, "avatar": None, "tags": ["a", "b"]}
     assert entity.to_dict() == served
-    assert json.loads(entity.to_json()) == served
+    assert json.loads(entity.to_json()) == served == dict(entity)
     assert Entity().to_dict() == {}
     assert EntityWrapper(Entity(uid="b")).to_dict() == {"entity": {"uid": "b"}}
     assert EntityWrapper(Entity(uid="b"), "user").to_dict() == {"entity": {"uid": "b"}, "entityType": "user"}
