@@ -62,7 +62,7 @@ def lines_of(facts: "ExportFacts") -> Iterator[tuple[str, str]]:
     yield "export", ", ".join(filter(None, (facts.export, plan.get("format"), state)))
     if facts.parts:
         yield from _parts(facts.parts)
-    elif facts.state in ("not complete", "damaged"):
+    elif facts.state not in ("complete", "running"):
         yield from (("", reason) for reason in facts.reasons[:_SHOWN])
     if plan:
         yield "app", facts.app
@@ -70,8 +70,6 @@ def lines_of(facts: "ExportFacts") -> Iterator[tuple[str, str]]:
         yield from _contents(facts)
     for index, run in enumerate(reversed(facts.runs)):
         yield "" if index else "runs", _run_text(run)
-    if not facts.has_journal:
-        yield "journal", "none that can be used: the export can be read, and not continued as it is"
     for index, step in enumerate(next_steps(facts)):
         yield "" if index else "next", step
 

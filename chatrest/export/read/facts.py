@@ -5,31 +5,29 @@ the messages are those that it has committed; the rest is of the last run that e
 """
 
 from collections import Counter, deque
+from collections.abc import Iterable, Mapping
+from operator import attrgetter
 from pathlib import Path
 from typing import Any, Final, Literal, TypeAlias, get_args
 
 from msgspec import Raw, Struct, json
 from msgspec.structs import asdict, replace
 
-from ..folder.manifest import FileEntry, Manifest
+from ..folder.journal import SourceState
+from ..folder.manifest import NAME as MANIFEST, FileEntry
 from ..folder.opening import FolderState, with_state
-from ..folder.run_log import RunEntry, runs_in
+from ..folder.run_log import runs_in
 from ..plan.file_names import STEM
-from ..plan.report import NextRun
+from ..plan.report import ExportFailure, NextRun
 from .exports import ExportAddress, addresses_of, part_lacks, parts_at
 from .folder_view import FolderView
 
-State: TypeAlias = Literal["complete", "not begun", "not complete", "running", "interrupted", "damaged"]
-_WORST: Final[tuple[State, ...]] = get_args(State)
+ExportState: TypeAlias = Literal["complete", "not begun", "not complete", "running", "interrupted", "damaged"]
+_WORST: Final[tuple[ExportState, ...]] = get_args(ExportState)
 """From the best to the worst: a folder of exports has the worst state of these."""
-_MANIFEST: Final = "manifest.json"
+_SUMS: Final = ("messages", "deleted", "missing", "files", "bytes")
 RUNS_SHOWN: Final = 5
 """The newest runs that are listed."""
-
-
-class FailedSource(Struct, frozen=True):
-    source: str
-    error: str
 
 
 class SourceCounts(Struct, frozen=True):
@@ -64,7 +62,7 @@ class PartFacts(Struct, frozen=True):
 
     export: str
     """Its path in the folder, such as `part=03`."""
-    state: State
+    state: ExportState
     messages: int
     reasons: list[str]
 
@@ -73,17 +71,15 @@ class ExportFacts(Struct, frozen=True, kw_only=True):
     """The state of an export, as far as it can be had without reading a message."""
 
     export: str
-    state: State
+    state: ExportState
     app: str = ""
     plan: Raw = Raw(b"null")
     reasons: list[str] = []
     """Why it is not complete, or cannot be read."""
     next_run: NextRun = NextRun.CONTINUES
     """What another run with the same plan can do about that."""
-    started: int | None = None
-    """The begin of the newest run, in epoch seconds."""
     finished: int | None = None
-    """Its end; None while it is under way, or where it was killed."""
+    """The end of the newest run, in epoch seconds; None while it is under way, or where it was killed."""
     until: str | None = None
     """The app's newest id when the newest run began: the export has no later ones."""
     messages: int = 0
@@ -94,15 +90,13 @@ class ExportFacts(Struct, frozen=True, kw_only=True):
     missing: int = 0
     """Messages that were seen, are in no file, and are not shown by the service any more."""
     sources: SourceCounts = SourceCounts()
-    failed: list[FailedSource] = []
+    failed: list[ExportFailure] = []
     tables: dict[str, int] = {}
     """The rows of each table."""
     files: int = 0
     bytes: int = 0
     missing_files: list[str] = []
     """Files that the manifest lists, and that are not there or have another size."""
-    has_journal: bool = False
-    """False if the export cannot be continued as it is."""
     runs: list[RunFacts] = []
     """The newest ones, oldest first."""
     parts: list[PartFacts] = []
@@ -134,70 +128,91 @@ def _facts_at(address: ExportAddress) -> ExportFacts:
 
 def _sum(out: str, each: list[tuple[str, ExportFacts]]) -> ExportFacts:
     """Return the facts of a folder of exports: the worst state, and sums."""
-    parts, begun = [facts for _, facts in each], [facts for _, facts in each if facts.state != "not begun"]
-    firsts, lasts = ([getattr(facts, name) for facts in begun] for name in ("first_id", "last_id"))
-    counts: dict[str, Any] = {
-        name: sum(getattr(facts, name) for facts in begun)
-        for name in ("messages", "deleted", "missing", "files", "bytes")
-    }
-    tables, sources = Counter[str](), Counter[str]()
-    for facts in begun:
-        tables.update(facts.tables)
-        sources.update(asdict(facts.sources))
+    begun = [facts for _, facts in each if facts.state != "not begun"]
+    ids = [int(each) for facts in begun for each in (facts.first_id, facts.last_id) if each]
+    runs = sorted((run for facts in begun for run in facts.runs), key=attrgetter("started"))
     ends = [facts.finished for facts in begun]
     untils = [int(facts.until) for facts in begun if facts.until]
-    worst = max((facts.state for facts in parts), key=_WORST.index)
-    has_apps = len({facts.app for facts in begun}) > 1
+    apps, plans = sorted({facts.app for facts in begun}), {bytes(facts.plan) for facts in begun}
+    sums: dict[str, Any] = _added({name: getattr(facts, name) for name in _SUMS} for facts in begun)
+    worst = max((facts.state for _, facts in each), key=_WORST.index)
     return ExportFacts(
         export=out,
         state="not complete" if worst == "not begun" and begun else worst,
-        app=", ".join(sorted({facts.app for facts in begun})),
-        plan=begun[0].plan if len({bytes(facts.plan) for facts in begun}) == 1 else Raw(b"null"),
+        app=", ".join(apps),
+        plan=Raw(plans.pop()) if len(plans) == 1 else Raw(b"null"),
         reasons=[f"{name}: {reason}" for name, facts in each for reason in facts.reasons[:1]],
-        started=max((facts.started for facts in begun if facts.started), default=None),
         finished=None if None in ends else max(filter(None, ends), default=None),
-        until=str(min(untils)) if len(untils) == len(parts) and not has_apps else None,
-        first_id=str(min(map(int, filter(None, firsts)), default="")) or None,
-        last_id=str(max(map(int, filter(None, lasts)), default="")) or None,
-        sources=SourceCounts(**sources),
-        failed=[replace(failed, source=f"{name}: {failed.source}") for name, facts in each
-                for failed in facts.failed],
-        tables=dict(tables),
+        until=str(min(untils)) if len(untils) == len(each) and len(apps) == 1 else None,
+        first_id=str(min(ids)) if ids else None,
+        last_id=str(max(ids)) if ids else None,
+        sources=SourceCounts(**_added(asdict(facts.sources) for facts in begun)),
+        failed=[
+            replace(failed, source=f"{name}: {failed.source}")
+            for name, facts in each for failed in facts.failed
+        ],
+        tables=_added(facts.tables for facts in begun),
         missing_files=[f"{name}/{file}" for name, facts in each for file in facts.missing_files],
-        has_journal=all(facts.has_journal for facts in begun),
-        runs=sorted((run for facts in begun for run in facts.runs), key=_started)[-RUNS_SHOWN:],
+        runs=runs[-RUNS_SHOWN:],
         parts=[PartFacts(name, facts.state, facts.messages, facts.reasons) for name, facts in each],
-        **counts,
+        **sums,
     )  # fmt: skip
 
 
-def _started(run: RunFacts) -> int:
-    return run.started
+def _added(counts: Iterable[Mapping[str, int]]) -> dict[str, int]:
+    total = Counter[str]()
+    for each in counts:
+        total.update(each)
+    return dict(total)
 
 
 def _facts(view: FolderView, state: FolderState) -> ExportFacts:
-    facts: dict[str, Any] = {"has_journal": state.journal is not None}
-    if state.manifest is not None:
-        facts |= _of_manifest(state.manifest)
-        facts["missing_files"] = _missing_files(view, state)
-    elif state.journal is not None:  # of a first run that is under way, or was killed
-        plan = state.journal["plan"]
-        facts |= {"app": state.journal["app"] or "", "plan": Raw((plan or "null").encode())}
-    facts |= _of_sources(state) | _on_disk(state)
+    manifest, journal = state.manifest, state.journal
+    facts: dict[str, Any] = {}
+    is_damaged = False
+    if manifest is not None:
+        ids = [int(each) for file in manifest.files for each in (file.first_id, file.last_id) if each]
+        facts = {
+            "app": manifest.app_id,
+            "plan": Raw(json.format(bytes(manifest.plan), indent=-1)),
+            "reasons": manifest.reasons,
+            "next_run": manifest.next_run,
+            "finished": manifest.finished,
+            "until": manifest.until,
+            "messages": manifest.messages,
+            "first_id": str(min(ids)) if ids else None,
+            "last_id": str(max(ids)) if ids else None,
+            "deleted": len(manifest.deleted),
+            "missing": len(manifest.missing),
+            "tables": {table.table: table.rows for table in manifest.tables},
+            "files": len(manifest.files),
+            "bytes": sum(file.bytes for file in manifest.files),
+            "missing_files": sorted(each.name for each in manifest.files if _is_missing(view, state, each)),
+        }
+        is_damaged = state.is_finished and bool(facts["missing_files"])
+    elif journal is not None:  # of a first run that is under way, or was killed
+        facts = {"app": journal["app"] or "", "plan": Raw((journal["plan"] or "null").encode())}
+    if journal is not None and not state.is_finished:  # what an interrupted run has left
+        stored = journal.ids_in(
+            each for each in journal.files("open", "sealing", "sealed") if each.stem.endswith(STEM)
+        )
+        facts["messages"] = sum(journal.rows([STEM]).values())
+        facts |= {"first_id": str(stored.first), "last_id": str(stored.last)} if stored else {}
     faults = [
         f"{name}: {fault}"
-        for name, fault in ((_MANIFEST, state.manifest_fault), ("the journal", state.journal_fault))
+        for name, fault in ((MANIFEST, state.manifest_fault), ("the journal", state.journal_fault))
         if fault
     ]
-    if state.journal is None and not faults:
+    if journal is None and not faults:
         faults = ["the journal: it is not there, and without it nothing is proven"]
     facts["reasons"] = [*faults, *facts.get("reasons", ())]
-    is_damaged = state.is_finished and bool(facts.get("missing_files"))
-    now = "damaged" if is_damaged else _state(state, has_manifest=Path(view.folder, _MANIFEST).exists())
-    return ExportFacts(export=view.name, state=now, runs=_runs(view.folder), **facts)
+    export_state = "damaged" if is_damaged else _state(state, (view.folder / MANIFEST).exists())
+    return ExportFacts(
+        export=view.name, state=export_state, runs=_runs(view.folder), **facts | _of_sources(state)
+    )
 
 
-def _state(state: FolderState, *, has_manifest: bool) -> State:
+def _state(state: FolderState, has_manifest: bool) -> ExportState:
     if state.is_in_use:
         return "running"
     if state.manifest is None and state.journal is not None and not has_manifest:
@@ -209,53 +224,20 @@ def _state(state: FolderState, *, has_manifest: bool) -> State:
     return "complete" if state.manifest.complete and state.journal is not None else "not complete"
 
 
-def _of_manifest(manifest: Manifest) -> dict[str, Any]:
-    ids = [int(each) for file in manifest.files for each in (file.first_id, file.last_id) if each]
-    return {
-        "app": manifest.app_id,
-        "plan": Raw(json.format(bytes(manifest.plan), indent=-1)),
-        "reasons": manifest.reasons,
-        "next_run": manifest.next_run,
-        "started": manifest.started,
-        "finished": manifest.finished,
-        "until": manifest.until,
-        "messages": manifest.messages,
-        "first_id": str(min(ids)) if ids else None,
-        "last_id": str(max(ids)) if ids else None,
-        "deleted": len(manifest.deleted),
-        "missing": len(manifest.missing),
-        "tables": {table.table: table.rows for table in manifest.tables},
-        "files": len(manifest.files),
-        "bytes": sum(file.bytes for file in manifest.files),
-    }
-
-
-def _on_disk(state: FolderState) -> dict[str, Any]:
-    """Return what an interrupted run has left, as its journal knows it; nothing where no run was."""
-    if state.journal is None or state.is_finished:
-        return {}
-    ids = state.journal.ids_in(
-        each for each in state.journal.files("open", "sealing", "sealed") if each.stem.endswith(STEM)
-    )
-    shown = {"first_id": str(ids.first), "last_id": str(ids.last)} if ids else {}
-    return {"messages": sum(state.journal.rows([STEM]).values()), **shown}
-
-
 def _of_sources(state: FolderState) -> dict[str, Any]:
     """Return the counts of the sources, which the journal has."""
     manifest = state.manifest
     until = int(manifest.until or 0) if manifest is not None else 0
-    known = state.journal.sources() if state.journal is not None else []
-    sources = [(str(each.source), each) for each in known]
     is_complete = state.is_finished and manifest is not None and manifest.complete  # also of empty lists
-    fates = [(name, _fate(source, until, is_complete=is_complete), source.error) for name, source in sources]
-    counts = Counter(fate for _, fate, _ in fates)
+    known = state.journal.sources() if state.journal is not None else []
+    fates = [(each, _fate(each, until, is_complete)) for each in known]
+    counts = Counter(fate for _, fate in fates)
     former, _ = counts.pop("kept", 0), counts.pop("beside", 0)
-    failed = [FailedSource(name, error or "") for name, fate, error in fates if fate == "failed"]
+    failed = [ExportFailure(str(each.source), each.error or "") for each, fate in fates if fate == "failed"]
     return {"sources": SourceCounts(total=counts.total(), kept=former, **counts), "failed": failed}
 
 
-def _fate(source: Any, until: int, *, is_complete: bool) -> str:
+def _fate(source: SourceState, until: int, is_complete: bool) -> str:
     if not source.asked:  # the app's own list is read beside those of the plan, and so is what parts left
         return "kept" if source.source.is_of_plans or source.proven else "beside"
     if source.state != "open":
@@ -263,23 +245,16 @@ def _fate(source: Any, until: int, *, is_complete: bool) -> str:
     return "complete" if is_complete or int(source.proven or 0) >= max(until, 1) else "left"
 
 
-def _missing_files(view: FolderView, state: FolderState) -> list[str]:
-    """Return the files that are not as the manifest says, by name; those that are gone while a run writes."""
-    assert state.manifest is not None
-
-    def is_missing(file: FileEntry) -> bool:
-        if not view.has(file.name):
-            return True
-        path = Path(view.folder, file.name)
-        return state.is_finished and path.is_file() and path.stat().st_size != file.bytes
-
-    return sorted(file.name for file in state.manifest.files if is_missing(file))
+def _is_missing(view: FolderView, state: FolderState, file: FileEntry) -> bool:
+    """Return whether a file is gone, or, while no run writes, has another size than the manifest says."""
+    path = Path(view.folder, file.name)
+    has_other_size = state.is_finished and path.is_file() and path.stat().st_size != file.bytes
+    return has_other_size or not view.has(file.name)
 
 
 def _runs(folder: Path) -> list[RunFacts]:
-    newest: deque[RunEntry] = deque(maxlen=RUNS_SHOWN)
     try:
-        newest.extend(runs_in(folder))
+        newest = deque(runs_in(folder), maxlen=RUNS_SHOWN)
     except OSError:  # no run has ended yet
         return []
     return [json.decode(json.encode(each), type=RunFacts) for each in newest]
