@@ -44,10 +44,7 @@ _HOME, __all__ = _public_names()
 def __getattr__(name: str) -> Any:
     home = _HOME.get(name)
     if home is None:
-        from ._names import nearest
-
-        hint = "" if name.startswith("_") else nearest(name, __dir__())
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}{hint}")
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     value = globals()[name] = getattr(import_module(f".{home}", __name__), name)
     return value
 

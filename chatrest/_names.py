@@ -1,7 +1,4 @@
-"""The error of a misspelt attribute, argument or field names the nearest one.
-
-A file of its own because all floors need it: filters and policies, sessions, the command.
-"""
+"""The error of a misspelt argument, field or command names the nearest one."""
 
 from collections.abc import Collection
 from typing import TYPE_CHECKING, Any, Final
@@ -18,13 +15,6 @@ def nearest(name: str, known: Collection[str]) -> str:
 
     near = get_close_matches(name, list(known), 1)
     return f" (did you mean {near[0]!r}?)" if near else ""
-
-
-def missing_attribute(owner: object, name: str) -> AttributeError:
-    """Return the error of an attribute that `owner` does not have."""
-    kind = type(owner)
-    hint = "" if name.startswith("_") else nearest(name, [each for each in dir(kind) if each[0] != "_"])
-    return AttributeError(f"{kind.__name__!r} object has no attribute {name!r}{hint}")
 
 
 class NamedFields(StructMeta):

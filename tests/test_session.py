@@ -297,17 +297,8 @@ def test_a_cursor_key_that_is_none_is_refused(key: Any) -> None:
         AsyncSession(APP, cursor_key=key)
 
 
-def test_an_attribute_that_is_not_known_names_the_nearest_one() -> None:
-    session: Any = AsyncSession(App("a", "k", base_url="http://127.0.0.1:1"))
-    with pytest.raises(AttributeError, match=r"^'AsyncSession' .* 'message' \(did you mean 'messages'\?\)$"):
-        _ = session.message
-    with pytest.raises(AttributeError, match=r"^'Users' .* 'lst' \(did you mean 'list'\?\)$"):
-        _ = session.users.lst
-    assert not hasattr(session, "_message")
-
-
 def test_an_option_that_is_not_known_is_a_type_error() -> None:
-    with pytest.raises(TypeError, match=r"'concurency' \(did you mean 'concurrency'\?\)"):
+    with pytest.raises(TypeError, match=r"'concurency': expected .*concurrency"):
         AsyncSession(APP, concurency=3)  # type: ignore[call-arg]
     with pytest.raises(TypeError, match="dedline"):
         AsyncSession(APP).with_options(dedline=3)  # type: ignore[call-arg]

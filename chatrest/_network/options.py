@@ -18,7 +18,6 @@ from .._core.requests.encode import ARRAYS, Arrays
 from .._core.requests.endpoint import Interface
 from .._core.requests.timeouts import Timeouts, check_seconds
 from .._core.requests.wire import Headers, check_headers
-from .._names import nearest
 from .._telemetry import Listener
 from ..app import App, check_proxy
 from ..errors import RequestInvalidError, request_id_of
@@ -151,11 +150,10 @@ class CallOptions(Struct, frozen=True, kw_only=True):
 def checked_options(options: Mapping[str, Any]) -> dict[str, Any]:
     """Return all options, checked, with the defaults of those that are not given.
 
-    Raises `TypeError` for an option that does not exist, and names the nearest one and all that there are.
+    Raises `TypeError` for an option that does not exist, and names all that there are.
     """
     for name in options.keys() - _OPTIONS.keys():
-        hint = nearest(name, _OPTIONS)
-        raise TypeError(f"no option is called {name!r}{hint}; options are {', '.join(sorted(_OPTIONS))}")
+        raise TypeError(f"no option is called {name!r}: expected {', '.join(sorted(_OPTIONS))}")
     return {name: check(options.get(name, default)) for name, (default, check) in _OPTIONS.items()}
 
 

@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping
 from functools import cached_property, lru_cache
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Final, Self
+from typing import Any, Final, Self
 
 from msgspec import structs
 
@@ -23,7 +23,6 @@ from .._core.requests.endpoint import (
 )
 from .._core.requests.timeouts import Timeouts, check_seconds
 from .._core.requests.wire import Headers
-from .._names import missing_attribute
 from ..errors import ChatRestError, RequestInvalidError
 from .client import Client, Sender
 from .options import (
@@ -53,11 +52,6 @@ class ClientView:
         self._options: CallOptions = CallOptions(destination=destination, acting_user=None, **own)
         self._client: Client = Client(**rest)
         self._client.check_way(destination.addresses.values())
-
-    if not TYPE_CHECKING:
-
-        def __getattr__(self, name: str) -> Any:
-            raise missing_attribute(self, name)
 
     async def __aenter__(self) -> Self:
         self._client.open()

@@ -12,7 +12,7 @@ import sys
 import warnings
 from collections.abc import Awaitable
 from functools import cache
-from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar
+from typing import Any, Final, TypeAlias, TypeVar
 
 from msgspec import Struct
 
@@ -20,7 +20,6 @@ from .._core.paging.cursor import Cursor
 from .._core.replies.decode import Listing
 from .._core.requests.endpoint import Call, Endpoint
 from .._core.send import Send
-from .._names import missing_attribute
 from .._secrets import description, shown
 from .._walk.walk import Walk
 from ..errors import RequestInvalidError
@@ -43,11 +42,6 @@ class Collection:
 
     def __init__(self, send: Send) -> None:
         self._send = send
-
-    if not TYPE_CHECKING:
-
-        def __getattr__(self, name: str) -> Any:
-            raise missing_attribute(self, name)
 
     def __repr__(self) -> str:
         names = [name for name in dir(type(self)) if not name.startswith("_")]
