@@ -22,10 +22,11 @@ folder of exports that is a text with the run of each (`exports.py`).
 """
 
 import sqlite3
+from collections import defaultdict
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, closing
+from contextlib import ExitStack, closing, contextmanager
 from functools import partial
-from itertools import chain, groupby
+from itertools import groupby
 from operator import itemgetter
 from os import PathLike
 from pathlib import Path
@@ -58,6 +59,7 @@ _Event: TypeAlias = tuple[int, str, IdSet]
 _KINDS: Final[tuple[ChangeKind, ...]] = ("new", "changed", "deleted")
 T = TypeVar("T")
 _RUN_KIND: Final = itemgetter(0, 1)
+_ADD_VERSION: Final = "INSERT INTO versions(id, raw) VALUES(?, ?)"
 _SELECT_VERSIONS: Final = "SELECT version, id, CAST(raw AS BLOB) FROM versions WHERE id IN"
 
 
@@ -134,21 +136,8 @@ def changes(out: str | PathLike[str], *, after: Position = 0) -> ExportChanges:
     Raises `RequestInvalidError` at once for a wrong argument, and for a folder that is not an export;
     `ChatRestError` if the journal is damaged or lost, and during iteration if a file is damaged.
     """
-    with ExitStack() as stack:
-        news = _news_of(out, after, stack)
-        stack.pop_all()
-    listed = chain.from_iterable(_changes_of(each) for each in news)
-    return ExportChanges(listed, position_of({each.view.export: each.run for each in news}))
-
-
-def _news_of(out: object, after: Position, stack: ExitStack) -> "list[_JournalNews]":
-    """Return the news of each export at `out`, whose views are open until `stack` is closed."""
-    views = [stack.enter_context(view) for view in open_exports(out)]
-    runs = runs_of(after, [view.export for view in views])
-    return [
-        with_state(view.folder, lambda state: _read_journal(view, state, runs[view.export]))  # noqa: B023
-        for view in views
-    ]
+    news = ExportNews(out, after)
+    return ExportChanges(news.changes(), news.run)
 
 
 def _journal(folder: Path, state: FolderState) -> Journal:
@@ -203,20 +192,15 @@ def _read_journal(view: FolderView, state: FolderState, after: int) -> _JournalN
 
     chosen = sorted(_chosen(events, after), key=lambda each: (each[0], _KINDS.index(each[1])))
     news = [_News(*each) for each in chosen if each[-1]]
-    changed = _changed_by_run(events, after)
-    names = journal.keys_of(IdSet.union([*changed, *(each.ids for each in news)]))
+    changed = defaultdict[int, IdSet](IdSet)
+    for each, kind, ids in events:
+        if each > after and kind == "changed":
+            changed[each].update(ids)
+    names = journal.keys_of(IdSet.union([*changed.values(), *(each.ids for each in news)]))
     return _JournalNews(
         view, news, {key: numbered for numbered, key in names.items()}, _files(view.folder, journal, STEM),
-        _files(view.folder, journal, HISTORY), changed, run, journal["app"] or "",
+        _files(view.folder, journal, HISTORY), list(changed.values()), run, journal["app"] or "",
     )  # fmt: skip
-
-
-def _changed_by_run(events: list[_Event], after: int) -> list[IdSet]:
-    by_run: dict[int, list[IdSet]] = {}
-    for run, kind, ids in events:
-        if run > after and kind == "changed":
-            by_run.setdefault(run, []).append(ids)
-    return list(map(IdSet.union, by_run.values()))
 
 
 def _chosen(events: list[_Event], after: int) -> Iterator[tuple[int, ChangeKind, IdSet]]:
@@ -257,52 +241,115 @@ def _files(folder: Path, journal: Journal, kind: str) -> list[MessageFile]:
 # ── its records ──
 
 
-def _changes_of(stored: _JournalNews) -> Iterator[ExportChange]:
-    with stored.view, closing(sqlite3.connect("", isolation_level=None, check_same_thread=False)) as versions:
-        _load_versions(
-            stored, versions, IdSet.union(news.ids for news in stored.news if news.kind == "changed")
-        )
-        for news in stored.news:
-            for batch in _from_each(stored, news.ids, partial(_rows_of, stored)):
-                for change in _changes(stored, news, batch, versions):
-                    part = stored.view.export
+class NewsBatch(NamedTuple):
+    """Records of one kind: of a deleted message the last one, else the current one."""
+
+    view: FolderView
+    """The export that has them."""
+    kind: ChangeKind
+    raws: list[bytes]
+
+
+@final
+class ExportNews:
+    """All that `changes` reports, by run and kind, or in any order: then each file is read once.
+
+    Raises as `changes`.
+    """
+
+    def __init__(self, out: object, after: Position) -> None:
+        with ExitStack() as stack:
+            self.views: Final = [stack.enter_context(view) for view in open_exports(out)]
+            """The exports, in the order of the batches: open until the block of this object ends."""
+            runs = runs_of(after, [view.export for view in self.views])
+            self._each = [
+                with_state(view.folder, lambda state: _read_journal(view, state, runs[view.export]))  # noqa: B023
+                for view in self.views
+            ]
+            self._open = stack.pop_all()
+        self.runs: Final = {each.view.export: each.run for each in self._each}
+        """The newest run of each whose changes are given, by its name in the folder of exports."""
+        self.run: Final = position_of(self.runs)
+        self.app_ids: Final = {each.view.export: each.app_id for each in self._each}
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._open.close()
+
+    def changes(self) -> Iterator[ExportChange]:
+        """Yield each change, by export, run and kind; the exports are closed afterwards."""
+        with self:
+            for stored in self._each:
+                part = stored.view.export
+                for change in _changes(stored):
                     yield structs.replace(change, part=part) if part else change
 
+    def batches(self) -> Iterator[NewsBatch]:
+        """Yield the records of all changes, in the order of the files."""
+        for stored in self._each:
+            ids = IdSet.union(news.ids for news in stored.news)
+            yield from _from_each(stored, ids, partial(_news_batches, stored))
 
-def _changes(
-    stored: _JournalNews, news: _News, rows: list[Row], versions: sqlite3.Connection
-) -> Iterator[ExportChange]:
-    older = _older(versions, rows) if news.kind == "changed" else {}
-    for row in rows:
-        key, by_author = key_of(row), is_deleted(row.raw)
-        before = None if news.kind == "new" else row.raw
-        if news.kind == "changed" and (before := _before(stored, row, older.get(key, []))) == row.raw:
-            continue
-        was_deleted = news.kind == "changed" and before is not None and is_deleted(before)
-        if by_author or news.kind == "deleted":
-            reason: DeletionReason = "by_author" if by_author else "not_shown"
-            if not was_deleted:
-                yield ExportChange(news.run, "deleted", key, before or row.raw, None, reason)
-        elif news.kind == "new" or was_deleted:
-            yield ExportChange(news.run, "new", key, None, row.raw)
-        else:
-            yield ExportChange(news.run, "changed", key, before, row.raw)
+    def versions(self) -> Iterator[tuple[FolderView, Iterator[list[bytes]]]]:
+        """Yield each export with the versions of each changed message that were replaced after that run.
+
+        They are in order, the oldest first.
+        """
+        return ((each.view, _versions(each)) for each in self._each)
 
 
-def _before(stored: _JournalNews, row: Row, older: list[bytes]) -> bytes | None:
-    """Return the version of a message at the end of the run after which changes are reported.
+def _changes(stored: _JournalNews) -> Iterator[ExportChange]:
+    changed = IdSet.union(news.ids for news in stored.news if news.kind == "changed")
+    with _loaded_versions(stored, changed) as versions:
+        for news in stored.news:
+            for rows in _from_each(stored, news.ids, partial(_rows_of, stored)):
+                older = _older(versions, rows) if news.kind == "changed" else {}
+                for row in rows:
+                    yield from _change(stored, news, row, older.get(key_of(row), []))
 
-    None if the history has lost it.
-    """
-    since = _since(stored, key_of(row), older)
-    return since[0] if since else older[-1] if older else None
+
+def _change(stored: _JournalNews, news: _News, row: Row, older: list[bytes]) -> Iterator[ExportChange]:
+    key, by_author = key_of(row), is_deleted(row.raw)
+    before = None if news.kind == "new" else row.raw
+    was_deleted = False
+    if news.kind == "changed":
+        since = _since(stored, key, older)
+        before = since[0] if since else older[-1] if older else None  # the history may have lost it
+        if before == row.raw:
+            return
+        was_deleted = before is not None and is_deleted(before)
+    if by_author or news.kind == "deleted":
+        reason: DeletionReason = "by_author" if by_author else "not_shown"
+        if not was_deleted:
+            yield ExportChange(news.run, "deleted", key, before or row.raw, None, reason)
+    elif news.kind == "new" or was_deleted:
+        yield ExportChange(news.run, "new", key, None, row.raw)
+    else:
+        yield ExportChange(news.run, "changed", key, before, row.raw)
 
 
 def _since(stored: _JournalNews, key: str, older: list[bytes]) -> list[bytes]:
-    """Return the versions of a message that were replaced after that run, oldest first."""
+    """Return the versions of a message that were replaced after the run `after`, oldest first."""
     numbered = stored.id_of(key)
     count = sum(numbered in ids for ids in stored.changed)
     return older[max(0, len(older) - count) :]
+
+
+def _news_batches(stored: _JournalNews, file: MessageFile) -> Iterator[NewsBatch]:
+    wanted = dict[ChangeKind, IdSet]()
+    for news in stored.news:
+        wanted.setdefault(news.kind, IdSet()).update(file.ids & news.ids)
+    largest = max(wanted, key=lambda kind: len(wanted[kind]))
+    if len(wanted[largest]) == file.rows:  # usual: the whole file is of one kind
+        for raws in record_batches(file.path, file.name, file.size):
+            yield NewsBatch(stored.view, largest, raws)
+        return
+    for rows in _rows_of(stored, file):
+        for kind, ids in wanted.items():
+            if raws := [row.raw for row in rows if stored.id_of(key_of(row)) in ids]:
+                yield NewsBatch(stored.view, kind, raws)
 
 
 def _from_each(stored: _JournalNews, ids: IdSet, work: Callable[[MessageFile], Iterator[T]]) -> Iterator[T]:
@@ -330,25 +377,24 @@ def _rows_of(stored: _JournalNews, file: MessageFile, ids: IdSet | None = None) 
 # ── older versions ──
 
 
-def _load_versions(stored: _JournalNews, versions: sqlite3.Connection, ids: IdSet) -> None:
-    """Put the older versions of these messages into a database that is private."""
-    versions.executescript("PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF;")
-    versions.execute(
-        "CREATE TABLE versions(version INTEGER PRIMARY KEY, id TEXT NOT NULL, raw BLOB NOT NULL)"
-    )
-    if not ids:
-        return
-    versions.execute("BEGIN")
-    sql = "INSERT INTO versions(id, raw) VALUES(?, ?)"
-    for file in stored.history:
-        with stored.view.file(file.name):
-            try:
-                for rows in _rows_of(stored, file, ids):
-                    versions.executemany(sql, [(key_of(row), row.raw) for row in rows])
-            except FileNotFoundError:
-                raise damaged(file.path, "a run has replaced it meanwhile; ask again") from None
-    versions.execute("CREATE INDEX versions_of_id ON versions(id)")
-    versions.execute("COMMIT")
+@contextmanager
+def _loaded_versions(stored: _JournalNews, ids: IdSet) -> Iterator[sqlite3.Connection]:
+    """Give a private database with the older versions of these messages, each with a number in its order."""
+    with closing(sqlite3.connect("", isolation_level=None, check_same_thread=False)) as versions:
+        versions.executescript(
+            "PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF; BEGIN;"
+            "CREATE TABLE versions(version INTEGER PRIMARY KEY, id TEXT NOT NULL, raw BLOB NOT NULL)"
+        )
+        for file in stored.history if ids else ():
+            with stored.view.file(file.name):
+                try:
+                    for rows in _rows_of(stored, file, ids):
+                        versions.executemany(_ADD_VERSION, [(key_of(row), row.raw) for row in rows])
+                except FileNotFoundError:
+                    raise damaged(file.path, "a run has replaced it meanwhile; ask again") from None
+        versions.execute("CREATE INDEX versions_of_id ON versions(id)")
+        versions.execute("COMMIT")
+        yield versions
 
 
 def _older(versions: sqlite3.Connection, rows: list[Row]) -> dict[str, list[bytes]]:
@@ -358,73 +404,8 @@ def _older(versions: sqlite3.Connection, rows: list[Row]) -> dict[str, list[byte
     return older
 
 
-# ── in the order of the files ──
-
-
-class NewsBatch(NamedTuple):
-    """Records of one kind: of a deleted message the last one, else the current one."""
-
-    view: FolderView
-    """The export that has them."""
-    kind: ChangeKind
-    raws: list[bytes]
-
-
-@final
-class ExportNews:
-    """All that `changes` reports, in any order: each file is read once.
-
-    Raises as `changes`.
-    """
-
-    def __init__(self, out: object, after: Position) -> None:
-        with ExitStack() as stack:
-            self._each = _news_of(out, after, stack)
-            self._open = stack.pop_all()
-        self.views: Final = [each.view for each in self._each]
-        """The exports, in the order of the batches: open until the block of this object ends."""
-        self.runs: Final = {each.view.export: each.run for each in self._each}
-        """The newest run of each whose changes are given, by its name in the folder of exports."""
-        self.run: Final = position_of(self.runs)
-        self.app_ids: Final = {each.view.export: each.app_id for each in self._each}
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._open.close()
-
-    def batches(self) -> Iterator[NewsBatch]:
-        for stored in self._each:
-            ids = IdSet.union(news.ids for news in stored.news)
-            yield from _from_each(stored, ids, partial(_news_batches, stored))
-
-    def versions(self) -> Iterator[tuple[FolderView, Iterator[list[bytes]]]]:
-        """Yield each export with the versions of each changed message that were replaced after that run.
-
-        They are in order, the oldest first.
-        """
-        return ((each.view, _versions(each)) for each in self._each)
-
-
-def _news_batches(stored: _JournalNews, file: MessageFile) -> Iterator[NewsBatch]:
-    wanted = dict[ChangeKind, IdSet]()
-    for news in stored.news:
-        wanted.setdefault(news.kind, IdSet()).update(file.ids & news.ids)
-    largest = max(wanted, key=lambda kind: len(wanted[kind]))
-    if len(wanted[largest]) == file.rows:  # usual: the whole file is of one kind
-        for raws in record_batches(file.path, file.name, file.size):
-            yield NewsBatch(stored.view, largest, raws)
-        return
-    for rows in _rows_of(stored, file):
-        for kind, ids in wanted.items():
-            if raws := [row.raw for row in rows if stored.id_of(key_of(row)) in ids]:
-                yield NewsBatch(stored.view, kind, raws)
-
-
 def _versions(stored: _JournalNews) -> Iterator[list[bytes]]:
-    with closing(sqlite3.connect("", isolation_level=None)) as versions:
-        _load_versions(stored, versions, IdSet.union(stored.changed))
+    with _loaded_versions(stored, IdSet.union(stored.changed)) as versions:
         rows = versions.execute("SELECT id, raw FROM versions ORDER BY id, version")
         for key, group in groupby(rows, itemgetter(0)):
             yield _since(stored, key, [raw for _, raw in group])
