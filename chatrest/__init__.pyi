@@ -48,21 +48,19 @@ from ._models.apps import (
     MessageDataPoint as MessageDataPoint,
     MessageMetrics as MessageMetrics,
     TimeRange as TimeRange,
+    Trigger as Trigger,
     UsageFigures as UsageFigures,
     UsageMetrics as UsageMetrics,
+    Webhook as Webhook,
 )
 from ._models.calls import CallRecord as CallRecord, Transcription as Transcription
 from ._models.conversations import Conversation as Conversation, ConversationParty as ConversationParty
-from ._models.data_import import (
-    GroupOutcome as GroupOutcome,
-    MemberOutcome as MemberOutcome,
-    MessageOutcome as MessageOutcome,
-    UserOutcome as UserOutcome,
-)
 from ._models.groups import (
     AddedMember as AddedMember,
     Group as Group,
+    GroupOutcome as GroupOutcome,
     Member as Member,
+    MemberOutcome as MemberOutcome,
     MemberScope as MemberScope,
 )
 from ._models.messages import (
@@ -74,6 +72,7 @@ from ._models.messages import (
     MediaMessage as MediaMessage,
     Message as Message,
     MessageCount as MessageCount,
+    MessageOutcome as MessageOutcome,
     Reaction as Reaction,
     SentMessage as SentMessage,
     TextMessage as TextMessage,
@@ -120,8 +119,8 @@ from ._models.users import (
     DeactivatedUsers as DeactivatedUsers,
     ReactivatedUsers as ReactivatedUsers,
     User as User,
+    UserOutcome as UserOutcome,
 )
-from ._models.webhooks import Trigger as Trigger, Webhook as Webhook
 from ._network.options import RawReply as RawReply
 from ._network.pool import LimitState as LimitState, PoolState as PoolState
 from ._parameters.agent_knowledge import (
@@ -167,6 +166,9 @@ from ._parameters.apps import (
     AppQuery as AppQuery,
     NewApiKey as NewApiKey,
     NewApp as NewApp,
+    NewWebhook as NewWebhook,
+    WebhookChanges as WebhookChanges,
+    WebhookQuery as WebhookQuery,
 )
 from ._parameters.calls import CallQuery as CallQuery, TranscriptionQuery as TranscriptionQuery
 from ._parameters.checked import PageQuery as PageQuery
@@ -233,22 +235,17 @@ from ._parameters.notifications import (
     SettingsChanges as SettingsChanges,
     TwilioProviderChanges as TwilioProviderChanges,
 )
-from ._parameters.relations import FriendQuery as FriendQuery
 from ._parameters.roles import (
     NewRole as NewRole,
     NewRoleSettings as NewRoleSettings,
     RoleChanges as RoleChanges,
 )
 from ._parameters.users import (
+    FriendQuery as FriendQuery,
     NewUser as NewUser,
     TokenChanges as TokenChanges,
     UserChanges as UserChanges,
     UserQuery as UserQuery,
-)
-from ._parameters.webhooks import (
-    NewWebhook as NewWebhook,
-    WebhookChanges as WebhookChanges,
-    WebhookQuery as WebhookQuery,
 )
 from ._walk.walk import Page as Page, TokenPage as TokenPage, Walk as Walk
 from .app import App as App

@@ -12,8 +12,7 @@ from .app import check_key, check_url
 from .errors import RequestInvalidError
 
 if TYPE_CHECKING:  # a collection's module is loaded when its attribute is first used
-    from ._resources.apps import Apps
-    from ._resources.webhooks import Triggers, Webhooks
+    from ._resources.apps import Apps, Triggers, Webhooks
 
 NAME: Final = "management"
 """The name of the pool, and the app id in telemetry and cursors."""

@@ -24,9 +24,8 @@ if TYPE_CHECKING:  # a collection's module is loaded when its attribute is first
     from ._resources.messages import Messages
     from ._resources.moderation import Moderation
     from ._resources.notifications import Notifications
-    from ._resources.relations import BannedUsers, BlockedUsers, Friends
     from ._resources.roles import Rbac, RestrictedFeatures, Roles
-    from ._resources.users import AuthTokens, Users
+    from ._resources.users import AuthTokens, BannedUsers, BlockedUsers, Friends, Users
 
 
 @final

@@ -29,12 +29,12 @@ from chatrest import (
     UserQuery,
     Walk,
 )
-from chatrest._models.data_import import UserOutcome
+from chatrest._models.apps import Trigger, Webhook
 from chatrest._models.groups import AddedMember
 from chatrest._models.outcomes import ItemAck
-from chatrest._models.webhooks import Trigger, Webhook
+from chatrest._models.users import UserOutcome
+from chatrest._parameters.apps import NewWebhook
 from chatrest._parameters.data_import import UserImport
-from chatrest._parameters.webhooks import NewWebhook
 from chatrest._resources.groups import Members
 
 

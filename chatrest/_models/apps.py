@@ -1,8 +1,8 @@
-"""Apps, their API keys and their usage figures."""
+"""Apps of an account: their API keys, usage figures, and webhooks with their triggers."""
 
 from typing import ClassVar
 
-from msgspec import UNSET
+from msgspec import UNSET, field
 
 from .record import Json, Maybe, Record, digest
 from .views import ABSENT, Filled, texts
@@ -95,3 +95,30 @@ class MessageMetrics(Record):
     start_time: Maybe[str] = UNSET
     end_time: Maybe[str] = UNSET
     data_points: Maybe[tuple[MessageDataPoint, ...]] = UNSET
+
+
+# ── webhooks and their triggers ──
+
+
+@texts("name")
+class Webhook(Record):
+    """An address that events are sent to. `password` is a credential: the repr does not show it."""
+
+    id: str
+    name: Filled = ABSENT
+    webhook_url: Maybe[str] = field(default=UNSET, name="webhookURL")
+    use_basic_auth: Maybe[bool] = UNSET
+    username: Maybe[str] = UNSET
+    password: Maybe[str] = UNSET
+    enabled: Maybe[bool] = UNSET
+    retry_on_failure: Maybe[bool] = UNSET
+    created_at: Maybe[int] = UNSET
+    updated_at: Maybe[int] = UNSET
+
+
+class Trigger(Record):
+    """A kind of event that a webhook is sent, such as `message_sent`."""
+
+    id: str
+    description: Maybe[str] = UNSET
+    category: Maybe[str] = UNSET

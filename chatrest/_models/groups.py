@@ -77,3 +77,15 @@ class AddedMember(ItemOutcome):
     """
 
     data: Maybe[NestedMessage] = UNSET
+
+
+class GroupOutcome(ItemOutcome):
+    """The outcome of importing a group: `data` is the group as stored."""
+
+    data: Maybe[Group] = UNSET
+
+
+class MemberOutcome(ItemOutcome):
+    """The outcome of importing a member: `data` has the scope. One without `success` is a failure."""
+
+    data: Maybe[MemberScope] = UNSET

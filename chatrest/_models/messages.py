@@ -477,3 +477,10 @@ class SentMessage(ItemOutcome):
     """
 
     data: Maybe[NestedMessage] = UNSET
+
+
+@views(message_of, "data")
+class MessageOutcome(ItemOutcome):
+    """The outcome of importing a message: `data` is the message as stored."""
+
+    data: Maybe[NestedMessage] = UNSET

@@ -5,6 +5,7 @@ from typing import ClassVar
 from msgspec import UNSET
 
 from .calls import WsChannel
+from .outcomes import ItemOutcome
 from .record import Json, Maybe, Record, digest
 from .views import ABSENT, Filled, texts
 
@@ -97,3 +98,9 @@ class ReactivatedUsers(Record):
     """The uids of the users that are switched on."""
 
     non_deactivated_uids: tuple[str, ...]
+
+
+class UserOutcome(ItemOutcome):
+    """The outcome of importing a user: `data` is the user as stored."""
+
+    data: Maybe[User] = UNSET

@@ -1,11 +1,13 @@
-"""Filters and bodies of apps, of API keys and of usage figures."""
+"""Filters and bodies of apps, API keys, usage figures, and webhooks with their triggers."""
 
-from typing import ClassVar, Literal, TypeAlias
+from typing import Annotated, ClassVar, Final, Literal, TypeAlias
 
-from msgspec import UNSET, UnsetType
+from msgspec import UNSET, Meta, UnsetType, field
+from msgspec.structs import force_setattr
 
-from .checked import Body, Filter, Flag, Millis, PageQuery, Text
-from .fields import ShortText
+from ..errors import RequestInvalidError
+from .checked import Body, Filter, Flag, Millis, PageQuery, Size, Text, Texts
+from .fields import ShortText, text_of
 
 Region: TypeAlias = Literal["us", "eu", "in"]
 
@@ -67,3 +69,88 @@ class UsageQuery(Filter):
     """From this time on."""
     to_date: Millis
     """Until this time."""
+
+
+# ── webhooks and their triggers ──
+
+_HOST: Final = r"[^\s/?#@\x00-\x1f\x7f-\x9f\ud800-\udfff]+"
+_REST: Final = r"[^\s\x00-\x1f\x7f-\x9f\ud800-\udfff]*"
+
+Version: TypeAlias = Literal[2] | None
+"""2 for the current webhooks, None for the legacy ones."""
+WebhookId: TypeAlias = Annotated[
+    str,
+    Meta(
+        max_length=50,
+        pattern=r"\A[^\s\x00-\x1f\x7f-\x9f\ud800-\udfff]+\Z",
+        description="a text of 1 to 50 characters without spaces",
+    ),
+]
+WebhookText: TypeAlias = Annotated[str, text_of(1, 50)]
+WebhookUrl: TypeAlias = Annotated[
+    str,
+    Meta(
+        max_length=255,
+        pattern=rf"\A(?:https://{_HOST}|http://(?:localhost|127\.\d+\.\d+\.\d+|\[::1\])(?::\d+)?)(?:[/?]{_REST})?\Z",
+        description="an https URL of at most 255 characters (http to loopback alone), without a password",
+    ),
+]
+WebhookPassword: TypeAlias = Annotated[str, text_of(1, 100)]
+
+
+class WebhookVersion(Filter):
+    """The header that chooses the current webhooks (2) or the legacy ones (None, and then it is not sent)."""
+
+    x_webhook_version: Annotated[Literal[2], Meta(description="2, or None")] | None = field(
+        default=2, name="X-Webhook-Version"
+    )
+    """2 for the current webhooks, None for the legacy ones."""
+
+
+class WebhookQuery(Filter):
+    """The filter of GET /apps/{appId}/webhooks."""
+
+    per_page: Size | None = None
+    search_key: Text | None = None
+    """Only webhooks with this text in their name."""
+
+
+class WebhookChanges(Body):
+    """The members of a webhook to change."""
+
+    name: WebhookText | UnsetType = UNSET
+    webhook_url: WebhookUrl | UnsetType = field(default=UNSET, name="webhookURL")
+    use_basic_auth: Flag | UnsetType = UNSET
+    username: WebhookText | UnsetType = UNSET
+    """The user name of HTTP Basic authentication."""
+    password: WebhookPassword | UnsetType = UNSET
+    """The password of HTTP Basic authentication."""
+    enabled: Flag | UnsetType = UNSET
+    retry_on_failure: Flag | UnsetType = UNSET
+    """Send an event that was not answered with 2xx twice again, after 10 s and 30 s."""
+
+
+class NewWebhook(WebhookChanges):
+    """A webhook to make. `username` and `password` go with each event where `use_basic_auth` is true.
+
+    Both of them or neither: given both, `use_basic_auth` is true unless it is given too.
+    """
+
+    id: WebhookId
+    name: WebhookText
+    webhook_url: WebhookUrl = field(name="webhookURL")
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        given = [name for name in ("username", "password") if getattr(self, name) is not UNSET]
+        if len(given) == 1:
+            raise RequestInvalidError(f"{given[0]} alone: expected username and password, or neither")
+        if given and self.use_basic_auth is UNSET:
+            force_setattr(self, "use_basic_auth", True)
+
+
+class TriggerIds(Body):
+    """The ids of triggers to add to a webhook, or to take from it."""
+
+    trigger_ids: Texts
+    """The ids of the triggers, such as message_sent."""

@@ -23,12 +23,12 @@ COLLECTIONS: Final[Mapping[str, str]] = MappingProxyType(
         "api_keys": "apps",
         "apps": "apps",
         "auth_tokens": "users",
-        "banned_users": "relations",
-        "blocked_users": "relations",
+        "banned_users": "users",
+        "blocked_users": "users",
         "calls": "calls",
         "conversations": "conversations",
         "data_import": "data_import",
-        "friends": "relations",
+        "friends": "users",
         "groups": "groups",
         "members": "groups",
         "messages": "messages",
@@ -38,9 +38,9 @@ COLLECTIONS: Final[Mapping[str, str]] = MappingProxyType(
         "rbac": "roles",
         "restricted_features": "roles",
         "roles": "roles",
-        "triggers": "webhooks",
+        "triggers": "apps",
         "users": "users",
-        "webhooks": "webhooks",
+        "webhooks": "apps",
     }
 )
 """The module of each collection, in the order of the alphabet."""

@@ -1,18 +1,32 @@
-"""Applications of an account, on the management interface, the API keys and the usage figures of one.
+"""Apps of an account and their webhooks, on the management interface; API keys and usage figures of an app.
 
 Methods that take a key are plain functions: the frame of a coroutine would hold it as long as the call runs.
 """
 
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Sequence
 from datetime import date
-from typing import Final, final
+from typing import Any, Final, final
 
-from .._core.replies.decode import Ack, bare, many, one
+from .._core.replies.decode import ACK, Ack, Outcomes, bare, each, many, one
 from .._core.requests.arguments import hides_arguments
 from .._core.requests.dialects import BY_PAGE, BY_REPLY_PAGE
 from .._core.requests.endpoint import Endpoint
-from .._models.apps import ApiKey, AppInfo, MessageMetrics, UsageMetrics
-from .._parameters.apps import ApiKeyChanges, ApiKeyQuery, AppQuery, NewApiKey, NewApp, UsageQuery
+from .._models.apps import ApiKey, AppInfo, MessageMetrics, Trigger, UsageMetrics, Webhook
+from .._models.outcomes import ItemAck
+from .._parameters.apps import (
+    ApiKeyChanges,
+    ApiKeyQuery,
+    AppQuery,
+    NewApiKey,
+    NewApp,
+    NewWebhook,
+    TriggerIds,
+    UsageQuery,
+    Version,
+    WebhookChanges,
+    WebhookQuery,
+    WebhookVersion,
+)
 from .._walk.walk import Walk
 from .collection import Collection, Start
 from .documents import documents
@@ -97,3 +111,95 @@ class Metrics(Collection):
     async def get_message_receipts(self) -> MessageMetrics:
         """GET /stats/messages: messages and receipts of the last hour, in 12 buckets of five minutes."""
         return await self._call(GET_MESSAGE_RECEIPTS)
+
+
+# ── webhooks ──
+
+_MANAGED: Final[dict[str, Any]] = {"interface": "management", "headers": WebhookVersion}
+
+WEBHOOKS: Final = documents(
+    "webhooks.{}", "/apps/{appId}/webhooks", "webhookId", Webhook, NewWebhook, WebhookChanges,
+    listing={"query": WebhookQuery, "paging": BY_PAGE}, **_MANAGED,
+)  # fmt: skip
+
+
+@final
+class Webhooks(Collection):
+    """The webhooks of an app: `management.webhooks`. `x_webhook_version=None` is for the legacy ones."""
+
+    def list(
+        self,
+        app_id: str,
+        query: WebhookQuery | None = None,
+        *,
+        cursor: Start = None,
+        x_webhook_version: Version = 2,
+    ) -> Walk[Webhook]:
+        """The webhooks of an app, in the service's order. One request per page."""
+        return self._walk(WEBHOOKS.list, query, cursor, headers=_version(x_webhook_version), appId=app_id)
+
+    async def get(self, app_id: str, webhook_id: str, *, x_webhook_version: Version = 2) -> Webhook:
+        """A webhook; `NotFoundError` for no such one (`ERR_WEBHOOK_NOT_FOUND`)."""
+        version = _version(x_webhook_version)
+        return await self._call(WEBHOOKS.get, headers=version, appId=app_id, webhookId=webhook_id)
+
+    async def create(self, app_id: str, webhook: NewWebhook, *, x_webhook_version: Version = 2) -> Webhook:
+        """Make a webhook, which sends nothing until it has triggers. Sent once."""
+        return await self._call(WEBHOOKS.create, webhook, headers=_version(x_webhook_version), appId=app_id)
+
+    async def update(
+        self, app_id: str, webhook_id: str, changes: WebhookChanges, *, x_webhook_version: Version = 2
+    ) -> Webhook:
+        """Change a webhook, and return it."""
+        version = _version(x_webhook_version)
+        return await self._call(WEBHOOKS.update, changes, headers=version, appId=app_id, webhookId=webhook_id)
+
+    async def delete(self, app_id: str, webhook_id: str, *, x_webhook_version: Version = 2) -> Ack:
+        """Remove a webhook with its triggers."""
+        version = _version(x_webhook_version)
+        return await self._call(WEBHOOKS.delete, headers=version, appId=app_id, webhookId=webhook_id)
+
+
+def _version(number: Version) -> WebhookVersion:
+    return WebhookVersion(x_webhook_version=number)
+
+
+# ── triggers ──
+
+_TRIGGERS: Final = "/apps/{appId}/webhooks/{webhookId}/triggers"
+
+TRIGGERS_LIST: Final = Endpoint(
+    "triggers.list", "GET", _TRIGGERS, many(Trigger), paging=BY_REPLY_PAGE, **_MANAGED
+)
+TRIGGERS_ADD: Final = Endpoint(
+    "triggers.add", "POST", _TRIGGERS, each(ItemAck), "idempotent", body=TriggerIds, **_MANAGED
+)
+TRIGGERS_REMOVE: Final = Endpoint(
+    "triggers.remove", "DELETE", _TRIGGERS, ACK, "idempotent", body=TriggerIds, **_MANAGED
+)
+
+
+@final
+class Triggers(Collection):
+    """The kinds of events that webhooks are sent: `management.triggers`."""
+
+    def list(
+        self, app_id: str, webhook_id: str, *, cursor: Start = None, x_webhook_version: Version = 2
+    ) -> Walk[Trigger]:
+        """The triggers of a webhook, in the service's order."""
+        version = _version(x_webhook_version)
+        return self._walk(TRIGGERS_LIST, None, cursor, headers=version, appId=app_id, webhookId=webhook_id)
+
+    async def add(
+        self, app_id: str, webhook_id: str, trigger_ids: Sequence[str], *, x_webhook_version: Version = 2
+    ) -> Outcomes[ItemAck]:
+        """Add triggers, such as `message_sent`, to a webhook, and give the outcome of each by its id."""
+        version, ids = _version(x_webhook_version), TriggerIds(trigger_ids=trigger_ids)
+        return await self._call(TRIGGERS_ADD, ids, headers=version, appId=app_id, webhookId=webhook_id)
+
+    async def remove(
+        self, app_id: str, webhook_id: str, trigger_ids: Sequence[str], *, x_webhook_version: Version = 2
+    ) -> Ack:
+        """Take triggers from a webhook."""
+        version, ids = _version(x_webhook_version), TriggerIds(trigger_ids=trigger_ids)
+        return await self._call(TRIGGERS_REMOVE, ids, headers=version, appId=app_id, webhookId=webhook_id)

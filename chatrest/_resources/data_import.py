@@ -4,7 +4,9 @@ from typing import Final, final
 
 from .._core.replies.decode import Outcomes, each
 from .._core.requests.endpoint import Endpoint
-from .._models.data_import import GroupOutcome, MemberOutcome, MessageOutcome, UserOutcome
+from .._models.groups import GroupOutcome, MemberOutcome
+from .._models.messages import MessageOutcome
+from .._models.users import UserOutcome
 from .._parameters.data_import import (
     GroupEntries,
     Groups,

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from chatrest import AsyncManagement, AsyncSession, NewMessage
-from chatrest._parameters.webhooks import NewWebhook, WebhookChanges
+from chatrest._parameters.apps import NewWebhook, WebhookChanges
 from chatrest.emulator import Delivery, Emulator
 from tests.scripted_server import Faulty, cut, reply
 

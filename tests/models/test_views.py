@@ -11,13 +11,13 @@ from msgspec import UNSET, structs
 
 from chatrest._core.replies.decode import many, parse
 from chatrest._models.conversations import Conversation
-from chatrest._models.data_import import MessageOutcome
 from chatrest._models.groups import AddedMember
 from chatrest._models.messages import (
     ActionMessage,
     CallMessage,
     MediaMessage,
     Message,
+    MessageOutcome,
     SentMessage,
     TextMessage,
     UnknownMessage,

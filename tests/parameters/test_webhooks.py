@@ -6,7 +6,7 @@ import pytest
 from msgspec import UNSET
 
 from chatrest._core.requests.encode import filter_values
-from chatrest._parameters.webhooks import NewWebhook, WebhookChanges, WebhookVersion
+from chatrest._parameters.apps import NewWebhook, WebhookChanges, WebhookVersion
 from chatrest.errors import RequestInvalidError
 from tests.cases import loop_over
 

@@ -6,9 +6,8 @@ import pytest
 
 from chatrest import AsyncManagement, NotFoundError
 from chatrest._core.replies.decode import one
-from chatrest._models.webhooks import Webhook
-from chatrest._parameters.apps import AppQuery, NewApp
-from chatrest._parameters.webhooks import NewWebhook
+from chatrest._models.apps import Webhook
+from chatrest._parameters.apps import AppQuery, NewApp, NewWebhook
 from chatrest.emulator import Emulator
 from tests.cases import loop_over
 

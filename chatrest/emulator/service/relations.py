@@ -7,7 +7,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Final
 
-from ..._parameters.relations import MOST
+from ..._parameters.users import MOST
 from ..store.directory import RecordPage, Relation
 from ..store.documents import Document
 from .context import Context, Handler, ServiceCall

@@ -29,8 +29,7 @@ from ..._parameters.users import UserQuery
 from ..._resources.conversations import Conversations
 from ..._resources.groups import Groups, Members
 from ..._resources.messages import Messages
-from ..._resources.relations import BannedUsers, BlockedUsers, Friends
-from ..._resources.users import Users
+from ..._resources.users import BannedUsers, BlockedUsers, Friends, Users
 from ..._texts import plural
 from ..._threads import in_thread
 from ..._walk.walk import Walk

@@ -9,9 +9,8 @@ from hypothesis import given, strategies as st
 from msgspec import UNSET
 
 from chatrest._core.replies.decode import ACK, Ack, each
-from chatrest._models.data_import import GroupOutcome, MemberOutcome, UserOutcome
-from chatrest._models.groups import AddedMember
-from chatrest._models.users import User
+from chatrest._models.groups import AddedMember, GroupOutcome, MemberOutcome
+from chatrest._models.users import User, UserOutcome
 from chatrest.errors import ApiError, ReplyUnreadableError
 from tests.cases import loop_over
 
