@@ -136,13 +136,7 @@ class GroupQuery(PageQuery):
     """Groups with exactly so many members."""
 
 
-class NewGroup(Body):
-    """A group to make."""
-
-    guid: NewId
-    name: ShortText
-    type: GroupType
-    """Who may join: public, private, password (which needs a `password`)."""
+class _GroupFields(Body):
     password: ShortText | UnsetType = UNSET
     icon: Text | UnsetType = UNSET
     """The address of a picture."""
@@ -152,24 +146,27 @@ class NewGroup(Body):
     owner: Uid | UnsetType = UNSET
     """The uid of the group's owner."""
     tags: Tags | UnsetType = UNSET
+
+
+class NewGroup(_GroupFields):
+    """A group to make."""
+
+    guid: NewId
+    name: ShortText
+    type: GroupType
+    """Who may join: public, private, password (which needs a `password`)."""
     members: FirstMembers | UnsetType = UNSET
     """The first members, by scope."""
 
 
-class GroupChanges(Body):
-    """Changes of a group; what is not given stays, and what `unset` names is removed.
+class GroupChanges(_GroupFields):
+    """Changes of a group; what is not given stays, `tags` are all tags from now on, and `unset` removes.
 
     The service ignores `owner` where a user acts.
     """
 
     name: ShortText | UnsetType = UNSET
     type: GroupType | UnsetType = UNSET
-    password: ShortText | UnsetType = UNSET
-    icon: Text | UnsetType = UNSET
-    description: Description | UnsetType = UNSET
-    metadata: Json | UnsetType = UNSET
-    owner: Uid | UnsetType = UNSET
-    tags: Tags | UnsetType = UNSET
-    """All tags from now on."""
+    """Who may join: public, private, password (which needs a `password`)."""
     unset: UnsetOfGroup | UnsetType = UNSET
     """Fields to remove."""

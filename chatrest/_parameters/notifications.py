@@ -69,17 +69,6 @@ class PreferencesChanges(Body):
     """Hide the message's content in notifications."""
 
 
-class ConversationToMute(CheckedStruct):
-    """A conversation to mute, by the other's uid or the group's guid; `until` is in epoch milliseconds."""
-
-    id: Uid | UnsetType = UNSET
-    """The uid of the other user, or the guid."""
-    type: _ConversationType | UnsetType = UNSET
-    """With a user or a group."""
-    until: Millis | UnsetType = UNSET
-    """When it ends."""
-
-
 class ConversationToUnmute(CheckedStruct):
     """A conversation that is muted no longer."""
 
@@ -87,6 +76,13 @@ class ConversationToUnmute(CheckedStruct):
     """The uid of the other user, or the guid."""
     type: _ConversationType | UnsetType = UNSET
     """With a user or a group."""
+
+
+class ConversationToMute(ConversationToUnmute):
+    """A conversation to mute, by the other's uid or the group's guid; `until` is in epoch milliseconds."""
+
+    until: Millis | UnsetType = UNSET
+    """When it ends."""
 
 
 _ToMute: TypeAlias = Annotated[
@@ -252,54 +248,51 @@ class ApnsProvider(Body):
     """Send by Apple's production servers."""
 
 
-class NewTwilioProvider(Body):
-    """The account that sends text messages."""
-
-    twilio_account_sid: Text = field(name="twilioAccountSID")
-    twilio_auth_token: Text
-    twilio_sender_phone_number: Text
-    """The phone number that sends."""
-    is_enabled: Flag | UnsetType = UNSET
-
-
 class TwilioProviderChanges(Body):
     """Any part of the account that sends text messages."""
 
     twilio_account_sid: Text | UnsetType = field(default=UNSET, name="twilioAccountSID")
     twilio_auth_token: Text | UnsetType = UNSET
     twilio_sender_phone_number: Text | UnsetType = UNSET
+    """The phone number that sends."""
     is_enabled: Flag | UnsetType = UNSET
 
 
-class NewSendgridProvider(Body):
-    """The account that sends e-mails; `sender_email_for_replies` may be None, which is sent as null."""
+class NewTwilioProvider(TwilioProviderChanges):
+    """The account that sends text messages."""
 
-    send_grid_api_key: Text
+    twilio_account_sid: Text = field(name="twilioAccountSID")
+    twilio_auth_token: Text
+    twilio_sender_phone_number: Text
+
+
+class SendgridProviderChanges(Body):
+    """Any part of the account that sends e-mails; None for `sender_email_for_replies` is sent as null."""
+
+    send_grid_api_key: Text | UnsetType = UNSET
     """The key of the SendGrid account."""
-    send_grid_template_id: Text = field(name="sendGridTemplateID")
+    send_grid_template_id: Text | UnsetType = field(default=UNSET, name="sendGridTemplateID")
     """The id of the e-mail template."""
-    send_grid_unsubscribe_group_id: Text = field(name="sendGridUnsubscribeGroupID")
+    send_grid_unsubscribe_group_id: Text | UnsetType = field(default=UNSET, name="sendGridUnsubscribeGroupID")
     """The id of the unsubscribe group, digits."""
-    sender_name: Text
-    sender_email: Text
-    allow_email_replies: Flag = False
+    sender_name: Text | UnsetType = UNSET
+    sender_email: Text | UnsetType = UNSET
+    allow_email_replies: Flag | UnsetType = UNSET
     """Let users answer by e-mail."""
     sender_email_for_replies: Text | UnsetType | None = UNSET
     """The address for answers."""
     is_enabled: Flag | UnsetType = UNSET
 
 
-class SendgridProviderChanges(Body):
-    """Any part of the account that sends e-mails."""
+class NewSendgridProvider(SendgridProviderChanges):
+    """The account that sends e-mails; `sender_email_for_replies` may be None, which is sent as null."""
 
-    send_grid_api_key: Text | UnsetType = UNSET
-    send_grid_template_id: Text | UnsetType = field(default=UNSET, name="sendGridTemplateID")
-    send_grid_unsubscribe_group_id: Text | UnsetType = field(default=UNSET, name="sendGridUnsubscribeGroupID")
-    sender_name: Text | UnsetType = UNSET
-    sender_email: Text | UnsetType = UNSET
-    allow_email_replies: Flag | UnsetType = UNSET
-    sender_email_for_replies: Text | UnsetType | None = UNSET
-    is_enabled: Flag | UnsetType = UNSET
+    send_grid_api_key: Text
+    send_grid_template_id: Text = field(name="sendGridTemplateID")
+    send_grid_unsubscribe_group_id: Text = field(name="sendGridUnsubscribeGroupID")
+    sender_name: Text
+    sender_email: Text
+    allow_email_replies: Flag = False
 
 
 class _NewCustomProvider(Body):

@@ -27,11 +27,7 @@ Settings: TypeAlias = Annotated[
 UnsetOfRole: TypeAlias = Listed[Literal["settings", "description", "metadata"]]
 
 
-class NewRole(Body):
-    """A role to make; `role` is its id."""
-
-    role: ShortText
-    name: ShortText
+class _RoleFields(Body):
     description: Description | UnsetType = UNSET
     metadata: Json | UnsetType = UNSET
     """Any facts, for the app."""
@@ -39,13 +35,17 @@ class NewRole(Body):
     """Whom users of the role see and write to."""
 
 
-class RoleChanges(Body):
+class NewRole(_RoleFields):
+    """A role to make; `role` is its id."""
+
+    role: ShortText
+    name: ShortText
+
+
+class RoleChanges(_RoleFields):
     """Changes of a role; what is not given stays, and what `unset` names is removed."""
 
     name: ShortText | UnsetType = UNSET
-    description: Description | UnsetType = UNSET
-    metadata: Json | UnsetType = UNSET
-    settings: Settings | UnsetType = UNSET
     unset: UnsetOfRole | UnsetType = UNSET
     """Fields to remove."""
 

@@ -63,11 +63,7 @@ class UserQuery(PageQuery):
     """Changed at this time or earlier."""
 
 
-class NewUser(Body):
-    """A user to make."""
-
-    uid: NewId
-    name: ShortText
+class _UserFields(Body):
     avatar: Url | UnsetType = UNSET
     """The address of the user's picture."""
     link: Url | UnsetType = UNSET
@@ -78,21 +74,21 @@ class NewUser(Body):
     metadata: Json | UnsetType = UNSET
     """Any facts, for the app."""
     tags: Tags | UnsetType = UNSET
+
+
+class NewUser(_UserFields):
+    """A user to make."""
+
+    uid: NewId
+    name: ShortText
     with_auth_token: Flag | UnsetType = UNSET
     """Make a login token, too: it is in `auth_token` of the reply."""
 
 
-class UserChanges(Body):
-    """Changes of a user; what is not given stays, and what `unset` names is removed."""
+class UserChanges(_UserFields):
+    """Changes of a user; what is not given stays, `tags` are all tags from now on, and `unset` removes."""
 
     name: ShortText | UnsetType = UNSET
-    avatar: Url | UnsetType = UNSET
-    link: Url | UnsetType = UNSET
-    role: ShortText | UnsetType = UNSET
-    status_message: AnyText | UnsetType = UNSET
-    metadata: Json | UnsetType = UNSET
-    tags: Tags | UnsetType = UNSET
-    """All tags from now on."""
     unset: UnsetOfUser | UnsetType = UNSET
     """Fields to remove."""
 
