@@ -26,7 +26,7 @@ from ..formats.record_members import clean, read
 from ..plan.id_set import IdSet
 
 NAME: Final = "journal.sqlite"
-State: TypeAlias = Literal["new", "stored", "gone", "too_large", "refused", "failed"]
+AttachmentState: TypeAlias = Literal["new", "stored", "gone", "too_large", "refused", "failed"]
 _EXTENSION: Final = re.compile(r"[a-z0-9]{1,10}", re.ASCII)
 _SCHEMA: Final = """
 CREATE TABLE attachments(kind TEXT NOT NULL, owner TEXT NOT NULL, position INTEGER NOT NULL,
@@ -133,7 +133,7 @@ def text_or_none(value: Any) -> str | None:
 class FetchResult(NamedTuple):
     """The outcome of a link."""
 
-    state: State
+    state: AttachmentState
     file: str | None = None
     """Below `attachments/`."""
     bytes: int | None = None
@@ -141,7 +141,7 @@ class FetchResult(NamedTuple):
     error: str | None = None
 
 
-class StoredFile(NamedTuple):
+class AttachmentFile(NamedTuple):
     """A file that is in the folder."""
 
     number: int
@@ -211,10 +211,10 @@ class AttachmentJournal(JournalFile):
                 (*fetched, checked_at, link.kind, link.owner, link.position),
             )
 
-    def stored(self) -> Iterator[StoredFile]:
+    def stored(self) -> Iterator[AttachmentFile]:
         """Yield the files that the journal takes for stored."""
         for row in self._pages(_STORED):
-            yield StoredFile(*row)
+            yield AttachmentFile(*row)
 
     def reset(self, number: int) -> None:
         """Note that a stored file is not there: it is fetched again."""
@@ -241,7 +241,7 @@ class AttachmentJournal(JournalFile):
         Faces that are missing are not among them.
         """
         counts = dict(self._all(_COUNTS))
-        if wrong := counts.keys() - get_args(State):
+        if wrong := counts.keys() - get_args(AttachmentState):
             raise ChatRestError(
                 f"{self.path} is damaged: one of its links has the state {min(map(repr, wrong))}"
             )

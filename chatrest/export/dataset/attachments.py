@@ -209,8 +209,8 @@ class AttachmentRun:
             except DownloadError as error:
                 await in_thread(partial(self._export.disk.remove, path))
                 if not error.may_pass or attempt == ATTEMPTS:
-                    limit = self._options.max_bytes if error.outcome == "too_large" else None
-                    return FetchResult(error.outcome, bytes=limit, error=str(error))
+                    limit = self._options.max_bytes if error.state == "too_large" else None
+                    return FetchResult(error.state, bytes=limit, error=str(error))
             await sleep(_PAUSE * attempt)
         raise AssertionError
 

@@ -55,7 +55,7 @@ _OWN_NAT64: Final = IPv6Network("64:ff9b:1::/48")
 _HTML: Final = ("text/html", "application/xhtml+xml")
 _NOT_PUBLIC: Final = "the address is not public"
 _NO_URL: Final = "the address is not a URL"
-Outcome: TypeAlias = Literal["gone", "too_large", "refused", "failed"]
+FailedState: TypeAlias = Literal["gone", "too_large", "refused", "failed"]
 
 
 class Download(NamedTuple):
@@ -68,13 +68,13 @@ class Download(NamedTuple):
 class DownloadError(Exception):
     """A file that could not be fetched; its text has no words of the server's, and is never long.
 
-    `outcome` is gone: the server does not have it any more; too_large; refused: the address, or one to which
+    `state` is gone: the server does not have it any more; too_large; refused: the address, or one to which
     it leads, is not allowed; or failed. `may_pass` is True if another attempt may succeed.
     """
 
-    def __init__(self, text: str, outcome: Outcome = "failed", *, may_pass: bool = False) -> None:
+    def __init__(self, text: str, state: FailedState = "failed", *, may_pass: bool = False) -> None:
         super().__init__(text)
-        self.outcome = outcome
+        self.state = state
         self.may_pass = may_pass
 
 

@@ -17,6 +17,7 @@ from ..._telemetry import LOGGER
 from ..._threads import for_each
 from ...errors import ChatRestError, ExportIncompleteError
 from ...session import AsyncSession
+from ..fetch.worker_pool import first_error
 from ..plan.app_file import AppExport, check_names
 from ..plan.parts import app_name
 from ..plan.plan import Plan
@@ -123,7 +124,8 @@ async def export_apps(
                     session, run.folder, run.export.plan or plan, progress=run.progress, **own
                 )
         except Exception as error:
-            run.error = first_error(error)
+            cause = first_error(error)
+            run.error = cause if isinstance(cause, Exception) else error
             if not isinstance(run.error, ChatRestError | OSError):
                 LOGGER.exception("the export of app %s failed", run.app_id)
         _notify(watch, run)
@@ -137,13 +139,6 @@ async def export_apps(
 def app_folder(export: AppExport) -> str:
     """Return the name of an app's folder: `app=` and its name in the file of apps, of one without, its id."""
     return app_name(export.name or export.app.app_id)
-
-
-def first_error(error: Exception) -> Exception:
-    """Return the first error of a group, and any other error as it is."""
-    while isinstance(error, ExceptionGroup):
-        error = error.exceptions[0]
-    return error
 
 
 def _notify(watch: Watch | None, run: AppResult) -> None:

@@ -5,10 +5,12 @@ whatever the cause is: nothing is deleted or cut, and what is moved is kept. `te
 """
 
 from enum import StrEnum
+from functools import partial
 from typing import Final, Literal, TypeAlias
 
 from msgspec import Struct, structs
 
+from ..._texts import name_list
 from ..folder.journal import NAME as JOURNAL
 from ..folder.manifest import NAME as MANIFEST
 from ..plan.file_names import DAMAGED
@@ -17,7 +19,8 @@ Kind: TypeAlias = Literal[
     "manifest", "incomplete", "missing", "size", "damaged", "content", "duplicate", "unknown", "coverage",
     "journal", "unsafe", "seal",
 ]  # fmt: skip
-_SHOWN: Final = 3
+id_list: Final = partial(name_list, most=3)
+"""The ids, or names, that a problem shows, and the number of the others."""
 MOST_PROBLEMS: Final = 1_000
 """Problems that are listed; more are counted, as an export of millions of files may be damaged in all."""
 
@@ -94,11 +97,6 @@ _WORDS: Final[dict[Remedy, str]] = {
 def place_of(export: str, place: str) -> str:
     """Return where something is in a folder of exports; of one alone, as it is."""
     return "/".join(filter(None, (export, place)))
-
-
-def shortened(ids: list[str]) -> str:
-    more = len(ids) - _SHOWN
-    return ", ".join(ids[:_SHOWN]) + (f" and {more:,} more" if more > 0 else "")
 
 
 class Problem(Struct, frozen=True):

@@ -42,9 +42,9 @@ from ..store.inspection import LOST, Difference, findings, path_of, place_now
 from ..store.journal import StoreFile
 from ..store.segments import segment_path
 from .files import FileFaultError, check_bytes, keys_in
-from .result import Kind, Problem, Remedy, VerifyResult, shortened
+from .result import Kind, Problem, Remedy, VerifyResult, id_list
 
-Progress: TypeAlias = Callable[[int, int], object]
+OnStep: TypeAlias = Callable[[int, int], object]
 """Called with the bytes that were checked, and how many there are."""
 _AT_STORE: Final = ("missing", "size", "damaged", "journal", "manifest")
 """The problems of files that are mended in another way in an object store."""
@@ -65,13 +65,13 @@ class ExportVerification(NamedTuple):
     """The other ids."""
 
 
-def verify_export(view: FolderView, progress: Progress) -> ExportVerification:
+def verify_export(view: FolderView, on_step: OnStep) -> ExportVerification:
     """Check one export; see `verify`. `InUseError` while a run writes, as it merges the files."""
     with ExitStack() as stack:
         state = read_folder(view.folder, stack)
         manifest = state.manifest
         if not state.is_in_use:
-            verified = _verified(view, state, progress)
+            verified = _verified(view, state, on_step)
             if not verified.result.problems or _checksum(find_undamaged(view.folder)) == _checksum(manifest):
                 return verified
     raise InUseError(f"{view.folder}: an export is running here; verify it again after its end")
@@ -81,25 +81,25 @@ def _checksum(manifest: Manifest | None) -> str:
     return "" if manifest is None else manifest.checksum
 
 
-def _verified(view: FolderView, state: FolderState, progress: Progress) -> ExportVerification:
+def _verified(view: FolderView, state: FolderState, on_step: OnStep) -> ExportVerification:
     try:
-        return _Check(view, state, progress).run()
+        return _Check(view, state, on_step).run()
     except (UnreadableError, OSError) as error:
         if state.journal is None:
             raise
         state.journal, state.journal_fault = None, str(error)
-        return _Check(view, state, progress).run()
+        return _Check(view, state, on_step).run()
 
 
 class _Check:
     """The check of one folder."""
 
-    def __init__(self, view: FolderView, state: FolderState, progress: Progress) -> None:
+    def __init__(self, view: FolderView, state: FolderState, on_step: OnStep) -> None:
         self._result = VerifyResult()
         self._view = view
         self._folder = view.folder
         self._state = state
-        self._progress = progress
+        self._on_step = on_step
         self._done = self._total = 0
         self._read = IdSet()
         """The ids of all messages that were read."""
@@ -214,7 +214,7 @@ class _Check:
 
     def _step(self, more: int) -> None:
         self._done += more
-        self._progress(self._done, self._total)
+        self._on_step(self._done, self._total)
 
     def _check_records(self, path: Path, file: StoreFile, journal: Journal) -> None:
         """Compare the ids of an undamaged file with the journal's; of others each line is a record."""
@@ -234,13 +234,13 @@ class _Check:
         if not self._has_ids(file):
             return
         if twice:
-            text = f"messages that are stored twice: {shortened(journal.texts(twice))}"
+            text = f"messages that are stored twice: {id_list(journal.texts(twice))}"
             self._add("duplicate", _place(file), text, Remedy.REBUILD)
         own = IdSet.union(block.ids for block in journal.iter_blocks(file.number))  # all of a block is read
         in_file = [*journal.texts(stored - own), *unknown]
         for ids, side in ((journal.texts(own - stored), "journal"), (in_file, "file")):
             if ids:
-                text = f"the ids of journal and file differ: {shortened(ids)} only in the {side}"
+                text = f"the ids of journal and file differ: {id_list(ids)} only in the {side}"
                 self._add("content", _place(file), text, Remedy.REBUILD)
         self._read.update(stored)
 
@@ -254,7 +254,7 @@ class _Check:
         blocks = journal.blocks(file.number)
         ids = IdSet.union(block.ids for block in blocks).numbers
         sources = [str(each) for each in journal.sources_of(block.source for block in blocks).values()]
-        of = f" of {shortened(sources)}" if sources else ""
+        of = f" of {id_list(sources)}" if sources else ""
         text = f": {plural(sum(block.rows for block in blocks), 'message')}{of}"
         return f"{text}, ids {ids.first} to {ids.last}" if ids else text
 
@@ -322,7 +322,7 @@ class _Check:
         if manifest.missing:
             text = (
                 f"{plural(len(manifest.missing), 'message')} seen once, not in the export, and no longer "
-                f"returned by the service: {shortened(manifest.missing)}"
+                f"returned by the service: {id_list(manifest.missing)}"
             )
             self._result.note("missing", MANIFEST, text)
         if not manifest.complete:
@@ -349,7 +349,7 @@ class _Check:
         """
         if self._state.is_finished and self._state.manifest is not None:
             for place, ids in _unwritten(journal, self._read | self._unread):
-                text = f"{plural(len(ids), 'message')} of its list not in the export: {shortened(ids)}"
+                text = f"{plural(len(ids), 'message')} of its list not in the export: {id_list(ids)}"
                 self._add("coverage", place, text, Remedy.RUN)
             for place, text in _unread(journal, self._state.manifest):
                 self._add("coverage", place, text, Remedy.RUN)
@@ -357,9 +357,7 @@ class _Check:
             self._result.note("missing", name, f"it {LOST}")
         sources = (each for each in journal.iter_sources() if not each.asked)
         if former := [str(each.source) for each in sources if each.source.is_of_plans]:
-            text = (
-                f"{plural(len(former), 'source')} no longer in the plan, not read since: {shortened(former)}"
-            )
+            text = f"{plural(len(former), 'source')} no longer in the plan, not read since: {id_list(former)}"
             self._result.note("coverage", MANIFEST, text)
 
     def _concluded(self) -> VerifyResult:

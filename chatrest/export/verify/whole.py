@@ -33,12 +33,12 @@ from ...errors import ChatRestError, RequestInvalidError
 from ..plan.id_set import IdSet
 from ..read.exports import ExportAddress, addresses_of, bag_of, part_lacks, parts_at, run_place
 from ..seal.bag import DATA, TAG_MANIFEST, faults_of
-from .result import Problem, Remedy, VerifyResult, shortened
-from .verify import ExportVerification, Progress, verify_export
+from .result import Problem, Remedy, VerifyResult, id_list
+from .verify import ExportVerification, OnStep, verify_export
 
 
 def verify(
-    out: str | PathLike[str], *, root: str | None = None, progress: Progress | None = None
+    out: str | PathLike[str], *, root: str | None = None, progress: OnStep | None = None
 ) -> VerifyResult:
     """Check the export in the folder or object store `out`: every file, checksum and record, and that no
     message is missing or stored twice.
@@ -71,13 +71,13 @@ def verify(
     return _with_seal(whole, bag, root, step)
 
 
-def _all_of(out: str | PathLike[str], progress: Progress) -> VerifyResult:
+def _all_of(out: str | PathLike[str], on_step: OnStep) -> VerifyResult:
     """Return the result of all exports at `out`."""
     addresses, results = addresses_of(out), list[VerifyResult]()
     whole, bytes_before = VerifyResult(exports=len(addresses)), 0
 
     def step(done: int, total: int) -> None:
-        progress(bytes_before + done, bytes_before + total)
+        on_step(bytes_before + done, bytes_before + total)
 
     for _, group in groupby(addresses, attrgetter("app")):
         parts = _Parts()
@@ -107,7 +107,7 @@ def _sealed(out: str | PathLike[str], root: str | None) -> Path | None:
     return bag
 
 
-def _with_seal(whole: VerifyResult, bag: Path, root: str | None, step: Progress) -> VerifyResult:
+def _with_seal(whole: VerifyResult, bag: Path, root: str | None, step: OnStep) -> VerifyResult:
     """Return the result of the export in a bag, with what differs from what was sealed.
 
     No run mends what is sealed.
@@ -137,17 +137,17 @@ class _Parts:
         self._ids, self._keys = IdSet(), set[str]()
         """The ids of the parts that were checked."""
 
-    def check(self, address: ExportAddress, progress: Progress) -> VerifyResult:
+    def check(self, address: ExportAddress, on_step: OnStep) -> VerifyResult:
         with address.open() as view:
             words = Remedy.RUN.words(run_place(view), address.name)
             if address.name and not view.is_begun:
                 result = VerifyResult()
                 result.add(Problem("incomplete", "", "no run has begun it", words, Remedy.RUN))
                 return result
-            verified = verify_export(view, progress)
+            verified = verify_export(view, on_step)
         result = verified.result
         if twice := [*self._twice(verified)]:
-            text = f"{plural(len(twice), 'message')} that another part has as well: {shortened(twice)}"
+            text = f"{plural(len(twice), 'message')} that another part has as well: {id_list(twice)}"
             result.add(Problem("duplicate", "", text))
             result.ok = False
         for text in part_lacks(address):

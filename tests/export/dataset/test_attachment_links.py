@@ -116,7 +116,7 @@ async def test_a_name_that_resolves_to_a_private_address_is_refused(
     async with Downloader(Disk(), max_bytes=10, local=False) as downloader:
         with pytest.raises(DownloadError, match=fault) as caught:
             await downloader.fetch(url, tmp_path / "file")
-    assert caught.value.outcome == "refused"
+    assert caught.value.state == "refused"
 
 
 def test_public_addresses() -> None:
