@@ -72,7 +72,7 @@ class Parameters:
         return self._by_name.get(_key(name))
 
     def of(self, place: Place) -> list[Parameter]:
-        """Return the parameters of one place, in the order of the path or of the struct."""
+        """Return the parameters of one place: of a struct the required ones first, else in their order."""
         return [parameter for parameter in self.all if parameter.place == place]
 
     def hint(self, name: str) -> str:
@@ -115,7 +115,7 @@ def _fields(place: Place, kind: type[Struct] | None) -> Iterable[Parameter]:
         return
     described = inspect.type_info(kind)
     assert isinstance(described, inspect.StructType)
-    for field in described.fields:
+    for field in sorted(described.fields, key=lambda field: not field.required):
         rule = ValueType.of(field.type)
         yield Parameter(
             name=field.name,
