@@ -20,7 +20,7 @@ from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from secrets import token_hex
 from types import TracebackType
-from typing import Final, Self, TypeAlias, final
+from typing import Final, Self, TypeAlias
 
 import msgspec
 from msgspec import Struct, structs
@@ -77,7 +77,6 @@ def decode_lease(data: bytes) -> LeaseRecord:
     return record if 0 < record.seconds <= _LONGEST and record.generation >= 1 else DAMAGED
 
 
-@final
 class Lease:
     """The right to write to a store, held in `async with Lease(store) as lease:`.
 

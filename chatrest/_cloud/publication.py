@@ -21,7 +21,7 @@ import time
 from collections.abc import Callable, Container, Coroutine, Iterable, Mapping, Sequence
 from pathlib import Path, PurePosixPath
 from secrets import token_hex
-from typing import Any, Final, NamedTuple, TypeVar, final
+from typing import Any, Final, NamedTuple, TypeVar
 
 import msgspec
 from msgspec import Struct, structs
@@ -91,7 +91,6 @@ class LocalFile(NamedTuple):
 EMPTY: Final = Version(0, [])
 
 
-@final
 class Publisher:
     """The writer of a store's versions, one after the other, while the lease is held."""
 

@@ -10,7 +10,7 @@ way. So that text is read here, and nowhere else.
 
 import re
 from collections.abc import Mapping
-from typing import Final, final
+from typing import Final
 
 from ..errors import ChatRestError
 
@@ -49,37 +49,30 @@ class ObjectStoreError(ChatRestError):
     """True if a reply was cut off, or did not come, and obstore did not repeat the request."""
 
 
-@final
 class ObjectNotFoundError(ObjectStoreError):
     """There is no object of this name."""
 
 
-@final
 class ObjectExistsError(ObjectStoreError):
     """An object of this name exists already, with other content; nothing was written."""
 
 
-@final
 class ObjectChangedError(ObjectStoreError):
     """The object is no longer the one with this e-tag; nothing was written."""
 
 
-@final
 class ObjectDamagedError(ObjectStoreError):
     """The content of the object is not that which was put there."""
 
 
-@final
 class ConditionUnsupportedError(ObjectStoreError):
     """The store refuses conditional writes."""
 
 
-@final
 class LeaseHeldError(ObjectStoreError):
     """Another writer holds the lease, and is at work."""
 
 
-@final
 class LeaseLostError(ObjectStoreError):
     """The lease has passed to another writer or has run out: this writer must write nothing more."""
 

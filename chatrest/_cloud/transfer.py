@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from secrets import token_hex
-from typing import IO, Any, Final, TypeAlias, TypeVar, final
+from typing import IO, Any, Final, TypeAlias, TypeVar
 
 from .store_errors import ObjectDamagedError, ObjectStoreError
 
@@ -31,7 +31,6 @@ Put: TypeAlias = Callable[..., Awaitable[Any]]
 # ── to the store ──
 
 
-@final
 class FileSource:
     """The content of a file in blocks, for an upload; hashes what it hands out.
 

@@ -17,7 +17,7 @@ SQLite in `attachments/journal.sqlite`, one transaction a step: a link is added 
 import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path, PurePosixPath
-from typing import Any, Final, Literal, NamedTuple, TypeAlias, final, get_args
+from typing import Any, Final, Literal, NamedTuple, TypeAlias, get_args
 from urllib.parse import urlsplit
 
 from ..._storage import JournalFile, Layout
@@ -150,7 +150,6 @@ class AttachmentFile(NamedTuple):
     sha256: str
 
 
-@final
 class AttachmentJournal(JournalFile):
     """The open journal, for one thread after the other; raises as `JournalFile`."""
 

@@ -23,7 +23,7 @@ from contextlib import suppress
 from functools import partial
 from itertools import count, islice
 from pathlib import Path
-from typing import Any, Final, final
+from typing import Any, Final, Self
 from urllib.parse import urlsplit
 
 import msgspec
@@ -97,7 +97,6 @@ class AttachmentOptions(Struct, frozen=True, kw_only=True):
         check(isinstance(self.allow_private, bool), "allow_private", self.allow_private, "True or False")
 
 
-@final
 class AttachmentRun:
     """The attachments of one run of an export; used with `with`, at whose end the journal is closed."""
 
@@ -111,7 +110,7 @@ class AttachmentRun:
         self._failures = Counter[str]()
         """Failures in a row by server, and of all under an empty name."""
 
-    def __enter__(self) -> "AttachmentRun":
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:

@@ -18,7 +18,7 @@ from collections.abc import AsyncIterator, Callable, Iterable, Iterator
 from functools import partial
 from itertools import islice
 from tempfile import TemporaryFile
-from typing import Any, Final, Literal, NamedTuple, TypeAlias, final
+from typing import Any, Final, Literal, NamedTuple, Self, TypeAlias
 
 import msgspec
 
@@ -60,7 +60,6 @@ _ATTACHMENTS: Final = "attachments"
 """The name in the journal's meta; the value is `AttachmentOptions` as JSON."""
 
 
-@final
 class Dataset:
     """The tables and attachments of one run over an open export. Its methods block, but for `add`.
 
@@ -149,14 +148,13 @@ def _reasons(counts: AttachmentCounts) -> list[str]:
 # ── tables ──
 
 
-@final
 class CollectedRows:
     """The rows of a table while its list is read; used with `with`, at whose end they are gone."""
 
     def __init__(self, export: ExportFolder) -> None:
         self._file = TemporaryFile(dir=export.folder / SPOOL)  # noqa: SIM115
 
-    def __enter__(self) -> "CollectedRows":
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -226,7 +224,6 @@ _LISTS: Final[dict[Table, _ServiceList]] = {
 }
 
 
-@final
 class TableLists:
     """The lists of the tables, read one after another."""
 

@@ -18,7 +18,7 @@ from functools import partial
 from ipaddress import IPv4Address, IPv6Address, IPv6Network, ip_address
 from pathlib import Path
 from types import TracebackType
-from typing import Final, Literal, NamedTuple, Self, TypeAlias, final
+from typing import Final, Literal, NamedTuple, Self, TypeAlias
 from urllib.parse import urlsplit
 
 import aiohttp
@@ -78,7 +78,6 @@ class DownloadError(Exception):
         self.may_pass = may_pass
 
 
-@final
 class Downloader:
     """A client that fetches files; used with `async with`. `local` allows addresses that are not public."""
 
@@ -258,7 +257,6 @@ class _NotPublicError(OSError):
     """A host name that resolves to an address that is not public."""
 
 
-@final
 class PublicResolver(AbstractResolver):
     """A resolver of host names that gives public addresses alone."""
 

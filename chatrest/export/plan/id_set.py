@@ -8,7 +8,7 @@ Nothing else of the export knows `pyroaring`, which is in the extra `export`.
 
 import zlib
 from collections.abc import Iterable, Iterator
-from typing import Any, Final, Self, TypeAlias, final
+from typing import Any, Final, Self, TypeAlias
 
 from ..._extras import missing_extra
 from ...errors import RequestInvalidError
@@ -36,7 +36,6 @@ def check_extra() -> None:
         raise RequestInvalidError(missing_extra("an export", "export"))
 
 
-@final
 class IdSet:
     """A set of ids, numbers from 1 to 2**63 - 2; those above stand for names: ids that are no numbers.
 

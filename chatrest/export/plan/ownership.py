@@ -17,7 +17,7 @@ that saw it.
 
 import json
 from collections.abc import Iterable
-from typing import Any, Final, Literal, TypeAlias, final
+from typing import Any, Final, Literal, TypeAlias
 
 import msgspec
 from msgspec import Struct
@@ -77,7 +77,6 @@ OF_PARTS: Final = Source("parts")
 """What other parts of an export have shown of its messages."""
 
 
-@final
 class OwnershipRules:
     """The rule for the sources of a plan."""
 

@@ -250,7 +250,6 @@ class NewsBatch(NamedTuple):
     raws: list[bytes]
 
 
-@final
 class ExportNews:
     """All that `changes` reports, by run and kind, or in any order: then each file is read once.
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
-from typing import Protocol, Self, final
+from typing import Protocol, Self
 
 from ..._cloud.address import is_address
 from ..folder.journal import NAME as JOURNAL
@@ -54,7 +54,6 @@ class FolderView(Protocol):
         return iter(())
 
 
-@final
 class LocalView(FolderView):
     """A folder of this machine, as it is: all files are there."""
 

@@ -6,7 +6,6 @@ process that has lost its lease: each write has the condition that nobody else h
 
 import time
 from contextlib import AbstractAsyncContextManager
-from typing import final
 
 from ..._cloud.lease import LEASE, Lease, decode_lease
 from ..._cloud.publication import MANIFEST
@@ -16,7 +15,6 @@ from ...errors import RequestInvalidError
 from ..folder.part_files import StampedFile
 
 
-@final
 class PartObjects:
     """Those at an address."""
 

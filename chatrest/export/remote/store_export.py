@@ -23,7 +23,7 @@ from contextlib import asynccontextmanager, closing
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Final, NamedTuple, final
+from typing import Final, NamedTuple
 
 from ..._cloud.lease import Lease, Sleep
 from ..._cloud.publication import Facts, LocalFile, Publisher, Version, fetch_file
@@ -65,7 +65,6 @@ class _Stage(NamedTuple):
     changing: list[LocalFile]
 
 
-@final
 class StoredFiles:
     """The sealed files in a store; see `export_folder.RemoteFiles`."""
 
@@ -85,7 +84,6 @@ class StoredFiles:
         wait_for(self._store.download(name, path, sha256=sha256, size=size))
 
 
-@final
 class StoreExport:
     """An export in a store, held by its lease; its local copy is current."""
 

@@ -8,7 +8,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import mkdtemp
-from typing import Final, Self, final
+from typing import Final, Self
 
 from ..._cloud.publication import EMPTY, Version, base_name, fetch_file, read_version
 from ..._cloud.store import ObjectStore
@@ -34,7 +34,6 @@ _OWN: Final = re.compile(
 """The names of an export's files, without what makes an object's name unique."""
 
 
-@final
 class StoreView:
     """The version that was current when the view was made; see `FolderView`.
 

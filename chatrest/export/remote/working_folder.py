@@ -15,7 +15,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 from secrets import token_hex
-from typing import Final, final
+from typing import Final
 
 import msgspec
 from msgspec import Struct, structs
@@ -50,7 +50,6 @@ class _State(Struct, frozen=True):
     """True while a version is fetched into `export`, which has nothing else then."""
 
 
-@final
 class WorkingFolder:
     """The folder of one address, held by one process until `close()`.
 

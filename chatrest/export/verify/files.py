@@ -3,7 +3,7 @@
 import hashlib
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Final, final
+from typing import Final
 
 import msgspec
 from msgspec import Struct
@@ -21,7 +21,6 @@ _CHUNK: Final = 1 << 20
 _SHOWN: Final = 40
 
 
-@final
 class FileFaultError(Exception):
     """A file is not as it was written."""
 

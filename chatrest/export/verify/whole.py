@@ -22,7 +22,6 @@ from itertools import groupby
 from operator import attrgetter
 from os import PathLike
 from pathlib import Path
-from typing import final
 
 from msgspec import structs
 
@@ -129,7 +128,6 @@ def _with_seal(whole: VerifyResult, bag: Path, root: str | None, step: OnStep) -
     return whole
 
 
-@final
 class _Parts:
     """The parts of one export."""
 
