@@ -7,7 +7,7 @@
 | of another user or group than was asked for                 | is left out; the source fails at its end    |
 | that the walk gave up, as its id came before                | is compared with the one that is kept       |
 | that another source of the plan writes                      | counts as seen, and is not written          |
-| that another part of the export writes (`part_ownership`)   | its id is left to that part                 |
+| that another part of the export writes (`plan/parts`)       | its id is left to that part                 |
 | of the source                                               | is written                                  |
 
 The seconds at the edges of a window are no fault: they are asked for, and left out by `Window.within`.
@@ -26,7 +26,7 @@ from ..folder.export_folder import FetchedPage
 from ..plan.file_names import MILLISECONDS, seconds
 from ..plan.message_ids import PageIds, ids_of, number
 from ..plan.ownership import OwnershipRules, Source
-from ..plan.part_ownership import PartOwner
+from ..plan.parts import PartOwner
 from .jobs import ListJob
 
 _DISORDER: Final = 300

@@ -18,8 +18,7 @@ from ...errors import AuthenticationError, ChatRestError, CursorError, ServerErr
 from ...session import AsyncSession
 from ..plan.message_ids import number
 from ..plan.ownership import Source
-from ..plan.part_ownership import PartOwnership
-from ..plan.parts import NightNews
+from ..plan.parts import NightNews, PartOwnership
 from ..plan.plan import Plan
 from .news import LEAST_SOURCES, MOST_RUNS, AppNews, DisprovedError
 from .page_check import Window

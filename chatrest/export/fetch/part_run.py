@@ -24,8 +24,7 @@ from ..folder.part_files import PartFiles, foreign_name, leave, stamps_for
 from ..plan.id_set import IdSet
 from ..plan.message_ids import NO_IDS, PageIds, ids_of, number
 from ..plan.ownership import OF_PARTS, Source
-from ..plan.part_ownership import PartOwnership
-from ..plan.parts import FOREIGN, Foreign, NightNews, NightUsers, Parts, PartState, part_name
+from ..plan.parts import FOREIGN, Foreign, NightNews, NightUsers, PartOwnership, Parts, PartState, part_name
 from .source_list import SourceList
 from .worker_pool import WorkerPool
 

@@ -12,7 +12,6 @@ from typing import NamedTuple, Protocol, final
 
 from ..._threads import in_thread
 from ...errors import ChatRestError, RequestInvalidError
-from ..plan.part_ownership import PartOwnership
 from ..plan.parts import (
     FOREIGN,
     NAME,
@@ -21,6 +20,7 @@ from ..plan.parts import (
     Foreign,
     NightNews,
     NightUsers,
+    PartOwnership,
     Parts,
     PartState,
     digits,

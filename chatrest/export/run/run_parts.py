@@ -39,7 +39,6 @@ from ..folder.part_files import (
     read_state,
     read_users,
 )
-from ..plan.part_ownership import PartOwnership
 from ..plan.parts import (
     MOST_PARTS,
     NAME,
@@ -47,6 +46,7 @@ from ..plan.parts import (
     Night,
     NightNews,
     NightUsers,
+    PartOwnership,
     Parts,
     PartState,
     packed,

@@ -6,8 +6,7 @@ from hypothesis import given, settings
 from hypothesis.strategies import integers
 
 from chatrest.export.plan.ownership import Source
-from chatrest.export.plan.part_ownership import PartOwner, PartOwnership
-from chatrest.export.plan.parts import spread
+from chatrest.export.plan.parts import PartOwner, PartOwnership, spread
 from chatrest.export.plan.plan import Plan
 
 
