@@ -18,10 +18,10 @@ successor names only what the version names.
 import hashlib
 import re
 import time
-from collections.abc import Callable, Container, Coroutine, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from pathlib import Path, PurePosixPath
 from secrets import token_hex
-from typing import Any, Final, NamedTuple, TypeVar
+from typing import Final, NamedTuple
 
 import msgspec
 from msgspec import Struct, structs
@@ -33,7 +33,6 @@ from .lease import LEASE, Clock, Lease
 from .store import ObjectStore
 from .store_errors import ObjectChangedError, ObjectExistsError, ObjectNotFoundError
 
-T = TypeVar("T")
 Facts = Mapping[str, int | str | bool | None]
 
 MANIFEST: Final = "manifest.json"
@@ -216,7 +215,10 @@ class Publisher:
             self._there[file.name] = file.size
 
         missing = [file for file in files if self._there.get(file.name) != file.size]
-        await _for_each(missing, send, size=lambda file: file.size)
+        for file in missing:
+            if file.size > _SMALL:
+                await send(file)
+        await for_each([file for file in missing if file.size <= _SMALL], send, _AT_ONCE)
 
     async def _settled(self) -> Version:
         """Return the version to go on from; after a write of the manifest that failed it may be that one."""
@@ -349,16 +351,6 @@ async def fetch_file(
     """
     sha256, is_durable = None if is_temporary else file.sha256, not is_temporary
     await store.download(file.object, path, sha256=sha256, size=file.size, is_durable=is_durable)
-
-
-async def _for_each(
-    items: Sequence[T], work: Callable[[T], Coroutine[Any, Any, None]], size: Callable[[T], int]
-) -> None:
-    """Do the work for each item, for small ones at the same time; the first error ends the others."""
-    for item in items:
-        if size(item) > _SMALL:
-            await work(item)
-    await for_each([item for item in items if size(item) <= _SMALL], work, _AT_ONCE)
 
 
 def _manifest_of(address: str) -> str:

@@ -128,7 +128,7 @@ class AttachmentRun:
         """
         await in_thread(self._recover)
         await self._add_links(is_settled=is_settled)
-        local = self._options.allow_private or _is_local(session)
+        local = self._options.allow_private or is_loopback(urlsplit(session.app.chat_url).hostname or "")
         names = count()
         disk, max_bytes = self._export.disk, self._options.max_bytes
         async with Downloader(disk, max_bytes=max_bytes, local=local) as downloader:
@@ -261,11 +261,6 @@ def make_own_folder(disk: Disk, folder: Path) -> None:
     if folder.is_symlink():
         raise ChatRestError(f"{folder} is a symbolic link, and may lead out of the folder; remove it")
     make_folder(disk, folder)
-
-
-def _is_local(session: AsyncSession) -> bool:
-    """Return True if the app's own service is at loopback, as an emulator is."""
-    return is_loopback(urlsplit(session.app.chat_url).hostname or "")
 
 
 # ── faces ──

@@ -84,7 +84,7 @@ def addresses_of(out: object) -> list[ExportAddress]:
     Raises `RequestInvalidError` for a wrong path or address; `ChatRestError` for a damaged `parts.json`;
     `ObjectStoreError` where a store fails. Costs one to four requests to a store.
     """
-    own = _root(out)
+    own = ExportAddress(out if isinstance(out, str) and is_address(out) else local_path(out))
     return list(_below(own)) or [own]
 
 
@@ -153,10 +153,6 @@ def bag_of(out: object) -> Path | None:
         return None
     path = local_path(out)
     return path if (path / BAG).is_file() and (path / DATA).is_dir() else None
-
-
-def _root(out: object) -> ExportAddress:
-    return ExportAddress(out if isinstance(out, str) and is_address(out) else local_path(out))
 
 
 def _below(own: ExportAddress) -> Iterator[ExportAddress]:

@@ -17,7 +17,6 @@ as they are together; ids that are no numbers as texts.
 """
 
 import re
-from collections.abc import Iterator
 from itertools import groupby
 from operator import attrgetter
 from os import PathLike
@@ -33,7 +32,7 @@ from ..plan.id_set import IdSet
 from ..read.exports import ExportAddress, addresses_of, bag_of, part_lacks, parts_at, run_place
 from ..seal.bag import DATA, TAG_MANIFEST, faults_of
 from .result import Problem, Remedy, VerifyResult, id_list
-from .verify import ExportVerification, OnStep, verify_export
+from .verify import OnStep, verify_export
 
 
 def verify(
@@ -144,7 +143,7 @@ class _Parts:
                 return result
             verified = verify_export(view, on_step)
         result = verified.result
-        if twice := [*self._twice(verified)]:
+        if twice := [*map(str, self._ids & verified.ids), *sorted(self._keys.intersection(verified.keys))]:
             text = f"{plural(len(twice), 'message')} that another part has as well: {id_list(twice)}"
             result.add(Problem("duplicate", "", text))
             result.ok = False
@@ -154,7 +153,3 @@ class _Parts:
         self._ids.update(verified.ids)
         self._keys.update(verified.keys)
         return result
-
-    def _twice(self, verified: ExportVerification) -> Iterator[str]:
-        yield from map(str, self._ids & verified.ids)
-        yield from sorted(self._keys.intersection(verified.keys))
