@@ -2,7 +2,6 @@
 
 import asyncio
 import socket
-import sqlite3
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -94,33 +93,6 @@ async def test_a_publication_that_is_under_way_when_the_run_ends_leaves_nothing(
             await target.publish()
         for name in given_up:
             await store.put(name, b"late")
-        await assert_bucket(store, all_ids(emulator))
-
-
-async def test_failures_of_publications_end_no_run_and_are_said_at_its_end(
-    tmp_path: Path, at: Callable[[StoreDouble], StoreDouble], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Whatever fails: here the connection of the journal, which another one may have in hand."""
-    store, stage, failures = at(StoreDouble()), StoreExport._stage_running, 0
-
-    def fail(self: StoreExport, folder: ExportFolder, staging: Path) -> Any:
-        nonlocal failures
-        failures += 1
-        if failures < 3:
-            raise sqlite3.OperationalError("cannot start a transaction within a transaction")
-        return stage(self, folder, staging)
-
-    async def soon(_: float) -> None:
-        await asyncio.sleep(0)
-
-    monkeypatch.setattr(StoreExport, "_stage_running", fail)
-    async with Emulator(users=4, messages=80) as emulator, AsyncSession(emulator.app) as session:
-        async with store_export(ADDRESS, tmp_path, sleep=soon) as target:
-            place = {"alongside": target.publishing, "remote": target.remote}
-            report = await export_folder(session, target.folder, PLANS["lines"], **place)
-            await target.publish()
-        assert report.complete
-        assert "publications failed while the run was writing: cannot start" in target.warnings[0]
         await assert_bucket(store, all_ids(emulator))
 
 
