@@ -36,6 +36,7 @@ from .options import CallOptions, Dice
 from .pool import Pool
 from .replies import (
     DEPRECATION,
+    LIMIT_NAMES,
     SUNSET,
     Notices,
     is_of_user,
@@ -92,7 +93,7 @@ class ActiveCall(CallProgress, Generic[R]):
         self._pool.budget.calls += 1
         try:
             # Without listeners no one wants the durations of each attempt.
-            return await (self._attempt(self) if self._context.start is None else self._reported_attempt())
+            return await (self._attempt() if self._context.start is None else self._reported_attempt())
         except (ApiError, TransportError) as error:
             failure = error
         if self._attempts.pause is not None:
@@ -121,7 +122,7 @@ class ActiveCall(CallProgress, Generic[R]):
 
     async def _later_attempt(self) -> R:
         try:
-            return await (self._attempt(self) if self._context.start is None else self._reported_attempt())
+            return await (self._attempt() if self._context.start is None else self._reported_attempt())
         except RequestInvalidError:
             # Closed: a change that was sent before must not say that nothing was. A read may.
             is_change = self._call.endpoint.replay == "idempotent"
@@ -156,10 +157,10 @@ class ActiveCall(CallProgress, Generic[R]):
 
     async def _reported_attempt(self) -> R:
         """Make an attempt and send its telemetry, which has the pause that is planned after it."""
-        spent, cause = Durations(), self._attempts.error
+        before, cause = self.since(Durations()), self._attempts.error
         error_name: str | None = "CancelledError"
         try:
-            value = await self._attempt(spent)
+            value = await self._attempt()
             error_name = None
             return value
         except Exception as error:
@@ -172,7 +173,7 @@ class ActiveCall(CallProgress, Generic[R]):
             telemetry = attempt_telemetry(
                 self._context.start,
                 self,
-                spent,
+                self.since(before),
                 self._attempts,
                 error_name=error_name,
                 cause=cause,
@@ -180,8 +181,8 @@ class ActiveCall(CallProgress, Generic[R]):
             )
             notify(self._context.listeners, telemetry)
 
-    async def _attempt(self, spent: Durations) -> R:
-        """Send the request once and decode the reply, with their durations; plan what follows a failure."""
+    async def _attempt(self) -> R:
+        """Send the request once and decode the reply, and measure both; plan what follows a failure."""
         options, now = self._options, self._context.timing.now
         self.number += 1
         self.reply = None
@@ -190,7 +191,7 @@ class ActiveCall(CallProgress, Generic[R]):
             if options.deadline is not None:
                 self._refuse_hopeless(began, options.deadline)
             if not self._gate.try_enter(options.priority, began):
-                await self._wait(spent)
+                await self._wait()
                 began = now()
             self.stage = "network"
             try:
@@ -203,7 +204,7 @@ class ActiveCall(CallProgress, Generic[R]):
             finally:
                 self._gate.release(options.priority)
                 self.replied = ended = now()
-                spent.network += ended - began
+                self.network += ended - began
             self._check(reply, began, ended)
             if len(reply.body) <= INLINE_BYTES:
                 value = read_reply(reply, self._call, options)
@@ -211,14 +212,11 @@ class ActiveCall(CallProgress, Generic[R]):
                 value = await read_large(reply, self._call, options)
             if self._call.acting_user is not None:
                 self._context.notices.check_acting_user(self._call.endpoint, self._call.acting_user, value)
-            if spent is not self:
-                spent.decoded = now() - ended
+            if self._context.start is not None:
+                self.decoded += now() - ended
             return value
         except (ApiError, TransportError) as error:
             failure = error
-        finally:
-            if spent is not self:
-                self.add(spent)
         self._plan(failure)
         raise failure
 
@@ -228,7 +226,11 @@ class ActiveCall(CallProgress, Generic[R]):
         if options.on_reply is not None:
             report_reply(options.on_reply, reply, self._call, self.number, options)
         refused = None if reply.status == 200 else refusal(reply, self._call, options)
-        limit = signal(reply.headers) if refused is None else limit_signal(reply, refused, options)
+        limit = (
+            signal(reply.headers, None, LIMIT_NAMES)
+            if refused is None
+            else limit_signal(reply, refused, options)
+        )
         if limit.limited and is_of_user(limit, self._call):
             self._gate.forget()
         else:
@@ -242,8 +244,8 @@ class ActiveCall(CallProgress, Generic[R]):
         if refused is not None:
             raise refused
 
-    async def _wait(self, spent: Durations) -> None:
-        """Wait for a slot of the rate limit and a place in the pool; add their seconds to `spent`."""
+    async def _wait(self) -> None:
+        """Wait for a slot of the rate limit and a place in the pool, and measure both."""
         priority, now = self._options.priority, self._context.timing.now
         pace = self._gate.expected(priority)
         began = now()
@@ -252,8 +254,8 @@ class ActiveCall(CallProgress, Generic[R]):
             await self._gate.enter(priority)
         finally:
             waited = now() - began
-            spent.paced += min(waited, pace)
-            spent.queued += max(0.0, waited - pace)
+            self.paced += min(waited, pace)
+            self.queued += max(0.0, waited - pace)
             self.stage = "place" if waited > pace or not pace else "rate limit"
 
     # ── the next attempt ──

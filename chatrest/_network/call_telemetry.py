@@ -30,11 +30,12 @@ class Durations:
     network: float = 0.0
     decoded: float = 0.0
 
-    def add(self, other: "Durations") -> None:
-        self.paced += other.paced
-        self.queued += other.queued
-        self.network += other.network
-        self.decoded += other.decoded
+    def since(self, earlier: "Durations") -> "Durations":
+        """Return the durations that were added since a copy was made, `earlier`."""
+        added = Durations()
+        for name in ("paced", "queued", "network", "decoded"):
+            setattr(added, name, getattr(self, name) - getattr(earlier, name))
+        return added
 
 
 class CallProgress(Durations):

@@ -147,9 +147,10 @@ class Sender:
         if self.acting_user is not None and call.acting_user is None and call.endpoint.acting != "never":
             call = structs.replace(call, acting_user=self.acting_user)
         try:
-            if LOGIN_HEADER in self._headers and call.acting_user not in (None, self.acting_user):
+            user = call.acting_user
+            if user is not None and LOGIN_HEADER in self._headers and user != self.acting_user:
                 raise RequestInvalidError(
-                    f"on_behalf_of = {call.acting_user!r}: the view has the login token of "
+                    f"on_behalf_of = {user!r}: the view has the login token of "
                     f"{self.acting_user!r}, expected that user, or session.as_user(uid) with the app's key"
                 )
             options, destination = self._options, self._options.destination

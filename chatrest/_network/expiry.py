@@ -23,7 +23,7 @@ class Exchange(Struct, eq=False):
     cancelling: int
     """The number of cancellations that the task had at the start."""
     ends: float
-    """In seconds of the event loop's clock."""
+    """In seconds of the event loop's clock; infinite without a limit, and once it is over."""
     is_over: bool = False
     has_asked: bool = False
     """True once a connection was requested; an exchange has one."""
@@ -34,7 +34,7 @@ class Exchange(Struct, eq=False):
     """
 
     def expire(self) -> None:
-        self.is_over = True
+        self.is_over, self.ends = True, inf
         self.task.cancel()
 
     def has_cancelled(self) -> bool:
@@ -52,7 +52,8 @@ class ExpiryTimer:
 
     def __init__(self) -> None:
         self._loop = asyncio.get_running_loop()
-        self._active: set[Exchange] = set()
+        self.exchanges: dict[asyncio.Task[Any] | None, Exchange] = {}
+        """Those under way, by their task."""
         self._handle: asyncio.TimerHandle | None = None
         self._first = inf
         """The earliest end, for which the timer was set."""
@@ -63,20 +64,20 @@ class ExpiryTimer:
         task = asyncio.current_task(self._loop)
         assert task is not None
         exchange = Exchange(task, task.cancelling(), self._loop.time() + seconds)
-        self._active.add(exchange)
+        self.exchanges[task] = exchange
         if exchange.ends < self._first:
             self._set(exchange.ends, seconds)
         return exchange
 
     def stop(self, exchange: Exchange) -> None:
         """End a time limit, whether or not its time was over."""
-        self._active.discard(exchange)
+        del self.exchanges[exchange.task]
         if exchange.is_over:
             exchange.withdraw()
 
     def close(self) -> None:
         """Cancel the timer, unless a time limit is active: nothing else ends a connection attempt."""
-        if not self._active:
+        if not self.exchanges:
             self._cancel()
 
     def _cancel(self) -> None:
@@ -95,10 +96,10 @@ class ExpiryTimer:
     def _expire(self) -> None:
         # The event loop may be early by the resolution of its clock.
         now = max(self._loop.time(), self._goes_off)
-        for exchange in [each for each in self._active if each.ends <= now]:
-            self._active.discard(exchange)
-            exchange.expire()
+        for exchange in self.exchanges.values():
+            if exchange.ends <= now:
+                exchange.expire()
         self._cancel()
-        if self._active:
-            first = min(exchange.ends for exchange in self._active)
+        first = min([exchange.ends for exchange in self.exchanges.values()], default=inf)
+        if first < inf:
             self._set(first, first - now)

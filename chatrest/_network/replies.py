@@ -26,7 +26,7 @@ from .._core.replies.acting_user import is_of_others
 from .._core.replies.bounds import STRICT_BYTES, check_values
 from .._core.replies.decode import NoRecordError
 from .._core.replies.faults import error_of, fault
-from .._core.replies.rate_signal import Signal, http_date, signal
+from .._core.replies.rate_signal import HEADER_NAMES, Signal, http_date, signal
 from .._core.requests.endpoint import Call, Endpoint, Reader
 from .._core.requests.form import Form
 from .._secrets import credential_values, is_credential, scrub
@@ -50,6 +50,7 @@ DEPRECATION: Final = header_name("Deprecation")
 """The header of RFC 9745: the time from which on an operation is deprecated, as `@` and epoch seconds."""
 SUNSET: Final = header_name("Sunset")
 """The header of RFC 8594: the time from which on an operation may be gone, as an HTTP date."""
+LIMIT_NAMES: Final = tuple(map(header_name, HEADER_NAMES))
 _STRUCTURED_DATE: Final = re.compile(r"@(-?[0-9]{1,15})\s*(?:;.*)?", re.DOTALL)
 _NOT_JSON: Final = frozenset({"text/html", "text/plain", "application/xml", "text/xml"})
 _LEAST_HOLD: Final = 0.05
@@ -235,7 +236,7 @@ def limit_signal(reply: Reply, error: ChatRestError, options: CallOptions) -> Si
 
     A wait that this call refuses must not delay other calls, and one of nothing must not let all of them go.
     """
-    limit = signal(reply.headers, error)
+    limit = signal(reply.headers, error, LIMIT_NAMES)
     longest = options.retry.longest_server_wait
     if limit.retry_after is not None and not _LEAST_HOLD <= limit.retry_after <= longest:
         return structs.replace(limit, retry_after=None)

@@ -44,7 +44,6 @@ from .upload import OpenFile, Upload
 _READ_BUFFER: Final = 1 << 20  # a page of 1000 messages in few reads; the default of aiohttp is 64 KiB
 _KEEPALIVE: Final = 15.0
 _LARGE: Final = 1 << 20
-_KNOWN_TIMEOUTS: Final = 64
 _NO_TLS: Final = frozenset({"WRONG_VERSION_NUMBER", "HTTP_REQUEST", "UNKNOWN_PROTOCOL"})
 """OpenSSL's reasons for an answer that is not TLS."""
 _WITHOUT_TYPE: Final = (hdrs.CONTENT_TYPE,)
@@ -85,13 +84,14 @@ class Transport:
     def __init__(self, *, verify: Verify = True, proxy: str | None = None, cap: int) -> None:
         self._cap = cap
         self._has_proxy = proxy is not None
-        self._timeouts: dict[Timeouts, aiohttp.ClientTimeout] = {}
+        self._timeouts: tuple[Timeouts | None, aiohttp.ClientTimeout] = (None, aiohttp.ClientTimeout())
+        """Those of the last exchange, and what aiohttp takes in their place."""
         self._timer = ExpiryTimer()
         self._closed = False
         # limit=0: only the pool limits the number of concurrent requests.
-        self._connector = _Connector(limit=0, ssl=verify, keepalive_timeout=_KEEPALIVE)
+        connector = _Connector(self._timer.exchanges, limit=0, ssl=verify, keepalive_timeout=_KEEPALIVE)
         self._session = aiohttp.ClientSession(
-            connector=self._connector,
+            connector=connector,
             cookie_jar=aiohttp.DummyCookieJar(),
             trust_env=False,
             proxy=proxy,
@@ -121,7 +121,6 @@ class Transport:
         if self._closed:
             raise RequestInvalidError("the session was closed before the request was sent")
         exchange = self._timer.start(inf if timeouts.total is None else timeouts.total)
-        self._connector.exchanges[exchange.task] = exchange
         response: aiohttp.ClientResponse | None = None
         try:
             response = await self._session.request(
@@ -151,7 +150,6 @@ class Transport:
         except _FAILURES as error:
             failure = self._noting_proxy(_failure(error, timeouts, exchange), request)
         finally:
-            del self._connector.exchanges[exchange.task]
             self._timer.stop(exchange)
         response = payload = None  # the repr of the one quotes the peer, and a body may hold a key
         raise failure
@@ -247,13 +245,10 @@ class Transport:
         return error
 
     def _client_timeout(self, timeouts: Timeouts) -> aiohttp.ClientTimeout:
-        known = self._timeouts.get(timeouts)
-        if known is None:
-            known = aiohttp.ClientTimeout(total=None, connect=timeouts.connect, sock_read=timeouts.read)
-            # Bounded, as a caller may use other values for every call.
-            if len(self._timeouts) < _KNOWN_TIMEOUTS:
-                self._timeouts[timeouts] = known
-        return known
+        if timeouts is not self._timeouts[0]:  # most calls of a session have the same
+            made = aiohttp.ClientTimeout(total=None, connect=timeouts.connect, sock_read=timeouts.read)
+            self._timeouts = (timeouts, made)
+        return self._timeouts[1]
 
 
 class _FilePayload(aiohttp.Payload):
@@ -291,13 +286,13 @@ class _Connector(aiohttp.TCPConnector):
     policy to decide: its second attempt asks for a second connection.
     """
 
-    def __init__(self, **options: Any) -> None:
+    def __init__(self, exchanges: Mapping[asyncio.Task[Any] | None, Exchange], **options: Any) -> None:
         super().__init__(**options)
-        self.exchanges: dict[asyncio.Task[Any] | None, Exchange] = {}
-        """Those under way, by their task: aiohttp passes no data to its connector, which runs in it."""
+        # Found by their task: aiohttp passes no data to its connector, which runs in it.
+        self._exchanges = exchanges
 
     async def connect(self, req: Any, traces: Any, timeout: Any) -> Any:  # noqa: ASYNC109, aiohttp's
-        exchange = self.exchanges[asyncio.current_task()]
+        exchange = self._exchanges[asyncio.current_task()]
         if exchange.has_asked:
             raise _ConnectionLostError
         exchange.has_asked, exchange.has_connected = True, False

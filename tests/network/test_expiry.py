@@ -105,11 +105,13 @@ async def test_long_limits_share_a_look_at_a_whole_second(monkeypatch: pytest.Mo
         loop, "call_at", lambda at, *call, **more: times.append(at) or call_at(at, *call, **more)
     )
     timer = ExpiryTimer()
-    expiries = [timer.start(seconds) for seconds in (60.0, 60.0, 60.0, 2.5)]
+    tasks = [asyncio.create_task(waits(timer, seconds)) for seconds in (60.0, 60.0, 60.0, 2.5)]
+    await asyncio.sleep(0)
     assert times[0] == int(times[0])
-    assert times[1:] == [expiries[-1].ends]  # a short limit is exact
-    for expiry in expiries:
-        timer.stop(expiry)
+    assert times[1:] == [timer.exchanges[tasks[-1]].ends]  # a short limit is exact
+    for task in tasks:
+        task.cancel()
+    await asyncio.wait(tasks)
     timer.close()
 
 

@@ -369,12 +369,16 @@ async def test_a_connection_that_is_known_to_be_closed_is_not_used_again(transpo
     async with Faulty(step) as server:
         await transport.exchange(asked(server, "POST"), TIMES)
         await closed.wait()
-        await until(lambda: not transport._connector._conns or _all_closing(transport))
+        await until(lambda: not transport._session.connector._conns or _all_closing(transport))
         assert (await transport.exchange(asked(server, "POST"), TIMES)).status == 200
 
 
 def _all_closing(transport: Transport) -> bool:
-    idle = [protocol for connections in transport._connector._conns.values() for protocol, _ in connections]
+    idle = [
+        protocol
+        for connections in transport._session.connector._conns.values()
+        for protocol, _ in connections
+    ]
     return not any(protocol.is_connected() for protocol in idle)
 
 
@@ -393,7 +397,7 @@ async def test_an_unrequested_reply_on_an_idle_connection_is_ignored(
 
     async with Faulty(first, reply(b"2")) as server:
         assert (await transport.exchange(asked(server), TIMES)).body == b"1"
-        [[(protocol, _)]] = transport._connector._conns.values()
+        [[(protocol, _)]] = transport._session.connector._conns.values()
         later.set()
         await until(lambda: protocol.should_close or not protocol.is_connected())
         assert (await transport.exchange(asked(server, method), TIMES)).body == b"2"

@@ -1,7 +1,7 @@
 """The state of the rate limit that a reply shows, by its headers and its status."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import UTC
 from email.utils import parsedate_to_datetime
 from typing import Final
@@ -29,6 +29,10 @@ class Signal(Struct, frozen=True):
 
 
 _QUIET: Final = Signal(limited=False)
+HEADER_NAMES: Final = (
+    "X-Rate-Limit", "X-RateLimit-Limit", "X-Rate-Limit-Remaining", "X-RateLimit-Remaining"
+)  # fmt: skip
+"""The names of the headers with the limit, and of those with what remains of it, each in two spellings."""
 
 
 def retry_after(headers: Mapping[str, str], now: float) -> float | None:
@@ -51,13 +55,16 @@ def retry_after(headers: Mapping[str, str], now: float) -> float | None:
     return None if at is None else max(0.0, at - now)
 
 
-def signal(headers: Mapping[str, str], error: ChatRestError | None = None) -> Signal:
+def signal(
+    headers: Mapping[str, str], error: ChatRestError | None = None, names: Sequence[str] = HEADER_NAMES
+) -> Signal:
     """The state of the rate limit in a reply, in either spelling; `headers` take names without case.
 
-    `error` is that of the reply: a 429 by its status or by its code, which has the time to wait.
+    `error` is that of the reply: a 429 by its status or by its code, which has the time to wait. `names` are
+    `HEADER_NAMES` in the form that the headers find fastest.
     """
-    limit = headers.get("X-Rate-Limit") or headers.get("X-RateLimit-Limit")
-    left = headers.get("X-Rate-Limit-Remaining") or headers.get("X-RateLimit-Remaining")
+    limit = headers.get(names[0]) or headers.get(names[1])
+    left = headers.get(names[2]) or headers.get(names[3])
     if isinstance(error, ApiError) and (error.status == 429 or isinstance(error, RateLimitError)):
         return Signal(True, _number(limit), _number(left), error.retry_after)
     return Signal(False, _number(limit), _number(left)) if limit or left else _QUIET
