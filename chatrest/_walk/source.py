@@ -207,7 +207,10 @@ class WalkSource(Struct, Generic[T], frozen=True, kw_only=True, dict=True):
         """Return a position with the page's size, the pages that its page is measured by, and the other
         parameter for that size, where it may be tried.
         """
-        names, size_name, largest = dict(cursor.position), self.rules.size_name, self.largest
+        size_name, largest = self.rules.size_name, self.largest
+        if not cursor.position:
+            return ((size_name, str(self.rules.size)),) if size_name else (), largest, None
+        names = dict(cursor.position)
         # Page numbers count pages of one size; any other place in a list may have a page of any.
         has_other = "id" in names and "page" not in names and size_name not in names
         other = self.other_size if has_other else None

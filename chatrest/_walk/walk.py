@@ -131,17 +131,13 @@ class Walk(Generic[T]):
         """
         check_count("count", count)
         self._refuse_second_reader()
-        left = self._remaining
-        part = self.limit(count)
-        self._is_busy = True
-        try:
-            items = await part.collect()
-        finally:
-            self._is_busy = False
+        cursor, left = self._unsigned_cursor, self._remaining
+        wanted = count if left is None else min(count, left)
+        items: list[T] = []
+        last = await self._read(self._in_pages_of(wanted, cursor), WalkState(cursor, left=wanted), items)
         left = None if left is None else left - len(items)
-        last = part._page
         is_end = len(items) < count or left == 0 or last is None or last.is_end
-        self._state, self._page = WalkState(part._unsigned_cursor, left=left), None
+        self._state, self._page = WalkState(cursor if last is None else last.after.cursor, left=left), None
         return TokenPage(items, None if is_end else str(self.cursor))
 
     def limit(self, count: int) -> "Walk[T]":
@@ -152,16 +148,21 @@ class Walk(Generic[T]):
         """
         if type(count) is not int or count < 0:
             raise RequestInvalidError(f"limit = {count!r}: expected a whole number, 0 or more")
-        source, cursor, left = self._source, self._unsigned_cursor, self._remaining
+        cursor, left = self._unsigned_cursor, self._remaining
         if left is None or count < left:
             left = count
+        return Walk(self._in_pages_of(left, cursor), cursor, left)
+
+    def _in_pages_of(self, count: int, cursor: Cursor) -> WalkSource[T]:
+        """Return the list, from `cursor` on, in pages of no more than `count` items where that can be."""
+        source, rules = self._source, self._source.rules
+        if count >= rules.size or rules.size_asked:
+            return source
         # In the middle of a page its size stays, and so it does by page numbers: the position is counted in
         # pages of that size.
-        rules = source.rules
-        is_bound = rules.size_asked or cursor.inside or (cursor.position and "page" in dict(cursor.position))
-        if left < rules.size and not is_bound:
-            source = structs.replace(source, rules=structs.replace(rules, size=left or 1))
-        return Walk(source, cursor, left)
+        if cursor.inside or (cursor.position and "page" in dict(cursor.position)):
+            return source
+        return structs.replace(source, rules=structs.replace(rules, size=count or 1))
 
     def thorough(self) -> "Walk[T]":
         """A walk from here that makes one extra request where a short page suggests the end."""
@@ -229,20 +230,43 @@ class Walk(Generic[T]):
     async def collect(self) -> list[T]:
         """All that is left, in one list: memory for everything. After an error the walk is where it was."""
         self._refuse_second_reader()
-        before, page = self._state, self._page
-        if page is not None:
-            before = WalkState(page.cursor, left=self._remaining)
+        self._reopen()
         items: list[T] = []
+        page, state = self._page, self._state
+        if page is not None:
+            state = WalkState(page.cursor, left=self._remaining)
+            items.extend(page.rest)
+            if page.is_last:
+                return items
         try:
-            self._reopen()
-            while True:
-                if (page := self._page) is not None:
-                    items.extend(page.rest)
-                if (page is not None and page.is_last) or not await self._advance():
-                    return items
+            last = await self._read(self._reader, state if page is None else self._after(page), items)
         except BaseException:
-            self._state, self._page = before, None
+            self._state, self._page = state, None
             raise
+        if last is not None:
+            self._page = last
+        return items
+
+    async def _read(self, reader: PageReader[T], state: WalkState, items: list[T]) -> PendingPage[T] | None:
+        """Append all items from `state` on, and return the last page; None if none is wanted."""
+        if state.left == 0:
+            return None
+        self._is_busy = True
+        try:
+            while True:
+                page = await reader.read(state)
+                items.extend(page.rest)
+                if page.is_last:
+                    return page
+                state = self._after(page)
+        finally:
+            self._is_busy = False
+
+    def _after(self, page: PendingPage[T]) -> WalkState:
+        """Return the state after a page that is not the last; `CursorError` if the walk has to end there."""
+        if page.error is not None:
+            raise self._source.cursor_error(page.error)
+        return page.after
 
     @property
     def _remaining(self) -> int | None:

@@ -62,6 +62,19 @@ def arrange(
         return OrderedPage(items, direction or "append", is_stated, by_id=False, unordered_count=len(items))
     if not ids:
         return OrderedPage(page.items, direction or "append", is_stated, by_id=True)
+    return arrange_by_id(cursor, page, ids, memory, direction, is_stated=is_stated)
+
+
+def arrange_by_id(
+    cursor: Cursor,
+    page: Listing[T],
+    ids: Sequence[str],
+    memory: Memory,
+    direction: Affix | None,
+    *,
+    is_stated: bool,
+) -> OrderedPage[T]:
+    """Arrange a page with records of a list by id; None as direction is that of the ids."""
     if are_ascending(ids):  # as pages are served: no id has to become a number
         direction = direction or "append"
         if are_ahead(ids, direction, cursor.last):

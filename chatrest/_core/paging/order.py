@@ -8,7 +8,7 @@ saw would be lost.
 
 from bisect import bisect_right
 from collections.abc import Sequence
-from itertools import islice, pairwise, starmap
+from itertools import pairwise, starmap
 from operator import ge, le, lt, neg
 from typing import Literal, TypeAlias, TypeVar
 
@@ -44,24 +44,27 @@ def is_ahead(text: str, behind: str, direction: Affix) -> bool:
 
 
 def are_ascending(ids: Sequence[str]) -> bool:
-    """Return True for numbers without leading zeros that ascend: of one length, they compare as texts.
+    """Return True for numbers without leading zeros that ascend: those of one length compare as texts.
 
     Every page of every walk passes here, so no check is a loop in Python: each is one call over the page.
     """
     if len(ids) < 2:
         return bool(ids) and is_number(ids[0])
-    count, length, joined = len(ids), len(ids[0]), "".join(ids)
-    if length > _LONGEST or not (joined.isascii() and joined.encode().isdigit()):
-        return False
-    # Texts of one length, joined by line ends, have these at equal distances: the slice is nothing else.
-    # The sum of the lengths alone is right for `["12", "3", "456"]`, too.
-    lines = "\n".join(ids)
-    if len(joined) == count * length and lines[length :: length + 1] == "\n" * (count - 1):
-        return all(map(lt, ids, islice(ids, 1, None)))
-    if "\n0" in f"\n{lines}" or not 0 < length <= len(ids[-1]) <= _LONGEST:
-        return False
-    keys = list(zip(map(len, ids), ids, strict=True))
-    return all(map(lt, keys, islice(keys, 1, None)))
+    rest = ids
+    while rest:  # numbers of one length, then longer ones
+        length = len(rest[0])
+        run = rest[: bisect_right(rest, length, key=len)]
+        rest = rest[len(run) :]
+        if not 0 < length <= _LONGEST or (len(run) < len(ids) and run[0].startswith("0")):
+            return False
+        joined, lines = "".join(run), "\n".join(run)
+        if not (joined.isascii() and joined.encode().isdigit()) or len(joined) != len(run) * length:
+            return False
+        # Texts of one length, joined by line ends, have these at equal distances: the slice is nothing else.
+        # The sum of the lengths alone is right for `["12", "3", "456"]`, too.
+        if lines[length :: length + 1] != "\n" * (len(run) - 1) or not all(map(lt, run, run[1:])):
+            return False
+    return True
 
 
 def are_ahead(ids: Sequence[str], direction: Affix, last: str | None) -> bool:

@@ -25,10 +25,10 @@ from typing import Any, Final, Generic, Literal, TypeAlias, TypeVar
 
 from msgspec import Struct, structs
 
-from ..._models.meta import Position
+from ..._models.meta import Pagination, Position
 from ..replies.decode import Listing
 from ..requests.endpoint import BY_ID_FIELD, Pairs
-from .arrange import OrderedPage, arrange
+from .arrange import affix_of, arrange, arrange_by_id
 from .cursor import Cursor
 from .onward import Onward, is_placed_by_id, onward
 from .order import Affix, is_ahead, is_number, last_id
@@ -110,9 +110,9 @@ def step(
     items: list[Any] = page.items
     # Of records of several classes a list of this form takes two thirds of the time that `map` takes.
     ids = [item.id for item in items] if identify is BY_ID_FIELD else list(map(identify, items))
-    arranged = arrange(cursor, page, ids, rules, memory)
-    if (ordinary := _ordinary_step(cursor, page, ids, arranged, rules, memory, largest)) is not None:
+    if (ordinary := _ordinary_step(cursor, page, ids, rules, memory, largest)) is not None:
         return ordinary
+    arranged = arrange(cursor, page, ids, rules, memory)
     is_repeated = "page" in dict(cursor.position) and landmark_of(page, ids) in memory.visited
     if is_repeated:
         arranged = structs.replace(arranged, items=[], unordered_count=0)
@@ -139,24 +139,25 @@ def step(
 
 
 def _ordinary_step(
-    cursor: Cursor,
-    page: Listing[T],
-    ids: list[str],
-    ordered: OrderedPage[T],
-    rules: Rules,
-    memory: Memory,
-    largest: int,
+    cursor: Cursor, page: Listing[T], ids: list[str], rules: Rules, memory: Memory, largest: int
 ) -> Step[T] | None:
     """The step of a page that simply continues by its position; None for any other page.
 
     Nearly all pages are so: of a list by id, with something new, in a direction that both sides know, whose
     position is the last item's own id. The whole ladder takes several times as long.
     """
-    items, direction = ordered.items, ordered.direction
-    if not (items and ordered.by_id and ordered.is_stated) or ordered.unordered_count:
+    position, pagination = page.meta.cursor or page.meta.next or page.cursor, page.meta.pagination
+    if position is None or not (ids and cursor.by_id and _is_plain(page, pagination, rules, memory)):
+        return None
+    direction = affix_of(position)
+    if direction is None or cursor.direction not in (None, direction):
+        return None
+    ordered = arrange_by_id(cursor, page, ids, memory, direction, is_stated=True)
+    items = ordered.items
+    if not (items and ordered.by_id) or ordered.unordered_count:
         return None
     last = rules.identify(items[-1])
-    if not (_is_plain(page, rules, memory) and _leads_on(cursor, page, last, direction)):
+    if str(position.id) != last or not _leads_on(cursor, position, last, direction):
         return None
     start = cursor if cursor.direction == direction else structs.replace(cursor, direction=direction)
     promise = _promise_of(cursor, page, len(items), rules, memory, largest)
@@ -169,7 +170,7 @@ def _ordinary_step(
         delivered=cursor.delivered + len(items),
         earlier=cursor.position if promise == "stated" else None,
     )
-    total = None if page.meta.pagination is None else page.meta.pagination.total
+    total = None if pagination is None else pagination.total
     remembered = Memory(
         ids,
         memory.visited,
@@ -183,20 +184,18 @@ def _ordinary_step(
     return Step(start, items, 0, goal, remembered)
 
 
-def _is_plain(page: Listing[T], rules: Rules, memory: Memory) -> bool:
+def _is_plain(page: Listing[T], pagination: Pagination | None, rules: Rules, memory: Memory) -> bool:
     """Return True for a page with no claim to be the last, after none with such a claim."""
     if rules.paging.renames or not rules.paging.positions or page.position_fault is not None:
         return False
     if memory.claimed_last or memory.last_place is not None:
         return False
-    pagination = page.meta.pagination
     return pagination is None or not (pagination.current_page or 0) >= (pagination.total_pages or 0) > 0
 
 
-def _leads_on(cursor: Cursor, page: Listing[T], last: str, direction: Affix) -> bool:
-    """Return True for a reply whose position is the id `last`, after the one that was asked for."""
-    position = page.meta.cursor or page.meta.next or page.cursor
-    if position is None or str(position.id) != last or position != Position(direction, position.id):
+def _leads_on(cursor: Cursor, position: Position, last: str, direction: Affix) -> bool:
+    """Return True for a position that is the id `last` alone, after the one that was asked for."""
+    if position != Position(direction, position.id):
         return False
     if not cursor.position:
         return is_number(last)

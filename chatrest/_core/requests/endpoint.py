@@ -122,14 +122,13 @@ class Endpoint(Struct, Generic[R], frozen=True, dict=True, eq=False):
     @cached_property
     def value_place(self) -> slice:
         """The place of the parameter's value in a filled path, of a template with one parameter."""
-        (((before, _),), after) = self._template
+        before, after = _PARAMETER.split(self.path)[::2]
         return slice(len(before), -len(after) if after else None)
 
     @cached_property
-    def _template(self) -> tuple[Pairs, str]:
-        """The path's parameters, each after the text before it, and the text after the last one."""
-        texts = _PARAMETER.split(self.path)
-        return tuple(zip(texts[::2], texts[1::2], strict=False)), texts[-1]
+    def _template(self) -> tuple[tuple[str, ...], str]:
+        """The path's parameters, and the path with `%s` in the place of each."""
+        return self.parameters, _PARAMETER.sub("%s", self.path)
 
     @cached_property
     def list_paging(self) -> Paging:
@@ -172,16 +171,11 @@ class Endpoint(Struct, Generic[R], frozen=True, dict=True, eq=False):
     ) -> "Call[R]":
         """The same as calling the endpoint, with the path's parameters as a mapping."""
         acting_user = None if on_behalf_of is None else check_acting_user(on_behalf_of)
-        pieces, filled = self._template
-        if path or pieces:
-            if len(path) != len(pieces):
+        names, filled = self._template
+        if names or path:
+            if len(path) != len(names) or not all(map(path.__contains__, names)):
                 raise self._path_fault(path)
-            tail, filled = filled, ""
-            for text, name in pieces:
-                if name not in path:
-                    raise self._path_fault(path)
-                filled += text + segment(name, path[name])
-            filled += tail
+            filled %= tuple([segment(name, path[name]) for name in names])
         return Call(self, filled, query, body, acting_user, (), headers)
 
     def _path_fault(self, path: Mapping[str, str]) -> RequestInvalidError:
