@@ -1,12 +1,11 @@
-"""The pages of the docs site: complete, in order, with a "Raises" section. The gate builds the site."""
+"""The pages of the docs site: complete and in order. The gate builds the site."""
 
 import re
 from typing import Any
 
 import chatrest
 from chatrest._resources import COLLECTIONS
-from tests.cases import loop_over
-from tests.docs_site import GUIDE, navigation, pages, reference, with_raises
+from tests.docs_site import GUIDE, navigation, pages, reference
 
 
 def paths(nav: Any) -> list[str]:
@@ -39,27 +38,3 @@ def test_no_link_of_the_readme_leads_out_of_the_site() -> None:
     assert isinstance(text, str)
     links = {link.partition("#")[0] for link in re.findall(r"\]\(([^):]+)\)", text)}
     assert links <= {*pages(), ""}
-
-
-@loop_over(
-    ("text", "section"),
-    [
-        (
-            "Gives x. Raises `AError` if a.b is wrong. More.",
-            "Gives x. More.\n\nRaises:\n    AError: if a.b is wrong.",
-        ),
-        (
-            "Gives x.\n\nRaises `AError` or `BError`\nbefore anything is sent.",
-            "Gives x.\n\nRaises:\n    AError: before anything is sent.\n    BError: before anything is sent.",
-        ),
-        ("Raises the price.", "Raises the price."),
-        (
-            "Return a user; `AError` for no such\nuser. `BError` or `CError` if it is off.",
-            "Return a user.\n\nRaises:\n"
-            + "".join(f"    {name}\n" for name in ("AError: for no such user.", "BError: if it is off."))
-            + "    CError: if it is off.",
-        ),
-    ],
-)
-def test_sentences_that_begin_with_raises_become_a_section(text: str, section: str) -> None:
-    assert with_raises(text) == section
