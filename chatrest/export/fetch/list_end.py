@@ -35,7 +35,7 @@ from ..plan.intervals import LAST
 from ..plan.message_ids import PageIds, ids_of, number
 from ..plan.ownership import Source
 from ..plan.report import Active
-from .jobs import JobPiece, ListJob
+from .jobs import ListJob, ListPiece
 from .page_check import PageCheck, Window
 from .piece_reader import NotOrderedByIdError
 
@@ -49,7 +49,7 @@ _EVER: Final = Window()
 class ListStart(Struct, frozen=True):
     """The facts of a list that are known before a piece of it is read."""
 
-    piece: JobPiece
+    piece: ListPiece
     seen: IdSet
     """The ids that the list has shown to earlier runs."""
     is_timed: bool = False
@@ -157,7 +157,7 @@ class ListReading(Struct, eq=False):
 class PassEnd(NamedTuple):
     """The end of a pass over the pages of a list."""
 
-    piece: JobPiece
+    piece: ListPiece
     """With the end that it has now: it may have been cut meanwhile."""
     is_over: bool
     """True if the piece is done: its end, the plan's window, or all of the head was passed."""
@@ -223,7 +223,7 @@ class ListEnds:
         """Ask for times in the unit of a timestamp of the service; None if no message shows one."""
         self.window = self.window.in_unit_of(timestamp)
 
-    async def start(self, piece: JobPiece) -> ListStart:
+    async def start(self, piece: ListPiece) -> ListStart:
         """Return what is known of a list before a piece of it is read."""
         shown = await in_thread(lambda: self._export.seen(piece.of.number))
         # An interrupted run has read so far, by time.
@@ -295,7 +295,7 @@ class ListEnds:
 
     # ── after it was read ──
 
-    async def unseen(self, piece: JobPiece, reading: ListReading, *, is_first: bool) -> UnseenIds:
+    async def unseen(self, piece: ListPiece, reading: ListReading, *, is_first: bool) -> UnseenIds:
         """Return the ids that a list should have shown, but has not, by its newest messages.
 
         They are requested without a window, unless it has an end, because newer ones are after that end. A

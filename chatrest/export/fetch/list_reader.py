@@ -34,11 +34,10 @@ from ..plan.intervals import LAST
 from ..plan.message_ids import PageIds, ids_of, number
 from ..plan.report import Active, Progress
 from .backlog import Backlog
-from .jobs import Ending, JobPiece, ListJob, PieceResult
+from .jobs import Ending, ListJob, ListPiece, PieceQueue, PieceResult
 from .list_end import ListEnds, ListReading, Order, PassEnd, behind, is_timed
 from .page_check import PageCheck, last_id, left_out
 from .piece_reader import NotOrderedByIdError, PiecePage, PieceReader, PositionRefusedError
-from .pieces import PieceQueue
 
 LEAST_PAGES: Final = 16
 """Pages that have to be left of a list for it to be divided: a cut costs about a page that is read twice."""
@@ -70,7 +69,7 @@ class ListReader:
         self._newest: dict[int, int] = {}
         """The highest ids of lists that were asked for it, to be divided."""
 
-    async def read(self, piece: JobPiece, queue: PieceQueue[ListJob]) -> PieceResult:
+    async def read(self, piece: ListPiece, queue: PieceQueue) -> PieceResult:
         """Read a piece to its end; halves of it are given away while the queue wants work.
 
         Raises the errors of a walk, and that of a source whose list showed messages of others.
@@ -92,7 +91,7 @@ class ListReader:
         finally:
             del self._progress.active[key]
 
-    async def _read_disordered(self, piece: JobPiece, active: Active) -> PieceResult:
+    async def _read_disordered(self, piece: ListPiece, active: Active) -> PieceResult:
         """Read all of a list that could not be read by its ids."""
         job = structs.replace(piece.of, by_time=True)
         piece = structs.replace(piece, of=job, after=0, position=(), is_guess=False)
@@ -103,7 +102,7 @@ class ListReader:
             return result._replace(ending=Ending.READ)
         return result if end.is_by_id else result._replace(ending=Ending.READ_WHOLE)
 
-    async def _read(self, piece: JobPiece, queue: PieceQueue[ListJob], active: Active) -> PieceResult:
+    async def _read(self, piece: ListPiece, queue: PieceQueue, active: Active) -> PieceResult:
         job, start = piece.of, await self._ends.start(piece)
         if piece.is_open:
             start = await self._ends.look(start)
@@ -118,9 +117,7 @@ class ListReader:
             await self._ends.check_empty_pair(job)
         return await self._end(piece, reading)
 
-    async def _read_to_end(
-        self, piece: JobPiece, queue: PieceQueue[ListJob], reading: ListReading
-    ) -> PassEnd:
+    async def _read_to_end(self, piece: ListPiece, queue: PieceQueue, reading: ListReading) -> PassEnd:
         """Read pages until the end of the piece is reached, or that of the list is proven."""
         job, tries, is_own_guess, end = piece.of, 0, False, PassEnd(piece, is_over=False)
         while True:
@@ -156,7 +153,7 @@ class ListReader:
 
     # ── pages ──
 
-    async def _read_all(self, piece: JobPiece, reading: ListReading) -> PassEnd:
+    async def _read_all(self, piece: ListPiece, reading: ListReading) -> PassEnd:
         """Read all of a list whose ids are no positions: only its end shows that no lower id follows.
 
         A list that does not go from old to new is read in the direction that the service shows.
@@ -169,7 +166,7 @@ class ListReader:
             except CursorError:
                 raise error from None
 
-    async def _read_in_order(self, piece: JobPiece, reading: ListReading, affix: Affix | None) -> PassEnd:
+    async def _read_in_order(self, piece: ListPiece, reading: ListReading, affix: Affix | None) -> PassEnd:
         job, order, is_first, is_over = piece.of, Order(), True, False
         walk = job.list(self._messages, self._query(job, affix))
         walk = walk.at(structs.replace(walk.cursor, by_id=False)).thorough()
@@ -187,7 +184,7 @@ class ListReader:
                 is_first = False
         return PassEnd(piece, is_over, is_by_id=order.is_by_id)
 
-    async def _read_pages(self, piece: JobPiece, queue: PieceQueue[ListJob], reading: ListReading) -> PassEnd:
+    async def _read_pages(self, piece: ListPiece, queue: PieceQueue, reading: ListReading) -> PassEnd:
         job, is_first, leads, is_over = piece.of, piece.is_from_start, None, False
         reader = PieceReader(job.list(self._messages, self._query(job)), piece)
         async with self._backlog.fetching() as next_page, aclosing(reader.pages()) as parts:
@@ -216,7 +213,7 @@ class ListReader:
         reader: PieceReader,
         reading: ListReading,
         ids_a_page: int,
-        queue: PieceQueue[ListJob],
+        queue: PieceQueue,
     ) -> None:
         """Give the upper half of the rest away where one more may read, and there is much of it."""
         covered, until = reading.covered, min(reader.until, job.until)
@@ -261,7 +258,7 @@ class ListReader:
         if late:
             await self._backlog.put(_page(job, seen=PageIds(late, {})))
 
-    async def _end(self, piece: JobPiece, reading: ListReading) -> PieceResult:
+    async def _end(self, piece: ListPiece, reading: ListReading) -> PieceResult:
         """Note the end of a piece; that of a list is proven. Raises the error of a source whose list showed
         messages of others.
         """

@@ -43,9 +43,9 @@ from ..plan.intervals import LAST
 from ..plan.message_ids import ids_of
 from ..plan.ownership import Source
 from ..plan.plan import Plan
+from .jobs import ListJob, ListPiece
 from .page_check import Window
 from .piece_reader import NotOrderedByIdError, PieceReader, PositionRefusedError
-from .pieces import ListPiece
 from .source_list import SourceList
 from .work_left import Work, work_left
 from .worker_pool import WorkerPool
@@ -95,7 +95,8 @@ class AppNews:
         """
         if self._after == self._until:
             return
-        piece = ListPiece(of=None, after=self._after, until=self._until, is_guess=True, may_be_cut=False)
+        job = ListJob(number=0, source=Source("everything"))
+        piece = ListPiece(of=job, after=self._after, until=self._until, is_guess=True, may_be_cut=False)
         reader = PieceReader(self._messages.list(query=MessageQuery()), piece)
         try:
             async with aclosing(reader.pages()) as parts:

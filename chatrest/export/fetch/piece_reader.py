@@ -30,7 +30,7 @@ from ..._walk.source import Page
 from ..._walk.walk import Walk
 from ...errors import ApiError, AuthenticationError, CursorError, RateLimitError, ServerError
 from ..plan.intervals import LAST, number_of
-from .pieces import ListPiece
+from .jobs import ListPiece
 
 
 class PositionRefusedError(Exception):
@@ -71,7 +71,7 @@ class PieceReader:
     read at the same time.
     """
 
-    def __init__(self, walk: Walk[Any], piece: ListPiece[Any]) -> None:
+    def __init__(self, walk: Walk[Any], piece: ListPiece) -> None:
         self._walk = walk
         self._piece = piece
         self.until: int = piece.until
@@ -83,7 +83,7 @@ class PieceReader:
         """True for a piece that ends with its list."""
         return self.until == LAST
 
-    def cut(self, last: int, until: int) -> ListPiece[Any]:
+    def cut(self, last: int, until: int) -> ListPiece:
         """End the piece at an id that is not covered yet; return the rest of it, up to `until`."""
         self.until = last
         return structs.replace(self._piece, after=last, until=until, position=(), is_guess=True)
@@ -110,7 +110,7 @@ class PieceReader:
                 return
             is_open = False  # it was cut during the read: the apparent last page is requested again
 
-    def _entry(self, piece: ListPiece[Any]) -> Cursor:
+    def _entry(self, piece: ListPiece) -> Cursor:
         """Return the cursor at which a piece is entered."""
         base, last, position = self._walk.cursor, piece.after, piece.position
         if piece.is_guess:
@@ -135,7 +135,7 @@ class PieceReader:
         )
 
     async def _next(
-        self, pages: AsyncGenerator[Page[Any]], piece: ListPiece[Any], *, is_first: bool
+        self, pages: AsyncGenerator[Page[Any]], piece: ListPiece, *, is_first: bool
     ) -> Page[Any] | None:
         """Return the next page of the walk; None at its end."""
         is_entry = is_first and (piece.is_guess or bool(piece.position))

@@ -23,11 +23,10 @@ from ..folder.id_continuity import IdContinuity
 from ..plan.intervals import LAST, Gap
 from ..plan.report import Progress
 from .backlog import Backlog
-from .jobs import Ending, Findings, JobPiece, ListJob, PieceResult
+from .jobs import Ending, Findings, ListJob, ListPiece, PieceQueue, PieceResult
 from .list_end import ListEnds
 from .list_reader import ListReader
 from .page_check import PageCheck
-from .pieces import ListPiece, PieceQueue
 from .work_left import Work
 
 WORKERS: Final = 32
@@ -60,7 +59,7 @@ class WorkerPool:
         self.findings: Findings = Findings()
         """What all lists that were read have shown of themselves."""
 
-    async def read(self, pieces: Iterable[JobPiece]) -> Findings:
+    async def read(self, pieces: Iterable[ListPiece]) -> Findings:
         """Read pieces, and return the findings. Sources that fail are noted; a refused key or a failing disk
         is raised.
         """
@@ -69,7 +68,7 @@ class WorkerPool:
             return Findings()
         failed, ended = {*self.findings.failed}, {*self.findings.ended}
 
-        async def read(piece: JobPiece) -> None:
+        async def read(piece: ListPiece) -> None:
             number, self.progress.jobs = piece.of.number, len(queue)
             if number in failed:
                 return
@@ -101,7 +100,7 @@ class WorkerPool:
         """Read known messages again; if the service refuses a position, read the list from its start."""
         works = list(works)
         findings = await self.read([self.piece(work.job(), gap) for work in works for gap in work.gaps])
-        again: list[JobPiece] = []
+        again: list[ListPiece] = []
         for work in works:
             number, was_by_time = work.known.number, work.known.by_time
             by_time = was_by_time or number in self.findings.by_time
@@ -112,7 +111,7 @@ class WorkerPool:
 
     def piece(
         self, job: ListJob, gap: Gap, known: Findings | None = None, *, from_start: bool = False
-    ) -> JobPiece:
+    ) -> ListPiece:
         """Return the piece of a gap; one whose end is the frozen end is read to the end of the list.
 
         `known` holds the known facts of the list. With `from_start` the list before the gap is read, too, if
@@ -136,7 +135,7 @@ class WorkerPool:
 
     # ── reading ──
 
-    async def _read(self, piece: JobPiece, queue: PieceQueue[ListJob]) -> PieceResult:
+    async def _read(self, piece: ListPiece, queue: PieceQueue) -> PieceResult:
         failed = PieceResult(piece.of.number, Ending.FAILED)
         try:
             return await self._reader.read(piece, queue)

@@ -24,6 +24,7 @@ from ..._core.requests.endpoint import Pairs
 from ..._extras import missing_extra
 from ...errors import RequestInvalidError
 from ..formats.action_records import ACTION, is_deleted, shown_edits
+from ..formats.stored_records import SourceLines
 from ..plan.file_names import HISTORY, STEM, partition_folder, partition_rows
 from ..plan.id_set import IdSet
 from ..plan.intervals import LAST, Interval
@@ -32,9 +33,8 @@ from ..plan.ownership import Source
 from ..plan.plan import Plan
 from ..plan.report import Report
 from ..store import Changes, Difference, ExportStore, NewRows, RowKind, repair, salvage
-from ..store.converters import Lines, Parquet
 from ..store.disk import Disk
-from ..store.formats import Format, SourceLines
+from ..store.formats import Format, Lines, Parquet
 from ..store.inspection import LOST, lost_versions
 from ..store.journal import StoreBlock
 from .journal import NAME, Journal

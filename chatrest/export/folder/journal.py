@@ -147,11 +147,10 @@ class Journal(StoreJournal):
         self,
         path: Path,
         begin: Mapping[str, str] | None = None,
-        layout: Layout = LAYOUT,
         *,
         is_shared: bool = False,
     ) -> None:
-        super().__init__(path, begin, layout, is_shared=is_shared)
+        super().__init__(path, begin, LAYOUT, is_shared=is_shared)
         self._sources: list[SourceState] | None = None
         """All of them, where they are few."""
 

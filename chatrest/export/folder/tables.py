@@ -33,8 +33,7 @@ from ...errors import ChatRestError, RequestInvalidError
 from ..formats.record_members import read
 from ..formats.stored_records import compress_of
 from ..plan.file_names import path_inside
-from ..store.converters import Lines
-from ..store.formats import file_sha256
+from ..store.formats import Lines, file_sha256
 from .manifest import TableEntry
 
 Table: TypeAlias = Literal[

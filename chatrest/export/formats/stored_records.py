@@ -20,6 +20,26 @@ _CHUNK: Final = 1 << 18
 _ROWS: Final = 5_000
 
 
+class SourceLines(NamedTuple):
+    """Records of one source."""
+
+    source: int
+    """0 where it is not known."""
+    rows: int
+    lines: bytes
+    """Each record, with a line break after it."""
+    label: str | None = None
+    """The source's name."""
+
+    @property
+    def raws(self) -> list[bytes]:
+        return self.lines.split(b"\n")[:-1]
+
+
+def piece_of(raws: list[bytes], source: int = 0, label: str | None = None) -> SourceLines:
+    return SourceLines(source, len(raws), b"\n".join([*raws, b""]), label)
+
+
 class TimeWindow(NamedTuple):
     """Times in epoch milliseconds, both included; None is no limit. A timestamp may be in either unit: one in
     seconds stands for all milliseconds of its second.
@@ -134,8 +154,6 @@ def parquet_batches(
     try:
         import pyarrow as pa  # type: ignore[import-untyped]
         import pyarrow.parquet as pq  # type: ignore[import-untyped]
-
-        from .parquet import raws_of
     except ImportError:
         raise RequestInvalidError(missing_extra("reading Parquet files", "parquet")) from None
     names = ["raw", "raw_bytes", *columns]
@@ -144,13 +162,22 @@ def parquet_batches(
             groups = [each for each in range(file.num_row_groups) if _may_hold(file, each, window)]
             batches = file.iter_batches(_ROWS, row_groups=groups, columns=names, use_threads=False)
             for batch in batches if groups else ():
-                yield raws_of(batch), [batch[name].to_pylist() for name in columns]
+                yield raws_of(batch, pa.binary()), [batch[name].to_pylist() for name in columns]
     except (pa.ArrowException, KeyError) as error:
         raise damaged(path, error) from None
     except OSError as error:
         if error.errno is not None:
             raise
         raise damaged(path, error) from None
+
+
+def raws_of(batch: Any, binary: Any) -> list[bytes]:
+    """Return the exact records of the columns `raw` and `raw_bytes`; `binary` is Arrow's type of bytes."""
+    texts: list[bytes] = batch["raw"].cast(binary).to_pylist()
+    exact = batch["raw_bytes"]
+    if exact.null_count == len(exact):
+        return texts
+    return [text if raw is None else raw for text, raw in zip(texts, exact.to_pylist(), strict=True)]
 
 
 def _may_hold(file: Any, group: int, window: TimeWindow) -> bool:

@@ -19,10 +19,9 @@ from typing import Final
 from ..._core.replies.rows import Row, row_of
 from ...errors import ChatRestError
 from ..plan.file_names import DAMAGED, SPOOL, path_inside
-from .converters import format_of
 from .disk import free_aside, set_aside, sync_folder
 from .export_store import ExportStore, NewRows
-from .formats import NewFile, file_sha256, is_record, readable
+from .formats import NewFile, file_sha256, format_of, is_record, readable
 from .inspection import Difference, FindingKind, path_of
 from .journal import StoreFile
 from .segments import SEGMENT, name_of

@@ -25,9 +25,8 @@ from ..formats.stored_records import lines
 from ..plan.file_names import HISTORY, SPOOL, path_inside
 from ..plan.id_set import IdSet
 from ..plan.message_ids import NO_IDS, PageIds, ids_of, key_of, number, times
-from .converters import format_of
 from .disk import Disk, make_folder, sync_folder
-from .formats import Format, NewFile, RowKind, SourceLines, file_sha256, piece_of
+from .formats import Format, NewFile, RowKind, SourceLines, file_sha256, format_of, piece_of
 from .inspection import Difference, findings, is_waiting, path_of
 from .journal import StoreBlock, StoreFile, StoreJournal, joined
 from .segments import Segments, new_path, segment_path
@@ -148,11 +147,9 @@ class ExportStore:
             self._missing = self.journal.seen() - self.written
         return self._missing
 
-    def inspect(self, *, deep: bool = False) -> list[Difference]:
-        """Return where journal and disk differ; with `deep` every file is read. Nothing is changed."""
-        files = self.journal.files()
-        checked = findings(self.folder, files, self.kinds, elsewhere=self._elsewhere, deep=deep)
-        result = list(checked)
+    def inspect(self) -> list[Difference]:
+        """Return where journal and disk differ. Nothing is changed."""
+        result = list(findings(self.folder, self.journal.files(), self.kinds, elsewhere=self._elsewhere))
         if count := len(self.missing()):
             result.append(Difference("ids", "", f"{count:,} were seen, and are not written"))
         return result

@@ -1,40 +1,43 @@
-"""A format is a converter: rows into a new file, and a file into its rows. Segments hold lines."""
+"""A format is a converter: rows into a new file, and a file into its rows. Segments hold lines.
+
+| format               | a segment becomes a file by |
+|----------------------|-----------------------------|
+| lines, gzip and zstd | a rename                    |
+| Parquet              | its columns                 |
+"""
 
 import hashlib
 import io
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, Final, NamedTuple, final
 
 from ..._core.replies.rows import Row, row_of
 from ..._core.replies.scanner import read_record
-from ...errors import ChatRestError, ReplyUnreadableError
+from ..._extras import missing_extra
+from ...errors import ChatRestError, ReplyUnreadableError, RequestInvalidError
 from ..formats.compression import Compression, compression, pack_errors
+from ..formats.stored_records import (
+    SourceLines as SourceLines,
+    compress_of,
+    lines,
+    parquet_batches,
+    piece_of as piece_of,
+)
+from ..plan.plan import Compress
 from .disk import Disk, ErrorPath
 
 _PIECE: Final = 1 << 20
 """Bytes that are written, or copied, at once."""
-
-
-class SourceLines(NamedTuple):
-    """Records of one source."""
-
-    source: int
-    """0 where it is not known."""
-    rows: int
-    lines: bytes
-    """Each record, with a line break after it."""
-    label: str | None = None
-    """The source's name."""
-
-    @property
-    def raws(self) -> list[bytes]:
-        return self.lines.split(b"\n")[:-1]
-
-
-def piece_of(raws: list[bytes], source: int = 0, label: str | None = None) -> SourceLines:
-    return SourceLines(source, len(raws), b"\n".join([*raws, b""]), label)
+_LINES: Final = re.compile(r"\.(?:ndjson|jsonl)(?:\.gz|\.zst)?\Z")
+_CODECS: Final[dict[Compress, tuple[str, int | None]]] = {
+    "none": ("NONE", None),
+    "gzip": ("GZIP", 3),  # Arrow's own choice is the slowest level there is
+    "zstd": ("ZSTD", 1),  # level 3 takes a sixth more time, for files of the same size
+}
 
 
 class Format(ABC):
@@ -135,6 +138,94 @@ def file_sha256(path: Path) -> bytes:
     """Return the SHA-256 of a file; reads all of it."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").digest()
+
+
+# ── the formats of an export ──
+
+
+@final
+class Lines(Format):
+    """NDJSON, plain or packed: each commit is a member, so that a segment can end after any of them."""
+
+    is_lines = True
+    full = 1 << 27
+
+    def __init__(self, compress: Compress) -> None:
+        self.packing = compression(compress)
+        self.suffix = f".ndjson{self.packing.suffix}"
+
+    def write(self, disk: Disk, path: Path, pieces: Iterable[SourceLines]) -> bytes:
+        with NewFile(disk, path) as out:
+            for piece in pieces:
+                out.write(self.packing.pack(piece.lines))
+        return out.sha256
+
+    def read(self, path: Path, size: int) -> Iterator[SourceLines]:
+        return map(piece_of, lines(path, f"lines{self.suffix}", size))
+
+
+@final
+class Parquet(Format):
+    """Messages as Parquet, which is read by columns; each record is in one of them as it was served."""
+
+    suffix = ".parquet"
+
+    def __init__(self, compress: Compress = "zstd") -> None:
+        self._codec = _CODECS[compress]
+
+    def write(self, disk: Disk, path: Path, pieces: Iterable[SourceLines]) -> bytes:
+        try:
+            import pyarrow as pa  # type: ignore[import-untyped]
+            import pyarrow.parquet as pq  # type: ignore[import-untyped]
+
+            from ..formats.parquet import ORDERED, REPEATING, SCHEMA, tables
+        except ImportError:
+            raise RequestInvalidError(missing_extra("format = 'parquet'", "parquet")) from None
+        codec, level = self._codec
+        options = {
+            "compression": codec, "compression_level": level, "use_dictionary": REPEATING,
+            "write_statistics": ORDERED,
+        }  # fmt: skip
+        with NewFile(disk, path) as out, _small_pool(pa):
+            writer = pq.ParquetWriter(out, SCHEMA, **options)
+            try:
+                for table in tables(pieces):
+                    writer.write_table(table, row_group_size=max(1, table.num_rows))
+                    del table  # else it is held while the next one is made
+                writer.close()
+            finally:
+                writer.is_open = False  # one that is left open would write when it is collected
+        return out.sha256
+
+    def read(self, path: Path, size: int) -> Iterator[SourceLines]:
+        for raws, [names] in parquet_batches(path, ["source_name"]):
+            start = 0
+            for end in range(1, len(raws) + 1):
+                if end == len(raws) or names[end] != names[start]:
+                    yield piece_of(raws[start:end], label=names[start])
+                    start = end
+
+
+@contextmanager
+def _small_pool(arrow: Any) -> Iterator[None]:
+    """Let Arrow use jemalloc: its default pool keeps some 20 MB more of what a row group needed."""
+    before = arrow.default_memory_pool()
+    with suppress(NotImplementedError):  # on some platforms
+        arrow.set_memory_pool(arrow.jemalloc_memory_pool())
+    try:
+        yield
+    finally:
+        arrow.set_memory_pool(before)
+
+
+def format_of(name: str) -> Format | None:
+    """Return the format of a file by the end of its name; None if it is of none.
+
+    Raises `RequestInvalidError` where what it needs is not installed.
+    """
+    if _LINES.search(name):
+        return Lines(compress_of(name))
+    return Parquet() if name.endswith(".parquet") else None
 
 
 # ── bytes that the journal does not know ──

@@ -5,7 +5,7 @@
 | unfinished | a seal that is not noted as done             | it is ended, or forgotten               |
 |            | a snapshot that has not got its name yet     | it gets it                              |
 | missing    | a file of the journal is not there           | its ids are missing, and are read again |
-| damaged    | it has other bytes than were written         | set aside; its ids are read again       |
+| damaged    | it has another size than was written         | set aside; its ids are read again       |
 | unknown    | a file that the journal does not know        | its new rows are written; set aside     |
 | longer     | a segment has bytes that no commit knows     | new records in them are written again   |
 | leftover   | a file that was replaced, or was being made  | it is unlinked                          |
@@ -18,8 +18,7 @@ from typing import Final, Literal, NamedTuple, TypeAlias
 
 from ...errors import ChatRestError
 from ..plan.file_names import HISTORY, SPOOL, is_of_system, path_inside
-from .converters import format_of
-from .formats import file_sha256
+from .formats import file_sha256, format_of
 from .journal import StoreFile, StoreJournal
 from .segments import NEW, SEGMENT, new_path, segment_path
 
@@ -88,9 +87,8 @@ def findings(
     stems: Collection[str],
     *,
     elsewhere: Collection[str] = (),
-    deep: bool = False,
 ) -> Iterator[Difference]:
-    """Yield the differences; with `deep` every file is read. Nothing is changed.
+    """Yield the differences: of a file its size counts, and its bytes are not read. Nothing is changed.
 
     `known` are the files of the journal; `stems` the names of the store's kinds: the first parts of names of
     files, as `messages`, and all but the suffix of a snapshot's, as `users/users`. `elsewhere` are the names
@@ -103,12 +101,12 @@ def findings(
     for file in files.values():
         if file.state == "sealing" or file in waiting.values():
             yield Difference("unfinished", file.name, file=file)
-        elif (finding := _checked(folder, file, elsewhere, deep)) is not None:
+        elif (finding := _checked(folder, file, elsewhere)) is not None:
             yield finding
     yield from _others(folder, files, stems, [path for path in spooled if path not in waiting])
 
 
-def _checked(folder: Path, file: StoreFile, elsewhere: Collection[str], deep: bool) -> Difference | None:
+def _checked(folder: Path, file: StoreFile, elsewhere: Collection[str]) -> Difference | None:
     path = path_of(folder, file)
     if file.state == "dropped":
         return Difference("leftover", str(path.relative_to(folder)), "it was replaced", file)
@@ -125,8 +123,6 @@ def _checked(folder: Path, file: StoreFile, elsewhere: Collection[str], deep: bo
         return None
     if size != file.size:
         return Difference("damaged", file.name, f"{size:,} bytes, and not {file.size:,}", file)
-    if deep and file_sha256(path) != file.sha256:
-        return Difference("damaged", file.name, "its bytes are not those that were written", file)
     return None
 
 

@@ -15,12 +15,12 @@ from chatrest.errors import (
     CursorError,
     NotFoundError,
 )
+from chatrest.export.fetch.jobs import ListPiece
 from chatrest.export.fetch.piece_reader import (
     PiecePage,
     PieceReader,
     PositionRefusedError,
 )
-from chatrest.export.fetch.pieces import ListPiece
 from chatrest.export.plan.intervals import LAST
 from tests.cases import loop_over
 from tests.walk.service_model import Item, Service, few, run, services, sizes, walk_over
@@ -52,7 +52,7 @@ def by_id(**fixed: Any) -> st.SearchStrategy[Service]:
     return services(dialect="cursor", text=False, **fixed)
 
 
-def piece(after: int = 0, until: int = LAST, **more: Any) -> ListPiece[str]:
+def piece(after: int = 0, until: int = LAST, **more: Any) -> ListPiece:
     return ListPiece(of="a list", after=after, until=until, **more)
 
 
@@ -61,7 +61,7 @@ async def pages_of(reader: PieceReader) -> list[PiecePage]:
         return [page async for page in pages]
 
 
-def read(service: Service, size: int, part: ListPiece[Any]) -> list[PiecePage]:
+def read(service: Service, size: int, part: ListPiece) -> list[PiecePage]:
     return run(pages_of(PieceReader(service.walk(size), part)))
 
 
@@ -109,7 +109,7 @@ def test_a_piece_goes_on_from_what_any_page_covers(service: Service, size: int, 
 def test_a_piece_that_is_cut_while_it_is_read_ends_there() -> None:
     service = Service(tuple(range(1, 31)))
     named = (("affix", "append"), ("id", "1"))
-    reader, upper = PieceReader(service.walk(4), piece(1, position=named)), list[ListPiece[str]]()
+    reader, upper = PieceReader(service.walk(4), piece(1, position=named)), list[ListPiece]()
 
     async def read_and_cut() -> list[str]:
         got: list[str] = []

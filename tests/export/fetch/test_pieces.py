@@ -6,13 +6,13 @@ from contextlib import suppress
 
 import pytest
 
-from chatrest.export.fetch.pieces import ListPiece, PieceQueue
+from chatrest.export.fetch.jobs import ListPiece, PieceQueue
 from tests.cases import loop_over
 
 pytestmark = pytest.mark.usefixtures("tidy")
 
 
-def piece(after: int = 0, until: int = 100) -> ListPiece[str]:
+def piece(after: int = 0, until: int = 100) -> ListPiece:
     return ListPiece(of="a list", after=after, until=until)
 
 
@@ -24,7 +24,7 @@ async def test_readers_that_give_parts_away_at_random_cover_every_id_once(seed: 
     most, now, highest = dice.randrange(1, 9), 0, 0
     queue = PieceQueue(pieces, most)
 
-    async def read(part: ListPiece[str]) -> None:
+    async def read(part: ListPiece) -> None:
         nonlocal now, highest
         now += 1
         highest = max(highest, now)
@@ -53,7 +53,7 @@ async def test_readers_that_give_parts_away_at_random_cover_every_id_once(seed: 
 async def test_an_error_of_one_reader_ends_the_others() -> None:
     queue, ended = PieceQueue([piece(), piece(100, 200)], 2), list[int]()
 
-    async def read(part: ListPiece[str]) -> None:
+    async def read(part: ListPiece) -> None:
         if part.after:
             raise OSError
         with suppress(asyncio.CancelledError):

@@ -11,7 +11,8 @@ import pyarrow.parquet as pq
 import pytest
 from hypothesis import given, strategies as st
 
-from chatrest.export.formats.parquet import SCHEMA, VERSION, Piece, raws_of, tables
+from chatrest.export.formats.parquet import SCHEMA, VERSION, tables
+from chatrest.export.formats.stored_records import SourceLines, raws_of
 from tests.exported_files import SEPTEMBER, Export, page, served, table
 from tests.pages import GUIDE
 
@@ -52,7 +53,7 @@ def test_every_record_comes_back_as_it_was_served_and_members_of_a_wrong_type_ar
         assert sorted(out.scan()) == sorted(ODD)
         out.done()
         assert sorted(out.scan()) == sorted(ODD)
-    assert sorted(raws_of(table(tmp_path))) == sorted(ODD)
+    assert sorted(raws_of(table(tmp_path), pa.binary())) == sorted(ODD)
     rows = {row["id"]: row for row in table(tmp_path).to_pylist()}
     assert rows["1"]["sent_at"] == datetime.fromtimestamp(SEPTEMBER, UTC)
     assert rows["2"]["text"] == "half \ufffd of a pair"
@@ -226,7 +227,9 @@ MESSAGE = st.tuples(
 
 def columns_of(*blocks: list[dict[str, Any]]) -> Any:
     lines = ["".join(json.dumps(record) + "\n" for record in block).encode() for block in blocks]
-    pieces = [Piece("user alice", len(block), raws) for block, raws in zip(blocks, lines, strict=True)]
+    pieces = [
+        SourceLines(1, len(block), raws, "user alice") for block, raws in zip(blocks, lines, strict=True)
+    ]
     table = pa.concat_tables(table for piece in pieces for table in tables([piece]))
     table.validate(full=True)
     return table.drop_columns(["raw"])

@@ -11,7 +11,8 @@ import pytest
 from chatrest import ChatRestError
 from chatrest._core.replies.rows import row_of
 from chatrest._extras import missing_extra
-from chatrest.export.formats.parquet import Piece, tables
+from chatrest.export.formats.parquet import tables
+from chatrest.export.formats.stored_records import SourceLines
 from tests.export_runs import history_of
 from tests.exported_files import (
     ALICE,
@@ -59,11 +60,11 @@ def test_rows_of_many_row_groups_have_their_own_sources_also_after_an_update_and
 def test_memory_holds_a_row_group_and_not_a_spool() -> None:
     taken = 0
 
-    def pieces() -> Iterator[Piece]:
+    def pieces() -> Iterator[SourceLines]:
         nonlocal taken
         for number in range(1000):
             taken += 1
-            yield Piece("user alice", 1, record(number, text="x" * 900_000) + b"\n")
+            yield SourceLines(1, 1, record(number, text="x" * 900_000) + b"\n", "user alice")
 
     first = next(tables(pieces()))
     assert first.num_rows <= taken < 50
@@ -114,7 +115,7 @@ def test_pyarrow_is_imported_where_it_is_needed_and_its_extra_named_where_it_lac
     program = """
 import sys
 from pathlib import Path
-import chatrest.export.store.converters, chatrest.export.run.run
+import chatrest.export.store.formats, chatrest.export.run.run
 print("pyarrow" in sys.modules)
 sys.modules["pyarrow"] = None
 from chatrest.export import Plan

@@ -14,7 +14,7 @@ from chatrest.export import Plan, export, verify
 from chatrest.export.fetch import backlog
 from chatrest.export.folder.journal import NAME as JOURNAL
 from chatrest.export.folder.manifest import NAME as MANIFEST
-from chatrest.export.store.converters import Lines
+from chatrest.export.store.formats import Lines
 from tests.damaged_exports import MIXED
 from tests.export_runs import (
     Served,

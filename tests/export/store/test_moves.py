@@ -10,6 +10,7 @@ from tests.scripted_store import (
     FORMATS,
     PARTITIONS,
     changes,
+    differences,
     opened,
     page,
     repaired,
@@ -30,10 +31,10 @@ def test_what_is_committed_is_sealed_and_stands_once(folder: Path, format: str, 
         assert store.commit(page(format, partition, 3, [5, 400, 500])) == 2
         assert len(texts_of(store)) == 221
         store.seal_all()
-        assert not store.inspect(deep=True)
+        assert not differences(store)
         assert len(texts_of(store)) == len(texts_on_disk(folder)) == 221
         store.update(changes({5: "x", 400: "y", 9999: "z"}))
-        assert not store.inspect(deep=True)
+        assert not differences(store)
         on_disk = dict(texts_on_disk(folder))
         assert (on_disk["5"], on_disk["400"], len(on_disk)) == ("x", "y", 221)
         store.seal_all()
@@ -41,7 +42,7 @@ def test_what_is_committed_is_sealed_and_stands_once(folder: Path, format: str, 
         store.commit(page(format, partition, 1, [600, 601]))
         store.seal_all()
         store.compact()
-        assert not store.inspect(deep=True)
+        assert not differences(store)
         assert list((folder / "spool").iterdir()) == []
     assert repaired(folder, format) == []
     assert len(texts_on_disk(folder)) == 223
@@ -59,7 +60,7 @@ def test_full_segments_are_sealed_and_small_files_become_one(
         assert not store.journal.files("open")
         assert store.compact() == 3
         assert len(store.journal.files()) == 1
-        assert not store.inspect(deep=True)
+        assert not differences(store)
     assert len(texts_on_disk(folder)) == 200
 
 

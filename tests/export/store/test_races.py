@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from chatrest import _storage as storage
-from tests.scripted_store import opened, page, texts_of
+from tests.scripted_store import differences, opened, page, texts_of
 from tests.simulated_crashes import wrap_connections
 
 
@@ -118,7 +118,7 @@ def test_a_seal_and_a_transaction_of_the_run_take_turns_at_each_step(tmp_path: P
             assert store.journal["run"] == "1"
         count = steps.count
         with opened(folder, format) as store:
-            assert store.inspect(deep=True) == []
+            assert differences(store) == []
             assert texts_of(store).keys() == {"1", "2", "3"}
         at += 1
     assert count >= 10
