@@ -3,7 +3,7 @@
 | file                                 | holds                                                        |
 |--------------------------------------|--------------------------------------------------------------|
 | `root`                               | the command group, its exit statuses, `completion`           |
-| `lists` `writing` `call`             | commands that read and write; `call` is a folder             |
+| `records` `call`                     | commands that read and write; `call` is a folder             |
 | `export`                             | a folder: `export`, and the commands that read an export     |
 | `importing`                          | `import`                                                     |
 | `emulator` `demo`                    | a service to try it with                                     |

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from datetime import UTC
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar, final
+from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar
 
 import click
 
@@ -37,7 +37,6 @@ def parse_time(
         raise RequestInvalidError(f"{name} = {shown(text)}: {reason}") from None
 
 
-@final
 class TimeOption(_ParamType):
     """A time as `parse_time` reads it; `now` is the clock for relative ones."""
 
@@ -57,7 +56,6 @@ class TimeOption(_ParamType):
             self.fail(f"{shown(value)}: {reason}", param, ctx)
 
 
-@final
 class AgeOption(_ParamType):
     """A number of seconds, given as `90s`, `30m`, `12h`, `7d` or `2w`."""
 

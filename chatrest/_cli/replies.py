@@ -1,6 +1,6 @@
 """Calls of the commands, sent with the session or the management account, and their replies as JSON."""
 
-from typing import TYPE_CHECKING, Any, Final, final
+from typing import TYPE_CHECKING, Any, Final
 
 from msgspec import structs
 
@@ -52,7 +52,6 @@ async def send(client: "AsyncSession | AsyncManagement", endpoint: Endpoint[Any]
     return reply if reader is None else reader.line
 
 
-@final
 class _RecordReader:
     """Reads a record for the library's checks, and keeps its bytes as served.
 

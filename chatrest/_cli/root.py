@@ -38,9 +38,8 @@ from .export.status import status
 from .export.verify import verify
 from .guide import contents, guide
 from .importing import import_
-from .lists import apps, messages, users
 from .process import NAME
-from .writing import send, token
+from .records import apps, messages, send, token, users
 
 
 class CommandError(click.ClickException):

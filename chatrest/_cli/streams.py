@@ -18,7 +18,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from io import UnsupportedOperation
-from typing import Any, BinaryIO, Final, final
+from typing import Any, BinaryIO, Final
 
 import msgspec
 
@@ -232,7 +232,6 @@ def shown_log(level: int) -> Iterator[None]:
         LOGGER.removeHandler(handler)
 
 
-@final
 class _LogHandler(logging.Handler):
     def __init__(self, level: int) -> None:
         super().__init__(level)

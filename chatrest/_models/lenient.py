@@ -18,7 +18,7 @@ Each coercion is noted with its path and the types, never with a value: a value 
 import re
 from collections.abc import Iterable
 from functools import cache
-from typing import Any, Final, final
+from typing import Any, Final
 
 from msgspec import UNSET, inspect
 
@@ -37,7 +37,6 @@ class CoercionError(Exception):
     """A value of a wrong type; the text names its place and the expected type."""
 
 
-@final
 class Coercions:
     """The values of a reply that did not have their documented type, one line per field.
 

@@ -6,7 +6,7 @@ what came. The attribute gives the typed message, or the number; each access mak
 """
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar, final
+from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar
 
 from msgspec import UNSET, UnsetType
 
@@ -21,7 +21,6 @@ else:
 ABSENT: Final[Any] = UNSET
 
 
-@final
 class _View:
     """The attribute of a field, as `read` makes it of the stored value; `absent` is shown for `UNSET`."""
 

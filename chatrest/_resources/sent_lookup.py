@@ -6,7 +6,7 @@ record that cannot be read: then the result is a doubt, in words, and not the an
 
 from collections.abc import Awaitable, Callable, Sequence
 from datetime import date, datetime
-from typing import Final, Self, TypeAlias, final
+from typing import Final, Self, TypeAlias
 
 from msgspec import Struct
 
@@ -81,7 +81,6 @@ class SentMark(Struct, frozen=True, kw_only=True):
         return sent_at is not None and sent_at.timestamp() < self.since - CLOCK_MARGIN
 
 
-@final
 class SentSearch:
     """One reading of the newest messages, newest first."""
 

@@ -1,4 +1,6 @@
-"""`messages`, `users` and `apps`: their output, their errors, and how to continue."""
+"""`messages`, `users`, `apps`, `send` and `token`: their output, their errors, and how to continue."""
+
+import pytest
 
 from tests.cases import loop_over
 from tests.commands import MakeProxy, Run
@@ -89,3 +91,93 @@ def test_apps_are_listed_without_their_keys(command: Run, proxy: MakeProxy) -> N
     with proxy(lambda *_: (200, body)) as url:
         [row] = rows(command("apps", CHATREST_MANAGEMENT_URL=url))
     assert row == {"id": "a1", "name": "A", "apiKeys": "[hidden]", "accessKey": "[hidden]"}
+
+
+# ── send and token ──
+
+
+def test_send_prints_the_message_as_it_was_stored(service: EmulatorThread, command: Run) -> None:
+    [row] = rows(command("send", "user-002", "hé ☃", "--on-behalf-of", "user-001"))
+    assert (row["sender"], row["receiver"], row["data"]["text"]) == ("user-001", "user-002", "hé ☃")
+    stored = service.ask(lambda emulator: emulator.store.message(int(row["id"])))
+    assert command("messages", "user-002", "--on-behalf-of", "user-001", "--limit", "1").stdout_bytes == (
+        (stored or b"") + b"\n"
+    )
+
+
+def test_a_reply_without_an_envelope_is_printed_as_it_is(command: Run, proxy: MakeProxy) -> None:
+    with proxy(lambda *_: (200, b"[1]")) as url:
+        result = command("send", "b", "x", CHATREST_BASE_URL=url)
+    assert (result.exit_code, result.stdout) == (0, "[1]\n")
+    assert result.stderr == (
+        "chatrest: warning: messages.send: the reply is not the expected record; it is printed as it is\n"
+    )
+
+
+@loop_over(
+    ("args", "status", "words"),
+    [
+        (("nobody", "x"), 1, "nobody"),
+        (("user-001", ""), 2, "text = ''"),
+        (("user-001", "\udcff"), 2, "surrogates"),
+        (("user-001", "x", "--receiver-type", "herd"), 2, "herd"),
+        (("user-001",), 2, "Missing argument 'TEXT'"),
+    ],
+)
+def test_an_invalid_message_is_one_error_line(
+    command: Run, args: tuple[str, ...], status: int, words: str
+) -> None:
+    result = command("send", *args)
+    assert words in error_line(result, status)
+    assert result.stdout == ""
+
+
+def test_send_is_not_repeated_and_says_that_it_may_have_been_applied(command: Run, proxy: MakeProxy) -> None:
+    failing = proxy(lambda *_: (500, b"{}"))
+    with failing as url:
+        error = error_line(command("send", "b", "x", CHATREST_BASE_URL=url))
+    [sent] = failing.bodies
+    assert "may or may not have been applied" in error
+    assert error.endswith(f"the message's muid is {sent['muid']}: look for it before you send it again")
+
+
+def test_send_and_call_give_the_message_a_muid_of_its_own(command: Run) -> None:
+    first, second = (rows(command("send", "user-002", "x", "--on-behalf-of", "user-001")) for _ in range(2))
+    assert len(first[0]["muid"]) == 32
+    assert first[0]["muid"] != second[0]["muid"]
+    body = 'body={"receiver": "user-002", "type": "text", "data": {"text": "x"}}'
+    assert len(rows(command("call", "messages.send", body))[0]["muid"]) == 32
+    assert rows(command("call", "messages.send", body, "muid=mine"))[0]["muid"] == "mine"
+
+
+SENT = b'{"data": {"id": "1", "sender": "app_system", "receiver": "bob", "data": {}}}'
+SENDING = [
+    ["send", "bob", "x", "--on-behalf-of", "alice"],
+    ["call", "messages.send", "receiver=bob", "type=text", 'data={"text": "x"}', "on_behalf_of=alice"],
+]
+
+
+@pytest.mark.parametrize("args", SENDING, ids=["send", "call"])
+def test_an_acting_user_that_the_service_ignored_is_one_warning(
+    command: Run, proxy: MakeProxy, args: list[str]
+) -> None:
+    with proxy(lambda *_: (200, SENT)) as url:
+        result = command(*args, CHATREST_BASE_URL=url)
+    assert (result.exit_code, result.stdout_bytes) == (0, SENT[9:-1] + b"\n")
+    [warning] = result.stderr.splitlines()
+    assert warning.startswith("chatrest: warning: messages.send: the service ignored the acting user")
+
+
+def test_token_prints_the_token_and_nothing_else(service: EmulatorThread, command: Run) -> None:
+    first = command("token", "user-001")
+    assert first.exit_code == 0
+    assert first.stdout.startswith("user-001_")
+    assert first.stdout == command("token", "user-001").stdout
+    assert first.stdout != command("token", "user-001", "--force").stdout
+
+
+def test_token_as_json(command: Run) -> None:
+    plain = command("token", "user-002").stdout.strip()
+    [row] = rows(command("token", "user-002", "--json"))
+    assert row["uid"] == "user-002"
+    assert row["authToken"] == plain
