@@ -1,38 +1,39 @@
-"""The articles of messages: the frame and the text of each are put together here, all else by a template.
+"""The articles of messages: each is put together here, without a template, which takes twice as long for it.
 
-A page has hundreds of them, and most are a text and nothing else: for those a template takes four times as
-long. Here as there all that others have written is escaped, and nothing but that: `Item` says what is whose.
+A page has hundreds of them. All that others have written is escaped, and nothing but that: `Item` says what
+is whose. `is_place` is true where an article has its place, and is not seen again.
 """
 
 from collections.abc import Callable, Iterable, Iterator
+from functools import lru_cache
 from typing import Final, TypeAlias, final
 
-from .index import PersonEntry
-from .items import Item
+from .contents import FileLink, Location, Poll
+from .index import MessagePlace, PersonEntry
+from .items import Item, Note, Quote
 from .text import EscapedBytes, EscapedText, TextPart, escaped_json
 from .zone import words_of
 
 Escape: TypeAlias = Callable[[str], str]
 _TOGETHER: Final = 600_000
 """Milliseconds in which messages of one sender are shown together."""
+_ROOT: Final = "../../"
+"""A page of a conversation leads to the folder of index.html so."""
+_OUT: Final = 'rel="noopener noreferrer nofollow"'
+"""Of a link that leaves the site."""
 
 
 @final
 class Articles:
-    """Makes articles by `escape`, the HTML of a sender's name, and that of what is not a text alone."""
+    """Makes articles of pages of conversations; `face_of` gives the address of a face by its name."""
 
-    def __init__(
-        self,
-        escape: Escape,
-        sender: Callable[[PersonEntry, str, bool], str],
-        content: Callable[[Item, EscapedText, bool], str],
-    ) -> None:
+    def __init__(self, escape: Escape, face_of: Callable[[str], str]) -> None:
         self._escape = escape
-        self._sender = sender
-        self._content = content
+        self._face_of = face_of
+        self._sender = lru_cache(10_000)(self._made_sender)
 
     def of(self, items: Iterable[Item], *, is_place: bool = True) -> EscapedBytes:
-        """Return the articles of messages; `is_place` where they have their place, and are not seen again.
+        """Return the articles of messages.
 
         A message that follows one of the same sender is shown without the name. Its time has the day, where
         no heading has it.
@@ -40,8 +41,17 @@ class Articles:
         articles = self._articles(items, is_place=is_place)
         return EscapedBytes.of(article.encode("utf-8", "replace") for article in articles)
 
+    def face(self, root: str, initials: str, colour: str, pictures: Iterable[str]) -> EscapedText:
+        """Return a face: initials, which pictures cover."""
+        shown = "".join(
+            f'<img src="{root}{self._escape(each)}" alt="" loading="lazy">' for each in pictures if each
+        )
+        return EscapedText(
+            f'<span class="face {colour}" aria-hidden="true">{self._escape(initials)}{shown}</span>'
+        )
+
     def _articles(self, items: Iterable[Item], *, is_place: bool) -> Iterator[str]:
-        escape, sender_of = self._escape, self._sender
+        escape, sender_of, text_of, content_of = self._escape, self._sender, self._text, self._content
         last, until, clock = 0, 0, slice(11, 16) if is_place else slice(16)
         for item in items:
             sender, iso = item.sender, item.iso
@@ -49,29 +59,199 @@ class Articles:
             if is_more := sender.number == last and item.time < until:
                 style += " more"
             last, until = sender.number, item.time + _TOGETHER
-            name = sender_of(sender, item.colour, not is_more)
             data_id = f' data-id="{escape(item.id)}"' if is_place else ""
             at = words_of(iso)
             when = f'<time datetime="{iso}" title="{at}">{at[clock]}</time>' if iso else "undated"
-            text = self._text(item)
-            content = f"{text}\n" if item.is_plain else self._content(item, text, is_place)
+            content = text_of(item) if item.is_plain else content_of(item, is_place)
             yield (
                 f'<article class="{style}" id="{item.anchor}"{data_id}>\n'
-                f'<header>{name}<a class="when" href="{item.href}">{when}</a>'
-                f' <a class="source" href="{item.source_href}">source</a></header>\n'
-                f"{content}</article>\n"
+                f'<header>{sender_of(sender, item.colour, not is_more)}<a class="when" href="{item.href}">'
+                f'{when}</a> <a class="source" href="{item.source_href}">source</a></header>\n'
+                f"{content}\n</article>\n"
             )
 
-    def _text(self, item: Item) -> EscapedText:
+    def _made_sender(self, person: PersonEntry, colour: str, is_first: bool) -> str:
+        """Return the name of a sender; below another message of the same one it is for those who hear it."""
+        name = f"<bdi>{self._escape(person.name or 'unknown')}</bdi>"
+        if not is_first:
+            return f'<span class="who">{name}</span>'
+        face = self.face(_ROOT, person.initials, colour, [self._face_of(person.face)])
+        return f'{face}<a class="who {colour}" href="{_ROOT}u/{self._escape(person.file)}.html">{name}</a>'
+
+    # ── the parts of a message ──
+
+    def _text(self, item: Item) -> str:
         """Return the paragraph of a text, with its links."""
         text = "".join(map(self._part, item.segments)) if item.segments else self._escape(item.text)
-        return EscapedText(f'<p class="text" dir="auto">{text}</p>')
+        return f'<p class="text" dir="auto">{text}</p>'
 
     def _part(self, part: TextPart) -> str:
         text, href = self._escape(part.text), self._escape(part.href)
         if part.is_mention:
-            return f'<a class="mention" href="../../u/{href}.html"><bdi>{text}</bdi></a>'
-        return f'<a href="{href}" rel="noopener noreferrer nofollow">{text}</a>' if href else text
+            return f'<a class="mention" href="{_ROOT}u/{href}.html"><bdi>{text}</bdi></a>'
+        return f'<a href="{href}" {_OUT}>{text}</a>' if href else text
+
+    def _content(self, item: Item, is_place: bool) -> str:
+        """Return all that a message has, from what it answers to what became of it."""
+        parts = [self._merged(other, is_place) for other in item.merged]
+        if item.quote:
+            parts.append(self._quoted(item.quote, ""))
+        elif item.answers and is_place:
+            parts.append(self._quoted(item.answers, item.thread))
+        parts += self._words(item)
+        parts += self._attached(item)
+        if footer := self._footer(item, is_place):
+            parts.append(f"<footer>\n{footer}</footer>")
+        return "\n".join(parts)
+
+    def _words(self, item: Item) -> Iterator[str]:
+        if item.deleted:
+            yield self._deletion(item.deleted)
+        elif item.about:
+            link = f'<a href="{_to(item.about)}">{self._escape(item.text)}</a>'
+            yield f'<p class="text" dir="auto">{link}</p>'
+        elif item.text:
+            yield self._text(item)
+        if item.is_long and item.text:
+            link = f'<a href="{item.source_href}">The whole message, {item.letters:,} letters</a>'
+            yield f'<p class="note">{link}</p>'
+
+    def _attached(self, item: Item) -> Iterator[str]:
+        if item.files:
+            yield self._files(item)
+        if item.poll:
+            yield self._poll(item.poll)
+        if item.location:
+            yield self._location(item.location)
+        if item.members:
+            yield self._members(item)
+        if item.reactions:
+            yield self._reactions(item)
+
+    def _merged(self, other: Item, is_place: bool) -> str:
+        """Return the place of a later message of a call, which is shown with its first one."""
+        data_id = f' data-id="{self._escape(other.id)}"' if is_place else ""
+        source = f'<a class="source" href="{other.source_href}">source</a>'
+        return f'<span id="{other.anchor}"{data_id}>{source}</span>'
+
+    def _quoted(self, quote: Quote, thread: str) -> str:
+        name = f"<b><bdi>{self._escape(quote.name)}</bdi></b>"
+        who = f'<a href="{_to(quote.place)}">{name}</a>' if quote.place else name
+        text = "<em>deleted</em>" if quote.is_deleted else self._escape(quote.text)
+        where = f' <a class="in" href="{thread}">in a thread</a>' if thread else ""
+        return f'<blockquote class="quote">{who} <span dir="auto">{text}</span>{where}</blockquote>'
+
+    def _deletion(self, note: Note) -> str:
+        from_service = "" if note.iso else " from the service"
+        by = f" by <bdi>{self._escape(note.by)}</bdi>" if note.by else from_service
+        return f'<p class="deleted">Deleted{by}{_at(note)}</p>'
+
+    def _files(self, item: Item) -> str:
+        pictures = [self._picture(each) for each in item.files if each.is_picture]
+        grid = f'<div class="grid">{"".join(pictures)}</div>\n' if pictures else ""
+        return grid + "".join(self._card(each) for each in item.files if not each.is_picture)
+
+    def _stored(self, file: FileLink, shown: str) -> str:
+        """Return a link that downloads a file of the site."""
+        return f'<a href="{_ROOT}{self._escape(file.href)}" download="{self._escape(file.name)}">{shown}</a>'
+
+    def _picture(self, file: FileLink) -> str:
+        href, name = _ROOT + self._escape(file.href), self._escape(file.name)
+        size = f" · {file.size}" if file.size else ""
+        return (
+            f'<figure><a href="{href}"><img src="{href}" alt="{name}" width="{file.width}"'
+            f' height="{file.height}" loading="lazy"></a><figcaption>'
+            f"{self._stored(file, f'<bdi>{name}</bdi>')}{size} · {_digest(file)}</figcaption></figure>\n"
+        )
+
+    def _card(self, file: FileLink) -> str:
+        name, player, kind = f"<bdi>{self._escape(file.name)}</bdi>", "", self._escape(file.extension)
+        if file.stored and file.kind in ("video", "audio"):
+            label = f'aria-label="{self._escape(file.name)}"'
+            source = f'src="{_ROOT}{self._escape(file.href)}"'
+            player = f'<{file.kind} {source} controls preload="none" {label}></{file.kind}>'
+        if file.stored:
+            name = self._stored(file, name)
+        elif file.href:
+            name = f'<a href="{self._escape(file.href)}" {_OUT}>{name}</a>'
+        size = f" · {file.size}" if file.size else ""
+        end = f" · {_digest(file)}" if file.stored else " · not in the export"
+        return (
+            f'<div class="file">{player}\n<span class="kind" aria-hidden="true">{kind}</span>'
+            f"<p>{name}\n<small>{file.kind}{size}{end}</small></p></div>\n"
+        )
+
+    def _poll(self, poll: Poll) -> str:
+        options = "".join(
+            f'<li><span dir="auto">{text}</span> <small>{option.votes}</small>'
+            f'<meter min="0" max="100" value="{option.share}" aria-label="{text}"></meter></li>'
+            for option in poll.options
+            for text in [self._escape(option.text)]
+        )
+        return (
+            '<div class="poll" role="group" aria-label="Poll">'
+            f'<p dir="auto"><b>{self._escape(poll.question)}</b></p>\n<ul>{options}</ul>\n'
+            f"<small>{poll.votes} {'vote' if poll.votes == 1 else 'votes'}</small></div>"
+        )
+
+    def _location(self, location: Location) -> str:
+        name = f"<bdi>{self._escape(location.name or 'Location')}</bdi>"
+        return (
+            '<div class="file"><span class="kind" aria-hidden="true">map</span>'
+            f'<p><a href="{self._escape(location.href)}" {_OUT}>{name}</a>'
+            f" <small>{location.position}</small></p></div>"
+        )
+
+    def _members(self, item: Item) -> str:
+        rows = "".join(
+            f'<tr><th scope="row"><bdi>{self._escape(name)}</bdi></th>'
+            f'<td dir="auto">{self._escape(value)}</td></tr>'
+            for name, value in item.members
+        )
+        caption = f"<caption>{self._escape(item.label)}</caption>"
+        return f'<table class="members">{caption}<tbody>{rows}</tbody></table>'
+
+    def _reactions(self, item: Item) -> str:
+        reactions = "".join(
+            f"<li><bdi>{self._escape(reaction)}</bdi> {self._escape(count)}"
+            + (f" <span><bdi>{self._escape(who)}</bdi></span></li>" if who else "</li>")
+            for reaction, count, who in item.reactions
+        )
+        return f'<ul class="reactions" aria-label="Reactions">{reactions}</ul>'
+
+    def _footer(self, item: Item, is_place: bool) -> str:
+        """Return who edited a message, with its earlier texts, and the link to its thread."""
+        footer = ""
+        if item.edited:
+            by = f" by <bdi>{self._escape(item.edited.by)}</bdi>" if item.edited.by else ""
+            edited = f"edited{by}{_at(item.edited)}"
+            versions = "".join(
+                f'<li><span class="text" dir="auto">{self._escape(text)}</span> <small>{at}</small></li>'
+                for text, at in item.versions
+            )
+            footer = (
+                f'<details class="versions"><summary>{edited}</summary><ol>{versions}</ol></details>\n'
+                if versions
+                else f"<span>{edited}</span>\n"
+            )
+        if item.replies:
+            words = f"{item.replies} {'reply' if item.replies == 1 else 'replies'}"
+            footer += f'<a href="{item.thread}">{words}</a>\n'
+        elif item.thread and is_place and (item.quote or not item.answers):
+            footer += f'<a href="{item.thread}">in a thread</a>\n'
+        return footer
+
+
+def _to(place: MessagePlace) -> str:
+    return f"../{place.name}/{place.page}.html#m{place.rank}"
+
+
+def _at(note: Note) -> str:
+    return f', <time datetime="{note.iso}">{note.at}</time>' if note.iso else ""
+
+
+def _digest(file: FileLink) -> str:
+    return f'<code title="SHA-256 {file.digest}">{file.digest[:12]}</code>'
 
 
 def records(items: Iterable[Item], address: str) -> EscapedBytes:

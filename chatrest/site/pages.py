@@ -130,10 +130,8 @@ class Pages:
             "advice": ADVICE,
             "face_of": self.face,
         }
-        environment = _environment(values)
-        self._template = environment.get_template
-        sender, content = lru_cache(10_000)(self._made_sender), self._template("message.html").module.content
-        self._articles = Articles(_escape(), sender, content)
+        self._articles = Articles(_escape(), self.face)
+        self._template = _environment(values | {"face": self._articles.face}).get_template
         self.index = index
         self._conversation: Callable[[int], ConversationEntry] = lru_cache(10_000)(index.conversation)
 
@@ -157,10 +155,6 @@ class Pages:
 
     def _in(self, template: str, conversation: ConversationEntry, **values: Any) -> str:
         return self._render(template, "../../", conversation=conversation, **values)
-
-    def _made_sender(self, person: PersonEntry, colour: str, is_first: bool) -> EscapedText:
-        """Return the name of a sender above a message, which many messages have."""
-        return EscapedText(self._render("sender", "../../", person=person, colour=colour, is_first=is_first))
 
     # ── a conversation ──
 

@@ -3,9 +3,11 @@
 from pathlib import Path
 
 import pytest
+from msgspec import structs
 
-from chatrest.site.index import PersonEntry
-from chatrest.site.items import Item
+from chatrest.site.contents import FileLink, Location, Poll, PollOption
+from chatrest.site.index import MessagePlace, PersonEntry
+from chatrest.site.items import Item, Note, Quote
 from chatrest.site.text import TextPart
 
 from .chats import Page
@@ -20,7 +22,7 @@ _HOSTILE = "\"'><script>&amp;"
 
 
 def test_each_part_is_escaped(tmp_path: Path) -> None:
-    ann = PersonEntry(1, "ann", "Ann", "a", "A")
+    ann = PersonEntry(1, "ann", _HOSTILE, "a", _HOSTILE)
     parts = (
         TextPart(_HOSTILE), TextPart(_HOSTILE, f"https://x.example/{_HOSTILE}"),
         TextPart(_HOSTILE, _HOSTILE, is_mention=True),
@@ -31,11 +33,42 @@ def test_each_part_is_escaped(tmp_path: Path) -> None:
         Item("3", 3, "m3", ann, "c0", 0, "", b"", is_long=False, text="half \ud83d", is_plain=True),
     ]
     page = tmp_path / "page.html"
-    page.write_bytes(Articles(escape, lambda *_: "", lambda *_: "").of(items).data)
+    page.write_bytes(Articles(escape, lambda _: "").of(items).data)
     parsed = Page(page)
-    assert {name for name, _ in parsed.tags} == {"article", "header", "a", "p", "bdi"}
-    assert parsed.text.count(_HOSTILE) == 4
+    assert {name for name, _ in parsed.tags} == {"article", "header", "a", "p", "bdi", "span"}
+    assert parsed.text.count(_HOSTILE) == 8
     assert "half ?" in parsed.text
     assert parsed.values("data-id") == [_HOSTILE, "2", "3"]
-    links = {f"https://x.example/{_HOSTILE}", f"../../u/{_HOSTILE}.html"}
+    links = {f"https://x.example/{_HOSTILE}", f"../../u/{_HOSTILE}.html", "../../u/a.html"}
     assert {link for link in parsed.values("href") if link} == links
+
+
+def test_each_part_of_a_content_is_escaped(tmp_path: Path) -> None:
+    ann, note = PersonEntry(1, "ann", "Ann", "a", "A"), Note(_HOSTILE, "2026-11-22T13:11:03+01:00")
+    files = tuple(
+        FileLink(kind, _HOSTILE, _HOSTILE, stored, "1 KB", "f" * 64, 4, 3)
+        for kind, stored in (("image", "x"), ("video", "x"), ("file", "x"), ("file", ""))
+    )
+    plain = Item("1", 1, "m1", ann, "c0", 0, "", b"", is_long=False)
+    first = structs.replace(
+        plain, text=_HOSTILE, edited=note, versions=((_HOSTILE, "then"),), files=files, label=_HOSTILE,
+        quote=Quote(_HOSTILE, _HOSTILE, is_deleted=False, place=None), members=((_HOSTILE, _HOSTILE),),
+        poll=Poll(_HOSTILE, (PollOption(_HOSTILE, 1, 100),), 1), reactions=((_HOSTILE, _HOSTILE, _HOSTILE),),
+        location=Location(_HOSTILE, "1, 2", _HOSTILE), merged=(structs.replace(plain, id=_HOSTILE),),
+    )  # fmt: skip
+    second = structs.replace(
+        plain, text=_HOSTILE, about=MessagePlace("c", 1, 7, 0), deleted=None,
+        answers=Quote(_HOSTILE, _HOSTILE, is_deleted=False, place=MessagePlace("c", 1, 9, 0)),
+    )  # fmt: skip
+    page = tmp_path / "page.html"
+    deleted = structs.replace(plain, deleted=note)
+    page.write_bytes(Articles(escape, lambda _: "").of([first, second, deleted]).data)
+    parsed = Page(page)
+    assert not {"script", "amp"} & {name for name, _ in parsed.tags}
+    # Quote, text, files, poll, location, table, reaction, edit and version; answer and text; deletion.
+    assert parsed.text.count(_HOSTILE) == 2 + 1 + 4 + 2 + 1 + 3 + 3 + 2 + 3 + 1
+    assert parsed.values("data-id")[:2] == ["1", _HOSTILE]
+    assert set(parsed.values("download")) == {_HOSTILE}
+    assert {_HOSTILE, f"../../{_HOSTILE}", "../c/1.html#m9", "../c/1.html#m7"} <= set(parsed.values("href"))
+    assert parsed.values("alt").count(_HOSTILE) == 1
+    assert set(parsed.values("aria-label")) >= {_HOSTILE, "Poll", "Reactions"}
