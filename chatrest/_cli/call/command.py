@@ -13,9 +13,9 @@ from ..._core.requests.endpoint import Endpoint
 from ..._names import nearest
 from ...errors import RequestInvalidError
 from .. import streams
-from ..lists import list_options, print_list
 from ..process import run
 from ..record_formats import Format, RecordWriter, kind_of
+from ..records import list_options, print_list
 from ..replies import check_success, client_of, line_of, send_alone
 from .arguments import call_of
 from .help_text import OperationHelp, list_operations
