@@ -59,7 +59,7 @@ def walk(send: Send, call: Call[Listing[T]], cursor: Cursor | str | None) -> Wal
         cursor_key=send.cursor_key,
         filters=plan.filters,
         check=_check(send, call, acting_user, plan.checks),
-        timing=lambda: (send.sleep, send.dice),
+        send=send,
         identity=(name, call.path, acting_user, send.app_id, plan.filters),
     )
     if cursor is None:

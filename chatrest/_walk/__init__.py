@@ -1,1 +1,1 @@
-"""Walks over a list: page by page, ahead, followed, merged, or split among several readers."""
+"""Walks over a list: page by page, ahead, or followed."""

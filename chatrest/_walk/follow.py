@@ -11,7 +11,6 @@ The wait is between three quarters of the interval and all of it, so that many f
 
 import asyncio
 import random
-from collections.abc import Callable
 from typing import Final, Generic, TypeVar, final
 
 from msgspec import structs
@@ -21,7 +20,8 @@ from .._core.paging.order import is_number
 from .._core.paging.walk_state import WalkState
 from .._core.requests.dialects import Paging
 from .._core.requests.endpoint import Pairs
-from .source import Dice, PageReader, PendingPage, Sleep
+from .._core.send import Send
+from .source import PageReader, PendingPage
 
 T = TypeVar("T")
 
@@ -33,11 +33,9 @@ _POSITION: Final = frozenset({"affix", "id", "sentAt"})
 class FollowReader(Generic[T]):
     """The pages of a list that has no last page: after the end, a wait precedes each request."""
 
-    def __init__(
-        self, reader: PageReader[T], longest: float, timing: Callable[[], tuple[Sleep, Dice]] | None
-    ) -> None:
+    def __init__(self, reader: PageReader[T], longest: float, send: Send | None) -> None:
         self._reader = reader
-        self._sleep, self._dice = (asyncio.sleep, random.random) if timing is None else timing()
+        self._sleep, self._dice = (asyncio.sleep, random.random) if send is None else (send.sleep, send.dice)
         self._longest = longest
         self._interval = longest * _SHORTEST
         self._end: WalkState | None = None

@@ -18,6 +18,7 @@ from .._core.paging.walk_state import Rules, WalkState
 from .._core.replies.decode import Listing
 from .._core.replies.envelope import NO_META
 from .._core.requests.endpoint import Pairs
+from .._core.send import Send
 from .._models.meta import Meta
 from ..error_codes import KINDS
 from ..errors import ApiError, CursorError, RequestInvalidError
@@ -30,8 +31,6 @@ _OF_MESSAGE: Final = re.compile(r"MESSAGE|MSG")
 
 Fetch: TypeAlias = Callable[[Pairs], Awaitable[Listing[T]]]
 """A function that asks for the page at a position."""
-Sleep: TypeAlias = Callable[[float], Awaitable[None]]
-Dice: TypeAlias = Callable[[], float]
 
 
 class Page(Struct, Generic[T], frozen=True):
@@ -146,8 +145,8 @@ class WalkSource(Struct, Generic[T], frozen=True, kw_only=True, dict=True):
     """The pairs of the query, but for the page's size: filters, and the position that it begins at."""
     check: FilterCheck | None = None
     """Compares the records with what was asked; None for lists where nothing can be compared."""
-    timing: Callable[[], tuple[Sleep, Dice]] | None = None
-    """Gives the session's sleep and dice; None for those of asyncio and of the standard library."""
+    send: Send | None = None
+    """Has the session's sleep and dice; None for those of asyncio and of the standard library."""
 
     @property
     def query(self) -> str:

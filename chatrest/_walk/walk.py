@@ -4,8 +4,8 @@ A walk is an object with a cursor, and its generators are disposable: the state 
 come, and only as items are handed over, so an error, a `break` or a cancel loses nothing. Nothing is held
 open across a `yield`: no response, no timeout, no task.
 
-The pages come from a `PageReader`: the list itself (`source`), or one that reads it ahead (`ahead`), from
-many positions (`split`) or beyond its end (`follow`). What owns tasks is a context manager.
+The pages come from a `PageReader`: the list itself (`source`), or one that reads it ahead (`ahead`) or
+beyond its end (`follow`). What owns tasks is a context manager.
 """
 
 from collections.abc import AsyncGenerator, AsyncIterator
@@ -52,6 +52,8 @@ class Walk(Generic[T]):
     Raises `CursorError` where the service's positions repeat or cannot be read, and the errors of a single
     call.
     """
+
+    __slots__ = ("_is_busy", "_page", "_reader", "_source", "_state")
 
     def __init__(
         self,
@@ -344,4 +346,4 @@ class Follower(Generic[T]):
     def _reader(self) -> PageReader[T]:
         from .follow import FollowReader  # it needs asyncio
 
-        return FollowReader(self._walk._reader, self._every, self._walk._source.timing)
+        return FollowReader(self._walk._reader, self._every, self._walk._source.send)

@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -58,7 +59,7 @@ class Clock:
             rules=rules_for(size, self.service.name),
             name="messages.list_user",
             largest=largest_page,
-            timing=lambda: (self.sleep, lambda: self.roll),
+            send=SimpleNamespace(sleep=self.sleep, dice=lambda: self.roll),
         )
         return Walk(source, start)
 
@@ -115,7 +116,7 @@ def test_any_server_gives_every_new_item_once_or_an_error(server: Server, size: 
         rules=rules_for(size, server.paging.size_name(is_acting=False), server.paging),
         name="messages.list",
         largest=server.largest,
-        timing=lambda: (sleep, lambda: 1.0),
+        send=SimpleNamespace(sleep=sleep, dice=lambda: 1.0),
     )
     is_whole = True
     try:

@@ -194,15 +194,15 @@ def _is_plain(page: Listing[T], pagination: Pagination | None, rules: Rules, mem
 
 
 def _leads_on(cursor: Cursor, position: Position, last: str, direction: Affix) -> bool:
-    """Return True for a position that is the id `last` alone, after the one that was asked for."""
+    """Return True for a position that is the number `last` alone, after the one that was asked for."""
     if position != Position(direction, position.id):
         return False
     if not cursor.position:
-        return is_number(last)
+        return True
     asked = dict(cursor.position)
     if "id" in asked:
         return "page" not in asked and is_ahead(last, asked["id"], direction)
-    return is_number(last) and asked.keys() <= NO_PLACE
+    return asked.keys() <= NO_PLACE
 
 
 def _ended(result: Step[T], memory: Memory) -> Step[T]:

@@ -173,9 +173,12 @@ class Endpoint(Struct, Generic[R], frozen=True, dict=True, eq=False):
         acting_user = None if on_behalf_of is None else check_acting_user(on_behalf_of)
         names, filled = self._template
         if names or path:
-            if len(path) != len(names) or not all(map(path.__contains__, names)):
+            if len(path) != len(names):
                 raise self._path_fault(path)
-            filled %= tuple([segment(name, path[name]) for name in names])
+            try:
+                filled %= tuple([segment(name, path[name]) for name in names])
+            except KeyError:
+                raise self._path_fault(path) from None
         return Call(self, filled, query, body, acting_user, (), headers)
 
     def _path_fault(self, path: Mapping[str, str]) -> RequestInvalidError:
