@@ -5,19 +5,6 @@ import pytest
 from tests.cases import loop_over
 
 
-def test_every_case_of_both_loops_is_run_with_the_fixtures() -> None:
-    calls: list[tuple[str, int, str]] = []
-
-    @loop_over("name", ["a", "b"])
-    @loop_over(("number", "expected"), [(1, "1"), (2, "2")])
-    def check(name: str, number: int, expected: str, fixture: str) -> None:
-        assert str(number) == expected
-        calls.append((name, number, fixture))
-
-    check(fixture="f")
-    assert calls == [("a", 1, "f"), ("a", 2, "f"), ("b", 1, "f"), ("b", 2, "f")]
-
-
 async def test_a_case_of_a_coroutine_that_fails_is_named() -> None:
     @loop_over("name", "xy")
     @loop_over("number", [1, 2, 3])
@@ -45,8 +32,3 @@ def test_the_cases_after_one_that_fails_are_run() -> None:
         ["the case: number = 1"],
         ["the case: number = 3"],
     ]
-
-
-def test_a_loop_over_nothing_is_refused() -> None:
-    with pytest.raises(AssertionError, match="no cases of name, number"):
-        loop_over("name, number", [])

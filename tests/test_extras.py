@@ -1,10 +1,13 @@
-"""Texts that say what to install name this distribution: `chatrest` on the index is another project."""
+"""The sentence about a missing extra: it names this distribution, not the other one of the index."""
 
 import ast
 import re
+import subprocess
+import sys
 import tomllib
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Final
 
 from chatrest._extras import DISTRIBUTION, missing_extra
 from tests.cases import loop_over
@@ -28,6 +31,37 @@ def calls_of(name: str) -> Iterator[tuple[Path, list[str]]]:
         for node in ast.walk(ast.parse(text)) if name in text else ():
             if isinstance(node, ast.Call) and getattr(node.func, "id", "").lstrip("_") == name:
                 yield path, [each.value for each in node.args if isinstance(each, ast.Constant)]
+
+
+def outcome(program: str) -> str:
+    """Return what a new interpreter prints in its last line, on either stream."""
+    command = [sys.executable, "-c", f"import sys; {program}"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    return (done.stdout + done.stderr).splitlines()[-1]
+
+
+COMMAND: Final = "from chatrest._cli import main; main()"
+
+
+@loop_over(
+    ("missing", "program", "subject", "extra"),
+    [
+        ("click", COMMAND, "the command", "cli"),
+        ("rich", COMMAND, "the command", "cli"),
+        ("opentelemetry", "import chatrest.otel", "chatrest.otel", "otel"),
+        ("obstore", "from chatrest.export import read; next(read('s3://b'))", "an object store", "cloud"),
+    ],
+)
+def test_what_is_not_installed_is_named_where_it_is_needed(
+    missing: str, program: str, subject: str, extra: str
+) -> None:
+    line = outcome(f"sys.modules[{missing!r}] = None; {program}")
+    assert line.endswith(f": {missing_extra(subject, extra)}")
+
+
+def test_the_modules_of_stores_do_not_import_the_client_of_stores() -> None:
+    modules = "chatrest._cloud.store, chatrest._cloud.lease, chatrest._cloud.publication"
+    assert outcome(f"import {modules}; print('obstore' in sys.modules)") == "False"
 
 
 def test_the_sentence_names_the_extra_and_what_works_on_this_machine(tmp_path: Path) -> None:

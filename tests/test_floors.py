@@ -9,10 +9,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Final
 
-import pytest
-
-from tests.cases import loop_over
-from tests.sources import LOADED_BY_NAME, MODULES, ROOT, all_facts, facts
+from tests.sources import LOADED_BY_NAME, MODULES, ROOT, all_facts
 
 GROUND: Final = ("errors", "_secrets", "times", "_models", "_parameters", "_core", "app")
 FLOORS: Final = {
@@ -246,46 +243,3 @@ def test_files_and_bodies_are_not_too_long() -> None:
         if length > LONGEST_BODY
     }
     assert (files, bodies) == ([], {})
-
-
-# ── the search itself ──
-
-
-@loop_over(
-    ("edges", "expected"),
-    [
-        ({"a": ["b"], "b": ["c"], "c": []}, []),
-        ({"a": ["b"], "b": ["a"]}, [["a", "b", "a"]]),
-        ({"a": ["b", "c"], "b": ["c"], "c": ["a"]}, [["a", "c", "a"], ["b", "c", "a", "b"]]),
-        ({"a": ["b"], "b": ["c"], "c": ["b"]}, [["b", "c", "b"]]),
-    ],
-)
-def test_a_cycle_is_shown_by_its_shortest_path(
-    edges: Mapping[str, list[str]], expected: list[list[str]]
-) -> None:
-    assert circles(edges) == expected
-
-
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("from ...errors import ApiError", {"chatrest.errors"}),
-        ("from ... import errors", {"chatrest.errors"}),
-        ("from . import pacer\nfrom .pacer import x", {"chatrest._core.pace.pacer"}),
-        ("def call():\n    from ..._walk.walk import Walk", {"chatrest._walk.walk"}),
-        ("if TYPE_CHECKING:\n    from ..._walk.walk import Walk", {"chatrest._walk.walk"}),
-    ],
-)
-def test_imports_are_found_wherever_they_stand(text: str, expected: set[str], tmp_path: Path) -> None:
-    file = tmp_path / "made.py"
-    file.write_text(text, encoding="utf-8")
-    assert facts("chatrest._core.pace.made", file).imports == expected
-
-
-def test_the_facts_of_a_file_are_read_from_its_tree(tmp_path: Path) -> None:
-    file = tmp_path / "made.py"
-    text = '"""A\nheader."""\nclass Lease: ...\nclass _Own: ...\n'
-    text += 'def call():\n    """One.\n\n    Two."""\n    1\n    2\n'
-    file.write_text(text, encoding="utf-8")
-    read = facts("chatrest._core.made", file)
-    assert (read.header, read.classes, read.bodies) == ("A header.", ["Lease"], {"call": 2})

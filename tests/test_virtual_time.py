@@ -2,8 +2,6 @@
 
 import asyncio
 import selectors
-import socket
-import struct
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 
@@ -11,8 +9,6 @@ import pytest
 
 from chatrest import AsyncSession, RequestTimeoutError, RetryPolicy, Timeouts
 from chatrest.emulator import Emulator, HalfOpen, Latency
-from tests import virtual_time
-from tests.cases import loop_over
 from tests.virtual_time import StalledError, run
 
 INSTANT = 1e-9
@@ -96,54 +92,6 @@ def test_time_does_not_overtake_bytes() -> None:
         return now()
 
     assert run(main()) == 0
-
-
-@pytest.mark.usefixtures("delivery")
-@loop_over("method", ["close", "write_eof"])
-def test_time_does_not_overtake_the_end_of_a_connection(method: str) -> None:
-    async def end(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        writer.write(b"last")
-        getattr(writer, method)()
-        await reader.read()
-
-    async def read(reader: asyncio.StreamReader, _: asyncio.StreamWriter) -> None:
-        async with asyncio.timeout(INSTANT):
-            assert await reader.read() == b"last"
-
-    run(connect(end, read))
-
-
-@pytest.mark.usefixtures("delivery")
-def test_time_does_not_overtake_a_reset() -> None:
-    async def reset(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        sock = writer.get_extra_info("socket")
-        sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
-        writer.transport.abort()
-
-    async def read(reader: asyncio.StreamReader, _: asyncio.StreamWriter) -> None:
-        async with asyncio.timeout(INSTANT):
-            with pytest.raises(ConnectionResetError):
-                await reader.read()
-
-    run(connect(reset, read))
-
-
-def test_time_goes_on_beside_bytes_that_nobody_receives(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(virtual_time, "GRACE", 0.001)
-
-    async def pause(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        writer.transport.pause_reading()
-        await asyncio.sleep(20)
-
-    async def write(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        writer.write(b"unread")
-        await asyncio.sleep(10)
-        assert now() == 10
-        with pytest.raises(ConnectionResetError):
-            await reader.read()
-        assert now() == 20
-
-    run(connect(pause, write))
 
 
 def test_time_waits_for_a_thread() -> None:

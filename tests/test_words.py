@@ -58,25 +58,6 @@ def twists(text: str) -> list[str]:
     ]
 
 
-@loop_over(
-    "sentence",
-    [
-        "The export is gone on with.", "A user that is none.", "Nothing behind it is read.",
-        "It tells the limit.",
-        "A file of its own.", "It is whole.", "The list is read anew.", "In the midst of a list.",
-        "Allowed is a number.", "A reply comes.", "Mostly one.", "A table has a file each.",
-        "One request a page.",
-    ],
-)  # fmt: skip
-def test_a_twist_is_found(sentence: str) -> None:
-    assert twists(sentence)
-    assert not twists(f"`{sentence}`")
-
-
-def test_every_twist_has_plain_words() -> None:
-    assert all(re.compile(pattern) and plain for pattern, plain in TWISTS.items())
-
-
 @loop_over("path", [*PAGES, "CHANGELOG.md"])
 def test_a_page_is_in_plain_words(path: str) -> None:
     assert twists((ROOT / path).read_text(encoding="utf-8")) == []

@@ -12,7 +12,6 @@ from click.testing import CliRunner
 
 import chatrest
 from chatrest._cli.root import command_error, root
-from chatrest._extras import missing_extra
 from chatrest._resources import OPERATIONS
 from tests.cases import loop_over
 from tests.commands import Run
@@ -63,14 +62,6 @@ def test_help_imports_neither_aiohttp_nor_rich_and_no_command_the_client_of_obje
 
 def test_the_version() -> None:
     assert chatrest.__version__ in CliRunner().invoke(root, ["--version"]).stdout
-
-
-@loop_over("missing", ["click", "rich"])
-def test_without_the_extra_the_error_says_what_to_install(missing: str) -> None:
-    code = f"import sys; sys.modules['{missing}'] = None; from chatrest._cli import main; main()"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
-    assert done.returncode == 1
-    assert done.stderr == f"chatrest: {missing_extra('the command', 'cli')}\n"
 
 
 @loop_over(

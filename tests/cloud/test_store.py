@@ -17,7 +17,6 @@ from chatrest._cloud.store_errors import (
     ObjectNotFoundError,
     ObjectStoreError,
 )
-from chatrest._extras import missing_extra
 from chatrest.errors import RequestInvalidError
 from tests.buckets import memory_store
 from tests.cases import loop_over
@@ -223,23 +222,3 @@ def test_the_process_waits_at_its_end_for_the_threads_of_the_client() -> None:
         "threading.Thread(target=write, daemon=True).start()"
     )
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, check=True).stdout == b"written"
-
-
-def test_without_the_extra_one_sentence_says_what_to_install() -> None:
-    code = (
-        "import sys; sys.modules['obstore'] = None\n"
-        "from chatrest._cloud.store import ObjectStore\n"
-        "try: ObjectStore.open('s3://bucket')\n"
-        "except ValueError as error: print(error)"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout == f"{missing_extra('an object store', 'cloud')}\n"
-
-
-def test_the_modules_do_not_import_obstore() -> None:
-    code = (
-        "import sys, chatrest._cloud.store, chatrest._cloud.lease, chatrest._cloud.publication\n"
-        "print('obstore' in sys.modules)"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout == "False\n"

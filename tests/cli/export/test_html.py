@@ -4,7 +4,6 @@ import asyncio
 import json
 import re
 import signal
-import sys
 import urllib.request
 from pathlib import Path
 from zipfile import ZipFile
@@ -87,15 +86,6 @@ def test_a_site_is_packed_and_a_document_is_written(backup: Path, tmp_path: Path
     result = CliRunner().invoke(root, args)
     assert re.fullmatch(r"60 messages in \d conversations\nopen and print .*/case.html\n", result.stdout)
     assert "Asia/Tokyo" in (tmp_path / "case.html").read_text()
-
-
-def test_without_jinja2_the_extra_is_named(
-    backup: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setitem(sys.modules, "jinja2", None)
-    result = CliRunner().invoke(root, ["html", str(backup), str(tmp_path / "site")])
-    assert result.exit_code == 2
-    assert "writing pages needs the extra 'html'" in result.stderr
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
