@@ -17,8 +17,9 @@ import pytest
 
 from chatrest import AsyncSession, _storage as storage
 from chatrest.export import Plan, Report
+from chatrest.export.folder.export_folder import RemoteFiles
 from chatrest.export.folder.journal import NAME
-from chatrest.export.run.run import export_folder
+from chatrest.export.run.run import ExportOptions, export_folder
 from chatrest.export.store.disk import Disk
 
 every = False
@@ -236,6 +237,7 @@ async def dies(
     monkeypatch: pytest.MonkeyPatch,
     *,
     statements: bool = True,
+    remote: RemoteFiles | None = None,
     **options: Any,
 ) -> Report | None:
     """Export until the crash of `fate`, and return None; return the report if there was none."""
@@ -244,7 +246,9 @@ async def dies(
         if statements:
             dying_journal(patched, fate)
         try:
-            report = await export_folder(session, fate.out, plan, disk=disk, **options)
+            report = await export_folder(
+                session, fate.out, plan, ExportOptions(**options), disk=disk, remote=remote
+            )
         except ProcessDeath:
             fate.rise()
             return None

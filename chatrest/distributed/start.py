@@ -22,6 +22,7 @@ from ..export.plan.report import Progress, Report
 from ..export.read.exports import part_files
 from ..export.run.apps import AT_ONCE, ExportApp
 from ..export.run.place import journal_root
+from ..export.run.run import ExportOptions
 from ..export.run.run_parts import export_parts, run_part, run_rounds
 from ..session import AsyncSession
 from .cluster import PartHeldError, PartLostError, check_client
@@ -98,20 +99,23 @@ async def export_with(
     pace: Pace | None = None,
     apps: int = 1,
     progress: Progress | None = None,
-    **options: Any,
+    journal: str | PathLike[str] | None = None,
+    **given: Any,
 ) -> Report:
-    """Export as `export` does, with a session that is open.
+    """Export as `export` does, with a session that is open; `given` are the `ExportOptions`.
 
     `reference` says where the workers have the key of the app, if not in the usual variables; `apps` is how
     many apps share them.
     """
+    options = ExportOptions(**given)
     parts = parts or await parts_of_new(client, out)
     address = str(out) if journal_root(out, None) else str(local_path(out).resolve())
     shown = progress or Progress()
 
     async def run_left(prepared: Parts, left: Callable[[], Awaitable[list[int]]]) -> dict[int, list[Report]]:
         app_id, version = session.app.app_id, installed_version()
-        work = PartWork(address, prepared.nights, app_id, version, run_part, options, reference)
+        of_run = {"options": options, "journal": journal}
+        work = PartWork(address, prepared.nights, app_id, version, run_part, of_run, reference)
         job = ClusterJob(client, f"chatrest-{os.urandom(8).hex()}", work, pace, shown)
         at_once = prepared.parts if apps == 1 else max(1, await _threads(client, shown) // apps)
         async with job:
@@ -122,7 +126,7 @@ async def export_with(
         return reports
 
     return await export_parts(
-        session, address, plan, parts=parts, progress=shown, run_left=run_left, **options
+        session, address, plan, options, parts=parts, progress=shown, run_left=run_left, journal=journal
     )
 
 

@@ -12,7 +12,7 @@ from ..folder.tables import Table
 from ..plan.plan import Plan
 from ..plan.report import Progress, Report
 from .place import journal_root, run_at
-from .run import export_folder
+from .run import ExportOptions, export_folder
 from .run_parts import export_parts, has_parts
 
 
@@ -81,16 +81,16 @@ async def export(
     then stays, and readers of a store see its last whole version.
     """
     shown = progress or Progress()
+    options = ExportOptions(
+        tables=tables, attachments=attachments, only=only, change_plan=change_plan, recheck=recheck,
+        workers=workers,
+    )  # fmt: skip
     if parts is not None or part is not None or claim or await has_parts(out):
         check(not only, "only", only, "no only for an export of parts, which reads all of its plan")
         check(not change_plan, "change_plan", change_plan, "no other plan for an export of parts")
         check(part is None or not claim, "claim", claim, "a part by its number, or claim=True")
         return await export_parts(
-            session, out, plan, parts=parts, part=part, claim=claim, journal=journal, tables=tables,
-            attachments=attachments, recheck=recheck, workers=workers, progress=shown,
-        )  # fmt: skip
-    run = partial(
-        export_folder, session, plan=plan, tables=tables, attachments=attachments, only=only,
-        change_plan=change_plan, recheck=recheck, workers=workers, progress=shown,
-    )  # fmt: skip
+            session, out, plan, options, parts=parts, part=part, claim=claim, journal=journal, progress=shown
+        )
+    run = partial(export_folder, session, plan=plan, options=options, progress=shown)
     return await run_at(out, journal_root(out, journal), shown, run)

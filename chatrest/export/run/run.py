@@ -19,7 +19,7 @@ from functools import partial
 from pathlib import Path
 from typing import Final, final
 
-from msgspec import structs
+from msgspec import Struct, structs
 
 from ..._core.replies.rows import Row
 from ..._core.requests.arguments import check, check_count
@@ -74,17 +74,49 @@ _NEWEST: Final = 100
 """The app's newest messages that are asked for: that of the last run is usually among them."""
 
 
+class ExportOptions(Struct, frozen=True, kw_only=True):
+    """The options of `chatrest.export.export` that a folder and each part of many have, as it describes them.
+
+    Raises `RequestInvalidError` where a value is wrong.
+    """
+
+    tables: Sequence[Table] = ()
+    attachments: bool | AttachmentOptions = False
+    only: bool = False
+    change_plan: bool = False
+    recheck: int | None = None
+    workers: int = WORKERS
+
+    def __post_init__(self) -> None:
+        for name in ("only", "change_plan"):
+            check(isinstance(getattr(self, name), bool), name, getattr(self, name), "True or False")
+        if self.only and self.change_plan:
+            raise RequestInvalidError("only = True: the plan stays as it is then: expected no change_plan")
+        check_count("workers", self.workers)
+        fits = isinstance(self.attachments or False, bool | AttachmentOptions)
+        check(fits, "attachments", self.attachments, "True, False or AttachmentOptions")
+        fits = self.recheck is None or (type(self.recheck) is int and self.recheck > 0)
+        check(fits, "recheck", self.recheck, "a whole number of seconds from 1, or None")
+
+    def check(self, session: AsyncSession, plan: object) -> None:
+        """Refuse a session or a plan that do not go together with these, before anything is written."""
+        check(plan is None or isinstance(plan, Plan), "plan", plan, "a Plan, or None")
+        if session.sender.acting_user is not None:
+            raise RequestInvalidError(f"session = {session!r}: expected a session without as_user")
+        if (self.only or self.change_plan) and plan is None:
+            name = "only" if self.only else "change_plan"
+            raise RequestInvalidError(f"{name} = True: expected a plan that names sources")
+
+
+DEFAULTS: Final = ExportOptions()
+
+
 async def export_folder(
     session: AsyncSession,
     folder: Path,
     plan: Plan | None = None,
+    options: ExportOptions = DEFAULTS,
     *,
-    tables: Sequence[Table] = (),
-    attachments: bool | AttachmentOptions = False,
-    only: bool = False,
-    change_plan: bool = False,
-    recheck: int | None = None,
-    workers: int = WORKERS,
     progress: Progress | None = None,
     disk: Disk | None = None,
     alongside: Callable[[ExportFolder], AbstractAsyncContextManager[None]] = lambda _: nullcontext(),
@@ -96,19 +128,19 @@ async def export_folder(
     `alongside` is entered with the open export while the run reads messages. Data files that are not in the
     folder are looked for in `remote`.
     """
-    limits = AttachmentOptions() if attachments is True else attachments or None
-    check_arguments(session, plan, attachments=attachments, recheck=recheck, workers=workers)
-    _check_choice(plan, only, change_plan)
+    options.check(session, plan)
+    only, tables = options.only, tables_of(options.tables)
+    limits = AttachmentOptions() if options.attachments is True else options.attachments or None
     if only and not any((folder / name).is_file() for name in (JOURNAL, MANIFEST)):
         raise RequestInvalidError(
             f"folder '{folder}' is not an export yet: only=True reads a part of its plan"
         )
-    tables = tables_of(tables)
     shown, started, sent = progress or Progress(), int(wall_clock()), sent_by(session)
     try:
         opened = partial(
-            ExportFolder, folder, None if only else plan, app_id=session.app.app_id, change_plan=change_plan,
-            disk=disk, remote=remote, part="" if part is None else part.label,
+            ExportFolder, folder, None if only else plan, app_id=session.app.app_id,
+            change_plan=options.change_plan, disk=disk, remote=remote,
+            part="" if part is None else part.label,
             part_of=None if part is None else part.other, started=started,
         )  # fmt: skip
         export = await in_thread(opened, ExportFolder.close)
@@ -116,10 +148,12 @@ async def export_folder(
             subset = plan.part_of(export.plan) if only and plan is not None else None
             former = await in_thread(lambda: find_undamaged(folder)) if only else None
             run = Run(
-                session, export, shown, workers=workers, recheck=recheck, only=subset,
+                session, export, shown, workers=options.workers, recheck=options.recheck, only=subset,
                 part=part,
             )  # fmt: skip
-            dataset = await in_thread(lambda: Dataset(export, tables, limits, rechecks=recheck is not None))
+            dataset = await in_thread(
+                lambda: Dataset(export, tables, limits, rechecks=options.recheck is not None)
+            )
 
             def end() -> tuple[int, int]:
                 return int(wall_clock()), sent_by(session) - sent
@@ -450,37 +484,6 @@ class Run:
 
 
 # ── around a run ──
-
-
-def check_arguments(
-    session: AsyncSession,
-    plan: object,
-    *,
-    attachments: object = False,
-    recheck: object = None,
-    workers: object = WORKERS,
-    **_: object,
-) -> None:
-    """Refuse wrong arguments of `export` with `RequestInvalidError`, before anything is written."""
-    limits = AttachmentOptions() if attachments is True else attachments or None
-    check(plan is None or isinstance(plan, Plan), "plan", plan, "a Plan, or None")
-    check_count("workers", workers)
-    fits = limits is None or isinstance(limits, AttachmentOptions)
-    check(fits, "attachments", limits, "True, False or AttachmentOptions")
-    if session.sender.acting_user is not None:
-        raise RequestInvalidError(f"session = {session!r}: expected a session without as_user")
-    fits = recheck is None or (type(recheck) is int and recheck > 0)
-    check(fits, "recheck", recheck, "a whole number of seconds from 1, or None")
-
-
-def _check_choice(plan: Plan | None, only: object, change_plan: object) -> None:
-    check(isinstance(only, bool), "only", only, "True or False")
-    check(isinstance(change_plan, bool), "change_plan", change_plan, "True or False")
-    if only and change_plan:
-        raise RequestInvalidError("only = True: the plan stays as it is then: expected no change_plan")
-    if (only or change_plan) and plan is None:
-        name = "only" if only else "change_plan"
-        raise RequestInvalidError(f"{name} = True: expected a plan that names sources")
 
 
 def _claim(report: Report, former: Manifest | None) -> Report:

@@ -56,7 +56,7 @@ from ..plan.plan import Plan, difference
 from ..plan.report import AttachmentCounts, NextRun, Phase, Progress, Report
 from ..read.exports import part_files
 from .place import journal_root, place_in, run_at
-from .run import check_arguments, export_folder
+from .run import DEFAULTS, ExportOptions, export_folder
 
 PAUSE: Final = 1.0
 """Seconds before it is asked again whether a part that another process has is free."""
@@ -239,20 +239,18 @@ async def run_part(
     session: AsyncSession,
     out: str | PathLike[str],
     number: int,
+    options: ExportOptions = DEFAULTS,
     *,
     night: OpenNight | None = None,
     journal: str | PathLike[str] | None = None,
     progress: Progress | None = None,
     disk: Any = None,
-    tables: Sequence[Any] = (),
-    **options: Any,
 ) -> Report:
     """Run one part of an export that was prepared, and return its report.
 
     `night` is the newest one, which is read where it is not given. `journal` is the folder of the working
-    copies, for an address. Tables are read by the first part, reactions by that of their messages. `options`
-    are those of `export`. Raises `InUseError` or `LeaseHeldError` where another process runs the part, and as
-    `export`.
+    copies, for an address. Tables are read by the first part, reactions by that of their messages. Raises
+    `InUseError` or `LeaseHeldError` where another process runs the part, and as `export`.
     """
     files = part_files(out, disk)
     if night is None:
@@ -264,12 +262,16 @@ async def run_part(
     name, shown = part_name(number, parts.parts), progress or Progress()
     root = journal_root(out, journal)
     state = await read_state(files, parts, number)
-    if state.night >= parts.night:  # it is run again for what others have left it
-        options["recheck"] = None
+    options = structs.replace(
+        options,
+        tables=[table for table in options.tables if number == 0 or table == "reactions"],
+        # Where its night was read, it is run again for what others have left it.
+        recheck=None if state.night >= parts.night else options.recheck,
+    )
     part = PartRun(files, parts, number, night.users, night.news, night.rule, state)
     run = partial(
-        export_folder, session, plan=night.rule.plan_of(parts.plan, number), part=part, progress=shown,
-        disk=disk, tables=[table for table in tables if number == 0 or table == "reactions"], **options,
+        export_folder, session, plan=night.rule.plan_of(parts.plan, number), options=options, part=part,
+        progress=shown, disk=disk,
     )  # fmt: skip
     report = await run_at(place_in(out, name), None if root is None else root / name, shown, run)
     state = PartState(
@@ -289,24 +291,28 @@ async def export_parts(
     session: AsyncSession,
     out: str | PathLike[str],
     plan: Plan | None = None,
+    options: ExportOptions = DEFAULTS,
     *,
     parts: int | None = None,
     part: int | None = None,
     claim: bool = False,
     run_left: RunLeft | None = None,
-    **options: Any,
+    journal: str | PathLike[str] | None = None,
+    progress: Progress | None = None,
+    disk: Any = None,
 ) -> Report:
     """Run an export of parts, or a part of it, as `export` says; with `run_left` all of it."""
-    check_arguments(session, plan, **options)
-    disk = options.get("disk")
-    shown = options["progress"] = options.get("progress") or Progress()
+    options.check(session, plan)
+    shown = progress or Progress()
     started, sent, files = int(wall_clock()), sent_by(session), part_files(out, disk)
     sent_elsewhere = 0
     prepared = await prepare(session, out, plan, parts=parts, part=part, disk=disk)
     night = None if run_left is not None else await open_night(files, prepared)
 
     async def run(number: int) -> Report:
-        return await run_part(session, out, number, night=night, **options)
+        return await run_part(
+            session, out, number, options, night=night, journal=journal, progress=shown, disk=disk
+        )
 
     async def run_free(number: int) -> Report | None:
         if await files.is_held(part_name(number, prepared.parts)) or not await _is_left(

@@ -18,7 +18,7 @@ from chatrest.export import AttachmentCounts, AttachmentOptions, Plan, Remedy, R
 from chatrest.export.dataset import attachments
 from chatrest.export.dataset.attachment_journal import links_of
 from chatrest.export.folder.manifest import NAME as MANIFEST, read
-from chatrest.export.run.run import export_folder
+from chatrest.export.run.run import ExportOptions, export_folder
 from chatrest.export.store.disk import Disk
 from tests.cases import loop_over
 from tests.export_runs import put_record
@@ -323,9 +323,9 @@ async def test_a_death_loses_one_download_at_most(
 ) -> None:
     files.files = {f"/{n}": b"%d" % n for n in range(5)}
     send(emulator, *map(files.url, files.files))
-    limits = AttachmentOptions(concurrency=1)
+    options = ExportOptions(attachments=AttachmentOptions(concurrency=1))
     with pytest.raises(ProcessDeath):
-        await export_folder(session, out, Plan(everything=True), attachments=limits, disk=DyingDisk(at))
+        await export_folder(session, out, Plan(everything=True), options, disk=DyingDisk(at))
     assert not [kind for kind, _ in problems(out)]
     assert not read(out / MANIFEST).complete
     report = await export(session, out)

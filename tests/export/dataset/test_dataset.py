@@ -13,7 +13,7 @@ from chatrest.emulator import Emulator, First, Status
 from chatrest.export import Plan, Report, export, verify
 from chatrest.export.folder.manifest import NAME as MANIFEST, Manifest, read
 from chatrest.export.folder.tables import TABLES
-from chatrest.export.run.run import export_folder
+from chatrest.export.run.run import ExportOptions, export_folder
 from chatrest.export.store.disk import Disk
 
 
@@ -36,7 +36,8 @@ def problems(out: Path) -> list[tuple[str, str]]:
 
 
 async def users_only(session: AsyncSession, out: Path, **options: Any) -> Report:
-    return await export_folder(session, out, Plan(users=["user-001"]), tables=["users"], **options)
+    tables = ExportOptions(tables=["users"])
+    return await export_folder(session, out, Plan(users=["user-001"]), tables, **options)
 
 
 # ── what they hold ──

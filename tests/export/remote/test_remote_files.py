@@ -14,7 +14,7 @@ from chatrest.export import Plan, export, read_raw, verify
 from chatrest.export.folder.export_folder import ExportFolder
 from chatrest.export.plan.plan import Format
 from chatrest.export.remote.store_export import store_export
-from chatrest.export.run.run import export_folder
+from chatrest.export.run.run import ExportOptions, export_folder
 from tests.cloud.store_double import CrashError, StoreDouble
 from tests.export.remote.publications import Publications
 from tests.export_runs import assert_whole, edit, files_of, hide, manifest_of, served
@@ -178,7 +178,9 @@ async def test_a_run_that_is_killed_at_any_write_loses_no_remote_file(
             fate = Fate(out, at)
             if await dies(service.session, fate, None, monkeypatch, recheck=ALL, remote=remote) is not None:
                 break
-            report = await export_folder(service.session, out, recheck=ALL, remote=remote)
+            report = await export_folder(
+                service.session, out, options=ExportOptions(recheck=ALL), remote=remote
+            )
             assert (report.complete, report.missing) == (True, 0)
             remote.complete(out)
             assert_whole(out, expected)

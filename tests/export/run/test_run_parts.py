@@ -16,6 +16,7 @@ from chatrest.export import Plan, Report, export, verify
 from chatrest.export.folder.journal import NAME as JOURNAL, Journal
 from chatrest.export.plan.id_set import IdSet
 from chatrest.export.read.exports import addresses_of
+from chatrest.export.run.run import ExportOptions
 from chatrest.export.run.run_parts import export_parts
 from tests.export_runs import raws_of, served
 from tests.part_service import Town, parts_in, parts_of, stored
@@ -29,14 +30,17 @@ WHOLE = 10**9
 
 
 async def dies(
-    session: AsyncSession, out: Path, at: int, monkeypatch: pytest.MonkeyPatch, **options: Any
-) -> Report | None:
+    session: AsyncSession, out: Path, at: int, monkeypatch: pytest.MonkeyPatch,
+    recheck: int | None = None, **options: Any,
+) -> Report | None:  # fmt: skip
     """Run an export until its crash; None where there was one."""
     fate = Fate(out, at)
     with monkeypatch.context() as patched:
         dying_journal(patched, fate)
         try:
-            return await export_parts(session, out, disk=DyingDisk(fate), **options)
+            return await export_parts(
+                session, out, options=ExportOptions(recheck=recheck), disk=DyingDisk(fate), **options
+            )
         except ProcessDeath:
             fate.rise()
             return None
