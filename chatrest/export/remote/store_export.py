@@ -65,27 +65,11 @@ class _Stage(NamedTuple):
     changing: list[LocalFile]
 
 
-class StoredFiles:
-    """The sealed files in a store; see `export_folder.RemoteFiles`."""
-
-    def __init__(self, store: ObjectStore, publisher: Publisher) -> None:
-        self._store = store
-        self._publisher = publisher
-
-    @property
-    def names(self) -> Mapping[str, int]:
-        """Their names and sizes."""
-        return self._publisher.published
-
-    def fetch(self, name: str, path: Path, sha256: str) -> None:
-        """Download a file; its bytes are checked. Called outside of the event loop's thread."""
-        size = self.names[name]
-        path.parent.mkdir(parents=True, exist_ok=True)
-        wait_for(self._store.download(name, path, sha256=sha256, size=size))
-
-
 class StoreExport:
-    """An export in a store, held by its lease; its local copy is current."""
+    """An export in a store, held by its lease; its local copy is current.
+
+    For an export of the copy it is also the `RemoteFiles`: the sealed files in the store.
+    """
 
     def __init__(
         self,
@@ -96,8 +80,6 @@ class StoreExport:
         sleep: Sleep,
     ) -> None:
         self.folder = working.folder
-        self.remote = StoredFiles(store, publisher)
-        """The sealed files in the store, for an export of the folder."""
         self._store, self._working, self._publisher = store, working, publisher
         self._progress, self._sleep = progress, sleep
         self._turn = asyncio.Lock()
@@ -111,6 +93,16 @@ class StoreExport:
         """Files of messages whose objects are not as they were put, and of which there is no copy."""
         self.former_copy: Path | None = None
         """The former copy, if it may hold messages that the store's version lacks."""
+
+    @property
+    def names(self) -> Mapping[str, int]:
+        """The names and sizes of the sealed files in the store."""
+        return self._publisher.published
+
+    def fetch(self, name: str, path: Path, sha256: str) -> None:
+        """Download a sealed file; its bytes are checked. Called outside of the event loop's thread."""
+        path.parent.mkdir(parents=True, exist_ok=True)
+        wait_for(self._store.download(name, path, sha256=sha256, size=self.names[name]))
 
     @property
     def warnings(self) -> list[str]:
@@ -307,7 +299,7 @@ class StoreExport:
         """Remove the published files from the copy: no one is writing."""
         self._working.mark_incomplete()
         for file in stage.files:
-            if file.name in self.remote.names:
+            if file.name in self.names:
                 path_inside(self.folder, file.name).unlink(missing_ok=True)
 
 

@@ -23,7 +23,7 @@ async def run_at(
     from ..remote.store_export import store_export
 
     async with store_export(str(out), root, progress=shown) as target:
-        report = await run(target.folder, alongside=target.publishing, remote=target.remote)
+        report = await run(target.folder, alongside=target.publishing, remote=target)
         shown.enter(Phase.PUBLISHING)
         await target.publish()
     report.warnings += target.warnings

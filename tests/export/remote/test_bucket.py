@@ -88,7 +88,7 @@ async def test_a_publication_that_is_under_way_when_the_run_ends_leaves_nothing(
                     releasing = asyncio.create_task(later())
                 await releasing
 
-            place: Any = {"alongside": alongside, "remote": target.remote}
+            place: Any = {"alongside": alongside, "remote": target}
             await export_folder(session, target.folder, PLANS["one file"], **place)
             await target.publish()
         for name in given_up:

@@ -98,9 +98,7 @@ async def test_the_local_disk_holds_what_is_not_published_yet(
         store_export(ADDRESS, tmp_path, sleep=measure) as target,
     ):
         plan = Plan(partition="none", all_users=True)
-        report = await export_folder(
-            session, target.folder, plan, alongside=target.publishing, remote=target.remote
-        )
+        report = await export_folder(session, target.folder, plan, alongside=target.publishing, remote=target)
         await target.publish()
     assert report.complete
     assert len(records()) == 150

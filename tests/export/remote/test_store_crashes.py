@@ -42,9 +42,7 @@ def messages() -> int:
 async def run(session: AsyncSession, root: Path, plan: Plan, sleep: Sleep) -> Report:
     """Run an export that publishes after each sleep."""
     async with store_export(ADDRESS, root, sleep=sleep) as target:
-        report = await export_folder(
-            session, target.folder, plan, alongside=target.publishing, remote=target.remote
-        )
+        report = await export_folder(session, target.folder, plan, alongside=target.publishing, remote=target)
         await target.publish()
         return report
 
@@ -174,7 +172,7 @@ async def test_publications_of_a_running_export_that_fail_are_seen_repeated_and_
         AsyncSession(emulator.app) as session,
         store_export(ADDRESS, tmp_path, progress=progress, sleep=wait) as target,
     ):
-        place = {"alongside": target.publishing, "remote": target.remote}
+        place = {"alongside": target.publishing, "remote": target}
         await export_folder(session, target.folder, Plan(all_users=True), progress=progress, **place)
         await target.publish()
         [warning] = target.warnings

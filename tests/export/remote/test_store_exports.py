@@ -140,7 +140,7 @@ async def test_a_copy_with_messages_that_the_store_lacks_is_kept(tmp_path: Path)
         with pytest.raises(RequestInvalidError, match=r"is the working copy of s3:.*, where its data files"):
             await export(session, copy)
         async with store_export(address, tmp_path / "a") as target:
-            await export_folder(session, copy, remote=target.remote)  # it is not published
+            await export_folder(session, copy, remote=target)  # it is not published
         emulator.store.hide([max(emulator.store.ids())])  # no other machine sees it any more
         emulator.store.add_message("user-001", "user-002", "fourth")
         await exported(address, tmp_path / "b", emulator)
