@@ -12,7 +12,9 @@ also writes it twice). The additional requests of chatrest (for the app's newest
 lists, and for splitting a list) count for it. Of one user each contestant has two lists, and a page costs
 what the longer one costs more, so that the start and the end of a run are no part of it: they are a row of
 their own. The highest published rate limit for such a service is 20,000 requests a minute, so an export of
-that many pages per CPU minute uses one core.
+that many pages per CPU minute uses one core. The same page is also counted in instructions, which do not
+depend on what else the machine does; `valgrind` has no instruction for SHA-256, so half of them are the
+hash, on both sides.
 
 dlt: messages per CPU second of complete exports to local files with gzip replies, against dlt's `rest_api`
 source (`benchmarks.dlt_job`) with its default settings and with its cheapest ones; the goals are for the
@@ -22,11 +24,12 @@ latter.
 import asyncio
 import json
 import os
+import shutil
 import subprocess
 import sys
 from argparse import Namespace
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, ExitStack
 from functools import partial
 from hashlib import sha256
 from importlib.util import find_spec
@@ -45,6 +48,7 @@ from chatrest.export import Plan, export
 
 from . import hand
 from .comparison import Comparison, Goal
+from .instructions import VALGRIND
 from .measure import Benchmark, Size, Times, compare_times, ratio, turns
 from .pages import UID
 from .server import KEY, ServerProcess
@@ -63,7 +67,7 @@ MOST_MS: Final = 4.5
 MOST_TIMES: Final = 2.0
 """The largest allowed ratio of an export to receiving."""
 MOST_TIMES_WRITTEN: Final = 1.5
-"""The largest allowed ratio of an export to receiving, hashing and writing."""
+"""The largest allowed ratio of an export to receiving, hashing and writing, in time and in instructions."""
 LEAST_TIMES: Final = {OURS: 20.0, PARQUET: 7.0}
 """The smallest allowed ratios of messages per CPU second to those of dlt with its cheapest settings."""
 WITHOUT_DLT: Final = Comparison(
@@ -272,6 +276,60 @@ def compare_receiving(result: ReceivingResult) -> list[Comparison]:
     ]
 
 
+# ── in instructions ──
+
+_COUNTED: Final = (10_000, 30_000)
+"""The messages of the two lists whose difference is counted."""
+_PROGRAM: Final = "import sys; from benchmarks.export import run_each; run_each(*sys.argv[1:])"
+
+
+async def run_once(name: str, app: App, messages: int) -> None:
+    """Run a contestant for a list with consecutive ids."""
+    if name == OURS:
+        async with AsyncSession(app, pace=_PACE) as session:
+            await measure_export(session, Case("one user", "plain", app, [UID], messages))
+        return
+    base = f"{app.chat_url}/users/{UID}/messages?perPage={SIZE}&affix=append&id="
+    async with aiohttp.ClientSession(headers={"apikey": KEY, "Accept-Encoding": "identity"}) as bare:
+        await measure_writing(bare, [f"{base}{after}" for after in range(0, messages, SIZE)])
+
+
+def run_each(name: str, *urls: str) -> None:
+    """Run a contestant for each list, in a fork of this process; print their process ids."""
+    for url, messages in zip(urls, _COUNTED, strict=True):
+        if not (process := os.fork()):
+            asyncio.run(run_once(name, App("benchmark", KEY, base_url=url), messages))
+            os._exit(0)
+        assert os.waitpid(process, 0)[1] == 0
+        print(process, flush=True)
+
+
+def count_page(name: str, urls: Sequence[str]) -> float:
+    """Return the instructions that a page costs a contestant, in millions."""
+    with TemporaryDirectory() as folder:
+        program = (sys.executable, "-c", _PROGRAM, name, *urls)
+        command = (*VALGRIND, f"--cachegrind-out-file={folder}/%p", *program)
+        environment = {**os.environ, "PYTHONHASHSEED": "0"}
+        done = subprocess.run(command, check=True, capture_output=True, text=True, env=environment)
+        texts = [Path(folder, each).read_text(encoding="utf-8") for each in done.stdout.split()]
+    shorter, longer = (int(text.rpartition("summary:")[2]) for text in texts)
+    return (longer - shorter) / (_COUNTED[1] - _COUNTED[0]) * SIZE * 1e-6
+
+
+def compare_instructions() -> Comparison:
+    """Return the comparison of a page in instructions."""
+    case = "an export of one user, plain replies: a page"
+    if shutil.which("valgrind") is None:
+        return Comparison(case=case, failure="valgrind is not installed")
+    with ExitStack() as stack:
+        urls = [stack.enter_context(ServerProcess(count)).app.chat_url for count in _COUNTED]
+        ours, other = (count_page(name, urls) for name in (OURS, WRITTEN))
+    return Comparison(
+        case=case, against=WRITTEN, unit="million instructions", ours=ours, other=other, ratio=ours / other,
+        goal=Goal(MOST_TIMES_WRITTEN),
+    )  # fmt: skip
+
+
 # ── against dlt ──
 
 
@@ -319,6 +377,7 @@ def measure(sizes: Namespace) -> list[Comparison]:
             cases = _cases(many, f"{users} users", messages, uids)
             for result in asyncio.run(against_receiving(cases, sizes.rounds)):
                 rows += compare_receiving(result)
+        rows.append(compare_instructions())
         if not has_dlt():
             return [*rows, WITHOUT_DLT]
         case = Case("one user", "gzip", single.packed, [UID], messages)
