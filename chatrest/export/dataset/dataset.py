@@ -18,7 +18,7 @@ from collections.abc import AsyncIterator, Callable, Iterable, Iterator
 from functools import partial
 from itertools import islice
 from tempfile import TemporaryFile
-from typing import Any, Final, Literal, NamedTuple, Self, TypeAlias
+from typing import IO, Any, Final, Literal, NamedTuple, TypeAlias
 
 import msgspec
 
@@ -148,29 +148,6 @@ def _reasons(counts: AttachmentCounts) -> list[str]:
 # ── tables ──
 
 
-class CollectedRows:
-    """The rows of a table while its list is read; used with `with`, at whose end they are gone."""
-
-    def __init__(self, export: ExportFolder) -> None:
-        self._file = TemporaryFile(dir=export.folder / SPOOL)  # noqa: SIM115
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._file.close()
-
-    def add(self, records: list[bytes]) -> None:
-        """Write records."""
-        self._file.write(b"\n".join([*records, b""]))
-
-    def pieces(self) -> Iterator[SourceLines]:
-        """Yield all of them."""
-        self._file.seek(0)
-        while lines := self._file.readlines(_PIECE):
-            yield SourceLines(0, len(lines), b"".join(lines))
-
-
 async def read_tables(
     session: AsyncSession, export: ExportFolder, tables: Iterable[Table]
 ) -> list[ExportFailure]:
@@ -182,12 +159,18 @@ async def read_tables(
     """
     lists, failures = TableLists(session, export), list[ExportFailure]()
     for table in tables:
-        with await in_thread(partial(CollectedRows, export), CollectedRows.__exit__) as new:
+        with await in_thread(lambda: TemporaryFile(dir=export.folder / SPOOL), IO.close) as new:
             failed = await lists.read(table, new)
             if not failed:
-                await in_thread(partial(export.replace_table, table, new.pieces(), int(wall_clock())))
+                await in_thread(partial(export.replace_table, table, _pieces(new), int(wall_clock())))
         failures += failed
     return failures
+
+
+def _pieces(rows: IO[bytes]) -> Iterator[SourceLines]:
+    rows.seek(0)
+    while lines := rows.readlines(_PIECE):
+        yield SourceLines(0, len(lines), b"".join(lines))
 
 
 class _ServiceList(NamedTuple):
@@ -235,7 +218,7 @@ class TableLists:
         """Of all users and groups, once they are read."""
         self._writing = asyncio.Lock()
 
-    async def read(self, table: Table, new: CollectedRows) -> list[ExportFailure]:
+    async def read(self, table: Table, new: IO[bytes]) -> list[ExportFailure]:
         """Write all records of a table, each once, and return what failed: then it is not whole.
 
         Raises `AuthenticationError`, after which nothing else would fare better, and OSError.
@@ -253,7 +236,7 @@ class TableLists:
             return [ExportFailure.of(parent or table, error)]
         return await self._read_each(table, parent, new)
 
-    async def _read_each(self, table: Table, parent: Parent, new: CollectedRows) -> list[ExportFailure]:
+    async def _read_each(self, table: Table, parent: Parent, new: IO[bytes]) -> list[ExportFailure]:
         """Read the list of each parent."""
         ids = self._reacted() if parent == "messages" else self._ids[parent]
         failures, lists, absent = list[ExportFailure](), 0, 0
@@ -289,7 +272,7 @@ class TableLists:
                     if isinstance(data, dict) and data.get("reactions"):
                         yield row.id
 
-    async def _read_one(self, table: Table, new: CollectedRows, parent: str) -> bool:
+    async def _read_one(self, table: Table, new: IO[bytes], parent: str) -> bool:
         """Read the list of one parent; False if that does not exist any more, and so has nothing."""
         try:
             await self._write(table, parent, new)
@@ -297,7 +280,7 @@ class TableLists:
             return False
         return True
 
-    async def _write(self, table: Table, parent: str, new: CollectedRows | None) -> list[str]:
+    async def _write(self, table: Table, parent: str, new: IO[bytes] | None) -> list[str]:
         """Write the records of a list, each key once, and return the keys; without `new` write nothing.
 
         A record without a key is always written.
@@ -314,5 +297,5 @@ class TableLists:
                     keys[str(key)] = None
             if new is not None:
                 async with self._writing:
-                    await in_thread(partial(new.add, records))
+                    await in_thread(partial(new.write, b"\n".join([*records, b""])))
         return list(keys)
