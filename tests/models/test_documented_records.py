@@ -4,10 +4,15 @@ from importlib import import_module
 from pkgutil import iter_modules
 from typing import Any, Final
 
+import msgspec
+import pytest
+
 from chatrest import _models as models, parse
 from chatrest._cli.call.parameters import snake_case
+from chatrest._models.entities import Entity, EntityWrapper
 from chatrest._models.record import Record
 from chatrest._secrets import is_credential
+from tests.cases import loop_over
 from tests.resources.test_parity import RECORDS
 
 OTHER_NAMES: Final = {
@@ -92,3 +97,28 @@ def plain(value: Any) -> Any:
     if isinstance(value, tuple):
         return [plain(each) for each in value]
     return value.to_dict() if isinstance(value, Record) else value
+
+
+# ── required members ──
+
+REQUIRED = {
+    "call_entity": "sessionid type status sender receiver receiverType",
+    "message_data_call": "action entities", "message_data_action": "action", "member": "uid",
+    "conversation": "conversationId", "auth_token": "uid authToken", "webhook": "id", "user": "uid",
+    "group": "guid", "attachment": "url", "call": "sessionId",
+}  # fmt: skip
+
+
+@loop_over(("name", "members"), REQUIRED.items())
+def test_a_record_needs_only_its_required_members(name: str, members: str) -> None:
+    required, served, kind = members.split(), sample(name), class_of(name)
+    msgspec.convert({each: served[each] for each in required}, kind)
+    for missing in required:
+        with pytest.raises(msgspec.ValidationError):
+            msgspec.convert({each: value for each, value in served.items() if each != missing}, kind)
+
+
+def test_a_wrapper_needs_only_its_entity() -> None:
+    assert msgspec.convert({"entity": {}}, EntityWrapper[Entity]) == EntityWrapper(Entity())
+    with pytest.raises(msgspec.ValidationError):
+        msgspec.convert({"entityType": "user"}, EntityWrapper[Entity])

@@ -1,15 +1,28 @@
-"""`session.groups` and `session.members`."""
+"""`session.groups` and `session.members`: what lists send, and groups on the emulator."""
 
 import json
+from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
 
+from chatrest import (
+    AsyncSession,
+    BadRequestError,
+    ConflictError,
+    GroupChanges,
+    GroupQuery,
+    NewGroup,
+    NotFoundError,
+    PermissionDeniedError,
+)
 from chatrest._core.requests.endpoint import Call
-from chatrest._models.groups import MemberScope
-from chatrest._parameters.groups import GroupQuery
+from chatrest._models.groups import Group, MemberScope
+from chatrest._parameters.groups import NewMembers
 from chatrest._resources.groups import MEMBERS_CHANGE_SCOPE, Groups, Members
-from chatrest.errors import CursorError, ReplyUnreadableError
+from chatrest.emulator import Emulator
+from chatrest.errors import ApiError, CursorError, ReplyUnreadableError
+from tests.resources.conftest import NOW
 from tests.session_double import Sender
 
 CURSOR = {"updatedAt": 5, "affix": "append"}
@@ -75,3 +88,175 @@ async def test_a_change_of_scope_that_is_only_acknowledged_gives_the_scope_that_
     refused = Sender(b'{"data":{"group":{"guid":"g"},"success":{"bob":{"success":false}}}}')
     with pytest.raises(ReplyUnreadableError):
         await Members(refused).change_scope("g", "bob", "admin")
+
+
+# ── on the emulator ──
+
+
+async def make(session: AsyncSession, guid: str, **fields: object) -> Group:
+    """Make a public group with a name, and other fields."""
+    return await session.groups.create(
+        NewGroup(guid=guid, name=guid.title(), type="public", **fields)  # type: ignore[arg-type]
+    )
+
+
+async def guids(session: AsyncSession, on_behalf_of: str | None = None, **filters: object) -> list[str]:
+    query = GroupQuery(**filters)  # type: ignore[arg-type]
+    return [group.guid async for group in session.groups.list(query, on_behalf_of=on_behalf_of)]
+
+
+async def test_a_group_is_seen_by_the_acting_user(session: AsyncSession) -> None:
+    await make(session, "den", owner="user-001")
+    group = await session.groups.get("den", on_behalf_of="user-001")
+    assert (group.has_joined, group.scope, group.joined_at) == (True, "admin", NOW)
+    assert (await session.groups.get("den", on_behalf_of="user-002")).has_joined is False
+    made = await session.groups.create(
+        NewGroup(guid="hall", name="Hall", type="private"), on_behalf_of="user-002"
+    )
+    assert (made.owner, made.has_joined) == ("user-002", True)
+    assert await guids(session, "user-002", has_joined=True) == ["hall"]
+
+
+async def test_changes_are_read_again(session: AsyncSession) -> None:
+    await make(session, "den", icon="i", metadata={"a": 1})
+    changes = GroupChanges(name="Hall", unset=["icon", "metadata"], tags=["y"], owner="user-002")
+    changed = await session.groups.update("den", changes)
+    assert changed == await session.groups.get("den")
+    assert (changed.name, changed.owner, changed.updated_at, changed.updated_by) == (
+        "Hall", "user-002", NOW, "app_system"
+    )  # fmt: skip
+    assert "icon" not in changed.to_dict()
+    assert "metadata" not in changed.to_dict()
+    assert {member.uid: member.scope async for member in session.members.list("den")} == {"user-002": "admin"}
+    acted = await session.groups.update("den", GroupChanges(owner="user-003"), on_behalf_of="user-002")
+    assert (acted.owner, acted.updated_by) == ("user-002", "user-002")
+
+
+async def test_a_password_is_needed_and_never_shown(people: Emulator, session: AsyncSession) -> None:
+    with pytest.raises(BadRequestError, match="ERR_EMPTY_GROUP_PASS"):
+        await session.groups.create(NewGroup(guid="den", name="Den", type="password"))
+    await session.groups.create(NewGroup(guid="den", name="Den", type="password", password="s3cret"))
+    await session.groups.update("den", GroupChanges(name="Hall"))
+    served = await session.request("GET", "/groups/den")
+    assert "s3cret" not in str(served)
+    assert people.store.people.group_password("den") == "s3cret"
+    await session.groups.update("den", GroupChanges(type="public"))
+    with pytest.raises(BadRequestError, match="ERR_EMPTY_GROUP_PASS"):
+        await session.groups.update("den", GroupChanges(type="password"))
+    assert (await session.groups.get("den")).type == "public"
+
+
+async def test_a_deleted_group_is_gone_with_its_members(session: AsyncSession) -> None:
+    await make(session, "den", owner="user-001")
+    await session.rbac.set_scope("den", "admin", {"a.b": "deny"})
+    assert (await session.groups.delete("den")).success
+    for ask in (session.groups.get("den"), session.groups.delete("den")):
+        with pytest.raises(NotFoundError, match="ERR_GUID_NOT_FOUND"):
+            await ask
+    assert await guids(session) == []
+    assert (await make(session, "den")).members_count == 0
+    assert await session.members.list("den").collect() == []
+    assert await session.rbac.list_scope("den", "admin").collect() == []
+
+
+async def test_a_group_with_unknown_people_is_not_made(session: AsyncSession) -> None:
+    await make(session, "den")
+    with pytest.raises(ConflictError) as caught:
+        await make(session, "den")
+    assert "guid" in caught.value.details
+    for fields in ({"owner": "nobody"}, {"members": {"admins": ["nobody"]}}):
+        with pytest.raises(NotFoundError, match="ERR_UID_NOT_FOUND"):
+            await make(session, "hall", **fields)
+    with pytest.raises(NotFoundError, match="ERR_UID_NOT_FOUND"):
+        await session.groups.update("den", GroupChanges(owner="nobody", name="New"))
+    assert [group.name async for group in session.groups.list()] == ["Den"]
+
+
+@pytest.fixture
+async def several(people: Emulator) -> None:
+    """Seven groups that differ in all that can be filtered for; three of them changed in one second."""
+    for number, (guid, kind) in enumerate(
+        zip("gfedcba", ("public", "private", "password") * 3, strict=False), start=1
+    ):
+        changed = {"updatedAt": (20, 30, 30, 30, 40, 50)[number - 2]} if number > 1 else {}
+        fields = {"type": kind, "createdAt": number, "tags": ["odd"] if number % 2 else [], **changed}
+        people.store.add_group(guid, f"Name {number}", **fields)
+    people.store.members.add("c", "user-001")
+    people.store.members.add("c", "user-002")
+    people.store.members.add("b", "user-001")
+
+
+@pytest.mark.usefixtures("several")
+@pytest.mark.parametrize(
+    ("filters", "expected"),
+    [
+        ({}, "g f e d c b a"),
+        ({"search_key": "AME 3"}, "e"),
+        ({"search_key": "b", "search_in": ["guid"]}, "b"),
+        ({"search_key": "b", "search_in": ["name"]}, ""),
+        ({"sort_by": "guid"}, "a b c d e f g"),
+        ({"sort_by": "createdAt", "sort_order": "desc"}, "a b c d e f g"),
+        ({"sort_by": "name", "sort_order": "asc"}, "g f e d c b a"),
+        ({"type": "password"}, "e b"),
+        ({"types": ["public", "private"]}, "g f d c a"),
+        ({"guid": "d"}, "d"),
+        ({"guids": ["a", "g", "none"]}, "g a"),
+        ({"tags": ["odd", "none"]}, "g e c a"),
+        ({"created_at_from": 2, "created_at_to": 3}, "f e"),
+        ({"updated_at_from": 40}, "b a"),
+        ({"updated_at_to": 30}, "f e d c"),
+        ({"members_count_gt": 1}, "c"),
+        ({"members_count_gte": 1, "members_count_lt": 2}, "b"),
+        ({"members_count_eq": 0, "type": "public"}, "g d a"),
+        ({"members_count_lte": 1, "types": ["password"]}, "e b"),
+        ({"affix": "prepend"}, "a b c d e f g"),
+    ],
+)
+async def test_filters(session: AsyncSession, filters: dict[str, object], expected: str) -> None:
+    assert await guids(session, **filters) == expected.split()
+
+
+# ── members on the emulator ──
+
+GUID = "group-1"
+
+
+@pytest.fixture
+async def crowd() -> AsyncIterator[Emulator]:
+    async with Emulator(users=40, messages=0, groups=0) as crowd:
+        crowd.store.add_group(GUID)
+        for number in range(1, 31):
+            scope = "admin" if number == 1 else "participant"
+            crowd.store.members.add(GUID, f"user-{number:03}", scope, joined_at=number)
+        yield crowd
+
+
+@pytest.fixture
+async def to_crowd(crowd: Emulator) -> AsyncIterator[AsyncSession]:
+    async with AsyncSession(crowd.app) as session:
+        yield session
+
+
+async def test_additions_scopes_and_kicks_leave_their_state(crowd: Emulator, to_crowd: AsyncSession) -> None:
+    members = NewMembers(moderators=["user-031", "nobody", "user-005"], users_to_ban=["user-002"])
+    outcomes = await to_crowd.members.add(GUID, members, on_behalf_of="user-001")
+    assert set(outcomes.succeeded) == {"user-031", "user-002"}
+    assert {uid: outcome.error["code"] for uid, outcome in outcomes.failed.items()} == {
+        "nobody": "ERR_UID_NOT_FOUND", "user-005": "ERR_ALREADY_JOINED"
+    }  # fmt: skip
+    changed = await to_crowd.members.change_scope(GUID, "user-003", "admin")
+    assert (changed.uid, changed.scope, changed.joined_at) == ("user-003", "admin", 3)
+    assert (await to_crowd.members.kick(GUID, "user-004")).success
+    scopes = {member.uid: member.scope async for member in to_crowd.members.list(GUID)}
+    assert (len(scopes), scopes["user-031"], scopes["user-003"]) == (29, "moderator", "admin")
+    assert not {"user-002", "user-004"} & set(scopes)
+    assert len(crowd.store.ids(group=GUID)) == 2
+
+
+async def test_errors_have_the_service_codes(to_crowd: AsyncSession) -> None:
+    with pytest.raises(NotFoundError, match="ERR_GUID_NOT_FOUND"):
+        await to_crowd.members.list("no group").collect()
+    with pytest.raises(PermissionDeniedError, match="ERR_NOT_A_MEMBER"):
+        await to_crowd.members.kick(GUID, "user-040")
+    with pytest.raises(ApiError, match="ERR_SAME_SCOPE"):
+        await to_crowd.members.change_scope(GUID, "user-001", "admin")
