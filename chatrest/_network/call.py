@@ -198,7 +198,7 @@ class ActiveCall(CallProgress, Generic[R]):
                 self.reply = reply = await self._pool.exchange(self._request, options.timeouts)
                 self._pool.has_replied = True
             except BaseException as error:
-                self._gate.forget()
+                self._gate.pacer.forget()
                 self.sent = was_sent(error)
                 raise
             finally:
@@ -232,7 +232,7 @@ class ActiveCall(CallProgress, Generic[R]):
             else limit_signal(reply, refused, options)
         )
         if limit.limited and is_of_user(limit, self._call):
-            self._gate.forget()
+            self._gate.pacer.forget()
         else:
             self._gate.observe(ended, limit, began)
         if DEPRECATION in reply.headers or SUNSET in reply.headers:

@@ -41,10 +41,6 @@ class Exchange(Struct, eq=False):
         """Return True if the task's `CancelledError` is this one's, and no one else has cancelled it too."""
         return self.is_over and self.task.cancelling() - 1 <= self.cancelling
 
-    def withdraw(self) -> None:
-        """Take the cancellation back, as `asyncio.timeout` does: it ends the exchange, not the task."""
-        self.task.uncancel()
-
 
 @final
 class ExpiryTimer:
@@ -73,7 +69,7 @@ class ExpiryTimer:
         """End a time limit, whether or not its time was over."""
         del self.exchanges[exchange.task]
         if exchange.is_over:
-            exchange.withdraw()
+            exchange.task.uncancel()  # as `asyncio.timeout` does: it ends the exchange, not the task
 
     def close(self) -> None:
         """Cancel the timer, unless a time limit is active: nothing else ends a connection attempt."""

@@ -75,9 +75,6 @@ class RateGate:
         self.replied_at = now
         self.pacer.observe(now, signal, sent)
 
-    def forget(self) -> None:
-        self.pacer.forget()
-
     def try_enter(self, lane: Priority, now: float) -> bool:
         """Take a slot and a place if both are free at `now`; return False otherwise."""
         lanes, pacer, urgent = self.lanes, self.pacer, lane == "interactive"

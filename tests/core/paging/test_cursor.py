@@ -86,12 +86,6 @@ def test_what_is_no_text_is_refused(token: object) -> None:
         Cursor.parse(token)
 
 
-def test_a_cursor_is_a_frozen_value() -> None:
-    assert hash(CURSOR) == hash(Cursor.parse(str(CURSOR)))
-    with pytest.raises(AttributeError):
-        CURSOR.skip = 5  # type: ignore[misc]
-
-
 def test_a_fingerprint_is_the_same_in_any_process() -> None:
     parts = ("users.list", "/users", None, "app", {"b": "1", "a": ["x"]})
     code = f"from chatrest._core.paging.cursor import fingerprint; print(fingerprint(*{parts!r}))"
