@@ -17,7 +17,7 @@ from chatrest._cloud.store import ObjectStore
 from chatrest.errors import RequestInvalidError
 from chatrest.export import Plan, export, read, verify
 from chatrest.export.run.run_parts import export_parts
-from tests.export.remote.bucket import ids_in_bucket
+from tests.export.remote.stores import ids_in_bucket
 from tests.export_runs import served
 from tests.part_service import Town
 from tests.simulated_crashes import DyingDisk, Fate, ProcessDeath

@@ -16,7 +16,6 @@ from chatrest._cli.export.verify import PROBLEMS_SHOWN
 from chatrest._cli.root import root
 from chatrest._extras import missing_extra
 from chatrest.export import Plan, export
-from chatrest.export.folder.journal import NAME as JOURNAL
 from chatrest.export.folder.manifest import NAME as MANIFEST
 from tests.commands import Run, all_ids, summary_of
 from tests.export_runs import served
@@ -111,21 +110,6 @@ def test_many_problems_are_counted(out: Path) -> None:
         path.unlink()
     singular = "is damaged or not complete: 1 problem; 60 messages undamaged"
     assert error_lines(run_verify(out))[-1].endswith(singular)
-
-
-@pytest.mark.parametrize(
-    ("name", "content"),
-    [
-        (JOURNAL, b""), (JOURNAL, b"SQLite format 3\x00" + b"x" * 5000), (MANIFEST, b"x" * 5000),
-        (MANIFEST, b'{"files": 5}'),
-    ],
-)  # fmt: skip
-def test_a_damaged_journal_or_manifest_is_a_line(out: Path, name: str, content: bytes) -> None:
-    (out / name).write_bytes(content)
-    problem, summary = error_lines(run_verify(out))
-    assert problem.startswith(f"{name}: ")
-    assert f"run `chatrest export {out}` again" in problem
-    assert "1 problem" in summary
 
 
 def test_a_folder_of_several_exports_names_one(command: Run, out: Path) -> None:

@@ -172,15 +172,6 @@ def test_one_database_has_all_parts_and_takes_what_is_new(parts: StoredParts, tm
         load(parts.folder / "part=00", database)
 
 
-def test_a_database_of_another_folder_is_refused(parts: StoredParts, tmp_path: Path) -> None:
-    other = StoredParts(tmp_path / "other")
-    other.run(range(40, 50))
-    other.run([])
-    load(other.folder, tmp_path / "chat.sqlite")
-    with pytest.raises(RequestInvalidError, match="loaded from another export"):
-        load(parts.folder, tmp_path / "chat.sqlite")
-
-
 def test_duckdb_reads_all_parts_with_the_part_as_a_column(parts: StoredParts) -> None:
     duckdb = pytest.importorskip("duckdb")
     [code] = re.findall(r"`(SELECT part, [^`]+)`", (GUIDE / "reading.md").read_text(encoding="utf-8"))

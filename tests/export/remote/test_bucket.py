@@ -18,7 +18,7 @@ from chatrest.export.folder.export_folder import ExportFolder
 from chatrest.export.remote.store_export import StoreExport, store_export
 from chatrest.export.run.run import export_folder
 from tests.cloud.store_double import StoreDouble
-from tests.export.remote.bucket import assert_bucket
+from tests.export.remote.stores import assert_bucket
 from tests.export_runs import hide, raws_of, served
 
 ADDRESS = "s3://bucket/chat"

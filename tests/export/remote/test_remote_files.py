@@ -16,7 +16,7 @@ from chatrest.export.plan.plan import Format
 from chatrest.export.remote.store_export import store_export
 from chatrest.export.run.run import ExportOptions, export_folder
 from tests.cloud.store_double import CrashError, StoreDouble
-from tests.export.remote.publications import Publications
+from tests.export.remote.stores import Publications
 from tests.export_runs import assert_whole, edit, files_of, hide, manifest_of, served
 from tests.simulated_crashes import Fate, dies, instants
 

@@ -23,8 +23,7 @@ from chatrest.export.remote.store_export import Sleep, StoreExport, store_export
 from chatrest.export.run.monitor import Monitor, progress_line
 from chatrest.export.run.run import export_folder
 from tests.cloud.store_double import CrashError, StoreDouble
-from tests.export.remote.bucket import assert_bucket
-from tests.export.remote.publications import Publications
+from tests.export.remote.stores import Publications, assert_bucket
 from tests.simulated_crashes import instants
 
 pytestmark = pytest.mark.nightly

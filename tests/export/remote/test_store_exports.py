@@ -10,6 +10,8 @@ from chatrest.export import Plan, Report, estimate, export, read, read_raw, runs
 from chatrest.export.remote.store_export import store_export
 from chatrest.export.run.run import export_folder
 from tests.buckets import ADDRESS, Buckets
+from tests.export.dataset.file_server import file_server
+from tests.scripted_server import no_wait
 
 pytestmark = pytest.mark.usefixtures("buckets")
 
@@ -149,3 +151,29 @@ async def test_a_copy_with_messages_that_the_store_lacks_is_kept(tmp_path: Path)
     set_aside = tmp_path / "a" / "export.kept-1"
     assert f"the former copy in '{set_aside}' may hold messages" in warning
     assert "third" in "".join(path.read_text() for path in set_aside.rglob("*.ndjson"))
+
+
+async def test_another_machine_goes_on_with_tables_and_attachments(tmp_path: Path, buckets: Buckets) -> None:
+    async with (
+        file_server() as files,
+        Emulator(users=3, messages=0, groups=0) as emulator,
+        AsyncSession(emulator.app, sleep=no_wait) as session,
+    ):
+        for number, name in enumerate(["/a", "/b", "/a"]):
+            files.files[name] = name.encode()
+            data = {
+                "attachments": [{"url": files.url(name), "name": "f", "mimeType": "image/png", "size": 2}]
+            }
+            emulator.store.add_message("user-001", "user-002", type="image", data=data)
+            root = tmp_path / f"machine-{number}"
+            report = await export(
+                session, ADDRESS, Plan(everything=True), journal=root, tables=["users"], attachments=True
+            )
+            assert report.complete
+            result = verify(ADDRESS)
+            assert (result.ok, result.messages, result.notes) == (True, 1 + number, [])
+    assert [len(buckets.names(folder=folder)) for folder in ("users", "attachments")] == [
+        1,
+        6,
+    ]  # two avatars, too
+    assert files.paths == ["/a", "/b"]  # the third machine has it from the store

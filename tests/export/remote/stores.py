@@ -1,13 +1,18 @@
-"""The contents of a bucket, listed without our readers."""
+"""The contents of a bucket, listed without our readers, and runs that wait for their publications."""
 
+import threading
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import msgspec
+import pytest
 
 from chatrest._cloud.lease import LEASE
 from chatrest._cloud.publication import MANIFEST, Version
 from chatrest._cloud.store import ObjectStore
+from chatrest.export.fetch import backlog
+from chatrest.export.folder.export_folder import CommitStats, ExportFolder, FetchedPage
 from tests.export_runs import ids_of, manifest_of
 
 
@@ -33,3 +38,35 @@ async def assert_bucket(store: ObjectStore, ids: list[str], beside: str | tuple[
     there = {info.name async for info in store.list()} - {MANIFEST, LEASE}
     assert {name for name in there if not name.startswith(beside)} == await named(store, version)
     assert await ids_in_bucket(store) == ids
+
+
+class Publications:
+    """From now on each commit has one page, and returns after two more calls of `note`, or of `end`."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self._noted, self._is_over, self._changed = 0, False, threading.Condition()
+        commit = ExportFolder.commit
+
+        def commit_and_wait(
+            folder: ExportFolder, pages: Iterable[FetchedPage], note: Callable[[], object]
+        ) -> CommitStats:
+            stats = commit(folder, pages, note)
+            with self._changed:
+                number = self._noted
+                assert self._changed.wait_for(lambda: self._is_over or self._noted > number + 1, timeout=120)
+            return stats
+
+        monkeypatch.setattr(backlog, "MOST", 1)
+        monkeypatch.setattr(ExportFolder, "commit", commit_and_wait)
+
+    def note(self) -> None:
+        """Say that a publication is over, or begins."""
+        with self._changed:
+            self._noted += 1
+            self._changed.notify_all()
+
+    def end(self) -> None:
+        """Let no commit wait any more."""
+        with self._changed:
+            self._is_over = True
+            self._changed.notify_all()
