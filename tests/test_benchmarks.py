@@ -15,7 +15,6 @@ pytest.importorskip("jinja2")
 from benchmarks import (
     __main__ as command,
     ahead,
-    credits as credits_benchmark,
     database,
     decode,
     export,
@@ -28,6 +27,7 @@ from benchmarks import (
     registry,
     report,
     scale,
+    shares,
     site,
     waits,
 )
@@ -62,7 +62,7 @@ def replies() -> Iterator[App]:
         (decode, "--rounds=1 --messages=20", 18),
         (ahead, f"--rounds=1 --pages=3 --latency=1 --messages={MESSAGES}", 6),
         (fan_out, "--rounds=1 --users=20 --at-once=5 --hanging=600", 4),
-        (credits_benchmark, "--seeds=1 --settle=1 --seconds=1 --limits=bucket_100_in_1_s,_burst_20", 3),
+        (shares, "--seeds=1 --settle=1 --seconds=1 --limits=bucket_100_in_1_s,_burst_20", 3),
         (pace, "--settle=1 --seconds=1 --tasks=3 --rows=5/s", 6),
         (site, "--messages=200 --users=3", 3),
         (database, "--messages=200 --users=3", 3),

@@ -6,7 +6,7 @@ import msgspec
 from msgspec import Struct, structs
 
 from ..export.plan.report import Active, Progress, Report
-from .credits import RateReport
+from .rate_shares import RateReport
 
 _SHOWN: Final = 20  # failed sources of a part, and deleted users, that travel
 _ADDED: Final = ("written", "changed", "deleted", "received", "requests", "limited", "repeated")

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, final
 from distributed import Worker, WorkerPlugin, get_worker
 
 if TYPE_CHECKING:
-    from .credit_pacer import OtherClock
+    from .._core.requests.endpoint import RateClass
     from .worker import TaskEnd, WorkerRate
 
 _LOOK_SECONDS: Final = 0.02  # between two looks whether the tasks of a job have ended
@@ -26,8 +26,6 @@ class JobPlugin(WorkerPlugin):  # type: ignore[misc]  # Dask has no types
         """`work` is the pickle of a `PartWork`; the name is the job's own, which no other job has."""
         self.name, self.work = name, work
         self.has_ended = False
-        self.clocks: list[OtherClock] = []
-        """The coordinator's clock, as the first task has made it: all of them learn it together."""
         self.rates: dict[str, WorkerRate] = {}
         """Of the tasks that run. Each run of a part has another name, `address#number`, among those that
         share the rate: it counts its messages from 1."""
@@ -58,16 +56,18 @@ def run_task(name: str, number: int) -> "TaskEnd":
         task = worker.state.tasks.get(key)
         return not plugin.has_ended and task is not None and task.state in ("executing", "long-running")
 
-    return run_payload(worker, name, plugin.work, number, plugin.rates, plugin.clocks, is_wanted)
+    return run_payload(worker, name, plugin.work, number, plugin.rates, is_wanted)
 
 
-def receive_grants(name: str, messages: dict[str, bytes], dask_worker: Any = None) -> None:
+def receive_grants(
+    name: str, rate_class: "RateClass", messages: dict[str, bytes], dask_worker: Any = None
+) -> None:
     """Hand the messages about the rate to this worker's tasks of a job; run in Dask's event loop."""
     plugin = dask_worker.plugins.get(name)
     rates = plugin.rates if isinstance(plugin, JobPlugin) else {}
     for sharer, message in messages.items():
         if (rate := rates.get(sharer)) is not None:
-            rate.receive(message)
+            rate.receive(rate_class, message)
 
 
 def is_rare_call(record: logging.LogRecord) -> bool:

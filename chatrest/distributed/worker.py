@@ -32,8 +32,8 @@ from ..export.plan.report import Progress, Report
 from ..export.read.exports import part_files
 from ..session import AsyncSession
 from .part_progress import TaskEvent, counts_of, shortened
-from .rate_shares import Grants
-from .share_pacer import ShareAccount
+from .rate_shares import Grant
+from .share_pacer import SharePacer
 
 if TYPE_CHECKING:
     from distributed import Worker
@@ -44,7 +44,7 @@ _UNASKED: Final = 0.25  # seconds after which a task that was told nothing repor
 _LOOK_SECONDS: Final = 0.5  # between two looks whether a part is still wanted, and two reports of its numbers
 _RUN_BITS: Final = 63
 _encode: Final = msgspec.msgpack.Encoder().encode
-_decode_grants: Final = msgspec.msgpack.Decoder(Grants).decode
+_decode_grant: Final = msgspec.msgpack.Decoder(Grant).decode
 
 FailureKind: TypeAlias = Literal["", "worker", "held", "part"]
 """Empty for a result. worker: this worker cannot run any part; held: another process runs the part; part: any
@@ -87,7 +87,8 @@ class WorkerRate:
     def __init__(self, worker: "Worker", job: str, name: str, phase: float) -> None:
         """`name` is the task's among all that share the rate; `phase` is that of its pacers."""
         self._worker, self._topic, self._loop = worker, job, asyncio.get_running_loop()
-        self._account = ShareAccount(name, self._waiting, self._alarm, phase)
+        self._name, self._phase = name, phase
+        self._pacers: dict[RateClass, SharePacer] = {}
         self._session: AsyncSession | None = None
         self._timer: asyncio.TimerHandle | None = None
 
@@ -95,12 +96,19 @@ class WorkerRate:
     async def session(self, app: App, **options: Unpack[ClientOptions]) -> AsyncIterator[AsyncSession]:
         """Have a session at the rate of the job."""
         async with AsyncSession(app, **options) as session:
-            session._client.make_pacer = lambda _, rate_class: self._account.pacer(rate_class)
+            session._client.make_pacer = lambda _, rate_class: self._pacer(rate_class)
             self._session = session
             try:
                 yield session
             finally:
-                self._stop()
+                self._report(is_last=True)
+
+    def _pacer(self, rate_class: RateClass) -> SharePacer:
+        if rate_class not in self._pacers:
+            self._pacers[rate_class] = SharePacer(
+                self._name, rate_class, self._waiting, self._alarm, self._phase
+            )
+        return self._pacers[rate_class]
 
     def _waiting(self, rate_class: RateClass) -> int:
         """Return how many requests of a class wait for the rate."""
@@ -108,23 +116,24 @@ class WorkerRate:
         gates = (each for pool in pools for each in pool.gates.known())
         return sum(gate.waiting for (_, gate_class), gate in gates if gate_class == rate_class)
 
-    def receive(self, message: bytes) -> None:
+    def receive(self, rate_class: RateClass, message: bytes) -> None:
         """Take a message of the coordinator; called in any thread."""
         with suppress(RuntimeError):  # the loop has ended
-            self._loop.call_soon_threadsafe(self._receive, message)
+            self._loop.call_soon_threadsafe(self._receive, rate_class, message)
 
-    def _receive(self, message: bytes) -> None:
-        if self._account.receive(_decode_grants(message), time.monotonic()):
+    def _receive(self, rate_class: RateClass, message: bytes) -> None:
+        if self._pacers[rate_class].receive(_decode_grant(message), time.monotonic()):
             self._report()
 
     def _alarm(self) -> None:
         self._wait(_CLOSEST)
 
-    def _report(self) -> None:
-        report = self._account.report(time.monotonic())
-        self._worker.log_event(self._topic, _encode(TaskEvent(report)))
+    def _report(self, *, is_last: bool = False) -> None:
+        for pacer in self._pacers.values():
+            report = pacer.report(time.monotonic(), is_last=is_last)
+            self._worker.log_event(self._topic, _encode(TaskEvent(report)))
         self._stop()
-        if self._account.is_busy:
+        if not is_last and any(pacer.is_busy for pacer in self._pacers.values()):
             self._wait(_UNASKED)
 
     def _wait(self, seconds: float) -> None:

@@ -271,5 +271,5 @@ def test_a_task_stops_the_profiler_of_its_worker() -> None:
         periodic_callbacks={"profile": SimpleNamespace(stop=lambda: stopped.append("profile"))},
         loop=SimpleNamespace(add_callback=lambda callback: callback()),
     )
-    end = run_payload(worker, "job", b"no pickle", 0, {}, [], lambda: True)
+    end = run_payload(worker, "job", b"no pickle", 0, {}, lambda: True)
     assert (end.failure, stopped) == ("part", ["profile"])

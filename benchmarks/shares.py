@@ -1,4 +1,4 @@
-"""The use of rate limits by a cluster whose workers share one rate by credits, beside one machine.
+"""The use of rate limits by a cluster whose workers share one rate by shares, beside one machine.
 
 Everything is simulated, in virtual time: the limit, workers whose readers call without pause, and messages
 of 2 to 10 ms between workers and the coordinator. Each row is the median of several seeds. The tables show
@@ -17,7 +17,7 @@ from typing import Final, NamedTuple, get_args
 from msgspec import structs
 
 from chatrest.emulator import RateLimit
-from tests.distributed.credit_scenes import (
+from tests.distributed.rate_scenes import (
     Setup,
     alone,
     at_random,
@@ -33,7 +33,7 @@ from tests.distributed.credit_scenes import (
     sometimes_late,
     uneven,
 )
-from tests.distributed.credit_simulation import Cluster, Delay, RetryAfter, prompt
+from tests.distributed.rate_simulation import Cluster, Delay, RetryAfter, prompt
 
 from .measure import count, table, title
 

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from random import Random
 from typing import Final
 
-from tests.distributed.credit_simulation import Cluster
+from tests.distributed.rate_simulation import Cluster
 
 _HOURS: Final = 3600.0
 _DRAWN: Final = 120

@@ -1,4 +1,4 @@
-"""A cluster whose workers share one rate by credits, in virtual time: no socket, no Dask."""
+"""A cluster whose workers share one rate by shares, in virtual time: no socket, no Dask."""
 
 import math
 from collections import deque
@@ -8,10 +8,10 @@ from itertools import count
 from random import Random
 from typing import Final, Literal, TypeAlias
 
-from chatrest._core.pace.pacer import GatePacer, Pace, Pacer
+from chatrest._core.pace.pacer import DOCUMENTED_RATES, GatePacer, Pace, Pacer
 from chatrest._core.replies.rate_signal import Signal
-from chatrest.distributed.credit_pacer import CreditAccount
-from chatrest.distributed.credits import CreditBook, Grants, RateReport
+from chatrest.distributed.rate_shares import EVERY, Grant, RateReport, RateShares
+from chatrest.distributed.share_pacer import SharePacer
 from chatrest.emulator.limits import Limiter
 
 RetryAfter: TypeAlias = Literal["none", "whole", "exact"]
@@ -20,7 +20,7 @@ Demand: TypeAlias = Callable[[float], int]
 Delay: TypeAlias = Callable[[Random], float]
 """The seconds that a message is under way."""
 
-ACT_EVERY: Final = 0.1
+ACT_EVERY: Final = EVERY
 """Seconds between two looks of the coordinator, at the most."""
 ACT_SOONEST: Final = 0.02
 """Seconds after which it looks because a report has come."""
@@ -45,8 +45,8 @@ class SimulatedWorker:
         self.refused: list[float] = []
         self.is_alive = True
         self._cluster, self._name, self._demand, self._clock = cluster, name, demand, clock
-        self._account = CreditAccount(name, lambda _: len(self._waiting), self._alarm)
-        self._pacer: GatePacer = pacer or self._account.pacer("standard")
+        self._shared = self._new_pacer()
+        self._pacer: GatePacer = pacer or self._shared
         self._waiting: deque[int] = deque()
         self._readers = 0
         self._wake_at = self._alarm_at = self._reported_at = self._idle_until = -math.inf
@@ -54,15 +54,18 @@ class SimulatedWorker:
         if pacer is None:
             cluster.at(cluster.now, self._report_on_time)
 
+    def _new_pacer(self) -> SharePacer:
+        dice = self._cluster.dice
+        return SharePacer(self._name, "standard", lambda _: len(self._waiting), self._alarm, dice.random())
+
     @property
     def now(self) -> float:
         """The time by its own clock."""
         return self._cluster.now + self._clock
 
     def begin_again(self) -> None:
-        """Begin in another job, with its own account."""
-        self._account = CreditAccount(self._name, lambda _: len(self._waiting), self._alarm)
-        self._pacer = self._account.pacer("standard")
+        """Begin in another job, with another pacer."""
+        self._pacer = self._shared = self._new_pacer()
         self._go()
 
     def stand_still(self, seconds: float) -> None:
@@ -74,14 +77,14 @@ class SimulatedWorker:
     def _is_idle(self) -> bool:
         return not self.is_alive or self._cluster.now < self._idle_until
 
-    def receiver(self) -> Callable[[Grants], None]:
+    def receiver(self) -> Callable[[Grant], None]:
         """Return what takes a message of the coordinator, and answers it."""
-        account = self._account
+        pacer = self._shared
 
-        def receive(grants: Grants) -> None:
+        def receive(grant: Grant) -> None:
             if self._cluster.now < self._idle_until:
-                self._cluster.at(self._idle_until, lambda: receive(grants))
-            elif self.is_alive and account is self._account and account.receive(grants, self.now):
+                self._cluster.at(self._idle_until, lambda: receive(grant))
+            elif self.is_alive and pacer is self._shared and pacer.receive(grant, self.now):
                 self._report()
                 self._go()
 
@@ -97,7 +100,7 @@ class SimulatedWorker:
 
     def _report_on_time(self) -> None:
         if self.is_alive:
-            if self._account.is_busy and self._cluster.now - self._reported_at >= REPORT_EVERY:
+            if self._shared.is_busy and self._cluster.now - self._reported_at >= REPORT_EVERY:
                 self._report()
             self._cluster.at(self._cluster.now + REPORT_EVERY, self._report_on_time)
 
@@ -109,7 +112,7 @@ class SimulatedWorker:
     def _report(self) -> None:
         if not self._is_idle:
             self._reported_at = self._cluster.now
-            self._cluster.post(self._account.report(self.now))
+            self._cluster.post(self._shared.report(self.now))
 
     def _go(self) -> None:
         while self._waiting and not self._is_idle:
@@ -177,7 +180,7 @@ class Cluster:
         self.dice = Random(seed)
         self.workers: dict[str, SimulatedWorker] = {}
         self._pace, self._lost = pace or Pace(), lost
-        self.book = CreditBook(self._pace)
+        self.book = RateShares(self._pace, DOCUMENTED_RATES["standard"])
         self.messages = 0
         """The messages that were sent, in both directions."""
         self.is_led = True
@@ -237,8 +240,12 @@ class Cluster:
         self._deliver(lambda: self._hear(report, book))
 
     def begin_again(self) -> None:
-        """Let the next coordinator begin, whose job has other accounts on the workers."""
-        self.book, self.is_led, self._act_at = CreditBook(self._pace), True, self.now
+        """Let the next coordinator begin, whose job has other pacers on the workers."""
+        self.book, self.is_led, self._act_at = (
+            RateShares(self._pace, DOCUMENTED_RATES["standard"]),
+            True,
+            self.now,
+        )
         for worker in self.workers.values():
             worker.begin_again()
         self._act()
@@ -247,7 +254,7 @@ class Cluster:
         if self.dice.random() >= self._lost:
             self.at(self.now + self._message_delay(self.dice), act)
 
-    def _hear(self, report: RateReport, book: CreditBook) -> None:
+    def _hear(self, report: RateReport, book: RateShares) -> None:
         if self.now < self._idle_until:
             self.at(self._idle_until, lambda: self._hear(report, book))
         elif (
