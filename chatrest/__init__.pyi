@@ -170,11 +170,12 @@ from ._parameters.apps import (
     WebhookChanges as WebhookChanges,
     WebhookQuery as WebhookQuery,
 )
-from ._parameters.calls import CallQuery as CallQuery, TranscriptionQuery as TranscriptionQuery
 from ._parameters.checked import PageQuery as PageQuery
 from ._parameters.conversations import (
+    CallQuery as CallQuery,
     ConversationPin as ConversationPin,
     ConversationQuery as ConversationQuery,
+    TranscriptionQuery as TranscriptionQuery,
 )
 from ._parameters.data_import import (
     GroupImport as GroupImport,

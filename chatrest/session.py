@@ -17,8 +17,7 @@ from .errors import RequestInvalidError
 if TYPE_CHECKING:  # a collection's module is loaded when its attribute is first used
     from ._resources.agents import Agents
     from ._resources.apps import ApiKeys, Metrics
-    from ._resources.calls import Calls
-    from ._resources.conversations import Conversations
+    from ._resources.conversations import Calls, Conversations
     from ._resources.data_import import DataImport
     from ._resources.groups import Groups, Members
     from ._resources.messages import Messages

@@ -1,4 +1,4 @@
-"""The filter of conversation lists, and the bodies that change conversations."""
+"""The filters of lists of conversations and of calls, and the bodies that change conversations."""
 
 from typing import Annotated, Final, Literal, TypeAlias
 
@@ -6,8 +6,8 @@ from msgspec import UNSET, Meta, UnsetType
 from msgspec.structs import force_setattr
 
 from ..errors import RequestInvalidError
-from .checked import Body, Flag, PageQuery, Text, Texts, Uid
-from .fields import Listed, MessageNumber, ReceiverType, Switch, Tags
+from .checked import Body, Flag, PageQuery, Stamp, Text, Texts, Uid
+from .fields import Count, Listed, MessageNumber, ReceiverType, Switch, Tags
 
 APP_PINS: Final = 5
 """Conversations that an app may pin."""
@@ -111,3 +111,37 @@ class ReceiptMark(Body):
         if isinstance(value, str) and value.isascii() and value.isdigit() and len(value) < 19:
             force_setattr(self, "message_id", int(value))
         super().__post_init__()
+
+
+# ── calls ──
+
+CallType: TypeAlias = Literal["audio", "video"]
+CallMode: TypeAlias = Literal["call", "meet", "presenter"]
+CallStatus: TypeAlias = Literal["initiated", "ongoing", "ended", "unanswered", "rejected", "canceled"]
+
+
+class CallQuery(PageQuery):
+    """The filter of GET /calls; a walk starts at `page`.
+
+    Timestamps are in the service's unit (`chatrest guide service`, "Filters and times").
+    """
+
+    type: CallType | None = None
+    mode: CallMode | None = None
+    status: CallStatus | None = None
+    participants_count: Count | None = None
+    """Only calls with exactly so many participants."""
+    started_at: Stamp | None = None
+    """Only calls that started at this time."""
+    ended_at: Stamp | None = None
+    """Only calls that ended at this time."""
+    receiver_type: ReceiverType | None = None
+    """Whether the receiver is a user or a group."""
+    has_recording: Flag | None = None
+    has_transcription: Flag | None = None
+    uid: Uid | None = None
+    """Only calls in which this user takes part."""
+
+
+class TranscriptionQuery(PageQuery):
+    """The filter of GET /calls/{sessionId}/transcriptions; a walk starts at `page`."""

@@ -25,7 +25,7 @@ COLLECTIONS: Final[Mapping[str, str]] = MappingProxyType(
         "auth_tokens": "users",
         "banned_users": "users",
         "blocked_users": "users",
-        "calls": "calls",
+        "calls": "conversations",
         "conversations": "conversations",
         "data_import": "data_import",
         "friends": "users",

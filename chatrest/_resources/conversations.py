@@ -1,4 +1,4 @@
-"""Conversations: the list of a user's chats, their read state, and pins."""
+"""Conversations: the list of a user's chats, their read state, and pins; the history of calls."""
 
 import builtins
 from collections.abc import Awaitable
@@ -9,15 +9,18 @@ from msgspec import UNSET, UnsetType, structs
 from .._core.replies.decode import ACK, Ack, many, one
 from .._core.requests.dialects import BY_PAGE, Paging
 from .._core.requests.endpoint import Endpoint, Method, Reader
+from .._models.calls import CallRecord, Transcription
 from .._models.conversations import Conversation
 from .._parameters.checked import Body
 from .._parameters.conversations import (
+    CallQuery,
     ConversationChanges,
     ConversationQuery,
     GroupReset,
     PinnedConversations,
     Pins,
     ReceiptMark,
+    TranscriptionQuery,
     UserReset,
 )
 from .._parameters.fields import MessageNumber, Tags
@@ -273,3 +276,47 @@ def _mark(message_id: MessageNumber | None) -> ReceiptMark | None:
 def _given(value: T | None) -> T | UnsetType:
     """Return what an argument stands for in a body: None is not sent."""
     return UNSET if value is None else value
+
+
+# ── calls: the history of calls and meetings, on a separate interface ──
+
+CALLS_LIST: Final = Endpoint(
+    "calls.list", "GET", "/calls", many(CallRecord),
+    query=CallQuery, paging=BY_PAGE, acting="optional", interface="calls",
+)  # fmt: skip
+CALLS_GET: Final = Endpoint(
+    "calls.get", "GET", "/calls/{sessionId}", one(CallRecord), acting="optional", interface="calls"
+)
+LIST_TRANSCRIPTIONS: Final = Endpoint(
+    "calls.list_transcriptions", "GET", "/calls/{sessionId}/transcriptions", many(Transcription),
+    query=TranscriptionQuery, paging=BY_PAGE, acting="optional", interface="calls",
+)  # fmt: skip
+
+
+@final
+class Calls(Collection):
+    """The history of calls: `session.calls`."""
+
+    def list(
+        self, query: CallQuery | None = None, *, on_behalf_of: str | None = None, cursor: Start = None
+    ) -> Walk[CallRecord]:
+        """GET /calls: the calls, in the service's order. One request per page."""
+        return self._walk(CALLS_LIST, query, cursor, on_behalf_of=on_behalf_of)
+
+    async def get(self, session_id: str, *, on_behalf_of: str | None = None) -> CallRecord:
+        """GET /calls/{sessionId}: one call; `NotFoundError` for no such call."""
+        return await self._call(CALLS_GET, on_behalf_of=on_behalf_of, sessionId=session_id)
+
+    def list_transcriptions(
+        self,
+        session_id: str,
+        query: TranscriptionQuery | None = None,
+        *,
+        on_behalf_of: str | None = None,
+        cursor: Start = None,
+    ) -> Walk[Transcription]:
+        """GET /calls/{sessionId}/transcriptions: the transcriptions of a call, the newest first.
+
+        One request per page. There is none right after a call has ended.
+        """
+        return self._walk(LIST_TRANSCRIPTIONS, query, cursor, on_behalf_of=on_behalf_of, sessionId=session_id)

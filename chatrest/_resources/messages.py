@@ -34,8 +34,18 @@ from .._secrets import shown
 from .._walk.walk import Walk
 from ..errors import OutcomeUnknownError, RequestInvalidError
 from .collection import Collection, Start
-from .sent_lookup import NEWEST, Moment, SentLists, SentMark, find_sent
-from .sent_messages import SentMessages, addressed, complete, first_message, first_record
+from .sent_messages import (
+    NEWEST,
+    Moment,
+    SentLists,
+    SentMark,
+    SentMessages,
+    addressed,
+    complete,
+    find_sent,
+    first_message,
+    first_record,
+)
 
 REACTIONS: Final = Paging(size="limit", smallest_cap=SMALLEST_DEFAULT)
 """Reactions: by the position of the reply, in the service's order; a few of them that lead back are all.

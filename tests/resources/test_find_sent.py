@@ -24,7 +24,7 @@ from chatrest import (
 )
 from chatrest._parameters.messages import MultipleReceivers, NewBotMessage, NewThreadMessage
 from chatrest._resources.messages import Messages
-from chatrest._resources.sent_lookup import SentMark
+from chatrest._resources.sent_messages import SentMark
 from chatrest.emulator import (
     Cut,
     Emulator,
