@@ -8,6 +8,8 @@ import asyncio
 from collections.abc import Iterable
 from typing import Final, final
 
+from msgspec import structs
+
 from ..._core.send import AsRows
 from ..._resources.messages import Messages
 from ..._threads import in_thread
@@ -95,6 +97,10 @@ class WorkerPool:
             self.findings |= findings
             return findings
         raise first  # outside: other failures at the same time add no information
+
+    def forget_ends(self) -> None:
+        """Read lists again that have ended: the end of the run was not theirs."""
+        self.findings = structs.replace(self.findings, ended=frozenset())
 
     async def read_again(self, works: Iterable[Work]) -> None:
         """Read known messages again; if the service refuses a position, read the list from its start."""

@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractAsyncContextManager, contextmanager, nullcontext, suppress
 from functools import partial
 from pathlib import Path
-from typing import Final, final
+from typing import Final, NamedTuple
 
 from msgspec import Struct, structs
 
@@ -175,7 +175,33 @@ async def export_folder(
     return report
 
 
-@final
+class RunEnd(Struct, frozen=True):
+    """The end of a run, which is fixed when it begins: later messages are for the next one."""
+
+    until: int = LAST
+    """The app's newest id; LAST if that does not show where its lists end."""
+    newest: Row | None = None
+    """The app's newest message, if it is known."""
+    is_checked: bool = False
+    """True if this run has found that the app's own list can be read backwards."""
+    knows_unit: bool = False
+    """True if the newest messages show the unit of the service's times."""
+
+    @property
+    def names(self) -> set[str]:
+        """The parties of the newest message."""
+        return set() if self.newest is None else {self.newest.sender, self.newest.receiver}
+
+
+class News(NamedTuple):
+    """The answer to which lists have new messages."""
+
+    asks_all: bool = False
+    """True if each list is requested for its end."""
+    is_by_app_list: bool = False
+    """True if the app's own list shows all that is new."""
+
+
 class Run:
     """One run over an open export."""
 
@@ -204,14 +230,8 @@ class Run:
         )  # fmt: skip
         self._pool = WorkerPool(self._session, export, check, progress, workers)
         self._sources = SourceList(self._session, self._pool, only, None if part is None else part.users)
-        self._until = LAST
-        self._newest_names: set[str] = set()
-        self._has_checked_end = False
-        self._knows_unit = False
-        self._is_open = False
-        """True if the app's newest messages do not tell where its lists end."""
-        self._asks_all = False
-        self._is_by_app_list = False
+        self._end = RunEnd()
+        self._news = News()
 
     async def result(self) -> Report:
         """Run to the end; return the report. Committed messages stay, however the run ends."""
@@ -219,21 +239,21 @@ class Run:
         rereads = Rereads(self._pool, self._sources, int(wall_clock()))
         progress.enter(Phase.LISTING_SOURCES)
         try:
-            last = await self._newest()
+            self._end = await self._find_end()
         except IdsBeginAnewError as error:
             return await self._refused(str(error))
-        self._until = (number(last.id) if last and not self._is_open else None) or LAST
-        self._newest_names = {last.sender, last.receiver} if last else set()
         await self._sources.check_new()
         await in_thread(export.commit_plan)
         await self._sources.learn()
         ends = self._pool.ends
-        if not self._knows_unit and ends.window != (None, None):
+        if not self._end.knows_unit and ends.window != (None, None):
             ends.note_unit(await self._sources.recent_time())
         if self._recheck is not None:
-            end = last.sent_at if last is not None and last.sent_at >= 0 else int(wall_clock())
-            rereads.begin_recheck(ago(end, self._recheck))
-        await self._read_news()
+            last = self._end.newest
+            now = last.sent_at if last is not None and last.sent_at >= 0 else int(wall_clock())
+            rereads.begin_recheck(ago(now, self._recheck))
+        progress.enter(Phase.READING_NEWS)
+        self._news = await self._read_news()
         progress.enter(Phase.WALKING)
         await self._walk()
         progress.enter(Phase.RECHECKING)  # after the new messages: a message must not arrive by two ways
@@ -263,26 +283,24 @@ class Run:
         if (doubt := await self._empty_fault(report)) is not None:
             report.lacks(doubt, NextRun.FAILS)
 
-    async def _read_news(self) -> None:
-        self._pool.progress.enter(Phase.READING_NEWS)
+    async def _read_news(self) -> News:
+        export, only, until = self._pool.export, self._only, self._end.until
         if (part := self._part) is not None:  # requested once for all parts of the night
-            self._is_by_app_list = await part.take_news(self._pool, self._sources, self._until)
-            self._asks_all = part.asks_all or self._recheck is not None
-            return
-        export, only = self._pool.export, self._only
-        left = candidates(export.plan, export.journal, self._sources.known, self._until)
+            is_by_app_list = await part.take_news(self._pool, self._sources, until)
+            return News(part.asks_all or self._recheck is not None, is_by_app_list)
+        left = candidates(export.plan, export.journal, self._sources.known, until)
         if len(left) >= LEAST_SOURCES and only is None:
             # A recheck requests each source in any case, and needs the ids of their own lists.
             is_due = self._recheck is not None or runs_by_app_list(export.journal) >= MOST_RUNS
-            self._is_by_app_list = not is_due and await prove_by_app_list(
-                self._session, self._pool, self._sources, left, self._until
+            is_by_app_list = not is_due and await prove_by_app_list(
+                self._session, self._pool, self._sources, left, until
             )
             self._sources.refresh()
         elif self._is_left_to_app_list():
-            self._is_by_app_list = self._recheck is None and believe(export.journal)
+            is_by_app_list = self._recheck is None and believe(export.journal)
         else:
-            return
-        self._asks_all = not self._is_by_app_list
+            return News()
+        return News(not is_by_app_list, is_by_app_list)
 
     async def _read_missing(self, rereads: Rereads) -> bool:
         """Read missing messages; a run of a few sources leaves them to the next run of all sources."""
@@ -296,32 +314,30 @@ class Run:
             return await rereads.read_missing()
         return await in_thread(lambda: not export.missing())
 
-    async def _newest(self) -> Row | None:
-        """Return the app's newest message; None if it is not known: the export has an open end then.
-
-        Raises `IdsBeginAnewError`.
-        """
+    async def _find_end(self) -> RunEnd:
+        """Return the end of the run, by the app's newest messages. Raises `IdsBeginAnewError`."""
         part, journal = self._part, self._pool.export.journal
         rows = part.newest if part is not None else await newest(self._session, _NEWEST)
         ordered = in_order(rows)
         last = next(iter(ordered), None)
-        if last is not None and last.sent_at > 0:
+        if knows_unit := last is not None and last.sent_at > 0:
             self._pool.ends.note_unit(last.sent_at)
-            self._knows_unit = True
         if last is None or number(last.id) is None:
-            return last  # an id that is not a number is not an end
+            return RunEnd(newest=last, knows_unit=knows_unit)  # an id that is not a number is not an end
+        is_checked = False
         if not journal[GOES_BACKWARDS]:
-            self._has_checked_end = (
+            is_checked = (
                 part.news.goes_backwards if part is not None else await goes_backwards(self._session, last)
             )
-            if not self._has_checked_end:
-                return None
+            if not is_checked:
+                return RunEnd(knows_unit=knows_unit)
         await self._pool.ids.check_app(rows)
         ids = numbers_in(ordered)  # all are numbers, as one is
         highest = ordered[ids.index(max(filter(None, ids)))]
         # In another order the end is not known: messages after the last one may have lower ids.
-        self._is_open = last is not highest or await self._may_hide_newer(highest, rows)
-        return highest
+        is_open = last is not highest or await self._may_hide_newer(highest, rows)
+        until = LAST if is_open else number(highest.id) or LAST
+        return RunEnd(until, highest, is_checked, knows_unit)
 
     async def _may_hide_newer(self, highest: Row, rows: list[Row]) -> bool:
         """Return whether the app may have newer messages than that with the highest id of its newest ones.
@@ -358,9 +374,8 @@ class Run:
             return
         await self._read_left()
         if await self._hides_newer():
-            self._until, self._is_open = LAST, True
-            self._asks_all, self._is_by_app_list = True, False
-            self._pool.findings = structs.replace(self._pool.findings, ended=frozenset())
+            self._end, self._news = structs.replace(self._end, until=LAST), News(asks_all=True)
+            self._pool.forget_ends()
             await self._read_left()
 
     async def _hides_newer(self) -> bool:
@@ -369,7 +384,7 @@ class Run:
         Costs a request if one has: newer messages exist by now, and are for the next run.
         """
         shown = self._pool.findings.highest
-        if self._until == LAST or shown <= self._until:
+        if self._end.until == LAST or shown <= self._end.until:
             return False
         return all((number(row.id) or 0) < shown for row in await newest(self._session, _NEWEST))
 
@@ -394,8 +409,8 @@ class Run:
 
     def _job(self, work: Work) -> ListJob:
         source = work.source
-        has_newest = source.kind == "everything" or not self._newest_names.isdisjoint(source.names)
-        return work.job(until=self._until, has_newest=has_newest)
+        has_newest = source.kind == "everything" or not self._end.names.isdisjoint(source.names)
+        return work.job(until=self._end.until, has_newest=has_newest)
 
     def _left(self, sources: Iterable[SourceState] | None = None) -> Iterator[Work]:
         """Return what is left of the sources that have not failed; of all, if none are given."""
@@ -405,8 +420,8 @@ class Run:
         journal, sources = pool.export.journal, self._sources.known if sources is None else sources
         sources = (known for known in sources if known.number not in findings.failed)
         # A list that is covered up to the frozen end may have more than the app's own one shows.
-        until = self._until + (self._asks_all and self._until != LAST)
-        return work_left(journal, sources, until, ended=findings.ended, asks_all=self._asks_all)
+        until = self._end.until + (self._news.asks_all and self._end.until != LAST)
+        return work_left(journal, sources, until, ended=findings.ended, asks_all=self._news.asks_all)
 
     # ── the report ──
 
@@ -414,8 +429,8 @@ class Run:
         """Note the result of each source, and return the counts; `left` is the work not done."""
         pool, export = self._pool, self._pool.export
         report = Report(
-            until=None if self._until == LAST else self._until,
-            by_app_list=self._is_by_app_list,
+            until=None if self._end.until == LAST else self._end.until,
+            by_app_list=self._news.is_by_app_list,
             written=pool.written,
             changed=amended.changed,
             deleted=pool.progress.deleted + amended.deleted,
@@ -435,9 +450,9 @@ class Run:
                 report.sources += known.is_read
                 if known.is_read or known.number in pool.findings.failed:
                     self._note(known, report)
-            if self._has_checked_end and report.messages > 1:  # of one, the oldest is the newest
+            if self._end.is_checked and report.messages > 1:  # of one, the oldest is the newest
                 export.journal[GOES_BACKWARDS] = "yes"
-            if self._asks_all and not left:
+            if self._news.asks_all and not left:
                 export.journal[RUNS] = "0"
         report.sources -= len(report.deleted_users)
         pool.progress.failed = len(report.failed)
@@ -449,12 +464,12 @@ class Run:
 
         An earlier run has read them that far, and ended before it could note so: nothing is left to read.
         """
-        if self._until == LAST or self._has_own_window:
+        if self._end.until == LAST or self._has_own_window:
             return
         left = {work.known.number for work in works} | self._pool.findings.failed.keys()
         for known in self._sources.known:
-            if known.number not in left and not known.by_time and known.proven < self._until:
-                self._pool.export.journal.prove(known.number, self._until)
+            if known.number not in left and not known.by_time and known.proven < self._end.until:
+                self._pool.export.journal.prove(known.number, self._end.until)
 
     def _note(self, known: SourceState, report: Report) -> None:
         error, journal = self._pool.findings.failed.get(known.number), self._pool.export.journal
@@ -473,9 +488,9 @@ class Run:
     async def _empty_fault(self, report: Report) -> str | None:
         """Return the reason why an empty export is not complete: the app has messages."""
         plan = self._only or self._pool.export.plan
-        if plan.all_users and self._until != LAST and not any(self._pool.export.journal.iter_sources()):
+        if plan.all_users and self._end.until != LAST and not any(self._pool.export.journal.iter_sources()):
             return "the service lists no users, although the app has messages"
-        is_doubtful = plan.everything or (plan.all_users and self._until != LAST)
+        is_doubtful = plan.everything or (plan.all_users and self._end.until != LAST)
         if not is_doubtful or report.messages or report.failed:
             return None
         uid = await user_with_messages(self._session, self._pool.ends.window)
