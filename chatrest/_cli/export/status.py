@@ -2,7 +2,7 @@
 
 import shlex
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 import click
 import msgspec
@@ -14,6 +14,7 @@ from ..options import AS_JSON, option_table
 from ..process import invocation
 
 if TYPE_CHECKING:
+    from ...export import Plan
     from ...export.read.facts import ExportFacts, PartFacts, RunFacts
 
 _STATES: Final = {
@@ -57,9 +58,9 @@ def status(out: str, as_json: bool) -> None:
 
 def lines_of(facts: "ExportFacts") -> Iterator[tuple[str, str]]:
     """Yield the facts for a person as lines: a name, "" where it is that of the line above, and a text."""
-    plan = msgspec.json.decode(facts.plan) or {}
+    plan = facts.plan_value
     state = _STATES[facts.state] + (_AS_FAR if facts.state == "complete" and _is_by_app_list(facts) else "")
-    yield "export", ", ".join(filter(None, (facts.export, plan.get("format"), state)))
+    yield "export", ", ".join(filter(None, (facts.export, plan.format if plan else "", state)))
     if facts.parts:
         yield from _parts(facts.parts)
     elif facts.state not in ("complete", "running"):
@@ -118,19 +119,13 @@ def _is_by_app_list(facts: "ExportFacts") -> bool:
     return any(run.by_app_list for run in [run for run in facts.runs if run.complete][-1:])
 
 
-def _plan_text(plan: dict[str, Any]) -> str:
-    """Return `all users, group team, since 2026-01-01, files by month (zstd)`."""
-    chosen = ["all users"] if plan.get("all_users") else []
-    chosen += ["the app's own list of all messages"] if plan.get("everything") else []
-    for name, noun in (("groups", "group"), ("pairs", "pair"), ("users", "user")):
-        values = [" and ".join(each) if isinstance(each, list) else each for each in plan.get(name) or ()]
-        if values:
-            chosen.append(f"{plural(len(values), noun)}: {name_list(values, _SHOWN)}")
-    for name in ("since", "until"):
-        if plan.get(name) is not None:
-            chosen.append(f"{name} {local_time(plan[name], LINE_TIME)}")
-    chosen.append(f"files by {plan.get('partition')}" if plan.get("partition") != "none" else "one file")
-    return ", ".join(chosen) + (f" ({plan['compress']})" if plan.get("compress") != "none" else "")
+def _plan_text(plan: "Plan") -> str:
+    """Return `all users; group team, since 2026-01-01, files by month (zstd)`."""
+    window = zip(("since", "until"), plan.window, strict=True)
+    limits = [f"{name} {local_time(time, LINE_TIME)}" for name, time in window if time is not None]
+    files = "one file" if plan.partition == "none" else f"files by {plan.partition}"
+    packing = "" if plan.compress == "none" else f" ({plan.compress})"
+    return ", ".join([plan.words, *limits, files + packing])
 
 
 def _run_text(run: "RunFacts") -> str:

@@ -166,7 +166,8 @@ def _below(own: ExportAddress) -> Iterator[ExportAddress]:
             )
         yield from _below(own._replace(out=own.below(DATA).out))
     elif PARTS in names:
-        yield from map(own.below, _parts(own.out).names)
+        stored = wait_for(find_parts(part_files(own.out)))
+        yield from map(own.below, () if stored is None else stored[0].names)
     else:
         yield from map(own.below, sorted(each for each in folders if part_number(each) is not None))
         for app in sorted(filter(is_app_name, folders)):
@@ -197,14 +198,6 @@ async def _entries(store: "ObjectStore") -> _Entries:
         with suppress(ObjectNotFoundError):
             return frozenset([(await store.head(name)).name]), frozenset()
     return await store.entries()
-
-
-def _parts(out: Path | str) -> Parts:
-    if isinstance(out, Path):
-        return Parts.parse((out / PARTS).read_bytes(), out / PARTS)
-    from ..._cloud.store import ObjectStore
-
-    return Parts.parse(wait_for(ObjectStore.open(out).get(PARTS)).data, f"{out}/{PARTS}")
 
 
 # ── the position of a reader of changes ──

@@ -18,6 +18,7 @@ from ..folder.manifest import NAME as MANIFEST, FileEntry
 from ..folder.opening import FolderState, with_state
 from ..folder.run_log import runs_in
 from ..plan.file_names import STEM
+from ..plan.plan import Plan
 from ..plan.report import ExportFailure, NextRun
 from .exports import ExportAddress, addresses_of, part_lacks, parts_at
 from .folder_view import FolderView
@@ -101,6 +102,11 @@ class ExportFacts(Struct, frozen=True, kw_only=True):
     """The newest ones, oldest first."""
     parts: list[PartFacts] = []
     """Of a folder of exports each of these; empty for an export itself."""
+
+    @property
+    def plan_value(self) -> Plan | None:
+        """The plan; None where it is not known, or not the same of all exports."""
+        return None if bytes(self.plan) == b"null" else Plan.parse(bytes(self.plan))
 
 
 def facts_of(out: str) -> ExportFacts:

@@ -39,7 +39,6 @@ from ..folder.run_log import NAME as RUNS
 from ..folder.tables import ATTACHMENTS, attachment_rows, table_path
 from ..plan.file_names import STEM, local_path, path_inside, seconds
 from ..plan.parts import FOREIGN, NAME as PARTS, STATE
-from ..plan.plan import Plan
 from ..read.exports import ExportAddress, addresses_of, bag_of, part_files, part_roots
 from ..read.facts import ExportFacts, facts_of
 from ..read.folder_view import FolderView
@@ -283,7 +282,7 @@ def _take_shared(root: ExportAddress, folder: Path) -> None:
 
 
 def _info(facts: ExportFacts, period: list[int]) -> Iterator[tuple[str, str]]:
-    plan = Plan.parse(bytes(facts.plan)) if bytes(facts.plan) != b"null" else None
+    plan = facts.plan_value
     yield "Bag-Software-Agent", f"chatrest {version()}"
     yield "Bagging-Date", datetime.now(UTC).date().isoformat()
     yield "Chat-App", facts.app

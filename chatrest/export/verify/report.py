@@ -20,10 +20,9 @@ import msgspec
 from ..._cloud.transfer import file_sha256
 from ..._core.replies.rows import row_of
 from ...errors import RequestInvalidError
-from ..folder.opening import read_folder
+from ..folder.opening import FolderState, read_folder
 from ..folder.tables import ATTACHMENTS, attachment_rows, table_path
 from ..plan.file_names import STEM, UNDATED, day
-from ..plan.plan import Plan
 from ..read.exports import bag_of, open_exports
 from ..read.facts import ExportFacts, facts_of
 from ..read.folder_view import FolderView
@@ -108,7 +107,7 @@ def _sections(out: str, result: VerifyResult) -> Iterator[ReportTable]:
 
 
 def _facts(out: str, facts: ExportFacts, result: VerifyResult, times: list[int]) -> Iterator[Cells]:
-    plan = Plan.parse(bytes(facts.plan)) if bytes(facts.plan) != b"null" else None
+    plan = facts.plan_value
     yield "export", out
     yield "checked", f"{time_text(int(datetime.now(UTC).timestamp()))}, by chatrest {version()}"
     yield (
@@ -123,9 +122,8 @@ def _facts(out: str, facts: ExportFacts, result: VerifyResult, times: list[int])
         yield "plans", result.plan
     if plan is not None:
         yield "plan", plan.words
-        window = msgspec.json.decode(facts.plan)
-        for name in ("since", "until"):
-            yield f"plan, {name}", "no bound" if window[name] is None else _time(window[name])
+        for name, time in zip(("since", "until"), plan.window, strict=True):
+            yield f"plan, {name}", "no bound" if time is None else _time(time)
     yield "period of its messages", " to ".join(map(_time, sorted(set(times)))) or "none has a time"
     yield "messages", f"{result.messages:,} read and checked, ids {result.first} to {result.last}"
     yield "complete up to id", facts.until or "not known"
@@ -143,47 +141,47 @@ def _time(timestamp: int) -> str:
     return time_text(timestamp // 1000 if timestamp >= 10**11 else timestamp)
 
 
-def _by_source(out: str) -> Iterator[Cells]:
+def _states(out: str) -> Iterator[tuple[FolderView, FolderState]]:
     for view in open_exports(out):
         with view, ExitStack() as stack:
-            if (journal := read_folder(view.folder, stack).journal) is None:
-                yield view.name, "not known: its journal is lost"
-                continue
-            counts = journal.rows([STEM])
-            for known in journal.iter_sources():
-                if rows := counts.pop(known.number, 0):
-                    yield place_of(view.export, str(known.source)), rows
-            if other := sum(counts.values()):
-                yield place_of(view.export, "of no source"), other
+            yield view, read_folder(view.folder, stack)
+
+
+def _by_source(out: str) -> Iterator[Cells]:
+    for view, state in _states(out):
+        if state.journal is None:
+            yield view.name, "not known: its journal is lost"
+            continue
+        counts = state.journal.rows([STEM])
+        for known in state.journal.iter_sources():
+            if rows := counts.pop(known.number, 0):
+                yield place_of(view.export, str(known.source)), rows
+        if other := sum(counts.values()):
+            yield place_of(view.export, "of no source"), other
 
 
 def _left_out(out: str, facts: ExportFacts) -> Iterator[Cells]:
     for part in facts.parts:
         if part.state == "not begun":
             yield part.export, "no run has begun this part"
-    for view in open_exports(out):
-        with view, ExitStack() as stack:
-            state = read_folder(view.folder, stack)
-            for known in () if state.journal is None else state.journal.iter_sources():
-                name = place_of(view.export, str(known.source))
-                if not known.asked and known.source.is_of_plans:
-                    yield name, "not in the plan any more, and not read since"
-                elif known.state == "failed":
-                    yield name, known.error or "the service refused it"
-                elif known.state == "deleted_user":
-                    yield name, "the service does not list this user any more; what was read is kept"
-            for reason in () if state.manifest is None else state.manifest.reasons:
-                yield place_of(view.export, "the export"), reason
+    for view, state in _states(out):
+        for known in () if state.journal is None else state.journal.iter_sources():
+            name = place_of(view.export, str(known.source))
+            if not known.asked and known.source.is_of_plans:
+                yield name, "not in the plan any more, and not read since"
+            elif known.state == "failed":
+                yield name, known.error or "the service refused it"
+            elif known.state == "deleted_user":
+                yield name, "the service does not list this user any more; what was read is kept"
+        for reason in () if state.manifest is None else state.manifest.reasons:
+            yield place_of(view.export, "the export"), reason
 
 
 def _gone(out: str) -> Iterator[Cells]:
-    for view in open_exports(out):
-        with view, ExitStack() as stack:
-            if (manifest := read_folder(view.folder, stack).manifest) is not None:
-                text = (
-                    "a list has shown it, it is not in the export, and the service does not show it any more"
-                )
-                yield from ((place_of(view.export, each), text) for each in manifest.missing)
+    text = "a list has shown it, it is not in the export, and the service does not show it any more"
+    for view, state in _states(out):
+        for each in () if state.manifest is None else state.manifest.missing:
+            yield place_of(view.export, each), text
 
 
 def _attachments(out: str) -> Iterator[Cells]:
@@ -200,18 +198,15 @@ def _files(out: str) -> Iterator[Cells]:
         sizes = ((bag / name).stat().st_size if (bag / name).is_file() else "not there" for name in hashes)
         yield from zip(hashes, sizes, hashes.values(), strict=True)
         return
-    for view in open_exports(out):
-        with view:
-            yield from ((place_of(view.export, str(name)), *rest) for name, *rest in _files_of(view))
+    for view, state in _states(out):
+        yield from ((place_of(view.export, str(name)), *rest) for name, *rest in _files_of(view, state))
 
 
-def _files_of(view: FolderView) -> Iterator[Cells]:
-    with ExitStack() as stack:
-        state = read_folder(view.folder, stack)
-        for file in () if state.journal is None else state.journal.files("open", "sealing", "sealed"):
-            yield file.name, file.size, "not finished" if file.sha256 is None else file.sha256.hex()
-        if state.journal is None and state.manifest is not None:
-            yield from ((each.name, each.bytes, each.sha256) for each in state.manifest.files)
+def _files_of(view: FolderView, state: FolderState) -> Iterator[Cells]:
+    for file in () if state.journal is None else state.journal.files("open", "sealing", "sealed"):
+        yield file.name, file.size, "not finished" if file.sha256 is None else file.sha256.hex()
+    if state.journal is None and state.manifest is not None:
+        yield from ((each.name, each.bytes, each.sha256) for each in state.manifest.files)
     for entry in table_entries(view):
         if entry.table == ATTACHMENTS:
             with view.file(entry.file):

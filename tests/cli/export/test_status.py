@@ -205,7 +205,7 @@ def test_parts_are_one_summary_and_a_line_for_each_that_is_not_complete(command:
     ]  # fmt: skip
     assert lines["parts"].startswith("4, 2 of them complete; part=01, 3 messages, INTERRUPTED")
     assert lines["parts"].endswith("; part=03, 0 messages, NOT BEGUN: no run has written anything yet")
-    assert lines["plan"].startswith("4 users: u0, u1, u2, u3")
+    assert lines["plan"].startswith("users u0, u1, u2, u3")
     assert lines["next"].endswith(f" export {parts.folder}   # continues it")
 
 
