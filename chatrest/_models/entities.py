@@ -24,8 +24,8 @@ class Entity(Record):
     uid: Maybe[str] = UNSET
     name: Maybe[str] = UNSET
     role: Maybe[str] = UNSET
-    status: Maybe[str] = UNSET
     avatar: Maybe[str] = UNSET
+    status: Maybe[str] = UNSET
     conversation_id: Maybe[str] = UNSET
     link: Maybe[str] = UNSET
     created_at: Maybe[int] = UNSET
