@@ -14,7 +14,6 @@ your own, which derive from `Fault`.
 """
 
 from .limits import RateLimit
-from .outbox import Delivery
 from .server import Emulator, IncomingRequest
 from .service.context import ServiceRequest as Request
 from .store import Store
@@ -35,7 +34,7 @@ from .weather.sending import Transmission
 from .weather.triggers import ALWAYS, Always, Chance, Every, First, When
 
 __all__ = [
-    "ALWAYS", "Always", "Chance", "Cut", "Delivery", "Emulator", "Every", "Fault", "First",
+    "ALWAYS", "Always", "Chance", "Cut", "Emulator", "Every", "Fault", "First",
     "HalfOpen", "IgnoredActingUser", "IncomingRequest", "Latency", "LostReply", "OutgoingReply", "RateLimit",
     "Request", "Reset", "Status", "Store", "TooManyRequests", "Transmission", "Weather", "When", "storm",
 ]  # fmt: skip

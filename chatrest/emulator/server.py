@@ -13,16 +13,17 @@ from collections.abc import Awaitable, Callable, Iterable
 from contextlib import AsyncExitStack
 from typing import Annotated, Any, ClassVar, Final, Self, final
 
-from aiohttp import web
-from msgspec import Meta, Struct
+from aiohttp import ClientSession, ClientTimeout, encode_basic_auth, web
+from msgspec import Meta, Raw, Struct
+from msgspec.json import encode
+from yarl import URL
 
-from ..app import App
+from ..app import App, is_loopback
 from ..errors import RequestInvalidError
 from .checked import CheckedArguments
 from .limits import LimitCounter, RateLimit
 from .media import PATH as MEDIA_PATH
 from .middleware import LAST_REQUESTS, IncomingRequest as IncomingRequest, Middleware
-from .outbox import LAST_DELIVERIES, Delivery, WebhookOutbox
 from .service.context import Context
 from .service.dispatch import Keys, Service
 from .store import Store
@@ -91,7 +92,7 @@ class Emulator:
     - `weather`: faults, see `chatrest.emulator.weather`; more can be added while it runs.
     - `limit`: a rate limit that it enforces on all clients together; without one it has none. It can be
       replaced while it runs: `emulator.limit = RateLimit(…)`.
-    - Webhooks get real requests, at loopback addresses alone: see `deliveries`, and `drain()`.
+    - Webhooks of the service get nothing by themselves: `post_event()` sends an event to yours.
     - `clock`: epoch seconds, for what is created while the emulator runs, for limits, for weather and for
       the header `Date`. `sleep`: seconds, the waits of late and dripping replies.
 
@@ -129,8 +130,6 @@ class Emulator:
         """The script of faults: to add to and to clear while it runs."""
         self.limited: LimitCounter = LimitCounter(limit)
         """The counts of what the rate limit has allowed and refused."""
-        self.deliveries: deque[Delivery] = deque(maxlen=LAST_DELIVERIES)
-        """The last attempts to deliver events to webhooks, the oldest first."""
 
     async def __aenter__(self) -> Self:
         await self.start()
@@ -149,10 +148,8 @@ class Emulator:
             resources.callback(store.close)
             listener = _listen(settings.host, settings.port)
             resources.callback(listener.close)
-            outbox = WebhookOutbox(store, app, settings.sleep, self.deliveries)
-            resources.push_async_callback(outbox.close)
             context = Context(store, app, settings.clock)
-            service = Service(context, settings.keys, outbox.publish, only_app=settings.only_app)
+            service = Service(context, settings.keys, only_app=settings.only_app)
             middleware = Middleware(
                 service, self.weather, self.limited, self.requests, settings.clock, settings.sleep
             )
@@ -167,7 +164,7 @@ class Emulator:
             fill(store, *counts, seed=settings.seed, media_url=media_url)
             await runner.setup()
             await web.SockSite(runner, listener).start()
-            self._running = _RunningServer(store, outbox, port, resources.pop_all())
+            self._running = _RunningServer(store, port, resources.pop_all())
 
     async def close(self) -> None:
         """Stop listening and close the store, whose data is gone; twice is fine."""
@@ -222,9 +219,36 @@ class Emulator:
         """
         self.store.lose_messages()
 
-    async def drain(self) -> None:
-        """Wait until the events so far are delivered to webhooks, or given up after their repetitions."""
-        await self._started().outbox.drain()
+    async def post_event(
+        self,
+        url: str,
+        trigger: str = "message_sent",
+        data: dict[str, Any] | None = None,
+        *,
+        username: str = "",
+        password: str = "",
+    ) -> int:
+        """Post an event to a webhook on this machine, once, as the service does; return the answer's status.
+
+        `data` is the event's; by default it has the record of the newest message, as `message`. With a
+        username the request has basic authentication. Raises `RequestInvalidError` for an address that is not
+        loopback, and what aiohttp raises without an answer within 2 s.
+        """
+        if not is_loopback(URL(url).host or ""):
+            raise RequestInvalidError(f"url = {url!r}: expected an address of this machine")
+        if data is None:
+            [record] = self.store.records([self.store.last_id])
+            data = {"message": Raw(record)}
+        app = self._settings.app_id
+        event = {"trigger": trigger, "data": data, "appId": app, "region": "us", "webhook": "emulated"}
+        headers = {"Content-Type": "application/json"}
+        if username:
+            headers["Authorization"] = encode_basic_auth(username, password)
+        async with (
+            ClientSession(timeout=ClientTimeout(total=2.0)) as client,
+            client.post(url, data=encode(event), headers=headers, allow_redirects=False) as response,
+        ):
+            return response.status
 
     def _started(self) -> "_RunningServer":
         if self._running is None:
@@ -238,7 +262,6 @@ class Emulator:
 
 class _RunningServer(Struct, frozen=True):
     store: Store
-    outbox: WebhookOutbox
     port: int
     resources: AsyncExitStack
 

@@ -9,15 +9,12 @@ from urllib.parse import quote
 
 import pytest
 from msgspec import Struct
-from msgspec.json import encode
 
 from chatrest._core.replies.decode import ACK, EachOutcome, ManyRecords, OneRecord
 from chatrest._core.requests.endpoint import Endpoint
 from chatrest._resources import OPERATIONS
 from chatrest.emulator.service.administering import COLLECTIONS
-from chatrest.emulator.service.events import _EVENTS as EVENTS, Event
 from chatrest.emulator.store import Store
-from chatrest.webhooks import UnknownEvent, parse
 from tests.cases import loop_over
 
 from .conftest import KEYS, Answer, Asker, asker
@@ -143,16 +140,6 @@ def test_what_is_made_is_listed_read_changed_and_removed(world: Asker, collectio
     assert send(world, OPERATIONS[f"{collection}.delete"], {key: made}).status == 200
     assert send(world, OPERATIONS[f"{collection}.get"], {key: made}).status == 404
     assert made not in [each[key] for each in send(world, OPERATIONS[listed], {}).json["data"]]
-
-
-@pytest.mark.parametrize("name", EVENTS)
-def test_the_events_of_an_operation_are_those_of_its_row_and_typed(world: Asker, name: str) -> None:
-    world.service._publish = (events := list[Event]()).append
-    assert send(world, OPERATIONS[name], {}).status == 200
-    assert [event.trigger for event in events] == list(EVENTS[name])
-    for event in events:
-        delivery = {"appId": "emulated", "region": "us", "webhook": "w", **event._asdict()}
-        assert not isinstance(parse(encode(delivery)), UnknownEvent), event
 
 
 @loop_over("name", OPERATIONS)

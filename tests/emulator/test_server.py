@@ -1,6 +1,7 @@
 """The emulator over HTTP on a real socket."""
 
 import io
+import json
 import socket
 from collections.abc import AsyncIterator
 from typing import Any
@@ -14,7 +15,9 @@ from chatrest import AsyncSession, AuthenticationError
 from chatrest.app import App
 from chatrest.emulator import Emulator
 from chatrest.errors import RequestInvalidError
+from chatrest.webhooks import MessageEvent, parse
 from tests.cases import loop_over
+from tests.scripted_server import Faulty, reply
 
 AWKWARD = ("a/b", "ü nï/../x?", "..", "👩‍👩‍👧‍👦", "%2F", "'; DROP TABLE users", "A", "a" * 500)
 
@@ -173,3 +176,18 @@ async def test_it_listens_on_a_host_of_ipv6() -> None:
     async with Emulator(users=2, messages=0, host="::1") as emulator, AsyncSession(emulator.app) as session:
         assert emulator.base_url == f"http://[::1]:{emulator.port}/v3"
         assert len(await session.users.list().collect()) == 2
+
+
+async def test_an_event_is_posted_to_a_receiver_on_this_machine_alone(emulator: Emulator) -> None:
+    async with Faulty(reply(status=302, location="/"), reply()) as receiver:
+        assert await emulator.post_event(f"{receiver.url}/hook") == 302
+        data = {"user": {"uid": "user-001"}}
+        await emulator.post_event(receiver.url, "user_blocked", data, username="hook", password="p")
+    newest, other = receiver.requests
+    event = parse(newest.body)
+    assert isinstance(event, MessageEvent)
+    assert (event.trigger, event.message.id) == ("message_sent", "120")
+    assert json.loads(other.body)["data"] == data
+    assert (newest.header("Authorization"), other.header("Authorization")) == (None, "Basic aG9vazpw")
+    with pytest.raises(RequestInvalidError, match=r"^url = 'https://example.com/': expected an address of"):
+        await emulator.post_event("https://example.com/")

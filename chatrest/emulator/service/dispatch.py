@@ -6,7 +6,7 @@ Rules:
 - The header `onBehalfOf` is read where the operation's endpoint says so, and else ignored.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Final, NamedTuple, final
 
@@ -31,7 +31,6 @@ from .administered import key_scope, prepare
 from .administering import document_path
 from .arguments import read_body, read_query
 from .context import Context, Handler, OutgoingReply, ServiceCall, ServiceRequest
-from .events import Event, events_of
 from .refusals import ServiceRefusal, bad_request, refused
 from .replies import order_of, paged
 from .router import ROUTER
@@ -64,21 +63,14 @@ class Keys(NamedTuple):
 
 @final
 class Service:
-    """The documented service over the store of `context`; `publish` is called with each event.
+    """The documented service over the store of `context`.
 
     A request that names another app than `only_app` is answered 401; None serves every app.
     """
 
-    def __init__(
-        self,
-        context: Context,
-        keys: Keys,
-        publish: Callable[[Event], None] = lambda _: None,
-        only_app: str | None = None,
-    ) -> None:
+    def __init__(self, context: Context, keys: Keys, only_app: str | None = None) -> None:
         self._context = context
         self._keys = keys
-        self._publish = publish
         self._only_app = only_app
         prepare(context.store, dict(context.app), keys.full_access, keys.auth_only)
 
@@ -111,8 +103,6 @@ class Service:
         except ServiceRefusal as refusal:
             refusal.is_at_root = endpoint.name.startswith("agents.")
             raise
-        for event in events_of(call, result):
-            self._publish(event)
         return result if isinstance(result, bytes) else encode({"data": result})
 
     def _scope(self, request: ServiceRequest) -> str:
