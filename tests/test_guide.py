@@ -15,7 +15,6 @@ from chatrest._cli.guide import contents, page_text
 from chatrest._cli.root import root
 from chatrest._network import pool
 from chatrest._resources import OPERATIONS
-from chatrest.examples import web_requests
 from tests.cases import loop_over
 from tests.cli.conftest import EmulatorThread, no_waits
 from tests.pages import GUIDE, PAGES, ROOT, blocks
@@ -190,10 +189,3 @@ def test_docstrings_cite_sections_of_the_guide_that_exist() -> None:
         for title in re.findall(r"^#+ (.+)$", CODE.sub("", page_text(page)), re.MULTILINE)
     }
     assert cited <= titles
-
-
-def test_the_guide_has_the_http_statuses_of_the_examples() -> None:
-    rows = re.compile(r"^\| (\d{3}) +\| (.+?) +\|", re.MULTILINE)
-    stated = rows.findall(str(web_requests.__doc__))
-    assert len(stated) > 8
-    assert rows.findall(PAGES["chatrest/guide/backends.md"]) == stated

@@ -19,8 +19,9 @@ import sys
 import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from math import ceil
 from secrets import token_bytes
-from typing import Annotated, Final, Self, TypeAlias, final
+from typing import Annotated, Final, NamedTuple, Self, TypeAlias, final
 from uuid import uuid4
 
 try:
@@ -34,16 +35,31 @@ except ModuleNotFoundError:
     raise
 
 from chatrest import (
+    ActingUserIgnoredError,
+    ApiError,
     AsyncSession,
+    AuthenticationError,
+    BadRequestError,
     ChatRestError,
+    ConflictError,
+    ConnectError,
+    CursorError,
+    DeadlineExceededError,
+    FanOutError,
     Message,
     MessageQuery,
     NewMessage,
+    NotFoundError,
     OutcomeUnknownError,
+    PermissionDeniedError,
+    RateLimitError,
+    RequestInvalidError,
+    RequestTimeoutError,
+    ServerError,
     TextMessage,
+    TransportError,
 )
 from chatrest.emulator import Emulator, First, Reset, TooManyRequests
-from chatrest.examples.web_requests import answer_error
 
 LOGGER: Final = logging.getLogger(__name__)
 REQUEST_SECONDS: Final = 3.0
@@ -165,6 +181,73 @@ async def make_token(chat: RequestChat, response: Response) -> dict[str, str]:
     # An unknown outcome needs no settling here: the browser asks again, and an unused token does no harm.
     token = await chat.as_app.auth_tokens.create(chat.uid)
     return {"auth_token": token.auth_token}
+
+
+# ── errors ──
+
+
+class ErrorStatus(NamedTuple):
+    """A row of the table: the answer for one class of errors and its subclasses."""
+
+    kind: type[ChatRestError]
+    status: int
+    code: str
+    message: str
+
+
+class ErrorAnswer(NamedTuple):
+    """The answer to a request that failed."""
+
+    status: int
+    body: dict[str, str]
+    headers: dict[str, str]
+
+
+ERROR_STATUSES: Final = (
+    # First, as two of its subclasses are also a ServerError or a DeadlineExceededError.
+    ErrorStatus(OutcomeUnknownError, 504, "outcome_unknown", "It is not known if the change was made."),
+    ErrorStatus(RequestInvalidError, 400, "invalid_argument", "An argument is not allowed."),
+    ErrorStatus(BadRequestError, 400, "bad_request", "The chat service refused the request."),
+    ErrorStatus(CursorError, 400, "cursor_refused", "The list cannot be continued: start it again."),
+    ErrorStatus(AuthenticationError, 500, "misconfigured", "The backend is not set up correctly."),
+    ErrorStatus(PermissionDeniedError, 403, "permission_denied", "That is not permitted."),
+    ErrorStatus(ActingUserIgnoredError, 502, "wrong_user", "The chat service answered for another user."),
+    ErrorStatus(NotFoundError, 404, "not_found", "There is no such user, group or message."),
+    ErrorStatus(ConflictError, 409, "conflict", "The state does not allow it, or it is done already."),
+    ErrorStatus(RateLimitError, 503, "busy", "The chat service is busy: try again later."),
+    ErrorStatus(ConnectError, 503, "unavailable", "The chat service cannot be reached: try again later."),
+    ErrorStatus(RequestTimeoutError, 504, "timeout", "The chat service did not answer in time."),
+    ErrorStatus(DeadlineExceededError, 504, "timeout", "The chat service did not answer in time."),
+    ErrorStatus(ServerError, 502, "service_failed", "The chat service failed: try again later."),
+    ErrorStatus(ApiError, 502, "service_failed", "The chat service failed: try again later."),
+    ErrorStatus(TransportError, 502, "service_failed", "The chat service failed: try again later."),
+    ErrorStatus(FanOutError, 502, "service_failed", "The chat service failed: try again later."),
+    ErrorStatus(ChatRestError, 500, "failed", "The request failed."),
+)
+"""The first row whose class fits is the answer; `chatrest guide backends` says why. The browser gets these
+texts, never the error's own: that names operations and arguments, and belongs into the log."""
+
+
+def answer_error(error: ChatRestError) -> ErrorAnswer:
+    """Return the answer for an error, without anything of its text."""
+    kind = _kind_of(error)
+    row = next(row for row in ERROR_STATUSES if issubclass(kind, row.kind))
+    seconds: float | None = getattr(error, "retry_after", None)
+    headers = {}
+    # After an unknown outcome, a client that repeats by itself at that time could make the change twice.
+    if seconds is not None and row.kind is not OutcomeUnknownError:
+        headers["Retry-After"] = str(max(1, ceil(seconds)))
+    return ErrorAnswer(row.status, {"error": row.code, "message": row.message}, headers)
+
+
+def _kind_of(error: ChatRestError) -> type[ChatRestError]:
+    """Return the class that decides; two errors are answered as one of another class."""
+    is_unknown = isinstance(error, OutcomeUnknownError)
+    if isinstance(error, DeadlineExceededError) and error.reason == "rate limit" and not is_unknown:
+        return RateLimitError  # the limit's wait did not fit into the deadline
+    if isinstance(error, CursorError) and error.operation:
+        return ServerError  # the service's own cursors; a token is refused before any operation
+    return type(error)
 
 
 # ── the application ──
