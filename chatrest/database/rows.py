@@ -22,7 +22,7 @@ from ..export.formats.columns import (
     row_values,
 )
 from ..export.formats.record_members import fit, read
-from ..export.plan.message_ids import key_of, number, numbers_of
+from ..export.plan.message_ids import key_of, number, plain_numbers
 from ..times import MILLISECONDS_FROM
 
 Text: TypeAlias = str | None
@@ -114,7 +114,7 @@ def message_values(raws: list[bytes]) -> list[Sequence[Any]]:
     if not all(ids):
         ids = [key_of(row_of(raw)) for raw in raws]
     inner = zip(*(astuple(data or _NOTHING) for data in contents), strict=True)
-    values: dict[str, Sequence[Any]] = {"id": ids, "number": numbers_of(ids) or list(map(number, ids))}
+    values: dict[str, Sequence[Any]] = {"id": ids, "number": plain_numbers(ids) or list(map(number, ids))}
     for column, own in zip((*_TOP, *_INNER), (*top, *inner), strict=True):
         values[column.name] = own
         if column.kind == "time" and any(own):

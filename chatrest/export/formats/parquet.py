@@ -21,7 +21,7 @@ from msgspec.structs import astuple
 from ..._core.replies.rows import row_of
 from ..._models.raw_json import REFUSED
 from ..plan.file_names import MILLISECONDS
-from ..plan.message_ids import key_of, number, numbers_of
+from ..plan.message_ids import key_of, number, plain_numbers
 from .columns import LATEST, MESSAGE_COLUMNS
 from .record_members import fit, read
 from .stored_records import SourceLines
@@ -244,7 +244,7 @@ def columns(lines: bytes, rows: int) -> dict[str, Sequence[Any]]:
         ids = [key_of(row_of(raw)) for raw in raws_in(lines)]
     return {
         "id": ids,
-        "number": numbers_of(ids) or list(map(number, ids)),
+        "number": plain_numbers(ids) or list(map(number, ids)),
         **_top_columns(records),
         **_data_columns(records),
     }

@@ -10,7 +10,7 @@ from ..._core.replies.rows import UNKNOWN, Row
 from .id_set import IdSet
 from .intervals import LAST, number_of as number
 
-__all__ = ["PageIds", "ids_of", "key_of", "number", "numbers_of", "times"]
+__all__ = ["PageIds", "ids_of", "key_of", "number", "plain_numbers", "times"]
 
 _NUMBERS: Final = msgspec.json.Decoder(list[Annotated[int, msgspec.Meta(gt=0, lt=LAST)]])
 
@@ -43,11 +43,11 @@ def ids_of(rows: list[Row]) -> PageIds:
 def numbers_in(rows: list[Row]) -> Sequence[int | None]:
     """Return the id of each row as a number, None for one that is not; as cheap as `ids_of`."""
     ids = [row.id for row in rows]
-    plain = numbers_of(ids)
+    plain = plain_numbers(ids)
     return list(map(number, ids)) if plain is None else plain
 
 
-def numbers_of(ids: list[str]) -> list[int] | None:
+def plain_numbers(ids: list[str]) -> list[int] | None:
     """Return ids as numbers; None if any is not a number, or is not written plainly."""
     if "".join(ids).isdecimal():  # with nothing but digits, JSON is the quickest way to numbers
         try:

@@ -33,7 +33,7 @@ from ..folder.tables import ATTACHMENTS, attachment_rows, check_attachment, tabl
 from ..plan.file_names import DAMAGED, HISTORY, MESSAGES, SPOOL, STEM, is_of_system
 from ..plan.id_set import IdSet
 from ..plan.intervals import gaps
-from ..plan.message_ids import number, numbers_of
+from ..plan.message_ids import number, plain_numbers
 from ..plan.plan import Plan
 from ..plan.report import NextRun
 from ..read.exports import run_place
@@ -222,7 +222,7 @@ class _Check:
         for keys in keys_in(path, file):
             if not self._has_ids(file):
                 continue
-            if (numbers := numbers_of(keys)) is None:
+            if (numbers := plain_numbers(keys)) is None:
                 known = journal.ids_by_key(keys)
                 unknown += (key for key in keys if key not in known)
                 numbers = [known[key] for key in keys if key in known]
