@@ -1,16 +1,14 @@
 """`verify` finds a journal that is damaged, edited, emptied or of another time, and unknown files."""
 
 import sqlite3
-from contextlib import ExitStack, closing
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from chatrest._storage import InUseError
 from chatrest.export import verify
 from chatrest.export.folder.journal import NAME as JOURNAL, Journal
-from chatrest.export.folder.opening import FolderLock
 from chatrest.export.plan.id_set import IdSet
 from tests.damaged_exports import (
     change_journal,
@@ -175,10 +173,3 @@ def test_a_journal_of_another_generation(out: Path, sql: str, words: str) -> Non
     problem = only_problem(out)
     assert words in problem.text
     assert problem.remedy.startswith(f"run `chatrest export {out}` again")
-
-
-def test_an_export_that_a_run_writes_is_not_checked(out: Path) -> None:
-    with ExitStack() as locked:
-        locked.callback(FolderLock(out).release)
-        with pytest.raises(InUseError, match="an export is running here; verify it again after its end"):
-            verify(out)
