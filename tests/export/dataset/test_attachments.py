@@ -1,4 +1,4 @@
-"""Attachments of an export: what is fetched and how it is named, failures, bounds, and the check."""
+"""Attachments of an export: what is fetched and how it is named, failures, bounds, deaths, and the check."""
 
 import gzip
 import hashlib
@@ -18,9 +18,12 @@ from chatrest.export import AttachmentCounts, AttachmentOptions, Plan, Remedy, R
 from chatrest.export.dataset import attachments
 from chatrest.export.dataset.attachment_journal import links_of
 from chatrest.export.folder.manifest import NAME as MANIFEST, read
+from chatrest.export.run.run import ExportOptions, export_folder
+from chatrest.export.store.disk import Disk
 from tests.cases import loop_over
 from tests.export_runs import put_record
 from tests.scripted_server import no_wait
+from tests.simulated_crashes import ProcessDeath
 
 from .file_server import FileServer, file_server
 
@@ -297,7 +300,40 @@ def test_wrong_limits_are_refused(wrong: dict[str, Any]) -> None:
         AttachmentOptions(**wrong)
 
 
-# ── damage ──
+# ── deaths and damage ──
+
+
+class DyingDisk(Disk):
+    """A disk on which the process ends at the sync or rename number `at` of a file of an attachment."""
+
+    def __init__(self, at: int) -> None:
+        self.left = at
+
+    def replace(self, old: Path, new: Path) -> None:
+        if "attachments" in new.parts:
+            self.left -= 1
+            if not self.left:
+                raise ProcessDeath
+        super().replace(old, new)
+
+
+@pytest.mark.parametrize("at", [1, 4, 6])
+async def test_a_death_loses_one_download_at_most(
+    session: AsyncSession, emulator: Emulator, files: FileServer, out: Path, at: int
+) -> None:
+    files.files = {f"/{n}": b"%d" % n for n in range(5)}
+    send(emulator, *map(files.url, files.files))
+    options = ExportOptions(attachments=AttachmentOptions(concurrency=1))
+    with pytest.raises(ProcessDeath):
+        await export_folder(session, out, Plan(everything=True), options, disk=DyingDisk(at))
+    assert not [kind for kind, _ in problems(out)]
+    assert not read(out / MANIFEST).complete
+    report = await export(session, out)
+    assert report.complete
+    assert counts(report).stored == 5
+    assert len(files.requests) <= 6
+    assert problems(out) == []
+    assert not [path for path in (out / "attachments").iterdir() if path.name.startswith("partial-")]
 
 
 async def test_folders_that_lead_elsewhere_are_refused(

@@ -1,7 +1,4 @@
-"""Deaths while tables and attachments are replaced: each is the older one or the new one, and never half.
-
-A death loses one download at most.
-"""
+"""Deaths while tables and attachments are replaced: each is the older one or the new one, and never half."""
 
 import json
 import shutil
@@ -34,10 +31,6 @@ def tables(out: Path) -> dict[str, list[str]]:
 def faults(out: Path) -> list[str]:
     """Return what is wrong with the tables and the files of attachments; the killed run is known."""
     return [str(each) for each in verify(out).problems if each.kind != "incomplete"]
-
-
-def unfinished(out: Path) -> list[Path]:
-    return [path for pattern in ("spool", "attachments/partial-*") for path in out.glob(pattern)]
 
 
 def send(emulator: Emulator, files: FileServer, path: str) -> None:
@@ -80,7 +73,6 @@ async def test_each_table_is_the_older_one_or_the_new_one(
         for at in instants(first, 41):
             shutil.rmtree(out)
             shutil.copytree(older, out)
-            files.requests.clear()
             if await dies(session, fate := kind(out, at), None, monkeypatch, workers=1) is not None:
                 break
             place = f"died at {fate.asked[-1]}, call {at}"
@@ -96,8 +88,6 @@ async def test_each_table_is_the_older_one_or_the_new_one(
             assert faults(out) == [], place
             assert (await export(session, out)).complete, place
             assert tables(out) == after, place
-            if kind is Fate:  # a loss of power may take the journal of attachments, too
-                assert len(files.paths) <= 2, place
-            assert unfinished(out) == [], place
+            assert not (out / "spool").exists(), place
     assert tables(out) == after
     assert at > first, "it did not die"
