@@ -1,7 +1,7 @@
 """A Postgres database, in one transaction, by psycopg and COPY: the first schema of the search path."""
 
 from collections.abc import Iterable, Sequence
-from typing import Any, Final, final
+from typing import Any, Final
 
 import msgspec
 import psycopg
@@ -22,7 +22,6 @@ _YEAR_2000: Final = 946_684_800_000
 """From which binary times are counted, in microseconds; this is in milliseconds since 1970."""
 
 
-@final
 class PostgresDatabase:
     """The database at `url`, in a transaction; used with `with`, which commits where nothing failed."""
 

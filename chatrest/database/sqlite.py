@@ -7,7 +7,7 @@ readers neither wait nor are waited for.
 import sqlite3
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any, Final, TypeAlias, final
+from typing import Any, Final, TypeAlias
 
 from ..export.formats.columns import Column
 from .schema import SQLITE, STATE
@@ -30,7 +30,6 @@ def with_values(columns: Sequence[Column], batch: Batch) -> list[tuple[Column, S
     return [each for each in pairs if any(each[1]) or each[1].count(None) < len(each[1])]
 
 
-@final
 class SqliteDatabase:
     """The database at `path`, in a transaction; used with `with`, which commits where nothing failed."""
 

@@ -21,7 +21,7 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 from itertools import count
-from typing import Any, Final, Self, final
+from typing import Any, Final, Self
 
 from distributed import Client, KilledWorker
 from distributed.protocol.pickle import dumps
@@ -45,7 +45,6 @@ _RESOURCE: Final = "chatrest"
 """The resource of workers that takes parts, one of it each, where any worker of the cluster has it."""
 
 
-@final
 class ClusterJob:
     """A job; used with `async with`."""
 

@@ -1,6 +1,6 @@
 """The numbers of an export's parts while workers run them, and the reports of their ends, as they travel."""
 
-from typing import Final, final
+from typing import Final
 
 import msgspec
 from msgspec import Struct, structs
@@ -32,7 +32,6 @@ def counts_of(progress: Progress) -> dict[str, int]:
     return {name: getattr(progress, name) for name in _COUNTS}
 
 
-@final
 class PartsProgress:
     """Keeps the `Progress` of all parts up to date."""
 

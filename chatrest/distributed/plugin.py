@@ -7,7 +7,7 @@ error of the service.
 
 import asyncio
 import logging
-from typing import TYPE_CHECKING, Any, Final, final
+from typing import TYPE_CHECKING, Any, Final
 
 from distributed import Worker, WorkerPlugin, get_worker
 
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 _LOOK_SECONDS: Final = 0.02  # between two looks whether the tasks of a job have ended
 
 
-@final
 class JobPlugin(WorkerPlugin):  # type: ignore[misc]  # Dask has no types
     """A job on a worker. Its pickle, which the scheduler keeps, holds no secret."""
 

@@ -9,7 +9,7 @@ import asyncio
 import time
 from collections.abc import Callable, Coroutine, Mapping
 from contextlib import suppress
-from typing import Any, Final, Self, final
+from typing import Any, Final, Self
 
 import msgspec
 from distributed import Client
@@ -26,7 +26,6 @@ _TOGETHER: Final = 16  # tasks that are told by one call: each of their workers 
 _encode: Final = msgspec.msgpack.Encoder().encode
 
 
-@final
 class RateCoordinator:
     """One rate for all workers of a job; after the block, none is used.
 

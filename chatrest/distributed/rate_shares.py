@@ -20,7 +20,7 @@ clock is compared.
 from collections import deque
 from collections.abc import Mapping
 from math import exp, inf
-from typing import Final, final
+from typing import Final
 
 from msgspec import Struct
 
@@ -142,7 +142,6 @@ class _Member:
         self._leases.append(_Lease(self.number, share, self.heard_at + seconds))
 
 
-@final
 class RateShares:
     """The shares of one rate class; `documented` requests a second are the most that a ramp reaches."""
 

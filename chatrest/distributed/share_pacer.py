@@ -6,7 +6,7 @@ Pure: time is an argument.
 from collections import deque
 from collections.abc import Callable
 from math import inf
-from typing import Final, final
+from typing import Final
 
 from .._core.pace.pacer import RateSource
 from .._core.replies.rate_signal import Signal
@@ -23,7 +23,6 @@ _SHORTEST: Final = 1e-3  # seconds: less is not worth a sleep
 _REMEMBERED: Final = 64  # reports, to know when the one was sent that a message answers
 
 
-@final
 class SharePacer:
     """The pacer of one rate class on one worker.
 

@@ -12,7 +12,7 @@ import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager, suppress
 from secrets import randbits
-from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeAlias, Unpack, final
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeAlias, Unpack
 
 import msgspec
 from msgspec import Struct
@@ -77,7 +77,6 @@ class PartWork(Struct, frozen=True):
     """Where this process has the app's key; None for that of its environment."""
 
 
-@final
 class WorkerRate:
     """A task's share of the rate of a job.
 

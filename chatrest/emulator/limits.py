@@ -12,7 +12,7 @@ A refused request does not count against the limit. A clock that goes back is tr
 from collections import deque
 from collections.abc import Mapping
 from math import ceil
-from typing import Annotated, Final, Literal, NamedTuple, TypeAlias, final
+from typing import Annotated, Final, Literal, NamedTuple, TypeAlias
 
 from msgspec import Meta
 
@@ -39,7 +39,6 @@ class Verdict(NamedTuple):
     """Seconds until a request is allowed again; 0 where one would be now."""
 
 
-@final
 class Limiter:
     """A counter of the requests of one class; `allow` decides on one at `now`, seconds on any clock."""
 
@@ -111,7 +110,6 @@ class RateLimit(CheckedArguments, kw_only=True):
         return Limiter(self.kind, self.per_window, self.window, self.burst or self.per_window)
 
 
-@final
 class LimitCounter:
     """The counts of a `RateLimit` in force, `emulator.limited`. Without a limit nothing is counted."""
 

@@ -17,7 +17,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
-from typing import Final, NamedTuple, final
+from typing import Final, NamedTuple
 
 from .._storage import JournalFile, Layout
 from ..errors import RequestInvalidError
@@ -53,7 +53,6 @@ class FileState(NamedTuple):
     """The end of a batch that may have been sent; line 0 for none."""
 
 
-@final
 class ImportJournal(JournalFile):
     """The journal of one import: the same app, and the same files, or more of them than before.
 

@@ -16,7 +16,7 @@ from contextlib import ExitStack, closing
 from functools import cached_property, partial
 from itertools import islice
 from pathlib import Path
-from typing import Any, Final, NamedTuple, final
+from typing import Any, Final, NamedTuple
 
 from .._cloud.address import is_address
 from .._models.raw_json import write_value
@@ -130,7 +130,6 @@ def _detected_kind(path: Path) -> Kind:
     )
 
 
-@final
 class _Export:
     """The export in a folder or at an address, to be imported.
 
@@ -233,7 +232,6 @@ def _object(raw: bytes) -> dict[str, object]:
 # ── messages in the order of their ids ──
 
 
-@final
 class MessageOrder:
     """Messages in the order of their ids.
 

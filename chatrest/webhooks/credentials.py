@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from hashlib import sha256
 from hmac import compare_digest
-from typing import Final, TypeAlias, cast, final
+from typing import Final, TypeAlias, cast
 
 from ..errors import RequestInvalidError
 
@@ -24,7 +24,6 @@ def authorized(headers: Headers, username: str, password: str) -> bool:
     return BasicCredentials(username, password).match(headers)
 
 
-@final
 class BasicCredentials:
     """The digests of a username and a password; the texts themselves are not kept."""
 

@@ -15,7 +15,7 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable
 from hashlib import sha256
-from typing import Annotated, Any, Final, NamedTuple, TypeAlias, TypedDict, final, get_type_hints
+from typing import Annotated, Any, Final, NamedTuple, TypeAlias, TypedDict, get_type_hints
 
 from msgspec import Meta, ValidationError, convert
 
@@ -68,7 +68,6 @@ _RUNNING: Final = Answer(503, "the event is still being handled")
 _BUSY: Final = Answer(503, "too many events are being handled")
 
 
-@final
 class Receiver:
     """Takes deliveries in, and runs a handler for each event."""
 

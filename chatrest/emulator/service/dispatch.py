@@ -8,7 +8,7 @@ Rules:
 
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import Final, NamedTuple, final
+from typing import Final, NamedTuple
 
 from msgspec.json import encode
 
@@ -61,7 +61,6 @@ class Keys(NamedTuple):
     secret: str
 
 
-@final
 class Service:
     """The documented service over the store of `context`.
 

@@ -3,14 +3,13 @@
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from http import HTTPStatus
-from typing import Any, Final, final
+from typing import Any, Final
 
 from msgspec.json import encode
 
 SOURCE: Final = "chat-api"
 
 
-@final
 class ServiceRefusal(Exception):  # noqa: N818
     """A reply that is an error."""
 

@@ -9,7 +9,7 @@ Rules:
 
 import re
 from collections.abc import Iterable, Mapping
-from typing import Any, Final, NamedTuple, final
+from typing import Any, Final, NamedTuple
 from urllib.parse import unquote
 
 from ..._core.requests.endpoint import Endpoint, RateClass
@@ -26,7 +26,6 @@ class Route(NamedTuple):
     """The values of the path's parameters by name, decoded."""
 
 
-@final
 class Router:
     """A lookup of operations by method and path."""
 

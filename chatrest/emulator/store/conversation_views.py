@@ -10,7 +10,7 @@ Rules:
 
 import sqlite3
 from collections.abc import Callable
-from typing import Final, Literal, NamedTuple, TypeAlias, final
+from typing import Final, Literal, NamedTuple, TypeAlias
 
 from .documents import DocumentSet, Tables
 from .message_index import conversation_id, conversation_list
@@ -75,7 +75,6 @@ def view_of(uid: str, kind: Kind, party: str) -> ConversationView:
     )
 
 
-@final
 class ConversationViews(Tables):
     """The conversations of one store, as users see them; each change is a transaction."""
 

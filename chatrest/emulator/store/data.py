@@ -18,7 +18,7 @@ import json
 from collections.abc import Iterator
 from itertools import accumulate
 from random import Random
-from typing import Any, Final, NamedTuple, TypeAlias, final
+from typing import Any, Final, NamedTuple, TypeAlias
 
 from msgspec import Struct
 
@@ -58,7 +58,6 @@ class _Draft(NamedTuple):
     other: str
 
 
-@final
 class Writer:
     """A writer of records; `dice` make every choice."""
 

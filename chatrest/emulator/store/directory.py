@@ -6,7 +6,7 @@ Users are listed in the order in which they were added.
 
 import sqlite3
 from collections.abc import Iterable, Mapping
-from typing import Any, Final, Literal, NamedTuple, TypeAlias, final
+from typing import Any, Final, Literal, NamedTuple, TypeAlias
 
 from msgspec.json import decode, encode
 
@@ -32,7 +32,6 @@ class RecordPage(NamedTuple):
     """`updatedAt` of the last record; None if the page is empty, and where the records have none."""
 
 
-@final
 class Directory(Tables):
     """The users and groups of one store; every method is a few SQL statements."""
 
@@ -149,7 +148,6 @@ class Membership(NamedTuple):
     joined_at: int
 
 
-@final
 class Memberships(Tables):
     """The members of all groups; every method is a few SQL statements, each change a transaction."""
 
@@ -199,7 +197,6 @@ class Memberships(Tables):
 Relation: TypeAlias = Literal["banned", "blocked", "friend"]
 
 
-@final
 class Relations(Tables):
     """The relations of one store; every method is one or two SQL statements, each change a transaction."""
 

@@ -11,7 +11,7 @@
 import hashlib
 import sqlite3
 from collections.abc import Mapping
-from typing import Any, Final, TypeAlias, final
+from typing import Any, Final, TypeAlias
 
 from msgspec.json import decode, encode
 
@@ -47,7 +47,6 @@ ON CONFLICT(kind, parent, key) DO UPDATE SET record = excluded.record
 _LIST: Final = "SELECT record FROM documents WHERE kind = ? AND parent = ? ORDER BY number"
 
 
-@final
 class DocumentSet(Tables):
     """The documents of one kind and one parent, in the order in which their keys were first put.
 
@@ -86,7 +85,6 @@ class DocumentSet(Tables):
         self._change("DELETE FROM documents WHERE kind = ? AND parent = ?", *self._name)
 
 
-@final
 class Documents(Tables):
     def of(self, kind: str, parent: str = "") -> DocumentSet:
         return DocumentSet(self._db, kind, parent)
@@ -104,7 +102,6 @@ _OWN: Final = frozenset({"uid", "authToken", "createdAt"})
 """The members of a token that are not its scope."""
 
 
-@final
 class LoginTokens(Tables):
     def __init__(self, db: sqlite3.Connection, documents: Documents) -> None:
         super().__init__(db)

@@ -2,7 +2,7 @@
 
 import sqlite3
 from collections.abc import Callable, Iterable, Sequence
-from typing import Final, Literal, NamedTuple, TypeAlias, final
+from typing import Final, Literal, NamedTuple, TypeAlias
 
 from msgspec.json import encode
 
@@ -32,7 +32,6 @@ class Mark(NamedTuple):
     """In epoch seconds."""
 
 
-@final
 class MessageMarks(Tables):
     """The marks on all messages of one store; each change is a transaction."""
 
@@ -103,7 +102,6 @@ class Thread(NamedTuple):
     """When the newest reply was sent, in epoch seconds."""
 
 
-@final
 class Threads(Tables):
     def page(
         self,
