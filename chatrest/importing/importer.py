@@ -13,10 +13,11 @@ from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack, closing
 from functools import partial
 from pathlib import Path
-from typing import Any, Final, TypeAlias, TypeVar, final
+from typing import Any, Final, NamedTuple, TypeAlias, TypeVar
 
 from msgspec import Struct
 
+from .._parameters.data_import import MOST_ENTRIES
 from .._parameters.roles import NewRole
 from .._secrets import scrub
 from .._threads import in_thread
@@ -31,16 +32,19 @@ from ..errors import (
     ServerError,
 )
 from ..session import AsyncSession
-from .batches import LineBatch, batches
-from .entities import ImportRecord, Kind
+from .entities import ImportRecord, Kind, Reader, SkippedLine, read_object
 from .import_journal import ImportJournal
+from .input_files import LONGEST_LINE, ImportLine, LinePosition
 from .inputs import ImportInput, Inputs, read_inputs
-from .result import INVALID, NO_OUTCOME, ImportResult, LineNote, list_omissions
+from .result import INVALID, NO_OUTCOME, SKIPPED, ImportResult, LineNote, list_omissions
+from .shown_records import read_line
 
 T = TypeVar("T")
 Replies: TypeAlias = Mapping[str, Any]
 """By the keys of the records: an outcome with `success`, or an error."""
 
+MOST_LINES: Final = 1000
+"""Lines of a batch, so that a file without any record is noted in steps, too."""
 ATTEMPTS: Final = 5
 """Requests for a batch whose replies are lost, before the error is raised."""
 _FIRST_PAUSE: Final = 1.0
@@ -148,7 +152,58 @@ async def _make_missing_roles(session: AsyncSession, roles: frozenset[str]) -> N
             continue
 
 
-@final
+# ── the lines of a file as batches ──
+
+
+class LineBatch(NamedTuple):
+    """Consecutive lines: the records of a request, no key twice, and notes of the others."""
+
+    records: tuple[ImportRecord, ...]
+    notes: tuple[LineNote, ...]
+    end: LinePosition
+
+
+def batches(
+    file: str, kind: Kind, lines: Iterable[ImportLine], read: Reader = read_line
+) -> Iterator[LineBatch]:
+    """Yield the batches of a file, with the records that `read` makes of its lines.
+
+    The same lines give the same batches.
+    """
+    records: dict[str, ImportRecord] = {}
+    notes: list[LineNote] = []
+    count, end = 0, None
+    for line in lines:
+        entry = _entry(file, kind, line, read)
+        is_full = len(records) == MOST_ENTRIES or count == MOST_LINES
+        if end is not None and (is_full or (isinstance(entry, ImportRecord) and entry.key in records)):
+            yield LineBatch(tuple(records.values()), tuple(notes), end)
+            records, notes, count = {}, [], 0
+        count, end = count + 1, line.end
+        if isinstance(entry, ImportRecord):
+            records[entry.key] = entry
+        elif entry is not None:
+            notes.append(entry)
+    if end is not None:
+        yield LineBatch(tuple(records.values()), tuple(notes), end)
+
+
+def _entry(file: str, kind: Kind, line: ImportLine, read: Reader) -> ImportRecord | LineNote | None:
+    """Return the record of a line, or a note of what is wrong; None for an empty line."""
+    try:
+        if line.raw is None:
+            raise RequestInvalidError(f"the line has more than {LONGEST_LINE:,} bytes")
+        if not line.raw.strip():
+            return None
+        return read(kind, read_object(line.raw))._replace(end=line.end)
+    except (RequestInvalidError, SkippedLine) as reason:
+        code = SKIPPED if isinstance(reason, SkippedLine) else INVALID
+        return LineNote(file=file, line=line.end.line, code=code, message=str(reason))
+
+
+# ── a run ──
+
+
 class _Importer:
     """One run of an import."""
 
@@ -219,7 +274,6 @@ async def _in_threads(items: Iterator[T]) -> AsyncIterator[T]:
         yield item
 
 
-@final
 class _Outcomes:
     """The outcomes of a batch, from the replies for its records.
 
@@ -249,7 +303,6 @@ class _Outcomes:
                 self.notes.append(note)
 
 
-@final
 class _Ledger:
     """The settled batches of a run: every batch goes to the journal, and then to the listener."""
 
