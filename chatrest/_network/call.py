@@ -268,8 +268,7 @@ class ActiveCall(CallProgress, Generic[R]):
         error.operation = self._call.endpoint.name
         self._attempts = self._attempts.with_failure(error, has_replied=self._pool.has_replied)
         self.stage = "wait"
-        is_repeated = self._options.retry.repeats(self._attempts, self._call.endpoint.replay)
-        if is_repeated and not self._request.is_spent:
+        if self._options.retry.repeats(self._attempts, self._call.endpoint.replay):
             self._attempts = self._attempts.with_pause(self._pause())
 
     def _pause(self) -> float:

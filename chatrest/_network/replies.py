@@ -28,7 +28,6 @@ from .._core.replies.decode import NoRecordError
 from .._core.replies.faults import error_of, fault
 from .._core.replies.rate_signal import HEADER_NAMES, Signal, http_date, signal
 from .._core.requests.endpoint import Call, Endpoint, Reader
-from .._core.requests.form import Form
 from .._secrets import credential_values, is_credential, scrub
 from .._telemetry import LOGGER
 from ..errors import (
@@ -213,7 +212,7 @@ def _credentials_of(call: Call[Any]) -> tuple[str, ...]:
     """Return the credentials in the path, query, body and headers of a call, by their members' names."""
     values = {*_credentials_in_path(call.endpoint.path, call.path)}
     for part in (call.query, call.body, call.headers):
-        if part is not None and not isinstance(part, Form):
+        if part is not None:
             values.update(credential_values(msgspec.to_builtins(part, enc_hook=str)))
     return tuple(value for value in values if len(value) >= _LEAST_SECRET)
 

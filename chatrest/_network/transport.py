@@ -19,15 +19,14 @@ from typing import Any, Final, TypeAlias
 
 import aiohttp
 from aiohttp import hdrs
-from msgspec import Struct, structs
+from msgspec import Struct
 from multidict import CIMultiDict, istr
 from yarl import URL
 
 from .._core.replies.bounds import ERROR_BYTES
 from .._core.requests.arguments import detach
-from .._core.requests.form import Form
 from .._core.requests.timeouts import Timeouts
-from .._core.requests.wire import Headers, Request
+from .._core.requests.wire import Request
 from .._secrets import scrub
 from ..errors import (
     ChatRestError,
@@ -39,7 +38,6 @@ from ..errors import (
 )
 from .expiry import Exchange, ExpiryTimer
 from .inflate import ACCEPTED, Inflate
-from .upload import OpenFile, Upload
 
 _READ_BUFFER: Final = 1 << 20  # a page of 1000 messages in few reads; the default of aiohttp is 64 KiB
 _KEEPALIVE: Final = 15.0
@@ -108,16 +106,11 @@ class Transport:
         self._timer.close()
         await self._session.close()
 
-    async def exchange(self, request: Request, timeouts: Timeouts, payload: Any = None) -> Reply:
+    async def exchange(self, request: Request, timeouts: Timeouts) -> Reply:
         """Send `request` once and return its reply; raise `TransportError` without a usable reply.
 
-        `was_sent` says for a `CancelledError` raised here if something may have been sent. `payload` is the
-        body where the request's own is a form.
+        `was_sent` says for a `CancelledError` raised here if something may have been sent.
         """
-        if payload is None and request.body is not None:
-            if isinstance(request.body, Form):
-                return await self._exchange_form(request, request.body, timeouts)
-            payload = _payload(request.body)
         if self._closed:
             raise RequestInvalidError("the session was closed before the request was sent")
         exchange = self._timer.start(inf if timeouts.total is None else timeouts.total)
@@ -127,7 +120,7 @@ class Transport:
                 request.method,
                 URL(request.url, encoded=True),
                 headers=request.headers,
-                data=payload,
+                data=_payload(request.body),
                 skip_auto_headers=_skipped(request),
                 allow_redirects=False,
                 timeout=self._client_timeout(timeouts),
@@ -151,23 +144,7 @@ class Transport:
             failure = self._noting_proxy(_failure(error, timeouts, exchange), request)
         finally:
             self._timer.stop(exchange)
-        response = payload = None  # the repr of the one quotes the peer, and a body may hold a key
-        raise failure
-
-    async def _exchange_form(self, request: Request, form: Form, timeouts: Timeouts) -> Reply:
-        """Send a form; `RequestInvalidError` for a file that cannot be read, and then nothing was sent."""
-        try:
-            async with Upload(form) as upload:
-                body = _form_body(upload)
-                headers = Headers(request.headers, **{"Content-Type": body.content_type})
-                try:
-                    return await self.exchange(structs.replace(request, headers=headers), timeouts, body)
-                except TransportError:
-                    if not upload.fault:
-                        raise
-                raise TransportError(upload.fault)
-        except ChatRestError as error:
-            failure = detach(error)
+        response = None  # its repr quotes the peer
         raise failure
 
     def _whole(self, response: aiohttp.ClientResponse) -> bytes | None:
@@ -251,34 +228,6 @@ class Transport:
         return self._timeouts[1]
 
 
-class _FilePayload(aiohttp.Payload):
-    """A file of a form: read in threads, and announced with the count of its bytes where that is known."""
-
-    def __init__(self, opened: OpenFile) -> None:
-        super().__init__(opened, content_type=opened.file.content_type)
-        self._size = opened.size
-        self._opened = opened
-
-    def decode(self, encoding: str = "utf-8", errors: str = "strict") -> str:
-        """Refuse: aiohttp asks for a payload's text only to write it to a log."""
-        raise TypeError("a file of a form has no text")
-
-    async def write(self, writer: Any) -> None:
-        async for chunk in self._opened.chunks():
-            await writer.write(chunk)
-
-
-def _form_body(upload: Upload) -> aiohttp.Payload:
-    """Return the body of a form; names are written as they are, in UTF-8, as browsers do."""
-    data = aiohttp.FormData(quote_fields=False, default_to_multipart=True)
-    for name, part in upload.parts:
-        if isinstance(part, OpenFile):
-            data.add_field(name, _FilePayload(part), filename=part.file.name)
-        else:
-            data.add_field(name, part)
-    return data()
-
-
 class _Connector(aiohttp.TCPConnector):
     """A connector that gives an exchange one connection, without unrequested data, and notes it.
 
@@ -323,9 +272,9 @@ def _skipped(request: Request) -> tuple[str, ...] | None:
     return None if is_plain or "Content-Type" in request.headers else _WITHOUT_TYPE
 
 
-def _payload(body: bytes) -> bytes | io.BytesIO:
+def _payload(body: bytes | None) -> bytes | io.BytesIO | None:
     # aiohttp warns of large bodies as bytes, which it would write at once.
-    return io.BytesIO(body) if len(body) > _LARGE else body
+    return io.BytesIO(body) if body is not None and len(body) > _LARGE else body
 
 
 def _failure(error: Exception, timeouts: Timeouts, exchange: Exchange) -> TransportError:

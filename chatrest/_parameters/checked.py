@@ -320,7 +320,10 @@ def _check_field(record: CheckedStruct, name: str) -> str | None:
             return f"{name} = {_shown(record, name, value)}: expected {words_of_type(rule.hint)}; {error}"
         except RequestInvalidError as error:  # of a time
             return str(error)
-        except (msgspec.ValidationError, TypeError):
+        except (msgspec.ValidationError, TypeError) as error:
+            refusal = error.__cause__
+            if isinstance(refusal, RequestInvalidError) and isinstance(refusal.__cause__, OSError):
+                return f"{name}: {refusal}"  # a file that cannot be read
             fault = _nested_fault(rule, value)
             words = f"{words_of_type(rule.hint)}; {fault}" if fault else words_of_type(rule.hint)
             return f"{name} = {_shown(record, name, value)}: expected {words}"

@@ -2,7 +2,6 @@
 
 import os
 from contextlib import suppress
-from io import SEEK_END
 from typing import TYPE_CHECKING, Annotated, Any, BinaryIO, Final, TypeAlias, final
 
 from msgspec import Meta
@@ -19,15 +18,15 @@ class File:
     """A file to upload: `File("terms.csv")`, `File(b"a,b", name="terms.csv")`, or an open binary file.
 
     `name` is the file's name for the service, by default that of the path or of the open file;
-    `content_type` is guessed from it where it is not given. The file of a path is opened when the call is
-    sent, read in pieces so that it is never whole in memory, and closed again. An open file is read from its
-    present position, and is left open; it must not be used meanwhile. One that cannot be rewound is sent at
-    most once. `Timeouts.total` is also the time for the upload.
+    `content_type` is guessed from it where it is not given. The file is read to its end at once and kept in
+    memory, as the files of these operations are small: so each attempt of a call sends the same bytes. In an
+    event loop, `await asyncio.to_thread(File, path)` reads from a slow disk. An open file is read from its
+    present position, and is left open.
 
-    Raises `RequestInvalidError` if an argument is wrong.
+    Raises `RequestInvalidError` if an argument is wrong or the file cannot be read.
     """
 
-    __slots__ = ("_is_spent", "_start", "content_type", "name", "source")
+    __slots__ = ("content", "content_type", "name")
 
     def __init__(
         self,
@@ -36,43 +35,13 @@ class File:
         name: str | None = None,
         content_type: str | None = None,
     ) -> None:
-        self.source: Final = _checked_source(source)
-        """The path as a text, the bytes, or the open file."""
+        self.content: Final = _content_of(source)
         self.name: Final = _header_text("name", _name_of(source) if name is None else name)
         given = _guessed_type(self.name) if content_type is None else content_type
         self.content_type: Final = _header_text("content_type", given)
-        self._start = self.source.tell() if self._is_seekable() else None
-        self._is_spent = False
 
     def __repr__(self) -> str:
         return f"<File {self.name!r}, {self.content_type}>"
-
-    @property
-    def is_spent(self) -> bool:
-        """True if it has been read and cannot be rewound, so that it cannot be sent again."""
-        return self._is_spent
-
-    def rewind(self) -> int | None:
-        """Go to the beginning of an open file, and return the count of bytes from there; None if unknown.
-
-        Raises `RequestInvalidError` for one that has been read and cannot be rewound.
-        """
-        if self._is_spent:
-            raise RequestInvalidError(
-                f"file {self.name!r}: it has been read, and cannot be rewound to be sent again"
-            )
-        if self._start is None:
-            return None
-        size: int = self.source.seek(0, SEEK_END) - self._start
-        self.source.seek(self._start)
-        return max(0, size)
-
-    def mark_read(self) -> None:
-        """Remember that reading has begun: what cannot be rewound is spent now."""
-        self._is_spent = self._start is None and not isinstance(self.source, str | bytes)
-
-    def _is_seekable(self) -> bool:
-        return not isinstance(self.source, str | bytes) and bool(self.source.seekable())
 
 
 if TYPE_CHECKING:
@@ -90,17 +59,23 @@ def file_of(value: Any) -> Any:
     return File(value) if is_source else value
 
 
-def _checked_source(source: Any) -> Any:
+def _content_of(source: Any) -> bytes:
     if isinstance(source, bytes | bytearray | memoryview):
         return bytes(source)
     if isinstance(source, str | os.PathLike):
         path = os.fspath(source)
         if isinstance(path, str) and path and "\0" not in path:
-            return path
+            try:
+                with open(path, "rb") as file:  # noqa: PTH123, to import pathlib takes 3 ms
+                    return file.read()
+            except OSError as error:
+                reason = os.strerror(error.errno or 0)
+                raise RequestInvalidError(f"file {path!r} cannot be read: {reason}") from error
     else:
         with suppress(AttributeError, TypeError, ValueError, OSError):  # no file, or a closed one
-            if source.read(0) == b"" and isinstance(source.seekable(), bool):
-                return source
+            content = source.read()
+            if isinstance(content, bytes):
+                return content
     raise RequestInvalidError(f"source = {description(source)}: {_ALLOWED}")
 
 

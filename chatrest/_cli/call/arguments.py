@@ -125,7 +125,7 @@ def _value(parameter: Parameter, texts: Sequence[str], read_file: ReadFile) -> A
 
 
 def _file(name: str, texts: Sequence[str]) -> File:
-    """Return the file that `@FILE` names; it is read when the call is sent."""
+    """Return the file that `@FILE` names."""
     text = _once(name, texts)
     if not text.startswith("@") or text in ("@", "@-"):
         raise RequestInvalidError(f"{name} = {shown(text)}: expected @ and the path of a file")

@@ -1,18 +1,19 @@
 """From a call and an app to a request: address, headers, body. What a transport needs and no more."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from itertools import count
 from math import isfinite
 from typing import Any, Final
 
 import msgspec
 from msgspec import Struct, structs
 
-from ..._secrets import HIDDEN
+from ..._parameters.files import File
+from ..._secrets import HIDDEN, description
 from ...errors import RequestInvalidError
-from .encode import Arrays, encoded, query_pairs
+from .encode import Arrays, encoded, filter_values, query_pairs
 from .endpoint import Call, Method
-from .form import Form, form
 
 LOGIN_HEADER: Final = "authToken"
 """The header of a user's login token, in place of the app's key."""
@@ -41,18 +42,12 @@ class Request(Struct, frozen=True):
     method: Method
     url: str
     headers: Mapping[str, str]
-    body: bytes | Form | None
-    """Bytes, or a form whose files are opened when it is sent."""
+    body: bytes | None
 
     @property
     def host(self) -> str:
         """Host and port, as they are in the address."""
         return self.url.split("/", 3)[2]
-
-    @property
-    def is_spent(self) -> bool:
-        """True for a body with a file that has been read and cannot be rewound: it cannot be sent again."""
-        return isinstance(self.body, Form) and self.body.is_spent
 
     def __repr__(self) -> str:
         return f"<Request {self.method} {self.host}>"
@@ -72,9 +67,9 @@ def request(call: Call[Any], base: str, headers: Headers, arrays: Arrays) -> Req
         added.update(check_headers(dict(query_pairs(call.headers, "comma"))))
     if call.acting_user is not None and LOGIN_HEADER not in headers:
         added["onBehalfOf"] = call.acting_user
-    body: bytes | Form | None = None
+    body: bytes | None = None
     if call.body is not None and call.endpoint.media == "multipart":
-        body = form(call.body)
+        added["Content-Type"], body = form(call.body)
     elif call.body is not None:
         added["Content-Type"] = "application/json"
         body = json_body(call.body)
@@ -117,6 +112,52 @@ def _is_finite(value: Any) -> bool:
         elif isinstance(value, float) and not isfinite(value):
             return False
     return True
+
+
+def form(body: Struct | Mapping[str, Any]) -> tuple[str, bytes]:
+    """Return type and bytes of a form (RFC 7578) of a body's members that are neither None nor UNSET.
+
+    A text or number is a part, true and false are written out, a list is a part of the same name for each of
+    its items, and an object is JSON. Names are written in UTF-8, as browsers do.
+    Raises `RequestInvalidError` for a value that a form cannot hold.
+    """
+    values = body if isinstance(body, Mapping) else filter_values(body) or {}
+    try:
+        parts = [part for name, value in values.items() for part in _parts(name, value)]
+    except UnicodeEncodeError:
+        raise RequestInvalidError("the body cannot be sent as a form: it has a lone surrogate") from None
+    content = b"".join(part for head_and_content in parts for part in head_and_content)
+    boundary = next(text for number in count() if (text := f"chatrest-{number}").encode() not in content)
+    line = f"--{boundary}\r\n".encode()
+    pieces = [piece for head, data in parts for piece in (line, head, data, b"\r\n")]
+    pieces.append(f"--{boundary}--\r\n".encode())
+    return f"multipart/form-data; boundary={boundary}", b"".join(pieces)
+
+
+_IN_QUOTES: Final = str.maketrans({'"': "%22", "\r": "%0D", "\n": "%0A"})
+
+
+def _parts(name: str, value: Any) -> Iterator[tuple[bytes, bytes]]:
+    """The head and the content of each part that a member is."""
+    head = f'Content-Disposition: form-data; name="{name.translate(_IN_QUOTES)}"'
+    if isinstance(value, File):
+        head += f'; filename="{value.name.translate(_IN_QUOTES)}"\r\nContent-Type: {value.content_type}'
+        yield f"{head}\r\n\r\n".encode(), value.content
+        return
+    if isinstance(value, list | tuple | set | frozenset):
+        for item in value:
+            yield from _parts(name, item)
+        return
+    if isinstance(value, bool):
+        value = "true" if value else "false"
+    elif isinstance(value, Mapping | Struct):
+        value = json_body(value).decode()
+    elif not isinstance(value, str | int | float):
+        raise RequestInvalidError(
+            f"{name} = {description(value)}: expected a text, a number, a boolean, a file, "
+            "a JSON object, or a list of these"
+        )
+    yield f"{head}\r\n\r\n".encode(), str(value).encode()
 
 
 def check_headers(headers: object) -> Headers:

@@ -149,9 +149,8 @@ def read_body(body: bytes, content_type: str, endpoint: Endpoint[Any]) -> Docume
     return document
 
 
-def _content(file: Any) -> str:
-    content: bytes = file.source
-    return content.decode(errors="replace")
+def _content(file: File) -> str:
+    return file.content.decode(errors="replace")
 
 
 def _read_form(content_type: str, body: bytes, kind: type[Struct]) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable
+from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import pytest
@@ -245,9 +246,11 @@ UPLOAD: Endpoint[Any] = Endpoint(
 )
 
 
-def test_a_file_is_given_by_its_path_and_is_not_read_yet() -> None:
-    file = call("category=word", "file=@gone/terms.csv", endpoint=UPLOAD).body.file
-    assert (file.source, file.name) == ("gone/terms.csv", "terms.csv")
+def test_a_file_is_given_by_its_path(tmp_path: Path) -> None:
+    path = tmp_path / "terms.csv"
+    path.write_bytes(b"a,b")
+    file = call("category=word", f"file=@{path}", endpoint=UPLOAD).body.file
+    assert (file.content, file.name) == (b"a,b", "terms.csv")
 
 
 @loop_over("text", ["terms.csv", "", "@", "@-"])

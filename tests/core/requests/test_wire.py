@@ -1,16 +1,29 @@
 """From a call to a request: address, headers, body."""
 
 import json
+from email.parser import BytesParser
+from email.policy import HTTP
 from typing import Any
 
 import msgspec
 import pytest
 from hypothesis import given, strategies as st
-from msgspec import structs
+from msgspec import UNSET, UnsetType, field, structs
 from rich.pretty import pretty_repr
 
+from chatrest import File
 from chatrest._core.requests.endpoint import Call, Endpoint
-from chatrest._core.requests.wire import Headers, Request, check_headers, json_body, request, with_headers
+from chatrest._core.requests.wire import (
+    Headers,
+    Request,
+    check_headers,
+    form,
+    json_body,
+    request,
+    with_headers,
+)
+from chatrest._parameters.checked import Body as CheckedBody, Filter, Flag, Json, Text, Texts
+from chatrest._parameters.files import Upload
 from chatrest.app import App
 from chatrest.errors import RequestInvalidError
 from tests.cases import loop_over
@@ -141,3 +154,85 @@ def test_added_headers_replace_none_whatever_their_case() -> None:
     assert structs.replace(more, headers=sent.headers) == sent
     assert sent.headers == {"apikey": "k3y", "X-Trace": "first"}
     assert "k3y" not in repr(more.headers)
+
+
+# ── forms ──
+
+
+class Terms(CheckedBody, frozen=True, kw_only=True, rename="camel"):
+    """A body of every kind of part."""
+
+    category: Text
+    is_small: Flag | UnsetType = UNSET
+    all_terms: Texts | UnsetType = UNSET
+    meta: Json | UnsetType = UNSET
+    file: Upload | UnsetType = UNSET
+
+
+class Version(Filter, frozen=True, kw_only=True):
+    """A header."""
+
+    x_version: int | None = field(default=2, name="X-Version")
+
+
+UPLOAD: Endpoint[Any] = Endpoint(
+    "terms.create", "POST", "/terms", bytes, "never", body=Terms, media="multipart", headers=Version
+)
+
+
+def parts_of(kind: str, body: bytes) -> list[tuple[str | None, str | None, str, bytes]]:
+    """The parts of a form as a parser that is not ours reads them: name, file name, type, content."""
+    message: Any = BytesParser(policy=HTTP).parsebytes(f"Content-Type: {kind}\r\n\r\n".encode() + body)
+    assert not message.defects
+    return [
+        (
+            part["Content-Disposition"].params["name"],
+            part.get_filename(),
+            part.get_content_type(),
+            part.get_payload(decode=True),
+        )
+        for part in message.iter_parts()
+    ]
+
+
+def test_each_member_of_a_form_that_is_given_is_a_part() -> None:
+    file = File(b"a\r\n\x00,b", name="größe.png")
+    body = Terms(category="wörd", is_small=False, all_terms=["a,b", "c"], meta={"n": [1]}, file=file)
+    sent = made(UPLOAD(body=body))
+    assert sent.body is not None
+    assert b'name="file"; filename="gr\xc3\xb6\xc3\x9fe.png"' in sent.body
+    [*texts, (name, _, content_type, content)] = parts_of(sent.headers["Content-Type"], sent.body)
+    assert [(name, content) for name, _, _, content in texts] == [
+        ("category", "wörd".encode()), ("isSmall", b"false"), ("allTerms", b"a,b"), ("allTerms", b"c"),
+        ("meta", b'{"n":[1]}'),
+    ]  # fmt: skip
+    assert (name, content_type, content) == ("file", "image/png", b"a\r\n\x00,b")
+    assert [part[0] for part in parts_of(*form(Terms(category="word")))] == ["category"]
+
+
+@loop_over("content", [b"chatrest-0", b"\r\n--chatrest-0--\r\n--chatrest-1"])
+def test_no_file_holds_the_boundary_of_its_form(content: bytes) -> None:
+    assert parts_of(*form({"a": File(content), "b": 2.5}))[0][3] == content
+
+
+def test_a_name_of_a_form_cannot_leave_its_quotes() -> None:
+    [(name, *_)] = parts_of(*form({'a"\r\nb': 1}))
+    assert name == "a%22%0D%0Ab"
+
+
+@pytest.mark.parametrize("value", [b"bytes", object(), None, "\ud800"])
+def test_what_a_form_cannot_hold_is_refused(value: object) -> None:
+    with pytest.raises(RequestInvalidError, match=r"^a = .*: expected a text, a number|a lone surrogate"):
+        form({"a": value})
+
+
+@pytest.mark.parametrize(("version", "expected"), [(2, {"X-Version": "2"}), (None, {})])
+def test_the_headers_of_a_call_are_sent(version: int | None, expected: dict[str, str]) -> None:
+    sent = made(UPLOAD(body=Terms(category="word"), headers=Version(x_version=version)))
+    assert {**sent.headers, "Content-Type": ""} == {"apikey": "k3y", "Content-Type": "", **expected}
+
+
+def test_a_header_that_chatrest_writes_itself_is_refused() -> None:
+    call = UPLOAD(body=Terms(category="word"), headers={"apikey": "x"})
+    with pytest.raises(RequestInvalidError, match=r"^headers: chatrest writes the header 'apikey' itself$"):
+        made(call)
