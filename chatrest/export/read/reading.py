@@ -230,12 +230,12 @@ def _of_journal(folder: Path, journal: Journal, choice: _Choice) -> Iterator[Mes
     files = [file for file, *_ in stored]
     is_wanted = None if choice.sources is None else _SourceIds(journal, files, choice.sources)
     for file, path, name in stored:
-        is_told = _is_told(file.name, choice)
-        if is_told is False or (choice.window != ALL_TIMES and not _may_hold(journal, file, choice.window)):
+        is_chosen = _is_of_sources(file.name, choice)
+        if is_chosen is False or (choice.window != ALL_TIMES and not _may_hold(journal, file, choice.window)):
             continue
         ids = journal.ids_in([file])
-        is_any = choice.left is None and (is_told or is_wanted is None)
-        if is_told is None and is_wanted is not None:
+        is_any = choice.left is None and (is_chosen or is_wanted is None)
+        if is_chosen is None and is_wanted is not None:
             ids = is_wanted.of(file)
         if choice.left is not None:
             ids = ids & choice.left
@@ -297,7 +297,7 @@ class _SourceIds:
         return ids
 
 
-def _is_told(name: str, choice: _Choice) -> bool | None:
+def _is_of_sources(name: str, choice: _Choice) -> bool | None:
     """Return whether a file holds rows of the sources, as its folder says; None if that does not."""
     if choice.sources is None:
         return True

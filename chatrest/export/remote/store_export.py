@@ -344,11 +344,11 @@ async def store_export(
     with closing(working):
         await in_thread(partial(_remove_staging, root))
 
-        def tell(seconds: float) -> None:
+        def show_wait(seconds: float) -> None:
             progress.enter(Phase.WAITING_FOR_LEASE, f"{seconds:.0f} s")
 
         await store.check_reachable()
-        async with Lease(store, owner=working.owner, on_wait=tell) as lease:
+        async with Lease(store, owner=working.owner, on_wait=show_wait) as lease:
             publisher = Publisher(store, lease, is_own=is_own, on_version=working.note_next)
             export = StoreExport(store, working, publisher, progress, sleep)
             progress.enter(Phase.COPYING_FROM_STORE)
