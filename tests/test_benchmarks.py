@@ -2,8 +2,9 @@
 
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import nullcontext
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -56,49 +57,43 @@ def replies() -> Iterator[App]:
         yield app
 
 
+@pytest.fixture(autouse=True)
+def prepared(server: ServerProcess, replies: App, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Give the benchmarks the two servers, and the counts that other programs would take long for."""
+    for module in (decode, fan_out, shares, pace):
+        monkeypatch.setattr(module, "run_server", lambda: nullcontext(replies), raising=False)
+    for each in (ahead, instructions):
+        monkeypatch.setattr(each, "ServerProcess", lambda _: nullcontext(server))
+    counts = {"ours": 20_000, "hand": 10_000}
+    uses = instructions.USES
+    monkeypatch.setattr(instructions, "_count", lambda client, *_: dict.fromkeys(uses, counts[client]))
+    monkeypatch.setattr(instructions.shutil, "which", str)
+    monkeypatch.setattr(import_time, "import_seconds", lambda statement: len(statement) / 1000)
+    monkeypatch.setattr(export, "has_dlt", lambda: False)
+
+
 @pytest.mark.parametrize(
-    ("name", "arguments", "rows"),
+    ("benchmark", "arguments", "rows"),
     [
-        (decode, "--rounds=1 --messages=20", 18),
-        (ahead, f"--rounds=1 --pages=3 --latency=1 --messages={MESSAGES}", 6),
-        (fan_out, "--rounds=1 --users=20 --at-once=5 --hanging=600", 4),
-        (shares, "--seeds=1 --settle=1 --seconds=1 --limits=bucket_100_in_1_s,_burst_20", 3),
-        (pace, "--settle=1 --seconds=1 --tasks=3 --rows=5/s", 6),
-        (site, "--messages=200 --users=3", 3),
-        (database, "--messages=200 --users=3", 3),
+        (decode.main, "--rounds=1 --messages=20", 18),
+        (ahead.main, f"--rounds=1 --pages=3 --latency=1 --messages={MESSAGES}", 6),
+        (fan_out.main, "--rounds=1 --users=20 --at-once=5 --hanging=600", 4),
+        (shares.main, "--seeds=1 --settle=1 --seconds=1 --limits=bucket_100_in_1_s,_burst_20", 3),
+        (pace.main, "--settle=1 --seconds=1 --tasks=3 --rows=5/s", 6),
+        (site.main, "--messages=200 --users=3", 3),
+        (database.main, "--messages=200 --users=3", 3),
+        (export.main, "--rounds=1 --dlt-rounds=1 --messages=3000 --users=3", 12),  # at least two pages
+        (import_time.main, "--rounds=1", len(import_time.STATEMENTS) - 1),
+        (instructions.main, "--calls=10", len(instructions.USES)),
+        (partial(waits.main, run=run), "--rounds=1 --waiting=10 --hanging=110 --seconds=1 --calls=2", 8),
+        (scale.main, "--limits=40 --windows=bucket --workers=1 --seconds=1 --latency=1", 1),
     ],
-    ids=lambda value: value.__name__ if hasattr(value, "main") else "",
 )
 def test_a_benchmark_prints_its_table(
-    name: object, arguments: str, rows: int, server: ServerProcess, replies: App,
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch,
-) -> None:  # fmt: skip
-    if hasattr(name, "run_server"):
-        monkeypatch.setattr(name, "run_server", lambda: nullcontext(replies))
-    if name is ahead:
-        monkeypatch.setattr(ahead, "ServerProcess", lambda _: nullcontext(server))
-    name.main([each.replace("_", " ") for each in arguments.split()])  # type: ignore[attr-defined]
-    assert len(rows_of(capsys.readouterr().out)) >= rows
-
-
-def rows_of(output: str) -> list[str]:
-    """Return the lines of a table below its heads."""
-    return output.partition("\n---")[2].splitlines()[1:]
-
-
-def test_export_prints_its_table(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(export, "has_dlt", lambda: False)
-    export.main(["--rounds=1", "--dlt-rounds=1", "--messages=3000", "--users=3"])  # at least two pages
-    assert len(rows_of(capsys.readouterr().out)) >= 12
-
-
-def test_import_time_compares_every_statement_with_aiohttp(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    benchmark: Callable[[list[str]], None], arguments: str, rows: int, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert import_time.import_seconds("import sys") >= 0
-    monkeypatch.setattr(import_time, "import_seconds", lambda statement: len(statement) / 1000)
-    import_time.main(["--rounds", "1"])
-    assert len(rows_of(capsys.readouterr().out)) == len(import_time.STATEMENTS) - 1
+    benchmark([each.replace("_", " ") for each in arguments.split()])
+    assert len(capsys.readouterr().out.partition("\n---")[2].splitlines()[1:]) >= rows
 
 
 @pytest.mark.parametrize("name", memory_uses.USES)
@@ -115,19 +110,6 @@ async def test_a_use_is_counted(
     await instructions.repeat(use, client, server.app if use.messages else replies, 2)
 
 
-def test_instructions_are_compared_with_those_by_hand(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, server: ServerProcess
-) -> None:
-    counts = {"ours": 20_000, "hand": 10_000}
-    monkeypatch.setattr(instructions, "ServerProcess", lambda _: nullcontext(server))
-    monkeypatch.setattr(
-        instructions, "_count", lambda client, *_: dict.fromkeys(instructions.USES, counts[client])
-    )
-    monkeypatch.setattr(instructions.shutil, "which", str)
-    instructions.main(["--calls=10"])
-    assert len(rows_of(capsys.readouterr().out)) == len(instructions.USES)
-
-
 def test_the_uses_by_hand_do_not_load_chatrest(replies: App) -> None:
     program = "import sys; from benchmarks.memory_uses import main; main(); print('chatrest' in sys.modules)"
     command = (sys.executable, "-c", program, "idle_by_hand", replies.chat_url, "1")
@@ -135,21 +117,10 @@ def test_the_uses_by_hand_do_not_load_chatrest(replies: App) -> None:
     assert done.stdout.split()[1] == "False"
 
 
-def test_waits_prints_its_tables(capsys: pytest.CaptureFixture[str]) -> None:
-    waits.main(["--rounds=1", "--waiting=10", "--hanging=110", "--seconds=1", "--calls=2"], run)
-    assert len(rows_of(capsys.readouterr().out)) >= 8
-
-
 def test_scale_says_what_parts_need(capsys: pytest.CaptureFixture[str]) -> None:
     scale.main(["--model"])
     rows = capsys.readouterr().out.splitlines()[2:]
     assert [row.split()[2] for row in rows] == ["1", "16", "64", "64", "2,000"]
-
-
-def test_scale_prints_what_is_used_of_a_limit(capsys: pytest.CaptureFixture[str]) -> None:
-    limits = ("--limits", "40", "--windows", "bucket", "--workers", "1")
-    scale.main([*limits, "--seconds", "1", "--latency", "1"])
-    assert capsys.readouterr().out.count("\n40/s, bucket ") == 2
 
 
 def test_the_pictures_of_the_readme_are_drawn(tmp_path: Path, fast_ramp: None) -> None:
