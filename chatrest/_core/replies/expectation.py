@@ -8,6 +8,7 @@ counts as fitting:
 - Between users, what the app itself sent to one of them fits, and so does every message of a group.
 - An action has other senders than the users of its conversation, and may name another receiver.
 - Uids are compared without regard to case, conversations in either form (`a_user_b`, `user_a_b`).
+- Filters by content (a text, links, reactions …) are not compared, as a message may match unseen.
 - What asks for messages of other conversations (`sender`, `unread` …) is not compared with the list's user.
 """
 
@@ -23,7 +24,6 @@ from ..._models.raw_json import REFUSED, read_value
 from ...times import MILLISECONDS_FROM
 from ..requests.encode import filter_values
 from ..requests.endpoint import Call
-from .content_filters import CONTENT_FILTERS, contradicts
 from .rows import Row
 
 ON_BEHALF_OF: Final = "on_behalf_of"
@@ -50,7 +50,6 @@ _TEXTS: Final = (
     ("senders", "senders", "sender"),
     ("receiverType", "receiver_type", "receiver_type"),
 )
-_HIDDEN: Final = (("hideReplies", "hide_replies", "parent_id"), ("hideDeleted", "hide_deleted", "deleted_at"))
 _ELSEWHERE: Final = frozenset(
     {"sender", "senders", "hasReactions", "unread", "undelivered", "myMentionsOnly", "saved"}
 )
@@ -215,7 +214,6 @@ class _RowMembers(Struct, gc=False, rename="camel"):
     category: Any = ""
     type: Any = ""
     parent_id: Any = ""
-    deleted_at: Any = 0
     updated_at: Any = 0
     edited_at: Any = 0
     conversation_id: Any = ""
@@ -258,37 +256,12 @@ class _OneOf(_Check, frozen=True):
         return _folded(value) in set(map(_folded, self.allowed))
 
 
-class _Without(_Check, frozen=True):
-    """Nothing that has a certain member."""
-
-    def fits(self, value: Any, record: Any) -> bool:
-        return not isinstance(value, str | int) or value in _ABSENT
-
-
 class _InConversation(_Check, frozen=True):
     """The messages of one conversation."""
 
     def fits(self, value: Any, record: Any) -> bool:
         [own], conversation = self.allowed, _conversation_id(record)
         return not conversation or _parts(conversation) == _parts(own.casefold())
-
-
-class _Content(_Check, frozen=True, kw_only=True):
-    """Messages with a certain content."""
-
-    wire: str
-    wanted: Any
-
-    def fit(self, records: Sequence[Any]) -> bool:
-        return not any(map(self.misfit, records))
-
-    def misfit(self, record: Any) -> str | None:
-        try:
-            message = read_value(record.raw) if type(record) is Row else record.to_dict()
-        except (ValueError, RecursionError):
-            return None
-        is_misfit = isinstance(message, dict) and contradicts(self.wire, self.wanted, message)
-        return self.name if is_misfit else None
 
 
 class _Thread(_Check, frozen=True):
@@ -386,12 +359,6 @@ def _filters(asked: Mapping[str, Any]) -> Iterator[_Check]:
             yield _OneOf(name, attribute, _ABSENT.union((value,) if isinstance(value, str) else value))
     if text := asked.get("conversationId"):
         yield _InConversation("conversation_id", "conversation_id", frozenset({text}))
-    for wire, name, attribute in _HIDDEN:
-        if asked.get(wire):
-            yield _Without(name, attribute, _ABSENT)
-    for wire, name in CONTENT_FILTERS.items():
-        if wanted := asked.get(wire):
-            yield _Content(name, wire=wire, wanted=wanted)
 
 
 def _start(asked: Mapping[str, Any]) -> Iterator[_Check]:

@@ -57,8 +57,6 @@ def asked(query: MessageQuery | None = None, **plain: Any) -> Expectation:
         ({"senders": ["alice"]}, {"sender": "bob"}, "senders"),
         ({"receiver_type": "user"}, {"receiverType": "group"}, "receiver_type"),
         ({"conversation_id": "alice_user_bob"}, {"conversationId": "alice_user_carol"}, "conversation_id"),
-        ({"hide_replies": True}, {"parentId": "3"}, "hide_replies"),
-        ({"hide_deleted": True}, {"deletedAt": 1_700_000_000}, "hide_deleted"),
     ],
 )
 def test_a_record_that_does_not_fit_a_filter_names_it(
