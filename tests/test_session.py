@@ -168,11 +168,6 @@ async def test_an_acting_user_that_a_header_cannot_hold_is_refused(uid: Any) -> 
     assert server.connections == 0
 
 
-async def test_as_user_without_a_user_is_an_error() -> None:
-    with pytest.raises(RequestInvalidError, match="uid"):
-        AsyncSession(APP).as_user(None)  # type: ignore[arg-type]
-
-
 @loop_over(
     ("arrays", "tags"),
     [
@@ -289,12 +284,6 @@ async def test_views_share_the_page_sizes_and_the_cursor_key() -> None:
         assert view.sender.page_sizes is session.sender.page_sizes
         assert view.sender.cursor_key is session.sender.cursor_key is not None
     assert AsyncSession(APP).sender.cursor_key is None
-
-
-@loop_over("key", [b"", "0123456789abcdef", bytearray(16), 7])
-def test_a_cursor_key_that_is_none_is_refused(key: Any) -> None:
-    with pytest.raises(RequestInvalidError, match="cursor_key: expected at least 1 byte"):
-        AsyncSession(APP, cursor_key=key)
 
 
 def test_an_option_that_is_not_known_is_a_type_error() -> None:

@@ -52,6 +52,7 @@ def refused(name: str) -> Any:
         "telemetry": (3, "x", [3]),
         "verify": ("no", 7),
         "check_acting_user": (None, 1, "no"),
+        "cursor_key": (b"", "0123456789abcdef", bytearray(16), 7),
         "clock": (3,),
         "sleep": (3,),
         "dice": (3,),
@@ -79,10 +80,12 @@ def test_of_a_view(name: str, value: Any) -> None:
         AsyncSession(APP).with_options(**{name: value})
 
 
-def test_of_a_view_of_another_app() -> None:
+def test_of_a_view_of_another_app_or_user() -> None:
     for app in ("app-1", None, App("a", "k")):
         with refused("app"):
             AsyncSession(APP).for_app(app)  # type: ignore[arg-type]
+    with refused("uid"):
+        AsyncSession(APP).as_user(None)  # type: ignore[arg-type]
 
 
 @each(

@@ -28,6 +28,8 @@ from chatrest import (
 )
 from chatrest._core.requests.encode import query_pairs
 from chatrest._core.requests.wire import json_body
+from chatrest._parameters.agent_tools import ApiToolChanges, NewApiTool, NewVariable
+from chatrest._parameters.agents import EnabledActions, IntegrationMeta, NewExternalAgent
 from chatrest._parameters.checked import (
     Body,
     CheckedStruct,
@@ -39,6 +41,15 @@ from chatrest._parameters.checked import (
     Text,
     Texts,
     meaning,
+)
+from chatrest._parameters.notifications import (
+    ApnsProvider,
+    FcmProvider,
+    NewCustomPushProvider,
+    NewPushToken,
+    NewTwilioProvider,
+    PushTokenQuery,
+    SendgridProviderChanges,
 )
 from chatrest._parameters.users import Deletion
 from chatrest.errors import RequestInvalidError
@@ -139,6 +150,63 @@ def test_no_repr_and_no_error_shows_a_credential() -> None:
         assert "pass-5f" not in str(caught.value) + "".join(str(frame.locals) for frame in own)
     with pytest.raises(RequestInvalidError, match=r"^basic_auth_password = '': expected a non-empty text"):
         Access(basic_auth_password="")
+
+
+AGENT: dict[str, Any] = {"name": "n", "icon": "https://i", "integrate_with": "mastra"}
+TOOL: dict[str, Any] = {
+    "slug": "s",
+    "name": "S",
+    "description": "d",
+    "endpoint": "https://h",
+    "method": "GET",
+}
+VARIABLE: dict[str, Any] = {"name": "v", "source_type": "constant"}
+HOOK: dict[str, Any] = {"id": "w1", "name": "First", "webhook_url": "https://example.com/hook"}
+ACCOUNT: dict[str, Any] = {"is_enabled": True, "webhook_url": "https://h", "use_basic_auth": True}
+
+
+@loop_over(
+    "body",
+    [
+        NewApiTool(**TOOL, headers='{"Authorization":"Bearer hush"}'),
+        ApiToolChanges(headers="hush"),
+        IntegrationMeta(headers={"Authorization": "hush"}),
+        NewExternalAgent(**AGENT, integration_meta=IntegrationMeta(base_url="h", headers="hush")),
+        NewVariable(**VARIABLE, constant_value="hush"),
+        EnabledActions(actions=["a"], auth_meta=["hush"]),
+        FcmProvider(service_account_creds={"private_key": "hush", "project_id": "p"}),
+        ApnsProvider(p8_key="hush"),
+        NewTwilioProvider(
+            twilio_account_sid="s", twilio_auth_token="hush", twilio_sender_phone_number="+1"
+        ),
+        SendgridProviderChanges(send_grid_api_key="hush"),
+        NewCustomPushProvider(**ACCOUNT, basic_auth_username="u", basic_auth_password="hush"),
+        NewPushToken(auth_token="hush", fcm_token="hush", device_token="hush", voip_token="hush"),
+        PushTokenQuery(auth_token="hush"),
+        NewWebhook(**HOOK, username="u", password="hush"),
+    ],
+)  # fmt: skip
+def test_no_repr_shows_what_may_be_a_credential(body: Any) -> None:
+    assert b"hush" in json_body(body)
+    assert "hush" not in repr(body)
+    assert "[hidden]" in repr(body)
+
+
+@loop_over(
+    "make",
+    [
+        lambda: NewApiTool(**TOOL, headers={"Authorization": "hush"}),  # type: ignore[arg-type]
+        lambda: IntegrationMeta(headers=["hush"]),  # type: ignore[arg-type]
+        lambda: NewExternalAgent(**AGENT, integration_meta={"headers": {"x": "hush"}, "other": 1}),
+        lambda: NewVariable(**VARIABLE, constant_value=["hush"]),  # type: ignore[arg-type]
+        lambda: EnabledActions(actions=["a"], auth_meta=[{"token": "hush"}]),  # type: ignore[list-item]
+        lambda: NewWebhook(**HOOK, username="u", password="hush" * 30),
+    ],
+)
+def test_no_error_shows_what_may_be_a_credential(make: Any) -> None:
+    with pytest.raises(RequestInvalidError, match=r"\[hidden\]") as caught:
+        make()
+    assert "hush" not in str(caught.value)
 
 
 def checked_structs(kind: type[Any]) -> Iterator[type[Any]]:

@@ -1,4 +1,4 @@
-"""`export` from start to end."""
+"""`export` from start to end, and the plan that its options make."""
 
 import json
 import sqlite3
@@ -7,16 +7,21 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import click
 import pytest
 from click.testing import CliRunner
 
-from chatrest._cli.export.command import TABLES, _files
+from chatrest._cli.export import command as command_module
+from chatrest._cli.export.command import TABLES, WORKERS, _files, export
 from chatrest._cli.export.copies import DELETED
 from chatrest._cli.export.summary import FileTotals, attachments_line, estimate_lines, summary_lines
 from chatrest._cli.root import root
 from chatrest.database import Deleted
 from chatrest.export import AttachmentCounts, ExportFailure, Plan, Progress, Report
+from chatrest.export.fetch import worker_pool
 from chatrest.export.folder.tables import TABLES as OF_THE_PACKAGE
+from chatrest.export.plan import plan as plans
+from tests.cases import loop_over
 from tests.commands import Run, all_ids, ids_of, summary_of
 from tests.stored_exports import StoredRuns, record
 
@@ -218,3 +223,82 @@ def test_it_says_what_it_has_loaded(tmp_path: Path) -> None:
 
 def test_the_choices_are_those_of_the_function() -> None:
     assert Deleted.__args__ == DELETED
+
+
+# ── options ──
+
+
+def planned(*args: str) -> Plan | None:
+    """Return the plan that `args` make."""
+    given = export.make_context("export", ["out", *args], help_option_names=["-h", "--help"]).params
+    return command_module._plan_of(given)
+
+
+def test_the_choices_are_those_of_a_plan() -> None:
+    options = {param.name: param for param in export.params}
+    for name, choices in (
+        ("format_", plans.FORMATS),
+        ("compress", plans.COMPRESS),
+        ("partition", plans.PARTITIONS),
+    ):
+        choice = options[name].type
+        assert isinstance(choice, click.Choice)
+        assert tuple(choice.choices) == choices
+    assert worker_pool.WORKERS == WORKERS
+
+
+@loop_over(
+    ("args", "plan"),
+    [
+        ([], None),
+        (["--all-users"], Plan(all_users=True)),
+        (["--user", "a", "--user", "b"], Plan(users=["a", "b"])),
+        (["--pair", "b", "a", "--pair", "c", "d"], Plan(pairs=[("a", "b"), ("c", "d")])),
+        (["--group", "g", "--all-users"], Plan(groups=["g"], all_users=True)),
+        (["--everything"], Plan(everything=True)),
+        (["--since", "@1000000"], Plan(since=1_000_000)),
+        (["--until", "2026-11-01"], Plan(until=1_793_577_599)),
+        (["--format", "parquet"], Plan(format="parquet")),
+        (["--format", "parquet", "--user", "a"], Plan(format="parquet", users=["a"])),
+        (["--compress", "gzip", "--partition", "month"], Plan(compress="gzip", partition="month")),
+    ],
+)
+def test_options_make_a_plan(args: list[str], plan: Plan | None) -> None:
+    assert planned(*args) == plan
+    assert plan is None or planned(*args, "--workers", "3", "--recheck", "7d", "--quiet", "--dry-run") == plan
+
+
+@loop_over(
+    ("args", "text"),
+    [
+        (["--journal", "x"], "--journal is for an export in an object store"),
+        (["--since", "tomorrow"], "'tomorrow': expected a date such as 2026-01-31, a time"),
+        (["--since", "20260101"], "expected '2026-01-01' for the date, or '@20260101' for the timestamp"),
+        (["--until", "0001-01-01"], "'--until'"),
+        (["--recheck", "7"], "a whole number from 1 to 999,999,999 with s, m, h, d or w, such as 7d"),
+        (["--recheck", "1000000000d"], "a whole number from 1 to 999,999,999 with s, m, h, d or w"),
+        (["--format", "csv"], "'--format'"),
+        (["--workers", "0"], "from 1 to 90"),
+        (["--pair", "a"], "requires 2 arguments"),
+        (["--pair", "a", "a"], "two different uids"),
+        (["--user", ""], "users = ''"),
+        (["--everything", "--all-users"], "everything"),
+        (["--since", "2026-11-02", "--until", "2026-11-01"], "ends before it begins"),
+        (["--format", "sqlite"], "Invalid value for '--format'"),
+        (["--types", "text"], "--types"),
+        (["--limit", "3"], "--limit"),
+        (["--parts", "0"], "'--parts'"),
+        (["--claim"], "is not an export of parts"),
+        (["--part", "1"], "is not an export of parts"),
+        (["--parts", "4", "--part", "4"], "a number from 0 to 3"),
+        (["--parts", "4", "--part", "1", "--claim"], "give one of them"),
+        (["--parts", "4", "--only", "--user", "a"], "never changes"),
+        (["--parts", "4", "--dry-run"], "give it without --parts"),
+        ([], "Missing argument 'OUT'"),
+    ],
+)
+def test_an_invalid_value_is_one_error_line_with_status_2_and_creates_nothing(
+    command: Run, out: Path, args: list[str], text: str
+) -> None:
+    assert text in error_line(command("export", *([str(out)] if args else []), *args), 2)
+    assert not out.exists()
