@@ -33,8 +33,6 @@ class ListPlan(Struct, frozen=True):
     """The query's pairs, without the page's size."""
     first: Cursor
     """The start of a walk, without the fingerprint of its list."""
-    other_size: str | None
-    """Another parameter for the page's size; None if the list has one alone."""
     checks: QueryChecks
 
 
@@ -49,13 +47,11 @@ def walk(send: Send, call: Call[Listing[T]], cursor: Cursor | str | None) -> Wal
     if query is not None:
         call = structs.replace(call, query=plan.values)
     rules, name = plan.rules, endpoint.name
-    sizes = send.page_sizes.of(plan.other_size, send.app_id, name, rules.size_name, rules.size)
     source = WalkSource(
         fetch=partial(_fetch, send, call),
         rules=rules,
         name=name,
-        largest=sizes[0],
-        other_size=sizes[1],
+        largest=send.page_sizes.of(send.app_id, name, rules.size_name, rules.size),
         cursor_key=send.cursor_key,
         filters=plan.filters,
         check=_check(send, call, acting_user, plan.checks),
@@ -79,18 +75,16 @@ def _plan(endpoint: Endpoint[Any], query: Any, is_acting: bool, as_rows: bool, l
         values, pairs = WalkQuery(named), query_pairs(named, "repeat")
         sizes = [int(value) for name, value in pairs if name in paging.sizes and value.isdecimal()]
         filters = tuple([pair for pair in pairs if pair[0] not in paging.sizes])
-    size_name, first = paging.size_name(is_acting=is_acting), beginning("", filters, paging)
-    has_other = len(paging.sizes) > 1 and paging.order == "id"
+    first = beginning("", filters, paging)
     rules = Rules(
         paging=paging,
         identify=row_identity(endpoint.reply) if as_rows else endpoint.identify,
         size=min(sizes) if sizes else min(largest, paging.largest),
-        size_name=size_name,
+        size_name=paging.size_name(is_acting=is_acting),
         size_asked=bool(sizes),
         beginning=first.position,
     )
-    other_size = paging.sizes[size_name == paging.sizes[0]] if has_other else None
-    return ListPlan(rules, values, filters, first, other_size, QueryChecks.of(values))
+    return ListPlan(rules, values, filters, first, QueryChecks.of(values))
 
 
 def _query_of(query: Any, paging: Paging, *, is_acting: bool) -> tuple[Paging, Mapping[str, Any]]:

@@ -12,7 +12,7 @@ from typing import Any, Final, Generic, Protocol, TypeAlias, TypeVar
 from msgspec import Struct
 
 from .._core.paging.cursor import Cursor, CursorKey, fingerprint
-from .._core.paging.page_sizes import LargestPage, OtherSize
+from .._core.paging.page_sizes import LargestPage
 from .._core.paging.step import Step, conflicts, step
 from .._core.paging.walk_state import Rules, WalkState
 from .._core.replies.decode import Listing
@@ -135,8 +135,6 @@ class WalkSource(Struct, Generic[T], frozen=True, kw_only=True, dict=True):
     """The operation's name."""
     largest: LargestPage
     """Of this list in this session, asked with the same size; a limited walk is measured by it, too."""
-    other_size: OtherSize | None = None
-    """Another parameter for a page's size; None if the list has one alone."""
     cursor_key: CursorKey | None = None
     """Signs the walk's cursors."""
     identity: tuple[Any, ...] = ()
@@ -170,10 +168,9 @@ class WalkSource(Struct, Generic[T], frozen=True, kw_only=True, dict=True):
         errors of the call; none of them changes anything.
         """
         cursor, memory, rules = state.cursor, state.memory, self.rules
-        position, largest, other = cursor.position, self.largest, None
-        if not rules.size_asked:
-            position, largest, other = self._sized(cursor)
-        is_other = other is not None and other.is_used
+        position, size_name = cursor.position, rules.size_name
+        if size_name and not rules.size_asked and all(name != size_name for name, _ in position):
+            position = (*position, (size_name, str(rules.size)))
         try:
             listing = await self.fetch(position)
         except (RequestInvalidError, ApiError) as error:
@@ -182,17 +179,13 @@ class WalkSource(Struct, Generic[T], frozen=True, kw_only=True, dict=True):
         if self.check is not None:
             listing = self.check.checked(listing, is_start=cursor.last is None)
         try:
-            result = step(cursor, listing, rules, memory, largest.count)
+            result = step(cursor, listing, rules, memory, self.largest.count)
         except CursorError as error:
             raise self.cursor_error(str(error)) from None
         repairs, served = listing.repairs, len(listing.items)
         if len(result.items) != served:
             repairs += conflicts(listing, result, memory, rules.identify)
-        largest.note(served)
-        if other is not None and other.is_used is is_other:
-            pagination = listing.meta.pagination
-            echoed = None if pagination is None else pagination.per_page
-            other.note(served, echoed, rules.size, self.largest)
+        self.largest.note(served)
         items, left = result.items, state.left
         if left is not None:
             items = items[:left]
@@ -201,23 +194,6 @@ class WalkSource(Struct, Generic[T], frozen=True, kw_only=True, dict=True):
         after = WalkState(result.cursor_after(count, rules.identify), result.memory, left)
         is_end = result.next is None and result.error is None and count == len(result.items)
         return PendingPage(listing, result, count, iter(items), after, is_end, repairs, rules.identify)
-
-    def _sized(self, cursor: Cursor) -> tuple[Pairs, LargestPage, OtherSize | None]:
-        """Return a position with the page's size, the pages that its page is measured by, and the other
-        parameter for that size, where it may be tried.
-        """
-        size_name, largest = self.rules.size_name, self.largest
-        if not cursor.position:
-            return ((size_name, str(self.rules.size)),) if size_name else (), largest, None
-        names = dict(cursor.position)
-        # Page numbers count pages of one size; any other place in a list may have a page of any.
-        has_other = "id" in names and "page" not in names and size_name not in names
-        other = self.other_size if has_other else None
-        if other is not None and other.is_used:
-            largest, size_name = other.largest, other.name
-        if not size_name or size_name in names:
-            return cursor.position, largest, other
-        return (*cursor.position, (size_name, str(self.rules.size))), largest, other
 
     def _refuse(self, error: ApiError | RequestInvalidError, position: Pairs, state: WalkState) -> None:
         """Raise the error of a page, unless it says that nothing is there: then the page is empty."""
