@@ -13,7 +13,7 @@ import msgspec
 from msgspec import Struct, field
 
 from .._models.raw_json import REFUSED, read_value
-from ..export.plan.intervals import number_of
+from ..export.plan.message_ids import number
 from ..times import MILLISECONDS_FROM
 
 _AFTER_9999: Final = 253_402_300_800_000
@@ -79,7 +79,7 @@ _SHOWN: Final = msgspec.json.Decoder(ShownRecord)
 def rank_of(id: int | str) -> int:
     """Return the number of an id; for one that is no number a hash, which is larger than any number."""
     text = str(id)
-    return (number_of(text) if text else None) or int.from_bytes(_hash(text, 8)) >> 2 | 1 << 62
+    return (number(text) if text else None) or int.from_bytes(_hash(text, 8)) >> 2 | 1 << 62
 
 
 def token(text: str) -> str:

@@ -42,8 +42,7 @@ from ..folder.manifest import table_entries
 from ..folder.tables import ATTACHMENTS, find_table, read_table
 from ..formats.stored_records import milliseconds
 from ..plan.id_set import IdSet
-from ..plan.intervals import LAST
-from ..plan.message_ids import number
+from ..plan.message_ids import LAST, number
 from ..plan.report import AttachmentCounts
 from ..store.disk import Disk, make_folder, sync_folder
 from ..store.formats import SourceLines, piece_of

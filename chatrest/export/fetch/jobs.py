@@ -14,7 +14,7 @@ from ..._resources.messages import Messages
 from ..._walk.walk import Walk
 from ...errors import ChatRestError
 from ..folder.export_folder import Purpose
-from ..plan.intervals import LAST
+from ..plan.message_ids import LAST
 from ..plan.ownership import Source
 
 

@@ -31,8 +31,7 @@ from ...errors import BadRequestError, ChatRestError
 from ..folder.export_folder import ExportFolder
 from ..folder.id_continuity import IdContinuity
 from ..plan.id_set import IdSet
-from ..plan.intervals import LAST
-from ..plan.message_ids import PageIds, ids_of, number
+from ..plan.message_ids import LAST, PageIds, ids_of, number
 from ..plan.ownership import Source
 from ..plan.report import Active
 from .jobs import ListJob, ListPiece

@@ -30,8 +30,7 @@ from ..._walk.source import Page
 from ...errors import CursorError
 from ..folder.export_folder import FetchedPage
 from ..plan.id_set import IdSet
-from ..plan.intervals import LAST
-from ..plan.message_ids import PageIds, ids_of, number
+from ..plan.message_ids import LAST, PageIds, ids_of, number
 from ..plan.report import Active, Progress
 from .backlog import Backlog
 from .jobs import Ending, ListJob, ListPiece, PieceQueue, PieceResult

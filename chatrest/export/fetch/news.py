@@ -39,8 +39,7 @@ from ...errors import ApiError, AuthenticationError, CursorError, ServerError
 from ...session import AsyncSession
 from ..folder.journal import Journal, SourceState
 from ..plan.id_set import IdSet
-from ..plan.intervals import LAST
-from ..plan.message_ids import ids_of
+from ..plan.message_ids import LAST, ids_of
 from ..plan.ownership import Source
 from ..plan.plan import Plan
 from .jobs import ListJob, ListPiece

@@ -29,7 +29,7 @@ from ..._core.requests.endpoint import Pairs
 from ..._walk.source import Page
 from ..._walk.walk import Walk
 from ...errors import ApiError, AuthenticationError, CursorError, RateLimitError, ServerError
-from ..plan.intervals import LAST, number_of
+from ..plan.message_ids import LAST, number as number_of
 from .jobs import ListPiece
 
 

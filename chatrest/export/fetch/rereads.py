@@ -28,7 +28,7 @@ from ..._threads import for_each, in_thread
 from ...errors import AuthenticationError, ChatRestError, NotFoundError
 from ..folder.journal import SourceState
 from ..plan.id_set import IdSet
-from ..plan.intervals import LAST, Gap
+from ..plan.message_ids import LAST, Gap
 from ..plan.ownership import OF_PARTS
 from .jobs import ListJob
 from .news import runs_by_app_list

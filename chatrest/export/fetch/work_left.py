@@ -21,8 +21,7 @@ from msgspec import Struct
 from ..._core.replies.rows import Row
 from ..folder.export_folder import Purpose
 from ..folder.journal import Journal, SourceState
-from ..plan.intervals import LAST, Gap, gaps
-from ..plan.message_ids import number
+from ..plan.message_ids import LAST, Gap, gaps, number
 from ..plan.ownership import Source
 from .jobs import ListJob
 

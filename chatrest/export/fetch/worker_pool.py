@@ -22,7 +22,7 @@ from ...errors import (
 from ...session import AsyncSession
 from ..folder.export_folder import ExportFolder, FetchedPage
 from ..folder.id_continuity import IdContinuity
-from ..plan.intervals import LAST, Gap
+from ..plan.message_ids import LAST, Gap
 from ..plan.report import Progress
 from .backlog import Backlog
 from .jobs import Ending, Findings, ListJob, ListPiece, PieceQueue, PieceResult

@@ -27,8 +27,7 @@ from ..formats.action_records import ACTION, is_deleted, shown_edits
 from ..formats.stored_records import SourceLines
 from ..plan.file_names import HISTORY, STEM, partition_folder, partition_rows
 from ..plan.id_set import IdSet
-from ..plan.intervals import LAST, Interval
-from ..plan.message_ids import NO_IDS, PageIds, ids_of
+from ..plan.message_ids import LAST, NO_IDS, Interval, PageIds, ids_of
 from ..plan.ownership import Source
 from ..plan.plan import Plan
 from ..plan.report import Report

@@ -34,8 +34,7 @@ from ..._core.replies.rows import Row, row_of
 from ..._core.requests.endpoint import Pairs
 from ..._storage import Layout, UnreadableError, sql_in
 from ..plan.id_set import IdSet
-from ..plan.intervals import Interval, merge
-from ..plan.message_ids import number
+from ..plan.message_ids import Interval, merge, number
 from ..plan.ownership import Source
 from ..plan.plan import Plan
 from ..store.journal import DAMAGE, LAYOUT as STORE_LAYOUT, NAME, PORTION, SCHEMA, Count, StoreJournal

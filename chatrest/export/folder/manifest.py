@@ -22,7 +22,7 @@ from msgspec import Raw, Struct, structs
 
 from ...errors import ChatRestError, RequestInvalidError
 from ..plan.file_names import HISTORY, STEM
-from ..plan.intervals import LAST
+from ..plan.message_ids import LAST
 from ..plan.plan import Plan
 from ..plan.report import NextRun, Report
 from ..store.disk import Disk, ErrorPath, sync_folder

@@ -1,18 +1,35 @@
-"""Ids as numbers, for coverage, order and sets; others by their texts, until a journal numbers them."""
+"""Ids as numbers, for coverage, order and sets; others by their texts, until a journal numbers them. Pure.
+
+The ids of a list that are covered are intervals, instead of a high-water mark. An id between the first and
+the last of one is covered: the service was asked, and every item that it showed there is safe. The ids
+between two intervals, or after the last one, are a gap.
+"""
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Annotated, Final, NamedTuple
 
 import msgspec
 
 from ..._core.replies.rows import UNKNOWN, Row
+from ..._core.requests.endpoint import Pairs
 from .id_set import IdSet
-from .intervals import LAST, number_of as number
 
-__all__ = ["PageIds", "ids_of", "key_of", "number", "plain_numbers", "times"]
-
+LAST: Final = (1 << 63) - 1
+"""An open end: no id is as high."""
+_LONGEST: Final = 19
 _NUMBERS: Final = msgspec.json.Decoder(list[Annotated[int, msgspec.Meta(gt=0, lt=LAST)]])
+
+
+def number(text: str) -> int | None:
+    """Return an id as a number from 1; None if it does not fit into 64 bits with the id after it.
+
+    One that begins with a 0 is a text: 07 is not 7, and nothing is covered below 1.
+    """
+    if text.isdecimal() and text[0] != "0" and text.isascii() and len(text) <= _LONGEST:
+        value = int(text)
+        return value if value < LAST else None
+    return None
 
 
 class PageIds(NamedTuple):
@@ -68,3 +85,56 @@ def times(rows: list[Row]) -> tuple[int, int, bool]:
     known = [each for each in sent if each != UNKNOWN] if UNKNOWN in sent else sent
     since, until = (min(known), max(known)) if known else (UNKNOWN, UNKNOWN)
     return since, until, len(known) == len(sent)
+
+
+# ── intervals ──
+
+
+class Interval(NamedTuple):
+    """The ids from `first` to `last`, both included."""
+
+    first: int
+    last: int
+    position: Pairs = ()
+    """Where the list continues after `last`, as the service named it; empty if it did not."""
+
+
+class Gap(NamedTuple):
+    """The ids above `after` up to `until`, not covered."""
+
+    after: int
+    until: int
+    position: Pairs = ()
+    """Where the list continues after `after`, as the service named it; empty if it did not."""
+
+
+def merge(intervals: Iterable[Interval]) -> list[Interval]:
+    """Return the same ids as ascending intervals that neither touch nor overlap.
+
+    An interval that ends before it begins is left out. Of two that end at the same id, the position that is
+    known is kept.
+    """
+    merged: list[Interval] = []
+    for interval in sorted(intervals):
+        if interval.last < interval.first:
+            continue
+        if merged and interval.first <= merged[-1].last + 1:
+            farther = max(merged[-1], interval, key=lambda each: (each.last, bool(each.position)))
+            merged[-1] = Interval(merged[-1].first, farther.last, farther.position)
+        else:
+            merged.append(interval)
+    return merged
+
+
+def gaps(intervals: Iterable[Interval], until: int, after: int = 0) -> list[Gap]:
+    """Return the ids above `after` up to `until` that no interval covers, in ascending order."""
+    missing: list[Gap] = []
+    position: Pairs = ()
+    for interval in merge(intervals):
+        if interval.first > after + 1 and after < until:
+            missing.append(Gap(after, min(interval.first - 1, until), position))
+        if interval.last >= after:
+            after, position = interval.last, interval.position
+    if after < until:
+        missing.append(Gap(after, until, position))
+    return missing

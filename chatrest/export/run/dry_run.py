@@ -38,8 +38,7 @@ from ..fetch.worker_pool import WORKERS
 from ..folder.journal import NAME as JOURNAL, Journal, SourceState
 from ..folder.opening import agreed, check_folder, check_place, first_meta, is_unused, run_under_way
 from ..plan.id_set import IdSet
-from ..plan.intervals import LAST, Gap
-from ..plan.message_ids import key_of, number
+from ..plan.message_ids import LAST, Gap, key_of, number
 from ..plan.ownership import Source
 from ..plan.plan import Plan
 from ..plan.report import ExportFailure

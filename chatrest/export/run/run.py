@@ -61,8 +61,7 @@ from ..folder.journal import NAME as JOURNAL, SourceState
 from ..folder.manifest import NAME as MANIFEST, Manifest, find_undamaged
 from ..folder.run_log import append_run
 from ..folder.tables import Table, tables_of
-from ..plan.intervals import LAST, Gap
-from ..plan.message_ids import ids_of, number, numbers_in
+from ..plan.message_ids import LAST, Gap, ids_of, number, numbers_in
 from ..plan.ownership import OwnershipRules
 from ..plan.plan import Plan
 from ..plan.report import ExportFailure, NextRun, Phase, Progress, Report

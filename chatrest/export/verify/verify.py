@@ -32,8 +32,7 @@ from ..folder.run_log import NAME as RUNS
 from ..folder.tables import ATTACHMENTS, attachment_rows, check_attachment, table_stem
 from ..plan.file_names import DAMAGED, HISTORY, MESSAGES, SPOOL, STEM, is_of_system
 from ..plan.id_set import IdSet
-from ..plan.intervals import gaps
-from ..plan.message_ids import number, plain_numbers
+from ..plan.message_ids import gaps, number, plain_numbers
 from ..plan.plan import Plan
 from ..plan.report import NextRun
 from ..read.exports import run_place

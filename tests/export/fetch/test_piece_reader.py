@@ -21,7 +21,7 @@ from chatrest.export.fetch.piece_reader import (
     PieceReader,
     PositionRefusedError,
 )
-from chatrest.export.plan.intervals import LAST
+from chatrest.export.plan.message_ids import LAST
 from tests.cases import loop_over
 from tests.walk.service_model import Item, Service, few, run, services, sizes, walk_over
 

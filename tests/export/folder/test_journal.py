@@ -15,8 +15,7 @@ from chatrest._core.replies.rows import Row
 from chatrest.export import Plan, export
 from chatrest.export.folder.journal import Journal
 from chatrest.export.plan.id_set import IdSet
-from chatrest.export.plan.intervals import Interval
-from chatrest.export.plan.message_ids import ids_of
+from chatrest.export.plan.message_ids import Interval, ids_of
 from tests.export_runs import served
 from tests.simulated_crashes import wrap_connections
 from tests.stored_exports import MEMORY, USERS, by_hand

@@ -5,13 +5,13 @@ from itertools import pairwise
 from hypothesis import given, strategies as st
 
 from chatrest._core.requests.endpoint import Pairs
-from chatrest.export.plan.intervals import (
+from chatrest.export.plan.message_ids import (
     LAST,
     Gap,
     Interval,
     gaps,
     merge,
-    number_of,
+    number,
 )
 from tests.cases import loop_over
 
@@ -78,10 +78,10 @@ def test_the_last_gap_begins_after_the_last_interval() -> None:
      ("m-1", None), (str(2**63 - 1), None), (str(2**64), None), ("9" * 5000, None)],
 )  # fmt: skip
 def test_an_id_is_a_number_where_64_bits_hold_it_and_the_next_one(id: str, expected: int | None) -> None:
-    assert number_of(id) == expected
+    assert number(id) == expected
 
 
 @given(st.text())
 def test_any_text_is_a_number_or_none(id: str) -> None:
-    parsed = number_of(id)
+    parsed = number(id)
     assert parsed is None or (str(parsed) == id and 0 < parsed < 2**63 - 1)
