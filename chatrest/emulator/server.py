@@ -142,7 +142,9 @@ class Emulator:
         """Generate the data, and listen; a cancel or an error leaves nothing open."""
         if self._running is not None:
             raise RequestInvalidError("the emulator is started already")
-        settings, app = self._settings, _app_record(self._settings.app_id)
+        settings = self._settings
+        record = {"id": settings.app_id, "name": "Emulated app", "region": "us", "createdAt": EPOCH}
+        app = record | {"state": "active"}
         async with AsyncExitStack() as resources:
             store = Store()
             resources.callback(store.close)
@@ -276,7 +278,3 @@ def _origin(host: str, port: int) -> str:
     """Return the address for clients on this machine; `0.0.0.0` and `::` listen everywhere."""
     host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)  # noqa: S104
     return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
-
-
-def _app_record(app_id: str) -> dict[str, Any]:
-    return {"id": app_id, "name": "Emulated app", "region": "us", "state": "active", "createdAt": EPOCH}

@@ -8,15 +8,11 @@ import pytest
 
 from chatrest import AsyncSession, AuthenticationError, OutcomeUnknownError, RequestInvalidError
 from chatrest.emulator import (
-    Cut,
     Emulator,
-    Every,
     First,
     LostReply,
     OutgoingReply,
-    Reset,
     Status,
-    TooManyRequests,
 )
 from chatrest.export.formats.compression import compression
 from chatrest.importing import ImportProgress, ImportResult, check, run
@@ -26,17 +22,6 @@ from tests.importing.conftest import Write, message, muids, user
 USERS = [user(number) for number in range(120)]
 GROUP = {"guid": "den", "name": "Den", "type": "public", "owner": "u0"}
 MEMBER = {"guid": "den", "uid": "u1", "scope": "moderator"}
-ROUTE = "data_import.import_messages"
-
-
-class StrictService(LostReply, frozen=True):
-    """A service that refuses a whole request because of the user u33."""
-
-    def fits(self, request: Any) -> bool:
-        return super().fits(request) and b'"u33"' in request.body
-
-    def reply(self, now: float) -> Any:
-        return Status(400, code="ERR_IMPORT_INVALID_USER_FORMAT").reply(now)
 
 
 class Fixed(LostReply, frozen=True):
@@ -107,33 +92,11 @@ async def test_lines_that_are_added_later_are_imported_by_the_next_run(
     assert result.imported == 120
 
 
-async def test_lost_replies_do_not_add_a_message_twice(
-    session: AsyncSession, emulator: Emulator, write: Write
-) -> None:
-    users = write("users.ndjson", USERS[:2])
-    emulator.weather.add(Reset(route=ROUTE, processed=True, when=Every(3)))
-    emulator.weather.add(Cut(after=7, route=ROUTE, when=Every(5)))
-    result = await run(session, [users, write("messages.ndjson", [message(n) for n in range(500)])])
-    assert result.ok
-    assert muids(emulator) == [f"m{n}" for n in range(500)]
-    assert result.files[1].existing > 0
-    assert result.imported == 502
-
-
 async def test_a_muid_that_somebody_else_has_used_is_refused(session: AsyncSession, write: Write) -> None:
     users = write("users.ndjson", USERS[:2])
     lines = [message(0), message(1), message(0)]
     result = await run(session, [users, write("messages.ndjson", lines)])
     assert notes(result) == [("messages.ndjson", 3, "m0", "ERR_IMPORT_MUID_ALREADY_EXISTS")]
-
-
-async def test_one_record_that_makes_the_service_refuse_all_is_found(
-    session: AsyncSession, emulator: Emulator, write: Write
-) -> None:
-    emulator.weather.add(StrictService(route="data_import.import_users"))
-    result = await run(session, [write("users.ndjson", USERS)])
-    assert notes(result) == [("users.ndjson", 34, "u33", "ERR_IMPORT_INVALID_USER_FORMAT")]
-    assert result.imported == 119
 
 
 async def test_a_record_that_the_reply_does_not_mention_is_refused(
@@ -151,12 +114,6 @@ async def test_a_record_that_the_reply_does_not_mention_is_refused(
         ("u2", "no outcome", "the reply does not mention this record"),
     ]
     assert session.app.api_key not in repr(result)
-
-
-async def test_limits_are_waited_for(session: AsyncSession, emulator: Emulator, write: Write) -> None:
-    emulator.weather.add(TooManyRequests(route="data_import.import_users", when=Every(2)))
-    result = await run(session, [write("users.ndjson", USERS)])
-    assert result.imported == 120
 
 
 @pytest.mark.parametrize(("status", "kind"), [(401, AuthenticationError), (500, OutcomeUnknownError)])

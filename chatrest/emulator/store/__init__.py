@@ -18,13 +18,9 @@ from .message_marks import Mark, MessageMarks, Threads
 _RECORD: Final = "CAST(record AS TEXT)"
 
 
-def _member(name: str) -> str:
-    return f"json_extract({_RECORD}, '$.{name}')"
-
-
 def _members(*names: str) -> str:
-    columns = {re.sub("([A-Z])", r"_\1", name).lower(): _member(name) for name in names}
-    return ", ".join(f"{column} AS ({member})" for column, member in columns.items())
+    columns = {re.sub("([A-Z])", r"_\1", name).lower(): name for name in names}
+    return ", ".join(f"{column} AS (json_extract({_RECORD}, '$.{name}'))" for column, name in columns.items())
 
 
 _MESSAGE_TABLES: Final = """
@@ -259,7 +255,7 @@ class Store(MessageVersions):
         """Take messages out of the lists of these names, such as `u:ann`; out of all where none is given."""
         hidden = set(ids)
         with self._db:
-            for name in names or self._names():
+            for name in names or self._column("SELECT DISTINCT list FROM positions"):
                 self._fill_list(name, [number for number in self.matching(name) if number not in hidden])
 
     def show(self, ids: Iterable[int], *names: str) -> None:
@@ -268,9 +264,6 @@ class Store(MessageVersions):
         with self._db:
             for name in names:
                 self._fill_list(name, sorted(shown.union(self.matching(name))))
-
-    def _names(self) -> list[str]:
-        return self._column("SELECT DISTINCT list FROM positions")
 
     def _fill_list(self, name: str, ids: list[int]) -> None:
         self._db.execute("DELETE FROM positions WHERE list = ?", (name,))

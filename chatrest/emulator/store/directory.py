@@ -55,7 +55,10 @@ class Directory(Tables):
         """Return the user's record; None if there is none, or where the user is switched off."""
         sql = "SELECT record, tags FROM users WHERE uid = ? AND (? OR NOT deactivated)"
         row = self._db.execute(sql, (uid, with_deactivated)).fetchone()
-        return None if row is None else _tagged(*row) if with_tags else row[0]
+        if row is None:
+            return None
+        record, tags = row
+        return spliced(record, "tags", tags.encode()) if with_tags and tags is not None else record
 
     def update_user(self, record: Mapping[str, Any]) -> None:
         """Give the user of the record's `uid` this record, tags included; its place in the list stays."""
@@ -112,10 +115,6 @@ class Directory(Tables):
 
 def spliced(record: bytes, name: str, value: bytes) -> bytes:
     return b'%b,"%b":%b}' % (record[:-1], name.encode(), value)
-
-
-def _tagged(record: bytes, tags: str | None) -> bytes:
-    return record if tags is None else spliced(record, "tags", tags.encode())
 
 
 def _user_row(record: Mapping[str, Any]) -> tuple[Any, ...]:

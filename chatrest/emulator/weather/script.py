@@ -131,10 +131,9 @@ class Weather:
         strikes = fault.when.strikes(entry.requests, entry.dice)
         if strikes and fault.accompanies:
             self.struck[fault.name] += 1
-        return strikes and not self._is_over_streak(fault, request)
-
-    def _is_over_streak(self, fault: Fault, request: Request) -> bool:
-        return fault.max_streak is not None and self._streaks[_identity(request)] >= fault.max_streak
+        if fault.max_streak is not None and self._streaks[_identity(request)] >= fault.max_streak:
+            return False
+        return strikes
 
     def _remember(self, request: Request, struck: bool) -> None:
         """Count the strikes of a request in a row; one that succeeds is forgotten."""
