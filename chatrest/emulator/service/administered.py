@@ -15,7 +15,7 @@ from ..._resources import OPERATIONS
 from ...webhooks.event import EVENT_CLASSES
 from ..store import Store
 from ..store.data import EPOCH
-from ..store.documents import Document, DocumentSet
+from ..store.documents import Document, DocumentSet, selected
 from ..store.message_index import conversation_id
 from .administering import (
     COLLECTIONS,
@@ -28,7 +28,6 @@ from .administering import (
     new_document,
 )
 from .context import Handler, ServiceCall
-from .documents import selected
 from .groups import party_record
 from .messages import message_record
 from .refusals import bad_request, outcomes, refused

@@ -27,9 +27,8 @@ from msgspec import Struct, structs
 from ..._core.replies.decode import ACK, ManyRecords, OneRecord
 from ..._core.requests.endpoint import Endpoint
 from ..._resources import OPERATIONS
-from ..store.documents import Document, DocumentSet
+from ..store.documents import Document, DocumentSet, apply_changes, merged
 from .context import Context, Handler, ServiceCall
-from .documents import apply_changes, merged
 from .groups import group_record
 from .refusals import ServiceRefusal, bad_request, outcomes, refused
 from .users import user_record

@@ -22,10 +22,9 @@ from msgspec.json import decode, encode
 
 from ..store.conversation_views import ConversationView, Kind, view_of
 from ..store.directory import SYSTEM, RecordPage
-from ..store.documents import Document
+from ..store.documents import Document, selected
 from ..store.message_index import conversation_list
 from .context import Context, Handler, ServiceCall
-from .documents import selected
 from .groups import APP, party_record
 from .refusals import bad_request, refused
 from .replies import ack, slice_of

@@ -12,10 +12,9 @@ from msgspec.json import decode
 
 from ..._parameters.checked import Body
 from ..._parameters.data_import import MOST_ENTRIES, GroupImport, MemberImport, MessageImport, UserImport
-from ..store.documents import Document
+from ..store.documents import Document, selected
 from .administered import ROLES
 from .context import Context, Handler, ServiceCall
-from .documents import selected
 from .groups import APP, add_group, check_password, group_record, party_record
 from .refusals import ServiceRefusal, bad_request, outcomes, refused
 from .users import tagged_user

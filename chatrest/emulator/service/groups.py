@@ -10,11 +10,10 @@ from typing import Any, Final
 from msgspec.json import decode, encode
 
 from ..store.directory import SYSTEM, Membership, RecordPage
-from ..store.documents import Document
+from ..store.documents import Document, apply_changes
 from ..store.message_lists import Condition
 from .arguments import bounds, conditions, contains, joined, search
 from .context import Context, Handler, ServiceCall
-from .documents import apply_changes
 from .refusals import bad_request, outcomes, refused
 from .replies import ack
 from .users import path_user, user_record

@@ -9,10 +9,9 @@ from functools import partial
 from typing import Any, Final, NamedTuple, get_args
 
 from ..._parameters.messages import MediaType
-from ..store.documents import Document
+from ..store.documents import Document, selected
 from ..store.message_index import conversation_id, parse_record
 from .context import Context, Handler, ServiceCall
-from .documents import selected
 from .groups import APP, party_record
 from .messages import check_data, count_replies, message_record, readable_message
 from .refusals import outcomes, refused

@@ -7,12 +7,11 @@ from typing import Final
 from msgspec.json import decode
 
 from ..store.directory import Directory, RecordPage
-from ..store.documents import Document
+from ..store.documents import Document, apply_changes
 from ..store.message_index import conversation_id
 from ..store.message_lists import Condition
 from .arguments import bounds, conditions, contains, joined, search
 from .context import Context, Handler, ServiceCall
-from .documents import apply_changes
 from .refusals import ServiceRefusal, bad_request, refused
 from .replies import ack
 

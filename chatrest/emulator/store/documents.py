@@ -130,3 +130,27 @@ class LoginTokens(Tables):
         for oldest in known[: max(0, len(known) + 1 - MOST)]:
             self.of(uid).delete(str(oldest["authToken"]))
         return token
+
+
+# ── documents that are made of others ──
+
+
+def selected(document: Mapping[str, Any], names: Mapping[str, Any] | tuple[str, ...]) -> Document:
+    return {name: document[name] for name in names if name in document}
+
+
+def merged(old: Mapping[str, Any], new: Mapping[str, Any]) -> Document:
+    """Return `old` with the members of `new`; objects that both have are merged likewise."""
+    both = {
+        name: merged(old[name], value)
+        for name, value in new.items()
+        if isinstance(value, dict) and isinstance(old.get(name), dict)
+    }
+    return {**old, **new, **both}
+
+
+def apply_changes(record: Mapping[str, Any], changes: Mapping[str, Any]) -> Document:
+    """Return `record` with the members of `changes`, and without those that its member `unset` names."""
+    members = {**record, **changes}
+    unset = members.pop("unset", ())
+    return {name: value for name, value in members.items() if name not in unset}
