@@ -35,9 +35,7 @@ from .call_telemetry import CallProgress, Durations, attempt_telemetry, outcome_
 from .options import CallOptions, Dice
 from .pool import Pool
 from .replies import (
-    DEPRECATION,
     LIMIT_NAMES,
-    SUNSET,
     Notices,
     is_of_user,
     limit_signal,
@@ -235,8 +233,6 @@ class ActiveCall(CallProgress, Generic[R]):
             self._gate.pacer.forget()
         else:
             self._gate.observe(ended, limit, began)
-        if DEPRECATION in reply.headers or SUNSET in reply.headers:
-            self._context.notices.log_deprecation(self._call.endpoint, reply.headers)
         # The loop's timer knows nothing of a clock that tests have set.
         if options.deadline is not None and ended - self.began > options.deadline:
             self.sent = True

@@ -1,4 +1,4 @@
-"""A reply as a result or an error, and what it says beside that: the rate limit, and notices for the log.
+"""A reply as a result or an error, and what it says beside that: the rate limit, and another acting user.
 
 A decode of msgspec keeps the interpreter's lock, so a thread does not help against a long one; its time is
 bounded by `core.replies.bounds`. What is read record by record is Python code, which gives way to the event
@@ -9,11 +9,9 @@ looked for only when a call has failed.
 """
 
 import gc
-import re
 import time
 from asyncio import to_thread
-from collections.abc import Callable, Iterator, Mapping
-from datetime import UTC, datetime
+from collections.abc import Callable, Iterator
 from itertools import pairwise
 from threading import Lock
 from typing import Any, Final, TypeVar, final
@@ -45,12 +43,7 @@ from .transport import Reply, header_name, plain_headers
 
 R = TypeVar("R")
 
-DEPRECATION: Final = header_name("Deprecation")
-"""The header of RFC 9745: the time from which on an operation is deprecated, as `@` and epoch seconds."""
-SUNSET: Final = header_name("Sunset")
-"""The header of RFC 8594: the time from which on an operation may be gone, as an HTTP date."""
 LIMIT_NAMES: Final = tuple(map(header_name, HEADER_NAMES))
-_STRUCTURED_DATE: Final = re.compile(r"@(-?[0-9]{1,15})\s*(?:;.*)?", re.DOTALL)
 _NOT_JSON: Final = frozenset({"text/html", "text/plain", "application/xml", "text/xml"})
 _LEAST_HOLD: Final = 0.05
 _LEAST_SECRET: Final = 4
@@ -256,27 +249,10 @@ def is_of_user(limit: Signal, call: Call[Any]) -> bool:
 
 @final
 class Notices:
-    """The notices that a session has logged at WARNING, once for each operation."""
+    """The operations of a session whose acting user the service ignored, logged at WARNING once each."""
 
     def __init__(self) -> None:
-        self._deprecated: set[str] = set()
         self._ignoring: set[str] = set()
-
-    def log_deprecation(self, endpoint: Endpoint[Any], headers: Mapping[str, str]) -> None:
-        """Log the headers `Deprecation` and `Sunset` of a reply, once for each operation.
-
-        Of their values only times are logged, as the rest is the peer's text.
-        """
-        if endpoint.name in self._deprecated:
-            return
-        self._deprecated.add(endpoint.name)
-        LOGGER.warning(
-            "%s: the service says that this operation is deprecated%s%s%s",
-            endpoint.name,
-            _since(headers.get(DEPRECATION)),
-            _until(headers.get(SUNSET)),
-            f"; use {endpoint.deprecated}" if endpoint.deprecated else "",
-        )
 
     def check_acting_user(self, endpoint: Endpoint[Any], acting_user: str, record: Any) -> None:
         """Log a record that shows another user than the acting one, once for each operation."""
@@ -289,24 +265,3 @@ class Notices:
             "%s: the service ignored the acting user (onBehalfOf): its reply shows another user",
             endpoint.name,
         )
-
-
-def _since(value: str | None) -> str:
-    """Return ` since DATE` for a `Deprecation` header; some services send `true`, or an HTTP date."""
-    if value is None:
-        return ""
-    match = _STRUCTURED_DATE.fullmatch(value)
-    seconds = float(match[1]) if match else http_date(value)
-    return f" since {date}" if (date := _day(seconds)) else ""
-
-
-def _until(value: str | None) -> str:
-    seconds = None if value is None else http_date(value)
-    return f", and may be gone from {date} on" if (date := _day(seconds)) else ""
-
-
-def _day(seconds: float | None) -> str:
-    try:
-        return "" if seconds is None else datetime.fromtimestamp(seconds, UTC).date().isoformat()
-    except (OverflowError, OSError, ValueError):
-        return ""
