@@ -10,7 +10,7 @@ from typing import Final
 
 from ..errors import ReplyUnreadableError
 
-ACCEPTED: Final = "gzip, deflate"
+ACCEPTED: Final = "gzip"
 _STEP: Final = 1 << 20
 
 
@@ -19,11 +19,9 @@ class Inflate:
 
     def __init__(self, encoding: str) -> None:
         name = encoding.strip().lower()
-        if name not in ("gzip", "x-gzip", "deflate"):
-            raise ReplyUnreadableError(f"the reply's Content-Encoding is not one of {ACCEPTED}")
-        self._is_gzip = name != "deflate"
+        if name not in ("gzip", "x-gzip"):
+            raise ReplyUnreadableError(f"the reply's Content-Encoding is not {ACCEPTED}")
         self._stream = zlib.decompressobj(zlib.MAX_WBITS | 16)
-        self._head: bytes | None = None if self._is_gzip else b""
         self._ended = False
 
     def feed(self, piece: bytes, room: int) -> list[bytes]:
@@ -39,7 +37,7 @@ class Inflate:
 
     def steps(self, piece: bytes) -> Iterator[bytes]:
         """Unpack `piece` in steps of at most a mebibyte; the caller ends the iteration to refuse the body."""
-        packed = self._after_end(piece) if self._ended else self._begun(piece)
+        packed = self._after_end(piece) if self._ended else piece
         while packed is not None:
             unpacked = self._unpack(packed)
             packed = self._rest(len(unpacked))
@@ -49,18 +47,6 @@ class Inflate:
         """Check at the end of the body that the stream has ended, too: else `ReplyUnreadableError`."""
         if not self._ended:
             raise ReplyUnreadableError("the reply was cut off: its compressed stream has no end")
-
-    def _begun(self, piece: bytes) -> bytes | None:
-        """The piece; for `deflate` the first two bytes show if there is a header: some send none."""
-        if self._head is None:
-            return piece
-        self._head += piece
-        if len(self._head) < 2:
-            return None
-        begun, self._head = self._head, None
-        has_header = begun[0] & 15 == 8 and int.from_bytes(begun[:2], "big") % 31 == 0
-        self._stream = zlib.decompressobj(zlib.MAX_WBITS if has_header else -zlib.MAX_WBITS)
-        return begun
 
     def _unpack(self, packed: bytes) -> bytes:
         try:
@@ -79,8 +65,8 @@ class Inflate:
         return None
 
     def _after_end(self, piece: bytes) -> bytes | None:
-        """Another gzip member may follow, or padding. Anything else after the stream is ignored."""
-        rest = piece.lstrip(b"\x00") if self._is_gzip else b""
+        """Another gzip member may follow, or padding."""
+        rest = piece.lstrip(b"\x00")
         if not rest:
             return None
         self._stream = zlib.decompressobj(zlib.MAX_WBITS | 16)

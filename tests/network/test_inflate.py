@@ -4,7 +4,6 @@ import gzip
 import random
 import signal
 import tracemalloc
-import zlib
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from itertools import pairwise
@@ -37,12 +36,6 @@ def no_hang() -> Iterator[None]:
     signal.signal(signal.SIGVTALRM, before)
 
 
-def raw(data: bytes, level: int = 6) -> bytes:
-    """`deflate` without its header."""
-    packer = zlib.compressobj(level, wbits=-zlib.MAX_WBITS)
-    return packer.compress(data) + packer.flush()
-
-
 Pack = Callable[[bytes], bytes]
 PACKERS: dict[str, tuple[str, Pack]] = {
     "gzip": ("gzip", gzip.compress),
@@ -53,8 +46,6 @@ PACKERS: dict[str, tuple[str, Pack]] = {
         lambda data: b"".join(gzip.compress(data[at : at + 7]) for at in range(0, len(data), 7)),
     ),
     "padded": ("gzip", lambda data: gzip.compress(data) + bytes(512)),
-    "deflate": ("Deflate", zlib.compress),
-    "headless": ("deflate", raw),
 }
 some_data = st.binary(max_size=60) | st.sampled_from([b"a" * 300, b'{"data":[]}' * 99])
 
@@ -76,13 +67,13 @@ def test_what_was_packed_comes_out_whatever_the_pieces(name: str, data: bytes, c
     assert unpack(encoding, pack(data), cuts) == data
 
 
-@loop_over("name", ["gzip", "stored", "deflate", "headless"])
+@loop_over("name", ["gzip", "stored"])
 def test_a_body_of_no_bytes_is_packed_too(name: str) -> None:
     encoding, pack = PACKERS[name]
     assert unpack(encoding, pack(b"")) == b""
 
 
-@pytest.mark.parametrize("name", ["gzip", "stored", "padded", "deflate", "headless"])
+@pytest.mark.parametrize("name", ["gzip", "stored", "padded"])
 @pytest.mark.parametrize("size", [MIB - 1, MIB, MIB + 1, MIB + 10, MIB + 258, 2 * MIB, 3 * MIB + 77])
 @pytest.mark.parametrize("kind", ["zeros", "text"])
 def test_a_body_larger_than_a_step_comes_out_whole(kind: str, size: int, name: str) -> None:
@@ -93,17 +84,15 @@ def test_a_body_larger_than_a_step_comes_out_whole(kind: str, size: int, name: s
     assert unpack(encoding, packed, [len(packed) // 2, len(packed) - 1]) == data
 
 
-def test_what_follows_a_large_stream_is_passed_over_or_refused() -> None:
-    data = bytes(MIB + 1)
-    assert unpack("deflate", zlib.compress(data) + b"noise") == data
+def test_noise_after_a_large_stream_is_refused() -> None:
     with pytest.raises(ReplyUnreadableError, match="garbled"):
-        unpack("gzip", gzip.compress(data) + b"noise")
+        unpack("gzip", gzip.compress(bytes(MIB + 1)) + b"noise")
 
 
 # ── cut off, or garbled ──
 
 
-@pytest.mark.parametrize("name", ["gzip", "stored", "deflate", "headless"])
+@pytest.mark.parametrize("name", ["gzip", "stored"])
 @settings(max_examples=40, deadline=None, database=None)
 @given(data=some_data, part=st.floats(0, 1, exclude_max=True), cuts=st.lists(st.integers(2, 400), max_size=5))
 def test_a_stream_cut_off_anywhere_is_unreadable(
@@ -122,20 +111,13 @@ def test_a_second_member_cut_off_anywhere_is_unreadable() -> None:
             unpack("gzip", first + second[:length])
 
 
-@pytest.mark.parametrize("encoding", ["gzip", "deflate"])
 @given(packed=st.binary(max_size=200), cuts=st.lists(st.integers(1, 200), max_size=5))
-def test_garbage_is_unreadable_and_nothing_else_is_raised(
-    encoding: str, packed: bytes, cuts: list[int]
-) -> None:
-    try:
-        out = unpack(encoding, packed, cuts)
-    except ReplyUnreadableError:
-        return
-    assert encoding == "deflate"  # a handful of bytes may be a stream of that by chance
-    assert out == zlib.decompressobj(-zlib.MAX_WBITS).decompress(packed)
+def test_garbage_is_unreadable_and_nothing_else_is_raised(packed: bytes, cuts: list[int]) -> None:
+    with pytest.raises(ReplyUnreadableError):
+        unpack("gzip", packed, cuts)
 
 
-@pytest.mark.parametrize("name", ["gzip", "stored", "deflate"])
+@pytest.mark.parametrize("name", ["gzip", "stored"])
 def test_a_flipped_bit_is_never_taken_for_the_data(name: str) -> None:
     encoding, pack = PACKERS[name]
     data = b'{"data":[1,2,3]}'
@@ -147,24 +129,21 @@ def test_a_flipped_bit_is_never_taken_for_the_data(name: str) -> None:
                 assert unpack(encoding, garbled) == data  # a bit of the header's time, or such
 
 
-@loop_over("encoding", ["br", "zstd", "", "gzip, gzip", "identity;q=0", "gzipped", "compress"])
-def test_an_unknown_encoding_is_refused_and_the_known_ones_are_named(encoding: str) -> None:
-    with pytest.raises(ReplyUnreadableError, match="not one of gzip, deflate"):
+@loop_over("encoding", ["deflate", "br", "zstd", "", "gzip, gzip", "identity;q=0", "gzipped", "compress"])
+def test_an_unknown_encoding_is_refused_and_the_known_one_is_named(encoding: str) -> None:
+    with pytest.raises(ReplyUnreadableError, match="is not gzip"):
         Inflate(encoding)
 
 
 # ── bombs ──
 
 
-@pytest.mark.parametrize(
-    ("encoding", "pack"), [("gzip", gzip.compress), ("deflate", zlib.compress), ("deflate", raw)]
-)
-def test_a_bomb_is_unpacked_to_its_cap_and_one_step(encoding: str, pack: Pack) -> None:
-    bomb = pack(bytes(32 * MIB))
+def test_a_bomb_is_unpacked_to_its_cap_and_one_step() -> None:
+    bomb = gzip.compress(bytes(32 * MIB))
     for room in (0, 1, 1000, 5 * MIB):
         tracemalloc.start()
         try:
-            pieces = Inflate(encoding).feed(bomb, room)
+            pieces = Inflate("gzip").feed(bomb, room)
             peak = tracemalloc.get_traced_memory()[1]
         finally:
             tracemalloc.stop()
@@ -173,18 +152,16 @@ def test_a_bomb_is_unpacked_to_its_cap_and_one_step(encoding: str, pack: Pack) -
 
 
 @loop_over("tail", [bytes(4 * MIB), random.Random(1).randbytes(4 * MIB)])
-@loop_over("encoding", ["gzip", "deflate"])
-def test_what_comes_after_the_end_is_not_kept(encoding: str, tail: bytes) -> None:
-    pack = gzip.compress if encoding == "gzip" else zlib.compress
+def test_what_comes_after_the_end_is_not_kept(tail: bytes) -> None:
     tracemalloc.start()
     try:
-        inflate = Inflate(encoding)
-        inflate.feed(pack(b"abc"), ROOM)
+        inflate = Inflate("gzip")
+        inflate.feed(gzip.compress(b"abc"), ROOM)
         for at in range(0, len(tail), 1 << 16):
             inflate.feed(tail[at : at + (1 << 16)], ROOM)
         bytes_held = tracemalloc.get_traced_memory()[0]
     except ReplyUnreadableError:
-        assert (encoding, tail[:1] != b"\0") == ("gzip", True)
+        assert tail[:1] != b"\0"
         return
     finally:
         tracemalloc.stop()
