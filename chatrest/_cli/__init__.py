@@ -6,7 +6,7 @@
 | `records` `call`                     | commands that read and write; `call` is a folder             |
 | `export`                             | a folder: `export`, and the commands that read an export     |
 | `importing`                          | `import`                                                     |
-| `emulator` `demo`                    | a service to try it with                                     |
+| `trial`                              | `emulator` and `demo`: a service to try it with              |
 | `guide`                              | the manual                                                   |
 | `options` `filters` `environment`    | what commands take: option types, filters, credentials       |
 | `streams` `process` `replies`        | all output, signals, and replies as JSON                     |

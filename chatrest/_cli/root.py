@@ -26,20 +26,18 @@ from .._names import nearest
 from ..errors import ChatRestError, RequestInvalidError
 from . import streams
 from .call.command import OperationGroup, call
-from .demo import demo
 from .doctor import doctor, limits
-from .emulator import emulator
 from .environment import RootOptions, hint
 from .export.cat import cat, changes
 from .export.command import export
-from .export.copies import load, seal
+from .export.copies import load, seal, verify
 from .export.html import html, view
 from .export.status import status
-from .export.verify import verify
 from .guide import contents, guide
 from .importing import import_
 from .process import NAME
 from .records import apps, messages, send, token, users
+from .trial import demo, emulator
 
 
 class CommandError(click.ClickException):

@@ -12,7 +12,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from chatrest._cli import streams
-from chatrest._cli.export.verify import PROBLEMS_SHOWN
+from chatrest._cli.export.copies import PROBLEMS_SHOWN
 from chatrest._cli.root import root
 from chatrest._extras import missing_extra
 from chatrest.export import Plan, export

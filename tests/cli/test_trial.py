@@ -1,0 +1,127 @@
+"""`emulator`: a process that serves until a signal or the end of its input stops it; `demo`."""
+
+import re
+import shlex
+import signal
+import subprocess
+from contextlib import closing
+from http.client import HTTPConnection
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import pytest
+from click.testing import CliRunner, Result
+
+from chatrest._cli import trial
+from chatrest._cli.root import root
+from tests.commands import Run, Start, finish, ids_of
+
+from .conftest import EmulatorThread, error_line, rows
+
+
+def read_environment(started: subprocess.Popen[bytes]) -> dict[str, str]:
+    """Return the variables that the emulator prints; it must print nothing else on standard output."""
+    assert started.stdout is not None
+    words = [shlex.split(line) for line in started.stdout.read().decode().splitlines()]
+    assert all(word == "export" and name.startswith("CHATREST_") for word, name in words)
+    return {name: value for name, _, value in (word.partition("=") for _, word in words)}
+
+
+def status_of(env: dict[str, str], path: str = "/v3/users") -> int:
+    address = urlsplit(env["CHATREST_BASE_URL"])
+    with closing(HTTPConnection(address.hostname or "", address.port)) as connection:
+        connection.request("GET", path, headers={"apikey": env["CHATREST_API_KEY"]})
+        with connection.getresponse() as reply:
+            reply.read()
+            return reply.status
+
+
+def test_the_emulator_prints_variables_for_the_command_and_runs_until_a_signal_stops_it(
+    process: Start, command: Run
+) -> None:
+    started = process("emulator", "--users", "3", "--messages", "20", CHATREST_APP="shop")
+    env = read_environment(started)
+    assert env["CHATREST_APP"] == ""  # an app that the shell has chosen gives way to the emulator
+    assert len(rows(command("users", **{"CHATREST_APP": "shop"} | env))) == 3
+    assert len(rows(command("apps", **env))) == 1
+    assert env["CHATREST_EMULATOR_PID"] == str(started.pid)
+    started.send_signal(signal.SIGINT)
+    status, _, error = finish(started)
+    assert status == 0
+    assert error.startswith(f"chatrest: emulator at {env['CHATREST_BASE_URL']} with 3 users and 20 messages")
+    assert len(error.splitlines()) == 1
+
+
+def test_the_emulator_takes_a_host(process: Start, command: Run) -> None:
+    started = process("emulator", "--users", "3", "--messages", "20", "--host", "127.0.0.4")
+    env = read_environment(started)
+    assert urlsplit(env["CHATREST_BASE_URL"]).hostname == "127.0.0.4"
+    assert (status_of(env), status_of(env, "/health")) == (200, 200)
+    started.send_signal(signal.SIGTERM)
+    assert finish(started)[0] == 0
+
+
+def test_a_used_port_is_one_error_line(command: Run, service: EmulatorThread) -> None:
+    result = command("emulator", "--messages", "1", "--port", str(service.emulator.port))
+    assert error_line(result, 1)
+    assert result.stdout == ""
+
+
+# ── demo ──
+
+pytestmark = pytest.mark.usefixtures("called")
+
+SMALL = ("demo", "--users", "5", "--messages", "300")
+
+
+def demo(*args: str) -> Result:
+    result = CliRunner().invoke(root, [*SMALL, *args])
+    if result.exception is not None and not isinstance(result.exception, SystemExit):
+        raise result.exception
+    return result
+
+
+def test_the_demo_prints_its_results_and_what_to_try_next(tmp_path: Path) -> None:
+    out = tmp_path / "chat-export"
+    result = demo("--out", str(out))
+    assert (result.exit_code, result.stderr) == (0, "")
+    for text in ("300 messages among 5 users", "a conversation", "MB", "requests in", "in the same process"):
+        assert text in result.stdout
+    assert "300 messages, as many as the service has" in result.stdout
+    commands = re.findall(r"^  .*/bin/chatrest (\S+)", result.stdout, re.MULTILINE)
+    assert commands == ["verify", "emulator", "load", "messages", "html", "view"]
+    assert "\x1b" not in result.stdout
+    assert ids_of(out) == list(range(1, 301))
+
+
+def test_each_demo_has_a_new_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    for _ in range(2):
+        assert demo().exit_code == 0
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["chat-export", "chat-export-2"]
+
+
+def test_a_folder_with_files_is_an_error_before_anything_starts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(trial, "_run", None)
+    (tmp_path / "mine.txt").write_text("")
+    for out in (tmp_path, tmp_path / "mine.txt"):
+        result = demo("--out", str(out))
+        assert result.exit_code == 2
+        assert result.stderr == f"chatrest: {out} is not an empty folder: choose another one with --out\n"
+
+
+def test_an_incomplete_export_is_a_failure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    export_everything = trial._export_everything
+
+    async def export_and_delete_a_file(session: Any, out: Path, *args: Any) -> None:
+        await export_everything(session, out, *args)
+        next(out.glob("messages/*/*")).unlink()  # noqa: ASYNC240
+
+    monkeypatch.setattr(trial, "_export_everything", export_and_delete_a_file)
+    result = demo("--out", str(tmp_path / "out"))
+    assert result.exit_code == 1
+    assert "the export is not complete: " in result.stderr
+    assert len(result.stderr.splitlines()) == 1
