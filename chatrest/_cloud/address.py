@@ -167,7 +167,6 @@ def client_of(address: StoreAddress, limits: RequestLimits) -> "Client":
 
 
 def _client_options(limits: RequestLimits, allow_http: bool) -> dict[str, Any]:
-    """Return the arguments of obstore's stores for their HTTP client and its repetitions."""
     return {
         "client_options": {
             "allow_http": allow_http,

@@ -213,7 +213,6 @@ class AttachmentRun:
         raise AssertionError
 
     def _keep(self, link: Link, path: Path, download: Download) -> FetchResult:
-        """Give a file its final name."""
         disk, name = self._export.disk, stored_name(download.sha256, link)
         final_path = self._folder / name
         for folder in (final_path.parent.parent, final_path.parent):
@@ -230,7 +229,6 @@ class AttachmentRun:
     # ── the end ──
 
     def _pieces(self) -> Iterator[SourceLines]:
-        """Yield the table of all links."""
         records = map(msgspec.json.encode, self._journal.records())
         while batch := list(islice(records, _RECORDS)):
             yield piece_of(batch)

@@ -237,7 +237,6 @@ class TableLists:
         return await self._read_each(table, parent, new)
 
     async def _read_each(self, table: Table, parent: Parent, new: IO[bytes]) -> list[ExportFailure]:
-        """Read the list of each parent."""
         ids = self._reacted() if parent == "messages" else self._ids[parent]
         failures, lists, absent = list[ExportFailure](), 0, 0
         read = partial(self._read_one, table, new)

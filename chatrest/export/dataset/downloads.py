@@ -274,5 +274,4 @@ class PublicResolver(AbstractResolver):
         return public
 
     async def close(self) -> None:
-        """Close the resolver."""
         await self._resolver.close()

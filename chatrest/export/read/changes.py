@@ -228,7 +228,6 @@ def _chosen(events: list[_Event], after: int) -> Iterator[tuple[int, ChangeKind,
 
 
 def _files(folder: Path, journal: Journal, kind: str) -> list[MessageFile]:
-    """Return the files of messages or of the history."""
     return [
         MessageFile(
             path, name, journal.ids_in([file]), file.size,

@@ -177,7 +177,6 @@ def _below(own: ExportAddress) -> Iterator[ExportAddress]:
 
 
 def _names(out: Path | str) -> _Entries:
-    """Return the names of files and folders directly at a path or address."""
     if isinstance(out, str):
         from ..._cloud.store import ObjectStore
 

@@ -317,7 +317,6 @@ def _local_files(paths: Mapping[str, Path]) -> list[LocalFile]:
 
 
 def _facts(manifest: Manifest) -> Facts:
-    """Return the facts of an export that the store's manifest shows."""
     return {
         "app_id": manifest.app_id,
         "messages": manifest.messages,
@@ -357,6 +356,5 @@ async def store_export(
 
 
 def _remove_staging(root: Path) -> None:
-    """Remove what a run that was killed has staged."""
     for path in root.glob("staging-*"):
         shutil.rmtree(path)

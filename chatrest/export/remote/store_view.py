@@ -71,7 +71,6 @@ class StoreView:
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Remove the temporary folder."""
         self._end()
 
     def expect(self, names: Iterable[str]) -> None:

@@ -70,7 +70,6 @@ class WorkingFolder:
         """The export's folder; it may not be there yet."""
 
     def close(self) -> None:
-        """Let go of the folder."""
         self._lock.release()
 
     @property
@@ -111,7 +110,6 @@ class WorkingFolder:
             return {}
 
     def note_etags(self, etags: dict[str, str]) -> None:
-        """Note them for the next run."""
         put(Disk(), self._root / _OBJECTS, msgspec.json.encode(etags))
 
     # ── a newer version ──

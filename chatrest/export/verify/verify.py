@@ -258,7 +258,6 @@ class _Check:
         return f"{text}, ids {ids.first} to {ids.last}" if ids else text
 
     def _check_attachments(self, table: Path) -> None:
-        """Check each file that the table `attachments` names."""
         for row in attachment_rows(table):
             name = f"{ATTACHMENTS}/{row.file}"
             with self._view.file(name):

@@ -70,7 +70,6 @@ def verify(
 
 
 def _all_of(out: str | PathLike[str], on_step: OnStep) -> VerifyResult:
-    """Return the result of all exports at `out`."""
     addresses, results = addresses_of(out), list[VerifyResult]()
     whole, bytes_before = VerifyResult(exports=len(addresses)), 0
 
