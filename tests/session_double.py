@@ -5,7 +5,7 @@ from typing import Any, TypeAlias
 
 from chatrest._core.paging.cursor import CursorKey
 from chatrest._core.paging.page_sizes import PageSizes
-from chatrest._core.requests.encode import Arrays, query_pairs
+from chatrest._core.requests.encode import query_pairs
 from chatrest._core.requests.endpoint import Call
 
 Answer: TypeAlias = bytes | Callable[[Call[Any]], Any] | object
@@ -46,7 +46,7 @@ class Sender:
         [call] = self.calls
         return call
 
-    def asked(self, arrays: Arrays = "comma") -> dict[str, str]:
+    def asked(self) -> dict[str, str]:
         """Return the query of the last call."""
         call = self.calls[-1]
-        return {**dict(query_pairs(call.query, arrays)), **dict(call.position)}
+        return {**dict(query_pairs(call.query)), **dict(call.position)}

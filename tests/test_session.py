@@ -168,22 +168,14 @@ async def test_an_acting_user_that_a_header_cannot_hold_is_refused(uid: Any) -> 
     assert server.connections == 0
 
 
-@loop_over(
-    ("arrays", "tags"),
-    [
-        ("comma", "tags=a,b%20c"),
-        ("repeat", "tags=a&tags=b%20c"),
-        ("brackets", "tags%5B%5D=a&tags%5B%5D=b%20c"),
-    ],
-)
-async def test_lists_in_a_query_have_the_form_of_the_option_arrays(arrays: Any, tags: str) -> None:
+async def test_a_list_in_a_query_is_a_comma_list() -> None:
     query = MessageQuery(tags=("a", "b c"), mentioned_uids=("x", "y"), unread=False, per_page=5)
-    async with Faulty(EMPTY) as server, server.session(arrays=arrays) as session:
+    async with Faulty(EMPTY) as server, server.session() as session:
         await session.messages.list_user("bob", query=query).collect()
         await session.request("GET", "/a", query={"tags": ["a", "b c"]})
     listed, by_hand = (request.target.partition("?")[2] for request in server.requests)
-    assert by_hand == tags
-    assert set(listed.split("&")) == {*tags.split("&"), "mentionedUids=x,y", "unread=false", "perPage=5"}
+    assert by_hand == "tags=a,b%20c"
+    assert set(listed.split("&")) == {by_hand, "mentionedUids=x,y", "unread=false", "perPage=5"}
 
 
 async def test_query_values_arrive_unchanged() -> None:

@@ -311,7 +311,7 @@ WRONG: dict[str, Callable[[], Any]] = {
         name: lambda name=name: AsyncSession(APP, **{name: KEY})  # type: ignore[misc]
         for name in (
             "concurrency", "timeouts", "retry", "deadline", "max_reply_bytes", "pace", "priority",
-            "telemetry", "arrays", "verify", "check_acting_user", "clock", "sleep", "dice",
+            "telemetry", "verify", "check_acting_user", "clock", "sleep", "dice",
         )
     },
     "view-deadline": lambda: AsyncSession(APP).with_options(deadline=KEY),  # type: ignore[arg-type]

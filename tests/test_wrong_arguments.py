@@ -43,7 +43,6 @@ def refused(name: str) -> Any:
         "deadline": SECONDS,
         "retry": (1, "x", 0, False, RetryPolicy),
         "timeouts": (1, 10.0, 0, (), Timeouts),
-        "arrays": ("csv", None, ["comma"]),
         "headers": (["a"], {"a b": "c"}, {"a": 1}, {1: "a"}, {"": "x"}, {"a": "b\nc"}, {"a": "\0"}),
         "header": ({"a": "\ud800"}, {"ü": "x"}, {"a:b": "x"}, {"a": None}, {"a": b"x"}),
         "proxy": ("", "ftp://x", 7, "https://u:p@x"),

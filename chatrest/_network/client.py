@@ -157,7 +157,7 @@ class Sender:
             if options.ends_at is not None:
                 options = _with_time_left(options, call.endpoint.name, self._client.clock())
             address = destination.addresses[call.endpoint.interface]
-            sent = request(call, address, self._headers, options.arrays)
+            sent = request(call, address, self._headers)
             context = self._client.context
             return run_call(call, sent, self._client.pool(destination.region), options, context)
         except ChatRestError as error:

@@ -14,7 +14,6 @@ from .._core.pace.pacer import Pace
 from .._core.pace.retry import RetryPolicy
 from .._core.paging.cursor import CursorKey
 from .._core.requests.arguments import check_count, check_unquoted, instance
-from .._core.requests.encode import ARRAYS, Arrays
 from .._core.requests.endpoint import Interface
 from .._core.requests.timeouts import Timeouts, check_seconds
 from .._core.requests.wire import Headers, check_headers
@@ -78,7 +77,6 @@ class ClientOptions(TypedDict, total=False):
     pace: Pace | None
     priority: Priority
     telemetry: Listener | Sequence[Listener]
-    arrays: Arrays
     verify: Verify
     proxy: str | None
     cursor_key: bytes | None
@@ -120,7 +118,6 @@ class CallOptions(Struct, frozen=True, kw_only=True):
     retry: RetryPolicy
     timeouts: Timeouts
     priority: Priority
-    arrays: Arrays
     ends_at: float | None = None
     """When the time of all calls of the view ends, by the session's clock; None for no such time."""
     on_reply: OnReply | None = None
@@ -191,7 +188,6 @@ def _cursor_key(key: object) -> CursorKey | None:
 
 
 _OPTIONS: Final[Mapping[str, _Option]] = {
-    "arrays": _plain("arrays", "comma", ARRAYS.__contains__, ", ".join(ARRAYS)),
     "deadline": (None, partial(check_seconds, "deadline")),
     "headers": (None, check_headers),
     "priority": _plain("priority", "interactive", PRIORITIES.__contains__, ", ".join(PRIORITIES)),
@@ -212,5 +208,5 @@ _OPTIONS: Final[Mapping[str, _Option]] = {
     "pace": (None, lambda value: instance("pace", value, Pace)),
 }
 """The default of each option, and the function that checks a value."""
-OPTIONS_OF_VIEWS: Final = ("arrays", "deadline", "headers", "priority", "retry", "timeouts")
+OPTIONS_OF_VIEWS: Final = ("deadline", "headers", "priority", "retry", "timeouts")
 """A view's own options; all views of a session share the others."""

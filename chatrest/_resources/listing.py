@@ -72,7 +72,7 @@ def _plan(endpoint: Endpoint[Any], query: Any, is_acting: bool, as_rows: bool, l
     sizes: list[int] = []
     if query is not None:
         paging, named = _query_of(query, paging, is_acting=is_acting)
-        values, pairs = WalkQuery(named), query_pairs(named, "repeat")
+        values, pairs = WalkQuery(named), query_pairs(named)
         sizes = [int(value) for name, value in pairs if name in paging.sizes and value.isdecimal()]
         filters = tuple([pair for pair in pairs if pair[0] not in paging.sizes])
     first = beginning("", filters, paging)

@@ -42,7 +42,6 @@ def make_call(
         retry=RetryPolicy(**policy),
         timeouts=Timeouts(),
         priority=priority,
-        arrays="comma",
     )
     context = CallContext(home=Home(), timing=timing, dice=lambda: dice, listeners=())
     request = Request(endpoint.method, "http://localhost/x", Headers(), None)

@@ -66,6 +66,6 @@ def test_a_tool_that_is_not_executed_needs_no_parameters() -> None:
 
 
 def test_cursors_of_knowledge_are_texts_as_they_were_given() -> None:
-    assert list(query_pairs(KnowledgeQuery(cursor="a=b&c", start=-1), "comma")) == [
+    assert list(query_pairs(KnowledgeQuery(cursor="a=b&c", start=-1))) == [
         ("cursor", "a=b&c"), ("start", "-1")
     ]  # fmt: skip

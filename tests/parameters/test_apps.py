@@ -22,12 +22,12 @@ from tests.cases import loop_over
 )
 def test_moments_are_sent_in_milliseconds(given: Any, sent: str) -> None:
     query = UsageQuery(from_date=given, to_date=given)
-    assert dict(query_pairs(query, "comma")) == {"fromDate": sent, "toDate": sent}
+    assert dict(query_pairs(query)) == {"fromDate": sent, "toDate": sent}
 
 
 def test_a_day_is_sent_from_its_first_to_its_last_millisecond() -> None:
     query = UsageQuery(from_date=date(1970, 1, 2), to_date="1970-01-02")
-    assert dict(query_pairs(query, "comma")) == {"fromDate": "86400000", "toDate": "172799999"}
+    assert dict(query_pairs(query)) == {"fromDate": "86400000", "toDate": "172799999"}
 
 
 @loop_over("value", [None, -1, "5", datetime(2020, 1, 1)])

@@ -109,8 +109,8 @@ def test_a_member_that_is_no_optional_one_is_refused_where_it_is_none(name: str,
 
 @pytest.mark.parametrize("nothing", [None, UNSET])
 def test_a_filter_that_is_none_is_not_asked_for(nothing: Any) -> None:
-    assert list(query_pairs(Search(is_open=nothing, since=nothing), "comma")) == []
-    assert list(query_pairs(Search(is_open=False, since=0), "comma")) == [("isOpen", "false"), ("since", "0")]
+    assert list(query_pairs(Search(is_open=nothing, since=nothing))) == []
+    assert list(query_pairs(Search(is_open=False, since=0))) == [("isOpen", "false"), ("since", "0")]
 
 
 def test_what_was_checked_stays_so() -> None:

@@ -60,7 +60,7 @@ NOON = datetime(2026, 1, 2, 12, tzinfo=UTC)
 def test_a_moment_travels_as_epoch_seconds(name: str, moment: Any, seconds: int) -> None:
     query = MessageQuery(**{name: moment})
     assert getattr(query, name) == seconds
-    [(_, sent)] = query_pairs(query, "comma")
+    [(_, sent)] = query_pairs(query)
     assert sent == str(seconds)
     assert query == MessageQuery(**{name: seconds})
 
@@ -255,7 +255,7 @@ def test_an_update_without_a_change_is_refused(given: Any) -> None:
     ],
 )
 def test_a_value_is_sent_with_its_name_in_the_query(given: Any, sent: list[tuple[str, str]]) -> None:
-    assert list(query_pairs(MessageQuery(**given), "comma")) == sent
+    assert list(query_pairs(MessageQuery(**given))) == sent
 
 
 def test_a_message_filter_begins_with_the_27_parameters_of_the_specification() -> None:

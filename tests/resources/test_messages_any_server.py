@@ -37,7 +37,7 @@ def server(habits: Habits, total: int) -> Any:
     """Return a server with `total` reactions, `CAP` a page at most."""
 
     def answer(call: Any) -> Any:
-        query = {**dict(query_pairs(call.query, "comma")), **dict(call.position)}
+        query = {**dict(query_pairs(call.query)), **dict(call.position)}
         affix = query.get("cursorAffix") or query.get("affix") or habits.affix
         start = query.get("cursorValue", query.get("id"))
         return call.endpoint.reply(json.dumps(page(habits, total, affix, start)).encode())

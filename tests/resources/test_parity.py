@@ -132,7 +132,7 @@ async def test_a_method_sends_its_operation_with_each_argument_in_its_place(name
     sent = {camel(argument): given for argument, given in arguments.items()}
     sent["id"] = sent.get("id", sent.get("messageId"))
     assert call.path == re.sub(r"\{(\w+)\}", lambda match: str(sent[match[1]]), endpoint.path)
-    wire = [call.path, str(call.acting_user), str(list(query_pairs(call.query, "comma"))), str(call.headers)]
+    wire = [call.path, str(call.acting_user), str(list(query_pairs(call.query))), str(call.headers)]
     wire += [] if call.body is None else [bytes(json_body(call.body)).decode()]
     for given in arguments.values():
         for text in texts(given):

@@ -1,15 +1,13 @@
 """From a filter struct or a mapping to the pairs of a query string.
 
-One decision in one place: booleans travel as `true` and `false`, and arrays as one comma list. It
-is not documented how arrays travel; every public trace of such a service is a comma list. A
-deployment that differs is served by `AsyncSession(arrays="repeat")` (`tags=a&tags=b`) or `"brackets"`
-(`tags[]=a&tags[]=b`). `mentionedUids` is a comma list always: its description says so.
+One decision in one place: booleans travel as `true` and `false`, and arrays as one comma list. It is
+documented for `mentionedUids` alone; every public trace of such a service is a comma list.
 """
 
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from functools import cache
-from typing import Any, Final, Literal, TypeAlias, final
+from typing import Any, Final, final
 from urllib.parse import quote
 
 from msgspec import UNSET, Struct
@@ -19,9 +17,6 @@ from ..._secrets import shown
 from ...errors import RequestInvalidError
 from .endpoint import Pairs
 
-Arrays: TypeAlias = Literal["comma", "repeat", "brackets"]
-ARRAYS: Final = ("comma", "repeat", "brackets")
-ALWAYS_COMMA: Final = frozenset({"mentionedUids"})
 _LISTS: Final = (list, tuple, set, frozenset)  # a union of types would be made for each value
 _PLAIN: Final = (int, float, str)
 
@@ -37,7 +32,7 @@ def filter_values(query: Struct | None) -> dict[str, Any] | None:
     return {wire: value for wire, value in named if value is not None and value is not UNSET}
 
 
-def query_pairs(query: Struct | Mapping[str, Any] | None, arrays: Arrays) -> list[tuple[str, str]]:
+def query_pairs(query: Struct | Mapping[str, Any] | None) -> list[tuple[str, str]]:
     """The pairs of `query` in its order; what is None or UNSET is not asked for."""
     named = query if isinstance(query, Mapping) else filter_values(query) or {}
     pairs = []
@@ -45,7 +40,7 @@ def query_pairs(query: Struct | Mapping[str, Any] | None, arrays: Arrays) -> lis
         if type(value) is str:
             pairs.append((wire, value))
         elif isinstance(value, _LISTS):
-            pairs += _list_pairs(wire, [_text(wire, item) for item in value], arrays)
+            pairs.append((wire, _comma_list(wire, [_text(wire, item) for item in value])))
         elif value is not None and value is not UNSET:
             pairs.append((wire, _text(wire, value)))
     return pairs
@@ -64,28 +59,28 @@ class WalkQuery(dict[str, Any]):
 
     def __init__(self, values: Mapping[str, Any]) -> None:
         super().__init__(values)
-        self._fixed: dict[tuple[Arrays, tuple[str, ...]], str] = {}
+        self._fixed: dict[tuple[str, ...], str] = {}
 
-    def fixed(self, names: tuple[str, ...], arrays: Arrays) -> str:
+    def fixed(self, names: tuple[str, ...]) -> str:
         """The query string without the pairs of these names, which a position replaces."""
-        text = self._fixed.get((arrays, names))
+        text = self._fixed.get(names)
         if text is None:
-            text = self._fixed[arrays, names] = _fixed(self, names, arrays)
+            text = self._fixed[names] = _fixed(self, names)
         return text
 
 
-def encoded(query: Struct | Mapping[str, Any] | None, position: Pairs, arrays: Arrays) -> str:
+def encoded(query: Struct | Mapping[str, Any] | None, position: Pairs) -> str:
     """The query string of a call: `query`, with the pairs of `position` in the place of those that it has."""
     moved = query_string(position) if position else ""
     if query is None:
         return moved
     names = tuple([name for name, _ in position])
-    fixed = query.fixed(names, arrays) if type(query) is WalkQuery else _fixed(query, names, arrays)
+    fixed = query.fixed(names) if type(query) is WalkQuery else _fixed(query, names)
     return f"{fixed}&{moved}" if fixed and moved else fixed or moved
 
 
-def _fixed(query: Struct | Mapping[str, Any], names: tuple[str, ...], arrays: Arrays) -> str:
-    return query_string([pair for pair in query_pairs(query, arrays) if pair[0] not in names])
+def _fixed(query: Struct | Mapping[str, Any], names: tuple[str, ...]) -> str:
+    return query_string([pair for pair in query_pairs(query) if pair[0] not in names])
 
 
 def _quoted(text: str) -> str:
@@ -113,13 +108,9 @@ def _text(name: str, value: Any) -> str:
     )
 
 
-def _list_pairs(name: str, values: list[str], arrays: Arrays) -> list[tuple[str, str]]:
-    if arrays == "comma" or name in ALWAYS_COMMA:
-        if torn := [value for value in values if "," in value]:
-            raise RequestInvalidError(
-                f"query {name} = {torn[0]!r}: a value with a comma cannot be in a comma-separated list; "
-                'where the deployment reads them, AsyncSession(arrays="repeat") sends repeated keys'
-            )
-        return [(name, ",".join(values))]
-    key = f"{name}[]" if arrays == "brackets" else name
-    return [(key, value) for value in values]
+def _comma_list(name: str, values: list[str]) -> str:
+    if torn := [value for value in values if "," in value]:
+        raise RequestInvalidError(
+            f"query {name} = {torn[0]!r}: a value with a comma cannot be in a comma-separated list"
+        )
+    return ",".join(values)

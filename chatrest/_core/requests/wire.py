@@ -12,7 +12,7 @@ from msgspec import Struct, structs
 from ..._parameters.files import File
 from ..._secrets import HIDDEN, description
 from ...errors import RequestInvalidError
-from .encode import Arrays, encoded, filter_values, query_pairs
+from .encode import encoded, filter_values, query_pairs
 from .endpoint import Call, Method
 
 LOGIN_HEADER: Final = "authToken"
@@ -57,14 +57,14 @@ class Request(Struct, frozen=True):
         return [("method", self.method), ("host", self.host)]
 
 
-def request(call: Call[Any], base: str, headers: Headers, arrays: Arrays) -> Request:
+def request(call: Call[Any], base: str, headers: Headers) -> Request:
     """The request of `call` below the address `base`; `headers` hold the credentials already."""
     query = ""
     if call.query is not None or call.position:
-        query = encoded(call.query, call.position, arrays)
+        query = encoded(call.query, call.position)
     added: dict[str, str] = {}
     if call.headers is not None:
-        added.update(check_headers(dict(query_pairs(call.headers, "comma"))))
+        added.update(check_headers(dict(query_pairs(call.headers))))
     if call.acting_user is not None and LOGIN_HEADER not in headers:
         added["onBehalfOf"] = call.acting_user
     body: bytes | None = None

@@ -34,7 +34,7 @@ SEND: Endpoint[Any] = Endpoint("x.send", "POST", "/users/{uid}/messages", bytes,
 
 
 def made(call: Call[Any], headers: Headers | None = None) -> Request:
-    return request(call, APP.chat_url, headers or Headers(apikey="k3y"), "comma")
+    return request(call, APP.chat_url, headers or Headers(apikey="k3y"))
 
 
 def test_a_request_is_method_address_headers_and_body() -> None:
