@@ -11,7 +11,7 @@
             async with AsyncSession(emulator.app, **time.session) as session:
                 report = await export(session, "out", recheck=7 * 86_400)
 
-The fixtures of `chatrest.pytest_plugin` are made of it. Faults, rate limits and deliveries of webhooks are
+The fixtures of `chatrest.pytest_plugin` are made of it. Faults, rate limits and events for webhooks are
 those of `chatrest.emulator`.
 """
 
