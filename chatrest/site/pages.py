@@ -50,8 +50,8 @@ LIST: Final = 400
 """Rows of a page of a list."""
 _PLACES: Final = 500
 _NEWEST: Final = 20
-_SPACES: Final = re.compile(r"\s*([{}])\s*|(?<=[:;])\s+|;\s*(?=})")
-"""What a style sheet does not need."""
+_SPACES: Final = re.compile(r"/\*.*?\*/|\s*([{}>])\s*|(?<=[:;,])\s+|;\s*(?=})")
+"""What a style sheet does not need: spaces and comments."""
 _SHORT: Final = 500
 _PICTURES: Final = 10_000
 """Pictures whose size is kept."""
