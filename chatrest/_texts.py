@@ -1,6 +1,11 @@
-"""Texts of numbers, times and names, for lines that a person reads."""
+"""Texts of numbers, times and names, for lines that a person reads; how to install a missing extra.
 
+The package index has another project of the name `chatrest`: no text names it.
+"""
+
+import shlex
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Final
 
 _MINUTE: Final = 60
@@ -50,3 +55,20 @@ def name_list(names: Sequence[str], most: int = _NAMES_SHOWN) -> str:
     """The first `most` names of `names`, and the number of the others."""
     more = f" and {len(names) - most:,} more" if len(names) > most else ""
     return f"{', '.join(names[:most])}{more}"
+
+
+# ── extras ──
+
+DISTRIBUTION: Final = "chatrest-client"
+_SOURCE: Final = Path(__file__).resolve().parent.parent
+
+
+def missing_extra(subject: str, extra: str, source: Path = _SOURCE) -> str:
+    """Return the sentence for `subject`, which needs an extra that is not installed.
+
+    It says how to install that: with a command for a checkout in `source`, else in words.
+    """
+    command = f"install chatrest again with its extra {extra!r}"
+    if (source / "pyproject.toml").is_file():
+        command = f"pip install {shlex.quote(f'{source}[{extra}]')}"
+    return f"{subject} needs the extra {extra!r}: {command}"

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
-from chatrest._extras import DISTRIBUTION, missing_extra
+from chatrest._texts import DISTRIBUTION, missing_extra
 from tests.cases import loop_over
 
 ROOT = Path(__file__).parent.parent

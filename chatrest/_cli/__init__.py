@@ -16,7 +16,7 @@ import sys
 from importlib.util import find_spec
 from typing import NoReturn
 
-from .._extras import missing_extra
+from .._texts import missing_extra
 
 __all__ = ["main"]
 

@@ -19,8 +19,7 @@ from .. import __version__
 from .._core.environment import headers_from_env
 from .._core.pace.pacer import DOCUMENTED_RATES
 from .._core.replies.rate_signal import signal
-from .._extras import DISTRIBUTION
-from .._texts import plural
+from .._texts import DISTRIBUTION, plural
 from ..app import App, is_loopback
 from ..errors import (
     AuthenticationError,

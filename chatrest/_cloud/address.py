@@ -12,7 +12,7 @@ from contextlib import suppress
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeAlias, get_args
 
-from .._extras import missing_extra
+from .._texts import missing_extra
 from ..errors import RequestInvalidError
 
 if TYPE_CHECKING:

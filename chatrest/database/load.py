@@ -16,7 +16,7 @@ from typing import Any, Final, Literal, TypeAlias
 from msgspec import Struct
 
 from .._core.requests.arguments import check
-from .._extras import missing_extra
+from .._texts import missing_extra
 from ..errors import ChatRestError, RequestInvalidError
 from ..export.folder.manifest import TableEntry
 from ..export.folder.run_log import runs_in

@@ -14,7 +14,7 @@ The public names are imported when they are first used: a worker imports this pa
 from importlib.util import find_spec as _find_spec
 from typing import TYPE_CHECKING, Any
 
-from .._extras import missing_extra as _missing_extra
+from .._texts import missing_extra as _missing_extra
 from ..errors import RequestInvalidError
 
 if TYPE_CHECKING:

@@ -27,8 +27,8 @@ from distributed import Client, KilledWorker
 from distributed.protocol.pickle import dumps
 
 from .._core.pace.pacer import Pace
-from .._extras import missing_extra
 from .._telemetry import LOGGER
+from .._texts import missing_extra
 from ..export.plan.report import Phase, Progress, Report
 from .cluster import ClusterError, PartHeldError, PartLostError, address_of, call, check_connection
 from .part_progress import PartsProgress, decode_report

@@ -1,6 +1,6 @@
 """Spans for OpenTelemetry (extra `otel`): a listener for `AsyncSession(telemetry=…)`."""
 
-from .._extras import missing_extra as _missing_extra
+from .._texts import missing_extra as _missing_extra
 
 try:
     from .tracing import OpenTelemetryListener

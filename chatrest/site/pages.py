@@ -28,7 +28,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, final
 from urllib.parse import urlencode
 
-from .._extras import missing_extra
+from .._texts import missing_extra
 from ..errors import RequestInvalidError
 from .articles import Articles, Escape, records
 from .contents import face_link

@@ -21,7 +21,7 @@ from msgspec import Struct, field
 
 from ..._core.replies.rows import UNKNOWN, Row, lines_of, row_of
 from ..._core.requests.endpoint import Pairs
-from ..._extras import missing_extra
+from ..._texts import missing_extra
 from ...errors import RequestInvalidError
 from ..formats.action_records import ACTION, is_deleted, shown_edits
 from ..formats.stored_records import SourceLines

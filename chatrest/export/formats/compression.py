@@ -10,7 +10,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any, Final, NamedTuple
 
-from ..._extras import missing_extra
+from ..._texts import missing_extra
 from ...errors import RequestInvalidError
 from ..plan.plan import Compress
 

@@ -10,7 +10,7 @@ from pathlib import Path, PurePath
 from typing import Any, Final, NamedTuple
 
 from ..._core.replies.rows import UNKNOWN, row_of
-from ..._extras import missing_extra
+from ..._texts import missing_extra
 from ...errors import ChatRestError, RequestInvalidError
 from ..plan.file_names import MILLISECONDS
 from ..plan.plan import Compress

@@ -10,7 +10,7 @@ import zlib
 from collections.abc import Iterable, Iterator
 from typing import Any, Final, Self, TypeAlias
 
-from ..._extras import missing_extra
+from ..._texts import missing_extra
 from ...errors import RequestInvalidError
 
 BitMap: TypeAlias = Any

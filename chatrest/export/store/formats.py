@@ -17,7 +17,7 @@ from typing import Any, Final, NamedTuple, final
 
 from ..._core.replies.rows import Row, row_of
 from ..._core.replies.scanner import read_record
-from ..._extras import missing_extra
+from ..._texts import missing_extra
 from ...errors import ChatRestError, ReplyUnreadableError, RequestInvalidError
 from ..formats.compression import Compression, compression, pack_errors
 from ..formats.stored_records import (

@@ -14,7 +14,7 @@ from click.testing import CliRunner, Result
 from chatrest._cli import streams
 from chatrest._cli.export.copies import PROBLEMS_SHOWN
 from chatrest._cli.root import root
-from chatrest._extras import missing_extra
+from chatrest._texts import missing_extra
 from chatrest.export import Plan, export
 from chatrest.export.folder.manifest import NAME as MANIFEST
 from tests.commands import Run, all_ids, summary_of

@@ -10,7 +10,7 @@ import pytest
 
 from chatrest import ChatRestError
 from chatrest._core.replies.rows import row_of
-from chatrest._extras import missing_extra
+from chatrest._texts import missing_extra
 from chatrest.export.formats.parquet import tables
 from chatrest.export.formats.stored_records import SourceLines
 from tests.export_runs import history_of
