@@ -3,7 +3,12 @@
 A line of the log of runs (`run_log`) is such a report, too.
 """
 
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from enum import StrEnum
+from functools import reduce
+from operator import add
+from typing import Any
 
 from msgspec import Struct
 
@@ -141,6 +146,23 @@ class NextRun(StrEnum):
         return cls.CONTINUES if may_pass else cls.FAILS
 
 
+def sums(counted: Sequence[object], names: Iterable[str]) -> dict[str, Any]:
+    """Return what several have together, by the names of their members; nothing of none.
+
+    Numbers are added, lists are joined, and of counts by name each is added.
+    """
+    return {name: _together([getattr(each, name) for each in counted]) for name in names if counted}
+
+
+def _together(values: list[Any]) -> Any:
+    if not isinstance(values[0], dict):
+        return reduce(add, values)
+    counts = Counter[str]()
+    for each in values:
+        counts.update(each)
+    return dict(counts)
+
+
 class ExportFailure(Struct, frozen=True):
     """A source that could not be read to its end."""
 
@@ -175,7 +197,7 @@ class AttachmentCounts(Struct, kw_only=True):
     pending: int = 0
     """Left to the next run."""
     errors: dict[str, int] = {}
-    """The most frequent reasons of those that failed, at most five, each with its count."""
+    """The most frequent reasons of those that failed, at most five of each export, each with its count."""
     missing_faces: int = 0
     """Avatars and icons that failed or are left to the next run: the export is complete without them."""
 

@@ -5,13 +5,12 @@ the messages are those that it has committed; the rest is of the last run that e
 """
 
 from collections import Counter, deque
-from collections.abc import Iterable, Mapping
 from operator import attrgetter
 from pathlib import Path
 from typing import Any, Final, Literal, TypeAlias, get_args
 
 from msgspec import Raw, Struct, json
-from msgspec.structs import asdict, replace
+from msgspec.structs import replace
 
 from ..folder.journal import SourceState
 from ..folder.manifest import NAME as MANIFEST, FileEntry
@@ -19,14 +18,13 @@ from ..folder.opening import FolderState, with_state
 from ..folder.run_log import runs_in
 from ..plan.file_names import STEM
 from ..plan.plan import Plan
-from ..plan.report import ExportFailure, NextRun
+from ..plan.report import ExportFailure, NextRun, sums
 from .exports import ExportAddress, addresses_of, part_lacks, parts_at
 from .folder_view import FolderView
 
 ExportState: TypeAlias = Literal["complete", "not begun", "not complete", "running", "interrupted", "damaged"]
 _WORST: Final[tuple[ExportState, ...]] = get_args(ExportState)
 """From the best to the worst: a folder of exports has the worst state of these."""
-_SUMS: Final = ("messages", "deleted", "missing", "files", "bytes")
 RUNS_SHOWN: Final = 5
 """The newest runs that are listed."""
 
@@ -140,7 +138,6 @@ def _sum(out: str, each: list[tuple[str, ExportFacts]]) -> ExportFacts:
     ends = [facts.finished for facts in begun]
     untils = [int(facts.until) for facts in begun if facts.until]
     apps, plans = sorted({facts.app for facts in begun}), {bytes(facts.plan) for facts in begun}
-    sums: dict[str, Any] = _added({name: getattr(facts, name) for name in _SUMS} for facts in begun)
     worst = max((facts.state for _, facts in each), key=_WORST.index)
     return ExportFacts(
         export=out,
@@ -152,24 +149,16 @@ def _sum(out: str, each: list[tuple[str, ExportFacts]]) -> ExportFacts:
         until=str(min(untils)) if len(untils) == len(each) and len(apps) == 1 else None,
         first_id=str(min(ids)) if ids else None,
         last_id=str(max(ids)) if ids else None,
-        sources=SourceCounts(**_added(asdict(facts.sources) for facts in begun)),
+        sources=SourceCounts(**sums([facts.sources for facts in begun], SourceCounts.__struct_fields__)),
         failed=[
             replace(failed, source=f"{name}: {failed.source}")
             for name, facts in each for failed in facts.failed
         ],
-        tables=_added(facts.tables for facts in begun),
         missing_files=[f"{name}/{file}" for name, facts in each for file in facts.missing_files],
         runs=runs[-RUNS_SHOWN:],
         parts=[PartFacts(name, facts.state, facts.messages, facts.reasons) for name, facts in each],
-        **sums,
+        **sums(begun, ("tables", "messages", "deleted", "missing", "files", "bytes")),
     )  # fmt: skip
-
-
-def _added(counts: Iterable[Mapping[str, int]]) -> dict[str, int]:
-    total = Counter[str]()
-    for each in counts:
-        total.update(each)
-    return dict(total)
 
 
 def _facts(view: FolderView, state: FolderState) -> ExportFacts:

@@ -53,7 +53,7 @@ from ..plan.parts import (
     part_name,
 )
 from ..plan.plan import Plan, difference
-from ..plan.report import AttachmentCounts, NextRun, Phase, Progress, Report
+from ..plan.report import AttachmentCounts, NextRun, Phase, Progress, Report, sums
 from ..read.exports import part_files
 from .place import journal_root, place_in, run_at
 from .run import DEFAULTS, ExportOptions, export_folder
@@ -393,11 +393,12 @@ async def _unsettled(files: PartFiles, parts: Parts) -> list[int]:
 # ── their reports ──
 
 _COUNTS: Final = ("written", "changed", "deleted")
+_ATTACHMENTS: Final = AttachmentCounts.__struct_fields__
 
 
 def _joined(first: Report, again: Report) -> Report:
     """Return the report of two runs of a part."""
-    counts = {name: getattr(first, name) + getattr(again, name) for name in _COUNTS}
+    counts = sums([first, again], _COUNTS)
     return structs.replace(again, by_app_list=first.by_app_list, started=first.started, **counts)
 
 
@@ -405,11 +406,7 @@ def _merged(parts: Parts, states: Sequence[PartState], reports: Mapping[int, Rep
     """Return the report of all parts; of those that others have run there is what they say of themselves."""
     ran = [reports[number] for number in sorted(reports)]
     named = {number: part_name(number, parts.parts) for number in range(parts.parts)}
-    counts = {name: sum(getattr(report, name) for report in ran) for name in (*_COUNTS, "missing", "sources")}
-    counts |= {
-        name: [each for report in ran for each in getattr(report, name)]
-        for name in ("failed", "deleted_users", "kept")
-    }
+    attachments = [report.attachments for report in ran if report.attachments is not None]
     reasons = [
         f"{named[number]}: {reason}" for number, report in reports.items() for reason in report.reasons
     ]
@@ -430,13 +427,6 @@ def _merged(parts: Parts, states: Sequence[PartState], reports: Mapping[int, Rep
             f"{named[number]}: {text}" for number, report in reports.items() for text in report.warnings
         ],
         tables=next((report.tables for report in ran if report.tables), {}),
-        attachments=_attachments(ran),
-        **counts,
+        attachments=AttachmentCounts(**sums(attachments, _ATTACHMENTS)) if attachments else None,
+        **sums(ran, (*_COUNTS, "missing", "sources", "failed", "deleted_users", "kept")),
     )
-
-
-def _attachments(reports: Sequence[Report]) -> AttachmentCounts | None:
-    counts = [report.attachments for report in reports if report.attachments is not None]
-    names = [name for name in AttachmentCounts.__struct_fields__ if name != "errors"]
-    sums = {name: sum(getattr(each, name) for each in counts) for name in names}
-    return AttachmentCounts(**sums) if counts else None

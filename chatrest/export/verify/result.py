@@ -14,6 +14,7 @@ from ..._texts import name_list
 from ..folder.journal import NAME as JOURNAL
 from ..folder.manifest import NAME as MANIFEST
 from ..plan.file_names import DAMAGED
+from ..plan.report import sums
 
 Kind: TypeAlias = Literal[
     "manifest", "incomplete", "missing", "size", "damaged", "content", "duplicate", "unknown", "coverage",
@@ -167,8 +168,8 @@ class VerifyResult(Struct, kw_only=True):
             self.add(structs.replace(each, place=place_of(export, each.place)))
         self.more += of_export.more
         self.notes += (structs.replace(each, place=place_of(export, each.place)) for each in of_export.notes)
-        for name in ("messages", "files", "bytes", "hashes"):
-            setattr(self, name, getattr(self, name) + getattr(of_export, name))
+        for name, count in sums([self, of_export], ("messages", "files", "bytes", "hashes")).items():
+            setattr(self, name, count)
         self.by_app_list |= of_export.by_app_list
         firsts, lasts = (self.first, of_export.first), (self.last, of_export.last)
         self.first = min((each for each in firsts if each is not None), default=None)

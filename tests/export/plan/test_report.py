@@ -1,4 +1,4 @@
-"""Progress: the numbers that a run's requests add up to."""
+"""Progress: the numbers that a run's requests add up to, and the sums of several reports."""
 
 from typing import Any
 
@@ -7,7 +7,8 @@ import pytest
 from chatrest import AsyncSession, RetryPolicy
 from chatrest._telemetry import Attempt
 from chatrest.errors import ConnectError, CursorError, ExportIncompleteError, NotFoundError
-from chatrest.export import ExportFailure, NextRun, Progress, Report
+from chatrest.export import AttachmentCounts, ExportFailure, NextRun, Progress, Report
+from chatrest.export.plan.report import sums
 from tests.cases import loop_over
 from tests.scripted_server import Faulty, no_wait, reply
 
@@ -77,3 +78,16 @@ async def test_a_session_tells_it_of_its_requests() -> None:
     ):
         assert await session.messages.list_user("bob").collect() == []
     assert (progress.requests, progress.limited, progress.repeated, progress.trouble) == (2, 1, 1, None)
+
+
+def test_what_several_have_together_is_added_by_what_it_is() -> None:
+    counted = [
+        AttachmentCounts(failed=1, errors={"the server answers 403": 1}),
+        AttachmentCounts(failed=2, stored=3, errors={"the server answers 403": 1, "no connection": 1}),
+    ]
+    added = AttachmentCounts(**sums(counted, AttachmentCounts.__struct_fields__))
+    assert added == AttachmentCounts(
+        failed=3, stored=3, errors={"the server answers 403": 2, "no connection": 1}
+    )
+    assert sums([Report(kept=["a"]), Report(kept=["b", "c"])], ["kept"]) == {"kept": ["a", "b", "c"]}
+    assert sums([], ["kept"]) == {}
