@@ -68,6 +68,11 @@ class SimulatedWorker:
         self._pacer = self._shared = self._new_pacer()
         self._go()
 
+    def end(self) -> None:
+        """End as a part does, which says so."""
+        self._cluster.post(self._shared.report(self.now, is_last=True))
+        self.is_alive = False
+
     def stand_still(self, seconds: float) -> None:
         """Do nothing for so many seconds, as a process that gets no CPU time."""
         self._idle_until = self._cluster.now + seconds

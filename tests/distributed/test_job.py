@@ -40,7 +40,7 @@ async def test_a_part_is_run_and_its_numbers_arrive(tmp_path: Path) -> None:
         await until(lambda: job.parts.progress.written == 3)
 
 
-async def test_a_part_that_is_run_again_on_the_same_worker_gets_slots_as_before(
+async def test_a_part_that_is_run_again_on_the_same_worker_gets_a_share_as_before(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async with Emulator(app_id="app", users=2) as emulator:

@@ -110,13 +110,32 @@ def test_what_one_worker_does_not_want_another_one_gets() -> None:
     assert made.accepted(31, 60)[1] >= 0.95 * 50 * 29
 
 
-def test_the_share_of_a_dead_worker_is_dealt_to_others_within_seconds() -> None:
+@pytest.mark.parametrize(("dies", "seconds"), [(True, LEASE + 0.5), (False, 0.5)])
+def test_the_share_of_a_dead_worker_is_dealt_within_seconds_and_of_one_that_ends_at_once(
+    dies: bool, seconds: float
+) -> None:
     made = Cluster(Bucket(10_000, 1, 100), pace=Pace(rate=50, window=1))  # the limit strikes nobody
-    doomed, other = made.add(), made.add()
+    first, other = made.add(), made.add()
     made.run(10)
-    doomed.is_alive = False
+    if dies:
+        first.is_alive = False
+    else:
+        first.end()
     made.run(30)
-    assert sum(10 + LEASE + 0.5 <= time < 30 for time in other.accepted) >= 0.97 * 50 * (19.5 - LEASE)
+    assert sum(10 + seconds <= time < 30 for time in other.accepted) >= 0.97 * 50 * (20 - seconds)
+
+
+def test_the_probe_of_a_worker_that_dies_goes_to_another_one() -> None:
+    made = Cluster(Bucket(10_000, 1, 10_000), message_delay=lambda _: 0.005)
+    scenes.equal(made, 4)
+    made.run(10)
+    made.limit = Bucket(1, 10, 1)  # nobody says how long to wait
+    made.run(12)
+    for worker in list(made.workers.values())[:3]:
+        worker.is_alive = False
+    made.limit = Bucket(10_000, 1, 10_000)
+    made.run(12 + 10)
+    assert sum(made.accepted(20, 22)) > 0
 
 
 def test_workers_of_a_dead_coordinator_stop_and_those_of_the_next_one_continue() -> None:
