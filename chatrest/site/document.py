@@ -130,7 +130,7 @@ def _facts(out: Any, index: Index, choice: Choice, now: datetime) -> list[tuple[
         ("Exported", zone.words(max(ended) * 1000) if ended else ""),
         ("Made", f"{zone.words(round(now.timestamp() * 1000))}, by chatrest {_VERSION}"),
         *_hashes(out),
-        ("Selected", ", ".join(sorted({*choice.conversations, *choice.users}))),
+        ("Selected", ", ".join(map(index.hide, sorted({*choice.conversations, *choice.users})))),
         ("Names", "people have pseudonyms" if choice.pseudonyms else ""),
         (
             "Redacted",
@@ -140,7 +140,7 @@ def _facts(out: Any, index: Index, choice: Choice, now: datetime) -> list[tuple[
             else "",
         ),
     ]
-    return [(name, index.hide(shown(value))) for name, value in facts if value]
+    return [(name, shown(value)) for name, value in facts if value]
 
 
 def _hashes(out: Any) -> Iterator[tuple[str, str]]:

@@ -19,7 +19,7 @@ from typing import Any, Final, NamedTuple, Self
 import msgspec
 from msgspec import Struct
 
-from .pseudonyms import Pseudonyms
+from .pseudonyms import Pseudonyms, number_of, pseudonym
 from .redaction import Redaction, without_secrets
 from .text import shown
 
@@ -324,7 +324,9 @@ class Index:
         rows = self.db.execute(f"SELECT {COLUMNS} FROM {_STORED} {rest}", values)  # noqa: S608
         entries = [MessageEntry(*row) for row in rows]
         for each in entries:
-            each.raw = self._redacted(each.rank, each.raw) if self.choice.hides else without_secrets(each.raw)
+            each.raw = without_secrets(each.raw)
+            if self.choice.hides:
+                each.raw = self._redacted(each.rank, each.raw)
         return entries
 
     def _redacted(self, rank: int, raw: bytes) -> bytes:
@@ -360,14 +362,14 @@ class Index:
         return QuotedMessage(rows[0][0], self.hide(rows[0][1]), place)
 
     def reactors(self, app: str, ranks: Iterable[int]) -> list[tuple[int, str, str]]:
-        """Return (rank, reaction, uid) of who has reacted to any of these messages."""
+        """Return (rank, reaction, uid) of who has reacted to any of these messages, as records have them."""
         rows = self._all(
             "SELECT message, reaction, uid FROM reactors WHERE app = ?"
             " AND message IN (SELECT value FROM json_each(?)) ORDER BY message, reaction, uid",
             app,
             msgspec.json.encode(list(ranks)).decode(),
         )
-        return [(message, self.hide(reaction), uid) for message, reaction, uid in rows]
+        return [(message, self.hide(reaction), self.hide(uid)) for message, reaction, uid in rows]
 
     def reactors_of_page(self, conversation: ConversationEntry, cut: PageCut) -> list[tuple[int, str, str]]:
         """Return the same for the messages of a page, and those of the same time as its last one."""
@@ -453,6 +455,9 @@ class Index:
         return next(self._persons("WHERE number = ?", number), _NOBODY)
 
     def person_of(self, app: str, uid: str) -> PersonEntry | None:
+        """Return a person by the uid that a record has, in which it may be a pseudonym."""
+        if self.choice.pseudonyms:
+            return next(self._persons("WHERE number = ?", number_of(uid)), None)
         return next(self._persons("WHERE uid = ?", f"{app}/{uid}" if app else uid), None)
 
     def person_filed(self, file: str) -> PersonEntry | None:
@@ -464,9 +469,14 @@ class Index:
     def _persons(self, rest: str, *values: Any) -> Iterator[PersonEntry]:
         rows = self.db.execute(f"SELECT number, uid, name, file, app, face FROM people {rest}", values)  # noqa: S608
         return (
-            PersonEntry(number, self._shown_id(app, uid), name, file, initials(name), app, face)
+            PersonEntry(number, self._shown_uid(app, uid, number), name, file, initials(name), app, face)
             for number, uid, name, file, app, face in rows
         )
+
+    def _shown_uid(self, app: str, key: str, number: int) -> str:
+        if not self.choice.pseudonyms or len(key) == len(app) + bool(app):  # nobody is named
+            return self._shown_id(app, key)
+        return f"{app}/{pseudonym(number)}" if app else pseudonym(number)
 
     def faces(self) -> list[str]:
         """Return the names of all faces in the export."""

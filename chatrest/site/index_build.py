@@ -381,7 +381,7 @@ def _name_all(index: Index) -> None:
                 [
                     (
                         str(next(place)) if index.choice.hides else token(key),
-                        index.hide(_title(*names)),
+                        _title(index, *names),
                         number,
                     )
                     for number, key, *names in batch
@@ -389,10 +389,16 @@ def _name_all(index: Index) -> None:
             )
 
 
-def _title(group: str | None, person: str | None, other_person: str | None, id: str) -> str:
-    """Return the title of a conversation, by the name of its group or the names of its people."""
-    names = sorted({_name(name) for name in (person, other_person) if name}, key=str.casefold)
-    return shown(_name(group or "") or " & ".join(names) or id)
+def _title(index: Index, group: str | None, person: str | None, other_person: str | None, id: str) -> str:
+    """Return the title of a conversation, by the name of its group or the names of its people.
+
+    Names that are pseudonyms already are not hidden again.
+    """
+    is_hidden = index.choice.pseudonyms
+    names = {name if is_hidden else index.hide(_name(name)) for name in (person, other_person) if name}
+    return shown(
+        index.hide(_name(group or "")) or " & ".join(sorted(names, key=str.casefold)) or index.hide(id)
+    )
 
 
 def _name(name: str) -> str:

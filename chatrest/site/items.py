@@ -344,7 +344,7 @@ class Items:
         if not isinstance(uid, str) or not uid:
             return ""
         person = self._person(uid)
-        return person.name if person else shown(self._index.hide(uid))
+        return person.name if person else shown(uid)
 
     def _person(self, uid: str) -> PersonEntry | None:
         uid = shown(uid)  # as the index has it, without half a character

@@ -1,8 +1,11 @@
 """Stable names in the place of people's own, such as `Person 1`, by the order in which they first wrote.
 
 A text is hidden where it has a full name or a uid of somebody that the export names, or with a capital letter
-a word of such a name. Accents, widths, several spaces and `_` make no difference. In scripts without spaces a
-name of two letters is found anywhere. Who is called by another name, or by an inflected one, cannot be found.
+a word of such a name; of words of two letters the first and the last one. Accents, widths, several spaces and
+`_` make no difference. In scripts without spaces a name is found anywhere. Who is called by another name, or
+by an inflected one, cannot be found. Uids that differ only in case are of different people.
+
+A pseudonym is made once, and is never looked through itself: somebody's name may be `Person 3`, too.
 """
 
 import re
@@ -27,8 +30,11 @@ _PAIR: Final = "_user_"
 _LEAST: Final = 3
 """Letters of what is looked for inside of a text: shorter ones would be found in other words.
 
-In scripts without spaces it is one less.
+In scripts without spaces one letter is enough.
 """
+_SHORT: Final = 2
+"""Letters of a name that is found where it has a capital letter, or of its first or last word."""
+_PSEUDONYM: Final = re.compile(r"Person ([1-9][0-9]{0,17})", re.ASCII)
 _OF_PEOPLE: Final = frozenset({"sender", "owner", "initiator"})
 _SERVICE: Final = "app_system"
 """Who acts where nobody does."""
@@ -37,6 +43,12 @@ _SERVICE: Final = "app_system"
 def pseudonym(number: int) -> str:
     """Return the name of a person by their number; that of 0 is of all who have not written."""
     return f"Person {number}" if number else "[name]"
+
+
+def number_of(pseudonym: str) -> int:
+    """Return the number of a person by their pseudonym; 0 for any other text."""
+    match = _PSEUDONYM.fullmatch(pseudonym)
+    return int(match[1]) if match else 0
 
 
 def people_in(value: Any, name: str = "") -> Iterator[tuple[str, str]]:
@@ -60,7 +72,9 @@ class Pseudonyms:
     """Replaces the `names` of people: each a text, the number of its person, and 0 for a uid."""
 
     def __init__(self, names: Iterable[tuple[str, int, int]]) -> None:
+        self._exact: dict[str, str] = {}
         self._whole: dict[str, str] = {}
+        """By what is left of a name without its case; "[name]" for that of several people."""
         self._pseudonyms: dict[str, str] = {}
         self._lengths: dict[str, set[int]] = {}
         """The lengths of what is found, by their first words."""
@@ -69,35 +83,53 @@ class Pseudonyms:
             self._add(name, pseudonym(number), bool(is_name))
 
     def _add(self, name: str, alias: str, is_name: bool) -> None:
-        self._whole[name.lower()] = alias
+        self._exact[name] = alias
+        _put(self._whole, name.lower(), alias)
         folded = _folded(name)[0].strip()
-        self._find(folded, alias)
-        for word in _RUN.findall(folded) if is_name else ():
+        self._find(folded, alias, is_name)
+        words = _RUN.findall(folded) if is_name else []
+        if len(words) > 1:  # written as one, or with letters between that nobody sees
+            self._find(folded.replace(" ", ""), alias, is_name)
+        for place, word in enumerate(words):
+            is_outer = place in (0, len(words) - 1) and len(word) == _SHORT
             if _SPACELESS_LETTER.match(word):
-                self._find(word, alias)
-            elif len(word) >= _LEAST and not word.isdigit():
-                self._words[word] = alias if self._words.get(word, alias) == alias else "[name]"
+                if len(word) > 1:
+                    self._find(word, alias, is_name)
+            elif (len(word) >= _LEAST or is_outer) and not word.isdigit():
+                _put(self._words, word, alias)
 
-    def _find(self, name: str, alias: str) -> None:
+    def _find(self, name: str, alias: str, is_name: bool) -> None:
         """Look for a name inside of texts; that of several people stands for no number."""
         first = _WORD.search(name)
-        if first is None or len(name) < _LEAST - bool(_SPACELESS_LETTER.search(name)):
+        is_spaceless = _SPACELESS_LETTER.search(name) is not None
+        if first is None or len(name) < (_LEAST - is_spaceless * (1 + is_name)):
             return
         name = name[first.start() :]
-        self._pseudonyms[name] = alias if self._pseudonyms.get(name, alias) == alias else "[name]"
+        _put(self._pseudonyms, name, alias)
         self._lengths.setdefault(first[0], set()).add(len(name))
 
-    def hide_ids(self, text: str) -> tuple[str, int]:
-        """Return a text that is a name or an id, or has mentions, with pseudonyms, and how many there are."""
-        lowered = text.lower()
-        if (alias := self._whole.get(lowered)) is not None:
-            return alias, 1
-        first, _, second = lowered.partition(_PAIR)
-        if (
-            first in self._whole and second in self._whole
-        ):  # also of uids that are too short for any other text
-            return f"{self._whole[first]}{_PAIR}{self._whole[second]}", 2
-        return _MENTION.subn(self._mentioned, text) if "<@" in text else (text, 0)
+    def of_id(self, text: str) -> str | None:
+        """Return what stands for a text that is a name or uid, or that of two people; None for any other.
+
+        The uids may be too short to be found in another text.
+        """
+        if (alias := self._of(text)) is not None:
+            return alias
+        first, pair, second = text.partition(_PAIR)
+        if pair and (alias := self._of(first)) and (other := self._of(second)):
+            return f"{alias}{_PAIR}{other}"
+        return None
+
+    def _of(self, name: str) -> str | None:
+        return self._exact.get(name) or self._whole.get(name.lower())
+
+    def mentions(self, text: str) -> list[str]:
+        """Divide a text at its mentions: each second part is a mention, with a pseudonym."""
+        if "<@" not in text:
+            return [text]
+        parts = _MENTION.split(text)
+        parts[1::2] = [f"@{self._of(uid) or pseudonym(0)}" for uid in parts[1::2]]
+        return parts
 
     def hide_names(self, text: str) -> tuple[str, int]:
         """Return a text with pseudonyms for the names in it, and how many there are."""
@@ -113,9 +145,6 @@ class Pseudonyms:
                 end = places[at + length]
         return "".join([*parts, text[end:]]), len(parts) // 2
 
-    def _mentioned(self, match: re.Match[str]) -> str:
-        return f"@{self._whole.get(match[1].lower(), pseudonym(0))}"
-
     def _at(self, folded: str, is_lower: bool, word: re.Match[str]) -> tuple[str, int]:
         """Return what stands for the name that begins with a word of a text, and the name's length."""
         at = word.start()
@@ -124,6 +153,11 @@ class Pseudonyms:
             if end <= len(folded) and folded[at:end] in self._pseudonyms and _ends(folded, end):
                 return self._pseudonyms[folded[at:end]], length
         return ("" if is_lower else self._words.get(word[0], "")), len(word[0])
+
+
+def _put(aliases: dict[str, str], name: str, alias: str) -> None:
+    """Set what stands for a name; for that of several people no number does."""
+    aliases[name] = alias if aliases.get(name, alias) == alias else pseudonym(0)
 
 
 def _ends(folded: str, end: int) -> bool:

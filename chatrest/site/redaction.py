@@ -139,18 +139,24 @@ class Redaction:
     # ── texts ──
 
     def _hidden(self, text: str) -> str:
-        if self.names is not None:
-            text = self._named(self.names.hide_ids(text))
+        if (names := self.names) is None:
+            return self._without_data(text)
+        if (alias := names.of_id(text)) is not None:
+            self.counts["name"] += 1 + ("_user_" in alias)
+            return alias
+        parts = names.mentions(text)  # a pseudonym is not looked through again
+        hidden = len(parts) // 2
+        for place, part in enumerate(parts[::2]):
+            parts[2 * place], count = names.hide_names(self._without_data(part))
+            hidden += count
+        if hidden:
+            self.counts["name"] += hidden
+        return "".join(parts)
+
+    def _without_data(self, text: str) -> str:
         for pattern in self._patterns:
             text = self._replaced(pattern, text, "own pattern", "[hidden]", len)
-        if self._redact:
-            text = self._redacted(text)
-        return text if self.names is None else self._named(self.names.hide_names(text))
-
-    def _named(self, named: tuple[str, int]) -> str:
-        if named[1]:
-            self.counts["name"] += named[1]
-        return named[0]
+        return self._redacted(text) if self._redact else text
 
     def _redacted(self, text: str) -> str:
         plain = _plain(text)

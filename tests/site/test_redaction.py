@@ -151,6 +151,10 @@ def test_a_wrong_pattern_is_refused(pattern: str, out: Path, tmp_path: Path) -> 
 # ── texts ──
 
 
+def encoded(record: dict[str, Any]) -> bytes:
+    return json.dumps(record).encode()
+
+
 def redacted(text: str) -> str:
     return Redaction(redact=True).hide(text)
 
@@ -237,6 +241,44 @@ def test_names_and_uids_of_people_are_hidden_in_texts() -> None:
     assert {text: redaction.hide(text) for text in expected} == expected
 
 
+@loop_over(
+    ("names", "expected"),
+    [
+        # who differ in case alone are different people
+        ([("Bob", 1, 0), ("bob", 2, 0), ("Bob Moss", 1, 1), ("Rob Maier", 2, 1)],
+         {"Bob": "Person 1", "bob": "Person 2", "BOB": "[name]", "<@uid:bob>": "@Person 2",
+          "Bob_user_bob": "Person 1_user_Person 2", "hi bob": "hi [name]"}),
+        # a name that is made of the words of pseudonyms, or is one
+        ([("u1", 1, 0), ("u2", 2, 0), ("Lena Vogt", 1, 1), ("Eva Person", 2, 1)],
+         {"Lena Vogt": "Person 1", "<@uid:u1>!": "@Person 1!", "hi Lena": "hi Person 1"}),
+        ([("u1", 1, 0), ("u2", 2, 0), ("Person 2", 1, 1), ("Person 1", 2, 1)],
+         {"u1": "Person 1", "Person 2": "Person 1", "said Person 1": "said Person 2"}),
+        # short names
+        ([("Mo", 1, 1), ("Li", 2, 1), ("李", 3, 1), ("Ed de Wu", 4, 1), ("Anna Schmidt", 5, 1)],
+         {"I am Mo": "I am Person 1", "Mo, I am Li": "Person 1, I am Person 2", "我是李": "我是Person 3",
+          "Ed: hi": "Person 4: hi", "mo said": "mo said", "Most of it": "Most of it", "De la": "De la",
+          "to Anna\u200bSchmidt": "to Person 5", "annaschmidt": "Person 5"}),
+    ],
+)  # fmt: skip
+def test_a_pseudonym_is_of_one_person(names: list[tuple[str, int, int]], expected: dict[str, str]) -> None:
+    redaction = Redaction()
+    redaction.names = Pseudonyms(names)
+    assert {text: redaction.hide(text) for text in expected} == expected
+
+
+def test_a_name_like_a_pseudonym_names_nobody_else(tmp_path: Path) -> None:
+    names = {"u1": "Person 3", "u2": "Person 1", "u3": "Eva Person", "Bob": "Bob Moss", "bob": "Rob Maier"}
+    runs = StoredRuns(tmp_path / "out")
+    records = [message(number, "hello", uid, "den") for number, uid in enumerate(names, 1)]
+    for each in records:
+        each["data"]["entities"]["sender"]["entity"]["name"] = names[each["sender"]]
+    runs.run(list(map(encoded, records)))
+    write_document(runs.folder, tmp_path / "one.html", pseudonyms=True)
+    heads = re.findall(r"<article.*?</header>", (tmp_path / "one.html").read_text(), re.DOTALL)
+    shown = [re.findall(r"<bdi>(.*?)</bdi>", head) for head in heads]
+    assert shown == [[f"Person {number}"] * 2 for number in range(1, 6)]
+
+
 def test_pseudonyms_are_those_of_all_names_that_somebody_had(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -265,10 +307,15 @@ def test_the_secret_of_a_channel_is_hidden_in_any_spelling(record: str) -> None:
     assert b"[secret]" in without_secrets(record.encode())
 
 
-def test_the_secret_of_a_channel_is_on_no_page(tmp_path: Path) -> None:
-    call = message(1, "", category="call", type="audio")
-    call["data"]["entities"]["on"] = {"entity": {"wsChannel": {"identity": "me", "secret": "wschannel-key"}}}
-    out = make_export(tmp_path / "out", [call])
-    write_site(out, tmp_path / "site")
-    write_document(out, tmp_path / "site" / "one.html")
+@pytest.mark.parametrize("options", [{}, {"redact": True}, {"pseudonyms": True}], ids=str)
+def test_the_secret_of_a_channel_is_on_no_page(tmp_path: Path, options: Any) -> None:
+    calls = [message(number, "", category="call", type="audio") for number in (1, 2)]
+    channel = {"identity": "me", "secret": "wschannel-key"}
+    for call, each in zip(calls, (channel, json.dumps(channel)), strict=True):
+        call["data"]["entities"]["on"] = {"entity": {"wsChannel": each}}
+    runs = StoredRuns(tmp_path / "out")
+    runs.run(list(map(encoded, calls)))
+    write_site(runs.folder, tmp_path / "site", **options)
+    write_document(runs.folder, tmp_path / "paper.html", **options)
+    assert b"wschannel-key" not in (tmp_path / "paper.html").read_bytes()
     assert [name for name, data in files(tmp_path / "site").items() if b"wschannel-key" in data] == []
