@@ -127,9 +127,9 @@ async def examine(patience: float = 10.0) -> AsyncIterator[Check]:
     yield Check("settings", "ok", text)
     reply, failure = await _ask(client, patience)
     if reply is None:
-        yield _connection_fault(failure)
+        yield _connection_without_reply(failure)
         return
-    yield _connection(app)
+    yield _connection_with_reply(app)
     yield (check := _service(reply, failure))
     if check.state == "ok":
         yield _key(failure)
@@ -159,16 +159,14 @@ async def _ask(client: "AsyncSession", patience: float) -> "tuple[RawReply | Non
     return (replies[-1] if replies else None), error
 
 
-def _connection_fault(error: ChatRestError | None) -> Check:
-    """Return the check of a connection that brought no reply."""
+def _connection_without_reply(error: ChatRestError | None) -> Check:
     reason = error.reason if isinstance(error, ConnectError) else "no reply"
     if proxy() is not None and reason in ("name", "connection"):
         reason = "by proxy"
     return Check("connection", "failed", str(error), _ADVICE.get(reason, _ADVICE["tls"]))
 
 
-def _connection(app: App) -> Check:
-    """Return the check of a connection that brought a reply."""
+def _connection_with_reply(app: App) -> Check:
     address = urlsplit(app.chat_url)
     way = "" if proxy() is None else ", by the proxy"
     if address.scheme == "https":

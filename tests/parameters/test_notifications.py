@@ -12,8 +12,6 @@ from chatrest._parameters.notifications import (
 )
 from chatrest.errors import RequestInvalidError
 
-SECRET = "s3cr3t-5f7a"
-
 
 def test_preferences_take_structs_and_plain_dicts() -> None:
     structs = PreferencesChanges(mute_preferences=MutePreferences(dnd=2, schedule={"monday": {"from": 900}}))
