@@ -119,11 +119,8 @@ def _guarded(value: Any, levels: int) -> Any:
     if not isinstance(value, dict):
         return value
     members = {name: _guarded(item, levels - 1) for name, item in value.items()}
-    return GuardedDict(members) if _has_secret(members, levels) else members
-
-
-def _has_secret(members: dict[str, Any], levels: int) -> bool:
-    return any(_is_secret(name, item, levels) for name, item in members.items())
+    has_secret = any(_is_secret(name, item, levels) for name, item in members.items())
+    return GuardedDict(members) if has_secret else members
 
 
 def _is_secret(name: str, value: Any, levels: int) -> bool:

@@ -4,7 +4,7 @@ Above the rooms of the core, as a session remembers something of each of them.
 """
 
 from collections.abc import Awaitable, Callable
-from typing import Any, Protocol, TypeVar, final
+from typing import Any, Protocol, TypeVar
 
 from msgspec import structs
 
@@ -53,7 +53,6 @@ class Send(Protocol):
         """Return a random number from 0 to 1, to spread such waits."""
 
 
-@final
 class AsRows:
     """A `Send` for collections whose lists are to be read as rows."""
 

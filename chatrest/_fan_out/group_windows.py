@@ -13,7 +13,7 @@ make others wait for it: `MOST_WAITING` items of the group that come one after a
 
 from collections import deque
 from collections.abc import Callable, Hashable
-from typing import Final, Generic, NamedTuple, TypeVar, final
+from typing import Final, Generic, NamedTuple, TypeVar
 
 from ..errors import RequestInvalidError
 
@@ -42,7 +42,6 @@ class Admission(NamedTuple, Generic[T]):
     item: T
 
 
-@final
 class GroupWindows(Generic[T]):
     """The windows of all groups; of one, where `group` is None."""
 
@@ -109,7 +108,6 @@ class GroupWindows(Generic[T]):
             del self._windows[group]
 
     def clear(self) -> None:
-        """Drop the items that wait."""
         self.waiting = 0
         self._ready.clear()
         for window in self._windows.values():

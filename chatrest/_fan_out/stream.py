@@ -268,7 +268,6 @@ class FanOut(Generic[T, R]):
         return self._state.is_read and not self._windows.running and not self._windows.waiting
 
     def _take_error(self) -> BaseException:
-        """Return what is raised after the last outcome."""
         state, stop_after = self._state, self._options.stop_after
         if state.error is not None:
             return state.error

@@ -17,7 +17,7 @@ from collections.abc import (
 )
 from contextvars import Context, copy_context
 from types import GeneratorType
-from typing import TYPE_CHECKING, Any, Final, Generic, Literal, TypeAlias, TypeVar, final
+from typing import TYPE_CHECKING, Any, Final, Generic, Literal, TypeAlias, TypeVar
 
 from msgspec import Struct
 
@@ -88,7 +88,6 @@ class WorkItem(Struct, Generic[T]):
     outcome: Any = None
 
 
-@final
 class ItemInput(Generic[T]):
     """The items of the caller, from an iterable of either kind."""
 
@@ -125,7 +124,6 @@ class ItemInput(Generic[T]):
             await close()
 
 
-@final
 class Results(Generic[T]):
     """Items with an outcome that the consumer has not got yet, in the order in which it gets them."""
 
@@ -137,7 +135,6 @@ class Results(Generic[T]):
         """The number of items that were added and not taken."""
 
     def add(self, entry: "WorkItem[T]") -> None:
-        """Add an item with its outcome."""
         self.count += 1
         if self._early is None:
             self._ready.append(entry)
@@ -161,7 +158,6 @@ class Results(Generic[T]):
         return self._ready.popleft()
 
 
-@final
 class Wakeup:
     """Wakes the one task that waits for it."""
 
@@ -176,7 +172,6 @@ class Wakeup:
         return self._future is not None
 
     async def wait(self) -> None:
-        """Wait for the next `set`."""
         self._future = asyncio.get_running_loop().create_future()
         try:
             await self._future
@@ -189,7 +184,6 @@ class Wakeup:
             self._future.set_result(None)
 
 
-@final
 class WorkerTasks(Generic[T, R]):
     """The tasks of the workers that run, and of the reader of the input."""
 
@@ -211,11 +205,9 @@ class WorkerTasks(Generic[T, R]):
         self.is_cancelled: bool = False
 
     def read(self, reading: Coroutine[Any, Any, None]) -> None:
-        """Begin to read the input."""
         self._reader = self._loop.create_task(reading)
 
     def watch(self, expiring: Coroutine[Any, Any, None]) -> None:
-        """Begin to wait for the deadline."""
         self._timer = self._loop.create_task(expiring)
 
     def begin(self, entry: WorkItem[T]) -> None:

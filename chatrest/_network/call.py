@@ -113,7 +113,7 @@ class ActiveCall(CallProgress, Generic[R]):
         loop = tenacity.AsyncRetrying(
             sleep=self._sleep,
             retry=tenacity.retry_if_exception(self._is_planned),
-            wait=self._planned_pause,
+            wait=lambda _: self._attempts.pause or 0.0,
             before_sleep=self._log_pause,
         )
         return await loop(attempt)
@@ -132,9 +132,6 @@ class ActiveCall(CallProgress, Generic[R]):
 
     def _is_planned(self, error: BaseException) -> bool:
         return isinstance(error, ApiError | TransportError) and self._attempts.pause is not None
-
-    def _planned_pause(self, _: tenacity.RetryCallState) -> float:
-        return self._attempts.pause or 0.0
 
     def _log_pause(self, _: tenacity.RetryCallState) -> None:
         attempts = self._attempts

@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping
 from contextlib import AbstractContextManager
 from functools import lru_cache
-from typing import Any, Final, final
+from typing import Any, Final
 from urllib.parse import urlsplit
 
 from .._core.pace.retry import Attempts
@@ -55,7 +55,6 @@ class CallProgress(Durations):
     """The reply of the current or last attempt."""
 
 
-@final
 class CallScope:
     """The context managers that listeners put around one call, as one: see `telemetry.CallListener`.
 

@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Iterable, Mapping
 from functools import partial
 from itertools import count
 from types import MappingProxyType
-from typing import Final, TypeVar, final
+from typing import Final, TypeVar
 
 from msgspec import structs
 
@@ -31,7 +31,6 @@ R = TypeVar("R")
 _NUMBERS = count(1)  # process-wide, as one listener may serve several sessions
 
 
-@final
 class Client:
     """The state that all views of a session share: pools, clock, listeners, and known page sizes."""
 

@@ -9,7 +9,7 @@ limit of 60 s that is about once a minute.
 import asyncio
 from contextvars import Context
 from math import ceil, inf
-from typing import Any, Final, final
+from typing import Any, Final
 
 from msgspec import Struct
 
@@ -42,7 +42,6 @@ class Exchange(Struct, eq=False):
         return self.is_over and self.task.cancelling() - 1 <= self.cancelling
 
 
-@final
 class ExpiryTimer:
     """The timer of all exchanges of a transport; created in a running event loop."""
 

@@ -167,10 +167,6 @@ def _plain(name: str, default: Any, fits: Callable[[Any], bool], allowed: str) -
     return default, check
 
 
-def _is_verify(value: object) -> bool:
-    return value is True or isinstance(value, ssl.SSLContext)
-
-
 def _listeners(telemetry: Any) -> tuple[Listener, ...]:
     listeners = (telemetry,) if callable(telemetry) else telemetry
     fits = isinstance(listeners, Sequence) and all(map(callable, listeners))
@@ -195,7 +191,12 @@ _OPTIONS: Final[Mapping[str, _Option]] = {
     "timeouts": (None, lambda value: instance("timeouts", value, Timeouts)),
     "max_reply_bytes": (MAX_REPLY_BYTES, partial(check_count, "max_reply_bytes")),
     "proxy": (None, lambda value: None if value is None else check_proxy(value)),
-    "verify": _plain("verify", True, _is_verify, "True, or an ssl.SSLContext"),
+    "verify": _plain(
+        "verify",
+        True,
+        lambda value: value is True or isinstance(value, ssl.SSLContext),
+        "True, or an ssl.SSLContext",
+    ),
     "cursor_key": (None, _cursor_key),
     "check_acting_user": _plain(
         "check_acting_user", True, lambda value: isinstance(value, bool), "True or False"

@@ -30,7 +30,7 @@ import asyncio
 from collections import OrderedDict
 from collections.abc import Iterator
 from operator import attrgetter
-from typing import Final, Literal, TypeAlias, final
+from typing import Final, Literal, TypeAlias
 from weakref import WeakValueDictionary
 
 Priority: TypeAlias = Literal["interactive", "bulk"]
@@ -39,7 +39,6 @@ MOMENT: Final = 0.1
 """Seconds that a call of an app below its share waits before the pool lends."""
 
 
-@final
 class Waiter:
     """A waiting call: it is woken when it is served or becomes the leader of its lane."""
 
@@ -66,7 +65,6 @@ _NOBODY: Final[OrderedDict[Waiter, None]] = OrderedDict()
 """The queue of every lane that no call has waited in: most apps have no other."""
 
 
-@final
 class LaneQueues:
     """The waiting calls of each lane, in the order of arrival."""
 
@@ -109,7 +107,6 @@ class LaneQueues:
         return next(iter(self.of(lane)), None)
 
 
-@final
 class AppShare:
     """The places that one app holds, and its calls that wait for one."""
 
@@ -125,7 +122,6 @@ class AppShare:
         return not self.held and not self.waiting
 
 
-@final
 class PrioritySemaphore:
     """The places of a pool, shared by apps: the rules are at the top of this file."""
 
@@ -293,7 +289,6 @@ class PrioritySemaphore:
         return ranked
 
 
-@final
 class _Ranking:
     """The apps that wait in one lane by the number of places that they hold; equal ones in turn."""
 
@@ -311,7 +306,6 @@ class _Ranking:
             del self._levels[share.held]
 
     def first(self) -> AppShare | None:
-        """Return the app that holds the fewest places."""
         # There are few levels: apps with 0, 1, … k places hold k (k + 1) / 2 together.
         return next(iter(self._levels[min(self._levels)])) if self._levels else None
 

@@ -134,7 +134,6 @@ class PoolState:
         return f", held back: {', '.join(islice(apps, _MOST_NAMES))}{more}"
 
 
-@final
 class Pool:
     """The connections and places for calls to one region; users see its `state`."""
 

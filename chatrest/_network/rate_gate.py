@@ -8,7 +8,7 @@ import asyncio
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from itertools import chain
-from typing import Final, TypeAlias, final
+from typing import Final, TypeAlias
 from weakref import WeakValueDictionary
 
 from .._core.pace.pacer import GatePacer
@@ -32,7 +32,6 @@ _POLL_SECONDS: Final = 0.25  # while the end of a limit is unknown, any reply ma
 _YIELD_SECONDS: Final = 0.01  # bulk checks again after this while an interactive call goes first
 
 
-@final
 class RateGate:
     """The gate for requests of one app and rate class: it gives each one a slot of the pacer and a place.
 
@@ -148,7 +147,6 @@ class RateGate:
             first.wake()
 
 
-@final
 class RateGates(OrderedDict[GateKey, RateGate]):
     """The gates by app id and rate class; `gates[key]` makes the one that is missing.
 

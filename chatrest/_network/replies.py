@@ -14,7 +14,7 @@ from asyncio import to_thread
 from collections.abc import Callable, Iterator
 from itertools import pairwise
 from threading import Lock
-from typing import Any, Final, TypeVar, final
+from typing import Any, Final, TypeVar
 from urllib.parse import unquote
 
 import msgspec
@@ -247,7 +247,6 @@ def is_of_user(limit: Signal, call: Call[Any]) -> bool:
 # ── notices ──
 
 
-@final
 class Notices:
     """The operations of a session whose acting user the service ignored, logged at WARNING once each."""
 

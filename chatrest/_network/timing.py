@@ -3,7 +3,7 @@
 import asyncio
 import os
 from collections.abc import Awaitable, Callable
-from typing import TypeAlias, final
+from typing import TypeAlias
 
 from ..errors import RequestInvalidError
 
@@ -11,7 +11,6 @@ Clock: TypeAlias = Callable[[], float]
 Sleep: TypeAlias = Callable[[float], Awaitable[None]]
 
 
-@final
 class Timing:
     """A clock that is never earlier than the time that was slept.
 
@@ -53,7 +52,6 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_Forks.add)
 
 
-@final
 class Home:
     """The process and the event loop that a session was opened in, which own its sockets and timers."""
 

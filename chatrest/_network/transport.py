@@ -278,7 +278,6 @@ def _payload(body: bytes | None) -> bytes | io.BytesIO | None:
 
 
 def _failure(error: Exception, timeouts: Timeouts, exchange: Exchange) -> TransportError:
-    """Return the error of an exchange that failed with `error`."""
     if not exchange.has_connected:
         return _no_connection(error, timeouts)
     if isinstance(error, aiohttp.SocketTimeoutError):

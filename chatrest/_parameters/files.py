@@ -37,8 +37,11 @@ class File:
     ) -> None:
         self.content: Final = _content_of(source)
         self.name: Final = _header_text("name", _name_of(source) if name is None else name)
-        given = _guessed_type(self.name) if content_type is None else content_type
-        self.content_type: Final = _header_text("content_type", given)
+        if content_type is None:
+            from mimetypes import guess_type  # only an upload needs it
+
+            content_type = guess_type(self.name)[0] or _UNKNOWN_TYPE
+        self.content_type: Final = _header_text("content_type", content_type)
 
     def __repr__(self) -> str:
         return f"<File {self.name!r}, {self.content_type}>"
@@ -85,12 +88,6 @@ def _name_of(source: Any) -> str:
     if not isinstance(path, str | os.PathLike):  # an open file may have a number in its place
         return "file"
     return os.path.basename(os.fspath(path)) or "file"  # noqa: PTH119, to import pathlib takes 3 ms
-
-
-def _guessed_type(name: str) -> str:
-    from mimetypes import guess_type  # only an upload needs it
-
-    return guess_type(name)[0] or _UNKNOWN_TYPE
 
 
 def _header_text(name: str, text: Any) -> str:

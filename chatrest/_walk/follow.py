@@ -11,7 +11,7 @@ The wait is between three quarters of the interval and all of it, so that many f
 
 import asyncio
 import random
-from typing import Final, Generic, TypeVar, final
+from typing import Final, Generic, TypeVar
 
 from msgspec import structs
 
@@ -29,7 +29,6 @@ _SHORTEST: Final = 1 / 8
 _POSITION: Final = frozenset({"affix", "id", "sentAt"})
 
 
-@final
 class FollowReader(Generic[T]):
     """The pages of a list that has no last page: after the end, a wait precedes each request."""
 

@@ -26,7 +26,7 @@ more than half of its limit remains, interactive requests need not be spread.
 from collections.abc import Mapping
 from math import inf
 from types import MappingProxyType
-from typing import Final, Literal, Protocol, TypeAlias, final
+from typing import Final, Literal, Protocol, TypeAlias
 
 from msgspec import Struct
 
@@ -143,7 +143,6 @@ class _Slots:
         self.next -= self.last
 
     def has_urgent(self, now: float) -> bool:
-        """Return True while interactive requests come."""
         return now - self.urgent_at < _URGENT_SECONDS
 
     def confirm(self, sent: float) -> float:
@@ -226,7 +225,6 @@ class _Hold:
         return min(self._COARSE, end - self.began) if self.is_named else end - self._refused
 
 
-@final
 class Pacer:
     """The pace of one app and rate class; `documented` requests a second are the most that a ramp reaches."""
 

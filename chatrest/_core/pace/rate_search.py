@@ -23,7 +23,7 @@ Then the lower end is at least half of the upper one.
 """
 
 from math import inf, log, log2, sqrt
-from typing import ClassVar, Final, Protocol, final
+from typing import ClassVar, Final, Protocol
 
 from msgspec import Struct
 
@@ -47,7 +47,6 @@ class RateCurve(Protocol):
         """Note a further `seconds` of full use in which everything was accepted, the last at `sent`."""
 
 
-@final
 class Ramp:
     """A rate that doubles with every second of full use, from `first` up to `most`."""
 
@@ -80,7 +79,6 @@ class Ramp:
         self._used = max(0.0, self._used - 1.0)
 
 
-@final
 class AcceptedRun:
     """The accepted requests since the last hold, or since traffic became much denser.
 
@@ -148,7 +146,6 @@ class Strike(Struct, frozen=True, kw_only=True):
         return min(low, high), high
 
 
-@final
 class RateSearch:
     """The search: a bracket, and the rate that is on trial. A trial is a rate in full use for some seconds.
 

@@ -13,7 +13,7 @@ import hashlib
 import hmac
 import json
 from binascii import a2b_base64, b2a_base64
-from typing import Any, Final, final
+from typing import Any, Final
 from zlib import crc32
 
 import msgspec
@@ -33,7 +33,6 @@ _FROM_URL: Final = bytes.maketrans(b"-_", b"+/")
 _DAMAGED: Final = "the cursor token is damaged: it was not made by str(cursor)"
 
 
-@final
 class CursorKey:
     """A session's key for the tokens of its cursors. No repr shows it, and it cannot be pickled."""
 
@@ -155,7 +154,7 @@ def _payload(cursor: Cursor) -> bytes:
 
 
 def _token(payload: bytes, mac: bytes = b"") -> str:
-    packed = b2a_base64(_checksum(payload) + mac + payload, newline=False)
+    packed = b2a_base64(crc32(payload).to_bytes(_SUM) + mac + payload, newline=False)
     return packed.translate(_TO_URL).rstrip(b"=").decode()
 
 
@@ -256,7 +255,3 @@ def _json(value: "tuple[Any, ...] | Cursor") -> bytes:
     except (UnicodeEncodeError, OverflowError):  # a lone surrogate of an id, which only an escape can carry
         plain = structs.astuple(value) if isinstance(value, Cursor) else value
         return json.dumps(plain, separators=(",", ":"), sort_keys=True).encode()
-
-
-def _checksum(payload: bytes) -> bytes:
-    return crc32(payload).to_bytes(_SUM)

@@ -48,7 +48,6 @@ _END: Final = Onward()
 
 
 def onward(view: PageView) -> Onward:
-    """Decide where the walk continues."""
     for rung in BY_COUNTS:
         if (result := rung(view)) is not None:
             return result

@@ -5,10 +5,8 @@ theirs. A page that is smaller than another of the same list, asked in the same 
 """
 
 from collections.abc import Hashable
-from typing import final
 
 
-@final
 class LargestPage:
     """The count of records of the largest page that one list gave, asked in one way."""
 
@@ -18,12 +16,10 @@ class LargestPage:
         self.count: int = 0
 
     def note(self, count: int) -> None:
-        """Remember a page of `count` records."""
         if count > self.count:
             self.count = count
 
 
-@final
 class PageSizes:
     """The largest pages that a session was served, by list."""
 

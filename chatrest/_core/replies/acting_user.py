@@ -21,7 +21,6 @@ def is_of_others(record: Any, uid: str) -> bool:
 
 
 def is_sent_by_other(record: Any, uid: str) -> bool:
-    """Return True for a message of another sender."""
     return _is_other(getattr(record, "sender", None), uid)
 
 

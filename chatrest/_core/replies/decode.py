@@ -91,12 +91,10 @@ class ManyRecords(Struct, Generic[T], frozen=True):
 
     @property
     def record(self) -> Any:
-        """The type of the list's records."""
         return self.kind.record
 
     @property
     def identified_by(self) -> str:
-        """The field that identifies a record."""
         return self.kind.identified_by
 
     def __call__(self, body: bytes, /) -> Listing[T]:
@@ -147,7 +145,6 @@ class OneRecord(Struct, Generic[T], frozen=True):
 
     @property
     def record(self) -> Any:
-        """The type of the record."""
         return self.kind.record
 
     def __call__(self, body: bytes, /) -> T:
@@ -239,7 +236,6 @@ class _Acknowledgement(Struct, frozen=True):
 
     @property
     def record(self) -> type[Ack]:
-        """The type of the acknowledgement."""
         return Ack
 
     def __call__(self, body: bytes, /) -> Ack:

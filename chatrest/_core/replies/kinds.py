@@ -9,7 +9,7 @@ result does not depend on it.
 import re
 from collections.abc import Collection, Sequence
 from functools import cached_property
-from typing import Any, Final, Generic, TypeVar, final
+from typing import Any, Final, Generic, TypeVar
 
 import msgspec
 from msgspec import UNSET, Struct, structs
@@ -99,12 +99,10 @@ class Kind(Generic[T]):
 
     @cached_property
     def identified_by(self) -> str:
-        """The field that identifies a record in a list."""
         return getattr(self.record, "identified_by", "id")
 
     @cached_property
     def wire_names(self) -> frozenset[str]:
-        """The names of the record's members on the wire."""
         return frozenset(field.encode_name for field in structs.fields(self._struct))
 
     @cached_property
@@ -202,7 +200,6 @@ class Kind(Generic[T]):
         return item
 
 
-@final
 class _MessageKind(Kind[Message]):
     """Messages: any record is one, at least an `UnknownMessage`."""
 

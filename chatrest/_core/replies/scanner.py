@@ -9,7 +9,7 @@ does neither: it raises RecursionError at some 1000 levels, and makes objects of
 import re
 from collections.abc import Iterator, Sequence
 from itertools import islice
-from typing import Any, Final, final
+from typing import Any, Final
 
 import msgspec
 from msgspec import Raw
@@ -37,7 +37,6 @@ _TYPES: Final = {b"[": "array", b'"': "text", b"t": "boolean", b"f": "boolean", 
 _ELEMENTS: Final = msgspec.json.Decoder(list[Raw])
 
 
-@final
 class TooDeep(dict[str, Any]):
     """A record that is nested too deeply, or too large and odd, to be read: its members that are scalars."""
 

@@ -80,7 +80,6 @@ class Paging(Struct, frozen=True, kw_only=True, dict=True):
 
     @cached_property
     def sizes(self) -> tuple[str, ...]:
-        """The parameters that ask for a page's size."""
         return tuple(name for name in (self.size, self.acting_size) if name)
 
     @cached_property

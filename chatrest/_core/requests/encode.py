@@ -7,7 +7,7 @@ documented for `mentionedUids` alone; every public trace of such a service is a 
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from functools import cache
-from typing import Any, Final, final
+from typing import Any, Final
 from urllib.parse import quote
 
 from msgspec import UNSET, Struct
@@ -51,7 +51,6 @@ def query_string(pairs: Iterable[tuple[str, str]]) -> str:
     return "&".join([f"{_quoted(name)}={_quoted(value)}" for name, value in pairs])
 
 
-@final
 class WalkQuery(dict[str, Any]):
     """The values of a query that is sent for page after page: only the position is encoded for each."""
 

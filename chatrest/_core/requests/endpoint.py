@@ -142,7 +142,6 @@ class Endpoint(Struct, Generic[R], frozen=True, dict=True, eq=False):
 
     @cached_property
     def identify(self) -> Callable[[Any], str]:
-        """The function that gives a record's id."""
         return identity_by(getattr(self.reply, "identified_by", "id"))
 
     def __call__(

@@ -46,7 +46,6 @@ class Request(Struct, frozen=True):
 
     @property
     def host(self) -> str:
-        """Host and port, as they are in the address."""
         return self.url.split("/", 3)[2]
 
     def __repr__(self) -> str:
