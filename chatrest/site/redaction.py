@@ -39,15 +39,19 @@ _PLAIN: Final = (
 """One letter for all that look the same; a soft hyphen for those that nobody sees."""
 _AT: Final = re.compile(r"@|[(\[{]\s?(?:at|ät)\s?[)\]}]", re.IGNORECASE)
 _MAIL: Final = re.compile(
-    r"[\w.!#$&'*+=?^`|~%\u00ad-]{1,64}(?:@|\s@\s(?!\d)|\s?[(\[{]\s?(?:at|ät)\s?[)\]}]\s?)"
-    r"[\w\u00ad-]{1,63}(?:(?:\.|\s?[(\[{]\s?(?:dot|punkt)\s?[)\]}]\s?)[\w\u00ad-]{1,63}){1,8}",
+    r"(?:\"[^\"\n]{1,64}\"|[\w.!#$&'*+=?^`|~%\u00ad-]{1,64})"
+    r"(?:@(?:\r?\n)?|\s@\s(?!\d)|\s?[(\[{]\s?(?:at|ät)\s?[)\]}]\s?)"
+    r"[\w\u00ad-]{1,63}(?:\.\r?\n(?=[a-z]))?(?:(?:\.|(?<=\n)|\s?[(\[{]\s?(?:dot|punkt)\s?[)\]}]\s?)[\w\u00ad-]{1,63}){1,8}",
     re.IGNORECASE,
 )
 # Letters of scripts without spaces may be beside a number, those of Latin may not: it would be a hash. A
-# word may be before it.
-_BEFORE: Final = r"(?:(?<![\dA-Za-z])|(?<=[A-Za-z]{3})(?<![A-Fa-f]{3}))"
+# word may be before it, and one or two letters of which the last is in no hash.
+_BEFORE: Final = (
+    r"(?:(?<![\dA-Za-z])|(?<=[A-Za-z]{3})(?<![A-Fa-f]{3})|(?<=\b[G-Zg-z])|(?<=\b[A-Za-z][G-Zg-z]))"
+)
 _AFTER: Final = r"(?![\dA-Za-z])"
-_BETWEEN: Final = r"(?:[ .\-_\u00ad]|,(?=\d))"
+# A line may end in a number, where three digits or letters are on both sides: less is a list of numbers.
+_BETWEEN: Final = r"(?:[ .\-_\u00ad]|,(?=\d)|(?:(?<=[^\W_]{3})|(?<=[^\W_]{3}[ \-/.]))\r?\n(?=\+?[^\W_]{3}))"
 _SECRET: Final = re.compile(rb'("secret"\s*:\s*)"(?:[^"\\]|\\.)*"', re.DOTALL)
 """A member of a record that is a text. To replace it takes a tenth of decoding the record."""
 _ESCAPED_LETTER: Final = re.compile(rb"\\u00[4-7]")

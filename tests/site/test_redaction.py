@@ -15,7 +15,7 @@ import pytest
 from chatrest import RequestInvalidError
 from tests.stored_exports import StoredRuns
 
-from .chats import HOSTILE, NAMES, Page, files, make_export, message, page_of, person, shown_ids
+from .chats import HOSTILE, NAMES, Page, files, make_export, message, page_of, pages, person, shown_ids
 
 pytest.importorskip("jinja2")
 
@@ -123,6 +123,26 @@ def test_what_is_hidden_is_in_no_file_that_is_handed_on(tmp_path: Path, twice: b
     assert write_site(out, site, **hiding).hidden == result.hidden
 
 
+def test_the_text_of_a_deleted_message_is_not_handed_on(tmp_path: Path) -> None:
+    runs, secret = StoredRuns(tmp_path / "out"), "regretted words"
+    gone, other = message(1, secret), message(2, "kept words")
+    action = message(5, "", category="action", type="message", data={"action": "deleted", "entities": {
+        "by": person("ann"), "on": {"entity": gone, "entityType": "message"}}})  # fmt: skip
+    runs.run(list(map(encoded, [
+        gone | {"deletedAt": 1_800_000_000, "deletedBy": "bob"}, other,
+        message(3, "quotes the first", quotedMessage=gone),
+        message(4, "another", quotedMessage=other), action,
+    ])))  # fmt: skip
+    write_site(runs.folder, tmp_path / "site")
+    write_document(runs.folder, tmp_path / "one.html")
+    assert secret not in (tmp_path / "one.html").read_text()
+    assert [name for name, data in files(tmp_path / "site").items() if secret.encode() in data] == []
+    [source] = [each for name, each in pages(tmp_path / "site").items() if name.endswith("-source.html")]
+    assert source.text.count("[deleted: only the export has it]") == 3
+    assert '"deletedBy": "bob"' in source.text or '"deletedBy":"bob"' in source.text
+    assert source.text.count("kept words") == 2
+
+
 def test_an_earlier_version_is_hidden_and_counted(tmp_path: Path) -> None:
     runs = StoredRuns(tmp_path / "out")
     runs.run([json.dumps(message(1, "call 0170 7654321 or me@mail.example")).encode()])
@@ -165,14 +185,16 @@ def redacted(text: str) -> str:
         "+49 170 1234567", "(030) 123 456 78", "0170/1234567", "555-0123-456", "+1.202.555.0143",
         "٠١٢٣٤٥٦٧٨٩", "+49\u200b170\u20601234567", "%2B491701234567", "00491701234567", "8613800138000",
         "０９０－１２３４－５６７８", "0151\u2007123\u30004567", "0151\t123_4567", "0151,123,4567",
-        "0151−1234567", "0151—1234567", "0151 \u2066123 4567")]
+        "0151−1234567", "0151—1234567", "0151 \u2066123 4567", "0170\n1234567", "0170-\r\n1234567")]
     + [(each, "e-mail") for each in (
         "ann.b+c@mail.example.org", "ünal@bücher.example", "o'hara@x.ie", "ann%40mail.example",
         "ann＠mail.example", "ann (at) mail.example", "ann[at]mail[dot]example",
         "bob＠example．com", "bob@example。com", "bob @ mail.example", "bob\u200b@ex\u00adample.com",
-        "bob%2540example.com", "bob&#64;example.com")]
+        "bob%2540example.com", "bob&#64;example.com", "anna@\nexample.com", "anna@example.\ncom",
+        '"anna s"@example.com')]
     + [(each, "card") for each in (
-        "4111111111111111", "4111 1111 1111 1111", "5500-0055-5555-5559", "4111_1111\u20071111\t1111",
+        "4111111111111111", "4111 1111\n1111 1111", "4111 1111 1111 1111",
+        "5500-0055-5555-5559", "4111_1111\u20071111\t1111",
         "378282246310005")]
     + [(each, "IBAN") for each in (
         "DE89370400440532013000", "de89 3704 0044 0532 0130 00", "GB29 NWBK 6016 1331 9268 19",
@@ -187,6 +209,7 @@ def test_personal_data_are_hidden(secret: str, mark: str) -> None:
 @loop_over(
     "text",
     ["at 12:30", "2026-11-22", "2026-11-22 12:30:15", "22.11.2026 12:30", "IMG_20261122.png",
+     "1\n2\n3\n4\n5\n6\n7\n8", "12\n34\n56\n78", "at home.\nThen",
      "100 % of 12,345", "v1.2.3", "a@b", "meet @ noon", "meet @ 12.30", "a3f4567890123b", "50%20off"],
 )  # fmt: skip
 def test_other_texts_stay(text: str) -> None:
@@ -197,6 +220,8 @@ def test_a_number_is_hidden_beside_a_date_and_in_an_id() -> None:
     assert redacted("2026-11-22 0170 1234567") == "2026-11-22 [phone]"
     assert redacted("ann_user_+491701234567") == "ann_user_[phone]"
     assert redacted("Tel0151 1234567") == "Tel[phone]"
+    assert redacted("T0170123456 Nr0170123456") == "T[phone] Nr[phone]"
+    assert redacted("mail ann@example.com.\nThen") == "mail [e-mail].\nThen"
     assert redacted("电话13800138000吗") == "电话[phone]吗"
     assert redacted("4111 1111 1111 1111 12/28") == "[card] 12/28"
     assert redacted(HOSTILE["secret"]) == "call [phone] or mail [e-mail]"
