@@ -11,14 +11,16 @@ import sqlite3
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import suppress
-from functools import cached_property, lru_cache
+from functools import cached_property, lru_cache, partial
 from hashlib import blake2b
 from pathlib import Path
-from typing import Any, Final, NamedTuple, Self
+from typing import Any, ClassVar, Final, NamedTuple, Self
 
 import msgspec
 from msgspec import Struct
 
+from .deleted_texts import without_deleted_texts
+from .heads import rank_of
 from .pseudonyms import Pseudonyms, number_of, pseudonym
 from .redaction import Redaction, without_secrets
 from .text import shown
@@ -158,6 +160,9 @@ class Index:
     All that is read of both is of one state: what others change meanwhile is seen by the next one.
     Raises sqlite3.DatabaseError for a file that is no index.
     """
+
+    hands_on: ClassVar[bool] = True
+    """What is made of it leaves those who have the export: it has no content of deleted messages."""
 
     def __init__(self, path: Path, choice: Choice = EVERYTHING) -> None:
         self.choice = choice
@@ -325,9 +330,19 @@ class Index:
         entries = [MessageEntry(*row) for row in rows]
         for each in entries:
             each.raw = without_secrets(each.raw)
+            if self.hands_on:
+                app = self.person(each.sender).app
+                each.raw = without_deleted_texts(each.raw, each.flags != 0, partial(self._is_deleted, app))
             if self.choice.hides:
                 each.raw = self._redacted(each.rank, each.raw)
         return entries
+
+    def _is_deleted(self, app: str, id: Any) -> bool:
+        sql = (
+            "SELECT 1 FROM posts p JOIN conversations c ON c.number = p.conversation"
+            " WHERE p.rank = ? AND p.flags AND +c.app = ?"
+        )
+        return isinstance(id, str | int) and bool(self._all(sql, rank_of(id), app))
 
     def _redacted(self, rank: int, raw: bytes) -> bytes:
         counts = self.redaction.counts

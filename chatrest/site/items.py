@@ -6,7 +6,7 @@
 | action, call              | one line; on a page one for all messages of a call                         |
 | custom, interactive       | a poll, a location, or a table of the members of its content               |
 | anything else             | its text where it has one, and a table of its members                      |
-| with `deletedAt`, or gone | that it was deleted, when and by whom; its text is in its source alone     |
+| with `deletedAt`, or gone | that it was deleted, when and by whom; no text                             |
 """
 
 from bisect import bisect_left

@@ -70,6 +70,8 @@ def index_path(out: str | PathLike[str]) -> Path:
 class ViewIndex(Index):
     """The index of the export in `out`; made or brought up to date by `update`."""
 
+    hands_on = False
+
     def __init__(self, out: str | PathLike[str], choice: Choice = EVERYTHING) -> None:
         self._out = out
         self.path = index_path(out)

@@ -1,0 +1,51 @@
+"""The content of deleted messages, which a site does not hand on: it stays in the export alone.
+
+A deleted message is also in those that quote it, and in the action that says who deleted it.
+"""
+
+import re
+from collections.abc import Callable
+from typing import Any, Final
+
+from .._models.raw_json import read_value, write_value
+
+_MAY_HAVE: Final = re.compile(rb'"quotedMessage"|"entityType"\s*:\s*"message"|\\u00[4-7]')
+"""What is in a record with another message in it."""
+_LEFT: Final = frozenset({
+    "id", "conversationId", "sender", "receiver", "receiverType", "category", "type", "parentId", "sentAt",
+    "updatedAt", "deletedAt", "deletedBy", "resource",
+})  # fmt: skip
+"""The members that say which message it is, and what became of it."""
+_CONTENT: Final = {"text": "[deleted: only the export has it]"}
+
+
+def without_deleted_texts(raw: bytes, is_gone: bool, is_deleted: Callable[[Any], bool]) -> bytes:
+    """Return a record without the content of deleted messages; `is_gone` says that it is one itself.
+
+    `is_deleted` says so of the id of another message. A record that is no JSON object is left as it is where
+    it is not deleted.
+    """
+    if not (is_gone or _MAY_HAVE.search(raw)):
+        return raw
+    try:
+        value = read_value(raw)
+        return write_value(_left(value) if is_gone else _without(value, is_deleted))
+    except (ValueError, RecursionError):
+        return b"{}" if is_gone else raw
+
+
+def _left(value: Any) -> dict[str, Any]:
+    members = value if isinstance(value, dict) else {}
+    return {name: each for name, each in members.items() if name in _LEFT} | {"data": _CONTENT}
+
+
+def _without(value: Any, is_deleted: Callable[[Any], bool], is_inside: bool = False) -> Any:
+    match value:
+        case dict():
+            is_message = is_inside and "id" in value and "data" in value
+            if is_message and (value.get("deletedAt") or is_deleted(value["id"])):
+                return _left(value)
+            return {name: _without(each, is_deleted, True) for name, each in value.items()}
+        case list():
+            return [_without(each, is_deleted, True) for each in value]
+    return value
