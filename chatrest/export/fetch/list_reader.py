@@ -237,13 +237,13 @@ class ListReader:
         """Hand rows over to be written; the journal knows then that the ids up to `covered` were shown."""
         progress, size = self._progress, len(served.raw)
         progress.waits_for_disk = self._backlog.is_full
-        again = left_out(served) if job.purpose == "walk" else []
+        repeated = left_out(served) if job.purpose == "walk" else []
         after, last = reading.noted, max(reading.noted, min(covered, reading.head_end))
         position = reading.position_after(last)
         if self._check.window.since is not None:
             self._check.note_times(job, self._ends.window_of(job), rows)
         page = self._check.page(
-            job, rows, ids, after=after, last=last, position=position, bytes=size, again=again
+            job, rows, ids, after=after, last=last, position=position, bytes=size, repeated=repeated
         )
         await self._backlog.put(page)
         reading.noted = last

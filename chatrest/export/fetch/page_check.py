@@ -22,7 +22,7 @@ from ..._core.replies.rows import UNKNOWN, Row, rows as read_rows
 from ..._secrets import shown as shown_text
 from ..._walk.source import Page
 from ...errors import ActingUserIgnoredError, ChatRestError
-from ..folder.export_folder import FetchedPage
+from ..folder.export_folder import FetchedPage, ForeignMessages
 from ..plan.file_names import MILLISECONDS, seconds
 from ..plan.message_ids import PageIds, ids_of, number
 from ..plan.ownership import OwnershipRules, Source
@@ -155,39 +155,38 @@ class PageCheck:
         if job.since:  # a service that does not heed it must not be read as if it did
             rows = Window(job.since).within(rows)
         shown_ids = ids if rows is shown_rows else ids_of(rows)
-        own, theirs, left = self._divided(rows)
+        own, foreign = self._divided(rows)
         seen_rows, rows = rows, own
+        if foreign is not None and job.purpose == "recheck":
+            foreign = foreign._replace(edits=_edited(seen_rows, own))
         takes_all = self._takes_all or job.purpose == "missing"
         written = rows if takes_all else partition_page(rows, self.rules, job.source)
         return FetchedPage(
             number=job.number, source=job.source, purpose=job.purpose, seen=shown_ids, rows=written,
-            ids=shown_ids if written is seen_rows else ids_of(written), shown=shown, theirs=theirs, left=left,
+            ids=shown_ids if written is seen_rows else ids_of(written), shown=shown, foreign=foreign,
             writers=self._writers(job.source, rows) if takes_all else None,
             compared=rows if job.purpose == "recheck" else [],
-            edited=_edited(seen_rows, own) if job.purpose == "recheck" else [],
             **covered,
         )  # fmt: skip
 
-    def _divided(self, rows: list[Row]) -> tuple[list[Row], dict[int, PageIds], dict[int, list[Row]]]:
-        """Return the rows that this part of the export writes, the ids of the others by their parts, and of
-        these the rows that are left there.
-        """
+    def _divided(self, rows: list[Row]) -> tuple[list[Row], ForeignMessages | None]:
+        """Return the rows that this part of the export writes, and the others."""
         if self._owner is None or not rows:
-            return rows, {}, {}
+            return rows, None
         ends = _ends(rows)
         owners = {names: self._owner(*names) for names in set(ends)}
         if all(owner.part == self._part for owner in owners.values()):
-            return rows, {}, {}
-        own, theirs, left = list[Row](), dict[int, list[Row]](), dict[int, list[Row]]()
+            return rows, None
+        own, foreign, unlisted = list[Row](), dict[int, list[Row]](), dict[int, list[Row]]()
         for row, names in zip(rows, ends, strict=True):
             owner = owners[names]
             if owner.part == self._part:
                 own.append(row)
                 continue
-            theirs.setdefault(owner.part, []).append(row)
+            foreign.setdefault(owner.part, []).append(row)
             if not owner.may_show or not row.id:  # what has no id cannot be asked for
-                left.setdefault(owner.part, []).append(row)
-        return own, {part: ids_of(each) for part, each in theirs.items()}, left
+                unlisted.setdefault(owner.part, []).append(row)
+        return own, ForeignMessages({part: ids_of(each) for part, each in foreign.items()}, unlisted, [])
 
     def _writers(self, source: Source, rows: list[Row]) -> dict[Source, list[Row]]:
         """Return the rows by the sources whose files they belong to."""
@@ -237,9 +236,7 @@ class PageCheck:
 
 
 def _edited(rows: list[Row], own: list[Row]) -> list[Row]:
-    """Return the rows of other parts that were edited or deleted: perhaps no list of theirs shows that."""
-    if own is rows:
-        return []
+    """Return the rows of other parts that were edited or deleted: their own lists may not show that."""
     ids = set(map(id, own))
     return [row for row in rows if id(row) not in ids and any(mark in row.raw for mark in _EDITED)]
 

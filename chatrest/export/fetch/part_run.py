@@ -160,8 +160,8 @@ class PartRun:
 
 
 def _foreign(journal: Journal, part: int) -> Foreign:
-    ids = journal.theirs(part)
-    rows, edits = journal.left_rows(part)
+    ids = journal.foreign_ids(part)
+    rows, edits = journal.foreign_rows(part)
     names = [key for key in journal.texts(ids.names) if number(key) is None] if ids.names else []
     return Foreign(
         numbers=ids.numbers.to_bytes() if ids.numbers else b"",

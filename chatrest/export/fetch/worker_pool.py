@@ -99,7 +99,7 @@ class WorkerPool:
         raise first  # outside: other failures at the same time add no information
 
     def forget_ends(self) -> None:
-        """Read lists again that have ended: the end of the run was not theirs."""
+        """Forget which lists have ended: the run has another end now."""
         self.findings = structs.replace(self.findings, ended=frozenset())
 
     async def read_again(self, works: Iterable[Work]) -> None:

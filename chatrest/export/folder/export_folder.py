@@ -68,6 +68,17 @@ _CHANGES_AT_ONCE: Final = 20_000
 """Changed messages that are held in memory while they take their places."""
 
 
+class ForeignMessages(NamedTuple):
+    """Messages of a page that other parts of the export write."""
+
+    ids: dict[int, PageIds]
+    """All of them, by the part."""
+    rows: dict[int, list[Row]]
+    """Those that no list of their part can show."""
+    edits: list[Row]
+    """Of a recheck: those that were edited or deleted."""
+
+
 class FetchedPage(Struct, frozen=True, kw_only=True):
     """A page on its way to the disk."""
 
@@ -91,16 +102,12 @@ class FetchedPage(Struct, frozen=True, kw_only=True):
     """Of missing ids: the rows by the source whose file they belong to."""
     shown: PageIds | None = None
     """Of a recheck and its confirmation: all ids that the service showed, in any window."""
-    again: list[Row] = []
+    repeated: list[Row] = []
     """Rows that came again under ids that were read before."""
     compared: list[Row] = []
     """Of a recheck: the rows that are compared with those on disk."""
-    theirs: dict[int, PageIds] = {}
-    """The ids that other parts write, by the part."""
-    left: dict[int, list[Row]] = {}
-    """Those of these messages that no list of their part can show."""
-    edited: list[Row] = []
-    """Of a recheck: messages of other parts that were edited or deleted."""
+    foreign: ForeignMessages | None = None
+    """Those of its messages that other parts of the export write; None without any."""
     bytes: int = 0
     """The memory that the page needs."""
 
@@ -118,8 +125,8 @@ class _Batch(Struct):
     stats: CommitStats = field(default_factory=CommitStats)
     seen: dict[int, IdSet] = {}
     """By their sources."""
-    theirs: dict[int, IdSet] = {}
-    """By the parts that write them."""
+    foreign: dict[int, IdSet] = {}
+    """Those that other parts write, by the part."""
     read: dict[int, list[Interval]] = {}
     """The ids that are covered, by their sources."""
 
@@ -250,8 +257,8 @@ class ExportFolder:
                     self.journal.see(source, ids)
                 for source, read in batch.read.items():
                     self.journal.cover(source, read)
-                for part, ids in batch.theirs.items():
-                    self.journal.leave(part, ids)
+                for part, ids in batch.foreign.items():
+                    self.journal.note_foreign_ids(part, ids)
             self.store.seal_full()
         return batch.stats
 
@@ -423,7 +430,7 @@ class ExportFolder:
             def note(ids: list[str], applied: list[str] = applied) -> None:
                 applied += ids
                 self.journal.applied(ids)
-                self.journal.tell("changed", ids)
+                self.journal.note_news("changed", ids)
 
             self.store.update(Changes({row.id: row for row in rows}, note))
             with self.journal.transaction():
@@ -463,14 +470,15 @@ class ExportFolder:
         if page.purpose == "confirm":
             return
         batch.seen.setdefault(page.number, IdSet()).update(own)
-        for part, ids in page.theirs.items():
-            batch.theirs.setdefault(part, IdSet()).update(self.journal.numbered(ids))
-        for part, rows in page.left.items():
-            self.journal.leave_rows(part, rows)
-        self._leave_edits(page.edited)
+        if page.foreign is not None:
+            for part, ids in page.foreign.ids.items():
+                batch.foreign.setdefault(part, IdSet()).update(self.journal.numbered(ids))
+            for part, rows in page.foreign.rows.items():
+                self.journal.note_foreign_rows(part, rows)
+            self._note_foreign_edits(page.foreign.edits)
         if page.compared:
             batch.stats.changed += self._compare(page.compared)
-        self._repeats.note(page.again)
+        self._repeats.note(page.repeated)
         is_first = page.purpose == "walk"
         if page.writers is None:
             batch.stats.written += self._write(page.number, page.source, page.rows, page.ids, add, is_first)
@@ -490,15 +498,15 @@ class ExportFolder:
             add(NewRows(stem, number, part, new_ids if part is new else ids_of(part), is_new=True))
         if (self._is_later or self._part_of is not None) and ACTION in lines_of(new):
             edited = list(shown_edits(new))
-            self._leave_edits(edited)
+            self._note_foreign_edits(edited)
             self.journal.note_edits(edited)
         return len(new)
 
-    def _leave_edits(self, edited: list[Row]) -> None:
+    def _note_foreign_edits(self, edited: list[Row]) -> None:
         """Leave other parts the newer versions of their messages."""
         for row in edited:
             if self._part_of is not None and (part := self._part_of(row)) is not None:
-                self.journal.leave_rows(part, [row], is_edit=True)
+                self.journal.note_foreign_rows(part, [row], is_edit=True)
 
     def _stems(self, source: Source, rows: list[Row]) -> dict[str, list[Row]]:
         if not rows:

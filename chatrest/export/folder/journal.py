@@ -1,18 +1,18 @@
 """The journal of an export: the messages on disk, the ids its sources have shown, and the work left.
 
-| table    | holds                                                                                      |
-|----------|--------------------------------------------------------------------------------------------|
-| sources  | every list that is read; the number is its rank among users                                |
-| covered  | per source the intervals of ids that were read, each with the position that follows        |
-| rechecks | sources that are read again, with their progress                                           |
-| shown    | the ids that the service shows while it is read again                                      |
-| changed  | messages that have changed, before they are written to the files                           |
-| deleted  | ids that the service does not show any more; `missing` where the export lacks them, too    |
-| news     | by run the ids that are new, changed, deleted, or shown again (`restored`)                 |
-| edits    | messages as edits and deletions show them, before they are compared with those on disk     |
-| theirs   | of a part: the ids that its lists have shown, and that another part writes; `sent` where   |
-|          | they were left there                                                                       |
-| left     | of a part: messages, and newer versions of messages, that are left to another part         |
+| table        | holds                                                                                   |
+|--------------|-----------------------------------------------------------------------------------------|
+| sources      | every list that is read; the number is its rank among users                             |
+| covered      | per source the intervals of ids that were read, each with the position that follows     |
+| rechecks     | sources that are read again, with their progress                                        |
+| shown        | the ids that the service shows while it is read again                                   |
+| changed      | messages that have changed, before they are written to the files                        |
+| deleted      | ids that the service does not show any more; `missing` where the export lacks them, too |
+| news         | by run the ids that are new, changed, deleted, or shown again (`restored`)              |
+| edits        | messages as edits and deletions show them, before they are compared with those on disk  |
+| foreign_ids  | of a part: ids that its lists have shown, and that another part writes; `sent` where    |
+|              | they were left there                                                                    |
+| foreign_rows | of a part: messages, and newer versions of messages, that are left to another part      |
 
 New ids (written and not yet reported) are noted when the folder is opened the next time.
 So a commit costs nothing more, and all messages that a killed run committed are reported.
@@ -56,15 +56,15 @@ CREATE TABLE deleted(id TEXT PRIMARY KEY, source INTEGER NOT NULL, noticed INTEG
     missing INTEGER NOT NULL DEFAULT 0) WITHOUT ROWID;
 CREATE TABLE news(number INTEGER PRIMARY KEY, run INTEGER NOT NULL, kind TEXT NOT NULL, ids BLOB NOT NULL);
 CREATE TABLE edits(id TEXT, raw BLOB, PRIMARY KEY(id, raw)) WITHOUT ROWID;
-CREATE TABLE theirs(number INTEGER PRIMARY KEY, part INTEGER NOT NULL, ids BLOB NOT NULL,
+CREATE TABLE foreign_ids(number INTEGER PRIMARY KEY, part INTEGER NOT NULL, ids BLOB NOT NULL,
     sent INTEGER NOT NULL DEFAULT 0);
-CREATE TABLE left(id TEXT, raw BLOB, part INTEGER NOT NULL, is_edit INTEGER NOT NULL,
+CREATE TABLE foreign_rows(id TEXT, raw BLOB, part INTEGER NOT NULL, is_edit INTEGER NOT NULL,
     sent INTEGER NOT NULL DEFAULT 0, PRIMARY KEY(id, raw)) WITHOUT ROWID
 """
 LAYOUT: Final[Layout] = STORE_LAYOUT._replace(schema=_SCHEMA)
 _TABLES: Final = {
     "sources": 7, "covered": 4, "files": 7, "blocks": 7, "seen": 3, "names": 2, "rechecks": 5, "shown": 3,
-    "changed": 3, "deleted": 4, "theirs": 4, "left": 5,
+    "changed": 3, "deleted": 4, "foreign_ids": 4, "foreign_rows": 5,
 }  # fmt: skip
 """Those of the facts, and how many columns they have."""
 _WIDTH: Final = max(_TABLES.values())
@@ -348,12 +348,12 @@ class Journal(StoreJournal):
         sql, keys = "INSERT OR REPLACE INTO deleted VALUES(?, ?, ?, ?)", self.texts(ids)
         self._db.executemany(sql, [(key, source, now, int(missing)) for key in keys])
         if not missing:
-            self.tell("deleted", keys)
+            self.note_news("deleted", keys)
 
     def undelete(self, ids: Iterable[int]) -> None:
         """Note ids that are shown again."""
         sql, keys = "DELETE FROM deleted WHERE id = ? RETURNING missing", self.texts(ids)
-        self.tell("restored", [key for key in keys if self._all(sql, key) == [(0,)]])
+        self.note_news("restored", [key for key in keys if self._all(sql, key) == [(0,)]])
 
     def texts(self, ids: Iterable[int]) -> list[str]:
         """Return ids as the service has them."""
@@ -386,46 +386,49 @@ class Journal(StoreJournal):
     def seen(self, source: int | None = None) -> IdSet:
         """Return the ids that the list of a source has shown; None is any, without what other parts write."""
         ids = super().seen(source)
-        return ids - self.theirs() if source is None and self["part"] else ids
+        return ids - self.foreign_ids() if source is None and self["part"] else ids
 
-    def theirs(self, part: int | None = None) -> IdSet:
+    def foreign_ids(self, part: int | None = None) -> IdSet:
         """Return the ids that lists have shown, and that another part writes, or that one."""
         if part is None:
-            return self._union("SELECT ids FROM theirs")
-        return self._union("SELECT ids FROM theirs WHERE part IN", [part])
+            return self._union("SELECT ids FROM foreign_ids")
+        return self._union("SELECT ids FROM foreign_ids WHERE part IN", [part])
 
-    def leave(self, part: int, ids: IdSet) -> None:
+    def note_foreign_ids(self, part: int, ids: IdSet) -> None:
         """Note ids that another part writes."""
-        self._db.execute("INSERT INTO theirs(part, ids) VALUES(?, ?)", (part, ids.to_bytes()))
+        self._db.execute("INSERT INTO foreign_ids(part, ids) VALUES(?, ?)", (part, ids.to_bytes()))
 
-    def leave_rows(self, part: int, rows: Iterable[Row], *, is_edit: bool = False) -> None:
+    def note_foreign_rows(self, part: int, rows: Iterable[Row], *, is_edit: bool = False) -> None:
         """Note messages that are left to another part, or newer versions of its messages."""
-        sql = "INSERT OR IGNORE INTO left(id, raw, part, is_edit) VALUES(?, ?, ?, ?)"
+        sql = "INSERT OR IGNORE INTO foreign_rows(id, raw, part, is_edit) VALUES(?, ?, ?, ?)"
         self._db.executemany(sql, [(row.id, row.raw, part, is_edit) for row in rows])
 
-    def left_rows(self, part: int) -> tuple[list[bytes], list[bytes]]:
+    def foreign_rows(self, part: int) -> tuple[list[bytes], list[bytes]]:
         """Return the messages, and the newer versions, that are left to a part."""
-        sql = "SELECT raw, is_edit FROM left WHERE part = ? ORDER BY id"
+        sql = "SELECT raw, is_edit FROM foreign_rows WHERE part = ? ORDER BY id"
         rows = self._typed(sql, tuple[bytes, bool], part)
         return [raw for raw, is_edit in rows if not is_edit], [raw for raw, is_edit in rows if is_edit]
 
     def unsent(self) -> set[int]:
         """Return the parts to which something was left that has not been sent."""
-        sql = "SELECT DISTINCT part FROM theirs WHERE NOT sent UNION SELECT part FROM left WHERE NOT sent"
-        return {part for (part,) in self._all(sql)}
+        return self._parts("WHERE NOT sent")
 
     def receivers(self) -> set[int]:
         """Return the parts to which anything was left."""
-        return {part for (part,) in self._all("SELECT part FROM theirs UNION SELECT part FROM left")}
+        return self._parts("")
+
+    def _parts(self, where: str) -> set[int]:
+        sql = f"SELECT part FROM foreign_ids {where} UNION SELECT part FROM foreign_rows {where}"  # noqa: S608
+        return {part for (part,) in self._all(sql)}
 
     def note_sent(self, part: int) -> None:
         """Note that all messages left to a part were sent; their ids become one row."""
-        ids = self.theirs(part)
-        self._db.execute("DELETE FROM theirs WHERE part = ?", (part,))
+        ids = self.foreign_ids(part)
+        self._db.execute("DELETE FROM foreign_ids WHERE part = ?", (part,))
         if ids:
-            sql = "INSERT INTO theirs(part, ids, sent) VALUES(?, ?, 1)"
+            sql = "INSERT INTO foreign_ids(part, ids, sent) VALUES(?, ?, 1)"
             self._db.execute(sql, (part, ids.to_bytes()))
-        self._db.execute("UPDATE left SET sent = 1 WHERE part = ?", (part,))
+        self._db.execute("UPDATE foreign_rows SET sent = 1 WHERE part = ?", (part,))
 
     # ── news ──
 
@@ -440,18 +443,18 @@ class Journal(StoreJournal):
         `least` is a number that was used before, which the journal may not know.
         """
         if run := self.run:
-            self._tell(run, "new", written - self._reported_ids())
+            self._note_news(run, "new", written - self._reported_ids())
         self[RUN] = str(max(run, least) + 1)
 
-    def tell(self, kind: NewsKind, ids: Iterable[str]) -> None:
+    def note_news(self, kind: NewsKind, ids: Iterable[str]) -> None:
         """Note ids as news of the run."""
-        self._tell(self.run, kind, IdSet(self.ids_by_key(ids).values()))
+        self._note_news(self.run, kind, IdSet(self.ids_by_key(ids).values()))
 
-    def _tell(self, run: int, kind: NewsKind, ids: IdSet) -> None:
+    def _note_news(self, run: int, kind: NewsKind, ids: IdSet) -> None:
         if ids:
             self._db.execute("INSERT INTO news(run, kind, ids) VALUES(?, ?, ?)", (run, kind, ids.to_bytes()))
 
-    def untold(self) -> IdSet:
+    def pending_news(self) -> IdSet:
         """Return the ids that are written, and that are not noted as new yet: they are so in this run."""
         return self.ids_in(self.files("open", "sealing", "sealed")) - self._reported_ids()
 

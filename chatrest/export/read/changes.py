@@ -183,7 +183,7 @@ class _JournalNews(NamedTuple):
 
 def _read_journal(view: FolderView, state: FolderState, after: int) -> _JournalNews:
     journal = _journal(view.folder, state)
-    noted = [*journal.news(), (journal.run, "new", journal.untold())]
+    noted = [*journal.news(), (journal.run, "new", journal.pending_news())]
     run = max(after, journal.run - 1) if state.is_in_use else journal.run
     noted = [each for each in noted if each[0] <= run]
     events: list[_Event] = [

@@ -158,7 +158,7 @@ class _Check:
         """Yield the files that there ought to be: those of the journal, or else of the manifest."""
         journal, manifest = self._state.journal, self._state.manifest
         if journal is not None:
-            journal.untold()  # no part of the proof; what is damaged there would end the next run
+            journal.pending_news()  # no part of the proof; what is damaged there would end the next run
             for file in journal.files("open", "sealing", "sealed"):
                 if not file.size and file.state != "sealed":
                     continue  # it was only being made

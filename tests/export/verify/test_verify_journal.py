@@ -23,8 +23,8 @@ ROWS = (
     "INSERT INTO shown(source, ids) VALUES(1, x'00')",
     "INSERT INTO changed VALUES('5', 5, x'7b7d')",
     "INSERT INTO deleted VALUES('5', 1, 5, 0)",
-    f"INSERT INTO theirs(part, ids) VALUES(1, x'{IdSet([5]).to_bytes().hex()}')",
-    "INSERT INTO left VALUES('5', x'7b7d', 1, 0, 0)",
+    f"INSERT INTO foreign_ids(part, ids) VALUES(1, x'{IdSet([5]).to_bytes().hex()}')",
+    "INSERT INTO foreign_rows VALUES('5', x'7b7d', 1, 0, 0)",
 )
 """Rows of the tables that are empty after a run."""
 
