@@ -16,7 +16,7 @@ from .zone import words_of
 
 Escape: TypeAlias = Callable[[str], str]
 _TOGETHER: Final = 600_000
-"""Milliseconds in which messages of one sender are shown together."""
+"""Milliseconds in which messages of one sender are shown together, below one time."""
 _ROOT: Final = "../../"
 """A page of a conversation leads to the folder of index.html so."""
 _OUT: Final = 'rel="noopener noreferrer nofollow"'
@@ -52,17 +52,18 @@ class Articles:
 
     def _articles(self, items: Iterable[Item], *, is_place: bool) -> Iterator[str]:
         escape, sender_of, text_of, content_of = self._escape, self._sender, self._text, self._content
-        last, until, clock = 0, 0, slice(11, 16) if is_place else slice(16)
+        last, until, offset, clock = 0, 0, "", slice(11, 16) if is_place else slice(16)
         for item in items:
             sender, iso = item.sender, item.iso
             style = "message" if item.kind == "said" else f"message {item.kind}"
-            if is_more := sender.number == last and item.time < until:
+            if is_more := sender.number == last and item.time < until and iso[19:] == offset:
                 style += " more"
-            last, until = sender.number, item.time + _TOGETHER
+            else:
+                last, until, offset = sender.number, item.time + _TOGETHER, iso[19:]
             data_id = f' data-id="{escape(item.id)}"' if is_place else ""
             at = words_of(iso)
             when = f'<time datetime="{iso}" title="{at}">{at[clock]}</time>' if iso else "undated"
-            content = text_of(item) if item.is_plain else content_of(item, is_place)
+            content = text_of(item) if item.is_plain and not item.is_flagged else content_of(item, is_place)
             yield (
                 f'<article class="{style}" id="{item.anchor}"{data_id}>\n'
                 f'<header>{sender_of(sender, item.colour, not is_more)}<a class="when" href="{item.href}">'
@@ -72,7 +73,7 @@ class Articles:
 
     def _made_sender(self, person: PersonEntry, colour: str, is_first: bool) -> str:
         """Return the name of a sender; below another message of the same one it is for those who hear it."""
-        name = f"<bdi>{self._escape(person.name or 'unknown')}</bdi>"
+        name = f"<bdi>{self._escape(name_of(person))}</bdi>"
         if not is_first:
             return f'<span class="who">{name}</span>'
         face = self.face(_ROOT, person.initials, colour, [self._face_of(person.face)])
@@ -112,6 +113,8 @@ class Articles:
             yield f'<p class="text" dir="auto">{link}</p>'
         elif item.text:
             yield self._text(item)
+        elif not (item.files or item.poll or item.location or item.members or item.merged):
+            yield f'<p class="deleted">No text ({self._escape(item.label or "message")})</p>'
         if item.is_long and item.text:
             link = f'<a href="{item.source_href}">The whole message, {item.letters:,} letters</a>'
             yield f'<p class="note">{link}</p>'
@@ -161,7 +164,7 @@ class Articles:
         return (
             f'<figure><a href="{href}"><img src="{href}" alt="{name}" width="{file.width}"'
             f' height="{file.height}" loading="lazy"></a><figcaption>'
-            f"{self._stored(file, f'<bdi>{name}</bdi>')}{size} · {_digest(file)}</figcaption></figure>\n"
+            f"{self._stored(file, f'<bdi>{name}</bdi>')}{size}{_digest(file)}</figcaption></figure>\n"
         )
 
     def _card(self, file: FileLink) -> str:
@@ -175,7 +178,7 @@ class Articles:
         elif file.href:
             name = f'<a href="{self._escape(file.href)}" {_OUT}>{name}</a>'
         size = f" · {file.size}" if file.size else ""
-        end = f" · {_digest(file)}" if file.stored else " · not in the export"
+        end = _digest(file) if file.stored else " · not in the export"
         return (
             f'<div class="file">{player}\n<span class="kind" aria-hidden="true">{kind}</span>'
             f"<p>{name}\n<small>{file.kind}{size}{end}</small></p></div>\n"
@@ -206,6 +209,8 @@ class Articles:
         rows = "".join(
             f'<tr><th scope="row"><bdi>{self._escape(name)}</bdi></th>'
             f'<td dir="auto">{self._escape(value)}</td></tr>'
+            if name
+            else f'<tr><td colspan="2" dir="auto">{self._escape(value)}</td></tr>'
             for name, value in item.members
         )
         caption = f"<caption>{self._escape(item.label)}</caption>"
@@ -221,7 +226,7 @@ class Articles:
 
     def _footer(self, item: Item, is_place: bool) -> str:
         """Return who edited a message, with its earlier texts, and the link to its thread."""
-        footer = ""
+        footer = '<span class="flag">flagged</span>\n' if item.is_flagged else ""
         if item.edited:
             by = f" by <bdi>{self._escape(item.edited.by)}</bdi>" if item.edited.by else ""
             edited = f"edited{by}{_at(item.edited)}"
@@ -229,7 +234,7 @@ class Articles:
                 f'<li><span class="text" dir="auto">{self._escape(text)}</span> <small>{at}</small></li>'
                 for text, at in item.versions
             )
-            footer = (
+            footer += (
                 f'<details class="versions"><summary>{edited}</summary><ol>{versions}</ol></details>\n'
                 if versions
                 else f"<span>{edited}</span>\n"
@@ -242,6 +247,12 @@ class Articles:
         return footer
 
 
+def name_of(person: PersonEntry) -> str:
+    """Return a name of which something is seen: the uid of somebody whose name is made of spaces."""
+    is_seen = any(each.isprintable() and not each.isspace() for each in person.name)
+    return person.name if is_seen else person.uid or "unknown"
+
+
 def _to(place: MessagePlace) -> str:
     return f"../{place.name}/{place.page}.html#m{place.rank}"
 
@@ -251,7 +262,7 @@ def _at(note: Note) -> str:
 
 
 def _digest(file: FileLink) -> str:
-    return f'<code title="SHA-256 {file.digest}">{file.digest[:12]}</code>'
+    return f'<code title="SHA-256 {file.digest}"> · {file.digest[:12]}</code>'
 
 
 def records(items: Iterable[Item], address: str) -> EscapedBytes:

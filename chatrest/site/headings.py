@@ -43,10 +43,17 @@ class ConversationRow(NamedTuple):
     pages: int
     day: str
     """Of its last message."""
+    by: str
+    """Who wrote its last message; empty for a line."""
     words: str
     """Its last message, shortened."""
     faces: list[str]
     """Below the site's folder, at most two."""
+
+    @property
+    def is_half(self) -> bool:
+        """True for two people one of whom has a face: the other half is an initial."""
+        return not self.conversation.is_group and len(self.faces) == 1 and len(self.initials) == 1
 
     @property
     def href(self) -> str:
@@ -56,8 +63,9 @@ class ConversationRow(NamedTuple):
         """Return the members that the script of the column shows."""
         each = self.conversation
         words = self.words if len(self.words) <= _WORDS else f"{self.words[:_WORDS]}…"
-        counted = (self.pages, self.day, each.messages, int(each.is_group), words)
-        return [each.name, each.title, self.initials, self.colour, *counted, self.faces]
+        counted = (self.pages, self.day, each.messages, int(each.is_group), self.by, words)
+        colour = f"{self.colour} half" if self.is_half else self.colour
+        return [each.name, each.title, self.initials, colour, *counted, self.faces]
 
 
 @final
@@ -71,13 +79,22 @@ class Headings:
 
     def row(self, conversation: ConversationEntry) -> ConversationRow:
         [newest] = self._maker.of([self._index.message(conversation.newest)])
-        who = "" if newest.kind == "line" or not newest.sender.name else f"{newest.sender.name}: "
+        who = "" if newest.kind == "line" else newest.sender.name
+        faces = list(dict.fromkeys(filter(None, map(self._face, conversation.faces.split()))))
         return ConversationRow(
-            conversation, initials(conversation.plain_title), conversation.number % 8,
+            conversation, self._initials(conversation, len(faces)), conversation.number % 8,
             self._index.page_count(conversation.number), self._maker.zone.day(conversation.last),
-            who + newest.excerpt,
-            list(dict.fromkeys(filter(None, map(self._face, conversation.faces.split())))),
+            who, newest.excerpt, faces,
         )  # fmt: skip
+
+    def _initials(self, conversation: ConversationEntry, faces: int) -> str:
+        """Return the initials of a group, or a letter of each of two people whom no picture shows."""
+        if conversation.is_group:
+            return initials(conversation.plain_title)
+        people = [self._index.person(each) for each in self._index.parties(conversation.number)[1:] if each]
+        people.sort(key=lambda person: person.name.casefold())
+        letters = [each.initials[0] for each in people if faces != 1 or not self._face(each.face)]
+        return "".join(letters) or initials(conversation.plain_title)
 
     def _heading(self, conversation: ConversationEntry) -> Heading:
         guid, *pair = self._index.parties(conversation.number)

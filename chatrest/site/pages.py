@@ -30,7 +30,7 @@ from urllib.parse import urlencode
 
 from .._texts import missing_extra
 from ..errors import RequestInvalidError
-from .articles import Articles, Escape, records
+from .articles import Articles, Escape, name_of, records
 from .contents import face_link
 from .headings import LISTED, ConversationRow, Headings, conversations_script, days_script
 from .heads import record_of
@@ -38,7 +38,7 @@ from .index import ConversationEntry, Index, PageCut, PersonEntry
 from .items import FLAGS, Item, Items, excerpt, one_line_a_call
 from .picture import Picture, picture_of
 from .text import EscapedBytes, EscapedText, is_address, shown_json
-from .zone import day_text
+from .zone import day_text, weekday_of
 
 if TYPE_CHECKING:
     from multidict import MultiMapping
@@ -52,6 +52,8 @@ _PLACES: Final = 500
 _NEWEST: Final = 20
 _SPACES: Final = re.compile(r"/\*.*?\*/|\s*([{}>])\s*|(?<=[:;,])\s+|;\s*(?=})")
 """What a style sheet does not need: spaces and comments."""
+_BREAKS: Final = re.compile(r"([;,({])\n")
+"""What a script does not need, where no text of its own goes over several lines."""
 _SHORT: Final = 500
 _PICTURES: Final = 10_000
 """Pictures whose size is kept."""
@@ -129,6 +131,8 @@ class Pages:
             "flags": _FLAG_WORDS,
             "advice": ADVICE,
             "face_of": self.face,
+            "name_of": name_of,
+            "weekday_of": weekday_of,
         }
         self._articles = Articles(_escape(), self.face)
         self._template = _environment(values | {"face": self._articles.face}).get_template
@@ -261,6 +265,7 @@ class Pages:
         rows = [
             {
                 **person._asdict(),
+                "entry": person,
                 "messages": messages,
                 "first": self.maker.zone.day(first),
                 "last": self.maker.zone.day(last),
@@ -350,7 +355,8 @@ def static(name: str) -> bytes:
     """Return a file that all pages share, without indents and comments: readers of a site fetch it, too."""
     lines = (line for each in STATIC[name] for line in (TEMPLATES / each).read_text("utf-8").splitlines())
     text = "\n".join([*(line for line in map(str.strip, lines) if line and not line.startswith("//")), ""])
-    return (_SPACES.sub(lambda match: match[1] or "", text) if name.endswith(".css") else text).encode()
+    spaces = _SPACES if name.endswith(".css") else _BREAKS
+    return spaces.sub(lambda match: match[1] or "", text).encode()
 
 
 def parts_of(rows: int) -> int:

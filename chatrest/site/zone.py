@@ -4,20 +4,23 @@ A time is written as `2026-11-22T13:11:03+01:00`, from which templates take the 
 """
 
 import re
+from contextlib import suppress
 from datetime import UTC, date, datetime, timedelta
 from functools import lru_cache
 from typing import Final, final
 from zoneinfo import ZoneInfo
 
 from ..errors import RequestInvalidError
+from ..times import MILLISECONDS_FROM, Time, is_relative, parse_timestamp, read_time
 
 DAY: Final = 86_400_000
 """Milliseconds of a day."""
 _EPOCH: Final = date(1970, 1, 1)
+_WEEKDAYS: Final = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 _MINUTES: Final = [f"T{minute // 60:02}:{minute % 60:02}:" for minute in range(24 * 60)]
 _SECONDS: Final = [f"{second:02}" for second in range(60)]
 _STEP: Final = 900_000
-"""Milliseconds within which no zone changes its offset."""
+"""Milliseconds of which a zone has one offset, unless it changes within: then each time is looked up."""
 _OFFSETS: Final = 100_000
 """Offsets that are kept, which are of 50 years of three hours of use each day."""
 
@@ -38,21 +41,26 @@ class Zone:
         self.name: Final = name
         self._offset_of = lru_cache(_OFFSETS)(self._offset)
 
-    def _offset(self, step: int) -> tuple[int, str]:
-        local = datetime.fromtimestamp(step * _STEP // 1000, UTC).astimezone(self._zone)
+    def _offset(self, step: int) -> tuple[int, str] | None:
+        """Return the offset of a step, in milliseconds and as a text; None where it changes within."""
+        begin, end = (self._offset_at((step + later) * _STEP) for later in (0, 1))
+        return begin if begin == end else None
+
+    def _offset_at(self, time: int) -> tuple[int, str]:
+        local = datetime.fromtimestamp(time // 1000, UTC).astimezone(self._zone)
         offset = local.utcoffset() or timedelta()
         text = local.strftime("%z")
         return round(offset.total_seconds() * 1000), f"{text[:3]}:{text[3:5]}"
 
     def local(self, time: int) -> int:
         """Return what a clock of the zone shows at a time in milliseconds, as if that were in UTC."""
-        return time + self._offset_of(time // _STEP)[0]
+        return time + (self._offset_of(time // _STEP) or self._offset_at(time))[0]
 
     def iso(self, time: int) -> str:
         """Return a time in milliseconds as `2026-11-22T13:11:03+01:00`; empty for 0."""
         if not time:
             return ""
-        offset, end = self._offset_of(time // _STEP)
+        offset, end = self._offset_of(time // _STEP) or self._offset_at(time)
         day, second = divmod((time + offset) // 1000, 86_400)
         return f"{day_text(day)}{_MINUTES[second // 60]}{_SECONDS[second % 60]}{end}"
 
@@ -63,6 +71,24 @@ class Zone:
     def words(self, time: int) -> str:
         """Return a time in milliseconds in full, such as `2026-11-22 13:11:03 +01:00`; empty for 0."""
         return words_of(self.iso(time))
+
+    def moment(self, name: str, time: Time, *, end: bool) -> int:
+        """Return a time in milliseconds, as `parse_timestamp` reads it; a date is a day of this zone.
+
+        With `end` it is the last millisecond of a day or second.
+        """
+        day = time if isinstance(time, date) and not isinstance(time, datetime) else None
+        if isinstance(time, str):
+            if time.lower() in ("today", "yesterday") and is_relative(time):
+                day = datetime.now(self._zone).date() - timedelta(time.lower() == "yesterday")
+            else:
+                with suppress(ValueError):
+                    read = read_time(time, self._zone)
+                    day = read if isinstance(read, date) and not isinstance(read, datetime) else None
+        if day is not None and (begin := self.begin(str(day), int(end))) is not None:
+            return begin - int(end)
+        stamp = parse_timestamp(name, time, end=end, zone=self._zone)
+        return stamp if stamp >= MILLISECONDS_FROM else stamp * 1000 + (999 if end else 0)
 
     def begin(self, text: str, later: int) -> int | None:
         """Return when the day of a text such as `2026-11-22` begins, in milliseconds; None for any other."""
@@ -77,6 +103,12 @@ class Zone:
 def day_text(day: int) -> str:
     """Return the day with this number since 1970, such as `2026-11-22`."""
     return str(_EPOCH + timedelta(day))
+
+
+@lru_cache(4096)
+def weekday_of(day: str) -> str:
+    """Return the short name of a day's weekday, with a space behind it; empty for what is no day."""
+    return f"{_WEEKDAYS[date.fromisoformat(day).weekday()]} " if day[:1].isdigit() else ""
 
 
 def words_of(iso: str) -> str:

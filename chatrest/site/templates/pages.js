@@ -25,7 +25,7 @@ const count = (number) => number.toLocaleString("en");
 
 // ── tab stops ──
 // One for a list of messages or rows, in which arrows go up and down.
-const ITEM = "article, .list > li, .calendar > li, .record, tbody > tr, #results li:has(> a)";
+const ITEM = "article, .list > li, .calendar > li, h2 + .people > li, .record, tbody > tr, #results li:has(> a)";
 const stepOf = ({ key }) => ({ ArrowDown: 1, ArrowUp: -1 })[key];
 const stops = (item) => all("a, summary, button, video, audio", item);
 const set = (item, tabIndex) => stops(item).forEach((each) => Object.assign(each, { tabIndex }));
@@ -37,7 +37,8 @@ const rove = (list) => {
 };
 all("#column, #results, main").forEach((list) => {
   rove(list);
-  const isFound = list.id === "results"; // whose arrows the search has
+  // The search has the arrows of its results.
+  const isFound = list.id === "results";
   if (isFound) new MutationObserver(() => rove(list)).observe(list, { childList: true, subtree: true });
   list.addEventListener("focusin", ({ target }) => {
     const item = target.closest(ITEM);
@@ -55,36 +56,39 @@ all("#column, #results, main").forEach((list) => {
 });
 
 // ── conversations ──
-// Of each: name, title, initials, colour, pages, last day, messages, is a group, last words, places of faces.
+// Of each: name, title, initials, colour, pages, last day, messages, is a group, by whom its last words are, places of faces.
 const SHOWN = 300;
-const rowOf = (pictures) => ([name, title, initials, colour, pages, day, messages, , words, faces]) => make("li", "", make("a", {
+const rowOf = (pictures) => ([name, title, initials, colour, pages, day, messages, , by, words, faces]) => make("li", "", make("a", {
   href: `${root}c/${name}/${pages}.html#end`,
   ariaCurrent: location.pathname.includes(`/c/${name}/`) ? "page" : null,
 }, make("span", { className: `face c${colour}`, ariaHidden: true }, initials,
   ...faces.map((at) => make("img", { src: root + pictures[at], alt: "", loading: "lazy" }))), make("b", "", make("bdi", "", title)),
-make("time", "", day), make("span", "excerpt", make("bdi", "", words)),
+make("time", "", day), make("span", "excerpt", make("bdi", "", by), by && ": ", make("bdi", "", words)),
 make("span", "badge", count(messages))));
 const plain = (text) => text.normalize("NFKD").replace(/\p{M}/gu, "").toLowerCase();
 const control = (parent, sorts, lists) => {
   const filter = make("input", { type: "search", placeholder: "Filter by name" });
   const sort = make("select", { ariaLabel: "Sort" }, ...sorts.map((name) => make("option", "", name)));
   const note = make("small", "");
+  let limit = SHOWN;
+  const more = () => { limit += SHOWN; show(); };
   const show = async () => {
     const [rows, total, pictures] = await once("conversations.js");
-    note.textContent = rows.length < total ? `of the first ${count(rows.length)} conversations` : "";
     const words = plain(filter.value), by = sort.selectedIndex;
     const found = rows.filter((row) => plain(row[1]).includes(words));
     if (by > 0) found.sort((one, other) => (by === 1 ? other[6] - one[6] : one[1].localeCompare(other[1])));
     const shown = lists();
+    const newest = shown.length < 2 && found.length > limit ? limit : rows.length;
+    note.textContent = newest < total ? `the newest ${count(newest)} of ${count(total)}` : "";
     shown.forEach((list, group) => {
       const own = found.filter((row) => shown.length < 2 || row[7] === group);
-      list.replaceChildren(...own.slice(0, SHOWN).map(rowOf(pictures)));
-      if (own.length > SHOWN) list.append(make("li", "note", `${own.length - SHOWN} more: filter them`));
+      list.replaceChildren(...own.slice(0, limit).map(rowOf(pictures)));
+      if (own.length > limit) list.append(make("li", "", make("button", { onclick: more }, `${count(own.length - limit)} more`)));
     });
     rove(parent);
   };
   filter.oninput = sort.onchange = show;
-  const label = make("label", "", make("span", "hidden", "Filter the conversations"), filter, note);
+  const label = make("label", "", filter, note);
   all(".controls", parent)[0].append(label, ...(sorts.length ? [sort] : []));
   return show;
 };
@@ -113,7 +117,8 @@ if (jump) {
     jump.onsubmit = field.onchange = (event) => {
       event?.preventDefault();
       const [day, page] = days.find(([each]) => each >= field.value) ?? days.at(-1);
-      if (field.value) location.href = `${page ? `${page}.html` : ""}#d${day}`;
+      // Years are typed digit by digit.
+      if (field.value > "1970") location.href = `${page ? `${page}.html` : ""}#d${day}`;
     };
   };
   if (!jump.dataset.days) ready(all(".day > h2").map(({ id }) => [id.slice(1)]).filter(([day]) => day < "a"));
