@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import Any, Final, Self
 
 from chatrest._core.replies.rows import Row, row_of
-from chatrest.export.folder.export_folder import ExportFolder, FetchedPage
+from chatrest.export.folder.export_folder import ExportFolder
+from chatrest.export.folder.fetched_page import FetchedPage
 from chatrest.export.folder.manifest import write_unfinished
 from chatrest.export.folder.run_log import append_run
 from chatrest.export.plan.id_set import IdSet

@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from typing import Final, final
 
-from ..folder.export_folder import FetchedPage
+from ..folder.fetched_page import FetchedPage
 
 ROOM: Final = 2 << 20
 """Bytes of pages that wait to be written; about four times as much is held while a batch is."""

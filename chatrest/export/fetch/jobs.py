@@ -13,7 +13,7 @@ from ..._parameters.messages import MessageQuery
 from ..._resources.messages import Messages
 from ..._walk.walk import Walk
 from ...errors import ChatRestError
-from ..folder.export_folder import Purpose
+from ..folder.fetched_page import Purpose
 from ..plan.message_ids import LAST
 from ..plan.ownership import Source
 

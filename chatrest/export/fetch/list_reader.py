@@ -28,7 +28,7 @@ from ..._parameters.messages import MessageQuery
 from ..._resources.messages import Messages
 from ..._walk.source import Page
 from ...errors import CursorError
-from ..folder.export_folder import FetchedPage
+from ..folder.fetched_page import FetchedPage
 from ..plan.id_set import IdSet
 from ..plan.message_ids import LAST, PageIds, ids_of, number
 from ..plan.report import Active, Progress

@@ -22,7 +22,7 @@ from ..._core.replies.rows import UNKNOWN, Row, rows as read_rows
 from ..._secrets import shown as shown_text
 from ..._walk.source import Page
 from ...errors import ActingUserIgnoredError, ChatRestError
-from ..folder.export_folder import FetchedPage, ForeignMessages
+from ..folder.fetched_page import FetchedPage, ForeignMessages
 from ..plan.file_names import MILLISECONDS, seconds
 from ..plan.message_ids import PageIds, ids_of, number
 from ..plan.ownership import OwnershipRules, Source

@@ -18,7 +18,8 @@ import msgspec
 from ..._core.replies.rows import Row, row_of
 from ..._threads import in_thread
 from ...errors import ChatRestError
-from ..folder.export_folder import ExportFolder, FetchedPage
+from ..folder.export_folder import ExportFolder
+from ..folder.fetched_page import FetchedPage
 from ..folder.journal import Journal
 from ..folder.part_files import PartFiles, foreign_name, leave, stamps_for
 from ..plan.id_set import IdSet

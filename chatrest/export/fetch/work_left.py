@@ -19,7 +19,7 @@ from typing import Any
 from msgspec import Struct
 
 from ..._core.replies.rows import Row
-from ..folder.export_folder import Purpose
+from ..folder.fetched_page import Purpose
 from ..folder.journal import Journal, SourceState
 from ..plan.message_ids import LAST, Gap, gaps, number
 from ..plan.ownership import Source

@@ -20,7 +20,8 @@ from ...errors import (
     RequestInvalidError,
 )
 from ...session import AsyncSession
-from ..folder.export_folder import ExportFolder, FetchedPage
+from ..folder.export_folder import ExportFolder
+from ..folder.fetched_page import FetchedPage
 from ..folder.id_continuity import IdContinuity
 from ..plan.message_ids import LAST, Gap
 from ..plan.report import Progress

@@ -15,12 +15,11 @@ from contextlib import ExitStack, contextmanager
 from importlib.util import find_spec
 from pathlib import Path
 from types import TracebackType
-from typing import Final, Literal, NamedTuple, Protocol, Self, TypeAlias, TypeVar, final
+from typing import Final, NamedTuple, Protocol, Self, TypeAlias, TypeVar, final
 
 from msgspec import Struct, field
 
 from ..._core.replies.rows import UNKNOWN, Row, lines_of, row_of
-from ..._core.requests.endpoint import Pairs
 from ..._texts import missing_extra
 from ...errors import RequestInvalidError
 from ..formats.action_records import ACTION, is_deleted, shown_edits
@@ -36,6 +35,7 @@ from ..store.disk import Disk
 from ..store.formats import Format, Lines, Parquet
 from ..store.inspection import LOST, lost_versions
 from ..store.journal import StoreBlock
+from .fetched_page import FetchedPage
 from .journal import NAME, Journal
 from .manifest import write_finished, write_unfinished
 from .opening import (
@@ -57,59 +57,11 @@ T = TypeVar("T")
 _Add: TypeAlias = Callable[[NewRows], int]
 """Adds rows to the store, in a transaction."""
 
-Purpose: TypeAlias = Literal["walk", "recheck", "confirm", "missing"]
-"""walk: ids that were not read yet; recheck: messages are read again, to find those that have changed or are
-deleted; confirm: ids that the recheck did not show are looked for again; missing: ids that a source has
-seen and no one has written."""
 MANY_SMALL_FILES: Final = 8
 """Small files of one partition that the end of a run merges."""
 _UNFINISHED: Final = "it is being written, or was interrupted"
 _CHANGES_AT_ONCE: Final = 20_000
 """Changed messages that are held in memory while they take their places."""
-
-
-class ForeignMessages(NamedTuple):
-    """Messages of a page that other parts of the export write."""
-
-    ids: dict[int, PageIds]
-    """All of them, by the part."""
-    rows: dict[int, list[Row]]
-    """Those that no list of their part can show."""
-    edits: list[Row]
-    """Of a recheck: those that were edited or deleted."""
-
-
-class FetchedPage(Struct, frozen=True, kw_only=True):
-    """A page on its way to the disk."""
-
-    number: int
-    source: Source
-    purpose: Purpose = "walk"
-    after: int = 0
-    last: int = 0
-    """It covers the ids above `after` up to `last`."""
-    position: Pairs = ()
-    """Where the list continues."""
-    proven: int = 0
-    """The frozen end, where this page comes last, and the end of the source is proven."""
-    seen: PageIds = NO_IDS
-    """The ids of all of its rows; a page without any only says what is covered."""
-    rows: list[Row] = []
-    """Those that the source writes if they are not written yet, in ascending order of ids."""
-    ids: PageIds = NO_IDS
-    """The ids that may be written."""
-    writers: dict[Source, list[Row]] | None = None
-    """Of missing ids: the rows by the source whose file they belong to."""
-    shown: PageIds | None = None
-    """Of a recheck and its confirmation: all ids that the service showed, in any window."""
-    repeated: list[Row] = []
-    """Rows that came again under ids that were read before."""
-    compared: list[Row] = []
-    """Of a recheck: the rows that are compared with those on disk."""
-    foreign: ForeignMessages | None = None
-    """Those of its messages that other parts of the export write; None without any."""
-    bytes: int = 0
-    """The memory that the page needs."""
 
 
 class CommitStats(Struct):

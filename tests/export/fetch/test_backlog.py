@@ -7,7 +7,7 @@ import pytest
 
 from chatrest.export.fetch import backlog as backlogs
 from chatrest.export.fetch.backlog import Backlog
-from chatrest.export.folder.export_folder import FetchedPage
+from chatrest.export.folder.fetched_page import FetchedPage
 from chatrest.export.plan.message_ids import ids_of
 from chatrest.export.plan.ownership import Source
 from tests.cases import loop_over
