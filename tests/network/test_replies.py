@@ -3,13 +3,26 @@
 import asyncio
 import gc
 import gzip
+import logging
+import pickle
 import threading
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Awaitable, Callable
+from typing import Any, Final
+from urllib.parse import quote
 
 import pytest
 
-from chatrest import ApiError, AsyncSession, DeadlineExceededError, NotFoundError, ReplyUnreadableError
+from chatrest import (
+    ApiError,
+    AsyncSession,
+    ChatRestError,
+    DeadlineExceededError,
+    MessageChanges,
+    NewMessage,
+    NotFoundError,
+    ReplyUnreadableError,
+    RetryPolicy,
+)
 from chatrest._core.replies import bounds as reply_bounds
 from chatrest._core.replies.bounds import INLINE_BYTES, MOST_RECORDS, MOST_VALUES, check_values
 from chatrest._core.replies.decode import ManyRecords, many, read_json
@@ -17,6 +30,7 @@ from chatrest._core.replies.rows import RowReader
 from chatrest._models.messages import Message
 from chatrest._models.users import User
 from chatrest._network.replies import decode_large
+from chatrest._parameters.notifications import PushTokenQuery
 from tests.cases import loop_over
 from tests.scripted_server import Faulty, reply
 
@@ -246,3 +260,86 @@ async def test_no_collection_holds_up_the_loop_while_a_large_body_is_decoded(is_
         gc.enable()
     assert began.count("start") <= 5  # some 300 otherwise
     assert (len(page.items), page.items[0].sent_at) == (1, 5)
+
+
+# ── acting users that a service ignored ──
+
+
+MESSAGE = {
+    "id": "1", "conversationId": "alice_user_bob", "sender": "alice", "receiver": "bob",
+    "receiverType": "user", "category": "message", "type": "text", "data": {"text": "hello"},
+    "sentAt": 1, "updatedAt": 1,
+}  # fmt: skip
+HELLO = NewMessage.text("bob", "hello")
+
+
+@pytest.fixture
+def warnings(caplog: pytest.LogCaptureFixture) -> Any:
+    """A function that gives the texts of all warnings."""
+    caplog.set_level(logging.WARNING, "chatrest")
+    return lambda: [record.getMessage() for record in caplog.records]
+
+
+async def test_an_ordinary_reply_logs_nothing(warnings: Any) -> None:
+    async with Faulty(reply({"data": MESSAGE})) as server, server.session() as session:
+        await session.messages.send(HELLO, on_behalf_of="alice")
+        await session.messages.send(HELLO)
+    assert warnings() == []
+
+
+async def test_an_acting_user_that_was_ignored_is_logged_once_for_each_operation(warnings: Any) -> None:
+    answer = reply({"data": {**MESSAGE, "sender": "app_system"}})
+    async with Faulty(answer) as server, server.session(retry=RetryPolicy(attempts=1)) as session:
+        await session.messages.send(HELLO)
+        assert warnings() == []
+        await session.messages.send(HELLO, on_behalf_of="alice")
+        await session.as_user("alice").messages.send(HELLO)
+        await session.messages.update("1", MessageChanges.text("x"), on_behalf_of="alice")
+        await session.messages.delete("1", on_behalf_of="alice")
+    words = "the service ignored the acting user (onBehalfOf): its reply shows another user"
+    names = ("send", "update", "delete")
+    assert warnings() == [f"messages.{name}: {words}" for name in names]
+
+
+# ── credentials in a call's own path, query and body ──
+
+
+TOKEN = "alice_1700/abc+def"
+Call = Callable[[AsyncSession], Awaitable[Any]]
+PUSH: Final = PushTokenQuery(auth_token=TOKEN)
+CALLS: dict[str, Call] = {
+    "path": lambda session: session.auth_tokens.get("alice", TOKEN),
+    "delete": lambda session: session.auth_tokens.delete("alice", TOKEN),
+    "by hand": lambda session: session.request("GET", f"/users/alice/auth_tokens/{quote(TOKEN, safe='')}"),
+    "by hand, body": lambda session: session.request("POST", "/a", json={"x": [{"authToken": TOKEN}]}),
+    "by hand, query": lambda session: session.request("GET", "/a", query={"authToken": TOKEN}),
+    "query": lambda session: session.notifications.list_push_tokens(
+        PushTokenQuery(auth_token=TOKEN)
+    ).collect(),
+}
+BODIES = {
+    "prose": {"error": {"code": "ERR_X", "message": f"The token {TOKEN} is not one of alice's"}},
+    "details": {"error": {"code": "ERR_X", "message": "no", "details": {"uid": [f"unknown: {TOKEN}"]}}},
+    "shape": {"data": [{TOKEN: 1}, {TOKEN: 2}]},
+}
+
+
+@loop_over("call", CALLS.values())
+@loop_over("body", BODIES.values())
+@loop_over("status", [404, 500])
+async def test_a_token_that_the_service_repeats_is_in_no_error(call: Call, body: Any, status: int) -> None:
+    async with Faulty(reply(body, status, x_echo=TOKEN)) as server, server.session() as session:
+        with pytest.raises(ChatRestError) as caught:
+            await call(session)
+    error = caught.value
+    shown = [str(error), repr(error), repr(error.args), repr(vars(error)), repr(error.__cause__)]
+    assert TOKEN not in "".join(shown)
+    assert TOKEN.encode() not in pickle.dumps(error)
+    assert dict(getattr(error, "headers", {"X-Echo": "[hidden]"}))["X-Echo"] == "[hidden]"
+
+
+async def test_a_success_of_another_shape_does_not_repeat_a_token() -> None:
+    async with Faulty(reply(BODIES["shape"])) as server, server.session() as session:
+        with pytest.raises(ChatRestError) as caught:
+            await session.auth_tokens.get("alice", TOKEN)
+    assert TOKEN not in str(caught.value)
