@@ -28,9 +28,11 @@ from msgspec import Struct
 
 from ..._cloud.address import is_address
 from ..._cloud.transfer import file_sha256
+from ..._core.replies.rows import row_of
 from ..._storage import InUseError
 from ..._threads import wait_for
 from ...errors import ChatRestError, RequestInvalidError
+from ...times import MILLISECONDS_FROM
 from ..folder.journal import NAME as JOURNAL, Journal
 from ..folder.manifest import NAME as MANIFEST, Manifest, put
 from ..folder.opening import check_is_whole, read_folder, run_under_way
@@ -42,6 +44,7 @@ from ..plan.parts import FOREIGN, NAME as PARTS, STATE
 from ..read.exports import ExportAddress, addresses_of, bag_of, part_files, part_roots
 from ..read.facts import ExportFacts, facts_of
 from ..read.folder_view import FolderView
+from ..read.reading import read_raw
 from ..store.disk import Disk, sync_folder
 from ..store.inspection import path_of
 from .bag import DATA, DECLARATION, write_tags
@@ -179,21 +182,43 @@ def _take(view: FolderView, folder: Path, period: list[int]) -> int:
     with ExitStack() as stack:
         state = read_folder(view.folder, stack)
         journal, linked = state.journal, 0
-        for name, size in _names(view, journal, state.manifest, period):
+        for name, size in _names(view, journal, state.manifest):
             with view.file(name):
                 linked += _put(view, name, folder, size)
         if journal is not None:
             journal.write_snapshot(folder / JOURNAL)
             with closing(sqlite3.connect(folder / JOURNAL)) as db:  # who opens it makes no files beside it
                 db.execute("PRAGMA journal_mode=DELETE")
-    for name in (MANIFEST, RUNS, *([JOURNAL] if journal is None else [])):
-        if (view.folder / name).is_file():
-            _copy(view.folder / name, folder / name)
+        for name in (MANIFEST, RUNS, *([JOURNAL] if journal is None else [])):
+            if (view.folder / name).is_file():
+                _copy(view.folder / name, folder / name)
+        for time in () if journal is None else _times(journal, folder):
+            period[:] = [min(time, *period), max(time, *period)] if period else [time, time]
     return linked
 
 
+def _times(journal: Journal, folder: Path) -> Iterator[int]:
+    """Yield times in seconds between which all dated messages of an export are.
+
+    Bounds of a block that has messages without a time, or with times of two units, do not say that: all
+    messages in `folder` are read then.
+    """
+    for file in journal.files("open", "sealing", "sealed"):
+        is_of_messages = file.stem.partition("/")[0] == STEM
+        for block in journal.iter_blocks(file.number) if is_of_messages else ():
+            if block.since <= 0 or (block.since < MILLISECONDS_FROM <= block.until):
+                yield from sent_times(folder)
+                return
+            yield from (seconds(block.since), seconds(block.until))
+
+
+def sent_times(out: str | PathLike[str]) -> Iterator[int]:
+    """Yield when the messages of an export were sent, in seconds; nothing of those without a time."""
+    return (seconds(sent) for sent in (row_of(raw).sent_at for raw in read_raw(out)) if sent > 0)
+
+
 def _names(
-    view: FolderView, journal: Journal | None, manifest: Manifest | None, period: list[int]
+    view: FolderView, journal: Journal | None, manifest: Manifest | None
 ) -> Iterator[tuple[str, int | None]]:
     """Yield the names of files, and of one that a run had begun how many bytes of it count."""
     tables = list[str]()
@@ -209,10 +234,8 @@ def _names(
                 file.size if is_open else None,
             )
             if file.stem.partition("/")[0] == STEM:
-                for block in journal.iter_blocks(file.number):
-                    period += (seconds(each) for each in (block.since, block.until) if each > 0)
-                period[:] = [min(period), max(period)] if period else []
-            elif file.stem.partition("/")[0] == ATTACHMENTS:
+                continue
+            if file.stem.partition("/")[0] == ATTACHMENTS:
                 tables.append(file.name)
     elif manifest is not None:
         yield from ((each.name, None) for each in manifest.files)

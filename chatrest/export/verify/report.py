@@ -19,10 +19,11 @@ import msgspec
 
 from ..._cloud.transfer import file_sha256
 from ..._core.replies.rows import row_of
+from ..._texts import plural
 from ...errors import RequestInvalidError
 from ..folder.opening import FolderState, read_folder
 from ..folder.tables import ATTACHMENTS, attachment_rows, table_path
-from ..plan.file_names import STEM, UNDATED, day
+from ..plan.file_names import STEM, UNDATED, day, seconds
 from ..read.exports import bag_of, open_exports
 from ..read.facts import ExportFacts, facts_of
 from ..read.folder_view import FolderView
@@ -91,7 +92,8 @@ def _sections(out: str, result: VerifyResult) -> Iterator[ReportTable]:
         sent = row_of(raw).sent_at
         months[day(sent)[:7] if sent > 0 else UNDATED] += 1
         if sent > 0:
-            times = [min(sent, *times), max(sent, *times)] if times else [sent]
+            time = seconds(sent)
+            times = [min(time, *times), max(time, *times)] if times else [time]
     yield ReportTable("Export", ("", ""), list(_facts(out, facts, result, times)))
     yield ReportTable(
         "Problems", ("file or source", "problem"), [(each.place, each.text) for each in result.problems]
@@ -112,7 +114,9 @@ def _facts(out: str, facts: ExportFacts, result: VerifyResult, times: list[int])
     yield "checked", f"{time_text(int(datetime.now(UTC).timestamp()))}, by chatrest {version()}"
     yield (
         "result",
-        "complete and undamaged" if result.ok else f"NOT in order: {facts.state}, {result.count} problems",
+        "complete and undamaged"
+        if result.ok
+        else f"NOT in order: {facts.state}, {plural(result.count, 'problem')}",
     )
     if (bag := bag_of(out)) is not None:
         yield "root hash", result.root or "it differs from what was sealed"
@@ -131,10 +135,10 @@ def _facts(out: str, facts: ExportFacts, result: VerifyResult, times: list[int])
     yield "files", f"{result.files:,}, {result.bytes:,} bytes, {result.hashes:,} checksums compared and equal"
     yield (
         "deleted since",
-        f"{facts.deleted:,} messages that the service no longer shows; they are in the export",
+        f"{plural(facts.deleted, 'message')} that the service no longer shows; all are in the export",
     )
     for table, rows in facts.tables.items():
-        yield f"table {table}", f"{rows:,} rows"
+        yield f"table {table}", plural(rows, "row")
 
 
 def _time(timestamp: int) -> str:

@@ -16,6 +16,7 @@ from chatrest.export import Plan, changes, export, read_raw, read_table, runs, s
 from chatrest.export.folder.opening import FolderLock
 from chatrest.export.read.facts import facts_of
 from chatrest.export.seal.bag import info_of
+from chatrest.export.verify.report import write_report
 from tests.buckets import ADDRESS, Buckets
 from tests.cases import loop_over
 from tests.damaged_exports import MIXED, contents_of, places_of
@@ -298,3 +299,22 @@ def test_the_command_prints_the_root_hash(out: Path, tmp_path: Path) -> None:
     append(tmp_path / "bag" / "bag-info.txt")
     checked = call("verify", tmp_path / "bag", "--root", words[-1])
     assert (checked.exit_code, "is not as it was sealed: 1 problem" in checked.stderr) == (1, True)
+
+
+@loop_over(
+    ("times", "period"),
+    [
+        ([1_772_323_200, 1_782_907_200_000, 1_793_500_000],
+         "2026-03-01T00:00:00+00:00 to 2026-11-01T02:26:40+00:00"),
+        ([0, 1_772_323_200, 1_772_323_300], "2026-03-01T00:00:00+00:00 to 2026-03-01T00:01:40+00:00"),
+    ],
+)  # fmt: skip
+def test_the_period_is_that_of_all_dated_messages(times: list[int], period: str, tmp_path: Path) -> None:
+    folder = tmp_path / str(times[0])
+    export = StoredRuns(folder)
+    export.run([record(number, sent_at=time) for number, time in enumerate(times, 1)])
+    seal(folder, folder.with_name(f"bag-{times[0]}"))
+    assert dict(info_of(folder.with_name(f"bag-{times[0]}")))["Chat-Period"] == period
+    report = folder.with_name("report.md")
+    write_report(folder, report, verify(folder))
+    assert period in report.read_text()
