@@ -6,6 +6,7 @@ written as it is made, so memory does not grow with it.
 """
 
 import mimetypes
+import re
 import sys
 from base64 import b64encode
 from collections.abc import Callable, Iterator
@@ -32,7 +33,7 @@ from .contents import FileLink, members_of, object_of
 from .heads import record_of
 from .index import Choice, ConversationEntry, Index
 from .index_build import SiteOptions, bring_up_to_date, choice_of, database_of
-from .items import Item
+from .items import Item, one_line_a_call
 from .pages import Pages, check_installed
 from .redaction import HiddenLog
 from .text import shown
@@ -40,6 +41,7 @@ from .zone import Zone
 
 _VERSION: Final = str(vars(sys.modules[__name__.partition(".")[0]])["__version__"])
 _UTC: Final = Zone("UTC")
+_HASH: Final = re.compile("[0-9a-f]{64}")
 _FOOT: Final = 90
 """Letters of the title below each page."""
 
@@ -71,6 +73,8 @@ class _Entry(NamedTuple):
     """Each earlier text with its time."""
     answers: str
     """The id of a message that is not above it."""
+    merged: list[tuple[int, Item]]
+    """The later messages of its call, with their numbers."""
 
 
 def write_document(
@@ -92,7 +96,7 @@ def write_document(
         raise RequestInvalidError(f"{path} is a folder: expected the path of a file")
     choice = choice_of(options)
     # Nothing is made for what is no export.
-    read_raw(out, since=options.get("since"), until=options.get("until"))
+    read_raw(out)
     with ExitStack() as stack:
         folder = Path(stack.enter_context(TemporaryDirectory(prefix="chatrest-")))
         index = stack.enter_context(Index(folder / "index.sqlite", choice))
@@ -107,9 +111,13 @@ def write_document(
         document = _Document(index, options.get("title") or "Messages", files, progress, log)
         facts = _facts(out, index, choice, now())
         new = path.with_name(f"{path.name}.new")
-        with new.open("w", encoding="utf-8", errors="replace", newline="\n") as target:
-            target.writelines(document.text(facts))
-        new.replace(path)
+        try:
+            with new.open("w", encoding="utf-8", errors="replace", newline="\n") as target:
+                target.writelines(document.text(facts))
+            new.replace(path)
+        except BaseException:
+            new.unlink(missing_ok=True)
+            raise
         hidden = dict(log.totals) if log is not None else {}
         return DocumentResult(index.count("posts"), index.count("conversations"), document.missing, hidden)
 
@@ -126,6 +134,7 @@ def _facts(out: Any, index: Index, choice: Choice, now: datetime) -> list[tuple[
     facts = [
         ("Messages", f"{index.count('posts'):,} in {plural(index.count('conversations'), 'conversation')}"),
         ("Period", f"{zone.words(first or 0)} to {zone.words(last or 0)}" if first else "no dated message"),
+        ("Window", _window(index, zone)),
         ("Zone", zone.name),
         ("Exported", zone.words(max(ended) * 1000) if ended else ""),
         ("Made", f"{zone.words(round(now.timestamp() * 1000))}, by chatrest {_VERSION}"),
@@ -141,6 +150,15 @@ def _facts(out: Any, index: Index, choice: Choice, now: datetime) -> list[tuple[
         ),
     ]
     return [(name, shown(value)) for name, value in facts if value]
+
+
+def _window(index: Index, zone: Zone) -> str:
+    """Return the bounds of the messages that were chosen by time; empty where none was given."""
+    since, until = index.choice.since, index.choice.until
+    bounds = (("from", since), ("until", until))
+    words = " ".join(f"{word} {zone.words(time)}" for word, time in bounds if time is not None)
+    undated = index.count("posts WHERE time = 0") if words else 0
+    return f"{words}, and {plural(undated, 'message')} without a time" if undated else words
 
 
 def _hashes(out: Any) -> Iterator[tuple[str, str]]:
@@ -175,9 +193,13 @@ class _Document:
     def text(self, facts: list[tuple[str, str]]) -> Iterator[str]:
         day = self._maker.zone.day
         contents = [(each, day(each.first), day(each.last)) for each in self._listed()]
-        title, hashes = self._pages.site.title, [": ".join(fact) for fact in facts if len(fact[1]) == 64]
+        title, hashes = (
+            self._pages.site.title,
+            [": ".join(fact) for fact in facts if _HASH.fullmatch(fact[1])],
+        )
         return self._pages.generate(
-            "document", facts=facts, foot=_css_text("\n".join([shorten(title, _FOOT), *hashes[-1:]])),
+            "document", facts=[(*fact, _HASH.fullmatch(fact[1])) for fact in facts],
+            foot=_css_text("\n".join([shorten(title, _FOOT), *hashes[-1:]])),
             contents=contents, faces=self._faces(), conversations=self._conversations(),
         )  # fmt: skip
 
@@ -201,9 +223,9 @@ class _Document:
 
     def _entries(self, conversation: ConversationEntry) -> Iterator[_Entry]:
         for cut in self._index.pages(conversation.number):
-            for item in self._maker.of(self._index.messages(conversation.number, cut), conversation.number):
-                if not self._is_below(conversation, item):
-                    yield from self._with_replies(conversation, item, 0)
+            items = self._maker.of(self._index.messages(conversation.number, cut), conversation.number)
+            for item in one_line_a_call([each for each in items if not self._is_below(conversation, each)]):
+                yield from self._with_replies(conversation, item)
             self._progress("writing", cut.page, None)
             self._index.hidden.clear()
 
@@ -212,16 +234,22 @@ class _Document:
         is_thread = self._index.is_thread
         return item.parent is not None and is_thread(conversation.number, item.parent, (item.time, item.rank))
 
-    def _with_replies(self, conversation: ConversationEntry, item: Item, depth: int) -> Iterator[_Entry]:
-        yield self._entry(item, depth)
-        if item.replies:
-            for reply in self._replies(conversation, item):
-                if self._is_below(conversation, reply):
-                    yield from self._with_replies(conversation, reply, depth + 1)
+    def _with_replies(self, conversation: ConversationEntry, item: Item) -> Iterator[_Entry]:
+        """Yield a message, its replies, theirs after each of them, and so on, to any depth."""
+        yield self._entry(item, 0)
+        pending = [self._replies(conversation, item)]
+        while pending:
+            if (reply := next(pending[-1], None)) is None:
+                pending.pop()
+                continue
+            yield self._entry(reply, 1)
+            if reply.replies:
+                pending.append(self._replies(conversation, reply))
 
-    def _replies(self, conversation: ConversationEntry, item: Item) -> list[Item]:
-        replies = self._index.replies(conversation.number, item.rank, 0, -1)
-        return self._maker.of(replies, conversation.number)
+    def _replies(self, conversation: ConversationEntry, item: Item) -> Iterator[Item]:
+        replies = self._index.replies(conversation.number, item.rank, 0, -1) if item.replies else []
+        items = one_line_a_call(self._maker.of(replies, conversation.number))
+        return (each for each in items if self._is_below(conversation, each))
 
     def _entry(self, item: Item, depth: int) -> _Entry:
         zone = self._maker.zone
@@ -229,12 +257,13 @@ class _Document:
         if self._log is not None and (hidden := self._index.hidden.get(item.rank)):
             self._log.add(str(number), item.id, hidden)
         return _Entry(
-            number, min(depth, 1), item,
+            number, depth, item,
             "" if zone.name == "UTC" else _UTC.words(item.time),
             [self._file(each) for each in item.files],
             _lines(item) if item.members else [],
             item.versions,
             "" if depth or item.parent is None else shown(str(record_of(item.raw).get("parentId"))),
+            [(next(self._numbers), each) for each in item.merged],
         )  # fmt: skip
 
     def _file(self, file: FileLink) -> tuple[FileLink, str, str]:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator
 from itertools import count
 from os import PathLike
 from pathlib import Path
-from typing import Any, Final, Literal, TypedDict
+from typing import Any, Final, TypedDict
 
 import msgspec
 
@@ -19,7 +19,7 @@ from ..database.finding import database_beside
 from ..database.load import OnCount
 from ..database.schema import STATE
 from ..errors import RequestInvalidError
-from ..times import MILLISECONDS_FROM, Time, parse_timestamp
+from ..times import Time
 from .heads import entities_of, rank_of, record_of, token
 from .index import MESSAGES, Choice, Index
 from .pseudonyms import people_in
@@ -34,7 +34,7 @@ _MARKUP: Final = 250
 _LONGEST_NAME: Final = 200
 _NEWEST: Final = 20
 """Messages of somebody that are looked through for a name."""
-_VERSION: Final = 9
+_VERSION: Final = 10
 _BATCH: Final = 2_000
 _KNOWN: Final = 20_000
 """People that are kept in memory, of whom most messages name two that others have named."""
@@ -193,7 +193,10 @@ class SiteOptions(TypedDict, total=False):
     users: Iterable[str]
     """Only conversations that one of these uids takes part in."""
     since: Time | None
-    """Only messages sent from then on; `since` and `until` as `read` takes them."""
+    """Only messages sent from then on, and those without a time; `since` and `until` as `read` takes them.
+
+    A date is a day of `timezone`, as is a text without a zone.
+    """
     until: Time | None
     title: str | None
     timezone: str
@@ -209,12 +212,13 @@ class SiteOptions(TypedDict, total=False):
 def choice_of(options: SiteOptions) -> Choice:
     """Return the part of an export that is chosen; raises `RequestInvalidError` for a wrong value."""
 
-    def milliseconds(name: Literal["since", "until"], *, end: bool) -> int | None:
-        if (time := options.get(name)) is None:
-            return None
-        stamp = parse_timestamp(name, time, end=end)
-        return stamp if stamp >= MILLISECONDS_FROM else stamp * 1000 + (999 if end else 0)
-
+    zone = Zone(options.get("timezone", "UTC"))
+    since = None if (time := options.get("since")) is None else zone.moment("since", time, end=False)
+    until = None if (time := options.get("until")) is None else zone.moment("until", time, end=True)
+    if since is not None and until is not None and until < since:
+        raise RequestInvalidError(
+            f"until = {zone.words(until)}: expected since ({zone.words(since)}) or later"
+        )
     if unknown := options.keys() - SiteOptions.__optional_keys__:
         raise TypeError(f"got an unexpected keyword argument {min(unknown)!r}")
     hidden = tuple(options.get("patterns", ()))
@@ -228,8 +232,7 @@ def choice_of(options: SiteOptions) -> Choice:
     return Choice(
         frozenset(options.get("conversations", ())), frozenset(options.get("users", ())),
         options.get("redact", False) or bool(hidden),
-        milliseconds("since", end=False), milliseconds("until", end=True),
-        Zone(options.get("timezone", "UTC")).name, options.get("pseudonyms", False), hidden,
+        since, until, zone.name, options.get("pseudonyms", False), hidden,
     )  # fmt: skip
 
 

@@ -83,7 +83,7 @@ def write_site(
     _check_folder(out, folder)
     choice = choice_of(options)
     # Nothing is made for what is no export.
-    read_raw(out, since=options.get("since"), until=options.get("until"))
+    read_raw(out)
     with ExitStack() as stack:
         for each in (folder, state_folder(folder)):
             each.mkdir(parents=True, exist_ok=True)

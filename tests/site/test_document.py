@@ -4,7 +4,7 @@ import hashlib
 import json
 import re
 import subprocess
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Any
 
@@ -103,3 +103,67 @@ def test_a_selection_is_chosen_and_a_folder_is_refused(out: Path, tmp_path: Path
     with pytest.raises(TypeError, match="unexpected keyword argument 'zone'"):
         write_document(out, tmp_path / "x.html", zone="UTC")  # type: ignore[call-arg]
     assert not (tmp_path / "x.html").exists()
+
+
+def document_of(records: list[dict[str, Any]], folder: Path, **options: Any) -> Page:
+    """Return the document of an export with these messages."""
+    runs = StoredRuns(folder / "out")
+    runs.run([json.dumps(each).encode() for each in records])
+    write_document(runs.folder, folder / "one.html", **options)
+    return Page(folder / "one.html")
+
+
+def test_dates_are_days_of_the_zone_and_the_document_names_its_window(tmp_path: Path) -> None:
+    times = ["2026-04-30T21:59:59Z", "2026-04-30T22:00Z", "2026-05-31T21:59:59Z", "2026-05-31T22:00Z"]
+    sent = [int(datetime.fromisoformat(each).timestamp()) for each in times]
+    talk = [message(number, f"no{number}", sentAt=at) for number, at in enumerate([*sent, 0], 1)]
+    window: dict[str, Any] = {"since": "2026-05-01", "until": date(2026, 5, 31), "timezone": "Europe/Berlin"}
+    page = document_of(talk, tmp_path, **window)
+    assert page.values("data-id") == ["5", "2", "3"]
+    bounds = "from 2026-05-01 00:00:00 +02:00 until 2026-05-31 23:59:59 +02:00, and 1 message without a time"
+    assert bounds in page.text
+    with pytest.raises(RequestInvalidError, match=r"until = 2026-05-01 23:59:59 \+00:00: expected since"):
+        write_document(tmp_path / "out", tmp_path / "x.html", since="2026-05-02", until="2026-05-01")
+    assert not (tmp_path / "x.html").exists()
+
+
+def test_a_chain_of_replies_may_be_of_any_length(tmp_path: Path) -> None:
+    chain = [
+        message(1, "first"),
+        *(message(each, "reply", parentId=str(each - 1)) for each in range(2, 1_101)),
+    ]
+    assert document_of(chain, tmp_path).values("data-id") == [str(number) for number in range(1, 1_101)]
+
+
+def test_a_document_that_could_not_be_made_leaves_nothing(
+    out: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("chatrest.site.document._lines", lambda _: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        write_document(out, tmp_path / "one.html")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_foot_has_the_hash_and_no_other_text_of_its_length(tmp_path: Path) -> None:
+    key = "group_" + 58 * "g"
+    page = document_of([message(1, "x", conversationId=key)], tmp_path, conversations=[key])
+    foot = re.search(r'@bottom-left { content: "([^"]*)"; font', page.text)
+    assert foot is not None
+    assert "manifest" in foot[1]
+    assert "gggg" not in foot[1]
+
+
+def test_a_call_is_one_line_with_its_duration(tmp_path: Path) -> None:
+    states = ["initiated", "ongoing", "ended"]
+    calls = [
+        message(number, "", category="call", type="audio", sentAt=1_800_000_000 + 90 * number, data={
+            "action": state, "entities": {
+                "by": {"entity": {"uid": "ann", "name": "Ann"}, "entityType": "user"},
+                "on": {"entity": {"sessionid": "s1", "status": state}, "entityType": "call"}}})
+        for number, state in enumerate(states, 1)
+    ]  # fmt: skip
+    page = document_of([*calls, message(4, "then")], tmp_path)
+    assert page.values("data-id") == ["4", "1", "2", "3"]
+    assert [name for name, _ in page.tags].count("article") == 2
+    assert "Ann: audio call, 1 min 30 s" in page.text
+    assert "4 of the same call: ended" in page.text

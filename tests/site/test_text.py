@@ -1,8 +1,11 @@
 """Texts: one form for the search, terms that never lose a match, nothing that acts on its surroundings."""
 
+from datetime import datetime
+
 from hypothesis import example, given, strategies as st
 
 from chatrest.site.text import Query, TextPart, folded, has_middle, segments, shown, terms
+from chatrest.site.zone import Zone
 from tests.cases import loop_over
 
 LETTERS = st.text(st.sampled_from("aAbB_1 é\u0301ßİςσΣ,.-@好会今カ๐ก็नम\u200d👍🏽👩🇯🇵"), max_size=12)
@@ -84,3 +87,15 @@ def test_only_addresses_of_the_web_become_links() -> None:
     assert "".join(part.text for part in parts) == text.replace("<@uid:ann>", "@ann")
     links = [part.href for part in parts if part.href]
     assert links == ["https://a.example/(x)?b=1", "u", "HTTP://B.example/"]
+
+
+def test_a_zone_may_change_at_any_minute() -> None:
+    """That of St. John's did it at 00:01 until 2011."""
+    zone = Zone("America/St_Johns")
+    moments = ["2010-03-14T03:30:59", "2010-03-14T03:31:00", "2010-11-07T02:30:59", "2010-11-07T02:31:00"]
+    times = [round(datetime.fromisoformat(f"{each}+00:00").timestamp() * 1000) for each in moments]
+    assert list(map(zone.iso, times)) == [
+        "2010-03-14T00:00:59-03:30", "2010-03-14T01:01:00-02:30",
+        "2010-11-07T00:00:59-02:30", "2010-11-06T23:01:00-03:30",
+    ]  # fmt: skip
+    assert [zone.local(time) - time for time in times[:2]] == [-12_600_000, -9_000_000]

@@ -11,7 +11,7 @@ from msgspec import structs
 
 from ..._texts import plural
 from .. import streams
-from ..options import AS_JSON, PORT, QUIET, SINCE, TITLE, UNTIL, option_table, shown_default
+from ..options import AS_JSON, PORT, QUIET, TITLE, option_table, shown_default
 from ..process import run
 
 TIMEZONE: Final = (
@@ -23,8 +23,8 @@ CHOICE: Final = (
      "Only this conversation; of one app APP/ID. May be repeated.", {"multiple": True}),
     ("--user users", None, "UID",
      "Only conversations that this user takes part in. May be repeated.", {"multiple": True}),
-    SINCE,
-    UNTIL,
+    ("--since", None, "T", "Sent at T or later: a date, a time, yesterday, 7d … Days are of --timezone."),
+    ("--until", None, "T", "Sent at T or earlier; a date is its whole day."),
     TITLE,
     TIMEZONE,
     ("--redact", bool, None, "Hide e-mail addresses and numbers of phones, cards and accounts."),
@@ -66,7 +66,8 @@ def html(
 
     --print writes one document into the file SITE instead, for A4: each message with its number, id and time,
     threads in place, pictures inside, other attachments by name, size and SHA-256. A browser prints it.
-    --timezone is the zone of all days and times, for all readers.
+    --timezone is the zone of all days and times, for all readers, and of the dates of --since and --until.
+    Messages without a time are in each window.
 
     --redact replaces e-mail addresses, and numbers of phones, cards and bank accounts (IBAN), in names and
     sources, too; other personal data stay. --pseudonyms replaces the names and uids of people everywhere,
