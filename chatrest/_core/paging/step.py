@@ -130,7 +130,12 @@ def step(
         return Step(start, [], 0, retry, structs.replace(memory, has_asked_again=True, is_withheld=bool(ids)))
     if target.is_back:
         return _gone_back(start, target.position or (), rules, memory)
-    return _led_on(view, target) if target.position is not None else _ended(view, target)
+    result = Step(
+        start, arranged.items, arranged.unordered_count, None, _remembered(view, target), target.error
+    )
+    if target.error is not None:
+        return result
+    return _ended(result, memory) if target.position is None else _led_on(result, view, target)
 
 
 def _ordinary_step(
@@ -155,8 +160,28 @@ def _ordinary_step(
     if str(position.id) != last or not _leads_on(cursor, position, last, direction):
         return None
     start = cursor if cursor.direction == direction else structs.replace(cursor, direction=direction)
-    view = PageView(start, page, ids, ordered, rules, memory, largest, is_repeated=False)
-    return _led_on(view, Onward((("affix", direction), ("id", last))))
+    promise = _promise_of(cursor, page, len(items), rules, memory, largest)
+    goal = Cursor(
+        cursor.query,
+        (("affix", direction), ("id", last)),
+        direction,
+        last,
+        time=getattr(items[-1], "sent_at", None),
+        delivered=cursor.delivered + len(items),
+        earlier=cursor.position if promise == "stated" else None,
+    )
+    total = None if pagination is None else pagination.total
+    remembered = Memory(
+        ids,
+        memory.visited,
+        True,
+        is_doubted=memory.is_doubted,
+        last_record=(last, record_of(items[-1])),
+        total=total,
+        has_changed=memory.has_changed or memory.total not in (None, total),
+        earlier=cursor.position if promise == "likely" else None,
+    )
+    return Step(start, items, 0, goal, remembered)
 
 
 def _is_plain(page: Listing[T], pagination: Pagination | None, rules: Rules, memory: Memory) -> bool:
@@ -180,16 +205,15 @@ def _leads_on(cursor: Cursor, position: Position, last: str, direction: Affix) -
     return asked.keys() <= NO_PLACE
 
 
-def _ended(view: PageView, target: Onward) -> Step[Any]:
-    """The last step: the list ends, or there is an error."""
-    start, ordered = view.cursor, view.ordered
-    if target.error is None and not ordered.items and view.memory.last_place is not None:
+def _ended(result: Step[T], memory: Memory) -> Step[T]:
+    start = result.start
+    if not result.items and memory.last_place is not None:
         # What is new may come after the last items, and not on the page that showed the end.
-        start = view.memory.last_place
-    elif target.error is None and start.earlier is not None:
+        start = memory.last_place
+    elif start.earlier is not None:
         # The end is proven: a walk that is resumed here does not have to go back.
         start = structs.replace(start, earlier=None)
-    return Step(start, ordered.items, ordered.unordered_count, None, _remembered(view, target), target.error)
+    return result if start is result.start else structs.replace(result, start=start)
 
 
 def _gone_back(start: Cursor, position: Pairs, rules: Rules, memory: Memory) -> Step[Any]:
@@ -217,15 +241,14 @@ def _gone_back(start: Cursor, position: Pairs, rules: Rules, memory: Memory) -> 
     return Step(start, [], 0, goal, gone_back)
 
 
-def _led_on(view: PageView, target: Onward) -> Step[Any]:
+def _led_on(result: Step[T], view: PageView, target: Onward) -> Step[T]:
     """The step with the cursor of the next page."""
-    start, ordered, identify = view.cursor, view.ordered, view.rules.identify
-    memory, count = _remembered(view, target), len(ordered.items)
-    result = Step(start, ordered.items, ordered.unordered_count, None, memory)
+    start, count, identify = result.start, len(result.items), view.rules.identify
     last, position = result.last_after(count, identify), target.position or ()
     names = [name for name, _ in position]
     promise = _promise_of(start, view.page, count, view.rules, view.memory, view.largest)
-    if position in memory.empty_places or len(memory.empty_places) >= _MOST_EMPTY:
+    empty_places = result.memory.empty_places
+    if position in empty_places or len(empty_places) >= _MOST_EMPTY:
         promise = "none"  # an earlier page was asked for already, and brought nothing
     goal = Cursor(
         start.query,
@@ -239,6 +262,7 @@ def _led_on(view: PageView, target: Onward) -> Step[Any]:
         delivered=start.delivered + count,
         earlier=start.position if promise == "stated" and "page" not in names else None,
     )
+    memory = result.memory
     if promise == "likely":
         memory = structs.replace(memory, earlier=start.position)
     if "page" not in names:  # what is new comes after the position
@@ -249,8 +273,8 @@ def _led_on(view: PageView, target: Onward) -> Step[Any]:
 
 
 def _remembered(view: PageView, target: Onward) -> Memory:
-    old, items, pagination = view.memory, view.ordered.items, view.page.meta.pagination
-    total = None if pagination is None else pagination.total
+    old, items, meta = view.memory, view.ordered.items, view.page.meta
+    has_meta = (meta.pagination, meta.cursor, meta.next, view.page.cursor) != (None, None, None, None)
     # Until something new has arrived, what is behind was delivered before the walk was resumed.
     knows_ids = bool(view.ids) and (bool(items) or old.ids is not None)
     ids = view.ids if knows_ids else old.ids
@@ -260,14 +284,14 @@ def _remembered(view: PageView, target: Onward) -> Memory:
         ids=ids,
         keeps_ids=old.keeps_ids and (not items or len(items) < len(view.ids)),
         visited=old.visited if target.landmark is None else old.visited | {target.landmark},
-        has_meta=old.has_meta or pagination is not None or _has_position(view.page),
-        claimed_last=pagination is not None and view.says_last,
+        has_meta=old.has_meta or has_meta,
+        claimed_last=view.says_last,
         is_doubted=view.is_doubted,
         last_place=old.last_place,
         last_record=(view.rules.identify(items[-1]), record_of(items[-1])) if items else old.last_record,
         empty_pages=0 if view.ids else old.empty_pages + 1,
-        total=total,
-        has_changed=old.has_changed or old.total not in (None, total),
+        total=view.pagination.total,
+        has_changed=old.has_changed or old.total not in (None, view.pagination.total),
         empty_places=frozenset() if items else old.empty_places,
     )
 
@@ -331,9 +355,5 @@ def _promise_of(
         if is_counting or ((total or pages) and not (memory.is_doubted or memory.claimed_last)):
             return "none"
     is_full = count >= rules.size or 0 < largest <= count
-    return "likely" if is_full and _has_position(page) else "none"
-
-
-def _has_position(page: Listing[Any]) -> bool:
-    meta = page.meta
-    return meta.cursor is not None or meta.next is not None or page.cursor is not None
+    has_position = (page.meta.cursor, page.meta.next, page.cursor) != (None, None, None)
+    return "likely" if is_full and has_position else "none"
