@@ -187,12 +187,13 @@ class Item(Struct, gc=False):
 
     @property
     def searched(self) -> str:
-        """The text that a search looks through."""
-        if self.deleted is not None or self.kind == "line":
+        """The texts that a search looks through, earlier ones included; of a deleted message none."""
+        if self.deleted is not None:
             return ""
-        if not (self.files or self.words):
+        if not (self.files or self.words or self.versions):
             return self.text
-        return "\n".join(filter(None, [self.text, self.words, *(file.name for file in self.files)]))
+        names, earlier = (file.name for file in self.files), (text for text, _ in self.versions)
+        return "\n".join(filter(None, [self.text, self.words, *names, *earlier]))
 
     @property
     def flags(self) -> tuple[str, ...]:
@@ -397,12 +398,15 @@ class Items:
     def _add_content(self, item: Item, record: ShownRecord, members: dict[str, Any]) -> None:
         data = object_of(members.get("data"))
         item.label = shown(text_of(record.type) or text_of(record.category) or "unknown")[:_NAME]
-        item.words = shown("\n".join(dict.fromkeys(filter(None, _strings(record.data.custom_data)))))
+        contents = list(_strings([record.data.custom_data, data.get("interactiveData")]))
         if record.category not in ("custom", "interactive"):
             item.kind = "unknown"
         item.poll, item.location = poll_of(data), location_of(data)
         if item.poll is None and item.location is None:
             item.members = tuple(members_of(data, members, LONGEST_TEXT))
+        if item.kind == "unknown":
+            contents += (text for _, text in item.members)
+        item.words = shown("\n".join(dict.fromkeys(filter(None, contents))))
 
     def _files(self, item: Item, record: ShownRecord) -> tuple[FileLink, ...]:
         data = record.data

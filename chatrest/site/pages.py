@@ -58,7 +58,10 @@ _SHORT: Final = 500
 _PICTURES: Final = 10_000
 """Pictures whose size is kept."""
 _DAY: Final = attrgetter("day")
-ADVICE: Final = "Try a part of a word, fewer words or filters. Texts of deleted messages are not searched."
+ADVICE: Final = (
+    "Try fewer words or filters, or a part of a word: one or two letters are only found where a word begins. "
+    "Deleted texts, types and numbers in a content are not searched."
+)
 """For who has found nothing."""
 _FLAG_WORDS: Final = tuple(
     zip(FLAGS, ("edited", "deleted", "flagged", "has a file", "in a thread"), strict=True)

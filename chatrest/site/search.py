@@ -25,7 +25,7 @@ from zlib import crc32
 import msgspec
 
 from .items import FLAGS
-from .text import ACCENTS, DENSE, LONGEST_TERM, folded, has_middle, terms
+from .text import ACCENTS, DENSE, LETTERS, folded, has_middle, parts_of_word, terms
 
 WORDS_OF: Final = 8
 """Shards whose words are in one script."""
@@ -56,7 +56,7 @@ def base36(number: int) -> str:
 @lru_cache(50_000)
 def _terms_of(word: str) -> tuple[str, ...]:
     if word.isascii() and word.isalnum():
-        return (word[:LONGEST_TERM].lower(),)
+        return tuple(parts_of_word(word.lower()))
     return tuple(terms(folded(word)))
 
 
@@ -175,4 +175,13 @@ def meta(firsts: list[tuple[str, str]], times: Iterable[tuple[int, int, int]]) -
     """Return the table that a search begins with; `times` are (page, first, last) in milliseconds."""
     newest = sorted(times, key=itemgetter(2, 0), reverse=True)
     dense = "".join(f"\\u{{{low:x}}}-\\u{{{high:x}}}" for low, high in DENSE)
-    return script({"dense": dense, "accents": ACCENTS, "flags": FLAGS, "firsts": firsts, "times": newest})
+    return script(
+        {
+            "dense": dense,
+            "accents": ACCENTS,
+            "letters": LETTERS,
+            "flags": FLAGS,
+            "firsts": firsts,
+            "times": newest,
+        }
+    )

@@ -3,17 +3,21 @@
 A term is a word, or in scripts without spaces (and of emoji) each pair of neighbours and the last letter of a
 run. So a search for the beginning of a word, or for any part of such a run, asks for terms that begin with
 something, and one for the middle of a word for those that have it. `site.js` folds and divides a query in the
-same way, with `DENSE` and `ACCENTS`.
+same way, with `DENSE`, `ACCENTS` and `LETTERS`.
+
+A word of more than 40 letters is several terms that overlap, so any 40 neighbours of it are in one of them.
+Its letters after the 2,000th are in none.
 """
 
 import re
 import unicodedata
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from itertools import pairwise
 from typing import Final, NamedTuple
 
 LONGEST_TERM: Final = 40
-"""Letters of a word that are in the index: what is longer is no word."""
+"""Letters of a word that a search asks for."""
+_LONGEST_WORD: Final = 2_000
 DENSE: Final = (
     (0xA9, 0xA9), (0xAE, 0xAE), (0xE00, 0xFFF), (0x1000, 0x109F), (0x1780, 0x17FF), (0x19E0, 0x19FF),
     (0x1A20, 0x1AAF), (0x200D, 0x200D), (0x20E3, 0x20E3), (0x2122, 0x2122), (0x2190, 0x2BFF),
@@ -50,13 +54,18 @@ ACCENTS: Final = (
 )
 """Accents, the vowel signs of Arabic and Hebrew, and what is invisible between letters; also in `site.js`."""
 _ACCENTS: Final = re.compile(ACCENTS)
+LETTERS: Final = {
+    "ł": "l", "ø": "o", "đ": "d", "ð": "d", "ħ": "h", "ŧ": "t", "æ": "ae", "œ": "oe", "þ": "th",
+}  # fmt: skip
+"""Letters that are written with others where a keyboard lacks them, and that no form of Unicode divides."""
+_LETTERS: Final = str.maketrans(LETTERS)
 
 
 def folded(text: str) -> str:
     """Return a text with one form of each letter, without accents, as the script's `fold` does."""
     if text.isascii():
         return text.lower()
-    return _lowered(_ACCENTS.sub("", unicodedata.normalize("NFKD", _lowered(text))))
+    return _lowered(_ACCENTS.sub("", unicodedata.normalize("NFKD", _lowered(text)))).translate(_LETTERS)
 
 
 def _lowered(text: str) -> str:
@@ -73,15 +82,22 @@ def terms(text: str) -> set[str]:
     result.update(_WORD.findall(text))
     if long := [term for term in result if len(term) > LONGEST_TERM]:
         result.difference_update(long)
-        result.update(term[:LONGEST_TERM] for term in long)
+        result.update(part for term in long for part in parts_of_word(term))
     return result
+
+
+def parts_of_word(word: str) -> Iterator[str]:
+    """Yield the terms of a word: itself, or where it is long parts of which each begins in the one before."""
+    last = min(len(word), _LONGEST_WORD) - LONGEST_TERM
+    for begin in range(0, max(1, last), LONGEST_TERM):
+        yield word[begin : begin + 2 * LONGEST_TERM]
 
 
 def has_middle(term: str) -> bool:
     """Return True for a word whose middle a search may ask for."""
     if term.isascii():
         return len(term) > LEAST_INSIDE and term[0] not in "@#!"
-    return len(term) > LEAST_INSIDE and _is_word(term[0])
+    return (len(term) > LEAST_INSIDE or _SYLLABLES.search(term, 1) is not None) and _is_word(term[0])
 
 
 # ── a query ──
@@ -89,7 +105,11 @@ def has_middle(term: str) -> bool:
 _CHUNK: Final = re.compile(r'"([^"]*)"?|([^\s"]+)')
 _CLUSTER: Final = re.compile(rf".(?:{_MARK}|[\uff9e\uff9f])*", re.DOTALL)
 LEAST_INSIDE: Final = 3
-"""Letters of what is looked for in the middle of words: fewer would be in most of them."""
+"""Letters of what is looked for in the middle of words: fewer would be in most of them.
+
+Of the syllables of Korean two are enough.
+"""
+_SYLLABLES: Final = re.compile("[가-힣]{2}")
 EXACT, BEGINS, INSIDE = 0, 1, 2
 """How well a text has a query: as it is written, with other accents, in the middle of words."""
 
@@ -136,9 +156,9 @@ class Query(NamedTuple):
         """Return a text in parts, with True for those that are searched for."""
         letters, places = folded(text), None
         if not text.isascii():  # folding moves letters: fold each with its accents
-            clusters = [(folded(each[0]), each.start()) for each in _CLUSTER.finditer(text)]
+            clusters = [(folded(each[0]), each.span()) for each in _CLUSTER.finditer(text)]
             letters = "".join(cluster for cluster, _ in clusters)
-            places = [at for cluster, at in clusters for _ in cluster] + [len(text)]
+            places = [span for cluster, span in clusters for _ in cluster]
         spans = [
             (match.start(), match.end())
             for chunk in self.chunks
@@ -147,7 +167,7 @@ class Query(NamedTuple):
         ]
         parts, end = list[tuple[str, bool]](), 0
         for begin, stop in sorted(spans):
-            begin, stop = (begin, stop) if places is None else (places[begin], places[stop])
+            begin, stop = (begin, stop) if places is None else (places[begin][0], places[stop - 1][1])
             if stop > end:
                 parts += (text[end:begin], False), (text[max(begin, end) : stop], True)
                 end = stop
@@ -162,7 +182,7 @@ def _chunks(text: str) -> list[str]:
 def _may_be_inside(chunk: str) -> bool:
     """Return True if a chunk is also found where no word begins."""
     word = _WORD.match(_RUN.sub(" ", chunk))
-    return word is not None and len(word[0]) >= LEAST_INSIDE
+    return word is not None and (len(word[0]) >= LEAST_INSIDE or bool(_SYLLABLES.match(word[0])))
 
 
 def _begins_in(text: str, chunk: str) -> bool:

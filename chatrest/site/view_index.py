@@ -142,11 +142,11 @@ class ViewIndex(Index):
         return "(" + " OR ".join([f'"{term}"*', *(f'"{word}"' for (word,) in words)]) + ")"
 
     def lacking(self, query: Query) -> str:
-        """Return a term of a query that no message has; empty where each is in some message."""
+        """Return that a term of a query is in no message; empty where each is in some message."""
         for term, is_inside in query.terms():
             pattern = self._pattern(term, is_inside)
             if pattern and not self._all("SELECT 1 FROM texts WHERE texts MATCH ? LIMIT 1", pattern):
-                return term
+                return f"nothing {'has' if is_inside else 'begins with'} “{term}”"
         return ""
 
     def stored_file(self, digest: str) -> str | None:
@@ -194,7 +194,10 @@ def search(index: ViewIndex, words: SearchWords, skip: int = 0) -> SearchResults
     if since is until is None and not any((query.chunks, person.chunks, title.chunks, words.flags)):
         return SearchResults([], "Write what to search for.", 0)
     is_person = lru_cache(10_000)(
-        lambda number: person.grade(" ".join(index.person(number)[1:3])) is not None
+        lambda number: (
+            words.person == f"={index.person(number).uid}"
+            or person.grade(" ".join(index.person(number)[1:3])) is not None
+        )
     )
     conversation = lru_cache(10_000)(index.conversation)
     is_titled = lru_cache(10_000)(lambda number: title.grade(conversation(number).title) is not None)
@@ -204,7 +207,6 @@ def search(index: ViewIndex, words: SearchWords, skip: int = 0) -> SearchResults
         for number, stored in index.candidates(query, words.flags, since, until)
         if is_person(stored.sender) and is_titled(number)
         for item in items.of([stored])
-        if item.searched or words.flags
         if (grade := query.grade(item.searched)) is not None
     )
     ordered = _by_conversation(list(islice(matches, _MOST)))
@@ -229,8 +231,7 @@ def _by_conversation(matches: list[_Match]) -> list[_Match]:
 
 def _count(index: ViewIndex, query: Query, skip: int, end: int, total: int) -> str:
     if not total:
-        lacking = index.lacking(query)
-        reason = f"nothing has “{lacking}”" if lacking else "no message has all of it"
+        reason = index.lacking(query) or "no message has all of it"
         return f"0 found: {reason}. {ADVICE}"
     count = f"{total:,} found" if total < _MOST else f"more than {total:,} found: narrow the search"
     return count if end - skip == total else f"{skip + 1:,} to {end:,} of {count}"

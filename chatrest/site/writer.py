@@ -273,9 +273,11 @@ class _Writer:
     ) -> Iterator[tuple[str, bytes | str]]:
         """Yield the files of a page with their names, and set its terms."""
         pages, folder = self._pages, page.path.rpartition("/")[0]
+        data, terms = _search_texts(
+            conversation, page.path, items
+        )  # before a call's messages become one line
         yield page.path, pages.page(conversation, cut, items, count)
         yield f"{folder}/{cut.page}-source.html", pages.source(conversation, cut, items)
-        data, terms = _search_texts(conversation, page.path, items)
         page.terms = zlib.compress("\n".join(terms).encode(), 1)
         yield f"search/p/{page.number // _IN_FOLDER}/{page.number}.js", data
         for item in items:
@@ -338,10 +340,9 @@ def _search_texts(conversation: ConversationEntry, path: str, items: list[Item])
             people[person.number] = len(people)
             named.append((person.uid, person.name))
         text, flags = item.searched, item.flags
-        if text or flags:
-            all_flags.update(flags)
-            own = (str(item.rank), people[person.number], item.time, text)
-            messages.append((*own, flag_bits(flags)) if flags else own)
+        all_flags.update(flags)
+        own = (str(item.rank), people[person.number], item.time, text)
+        messages.append((*own, flag_bits(flags)) if flags else own)
     data = {"title": conversation.title, "path": path, "people": named, "messages": messages}
     return script(data), page_terms(
         conversation.title, named, [message[3] for message in messages], all_flags

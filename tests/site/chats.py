@@ -112,6 +112,13 @@ def searched_records() -> list[dict[str, Any]]:
         {"text": "it is answered"}, {"text": "it answers", "parentId": "9"},
         {"text": "الكِتَابُ"}, {"text": "ﾃｽﾄです", "editedAt": START, "editedBy": "bob", "flaggedCount": 1},
         {"text": "mañana in the den", "receiver": "den"}, {"text": "the last of the den", "receiver": "den"},
+        {"text": f"Donaudampfschifffahrtsgesellschaftskapitän {'q' * 60}tailpart", "sender": "bob"},
+        {"text": "Zażółć 한국어 Ærø"},
+        {"text": "", "category": "interactive", "type": "form", "data": {
+            "interactiveData": {"title": "Formtitle"}}},
+        {"text": "", "category": "riddle", "type": "x", "data": {"riddle": {"answer": "riddleextra"}}},
+        {"text": "", "category": "action", "type": "groupMember", "data": {"action": "kicked"}},
+        {"text": ""},
     ]  # fmt: skip
     return [message(number, **each) for number, each in enumerate(talk, 1)]
 
@@ -121,6 +128,9 @@ SEARCHES: Final = {
     "q=テスト": "12", "is=edited": "12 4", "is=deleted": "5", "is=flagged": "12 6", "is=file": "8",
     "is=thread": "10 9", "is=edited&is=flagged": "12", "q=it&is=thread": "10 9", "q=nowhere": "",
     "q=it&conversation=den": "", "q=vertrag": "8",
+    "q=kapitan": "15", "q=tailpart": "15", "q=zazolc": "16", "q=aero": "16", "q=국어": "16",
+    "q=formtitle": "17", "q=riddleextra": "18", "q=removed": "19", "person==bob": "15",
+    "person==ann&conversation=den": "14 13", "person==nn": "",
 }  # fmt: skip
 """The ids that a search finds, the best first."""
 

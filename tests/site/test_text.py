@@ -8,10 +8,11 @@ from chatrest.site.text import Query, TextPart, folded, has_middle, segments, sh
 from chatrest.site.zone import Zone
 from tests.cases import loop_over
 
-LETTERS = st.text(st.sampled_from("aAbB_1 é\u0301ßİςσΣ,.-@好会今カ๐ก็नम\u200d👍🏽👩🇯🇵"), max_size=12)
+LETTERS = st.text(st.sampled_from("aAbB_1 é\u0301ßØæłİςσΣ국어,.-@好会今カ๐ก็नम\u200d👍🏽👩🇯🇵"), max_size=12)
 
 
 @example("ß@\u0301", 1, 1)  # as long as its folded form, and its letters have moved
+@example("1@\u0e47", 0, 2)  # a part of a letter with its marks
 @given(text=LETTERS, start=st.integers(0, 12), length=st.integers(1, 6))
 def test_the_terms_of_a_query_are_in_each_text_that_it_matches(text: str, start: int, length: int) -> None:
     """Pages that the index leaves out can never be a result."""
@@ -49,6 +50,8 @@ def test_a_text_matches_itself(text: str) -> None:
         ("テスト", "ﾃｽﾄです", 1), ("كتاب", "الكِتَابُ", 2), ("يوم", "يَوْمٌ", 1),
         ("parcel", "par\u200bcel", 1),
         ("İst", "istanbul", 1),
+        ("zazolc", "Zażółć", 1), ("aero", "Ærø", 1), ("Ærø", "aero", 1), ("duc", "Đức", 1),
+        ("국어", "한국어", 2), ("어", "한국어", None), ("kapitan", "Gesellschaftskapitän", 2),
     ],
 )  # fmt: skip
 def test_a_query_matches_as_it_is_written_with_other_accents_or_in_the_middle_of_words(
@@ -73,7 +76,7 @@ def test_all_that_is_searched_for_is_marked(query: str, text: str, marked: list[
 def test_terms_are_words_and_pairs_of_letters_without_spaces() -> None:
     result = terms(folded("Hi 12:30, नमस्ते x_y 今天开 👍"))
     assert result == {"hi", "12", "30", "नमस्ते", "x_y", "今天", "天开", "开", "👍"}
-    assert terms("x" * 50) == {"x" * 40}
+    assert terms("x" * 40 + "y" * 50) == {"x" * 40 + "y" * 40, "y" * 50}
 
 
 def test_controls_are_shown_as_numbers() -> None:

@@ -100,7 +100,7 @@ async def test_the_best_results_are_first_with_all_marked_and_a_line_around_them
         near = re.findall(r'class="near" dir="auto"><bdi>(.*?)</bdi>: (.*?)</span>', html)
         assert near == [("Ann &lt;b&gt;", "manana with no tilde"), ("Ann &lt;b&gt;", "it was edited")]
         html = await get(browser, viewer, "search?q=it+nowhere&is=file&is=wrong")
-        assert "0 found: nothing has “nowhere”. Try a part of a word" in html
+        assert "0 found: nothing has “nowhere”. Try fewer words" in html
         assert re.findall('value="([a-z]+)" checked', html) == ["file"]
 
 
@@ -108,14 +108,13 @@ async def test_many_results_are_on_several_pages(
     viewer: Viewer, browser: aiohttp.ClientSession, made: list[dict[str, Any]]
 ) -> None:
     result_ids: list[str] = []
-    path = "search?person=ann"
+    path = "search?person==ann"
     while path:
         html = await get(browser, viewer, path)
         result_ids += results(html)
         path = next(iter(re.findall(r'href="(search\?[^"]*skip=[^"]*)"', html)), "").replace("&amp;", "&")
-    own = [each for each in made if each["sender"] == "ann" and not each.get("deletedAt")]
-    shown = [each for each in own if each["data"]["text"] and each["category"] != "riddle"]
-    assert len(result_ids) == len(set(result_ids)) == len(shown) + 2
+    own = {each["id"] for each in made if each["sender"] == "ann"}
+    assert (len(result_ids), set(result_ids)) == (len(own), own)
 
 
 async def test_a_connection_that_sends_half_a_request_is_closed(

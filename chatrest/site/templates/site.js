@@ -27,15 +27,16 @@
   // As chatrest/site/text.py folds, divides and grades them.
   const WORD = /[\p{L}\p{N}\p{M}_]+/gu;
   const LONGEST_TERM = 40;
-  let RUN, ACCENTS, BEGIN, END, INSIDE;
-  const define = (dense, accents) => {
+  let RUN, ACCENTS, BEGIN, END, INSIDE, LETTERS;
+  const define = ({ dense, accents, letters }) => {
+    LETTERS = letters;
     const letter = `(?![${dense}])[\\p{L}\\p{N}\\p{M}_]`;
     [RUN, ACCENTS] = [`[${dense}]+`, accents].map((pattern) => new RegExp(pattern, "gu"));
-    [BEGIN, END, INSIDE] = [`^${letter}`, `${letter}$`, `^(?:${letter}){3}`].map((pattern) => new RegExp(pattern, "u"));
+    [BEGIN, END, INSIDE] = [`^${letter}`, `${letter}$`, `^(?:(?:${letter}){3}|[가-힣]{2})`].map((pattern) => new RegExp(pattern, "u"));
   };
   const ASCII = /^[\0-\x7f]*$/;
   const lower = (text) => (ASCII.test(text) ? text.toLowerCase() : text.normalize("NFC").toUpperCase().toLowerCase().replaceAll("ς", "σ"));
-  const fold = (text) => (ASCII.test(text) ? text.toLowerCase() : lower(lower(text).normalize("NFKD").replace(ACCENTS, "")));
+  const fold = (text) => (ASCII.test(text) ? text.toLowerCase() : lower(lower(text).normalize("NFKD").replace(ACCENTS, "")).replace(/[æ-ŧ]/g, (each) => LETTERS[each] ?? each));
   const oneLine = (text) => text.trim().replace(/\s+/gu, " ");
   const chunksOf = (query) =>
     [...query.matchAll(/"([^"]*)"?|([^\s"]+)/gu)].map((match) => oneLine(match[1] ?? match[2])).filter(Boolean);
@@ -124,7 +125,7 @@
         const others = await pagesWith(data, term, true);
         having = others && new Set([...having, ...others]);
       }
-      if (having && !having.size) query.lacking ||= term.replace(/^[@#!]/, "");
+      if (having && !having.size) query.lacking ||= `nothing ${inside || term[0] === "!" ? "has" : "begins with"} “${term.replace(/^[@#!]/, "")}”`;
       if (having) pages = pages.filter(([page]) => having.has(page));
     }
     return pages;
@@ -132,7 +133,7 @@
 
   const matchesOf = (texts, query, flags) => {
     if (gradeOf(texts.title, query.conversation) > 2) return [];
-    const is = texts.people.map(([uid, name]) => gradeOf(`${uid} ${name}`, query.person) < 3);
+    const is = texts.people.map(([uid, name]) => form.person.value === `=${uid}` || gradeOf(`${uid} ${name}`, query.person) < 3);
     const matches = [];
     texts.messages.forEach(([, sender, time, text, bits], at) => {
       if (!is[sender] || (bits & flags) !== flags || !isWithin(query, time, time)) return;
@@ -150,12 +151,11 @@
     const places = [], spans = [];
     for (const { 0: cluster, index } of text.matchAll(/[^][\p{M}\uff9e\uff9f]*/gu)) {
       letters += fold(cluster);
-      while (places.length < letters.length) places.push(index);
+      while (places.length < letters.length) places.push([index, index + cluster.length]);
     }
-    places.push(text.length);
     for (const chunk of chunks)
       for (let at = letters.indexOf(chunk); at >= 0; at = letters.indexOf(chunk, at + 1))
-        if (INSIDE.test(chunk) || !isInside(letters, at)) spans.push([places[at], places[at + chunk.length]]);
+        if (INSIDE.test(chunk) || !isInside(letters, at)) spans.push([places[at][0], places[at + chunk.length - 1][1]]);
     spans.sort(([one], [other]) => one - other);
     const [first, last] = spans[0] ?? [0, 0];
     let end = Math.max(0, first - AROUND);
@@ -214,7 +214,7 @@
     status.textContent = "Searching …";
     try {
       const data = await once("search/meta.js");
-      define(data.dense, data.accents);
+      define(data);
       const query = wanted(), matches = [], seen = new Set();
       const flags = query.is.reduce((bits, flag) => bits | (1 << data.flags.indexOf(flag)), 0);
       for (const middles of [false, true]) {
@@ -232,7 +232,7 @@
         if (!list.hasChildNodes() || (scrollY < 100 && !list.contains(document.activeElement))) render(matches, query);
       }
       status.textContent = `${matches.length < MOST ? "" : "more than "}${count(matches.length)} found${matches.length ? "" : `: ${
-        query.lacking ? `nothing has “${query.lacking}”` : "no message has all of it"}. ${status.dataset.advice}`}`;
+        query.lacking || "no message has all of it"}. ${status.dataset.advice}`}`;
     } catch (error) {
       if (own === run) status.textContent = `The search cannot be done: ${error.message}`;
     }
