@@ -2,21 +2,84 @@
 
 import asyncio
 import contextvars
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
+from dataclasses import dataclass, field
 from itertools import count, islice
-from typing import Any
+from typing import Any, TypeVar
 
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from chatrest import DeadlineExceededError, FanOutCounts, FanOutError, Outcome, RequestInvalidError
+from chatrest import (
+    App,
+    AsyncSession,
+    DeadlineExceededError,
+    FanOutCounts,
+    FanOutError,
+    Outcome,
+    RequestInvalidError,
+)
 from chatrest.emulator import Emulator
-from chatrest.session import AsyncSession
 from tests.cases import loop_over
-from tests.fan_out.worker_log import Log, numbers, read_into, session, tasks_left
 from tests.virtual_time import run, virtual
 
 few = settings(max_examples=40, deadline=None, database=None)
+
+T = TypeVar("T")
+
+SESSION_APP = App("app-1", "k3y-0f-th3-app", "eu", service_domain="chat.example.com")
+
+
+def session() -> AsyncSession:
+    """Return a session with the clock of the running loop; workers of these tests send nothing."""
+    return AsyncSession(SESSION_APP, clock=asyncio.get_running_loop().time)
+
+
+async def numbers(until: int) -> AsyncIterator[int]:
+    """Yield the numbers from 0."""
+    for number in range(until):
+        yield number
+
+
+@dataclass
+class Log:
+    """A worker that sleeps as long as its item says, and the items that it has begun, ended and lost."""
+
+    seconds: Callable[[Any], float] = lambda _: 1.0
+    fails: Callable[[Any], bool] = lambda _: False
+    begun: list[Any] = field(default_factory=list)
+    ended: list[Any] = field(default_factory=list)
+    cancelled: list[Any] = field(default_factory=list)
+    running: int = 0
+    most: int = 0
+    """The largest number of workers at once."""
+
+    async def work(self, item: Any) -> Any:
+        self.begun.append(item)
+        self.running += 1
+        self.most = max(self.most, self.running)
+        try:
+            await asyncio.sleep(self.seconds(item))
+        except asyncio.CancelledError:
+            self.cancelled.append(item)
+            raise
+        finally:
+            self.running -= 1
+        self.ended.append(item)
+        if self.fails(item):
+            raise ValueError(f"item {item}")
+        return item
+
+
+def tasks_left() -> set["asyncio.Task[Any]"]:
+    """Return the tasks of the loop beside the present one."""
+    return asyncio.all_tasks() - {asyncio.current_task()}  # type: ignore[arg-type]
+
+
+async def read_into(items: AsyncIterator[T], into: list[T]) -> None:
+    """Read all items; those before an error are in the list."""
+    async for item in items:
+        into.append(item)
 
 
 async def outcomes_of(items: Any, log: Log, **options: Any) -> list[Outcome[Any, Any]]:
@@ -389,3 +452,132 @@ def test_a_worker_that_does_not_end_when_cancelled_holds_up_the_block_and_not_th
 
     run(work())
     assert times == {"error": 5, "end": 12}
+
+
+# ── leaving: by the end, a break, an error, a timeout or a cancel, at any step ──
+
+
+class ConsumerError(Exception):
+    pass
+
+
+class Job:
+    """A fan-out over endless items, whose input takes a second to be closed, and ways to leave it."""
+
+    def __init__(self, *, ordered: bool) -> None:
+        self.log = Log(seconds=lambda item: 1 + item % 4)
+        self.ordered = ordered
+        self.is_closed = False
+
+    async def items(self) -> AsyncIterator[int]:
+        try:
+            for number in count():
+                yield number
+        finally:
+            await asyncio.sleep(1)
+            self.is_closed = True
+
+    async def read(self) -> AsyncIterator[int]:
+        options: Any = {"concurrency": 5, "ordered": self.ordered}
+        async with session().fan_out(self.items(), self.log.work, **options) as outcomes:
+            async for outcome in outcomes:
+                yield outcome.item
+
+    async def consume(self, error: type[Exception] | None = None) -> None:
+        options: Any = {"concurrency": 5, "ordered": self.ordered}
+        async with session().fan_out(self.items(), self.log.work, **options) as outcomes:
+            async for outcome in outcomes:
+                if error is not None and outcome.item >= 7:
+                    raise error
+                if error is None and outcome.item >= 7:
+                    break
+
+    async def leave_by_break(self) -> None:
+        await self.consume()
+
+    async def leave_by_error(self) -> None:
+        with pytest.raises(ConsumerError):
+            await self.consume(ConsumerError)
+
+    async def leave_by_timeout(self) -> None:
+        with pytest.raises(TimeoutError):
+            async with asyncio.timeout(2.5):
+                await self.consume()
+
+    async def leave_by_cancel(self) -> None:
+        task = asyncio.create_task(self.consume())
+        await asyncio.sleep(2.5)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+
+    async def leave_a_generator(self) -> None:
+        reading = self.read()
+        for _ in range(7):
+            await anext(reading)
+        await reading.aclose()  # type: ignore[attr-defined]
+
+
+@loop_over(
+    "leave",
+    [
+        Job.leave_by_break, Job.leave_by_error, Job.leave_by_timeout, Job.leave_by_cancel,
+        Job.leave_a_generator,
+    ],
+)  # fmt: skip
+@loop_over("ordered", [False, True])
+@virtual
+async def test_nothing_is_left_behind(leave: Any, ordered: bool) -> None:
+    job = Job(ordered=ordered)
+    await leave(job)
+    assert not tasks_left()
+    assert sorted(job.log.ended + job.log.cancelled) == sorted(job.log.begun)
+    assert job.log.cancelled
+    assert job.is_closed
+
+
+@given(
+    steps=st.integers(0, 80),
+    seconds=st.lists(st.integers(0, 3), min_size=1, max_size=12),
+    concurrency=st.integers(1, 5),
+    ordered=st.booleans(),
+    twice=st.booleans(),
+)
+@few
+@virtual
+async def test_cancellation_at_every_step(
+    steps: int, seconds: list[int], concurrency: int, ordered: bool, twice: bool
+) -> None:
+    log = Log(seconds=lambda item: seconds[item])
+    got: list[int] = []
+
+    async def consume() -> None:
+        items = numbers(len(seconds))
+        async with session().fan_out(items, log.work, concurrency=concurrency, ordered=ordered) as outs:
+            async for outcome in outs:
+                got.append(outcome.item)
+
+    task = asyncio.create_task(consume())
+    for _ in range(steps):
+        await asyncio.sleep(0 if steps % 2 else 0.1)
+    task.cancel()
+    if twice:
+        await asyncio.sleep(0)
+        task.cancel()
+    await asyncio.wait([task])
+    assert task.cancelled() or len(got) == len(seconds)
+    assert not tasks_left()
+    assert log.running == 0
+    assert sorted(log.ended + log.cancelled) == sorted(log.begun)
+
+
+@virtual
+async def test_a_reader_that_gives_up_waiting_loses_nothing() -> None:
+    async with session().fan_out(range(3), Log(seconds=lambda item: 10).work, concurrency=1) as outcomes:
+        got = []
+        while len(got) < 3:
+            try:
+                got.append((await asyncio.wait_for(anext(outcomes), 3)).item)
+            except TimeoutError:
+                continue
+    assert got == [0, 1, 2]

@@ -229,14 +229,6 @@ async def test_a_deadline_while_connecting_is_no_unknown_outcome() -> None:
     assert "it was sent" not in str(caught.value)
 
 
-# ── the state of a pool ──
-
-
-USER = "/users/user-001"
-NO_RAMP = Pace(rate=1e6, window=1.0)
-"""A pace that lets bulk calls begin all at once."""
-
-
 # ── what is let go ──
 
 

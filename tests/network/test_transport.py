@@ -6,6 +6,8 @@ import socket
 import ssl
 import tracemalloc
 import zlib
+from collections.abc import AsyncIterator
+from typing import Any, Final
 
 import pytest
 import trustme
@@ -16,10 +18,31 @@ from chatrest._core.replies.bounds import ERROR_BYTES
 from chatrest._core.requests.wire import Request
 from chatrest._network.transport import Transport, plain_headers, was_sent
 from tests.cases import loop_over
-from tests.network.exchanges import CAP, TIMES, asked, chunked
 from tests.scripted_server import KEY, Faulty, Peer, Step, cut, deaf, hang, reply, reset, until
 
 pytestmark = pytest.mark.usefixtures("tidy")
+
+CAP: Final = 1 << 20
+TIMES: Final = Timeouts()
+
+
+def asked(server: Faulty, method: Any = "GET", body: bytes | None = None) -> Request:
+    """Return a request to a server."""
+    return Request(method, f"{server.url}/v3/users", {"apikey": KEY}, body)
+
+
+def chunked(*pieces: bytes, end: bytes = b"0\r\n\r\n") -> bytes:
+    """Return a reply in chunks."""
+    body = b"".join(b"%x\r\n%b\r\n" % (len(piece), piece) for piece in pieces)
+    return b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n" + body + end
+
+
+@pytest.fixture
+async def transport() -> AsyncIterator[Transport]:
+    transport = Transport(cap=CAP)
+    yield transport
+    await transport.close()
+
 
 METHODS = ("GET", "PUT", "DELETE", "POST", "PATCH")
 
