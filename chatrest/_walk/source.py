@@ -169,7 +169,7 @@ class WalkSource(Struct, Generic[T], frozen=True, kw_only=True, dict=True):
         """
         cursor, memory, rules = state.cursor, state.memory, self.rules
         position, size_name = cursor.position, rules.size_name
-        if size_name and not rules.size_asked and all(name != size_name for name, _ in position):
+        if size_name and not rules.size_asked and size_name not in dict(position):
             position = (*position, (size_name, str(rules.size)))
         try:
             listing = await self.fetch(position)
