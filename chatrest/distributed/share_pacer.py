@@ -138,7 +138,7 @@ class SharePacer:
         self._number += 1
         self._reports.append(now)
         waiting = self._waiting(self._rate_class)
-        self._has_asked = waiting > 0 and self._share == 0
+        self._has_asked = waiting > 0 and (self._share == 0 or now >= self._until)
         if self._may_probe and not waiting:
             self._may_probe = False
             self._forgotten += 1

@@ -120,9 +120,14 @@ def test_who_waits_without_a_share_raises_one_alarm() -> None:
     assert worker.alarms == 2
 
 
-def test_a_request_does_not_wait_for_ever_for_a_coordinator() -> None:
+@pytest.mark.parametrize("has_had_a_share", [False, True])
+def test_a_request_does_not_wait_for_ever_for_a_coordinator(has_had_a_share: bool) -> None:
     worker = Worker()
-    assert 0 < worker.pacer.delay(100.0, urgent=False) < 1
-    assert 0 < worker.pacer.delay(100.0 + LOST, urgent=False) < 1
+    if has_had_a_share:
+        worker.share(100.0, 5.0)
+        worker.sent(100.0, 103.0)
+    for second in range(3, int(LOST)):  # reports go meanwhile, and nobody hears them
+        assert 0 < worker.pacer.delay(100.5 + second, urgent=False) < 1
+        worker.pacer.report(100.5 + second)
     with pytest.raises(ChatRestError, match="has not answered for 60 s"):
-        worker.pacer.delay(100.1 + LOST, urgent=False)
+        worker.pacer.delay(104.0 + LOST, urgent=False)

@@ -159,12 +159,16 @@ async def read_tables(
     """
     lists, failures = TableLists(session, export), list[ExportFailure]()
     for table in tables:
-        with await in_thread(lambda: TemporaryFile(dir=export.folder / SPOOL), IO.close) as new:
+        with await in_thread(lambda: TemporaryFile(dir=export.folder / SPOOL), _close) as new:
             failed = await lists.read(table, new)
             if not failed:
                 await in_thread(partial(export.replace_table, table, _pieces(new), int(wall_clock())))
         failures += failed
     return failures
+
+
+def _close(file: IO[bytes]) -> None:
+    file.close()  # `IO.close` itself is a type's, and does nothing
 
 
 def _pieces(rows: IO[bytes]) -> Iterator[SourceLines]:
