@@ -9,8 +9,12 @@ from typing import Any, Final
 
 from .._models.raw_json import read_value, write_value
 
-_MAY_HAVE: Final = re.compile(rb'"quotedMessage"|"entityType"\s*:\s*"message"|\\u00[4-7]')
+_MAY_HAVE: Final = re.compile(
+    rb'"(?:quotedMessage|lastReply|lastMessage|deletedAt)"|"entityType"\s*:\s*"message"|\\u00[4-7]'
+)
 """What is in a record with another message in it."""
+_OF_MESSAGES: Final = ("data", "sentAt", "category")
+"""The members of which an object with an id has one where it is a message."""
 _LEFT: Final = frozenset({
     "id", "conversationId", "sender", "receiver", "receiverType", "category", "type", "parentId", "sentAt",
     "updatedAt", "deletedAt", "deletedBy", "resource",
@@ -42,7 +46,7 @@ def _left(value: Any) -> dict[str, Any]:
 def _without(value: Any, is_deleted: Callable[[Any], bool], is_inside: bool = False) -> Any:
     match value:
         case dict():
-            is_message = is_inside and "id" in value and "data" in value
+            is_message = is_inside and "id" in value and any(name in value for name in _OF_MESSAGES)
             if is_message and (value.get("deletedAt") or is_deleted(value["id"])):
                 return _left(value)
             return {name: _without(each, is_deleted, True) for name, each in value.items()}

@@ -21,6 +21,7 @@ pytest.importorskip("jinja2")
 
 from chatrest.emulator.store import Store
 from chatrest.site import write_document, write_site, write_zip
+from chatrest.site.deleted_texts import without_deleted_texts
 from chatrest.site.pseudonyms import Pseudonyms
 from chatrest.site.redaction import Redaction, without_secrets
 from tests.cases import loop_over
@@ -344,3 +345,21 @@ def test_the_secret_of_a_channel_is_on_no_page(tmp_path: Path, options: Any) -> 
     write_document(runs.folder, tmp_path / "paper.html", **options)
     assert b"wschannel-key" not in (tmp_path / "paper.html").read_bytes()
     assert [name for name, data in files(tmp_path / "site").items() if b"wschannel-key" in data] == []
+
+
+@loop_over(
+    "record",
+    ['{"lastReply":{"id":"2","deletedAt":5,"data":{"text":"gone"}}}',
+     '{"lastReply":{"id":"2","sentAt":5,"text":"gone"}}',
+     '{"data":{"lastMessage":{"id":"7","deletedAt":5,"category":"message","data":{"text":"gone"}}}}'],
+)  # fmt: skip
+def test_the_text_of_a_deleted_message_is_not_in_another_one(record: str) -> None:
+    raw = b'{"id":"1","deleted":"gone"}'
+    assert without_deleted_texts(raw, False, lambda _: True) == raw, "an own member of a message stays"
+    text = without_deleted_texts(record.encode(), False, lambda key: key == "2")
+    assert b"gone" not in text
+    assert b'"id"' in text
+    file = b'{"lastReply":{"file":{"id":"2","name":"gone"}}}'
+    assert without_deleted_texts(file, False, lambda _: True) == file, (
+        "another object with an id is no message"
+    )
