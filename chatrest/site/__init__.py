@@ -10,13 +10,14 @@ write_site("backup", "site")  # site/index.html opens by a double click
 from .document import DocumentResult, write_document
 from .index_build import SiteOptions
 from .viewer import Viewer
-from .writer import SiteResult, write_site, write_zip
+from .writer import SiteResult, check_zip, write_site, write_zip
 
 __all__ = [
     "DocumentResult",
     "SiteOptions",
     "SiteResult",
     "Viewer",
+    "check_zip",
     "write_document",
     "write_site",
     "write_zip",

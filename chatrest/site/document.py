@@ -218,7 +218,8 @@ class _Document:
             yield {
                 **each._asdict(),
                 "first": self._maker.zone.day(each.first), "last": self._maker.zone.day(each.last),
-                "people": self._index.people_of(each.number), "entries": self._entries(each),
+                "people": self._index.people_of(each.number),
+                "silent": self._index.silent_members(each), "entries": self._entries(each),
             }  # fmt: skip
 
     def _entries(self, conversation: ConversationEntry) -> Iterator[_Entry]:

@@ -466,6 +466,23 @@ class Index:
             )
         )
 
+    def silent_members(self, conversation: ConversationEntry) -> list[tuple[str, str]]:
+        """Return (name, uid) of a group's members who have written nothing there, by uid.
+
+        None where names are hidden: nothing is left of them then.
+        """
+        if not conversation.members or self.choice.pseudonyms:
+            return []
+        rows = self._all(
+            "SELECT ifnull(nullif(u.name, ''), m.uid), m.uid FROM conversations c"
+            " JOIN chat.members m ON m.guid = c.guid AND m.app = c.app"
+            " LEFT JOIN chat.users u ON u.uid = m.uid AND u.app = m.app"
+            " WHERE c.number = ?1 AND m.uid > '' AND m.uid NOT IN (SELECT own FROM people"
+            " WHERE number IN (SELECT sender FROM posts WHERE conversation = ?1)) ORDER BY m.uid",
+            conversation.number,
+        )
+        return [(shown(self.hide(name)), shown(self.hide(uid))) for name, uid in rows]
+
     def _person(self, number: int) -> PersonEntry:
         return next(self._persons("WHERE number = ?", number), _NOBODY)
 

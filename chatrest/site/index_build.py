@@ -34,7 +34,7 @@ _MARKUP: Final = 250
 _LONGEST_NAME: Final = 200
 _NEWEST: Final = 20
 """Messages of somebody that are looked through for a name."""
-_VERSION: Final = 10
+_VERSION: Final = 11
 _BATCH: Final = 2_000
 _KNOWN: Final = 20_000
 """People that are kept in memory, of whom most messages name two that others have named."""
@@ -119,7 +119,9 @@ _USERS: Final = """
 DELETE FROM posts WHERE conversation NOT IN (
     SELECT p.conversation FROM posts p JOIN people w ON w.number = p.sender WHERE is_user(w.app, w.own)
     UNION SELECT c.number FROM conversations c JOIN people w ON w.number IN (c.one, c.other)
-        WHERE is_user(w.app, w.own));
+        WHERE is_user(w.app, w.own)
+    UNION SELECT c.number FROM conversations c JOIN chat.members m ON m.guid = c.guid AND m.app = c.app
+        WHERE is_user(m.app, m.uid));
 DELETE FROM conversations WHERE number NOT IN (SELECT conversation FROM posts)
 """
 _REST: Final = f"""
@@ -169,6 +171,11 @@ INSERT OR IGNORE INTO aliases
 SELECT ?1, ifnull((SELECT number FROM people WHERE uid = ?2), 0), ?3 WHERE ?1 <> ''
 """
 """Of a name with its uid, by which it is known whose it is."""
+_SAME_NAMES: Final = """
+UPDATE people SET name = name || ' (' || own || ')' WHERE own NOT IN ('', name) AND (app, name) IN (
+    SELECT app, name FROM people WHERE name <> '' GROUP BY app, name HAVING count(*) > 1)
+"""
+"""Who has the name of another one is shown with the uid, too."""
 _ORDERED: Final = "SELECT conversation, time, rank, sign, flags FROM posts ORDER BY conversation, time, rank"
 _PARENTS: Final = """
 SELECT conversation, parent, count(*) FROM posts WHERE parent NOT NULL GROUP BY 1, 2 ORDER BY 1, 2
@@ -303,6 +310,8 @@ def _make(index: Index, then: Callable[[], object]) -> None:
             db.executemany(_ALIAS, _people_in_records(index))
             db.execute("UPDATE people SET name = 'Person ' || number, record = NULL")
             index.use_pseudonyms()
+        else:
+            db.execute(_SAME_NAMES)
         _name_all(index)
         for sql in () if choice.hides else _FACES.split(";"):
             db.execute(sql)

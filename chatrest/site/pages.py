@@ -53,7 +53,7 @@ _NEWEST: Final = 20
 _SPACES: Final = re.compile(r"/\*.*?\*/|\s*([{}>])\s*|(?<=[:;,])\s+|;\s*(?=})")
 """What a style sheet does not need: spaces and comments."""
 _BREAKS: Final = re.compile(r"([;,({])\n")
-"""What a script does not need, where no text of its own goes over several lines."""
+"""The ends of lines that a script does not need: no text in one goes over several lines."""
 _SHORT: Final = 500
 _PICTURES: Final = 10_000
 """Pictures whose size is kept."""
@@ -179,7 +179,7 @@ class Pages:
         groups = [(day, self._articles.of(each)) for day, each in days]
         until = self.headings.until(conversation) if cut.page == pages else ""
         return self._in_bytes("conversation", conversation, page=cut.page, groups=groups, until=until,
-                        is_last=cut.page == pages, has_days=pages > 1,
+                        is_last=cut.page == pages, has_days=has_days(conversation, pages),
                         heading=self.headings.of(conversation))  # fmt: skip
 
     def source(self, conversation: ConversationEntry, cut: PageCut, items: list[Item]) -> bytes:
@@ -194,7 +194,8 @@ class Pages:
         days = [(day_text(day) if day >= 0 else "undated", page, count) for day, page, count in known]
         months = [(month, list(each)) for month, each in groupby(days, key=lambda day: day[0][:7])]
         return self._in("days", conversation, pages=pages, months=months,
-                        people=self.index.people_of(conversation.number))  # fmt: skip
+                        people=self.index.people_of(conversation.number),
+                        silent=self.index.silent_members(conversation))  # fmt: skip
 
     def days_script(self, conversation: ConversationEntry, pages: int) -> bytes:
         days = self.index.days(conversation.number)
@@ -308,6 +309,11 @@ class Pages:
 
     def unfinished(self) -> str:
         return self._render("unfinished", "")
+
+
+def has_days(conversation: ConversationEntry, pages: int) -> bool:
+    """Return True where a page lists days and people: of several pages, and of a group's members."""
+    return pages > 1 or conversation.members > 0
 
 
 def check_installed() -> None:

@@ -5,8 +5,9 @@ and renamed; those that a run has not used are removed at its end.
 """
 
 import shutil
+import sqlite3
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import Final, final
 
@@ -14,8 +15,10 @@ import msgspec
 from msgspec import Struct
 
 from .._storage import JournalFile, Layout
+from ..errors import RequestInvalidError
 
 _STATE: Final = ".chatrest"
+_NAME: Final = "site.sqlite"
 _INDEX: Final = "index.html"
 _SCHEMA: Final = """
 CREATE TABLE files(path TEXT PRIMARY KEY, size INTEGER NOT NULL, run INTEGER NOT NULL) WITHOUT ROWID;
@@ -44,6 +47,17 @@ def state_folder(site: Path) -> Path:
     return site.with_name(f"{site.name}{_STATE}")
 
 
+def names_of(site: Path) -> list[str]:
+    """Return the names of the files of a site, below its folder; raises `RequestInvalidError` without one."""
+    path = state_folder(site) / _NAME
+    if not path.is_file():
+        raise RequestInvalidError(
+            f"{site} is not a site: {path} is not there, which has the names of its files"
+        )
+    with closing(sqlite3.connect(path)) as db:
+        return [name for (name,) in db.execute("SELECT path FROM files ORDER BY path")]
+
+
 class KnownPage(Struct):
     """A page of a conversation; without a hash it was never made."""
 
@@ -66,7 +80,7 @@ class SiteFiles(JournalFile):
     """The files of the site in `folder`."""
 
     def __init__(self, folder: Path) -> None:
-        super().__init__(state_folder(folder) / "site.sqlite", _LAYOUT, lambda _: None)
+        super().__init__(state_folder(folder) / _NAME, _LAYOUT, lambda _: None)
         self._db.execute("PRAGMA synchronous=OFF")  # a site that a loss of power takes is written again
         for left in state_folder(folder).glob("work-*"):  # of a run that was killed
             shutil.rmtree(left, ignore_errors=True)

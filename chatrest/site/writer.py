@@ -34,10 +34,10 @@ from .headings import LISTED, conversations_script
 from .index import Choice, ConversationEntry, Index, PageCut
 from .index_build import SiteOptions, bring_up_to_date, choice_of, database_of
 from .items import Item, Uses
-from .pages import STATIC, TEMPLATES, Pages, check_installed, parts_of, static
+from .pages import STATIC, TEMPLATES, Pages, check_installed, has_days, parts_of, static
 from .redaction import HiddenLog
 from .search import WORDS_OF, TermIndex, flag_bits, meta, page_terms, script
-from .site_files import KnownPage, SiteFiles, state_folder
+from .site_files import KnownPage, SiteFiles, names_of, state_folder
 
 HIDDEN: Final = "hidden.csv"
 """In the state's folder."""
@@ -110,17 +110,26 @@ def _opened(path: Path, choice: Choice) -> Index:
 
 
 def write_zip(site: str | PathLike[str], file: str | PathLike[str]) -> int:
-    """Write the files of a site into one ZIP, to hand on, and return its bytes."""
+    """Write the files of a site into one ZIP, to hand on, and return its bytes.
+
+    What else is in the folder is not of the site, and stays out. Raises `RequestInvalidError` for a folder
+    without a site, and as `check_zip`.
+    """
+    check_zip(site, file)
     folder, path = Path(site), Path(file)
-    if path.resolve().is_relative_to(folder.resolve()):
-        raise RequestInvalidError(f"{path} is in the site: expected a file outside of it")
     new = path.with_name(f"{path.name}.new")
+    names = names_of(folder)
     with ZipFile(new, "w", ZIP_DEFLATED) as packed:
-        for each in sorted(folder.rglob("*")):
-            if each.is_file():
-                packed.write(each, Path(folder.resolve().name) / each.relative_to(folder))
+        for name in names:
+            packed.write(folder / name, Path(folder.resolve().name) / name)
     new.replace(path)
     return path.stat().st_size
+
+
+def check_zip(site: str | PathLike[str], file: str | PathLike[str]) -> None:
+    """Raise `RequestInvalidError` for a ZIP that would be in the site that it is of."""
+    if Path(file).resolve().is_relative_to(Path(site).resolve()):
+        raise RequestInvalidError(f"{file} is in the site: expected a file outside of it")
 
 
 def _check_folder(out: str | PathLike[str], folder: Path) -> None:
@@ -203,19 +212,17 @@ class _Writer:
         """
         pages, state, folder = self._pages, self._state, f"c/{conversation.name}"
         cuts = self._index.pages(conversation.number)
-        changed = list[PageCut]()
+        changed, is_listed = list[PageCut](), has_days(conversation, len(cuts))
         for cut in cuts:
             if self._is_same(conversation, cut, len(cuts)):
                 yield cut.messages
             else:
                 changed.append(cut)
-        names = [
-            f"{folder}/{name}" for name in (["days.html", "last.html", "days.js"] if len(cuts) > 1 else [])
-        ]
+        names = [f"{folder}/{name}" for name in (["days.html", "last.html", "days.js"] if is_listed else [])]
         numbers = dict.fromkeys(page for page, *_ in self._index.threads(conversation.number))
         names += [f"{folder}/threads-{page}.html" for page in numbers]
         if not all(list(map(state.is_there, names))) or changed:
-            if len(cuts) > 1:
+            if is_listed:
                 state.write(f"{folder}/days.html", pages.days(conversation, len(cuts)))
                 state.write(f"{folder}/last.html", pages.last(conversation, len(cuts)))
                 state.write(f"{folder}/days.js", pages.days_script(conversation, len(cuts)))
@@ -265,7 +272,7 @@ class _Writer:
         facts = self._pages.maker.facts(conversation, cut, uses)
         heading = self._pages.headings.of(conversation)
         until = self._pages.headings.until(conversation) if cut.page == count else None
-        of = msgspec.json.encode((site, named, cut, until, count > 1, facts, heading))
+        of = msgspec.json.encode((site, named, cut, until, has_days(conversation, count), facts, heading))
         return blake2b(of, digest_size=16).digest()
 
     def _made(

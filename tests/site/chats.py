@@ -143,7 +143,11 @@ def fill(store: Store, made: Iterable[dict[str, Any]]) -> None:
 
 
 def make_export(
-    out: Path, made: list[dict[str, Any]], more: Callable[[Store], None] = lambda _: None, **options: Any
+    out: Path,
+    made: list[dict[str, Any]],
+    more: Callable[[Store], None] = lambda _: None,
+    tables: Iterable[str] = (),
+    **options: Any,
 ) -> Path:
     """Export a service with these messages; `more` may add to its store."""
 
@@ -154,7 +158,9 @@ def make_export(
 
         async with served(fill_in=fill_in) as service:
             plan = Plan(everything=True, **options)
-            (await export(service.session, out, plan, tables=["users", "groups", "reactions"])).check()
+            (
+                await export(service.session, out, plan, tables=["users", "groups", "reactions", *tables])
+            ).check()
 
     asyncio.run(run())
     return out

@@ -89,6 +89,7 @@ def html(
       chatrest html s3://bucket/chat site
     """
     from ...site import (  # imports aiohttp, which a help text does not need
+        check_zip,
         write_document,
         write_site,
         write_zip,
@@ -103,6 +104,8 @@ def html(
             document = write_document(out, site, progress=progress, **choice)
         _say_written(document, site, as_json, quiet, f"open and print {site}")
         return
+    if zip is not None:
+        check_zip(site, zip)
     with streams.progress_bar(is_shown=not quiet) as progress:
         result = write_site(out, site, progress=progress, **choice)
     packed = [] if zip is None else [f"packed into {zip}, {write_zip(site, zip):,} bytes"]
