@@ -262,7 +262,7 @@ def _at(note: Note) -> str:
 
 
 def _digest(file: FileLink) -> str:
-    return f'<code title="SHA-256 {file.digest}"> · {file.digest[:12]}</code>'
+    return f' <code title="SHA-256 {file.digest}">{file.digest[:12]}</code>'
 
 
 def records(items: Iterable[Item], address: str) -> EscapedBytes:

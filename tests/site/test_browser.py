@@ -6,18 +6,18 @@ import re
 import shutil
 import threading
 from collections.abc import Callable, Iterator
-from itertools import product
+from itertools import pairwise, product
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
 import pytest
 
-from chatrest.site import Viewer, write_site
+from chatrest.site import Viewer, write_document, write_site
 from chatrest.site.pages import TEMPLATES
 from chatrest.site.text import ACCENTS, DENSE, Query, folded, terms
 
-from .chats import LONG, SEARCHES, grep, make_export, searched_records
+from .chats import LONG, NAMES, SEARCHES, START, grep, make_export, message, searched_records
 
 pytest.importorskip("jinja2")
 BROWSER = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
@@ -148,6 +148,29 @@ def test_the_index_is_filtered_and_sorted(browser: Any, site: Path) -> None:
     assert [each.text for each in all_of(browser, "#talks .badge")] == ["600", "23"]
 
 
+def test_all_conversations_are_sorted_and_the_column_says_what_it_shows(
+    browser: Any, tmp_path: Path, sized: Callable[..., None]
+) -> None:
+    names = [f"u{number:03}" for number in range(310)]
+    made = [message(n, "hello", name) for n, name in enumerate(names, 1)]
+    write_site(make_export(tmp_path / "out", made), tmp_path / "site")
+    sized(1440, 900)
+    open_page(browser, tmp_path / "site")
+    browser.execute_script(
+        "const sort = document.querySelector('select'); sort.value = 'Name'; sort.onchange()"
+    )
+    until(browser, lambda: len(all_of(browser, "#talks li > a")) == 300)
+    all_of(browser, "#talks li > button")[0].click()
+    until(browser, lambda: len(all_of(browser, "#talks li > a")) == 310)
+    titles = browser.execute_script(
+        "return [...document.querySelectorAll('#talks b')].map(each => each.textContent)"
+    )
+    assert titles == sorted(titles)
+    all_of(browser, "#talks li > a")[0].click()
+    until(browser, lambda: len(all_of(browser, "#column li > a")) == 300)
+    assert all_of(browser, "#column small")[0].text == "the newest 300 of 310"
+
+
 STOPS = """return [...document.querySelectorAll("a, button, input, select, summary, video, audio")]
     .filter((each) => each.tabIndex >= 0 && each.checkVisibility()).length"""
 
@@ -165,15 +188,68 @@ def test_a_page_has_few_tab_stops_and_arrows_go_through_its_messages(browser: An
     assert browser.execute_script(STOPS) <= 60
 
 
-def test_twenty_messages_are_on_a_screen(browser: Any, site: Path) -> None:
-    open_long(browser, site)
-    browser.execute_script("scrollTo(0, 3000)")
-    shown = browser.execute_script(
-        "const [top, bottom] = [document.querySelector('.bar').getBoundingClientRect().bottom, 900];"
-        "return [...document.querySelectorAll('article')].map((each) => each.getBoundingClientRect())"
-        ".filter((each) => each.top >= top && each.bottom <= bottom).length"
+@pytest.fixture(scope="module")
+def talks(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A site of people who take turns, and of one who writes a minute after a minute."""
+    made = [
+        message(
+            n,
+            f"Message {n}, one line",
+            "ann" if n % 2 else "bob",
+            "bob" if n % 2 else "ann",
+            sentAt=START + n * 60,
+        )
+        for n in range(1, 121)
+    ]
+    made += [message(n, f"Minute {n}", "ann", "den", sentAt=START + n * 60) for n in range(121, 200)]
+    site = tmp_path_factory.mktemp("talks") / "site"
+    write_site(make_export(site.with_name("out"), made), site)
+    return site
+
+
+@pytest.fixture
+def sized(browser: Any) -> Iterator[Callable[[int, int], None]]:
+    """What sets the size of the screen."""
+
+    def resize(width: int, height: int) -> None:
+        browser.execute_cdp_cmd(
+            "Emulation.setDeviceMetricsOverride",
+            {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": False},
+        )
+
+    yield resize
+    browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+
+
+def test_twenty_messages_are_on_a_screen(browser: Any, talks: Path, sized: Callable[..., None]) -> None:
+    sized(1440, 900)
+    open_page(browser, talks)
+    browser.find_element("css selector", "[data-conversation=ann_user_bob]").click()
+    until(browser, lambda: all_of(browser, ".day"))
+    for place in (500, 1000, 1777):
+        browser.execute_script("scrollTo(0, arguments[0])", place)
+        shown = browser.execute_script(
+            "const [top, bottom] = [document.querySelector('.bar').getBoundingClientRect().bottom, 900];"
+            "return [...document.querySelectorAll('article')].map((each) => each.getBoundingClientRect())"
+            ".filter((each) => each.top >= top && each.bottom <= bottom).length"
+        )
+        assert shown >= 20
+
+
+def test_messages_of_one_sender_show_a_time_every_ten_minutes(browser: Any, talks: Path) -> None:
+    open_page(browser, talks)
+    browser.find_element("css selector", "[data-conversation=group_den]").click()
+    until(browser, lambda: all_of(browser, ".day"))
+    times = browser.execute_script(
+        "return [...document.querySelectorAll('.message:not(.more) time')]"
+        ".map(each => Date.parse(each.dateTime))"
     )
-    assert shown >= 20 * browser.execute_script("return innerHeight") / 900 - 1
+    assert {after - before for before, after in pairwise(times)} == {600_000}
+    lefts = browser.execute_script(
+        "return ['.when', '.source', '.text'].map(css => document.querySelector(`.more ${css}`))"
+        ".map(each => each.getBoundingClientRect()).map(each => [each.left, each.right])"
+    )
+    assert lefts[0][1] < lefts[2][0] < lefts[1][0], "the time before the text, the source behind it"
 
 
 def test_a_day_is_jumped_to(browser: Any, site: Path) -> None:
@@ -188,6 +264,16 @@ def test_a_day_is_jumped_to(browser: Any, site: Path) -> None:
     until(browser, lambda: "d2026-01-04" in browser.current_url)
     until(browser, lambda: browser.execute_script(near, "d2026-01-04"))
     assert [each.text for each in all_of(browser, ".bar [aria-current]")] == ["Page 2 of 3"]
+
+
+def test_a_date_is_typed(browser: Any, site: Path) -> None:
+    open_long(browser, site)
+    until(browser, lambda: all_of(browser, ".jump:not([hidden])"))
+    before, [field] = browser.current_url, all_of(browser, ".jump input")
+    field.send_keys("01032")
+    assert browser.current_url == before
+    field.send_keys("026")
+    until(browser, lambda: browser.current_url.endswith("#d2026-01-03"))
 
 
 @pytest.fixture(scope="module")
@@ -325,6 +411,31 @@ def test_a_page_that_holds_an_attack_runs_none_of_it(chromium: Any, site: Path, 
     assert len(chromium.get_log("browser")) >= 2  # the violations of the policy
 
 
+def test_right_to_left_names_do_not_turn_a_line(
+    browser: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(NAMES, "noa", "\u05e0\u05d5\u05e2\u05d4")
+    write_site(make_export(tmp_path / "out", [message(1, "Thanks!", "noa")]), tmp_path / "site")
+    open_page(browser, tmp_path / "site")
+    lefts = (
+        "return [...document.querySelectorAll('.excerpt bdi')].map(each => each.getBoundingClientRect().left)"
+    )
+    who, text = browser.execute_script(lefts)
+    assert who < text
+
+
+def test_long_names_fit_a_document(
+    browser: Any, tmp_path: Path, sized: Callable[..., None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(NAMES, "long", "W" * 300)
+    made = [message(1, "one", "long"), message(2, "two", receiver="den")]
+    write_document(make_export(tmp_path / "out", made), tmp_path / "all.html")
+    sized(390, 844)
+    open_page(browser, tmp_path, "all.html")
+    assert browser.execute_script("return document.documentElement.scrollWidth") <= 390
+    assert {each.is_displayed() for each in all_of(browser, "td")} == {True}
+
+
 def test_a_page_has_landmarks_labels_and_fits_a_phone(browser: Any, site: Path) -> None:
     browser.execute_cdp_cmd(
         "Emulation.setDeviceMetricsOverride",
@@ -384,6 +495,16 @@ def test_a_conversation_is_printed_without_the_frame(browser: Any, site: Path) -
         assert not browser.find_element("css selector", ".steps").is_displayed()
         assert browser.find_element("css selector", "[data-id]").is_displayed()
         assert browser.execute_cdp_cmd("Page.printToPDF", {})["data"]
+        # What begins left of the page's edge has no first letters on paper.
+        lefts = browser.execute_script(
+            "return [...document.querySelectorAll('.message, .text, .who')]"
+            ".map(each => each.getBoundingClientRect().left)"
+        )
+        assert min(lefts) >= 0
+        zone = "The days, the header and the foot say it."
+        assert all_of(browser, ".day h2")[0].text.endswith(" UTC"), zone
+        assert "times in UTC" in all_of(browser, ".about")[0].text, zone
+        assert "Times are in the zone UTC" in all_of(browser, ".bottom")[0].text, zone
     finally:
         browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": ""})
 
