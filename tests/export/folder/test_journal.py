@@ -121,7 +121,7 @@ def test_a_long_walk_is_one_row_however_many_pages_it_had(path: Path) -> None:
     assert by_hand(path, "SELECT count(*) FROM covered WHERE source = 1") == [(1,)]
 
 
-@settings(max_examples=25)
+@settings(max_examples=10)
 @given(st.lists(st.tuples(st.integers(-2, 9), st.integers(-2, 9)), max_size=5), st.integers(0, 9))
 def test_rows_that_a_hand_has_edited_are_read_as_the_ids_that_they_name(
     rows: list[tuple[int, int]], after: int

@@ -4,6 +4,7 @@ They run in a separate process, once for all tests, with their threads and warni
 """
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -14,7 +15,7 @@ import pytest
 from chatrest._core.replies.rows import row_of
 from chatrest.export.plan.ownership import Source
 from tests.cases import loop_over
-from tests.exported_files import OCTOBER, SEPTEMBER, Export, page
+from tests.exported_files import BOB, OCTOBER, SEPTEMBER, Export, files, ids, page
 
 READER = """
 import json, sys, warnings
@@ -45,6 +46,10 @@ print(json.dumps(found))
 """
 ODD = Source("user", ("Å b/c=d",))
 KINDS = [("ndjson", "none"), ("ndjson", "gzip"), ("ndjson", "zstd"), ("parquet", "zstd"), ("parquet", "none")]
+SHELVES = [
+    *((*kind, "month") for kind in KINDS),
+    *((kind, "none", key) for kind in ("ndjson", "parquet") for key in ("none", "source", "day")),
+]
 SUFFIXES = {"none": "", "gzip": ".gz", "zstd": ".zst"}
 KEYS = {
     "none": dict.fromkeys(map(str, range(1, 9)), ""),
@@ -72,13 +77,12 @@ def write(folder: Path, format: str, compress: str, partition: str) -> None:
 @pytest.fixture(scope="module")
 def read(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     base, lines = tmp_path_factory.mktemp("datasets"), []
-    for kind, compress in KINDS:
-        for partition in KEYS:
-            folder = base / f"{kind}-{compress}-{partition}"
-            write(folder, kind, compress, partition)
-            suffix = "parquet" if kind == "parquet" else f"ndjson{SUFFIXES[compress]}"
-            key = "" if partition == "none" else partition
-            lines.append(json.dumps([folder.name, str(folder / "messages"), kind, suffix, key]))
+    for kind, compress, partition in SHELVES:
+        folder = base / f"{kind}-{compress}-{partition}"
+        write(folder, kind, compress, partition)
+        suffix = "parquet" if kind == "parquet" else f"ndjson{SUFFIXES[compress]}"
+        key = "" if partition == "none" else partition
+        lines.append(json.dumps([folder.name, str(folder / "messages"), kind, suffix, key]))
     done = subprocess.run(
         [sys.executable, "-c", READER], input="\n".join(lines), capture_output=True, text=True, timeout=120
     )
@@ -87,8 +91,7 @@ def read(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     return results
 
 
-@loop_over("partition", KEYS)
-@loop_over(("format", "compress"), KINDS)
+@loop_over(("format", "compress", "partition"), SHELVES)
 def test_libraries_read_the_folder_as_it_is(
     format: str, compress: str, partition: str, read: dict[str, Any]
 ) -> None:
@@ -109,3 +112,26 @@ def test_no_partition_has_the_name_of_a_column() -> None:
     from chatrest.export.plan.plan import PARTITIONS
 
     assert not set(SCHEMA.names) & set(PARTITIONS)
+
+
+@pytest.mark.parametrize(
+    ("format", "compress", "suffix", "partition", "folders"),
+    [
+        ("ndjson", "none", "ndjson", "none", [""]),
+        ("ndjson", "gzip", "ndjson.gz", "source", ["source=user-alice/", "source=user-bob/"]),
+        ("ndjson", "zstd", "ndjson.zst", "month", ["month=2020-09/", "month=2020-10/", "month=undated/"]),
+        ("parquet", "zstd", "parquet", "day",
+         ["day=2020-09-13/", "day=2020-09-14/", "day=2020-10-06/", "day=undated/"]),
+    ],
+)  # fmt: skip
+def test_files_have_hive_names(
+    format: str, compress: str, suffix: str, partition: str, folders: list[str], tmp_path: Path
+) -> None:
+    with Export(tmp_path, format=format, compress=compress, partition=partition) as out:
+        out.add([*page(1, 2), *page(3, 2, SEPTEMBER + 43_200), *page(5, 1, OCTOBER * 1000)])
+        out.add([row_of(b'{"id":"6"}'), *page(7, 1)], BOB)
+        out.done()
+        assert list(out.export.store.written) == list(range(1, 8))
+    names = [re.sub(r"-0000[0-9]-[0-9a-f]{8}\.", ".", name) for name in files(tmp_path)]
+    assert sorted(names) == sorted(f"messages/{folder}messages.{suffix}" for folder in folders)
+    assert ids(tmp_path) == list(range(1, 8))

@@ -9,7 +9,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import given, strategies as st
+from hypothesis import given, settings, strategies as st
 
 from chatrest.export.formats.parquet import SCHEMA, VERSION, tables
 from chatrest.export.formats.stored_records import SourceLines, raws_of
@@ -235,6 +235,7 @@ def columns_of(*blocks: list[dict[str, Any]]) -> Any:
     return table.drop_columns(["raw"])
 
 
+@settings(max_examples=30)
 @given(st.lists(MESSAGE, min_size=1, max_size=4))
 def test_the_columns_of_a_record_do_not_depend_on_the_records_beside_it(messages: list[Any]) -> None:
     refused = [{**message, "score": float("nan")} for message in messages]  # is no JSON: read one by one

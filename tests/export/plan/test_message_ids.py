@@ -4,14 +4,18 @@ from itertools import pairwise
 
 from hypothesis import given, strategies as st
 
+from chatrest._core.replies.rows import UNKNOWN, Row
 from chatrest._core.requests.endpoint import Pairs
 from chatrest.export.plan.message_ids import (
     LAST,
     Gap,
     Interval,
     gaps,
+    ids_of,
+    key_of,
     merge,
     number,
+    times,
 )
 from tests.cases import loop_over
 
@@ -85,3 +89,20 @@ def test_an_id_is_a_number_where_64_bits_hold_it_and_the_next_one(id: str, expec
 def test_any_text_is_a_number_or_none(id: str) -> None:
     parsed = number(id)
     assert parsed is None or (str(parsed) == id and 0 < parsed < 2**63 - 1)
+
+
+@given(st.lists(st.integers(1, 2**63 - 2)), st.lists(st.sampled_from(["", "m-1", "07", "0", "9" * 20])))
+def test_the_ids_of_rows_are_a_set_of_numbers_and_the_others_by_their_keys(
+    numbers: list[int], names: list[str]
+) -> None:
+    rows = [Row(name) for name in names] + [Row(str(each)) for each in sorted(numbers)]
+    ids = ids_of(rows)
+    assert list(ids.numbers) == sorted(set(numbers))
+    assert ids.others == {key_of(row): row for row in rows if number(row.id) is None}
+
+
+@given(st.lists(st.integers(-9, 99)))
+def test_the_times_are_those_of_the_rows_that_tell_one(sent: list[int]) -> None:
+    known = [each for each in sent if each != UNKNOWN]
+    expected = (*((min(known), max(known)) if known else (UNKNOWN, UNKNOWN)), UNKNOWN not in sent)
+    assert times([Row(sent_at=each) for each in sent]) == expected

@@ -1,5 +1,6 @@
 """An export holds each message of the plan once, byte for byte, up to the newest at its beginning."""
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -7,7 +8,7 @@ from typing import Any
 import pytest
 
 from chatrest import testing
-from chatrest.emulator import Status
+from chatrest.emulator import First, Status
 from chatrest.emulator.store import Store
 from chatrest.export import Phase, Plan, Progress, export
 from chatrest.export.fetch import list_reader
@@ -15,11 +16,14 @@ from tests.export_runs import (
     GROUPS,
     MIXED,
     USERS,
+    Meanwhile,
     Served,
     assert_whole,
     fill_plain,
+    forget_user,
     part_of,
     query_of,
+    raws_of,
     records,
     served,
     to_user,
@@ -179,23 +183,75 @@ async def test_odd_records_are_kept_byte_for_byte(tmp_path: Path) -> None:
             assert (await service.export_whole(out)).written == 0
 
 
-async def test_records_without_a_number_for_an_id_stand_once_though_many_lists_show_them(
-    tmp_path: Path,
-) -> None:
+# ── later runs ──
+
+
+async def test_a_user_that_comes_during_the_run_is_walked_by_the_next(tmp_path: Path) -> None:
+    async with served(fill_in=lambda store: fill_plain(store, 80)) as service:
+        service.store.add_records([to_user("zoe", "yan", 100), to_user("ann", "bob", 101)])
+        service.emulator.weather.add(
+            Meanwhile(lambda: service.store.add_user("zoe"), route="/users/{uid}/messages", when=First(1))
+        )
+        report = await export(service.session, tmp_path / "out")
+        assert (report.complete, report.sources) == (True, 2)
+        report = await export(service.session, tmp_path / "out")
+        assert (report.complete, report.sources) == (True, 3)
+        assert_whole(tmp_path / "out", service.expected())
+
+
+@pytest.mark.parametrize("route", ["users.list", "messages.list_user", "messages.list_group"])
+async def test_messages_that_arrive_during_a_run_come_with_the_next(route: str, tmp_path: Path) -> None:
+    async with served(100) as service:
+        before = service.expected()
+        talk = [("ann", "bob"), ("bob", "ann"), ("dan", "eve")]
+        added: list[str] = []
+
+        def arrive() -> None:
+            for sender, receiver in talk:
+                added.append(service.store.add_message(sender, receiver, "late")["id"])
+            service.store.add_message("cat", "den", "late", receiver_type="group")
+
+        service.emulator.weather.add(Meanwhile(arrive, route=route))
+        report = await export(service.session, tmp_path / "out", Plan(**MIXED))
+        assert added
+        assert report.complete
+        assert report.until == 100
+        assert_whole(tmp_path / "out", before)
+        service.emulator.weather.clear()
+        report = await service.export_whole(tmp_path / "out")
+
+
+# ── users that go ──
+
+
+async def test_a_user_that_goes_and_comes_back_repeats_nothing(tmp_path: Path) -> None:
+    """While it was away, others wrote what is its own."""
+    async with served(100) as service:
+        await export(service.session, tmp_path / "out")
+        forget_user(service.store, "ann")
+        service.store.add_message("ann", "bob", "while away")
+        report = await export(service.session, tmp_path / "out")
+        assert (report.complete, report.deleted_users) == (True, ["user ann"])
+        assert_whole(tmp_path / "out", service.expected())
+        service.store.add_message("ann", "bob", "still away")
+        await export(service.session, tmp_path / "out")
+        service.store.add_user("ann")
+        service.store.add_message("ann", "bob", "back again")
+        report = await service.export_whole(tmp_path / "out")
+
+
+async def test_a_user_that_is_removed_while_users_are_listed_hides_no_other_one(tmp_path: Path) -> None:
+    """By page numbers the first user of the next page takes the last place of this one."""
+
     def fill_in(store: Store) -> None:
-        fill_plain(store, 60)
-        store.add_records(to_user("ann", "bob", n, id=f"m{n}") for n in range(70, 76))
-        store.add_records(to_user("bob", "ann", n) for n in range(80, 90))
+        for number in range(60):
+            store.add_user(f"user-{number:02}")
+        store.add_records(to_user(f"user-{number:02}", "nobody", number + 1) for number in range(60))
 
     async with served(fill_in=fill_in) as service:
-        plan = Plan(users=("ann", "bob"), pairs=(("ann", "bob"),))
-        for added in range(3):
-            await service.export_whole(tmp_path / "out", plan)
-            begin = 1000 * (added + 1)
-            service.store.add_records(
-                [
-                    to_user("ann", "bob", begin),
-                    to_user("ann", "bob", 0, id=f"x{added}"),
-                    to_user("bob", "ann", begin + 50),
-                ]
-            )
+        removal = Meanwhile(lambda: forget_user(service.store, "user-03"), route="users.list", when=First(1))
+        service.emulator.weather.add(removal)
+        report = await export(service.session, tmp_path / "out", Plan(all_users=True))
+        held = {json.loads(raw)["sender"] for raw in raws_of(tmp_path / "out")}
+    assert report.complete, report
+    assert {f"user-{number:02}" for number in range(60) if number != 3} <= held

@@ -11,7 +11,7 @@ from chatrest.emulator import Fault, First, OutgoingReply, Status
 from chatrest.emulator.service.context import ServiceRequest as Request
 from chatrest.export import Plan, Progress, export
 from chatrest.export.folder.journal import NAME as JOURNAL, Journal
-from tests.export_runs import MIXED, assert_holds, assert_proven, assert_whole, hide, manifest_of, served
+from tests.export_runs import MIXED, assert_holds, assert_proven, assert_whole, manifest_of, served
 
 pytestmark = pytest.mark.usefixtures("small_pages", "tidy")
 
@@ -114,15 +114,3 @@ async def test_what_a_refused_source_owns_comes_from_the_other_side(tmp_path: Pa
         service.emulator.weather.clear()
         service.store.add_message("ann", "bob", "back again")
         report = await service.export_whole(tmp_path / "out")
-
-
-async def test_lists_that_lack_messages_crosswise(tmp_path: Path) -> None:
-    """Each of the three lacks some that the others show; each message of any list is in the export."""
-    async with served(150) as service:
-        talk = service.store.ids(conversation="ann_user_bob")
-        hide(service.store, talk[0::3], "u:ann")
-        hide(service.store, talk[1::3], "u:bob")
-        hide(service.store, talk[2::3], "c:ann_user_bob")
-        plan = Plan(all_users=True, pairs=(("ann", "bob"),))
-        await service.export_whole(tmp_path / "out", plan)
-        assert (await service.export_whole(tmp_path / "out")).written == 0

@@ -2,6 +2,10 @@
 
 import asyncio
 import json
+import os
+import signal
+import sys
+from asyncio.subprocess import DEVNULL, Process
 from collections import Counter
 from pathlib import Path
 from random import Random
@@ -10,7 +14,7 @@ from typing import Any
 import pytest
 
 from chatrest import AsyncSession
-from chatrest.emulator import Status
+from chatrest.emulator import Emulator, Latency, Status
 from chatrest.errors import RequestInvalidError
 from chatrest.export import Plan, Report, export, verify
 from chatrest.export.folder.journal import NAME as JOURNAL, Journal
@@ -18,7 +22,7 @@ from chatrest.export.plan.id_set import IdSet
 from chatrest.export.read.exports import addresses_of
 from chatrest.export.run.run import ExportOptions
 from chatrest.export.run.run_parts import export_parts
-from tests.export_runs import raws_of, served
+from tests.export_runs import on_one_line, raws_of, served
 from tests.part_service import Town, parts_in, parts_of, stored
 from tests.simulated_crashes import DyingDisk, Fate, ProcessDeath, dying_journal
 
@@ -116,19 +120,19 @@ async def test_parts_hold_what_one_export_holds(plan: Plan, tmp_path: Path) -> N
 
 async def test_a_night_costs_hardly_more_than_that_of_one_export(tmp_path: Path) -> None:
     def fill_in(store: Any) -> None:
-        for number in range(60):
+        for number in range(30):
             store.add_user(f"u{number:03}")
-        for number in range(59):
+        for number in range(29):
             store.add_message(f"u{number:03}", f"u{number + 1:03}", "hello")
 
     async with served(fill_in=fill_in) as service:
-        outs: dict[Path, dict[str, Any]] = {tmp_path / "one": {}, tmp_path / "many": {"parts": 12}}
+        outs: dict[Path, dict[str, Any]] = {tmp_path / "one": {}, tmp_path / "many": {"parts": 6}}
         for news in (0, 0, 3):
             for number in range(news):
                 service.store.add_message("u007", f"u{number:03}", "news")
             single, many = [await export(service.session, out, **more) for out, more in outs.items()]
             assert many.complete
-            assert many.requests - single.requests <= 12
+            assert many.requests - single.requests <= 6
             assert many.messages == single.messages
         assert many.by_app_list
         assert many.requests < 20
@@ -223,3 +227,43 @@ async def test_wrong_use_changes_nothing(tmp_path: Path) -> None:
 
 def names(folder: Path) -> list[str]:
     return sorted(str(path) for path in folder.rglob("*"))
+
+
+AT_ONCE = 4
+PART_KILLS = 4
+
+
+@pytest.mark.nightly
+async def test_commands_that_claim_parts_are_killed(tmp_path: Path) -> None:
+    out, dice = tmp_path / "out", Random()
+    async with Emulator(users=30, messages=600, groups=0, seed=3) as emulator:
+        emulator.weather.add(Latency(0.02, route="messages.list_user"))
+        environment = os.environ | {
+            "CHATREST_APP_ID": emulator.app.app_id,
+            "CHATREST_API_KEY": emulator.app.api_key,
+            "CHATREST_BASE_URL": emulator.app.chat_url,
+        }
+
+        async def claim() -> Process:
+            words = ("-m", "chatrest", "export", str(out), "--parts", "5", "--claim", "--quiet")
+            return await asyncio.create_subprocess_exec(
+                sys.executable, *words, env=environment, stdout=DEVNULL, stderr=DEVNULL
+            )
+
+        processes = [await claim() for _ in range(AT_ONCE)]
+        for _ in range(PART_KILLS):
+            # An instant is a number of requests from now: a slow machine dies as far on as a fast one.
+            asked = emulator.weather.struck["latency"] + dice.randrange(1, 15)
+            victim = dice.randrange(AT_ONCE)
+            while emulator.weather.struck["latency"] < asked and processes[victim].returncode is None:  # noqa: ASYNC110
+                await asyncio.sleep(0.001)  # another process is waited for
+            if processes[victim].returncode is None:
+                processes[victim].kill()
+                assert await processes[victim].wait() == -signal.SIGKILL
+            processes[victim] = await claim()
+        for process in processes:
+            assert await process.wait() == 0
+        expected = sorted(map(on_one_line, emulator.store.records(emulator.store.ids())))
+        assert sorted(stored(out)) == expected
+        assert all(verify(part).ok for part in parts_of(out))
+        emulator.weather.clear()

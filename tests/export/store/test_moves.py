@@ -6,6 +6,7 @@ import pytest
 
 from chatrest._core.replies.rows import UNKNOWN, row_of
 from chatrest.export.store import NewRows
+from chatrest.export.store.disk import ErrorPath
 from tests.scripted_store import (
     FORMATS,
     PARTITIONS,
@@ -79,3 +80,11 @@ def test_rows_keep_their_sources_and_times_in_blocks_and_in_columns(folder: Path
         assert (blocks[1].since, blocks[1].until) == (UNKNOWN, 1_700_000_003)
         labels = [(piece.label, piece.rows) for piece in store.records(file)]
         assert labels == [("user ann", 2), ("group g", 1), ("user ann", 1), ("group g", 1)]
+
+
+def test_a_name_that_is_there_is_not_replaced() -> None:
+    with pytest.raises(FileNotFoundError) as caught, ErrorPath(Path("/mine")):
+        Path("/no/such").read_bytes()
+    assert caught.value.filename == "/no/such"
+    with pytest.raises(ValueError, match="other"), ErrorPath(Path("/mine")):
+        raise ValueError("other")
