@@ -224,16 +224,25 @@ def _files_of(view: FolderView, state: FolderState) -> Iterator[Cells]:
 # ── its two forms ──
 
 _STYLE: Final = (
-    "body{font:15px/1.5 system-ui,sans-serif;max-width:70rem;margin:2rem auto;padding:0 1rem}"
-    "table{border-collapse:collapse}td,th{border:1px solid #bbb;padding:.2rem .5rem;text-align:left;"
-    "vertical-align:top;overflow-wrap:anywhere}td.n{text-align:right;font-variant-numeric:tabular-nums}"
+    "@page{size:A4;margin:18mm 16mm 20mm;@bottom-right{content:'Page ' counter(page) ' of ' counter(pages);"
+    "font:7pt sans-serif}}:root{color-scheme:light dark}body{margin:0 auto;max-width:60rem;padding:1rem;"
+    "font:9.5pt/1.4 -apple-system,'Segoe UI',Roboto,'Noto Sans',system-ui,sans-serif}h1{font-size:17pt;"
+    "margin:.5rem 0}h2{font-size:11pt;margin:1.4rem 0 .3rem;break-after:avoid}p{margin:.2rem 0}"
+    "table{width:100%;border-collapse:collapse}td,th{padding:.15rem .8rem .15rem 0;text-align:start;"
+    "font-weight:normal;vertical-align:top;border-bottom:1px solid #8886;overflow-wrap:anywhere}"
+    "thead th,.of th{opacity:.75}.of th{width:30%}.n{width:8rem;text-align:end;"
+    "font-variant-numeric:tabular-nums}tr{break-inside:avoid}"
 )
+"""As the document of `chatrest html --print` has it."""
+_NUMBERS: Final = ("messages", "bytes", "attachment")
+"""Columns of numbers."""
 
 
 def _write_html(file: TextIO, sections: Iterable[ReportTable]) -> None:
     file.write(
         '<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><title>Report of an export</title>\n'
-        f"<style>{_STYLE}</style></head>\n<body><h1>Report of an export</h1>\n"
+        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+        f"<style>{_STYLE}</style></head>\n<body><main><h1>Report of an export</h1>\n"
     )
 
     def cell(value: object) -> str:
@@ -241,16 +250,26 @@ def _write_html(file: TextIO, sections: Iterable[ReportTable]) -> None:
             return f'<td class="n">{value:,}</td>'
         return f"<td>{html.escape(_printable(value))}</td>"
 
+    def head(value: object) -> str:
+        return f'<th scope="row">{html.escape(_printable(value))}</th>'
+
     for section in sections:
         file.write(f"<h2>{section.title}</h2>\n")
         if (rows := _with_first(section.rows)) is None:
             file.write(f"<p>{section.none}</p>\n")
             continue
-        heads = "".join(f"<th>{each}</th>" for each in section.columns)
-        file.write(f"<table>\n<tr>{heads}</tr>\n" if any(section.columns) else "<table>\n")
-        file.writelines(f"<tr>{''.join(map(cell, row))}</tr>\n" for row in rows)
+        if any(section.columns):
+            heads = "".join(
+                f'<th scope="col" class="{'n' if each in _NUMBERS else ''}">{each}</th>'
+                for each in section.columns
+            )
+            file.write(f"<table>\n<thead><tr>{heads}</tr></thead>\n")
+            file.writelines(f"<tr>{''.join(map(cell, row))}</tr>\n" for row in rows)
+        else:
+            file.write('<table class="of">\n')
+            file.writelines(f"<tr>{head(name)}{''.join(map(cell, rest))}</tr>\n" for name, *rest in rows)
         file.write("</table>\n")
-    file.write("</body></html>\n")
+    file.write("</main></body></html>\n")
 
 
 def _write_markdown(file: TextIO, sections: Iterable[ReportTable]) -> None:
