@@ -1,4 +1,4 @@
-"""The address of an app, from app id, region and service domain.
+"""The address of an app, from app id, region and service domain, and the headers of its deployment.
 
 An address is https, so that a key never travels in the clear. Exceptions are loopback, where an emulator or a
 test server listens, and an app that allows http, as for an emulator in another container.
@@ -213,3 +213,15 @@ def _check(name: str, value: object, pattern: re.Pattern[str], allowed: str) -> 
     if not isinstance(value, str) or not pattern.fullmatch(value):
         # Not the value: where arguments are swapped, it is the key.
         raise RequestInvalidError(f"{name}: expected {allowed}")
+
+
+def headers_from_env(environ: Mapping[str, str] | None = None) -> dict[str, str]:
+    """Return the headers of `CHATREST_HEADERS`, a `name: value` a line.
+
+    Raises `RequestInvalidError` for a line of another form; it repeats no value, as these are secrets.
+    """
+    text = (os.environ if environ is None else environ).get("CHATREST_HEADERS", "")
+    pairs = [line.partition(":") for line in text.splitlines() if line.strip()]
+    if not all(name.strip() and separator for name, separator, _ in pairs):
+        raise RequestInvalidError("CHATREST_HEADERS: expected lines of the form `name: value`")
+    return {name.strip(): value.strip() for name, _, value in pairs}

@@ -8,7 +8,7 @@ from multidict import CIMultiDict
 
 import chatrest._network.client as client_module
 from chatrest import App, AsyncSession
-from chatrest._core.requests.timeouts import Timeouts
+from chatrest._core.requests.arguments import Timeouts
 from chatrest._core.requests.wire import Request
 from chatrest._network.transport import Reply
 from chatrest._telemetry import Telemetry

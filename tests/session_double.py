@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Any, TypeAlias
 
 from chatrest._core.paging.cursor import CursorKey
-from chatrest._core.paging.page_sizes import PageSizes
+from chatrest._core.paging.walk_state import PageSizes
 from chatrest._core.requests.encode import query_pairs
 from chatrest._core.requests.endpoint import Call
 

@@ -16,11 +16,10 @@ import msgspec
 from msgspec import Struct
 
 from .. import __version__
-from .._core.environment import headers_from_env
 from .._core.pace.pacer import DOCUMENTED_RATES
 from .._core.replies.rate_signal import signal
 from .._texts import DISTRIBUTION, plural
-from ..app import App, is_loopback
+from ..app import App, headers_from_env, is_loopback
 from ..errors import (
     AuthenticationError,
     ChatRestError,

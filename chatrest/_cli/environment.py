@@ -18,9 +18,8 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 import click
 
-from .._core.environment import headers_from_env
 from .._secrets import shown
-from ..app import App, allows_http
+from ..app import App, allows_http, headers_from_env
 from ..errors import AuthenticationError, ChatRestError, ConnectError, RequestInvalidError
 from . import streams
 from .process import NAME

@@ -9,7 +9,7 @@ from typing import Any, Protocol, TypeVar
 from msgspec import structs
 
 from .paging.cursor import CursorKey
-from .paging.page_sizes import PageSizes
+from .paging.walk_state import PageSizes
 from .replies.decode import ManyRecords
 from .replies.rows import RowReader
 from .requests.endpoint import Call

@@ -24,8 +24,7 @@ from typing import Generic, Protocol, Self, TypeVar, final
 
 from msgspec import Struct
 
-from .._core.requests.arguments import check_count, check_unquoted
-from .._core.requests.timeouts import check_seconds
+from .._core.requests.arguments import check_count, check_seconds, check_unquoted
 from .._telemetry import LOGGER
 from ..errors import DeadlineExceededError, FanOutError
 from .group_windows import GroupWindows

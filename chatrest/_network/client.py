@@ -12,7 +12,7 @@ from msgspec import structs
 
 from .._core.pace.pacer import Pace
 from .._core.paging.cursor import CursorKey
-from .._core.paging.page_sizes import PageSizes
+from .._core.paging.walk_state import PageSizes
 from .._core.requests.arguments import detach
 from .._core.requests.endpoint import Call
 from .._core.requests.wire import LOGIN_HEADER, Headers, Request, request

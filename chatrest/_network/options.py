@@ -13,9 +13,8 @@ from msgspec import Struct
 from .._core.pace.pacer import Pace
 from .._core.pace.retry import RetryPolicy
 from .._core.paging.cursor import CursorKey
-from .._core.requests.arguments import check_count, check_unquoted, instance
+from .._core.requests.arguments import Timeouts, check_count, check_seconds, check_unquoted, instance
 from .._core.requests.endpoint import Interface
-from .._core.requests.timeouts import Timeouts, check_seconds
 from .._core.requests.wire import Headers, check_headers
 from .._telemetry import Listener
 from ..app import App, check_proxy

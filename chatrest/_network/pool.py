@@ -13,8 +13,8 @@ from msgspec import Struct
 
 from .._core.pace.pacer import DOCUMENTED_RATES, Pace, Pacer
 from .._core.pace.retry import RetryBudget
+from .._core.requests.arguments import Timeouts
 from .._core.requests.endpoint import RateClass
-from .._core.requests.timeouts import Timeouts
 from .._core.requests.wire import Request
 from ..errors import RequestInvalidError
 from .places import PrioritySemaphore

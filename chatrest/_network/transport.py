@@ -24,8 +24,7 @@ from multidict import CIMultiDict, istr
 from yarl import URL
 
 from .._core.replies.bounds import ERROR_BYTES
-from .._core.requests.arguments import detach
-from .._core.requests.timeouts import Timeouts
+from .._core.requests.arguments import Timeouts, detach
 from .._core.requests.wire import Request
 from .._secrets import scrub
 from ..errors import (

@@ -10,7 +10,7 @@ from msgspec import structs
 
 from .._core.pace.retry import RetryPolicy
 from .._core.replies.decode import read_json
-from .._core.requests.arguments import check_unquoted, detach, hides_arguments
+from .._core.requests.arguments import Timeouts, check_seconds, check_unquoted, detach, hides_arguments
 from .._core.requests.endpoint import (
     Call,
     Endpoint,
@@ -21,7 +21,6 @@ from .._core.requests.endpoint import (
     check_acting_user,
     is_mapping,
 )
-from .._core.requests.timeouts import Timeouts, check_seconds
 from .._core.requests.wire import Headers
 from ..errors import ChatRestError, RequestInvalidError
 from .client import Client, Sender

@@ -9,9 +9,8 @@ from typing import Any, Final, TypeVar, final
 
 from msgspec import UNSET, structs
 
-from .._core.replies.acting_user import is_changed_by_other, is_reaction_of_other, is_sent_by_other
 from .._core.replies.decode import ACK, Ack, Listing, Outcomes, many, one
-from .._core.replies.expectation import APP_UIDS
+from .._core.replies.expectation import APP_UIDS, is_changed_by_other, is_reaction_of_other, is_sent_by_other
 from .._core.requests.arguments import check_count
 from .._core.requests.dialects import BY_ID, BY_NEXT, BY_THREAD, BY_UPDATED, SMALLEST_DEFAULT, Paging
 from .._core.requests.endpoint import Call, Endpoint

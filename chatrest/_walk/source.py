@@ -12,9 +12,8 @@ from typing import Any, Final, Generic, Protocol, TypeAlias, TypeVar
 from msgspec import Struct
 
 from .._core.paging.cursor import Cursor, CursorKey, fingerprint
-from .._core.paging.page_sizes import LargestPage
 from .._core.paging.step import Step, conflicts, step
-from .._core.paging.walk_state import Rules, WalkState
+from .._core.paging.walk_state import LargestPage, Rules, WalkState
 from .._core.replies.decode import Listing
 from .._core.replies.envelope import NO_META
 from .._core.requests.endpoint import Pairs

@@ -17,8 +17,7 @@ from msgspec import structs
 
 from .._core.paging.cursor import Cursor
 from .._core.paging.walk_state import WalkState
-from .._core.requests.arguments import check, check_count
-from .._core.requests.timeouts import check_seconds
+from .._core.requests.arguments import check, check_count, check_seconds
 from ..errors import RequestInvalidError
 from .source import (
     Fetch as Fetch,

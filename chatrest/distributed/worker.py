@@ -18,11 +18,10 @@ import msgspec
 from msgspec import Struct
 
 from .._cloud.store_errors import LeaseHeldError, LeaseLostError, ObjectStoreError
-from .._core.environment import headers_from_env
 from .._core.requests.endpoint import RateClass
 from .._network.options import ClientOptions
 from .._storage import InUseError
-from ..app import App
+from ..app import App, headers_from_env
 from ..errors import AuthenticationError, ChatRestError, RequestInvalidError
 from ..export.fetch.worker_pool import first_error
 from ..export.folder.part_files import find_parts

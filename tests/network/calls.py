@@ -7,8 +7,8 @@ from typing import Any
 
 from chatrest._core.pace.retry import RetryPolicy
 from chatrest._core.replies.decode import read_json
+from chatrest._core.requests.arguments import Timeouts
 from chatrest._core.requests.endpoint import Call, Endpoint, Method, Replay
-from chatrest._core.requests.timeouts import Timeouts
 from chatrest._core.requests.wire import Headers, Request
 from chatrest._network.call import CallContext
 from chatrest._network.client import run_call

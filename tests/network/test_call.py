@@ -9,8 +9,8 @@ from multidict import CIMultiDict
 
 from chatrest._core.pace.pacer import Pace, Pacer
 from chatrest._core.replies.rate_signal import Signal
+from chatrest._core.requests.arguments import Timeouts
 from chatrest._core.requests.endpoint import Replay
-from chatrest._core.requests.timeouts import Timeouts
 from chatrest._core.requests.wire import Request
 from chatrest._network.places import Priority
 from chatrest._network.pool import Pool

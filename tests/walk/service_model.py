@@ -14,8 +14,7 @@ from typing import Any, TypeVar
 from hypothesis import HealthCheck, assume, settings, strategies as st
 
 from chatrest._core.paging.cursor import Cursor
-from chatrest._core.paging.page_sizes import LargestPage
-from chatrest._core.paging.walk_state import Rules
+from chatrest._core.paging.walk_state import LargestPage, Rules
 from chatrest._core.replies.decode import Listing
 from chatrest._core.requests.dialects import BY_ID, BY_PAGE, Paging
 from chatrest._models.meta import Meta, Pagination, Position

@@ -12,7 +12,7 @@ from msgspec import structs
 
 from chatrest import MessageQuery
 from chatrest._core.paging.cursor import Cursor
-from chatrest._core.paging.page_sizes import LargestPage
+from chatrest._core.paging.walk_state import LargestPage
 from chatrest._core.requests.dialects import BY_ID, BY_NEXT, BY_PAGE, BY_THREAD, BY_UPDATED, ONE_REPLY
 from chatrest._core.send import AsRows
 from chatrest._resources.messages import Messages

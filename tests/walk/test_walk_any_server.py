@@ -11,7 +11,7 @@ from typing import Any
 from hypothesis import assume, given, strategies as st
 
 from chatrest._core.paging.cursor import Cursor, resumed
-from chatrest._core.paging.page_sizes import LargestPage
+from chatrest._core.paging.walk_state import LargestPage
 from chatrest._core.replies.decode import Listing
 from chatrest._core.requests.dialects import BY_ID, BY_NEXT, BY_PAGE, BY_THREAD, BY_UPDATED, Paging
 from chatrest._models.meta import Meta, Pagination, Position

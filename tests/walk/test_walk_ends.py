@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from chatrest._core.paging.cursor import Cursor
-from chatrest._core.paging.page_sizes import LargestPage
+from chatrest._core.paging.walk_state import LargestPage
 from chatrest._core.replies.decode import Listing
 from chatrest._core.requests.dialects import BY_NEXT, BY_PAGE
 from chatrest._models.meta import Meta, Pagination, Position

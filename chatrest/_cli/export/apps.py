@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from msgspec import structs
 
-from ..._core.environment import headers_from_env
 from ..._texts import duration, plural
+from ...app import headers_from_env
 from ...errors import AuthenticationError, ExportIncompleteError, RequestInvalidError
 from .. import streams
 from ..environment import all_apps, proxy

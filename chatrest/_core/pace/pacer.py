@@ -33,8 +33,7 @@ from msgspec import Struct
 from ..._names import NamedFields
 from ...errors import RequestInvalidError
 from ..replies.rate_signal import Signal
-from ..requests.arguments import hides_arguments
-from ..requests.timeouts import check_seconds
+from ..requests.arguments import check_seconds, hides_arguments
 from .rate_search import EVIDENCE, AcceptedRun, Ramp, RateCurve, RateSearch, Strike
 
 DOCUMENTED_RATES: Final[Mapping[str, float]] = MappingProxyType(

@@ -28,9 +28,8 @@ from ...errors import (
     ServerError,
     TransportError,
 )
-from ..requests.arguments import hides_arguments
+from ..requests.arguments import check_seconds, hides_arguments
 from ..requests.endpoint import Replay
-from ..requests.timeouts import check_seconds
 
 LOGGED: Final = 20
 """The first attempts, and as many of the last, that a log keeps: a bulk call may make thousands."""

@@ -91,7 +91,7 @@ class Endpoint(Struct, Generic[R], frozen=True, dict=True, eq=False):
     media: Media = "json"
     """The form of the body: `multipart` is `multipart/form-data`, whose struct may have fields of `File`."""
     is_by_other: Callable[[Any, str], bool] | None = None
-    """Says by the reply's record that another user than the acting one did it: `core.replies.acting_user`.
+    """Says by the reply's record that another user than the acting one did it: `core.replies.expectation`.
 
     Then the service has ignored `onBehalfOf`, and that is logged. None for what only shows whose the record
     is.

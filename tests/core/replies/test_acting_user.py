@@ -3,7 +3,7 @@
 from typing import Any
 
 from chatrest import Message, parse
-from chatrest._core.replies.acting_user import (
+from chatrest._core.replies.expectation import (
     is_changed_by_other,
     is_of_others,
     is_reaction_of_other,

@@ -1,6 +1,6 @@
 """The largest pages that a session was served."""
 
-from chatrest._core.paging.page_sizes import PageSizes
+from chatrest._core.paging.walk_state import PageSizes
 
 
 def test_the_largest_page_is_that_of_one_list_asked_in_one_way() -> None:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from chatrest._core.requests.timeouts import Timeouts, check_seconds
+from chatrest._core.requests.arguments import Timeouts, check_seconds
 from chatrest.errors import RequestInvalidError
 
 BAD = [0, -1, 0.0, float("inf"), float("nan"), "5", True, [5], 1j]
