@@ -260,7 +260,7 @@ def _write_html(file: TextIO, sections: Iterable[ReportTable]) -> None:
             continue
         if any(section.columns):
             heads = "".join(
-                f'<th scope="col" class="{'n' if each in _NUMBERS else ''}">{each}</th>'
+                f"<th scope=col{' class=n' if each in _NUMBERS else ''}>{each}</th>"
                 for each in section.columns
             )
             file.write(f"<table>\n<thead><tr>{heads}</tr></thead>\n")
