@@ -248,9 +248,8 @@ class Articles:
 
 
 def name_of(person: PersonEntry) -> str:
-    """Return a name of which something is seen: the uid of somebody whose name is made of spaces."""
-    is_seen = any(each.isprintable() and not each.isspace() for each in person.name)
-    return person.name if is_seen else person.uid or "unknown"
+    """Return the name of somebody who may have none."""
+    return person.name or person.uid or "unknown"
 
 
 def _to(place: MessagePlace) -> str:

@@ -180,6 +180,13 @@ _ORDERED: Final = "SELECT conversation, time, rank, sign, flags FROM posts ORDER
 _PARENTS: Final = """
 SELECT conversation, parent, count(*) FROM posts WHERE parent NOT NULL GROUP BY 1, 2 ORDER BY 1, 2
 """
+_UNSEEN: Final = "\u115f\u1160\u2800\u3164\uffa0"
+"""Letters that are nothing but space."""
+_BLANK: Final = (
+    "UPDATE people SET name = '' WHERE name <> '' AND NOT is_seen(name)",
+    "UPDATE conversations SET title = '' WHERE title <> '' AND NOT is_seen(title)",
+)
+"""Names of spaces are none: an id is shown."""
 _NAMES: Final = (
     ("conversations", "name, title", """
 SELECT c.number, c.id, iif(c.guid IS NULL, NULL, ifnull(nullif(c.title, ''), c.guid)),
@@ -290,7 +297,7 @@ def _is_made(index: Index) -> bool:
 def _make(index: Index, then: Callable[[], object]) -> None:
     db, choice = index.db, index.choice
     functions: tuple[tuple[str, int, Any], ...] = (
-        ("rank", 1, rank_of), ("sign", 1, _sign), ("casefold", 1, str.casefold),
+        ("rank", 1, rank_of), ("sign", 1, _sign), ("casefold", 1, str.casefold), ("is_seen", 1, _is_seen),
         ("is_user", 2, lambda *key: _is_in(choice.users, *key)),
         ("is_chosen", 2, lambda *key: not choice.conversations or _is_in(choice.conversations, *key)),
     )  # fmt: skip
@@ -304,6 +311,8 @@ def _make(index: Index, then: Callable[[], object]) -> None:
         for sql in f"{_SCHEMA};{_POSTS};{_OTHERS};{_USERS if choice.users else ''};{_REST}".split(";"):
             db.execute(sql, {"since": since, "until": until} if ":since" in sql else {})
         _find_names(index)
+        for sql in _BLANK:
+            db.execute(sql)
         if choice.pseudonyms:
             for sql in _PSEUDONYMS:
                 db.execute(sql)
@@ -411,6 +420,11 @@ def _title(index: Index, group: str | None, person: str | None, other_person: st
     return shown(
         index.hide(_name(group or "")) or " & ".join(sorted(names, key=str.casefold)) or index.hide(id)
     )
+
+
+def _is_seen(name: str) -> bool:
+    """Return True for a name of which anything is seen: other than spaces, and letters of no width."""
+    return any(each.isprintable() and not each.isspace() and each not in _UNSEEN for each in name)
 
 
 def _name(name: str) -> str:

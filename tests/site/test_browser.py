@@ -411,6 +411,31 @@ def test_a_page_that_holds_an_attack_runs_none_of_it(chromium: Any, site: Path, 
     assert len(chromium.get_log("browser")) >= 2  # the violations of the policy
 
 
+def test_a_name_of_spaces_is_the_id(browser: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(NAMES, "blank", " \u200b\u3164")
+    text = message(2, "", "blank", data={"customData": "only a text"}, category="custom", type="note")
+    write_site(make_export(tmp_path / "out", [message(1, "hello", "blank"), text]), tmp_path / "site")
+    open_page(browser, tmp_path / "site")
+    [row] = all_of(browser, ".list a")
+    assert row.find_element("tag name", "b").text.startswith("blank & Bob")
+    row.click()
+    until(browser, lambda: all_of(browser, "a.who"))
+    assert all_of(browser, "a.who")[0].text == "blank"
+    assert [each.text for each in all_of(browser, ".members th")] == []
+    all_of(browser, "a.who")[0].click()
+    until(browser, lambda: all_of(browser, ".about h1"))
+    assert all_of(browser, ".about h1")[0].text == "blank"
+
+
+def test_the_people_of_a_large_group_are_one_tab_stop(browser: Any, tmp_path: Path) -> None:
+    made = [message(number, "hello", f"u{number % 100}", "den") for number in range(1, 401)]
+    write_site(make_export(tmp_path / "out", made), tmp_path / "site")
+    [days] = (tmp_path / "site").glob("c/*/days.html")
+    open_page(browser, days.parent, days.name)
+    assert len(all_of(browser, ".people li")) == 100
+    assert browser.execute_script(STOPS) <= 60
+
+
 def test_right_to_left_names_do_not_turn_a_line(
     browser: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
