@@ -7,7 +7,7 @@ from aiohttp import web
 
 @final
 class GenerationServer:
-    """Objects with generations, as Google's stores have; it knows no folders when it lists."""
+    """Objects with generations, as Google's stores have."""
 
     def __init__(self) -> None:
         self.url = ""
@@ -18,7 +18,6 @@ class GenerationServer:
         app = web.Application()
         app.router.add_put("/{path:.*}", self._put)
         app.router.add_get("/{path:.*}", self._get)
-        app.router.add_delete("/{path:.*}", self._delete)
         self._runner = web.AppRunner(app, access_log=None, shutdown_timeout=0)
         await self._runner.setup()
         await web.TCPSite(self._runner, "127.0.0.1", 0).start()
@@ -38,17 +37,7 @@ class GenerationServer:
         self._objects[request.path] = stored
         return web.Response(headers=self._headers(stored))
 
-    def _list(self) -> web.Response:
-        entries = "".join(
-            f"<Contents><Key>{path.split('/', 2)[2]}</Key><Size>{len(stored[1])}</Size><ETag>same</ETag>"
-            "<LastModified>2026-11-22T03:00:00.000Z</LastModified></Contents>"
-            for path, stored in self._objects.items()
-        )
-        return web.Response(text=f"<ListBucketResult>{entries}</ListBucketResult>")
-
     async def _get(self, request: web.Request) -> web.Response:
-        if "list-type" in request.query:
-            return self._list()
         if request.path not in self._objects:
             return web.Response(status=404)
         stored = self._objects[request.path]
@@ -62,9 +51,6 @@ class GenerationServer:
         start = span.start or 0
         headers["Content-Range"] = f"bytes {start}-{start + len(part) - 1}/{len(stored[1])}"
         return web.Response(status=206, body=part, headers=headers)
-
-    async def _delete(self, request: web.Request) -> web.Response:
-        return web.Response(status=204 if self._objects.pop(request.path, None) else 404)
 
     @staticmethod
     def _headers(stored: tuple[int, bytes, str]) -> dict[str, str]:

@@ -9,7 +9,6 @@ import pytest
 from chatrest._cloud.store import ObjectStore
 from chatrest._cloud.store_errors import ObjectChangedError, ObjectExistsError, ObjectStoreError
 from tests.cloud.generation_server import GenerationServer
-from tests.cloud.publications import lease_of, publish_files, visible
 from tests.cloud.s3_settings import LIMITS, PART_SIZE
 
 
@@ -44,10 +43,3 @@ async def test_a_file_whose_generation_changes_while_it_is_read_is_refused(
     await store.put("a", bytes(3 * PART_SIZE))
     with pytest.raises(ObjectStoreError):
         await anext(parts)
-
-
-async def test_a_version_is_published_under_an_exclusive_lease(store: ObjectStore, tmp_path: Path) -> None:
-    async with lease_of(store):
-        pass
-    await publish_files(store, {"x/a": b"content"}, tmp_path)
-    assert await visible(store, tmp_path) == {"x/a": b"content"}

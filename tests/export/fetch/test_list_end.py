@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 from aiohttp import web
 
-from chatrest.export import Plan, export
+from chatrest.export import Plan, export, verify
 from chatrest.export.folder.journal import NAME as JOURNAL, Journal
-from tests.export_runs import ids_of
+from tests.export_runs import ids_of, manifest_of
 from tests.small_service import Record, SmallService, talk
 
 pytestmark = pytest.mark.usefixtures("tidy")
@@ -38,12 +38,26 @@ LIES: dict[str, Lie] = {
         "meta": {"pagination": {"current_page": 1, "total_pages": 2, "count": 0}},
     },
 }
+
+
+def with_meta(value: Any) -> Lie:
+    return lambda reply: reply | {"meta": value}
+
+
+def with_cursor(value: Any) -> Lie:
+    return lambda reply: reply | {"meta": reply["meta"] | {"cursor": value}}
+
+
+SPOILT = LIES | {
+    **{f"{value!r} for its meta": with_meta(value) for value in (None, "lost", {})},
+    **{f"{value!r} for its cursor": with_cursor(value) for value in (None, {}, {"affix": "append"}, ["?"])},
+}
 plans = pytest.mark.parametrize(
     "plan", [Plan(users=["ann"]), Plan(everything=True)], ids=["user", "everything"]
 )
 
 
-def spoil(lie: str, first: str, times: int) -> Callable[[web.Request, Record], Record]:
+def spoil(lie: Lie, first: str, times: int) -> Callable[[web.Request, Record], Record]:
     """Spoil the replies, going up, that begin with a message; so many times."""
     left = [times]
 
@@ -52,7 +66,7 @@ def spoil(lie: str, first: str, times: int) -> Callable[[web.Request, Record], R
         if request.query.get("affix") != "append" or begins != first or not left[0]:
             return reply
         left[0] -= 1
-        return LIES[lie](reply)
+        return lie(reply)
 
     return change
 
@@ -69,7 +83,7 @@ async def test_a_lie_that_is_told_once_costs_nothing(
     lie: str, plan: Plan, first: str, tmp_path: Path
 ) -> None:
     service = SmallService(talk(COUNT))
-    service.spoil = spoil(lie, first, 1)
+    service.spoil = spoil(LIES[lie], first, 1)
     async with service.session() as session:
         report = await export(session, tmp_path / "out", plan)
     assert report.complete, report
@@ -78,22 +92,19 @@ async def test_a_lie_that_is_told_once_costs_nothing(
 
 @pytest.mark.parametrize(
     ("lie", "plan", "first"),
-    [
-        (lie, *place)
-        for number, lie in enumerate(LIES)
-        for place in (PLACES[number % 3], PLACES[(number + 1) % 3])
-    ],
+    [(lie, *PLACES[number % 3]) for number, lie in enumerate(SPOILT)],
 )
 async def test_a_lie_that_is_repeated_is_found_and_the_next_run_comes_back(
     lie: str, plan: Plan, first: str, tmp_path: Path
 ) -> None:
     service = SmallService(talk(COUNT))
-    service.spoil = spoil(lie, first, 1000)
+    service.spoil = spoil(SPOILT[lie], first, 1000)
     async with service.session() as session:
         for _ in range(2):
             report = await export(session, tmp_path / "out", plan)
             assert report.complete == (ids_of(tmp_path / "out") == ALL)
             assert report.complete or report.failed or report.reasons
+            assert verify(tmp_path / "out").ok == report.complete == manifest_of(tmp_path / "out").complete
             with Journal(tmp_path / "out" / JOURNAL) as journal:
                 [source] = [known for known in journal.sources() if known.asked]
             assert source.proven == (COUNT if report.complete else 0)
@@ -101,6 +112,17 @@ async def test_a_lie_that_is_repeated_is_found_and_the_next_run_comes_back(
         report = await export(session, tmp_path / "out", plan)
     assert report.complete
     assert ids_of(tmp_path / "out") == ALL
+
+
+async def test_a_list_whose_positions_go_back_is_read_whole_as_one_in_no_order(tmp_path: Path) -> None:
+    service = SmallService(talk(COUNT))
+    service.spoil = spoil(with_cursor({"affix": "append", "id": 3}), "76", 1000)
+    async with service.session() as session:
+        report = await export(session, tmp_path / "out", EVERYTHING)
+        assert (report.complete, report.written) == (True, COUNT)
+        again = await export(session, tmp_path / "out")
+    assert (again.complete, again.written) == (True, 0)
+    assert verify(tmp_path / "out").ok
 
 
 async def test_the_error_of_a_list_that_ends_too_early_says_both_ids(tmp_path: Path) -> None:

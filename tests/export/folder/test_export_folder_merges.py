@@ -1,10 +1,7 @@
 """Merging: small files of daily runs become large ones, and the export stays complete at every step."""
 
-import errno
-import shutil
 import sqlite3
 from contextlib import closing
-from itertools import count
 from pathlib import Path
 
 import pytest
@@ -13,10 +10,7 @@ from chatrest import AsyncSession, AuthenticationError, ChatRestError
 from chatrest.emulator import Emulator, Status
 from chatrest.export import Plan, export, read_raw, verify
 from chatrest.export.folder import export_folder as folder_module
-from chatrest.export.run.run import export_folder
 from tests.exported_files import files, ids
-from tests.simulated_crashes import ProcessDeath
-from tests.stored_exports import UnsyncedDisk
 
 
 def data_files(folder: Path) -> list[str]:
@@ -41,62 +35,6 @@ async def test_small_files_are_merged_and_the_export_goes_on(
         assert (report.complete, report.written) == (True, 1)
         assert verify(tmp_path).ok
     assert ids(tmp_path) == list(range(1, 45))
-
-
-class Failing(UnsyncedDisk):
-    """A disk that fails after `left` calls."""
-
-    def __init__(self, left: int, error: BaseException) -> None:
-        self._left, self._error = left, error
-        self.failed = False
-
-    def _step(self) -> None:
-        self._left -= 1
-        if self._left < 0:
-            self.failed = True
-            raise self._error
-
-    def write(self, file: int, position: int, data: bytes) -> int:
-        self._step()
-        return super().write(file, position, data)
-
-    def sync(self, file: int) -> None:
-        self._step()
-
-    def replace(self, old: Path, new: Path) -> None:
-        self._step()
-        super().replace(old, new)
-
-    def remove(self, path: Path) -> None:
-        self._step()
-        super().remove(path)
-
-
-async def test_a_crash_at_any_step_loses_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    begin = tmp_path / "begin"
-    async with Emulator(users=4, messages=40) as emulator, AsyncSession(emulator.app) as session:
-        for _ in range(3):
-            emulator.store.add_message("user-001", "user-002", "another day")
-            await export(session, begin, Plan(format="parquet", partition="none"))
-        monkeypatch.setattr(folder_module, "MANY_SMALL_FILES", 2)
-        for calls in count(0, 7):
-            folder = shutil.copytree(begin, tmp_path / str(calls))
-            full = OSError(errno.ENOSPC, "No space left on device")
-            disk = Failing(calls, full if calls % 3 == 2 else ProcessDeath())
-            try:
-                await export_folder(session, folder, disk=disk)
-            except (ProcessDeath, OSError):
-                assert disk.failed
-            report = await export(session, folder)
-            assert report.complete, calls
-            assert report.written == 0, calls
-            assert len(data_files(folder)) == 1
-            assert ids(folder) == list(range(1, 44)), calls
-            assert verify(folder).ok, calls
-            shutil.rmtree(folder)
-            if not disk.failed:
-                break
-    assert calls > 8
 
 
 async def test_a_run_with_a_refused_key_leaves_the_sources_of_the_messages_readable(tmp_path: Path) -> None:

@@ -56,11 +56,8 @@ def test_each_message_is_told_once_by_run_and_kind(shape: dict[str, Any], tmp_pa
     assert export_runs.listed(3) == export_runs.listed(4) == export_runs.listed(99) == []
 
 
-@formats
-def test_what_comes_back_is_new_and_what_changes_back_is_not_told(
-    shape: dict[str, Any], tmp_path: Path
-) -> None:
-    export_runs = Runs(tmp_path / "out", **shape)
+def test_what_comes_back_is_new_and_what_changes_back_is_not_told(tmp_path: Path) -> None:
+    export_runs = Runs(tmp_path / "out", **FORMATS[0])
     export_runs.run([record(each, text="a") for each in (1, 2, 3)])
     export_runs.run(changed=[record(1, text="b")], deleted=[2, 3])
     export_runs.run(changed=[record(1, text="a")], restored=[2])
@@ -71,9 +68,8 @@ def test_what_comes_back_is_new_and_what_changes_back_is_not_told(
     assert export_runs.listed(2) == [(3, "new", "2", None, "a")]
 
 
-@formats
-def test_ids_that_are_no_numbers(shape: dict[str, Any], tmp_path: Path) -> None:
-    export_runs = Runs(tmp_path / "out", **shape)
+def test_ids_that_are_no_numbers(tmp_path: Path) -> None:
+    export_runs = Runs(tmp_path / "out", **FORMATS[0])
     texts = [record(each, text="a", id=f"m-{each}") for each in (1, 2, 3)]
     export_runs.run([*texts, record(4, text="a")])
     changed = record(1, text="b", id="m-1")
@@ -86,11 +82,8 @@ def test_ids_that_are_no_numbers(shape: dict[str, Any], tmp_path: Path) -> None:
     ]  # fmt: skip
 
 
-@formats
-def test_a_run_that_was_killed_has_a_number_and_tells_what_it_committed(
-    shape: dict[str, Any], tmp_path: Path
-) -> None:
-    export_runs = Runs(tmp_path / "out", **shape)
+def test_a_run_that_was_killed_has_a_number_and_tells_what_it_committed(tmp_path: Path) -> None:
+    export_runs = Runs(tmp_path / "out", **FORMATS[0])
     export_runs.run([record(1, text="a")])
     assert export_runs.run([record(2, text="a")], changed=[record(1, text="b")], is_killed=True) == 2
     assert export_runs.listed(1) == [(2, "new", "2", None, "a")], "before it is opened again"

@@ -28,9 +28,7 @@ from chatrest.export.read.reading import read, read_raw
 from tests.damaged_exports import vouch_for_journal
 from tests.stored_exports import DAY, START, StoredExport, UnsyncedDisk, by_hand, record
 
-SHAPES = [
-    ("ndjson", "none", "source"), ("ndjson", "zstd", "day"), ("parquet", "zstd", "month"),
-]  # fmt: skip
+SHAPES = [("ndjson", "zstd", "day"), ("parquet", "zstd", "month")]
 ODD = [
     b'{"category":"message","type":"text","sentAt":1600000500}',
     b'{"id":"no-number","category":"message","type":"text"}',
@@ -128,8 +126,7 @@ def test_an_export_that_a_run_is_writing_gives_what_is_whole(stored: StoredExpor
         path.write_bytes(path.read_bytes()[:-9])
 
 
-@pytest.mark.parametrize("source", [None, "group den"])
-@pytest.mark.parametrize("begun", [0, 1, 6])
+@pytest.mark.parametrize(("begun", "source"), [(0, None), (1, "group den"), (6, None)])
 def test_files_that_a_run_seals_while_they_are_read_are_read_once(
     stored: StoredExport, monkeypatch: pytest.MonkeyPatch, begun: int, source: str | None
 ) -> None:

@@ -224,22 +224,6 @@ async def test_messages_that_arrive_during_a_run_come_with_the_next(route: str, 
 # ── users that go ──
 
 
-async def test_a_user_that_goes_and_comes_back_repeats_nothing(tmp_path: Path) -> None:
-    """While it was away, others wrote what is its own."""
-    async with served(100) as service:
-        await export(service.session, tmp_path / "out")
-        forget_user(service.store, "ann")
-        service.store.add_message("ann", "bob", "while away")
-        report = await export(service.session, tmp_path / "out")
-        assert (report.complete, report.deleted_users) == (True, ["user ann"])
-        assert_whole(tmp_path / "out", service.expected())
-        service.store.add_message("ann", "bob", "still away")
-        await export(service.session, tmp_path / "out")
-        service.store.add_user("ann")
-        service.store.add_message("ann", "bob", "back again")
-        report = await service.export_whole(tmp_path / "out")
-
-
 async def test_a_user_that_is_removed_while_users_are_listed_hides_no_other_one(tmp_path: Path) -> None:
     """By page numbers the first user of the next page takes the last place of this one."""
 

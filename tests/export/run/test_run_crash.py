@@ -4,7 +4,6 @@ import shutil
 from collections.abc import Callable
 from itertools import cycle
 from pathlib import Path
-from random import Random
 from typing import Any
 
 import pytest
@@ -24,7 +23,6 @@ from tests.export_runs import (
     hide,
     history_of,
     manifest_of,
-    records,
     served,
 )
 from tests.simulated_crashes import Fate, ForgetfulFate, dies, instants
@@ -62,23 +60,6 @@ async def test_killed_at_any_instant(tmp_path: Path, monkeypatch: pytest.MonkeyP
             assert_whole(fate.out, expected)
     assert fate.count > 30
     assert {"write", "sync", "replace", "COMMIT"} <= set(fate.asked)
-
-
-async def test_killed_again_and_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    dice = Random(7)
-    async with served(75) as service:
-        expected = service.expected()
-        for turn in (0, 3):
-            plan = Plan(**MIXED, **FORMATS[turn])
-            out = tmp_path / str(turn)
-            for life in range(1, 5):
-                fate = Fate(out, dice.randrange(1, 20), seed=life)
-                await dies(service.session, fate, plan, monkeypatch, workers=dice.choice((1, 2, 32)))
-                if says_complete(out):
-                    assert_whole(out, expected, dead=True)
-            report = await export(service.session, out, plan)
-            assert report.complete, (turn, report)
-            assert_whole(out, expected)
 
 
 async def test_what_was_committed_before_a_death_is_not_asked_for_again(
@@ -132,27 +113,6 @@ async def test_a_death_while_files_are_full_and_the_next_are_begun(
 async def first_export(service: Served, out: Path, plan: Plan) -> list[bytes]:
     await service.export_whole(out, plan)
     return service.expected()
-
-
-@pytest.mark.parametrize("power", [False, True], ids=["process", "power"])
-async def test_killed_while_it_reads_what_is_new(
-    power: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    plan = Plan(**MIXED, compress="gzip")
-    async with served(75) as service:
-        before = await first_export(service, tmp_path / "first", plan)
-        service.store.add_records(records(60, first=1000))
-        expected = service.expected()
-        for at in instants(2 + 14 * power, 27):
-            out = tmp_path / str(at)
-            shutil.copytree(tmp_path / "first", out)
-            fate = ForgetfulFate(out, at) if power else Fate(out, at)
-            if await dies(service.session, fate, None, monkeypatch, workers=3) is not None:
-                break
-            if says_complete(out):
-                assert_whole(out, before if manifest_of(out).until != "1059" else expected, dead=True)
-            assert (await export(service.session, out)).complete
-            assert_whole(out, expected)
 
 
 @pytest.mark.parametrize(

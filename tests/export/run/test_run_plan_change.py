@@ -8,7 +8,6 @@ import pytest
 from chatrest import App, AsyncSession, AuthenticationError, RequestInvalidError
 from chatrest.export import Plan, Report, estimate, export, read, runs, verify
 from chatrest.export.folder.manifest import read as read_manifest
-from tests.buckets import ADDRESS
 from tests.export_runs import START, USERS, Served, assert_whole, hide, served, to_user
 from tests.small_service import SmallService, talk
 
@@ -240,24 +239,6 @@ async def test_a_run_that_fails_before_it_reads_leaves_plan_and_window(tmp_path:
         report = await export(service.session, out)
         assert (report.complete, report.written, report.kept) == (True, 0, [])
     assert plan_of(out) == Plan(users=["ann"], since=START + 20)
-
-
-@pytest.mark.usefixtures("buckets")
-async def test_an_object_store_is_asked_the_same(tmp_path: Path) -> None:
-    journal: dict[str, Any] = {"journal": tmp_path / "journal"}
-    async with served(30) as service:
-        await export(service.session, ADDRESS, **journal)
-        newer(service)
-        with pytest.raises(RequestInvalidError, match=BOTH_WAYS):
-            await export(service.session, ADDRESS, Plan(users=["ann"]), **journal)
-        report = await export(service.session, ADDRESS, Plan(users=["ann"]), only=True, **journal)
-        assert (report.complete, report.written, report.not_read) == (False, 1, len(USERS) - 1)
-        change = Plan(users=["ann", "bpb"])
-        with pytest.raises(RequestInvalidError, match="the plan stays as it is"):
-            await export(service.session, ADDRESS, change, change_plan=True, **journal)
-        last = await export(service.session, ADDRESS, **journal)
-        assert (last.complete, last.written) == (True, 1)
-        assert verify(ADDRESS).plan == "all users"
 
 
 async def test_a_lost_journal_does_not_let_the_plan_change(tmp_path: Path) -> None:
