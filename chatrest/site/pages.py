@@ -58,6 +58,8 @@ _SHORT: Final = 500
 _PICTURES: Final = 10_000
 """Pictures whose size is kept."""
 _DAY: Final = attrgetter("day")
+_CUT: Final = "\0cut\0"
+"""Where the frame is divided: nothing that is shown has it."""
 ADVICE: Final = (
     "Try fewer words or filters, or a part of a word: one or two letters are only found where a word begins. "
     "Deleted texts, types and numbers in a content are not searched."
@@ -138,12 +140,19 @@ class Pages:
             "weekday_of": weekday_of,
         }
         self._articles = Articles(_escape(), self.face)
-        self._template = _environment(values | {"face": self._articles.face}).get_template
+        self._template = cache(_environment(values | {"face": self._articles.face}).get_template)
         self.index = index
         self._conversation: Callable[[int], ConversationEntry] = lru_cache(10_000)(index.conversation)
+        self._plain_frame = cache(self._frame)
+
+    def _frame(self, root: str, has_column: bool, **values: Any) -> list[EscapedText]:
+        """Return the parts of the frame, between which is what a page has of its own."""
+        html = self._template("frame.html").render(root=root, has_column=has_column, cut=_CUT, **values)
+        return list(map(EscapedText, html.split(_CUT)))
 
     def _render(self, template: str, root: str, **values: Any) -> str:
-        html: str = self._template(f"{template}.html").render(root=root, **values)
+        frame = self._plain_frame(root, "conversation" in values)
+        html: str = self._template(f"{template}.html").render(root=root, frame=frame, **values)
         return html
 
     def generate(self, template: str, **values: Any) -> Iterator[str]:
@@ -153,12 +162,19 @@ class Pages:
 
     def _in_bytes(self, template: str, conversation: ConversationEntry, **values: Any) -> bytes:
         """Return a page with parts that are bytes."""
+        root = "../../"
+        frame = self._plain_frame(root, True)
         parts = self._template(f"{template}.html").generate(
-            root="../../", conversation=conversation, **values
+            root=root, frame=frame, conversation=conversation, **values
         )
-        return b"".join(
-            part.data if type(part) is EscapedBytes else part.encode("utf-8", "replace") for part in parts
-        )
+        data, texts = list[bytes](), list[str]()
+        for part in parts:
+            if type(part) is EscapedBytes:
+                data += "".join(texts).encode("utf-8", "replace"), part.data
+                texts.clear()
+            else:
+                texts.append(part)
+        return b"".join([*data, "".join(texts).encode("utf-8", "replace")])
 
     def _in(self, template: str, conversation: ConversationEntry, **values: Any) -> str:
         return self._render(template, "../../", conversation=conversation, **values)
@@ -294,18 +310,20 @@ class Pages:
         )  # fmt: skip
 
     def _newest(self, person: PersonEntry) -> Iterator[dict[str, Any]]:
-        for item in self.maker.of(self.index.newest_of(person.number, _NEWEST)):
-            place = self.index.place(person.app, item.rank)
-            assert place is not None, "it is in the index"
-            conversation = self.index.conversation_named(place.name)
+        items = self.maker.of(self.index.newest_of(person.number, _NEWEST))
+        places = self.index.newest_places(person.number, _NEWEST)
+        for item, (number, page) in zip(items, places, strict=True):
+            conversation = self._conversation(number)
             yield {
-                "href": f"c/{place.name}/{place.page}.html#{item.anchor}", "at": item.at, "iso": item.iso,
-                "title": conversation.title if conversation else "", "excerpt": excerpt(item.excerpt),
+                "href": f"c/{conversation.name}/{page}.html#{item.anchor}", "at": item.at, "iso": item.iso,
+                "title": conversation.title, "excerpt": excerpt(item.excerpt),
             }  # fmt: skip
 
     def search_page(self, query: SearchWords, results: Any) -> str:
         older = query.address(results.older) if results.older else ""
-        return self._render("found", "", query=query, results=results, older=older)
+        frame = self._frame("", False, query=query, results=results)
+        html: str = self._template("found.html").render(root="", frame=frame, older=older)
+        return html
 
     def unfinished(self) -> str:
         return self._render("unfinished", "")

@@ -538,3 +538,17 @@ def test_any_format_gives_the_same_site(
         pytest.importorskip("pyarrow")
     write_site(make_export(tmp_path / "out", made, format=format), tmp_path / "site", title="The archive")
     assert files(tmp_path / "site") == files(site)
+
+
+def test_the_frame_is_made_once_for_each_kind_of_page(
+    out: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    frames, made = list[tuple[str, bool]](), Pages._frame
+
+    def counted(self: Pages, root: str, has_column: bool, **values: Any) -> Any:
+        frames.append((root, has_column))
+        return made(self, root, has_column, **values)
+
+    monkeypatch.setattr(Pages, "_frame", counted)
+    write_site(out, tmp_path / "site")
+    assert sorted(frames) == [("", False), ("../", False), ("../../", True)]
