@@ -124,8 +124,6 @@ def changes(texts: Mapping[int, str]) -> Changes:
     return Changes({str(number): row(number, text) for number, text in texts.items()})
 
 
-# ── deaths ──
-
 COUNT = 120
 CHANGED = {7: "seven", 61: "sixty-one", 118: "later"}
 LATER = range(COUNT + 1, COUNT + 13)

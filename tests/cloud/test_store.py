@@ -27,9 +27,6 @@ async def names(store: ObjectStore, prefix: str = "") -> set[str]:
     return {info.name async for info in store.list(prefix)}
 
 
-# ── whole objects ──
-
-
 async def test_an_object_is_written_and_read(store: ObjectStore) -> None:
     await store.put("a/b.json", b"written over")
     etag = await store.put("a/b.json", b"content")
@@ -109,9 +106,6 @@ async def test_a_conditional_write_is_not_repeated_and_another_one_is(
     assert len(sent) == calls
 
 
-# ── files ──
-
-
 @pytest.mark.parametrize("content", [b"", b"small", LARGE], ids=["empty", "one part", "eleven parts"])
 async def test_a_file_goes_there_and_back(store: ObjectStore, tmp_path: Path, content: bytes) -> None:
     (tmp_path / "source").write_bytes(content)
@@ -147,9 +141,6 @@ async def test_a_download_with_another_hash_leaves_the_old_file(store: ObjectSto
     with pytest.raises(ObjectStoreError, match="a is damaged: its SHA-256 is"):
         await store.download("a", target, sha256=hashlib.sha256(b"whole").hexdigest())
     assert [path.read_bytes() for path in target.parent.iterdir()] == [b"old"]
-
-
-# ── opening ──
 
 
 def test_a_store_is_not_pickled_and_shows_its_address_alone(s3_store: ObjectStore) -> None:

@@ -102,9 +102,6 @@ async def test_the_first_page_of_a_list_covers_nothing_before_a_second_one(tmp_p
     assert len(ids_of(tmp_path / "out")) == 200
 
 
-# ── lists by time ──
-
-
 SOURCES: list[dict[str, Any]] = [
     {"everything": True},
     {"all_users": True},
@@ -197,9 +194,6 @@ async def test_ids_that_begin_anew_are_found(tmp_path: Path) -> None:
                 "may have begun again: the newest message that the export knows is 120"
                 in report.failed[0].error
             )
-
-
-# ── an app's own list that is behind ──
 
 
 def lag_behind(service: SmallService, last: int) -> None:

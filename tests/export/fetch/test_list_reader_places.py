@@ -103,9 +103,6 @@ def as_served(records: Iterable[bytes]) -> list[Any]:
 every_way = pytest.mark.parametrize("strange", [Refuses, Ignores, IsEmpty])
 
 
-# ── places that the export has made up ──
-
-
 @every_way
 async def test_a_message_that_its_own_list_lacks_comes_from_the_midst_of_another(
     strange: Any, tmp_path: Path
@@ -166,9 +163,6 @@ async def test_an_id_of_thousands_of_digits_is_no_place_to_divide_a_source_at(
         report = await export(service.session, tmp_path / "out", Plan(users=("ann",)))
         assert report.complete, report
         assert_whole(tmp_path / "out", service.expected())
-
-
-# ── places that the service has named ──
 
 
 @pytest.mark.parametrize("workers", [1, 32])

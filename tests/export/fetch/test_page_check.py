@@ -92,9 +92,6 @@ def test_a_recheck_counts_as_shown_what_it_does_not_compare(rows: list[Row], sin
     assert page.compared == Window(since).within([row for row in rows if is_of(ALICE, row)])
 
 
-# ── records that were not asked for ──
-
-
 def row(id: int, sender: str, receiver: str, kind: str = "user", **members: Any) -> Row:
     record = {"id": str(id), "sender": sender, "receiver": receiver, "receiverType": kind} | members
     return Row(str(id), "", sender, receiver, kind, 0, json.dumps(record).encode())

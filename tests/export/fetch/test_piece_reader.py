@@ -69,9 +69,6 @@ def ids(pages: list[PiecePage]) -> list[str]:
     return [item.id for page in pages for item in page.items]
 
 
-# ── a list in pieces ──
-
-
 @few
 @given(by_id(), sizes, st.lists(st.integers(1, 60), max_size=5))
 def test_the_pieces_of_a_list_are_the_list(service: Service, size: int, cuts: list[int]) -> None:
@@ -137,9 +134,6 @@ def test_items_whose_id_is_no_number_stay_and_cover_nothing(odd: str) -> None:
     [page] = run(pages_of(PieceReader(walk_over(fetch, Cursor("q")), piece(0, 4))))
     assert sorted(ids([page])) == sorted([odd, "1", "2", "3", "4"])
     assert page.covered == 4
-
-
-# ── positions that a service does not take ──
 
 
 EVEN = tuple(range(2, 100, 2))

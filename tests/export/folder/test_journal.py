@@ -69,9 +69,6 @@ async def test_a_run_for_one_message_makes_few_statements(
     assert 0 < len(made) < 65, made
 
 
-# ── sources ──
-
-
 def test_a_source_that_was_gone_is_back_and_one_that_failed_is_not_mended_by_being_listed(
     journal: Journal,
 ) -> None:
@@ -85,8 +82,6 @@ def test_a_source_that_was_gone_is_back_and_one_that_failed_is_not_mended_by_bei
     journal.set_state(2, "open")
     assert journal.sources()[1].error is None
 
-
-# ── what is covered ──
 
 pages = st.lists(st.tuples(st.integers(0, 12), st.integers(-1, 6)), max_size=12)
 
@@ -154,9 +149,6 @@ def test_a_place_that_a_hand_has_broken_is_none(path: Path, at: str) -> None:
     journal.cover(1, [Interval(6, 8)])
     assert journal.intervals(1) == [Interval(1, 9, (("id", "9"),))]
     journal.close()
-
-
-# ── rechecks ──
 
 
 def test_a_recheck_goes_on_where_it_was_until_it_is_done(journal: Journal) -> None:

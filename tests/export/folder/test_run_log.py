@@ -94,9 +94,6 @@ def test_a_full_disk_leaves_the_lines_that_were_there(tmp_path: Path) -> None:
     assert [run.started for run in runs(tmp_path)] == [1]
 
 
-# ── reports ──
-
-
 @loop_over(
     ("report", "words"),
     [

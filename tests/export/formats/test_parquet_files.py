@@ -70,9 +70,6 @@ def test_memory_holds_a_row_group_and_not_a_spool() -> None:
     assert first.num_rows <= taken < 50
 
 
-# ── updates ──
-
-
 def test_changed_messages_take_the_places_of_older_ones_which_are_kept(tmp_path: Path) -> None:
     with parquet(tmp_path) as out:
         out.add(page(1))
@@ -89,9 +86,6 @@ def test_changed_messages_take_the_places_of_older_ones_which_are_kept(tmp_path:
     assert (rows["12"]["source_name"], rows["12"]["raw_bytes"]) == ("user bob", bytes(odd[0].raw))
     assert sorted(row_of(raw).id for raw in history_of(tmp_path)) == ["12", "25", "5", "6"]
     assert len(rows) == 30
-
-
-# ── damage ──
 
 
 def test_a_damaged_file_is_an_error_and_is_not_rewritten(tmp_path: Path) -> None:

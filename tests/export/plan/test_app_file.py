@@ -98,9 +98,6 @@ def test_a_file_without_apps(tmp_path: Path, content: bytes, expected: str) -> N
         read_apps(path, ENV)
 
 
-# ── one app, and where its key comes from ──
-
-
 SHOP = '[[app]]\nname = "Shop"\nid = "2087shop"\nservice_domain = "chat.example.com"\n'
 
 

@@ -59,9 +59,6 @@ def test_sources_have_names_that_a_person_can_read() -> None:
     assert source_name(pair_of("bob", "alice")) == "pair-alice-bob"
 
 
-# ── names in a journal ──
-
-
 @loop_over(
     "name",
     [
@@ -108,9 +105,6 @@ def test_a_name_by_way_of_a_link_is_refused(name: str, tmp_path: Path) -> None:
         link.symlink_to(tmp_path)
     with pytest.raises(ChatRestError, match="symbolic link"):
         path_inside(tmp_path, name)
-
-
-# ── days and months ──
 
 
 @loop_over(

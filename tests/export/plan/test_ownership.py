@@ -41,9 +41,6 @@ def ends_of(row: Row) -> tuple[str, str, str]:
     return row.sender, row.receiver, row.receiver_type
 
 
-# ── ownership ──
-
-
 @given(plans, messages)
 def test_of_those_that_claim_a_message_exactly_one_writes_it(plan: list[Source], row: Row) -> None:
     claims = OwnershipRules(plan)
@@ -86,8 +83,6 @@ def test_a_judge_that_forgets_judges_as_before(plan: list[Source], rows: list[Ro
             judged = [claims.writes(source, *ends_of(row)) for row in rows]
             assert judged == [OwnershipRules(plan).writes(source, *ends_of(row)) for row in rows]
 
-
-# ── keys ──
 
 texts = st.text(st.characters(codec=None, categories=None))
 

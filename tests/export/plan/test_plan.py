@@ -38,9 +38,6 @@ def plans(draw: st.DrawFn) -> Plan:
     return Plan(**members, since=since, until=until, format=format_name)  # type: ignore[arg-type]
 
 
-# ── values ──
-
-
 @given(plans())
 def test_a_plan_comes_back_from_its_json_as_it_was(plan: Plan) -> None:
     back = Plan.parse(plan.encoded())
@@ -58,9 +55,6 @@ def test_a_plan_names_its_sources_each_once() -> None:
     assert Plan(everything=True).sources == (Source("everything"),)
 
 
-# ── defaults ──
-
-
 @loop_over("name", ["users", "groups", "pairs"])
 def test_an_empty_list_of_names_is_nobody_and_not_everybody(name: str) -> None:
     plan = Plan(**{name: []})
@@ -69,9 +63,6 @@ def test_an_empty_list_of_names_is_nobody_and_not_everybody(name: str) -> None:
     assert plan != Plan()
     assert not Plan.parse(plan.encoded()).all_users
     assert Plan(**{name: []}, all_users=True).all_users
-
-
-# ── what is refused ──
 
 
 @loop_over("name", ["users", "pairs", "groups"])
@@ -170,9 +161,6 @@ def test_a_moment_is_kept_as_a_timestamp_and_an_end_holds_the_whole_of_a_date(
 def test_a_plan_that_was_damaged_is_refused_in_words(text: str) -> None:
     with pytest.raises(RequestInvalidError):
         Plan.parse(text)
-
-
-# ── the folder ──
 
 
 @loop_over("out", ["s3://bucket/chat", "gs://b", Path("s3://bucket/chat")])

@@ -40,9 +40,6 @@ def ids(out: object, **choice: Any) -> list[int]:
     return [int(each.id) for each in read(str(out), **choice)]
 
 
-# ── which exports ──
-
-
 def test_the_exports_of_a_folder(tmp_path: Path, parts: StoredParts, apps: Path) -> None:
     def names(out: object) -> list[str]:
         return [each.name for each in addresses_of(out)]
@@ -67,9 +64,6 @@ def test_a_folder_of_an_odd_name_is_no_export(parts: StoredParts) -> None:
     (parts.folder / "app=a b").mkdir()
     with pytest.raises(RequestInvalidError, match="folder 'app=a b': expected app=NAME, as `export --apps`"):
         addresses_of(parts.folder)
-
-
-# ── messages ──
 
 
 def test_each_message_of_all_parts_is_read_once(parts: StoredParts) -> None:
@@ -119,9 +113,6 @@ def test_a_file_is_found_in_the_part_that_has_it(parts: StoredParts) -> None:
     assert list(read_table(parts.folder, "users")) == []
 
 
-# ── changes ──
-
-
 def test_changes_have_one_position_for_all_parts(parts: StoredParts) -> None:
     news = changes(parts.folder)
     assert news.run == "part=00:1,part=01:1,part=02:1"
@@ -150,9 +141,6 @@ def test_of_a_part_that_began_later_all_is_new(tmp_path: Path) -> None:
 def test_another_position_is_refused(parts: StoredParts, wrong: Any) -> None:
     with pytest.raises(RequestInvalidError, match=r"^after"):
         changes(parts.folder, after=wrong)
-
-
-# ── a database ──
 
 
 def test_one_database_has_all_parts_and_takes_what_is_new(parts: StoredParts, tmp_path: Path) -> None:
@@ -187,9 +175,6 @@ def test_a_site_has_all_parts(parts: StoredParts, tmp_path: Path) -> None:
     assert write_site(parts.folder, tmp_path / "site").messages == 30
     parts.each[1].run([record(100)])
     assert write_site(parts.folder, tmp_path / "site").messages == 31
-
-
-# ── an object store ──
 
 
 async def test_parts_of_an_object_store(

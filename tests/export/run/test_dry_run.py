@@ -121,9 +121,6 @@ async def test_a_limit_that_is_told_bounds_it() -> None:
     assert result.seconds >= result.requests / 600 * 60
 
 
-# ── a folder that holds something ──
-
-
 async def test_nothing_is_made(session: AsyncSession, tmp_path: Path) -> None:
     await estimate(session, None, tmp_path / "a" / "b")
     assert not (tmp_path / "a").exists()

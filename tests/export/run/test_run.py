@@ -113,9 +113,6 @@ async def test_progress_and_report_add_up(tmp_path: Path, monkeypatch: pytest.Mo
         assert part_of(tmp_path / "out", "user-ann")
 
 
-# ── services of other kinds ──
-
-
 @pytest.mark.parametrize("status", [403, 400])
 async def test_a_service_without_the_apps_own_list_has_an_open_end(status: int, tmp_path: Path) -> None:
     async with served(100) as service:
@@ -148,9 +145,6 @@ async def test_idle_workers_share_a_large_source(tmp_path: Path) -> None:
         assert (await service.export_whole(tmp_path / "out")).written == 1
 
 
-# ── odd records ──
-
-
 async def test_odd_records_are_kept_byte_for_byte(tmp_path: Path) -> None:
     odd = [
         b'{"id":"5","sender":"ann","receiver":"bob","receiverType":"user","sentAt":1600000000}',
@@ -181,9 +175,6 @@ async def test_odd_records_are_kept_byte_for_byte(tmp_path: Path) -> None:
         async with served(fill_in=fill_in) as service:
             await service.export_whole(out, Plan(all_users=True, partition=partition))
             assert (await service.export_whole(out)).written == 0
-
-
-# ── later runs ──
 
 
 async def test_a_user_that_comes_during_the_run_is_walked_by_the_next(tmp_path: Path) -> None:
@@ -219,9 +210,6 @@ async def test_messages_that_arrive_during_a_run_come_with_the_next(route: str, 
         assert_whole(tmp_path / "out", before)
         service.emulator.weather.clear()
         report = await service.export_whole(tmp_path / "out")
-
-
-# ── users that go ──
 
 
 async def test_a_user_that_is_removed_while_users_are_listed_hides_no_other_one(tmp_path: Path) -> None:

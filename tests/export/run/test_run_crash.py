@@ -107,9 +107,6 @@ async def test_a_death_while_files_are_full_and_the_next_are_begun(
         assert len(files_of(fate.out)) > 2
 
 
-# ── later runs ──
-
-
 async def first_export(service: Served, out: Path, plan: Plan) -> list[bytes]:
     await service.export_whole(out, plan)
     return service.expected()

@@ -111,9 +111,6 @@ async def test_a_lost_history_is_told_of_by_the_run_that_finds_it_and_by_each_ve
         assert (result.ok, [each.place for each in result.notes]) == (True, [history.name])
 
 
-# ── a file that is not as it was written ──
-
-
 def flip(share: float) -> Callable[[bytes], bytes]:
     def harm(data: bytes) -> bytes:
         at = int(len(data) * share)
