@@ -69,10 +69,12 @@ def _content_of(source: Any) -> bytes:
         path = os.fspath(source)
         if isinstance(path, str) and path and "\0" not in path:
             try:
+                if os.path.exists(path) and not os.path.isfile(path):  # noqa: PTH110, PTH113
+                    raise OSError  # a pipe would never end
                 with open(path, "rb") as file:  # noqa: PTH123, to import pathlib takes 3 ms
                     return file.read()
             except OSError as error:
-                reason = os.strerror(error.errno or 0)
+                reason = os.strerror(error.errno) if error.errno else "it is not a regular file"
                 raise RequestInvalidError(f"file {path!r} cannot be read: {reason}") from error
     else:
         with suppress(AttributeError, TypeError, ValueError, OSError):  # no file, or a closed one

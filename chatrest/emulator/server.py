@@ -236,9 +236,11 @@ class Emulator:
         username the request has basic authentication. Raises `RequestInvalidError` for an address that is not
         loopback, and what aiohttp raises without an answer within 2 s.
         """
-        if not is_loopback(URL(url).host or ""):
-            raise RequestInvalidError(f"url = {url!r}: expected an address of this machine")
+        if URL(url).scheme not in ("http", "https") or not is_loopback(URL(url).host or ""):
+            raise RequestInvalidError(f"url = {url!r}: expected an address of this machine, with http://")
         if data is None:
+            if not self.store.last_id:
+                raise RequestInvalidError("data = None: there is no message: expected the data of an event")
             [record] = self.store.records([self.store.last_id])
             data = {"message": Raw(record)}
         app = self._settings.app_id

@@ -167,10 +167,6 @@ class Item(Struct, gc=False):
         return bool(self.merged or self.poll or self.location or self.members)
 
     @property
-    def has_pictures(self) -> bool:
-        return any(file.is_picture for file in self.files)
-
-    @property
     def at(self) -> str:
         return words_of(self.iso)
 

@@ -189,5 +189,9 @@ async def test_an_event_is_posted_to_a_receiver_on_this_machine_alone(emulator: 
     assert (event.trigger, event.message.id) == ("message_sent", "120")
     assert json.loads(other.body)["data"] == data
     assert (newest.header("Authorization"), other.header("Authorization")) == (None, "Basic aG9vazpw")
-    with pytest.raises(RequestInvalidError, match=r"^url = 'https://example.com/': expected an address of"):
-        await emulator.post_event("https://example.com/")
+    for url in ("https://example.com/", "//127.0.0.1", "ftp://127.0.0.1/"):
+        with pytest.raises(RequestInvalidError, match=rf"^url = '{url}': expected an address of"):
+            await emulator.post_event(url)
+    async with Emulator(users=2, messages=0) as empty:
+        with pytest.raises(RequestInvalidError, match=r"^data = None: there is no message"):
+            await empty.post_event("http://127.0.0.1:9/")

@@ -75,10 +75,13 @@ def test_a_closed_file_is_refused() -> None:
         File(closed)
 
 
-@pytest.mark.parametrize(("name", "reason"), [("gone.csv", "No such file"), (".", "Is a directory")])
+@pytest.mark.parametrize(
+    ("name", "reason"), [("gone.csv", "No such file"), (".", "it is not a reg"), ("pipe", "it is not a reg")]
+)
 def test_a_file_that_cannot_be_read_is_an_error_when_it_is_made(
     tmp_path: Path, name: str, reason: str
 ) -> None:
+    os.mkfifo(tmp_path / "pipe")  # who opens it to read waits for ever
     with pytest.raises(RequestInvalidError, match=rf"^file '.*' cannot be read: {reason}"):
         File(tmp_path / name)
     with pytest.raises(RequestInvalidError, match=rf"^small_photo: file '.*' cannot be read: {reason}"):
