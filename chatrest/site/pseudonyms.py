@@ -72,7 +72,9 @@ class Pseudonyms:
     """Replaces the `names` of people: each a text, the number of its person, and 0 for a uid."""
 
     def __init__(self, names: Iterable[tuple[str, int, int]]) -> None:
+        self._uids = set[str]()
         self._exact: dict[str, str] = {}
+        """By a uid, else by a name: somebody may be called as another one's uid."""
         self._whole: dict[str, str] = {}
         """By what is left of a name without its case; "[name]" for that of several people."""
         self._pseudonyms: dict[str, str] = {}
@@ -83,7 +85,11 @@ class Pseudonyms:
             self._add(name, pseudonym(number), bool(is_name))
 
     def _add(self, name: str, alias: str, is_name: bool) -> None:
-        self._exact[name] = alias
+        if not is_name:
+            self._uids.add(name)
+            self._exact[name] = alias
+        elif name not in self._uids:
+            _put(self._exact, name, alias)
         _put(self._whole, name.lower(), alias)
         folded = _folded(name)[0].strip()
         self._find(folded, alias, is_name)

@@ -279,6 +279,9 @@ def test_names_and_uids_of_people_are_hidden_in_texts() -> None:
          {"Lena Vogt": "Person 1", "<@uid:u1>!": "@Person 1!", "hi Lena": "hi Person 1"}),
         ([("u1", 1, 0), ("u2", 2, 0), ("Person 2", 1, 1), ("Person 1", 2, 1)],
          {"u1": "Person 1", "Person 2": "Person 1", "said Person 1": "said Person 2"}),
+        # two people of one name, and one called as the other one's uid
+        ([("Max", 1, 1), ("Max", 2, 1), ("m1", 1, 0), ("m2", 2, 0), ("m1", 2, 1)],
+         {"Max": "[name]", "Max said": "[name] said", "m1": "Person 1", "m2": "Person 2"}),
         # short names
         ([("Mo", 1, 1), ("Li", 2, 1), ("李", 3, 1), ("Ed de Wu", 4, 1), ("Anna Schmidt", 5, 1)],
          {"I am Mo": "I am Person 1", "Mo, I am Li": "Person 1, I am Person 2", "我是李": "我是Person 3",
