@@ -88,8 +88,7 @@ const control = (parent, sorts, lists) => {
     rove(parent);
   };
   filter.oninput = sort.onchange = show;
-  const label = make("label", "", filter, note);
-  all(".controls", parent)[0].append(label, ...(sorts.length ? [sort] : []));
+  all(".controls", parent)[0].append(make("label", "", filter, note), ...(sorts.length ? [sort] : []));
   return show;
 };
 const [column] = all("#column"), [talks] = all("#talks");

@@ -197,7 +197,7 @@
     list.replaceChildren(...grouped(matches).map((group) => {
       const shown = group.slice(0, left);
       left -= shown.length;
-      return shown.length && make("li", "group", make("p", "in", make("bdi", "", shown[0].texts.title), ` ${count(group.length)}`),
+      return shown.length && make("li", "group", make("p", "in", make("bdi", "", shown[0].texts.title), " ", make("span", "badge", count(group.length))),
         make("ol", "", ...shown.map((match) => shownResult(match, query.q.chunks))));
     }).filter(Boolean));
     more.hidden = matches.length <= limit;
