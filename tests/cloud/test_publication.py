@@ -1,7 +1,6 @@
 """Versions of files: readers see a complete one, also if a publication is interrupted or another one runs."""
 
 import asyncio
-import random
 from pathlib import Path
 from typing import Any
 
@@ -239,46 +238,6 @@ async def test_a_manifest_whose_fate_is_unknown_is_looked_at_before_anything_els
     with pytest.raises(ObjectChangedError, match=r"another writer has replaced s3://bucket/chat/manifest"):
         await publisher.publish(*local_files({"a.ndjson": b"2"}, tmp_path))
     assert await visible(store, tmp_path) == NEW
-
-
-async def test_two_writers_without_any_lease_never_mix_their_versions(tmp_path: Path) -> None:
-    """The conditional write is what readers rely on; the lease saves double work."""
-    dice, refused, all_contents = random.Random(1), 0, set[str]()
-    unleased: Any = Unleased()
-    files = {
-        who: [local_files({"a": who, f"x/{n}": who}, tmp_path) for n in range(4)] for who in (b"x", b"y")
-    }
-
-    async def work(store: StoreDouble, who: bytes) -> None:
-        nonlocal refused
-        for each in files[who]:
-            for _ in range(dice.randrange(9)):
-                await asyncio.sleep(0)
-            publisher = Publisher(StoreDouble(store), unleased)
-            try:
-                await publisher.begin()
-                await publisher.publish(*each, is_partial=True)
-            except (ObjectChangedError, ObjectStoreError):
-                refused += 1
-
-    async def look(store: StoreDouble) -> None:
-        for _ in range(20):
-            version = await read_version(store) or EMPTY
-            try:
-                contents = {(await store.get(file.object)).data for file in version.files if file.name == "a"}
-            except ObjectStoreError:
-                continue  # a newer one is there
-            assert len(contents) <= 1
-            all_contents.update(each.decode() for each in contents)
-
-    for _ in range(60):
-        store = StoreDouble()
-        await asyncio.gather(work(store, b"x"), work(store, b"y"), look(StoreDouble(store)))
-        version = await read_version(store) or EMPTY
-        [file] = [file for file in version.files if file.name == "a"]
-        assert (await store.get(file.object)).data in (b"x", b"y")
-    assert all_contents == {"x", "y"}
-    assert refused > 20
 
 
 # ── the manifest ──

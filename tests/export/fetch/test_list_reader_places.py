@@ -147,7 +147,7 @@ async def test_idle_workers_come_into_a_source_as_far_as_it_lets_them(
     messages = [(number * 10, "ann", "bob") for number in range(1, 401)]
     async with served(fill_in=talk(messages)) as service:
         service.emulator.weather.add(strange(service.store, "ann", route="/users/ann/messages"))
-        for _ in range(3):
+        for _ in range(2):
             report = await export(service.session, tmp_path / "out", Plan(users=("ann",)))
             assert report.complete, report
             assert as_served(raws_of(tmp_path / "out")) == as_served(service.expected())

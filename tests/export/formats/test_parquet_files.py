@@ -10,7 +10,6 @@ import pytest
 
 from chatrest import ChatRestError
 from chatrest._core.replies.rows import row_of
-from chatrest._texts import missing_extra
 from chatrest.export.formats.parquet import tables
 from chatrest.export.formats.stored_records import SourceLines
 from tests.export_runs import history_of
@@ -103,26 +102,7 @@ def test_a_damaged_file_is_an_error_and_is_not_rewritten(tmp_path: Path) -> None
             out.scan()
 
 
-def test_pyarrow_is_imported_where_it_is_needed_and_its_extra_named_where_it_lacks(
-    tmp_path: Path,
-) -> None:
-    program = """
-import sys
-from pathlib import Path
-import chatrest.export.store.formats, chatrest.export.run.run
-print("pyarrow" in sys.modules)
-sys.modules["pyarrow"] = None
-from chatrest.export import Plan
-from chatrest.export.folder.export_folder import ExportFolder
-try:
-    ExportFolder(Path(sys.argv[1]), Plan(format="parquet"), app_id="app")
-except Exception as error:
-    print(type(error).__name__, error)
-"""
-    done = subprocess.run(
-        [sys.executable, "-c", program, tmp_path / "out"], capture_output=True, text=True, check=True
-    )
-    assert done.stdout.splitlines() == [
-        "False",
-        "RequestInvalidError " + missing_extra("format = 'parquet'", "parquet"),
-    ]
+def test_pyarrow_is_imported_where_it_is_needed() -> None:
+    program = "import sys, chatrest.export.run.run; print('pyarrow' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, check=True, text=True)
+    assert done.stdout == "False\n"

@@ -168,15 +168,6 @@ def test_duckdb_reads_all_parts_with_the_part_as_a_column(parts: StoredParts) ->
     assert sorted(rows) == [("00", 10), ("01", 10), ("02", 10)]
 
 
-def test_a_site_has_all_parts(parts: StoredParts, tmp_path: Path) -> None:
-    pytest.importorskip("jinja2")
-    from chatrest.site import write_site
-
-    assert write_site(parts.folder, tmp_path / "site").messages == 30
-    parts.each[1].run([record(100)])
-    assert write_site(parts.folder, tmp_path / "site").messages == 31
-
-
 async def test_parts_of_an_object_store(
     parts: StoredParts, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -53,7 +53,7 @@ async def test_a_key_that_is_revoked_in_the_middle(tmp_path: Path, monkeypatch: 
         assert report.written == 150 - len(raws)
 
 
-@pytest.mark.parametrize("after", [1, 3, 8])
+@pytest.mark.parametrize("after", [1, 8])
 async def test_a_cancel_keeps_what_was_fetched(after: int, tmp_path: Path) -> None:
     async with served(150) as service:
         task = asyncio.current_task()
@@ -119,7 +119,7 @@ async def test_the_log_tells_a_full_disk_in_words(tmp_path: Path) -> None:
     assert entry.reasons == [f"{caught.value.filename}: No space left on device"]
 
 
-@pytest.mark.parametrize(("writes", "compress"), [(0, "none"), (1, "gzip"), (4, "none"), (9, "gzip")])
+@pytest.mark.parametrize(("writes", "compress"), [(0, "none"), (4, "gzip")])
 async def test_a_full_disk(
     writes: int, compress: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

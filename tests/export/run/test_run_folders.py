@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from chatrest import App, AsyncSession
-from chatrest.emulator import First, Status
+from chatrest.emulator import Status
 from chatrest.errors import AuthenticationError, ChatRestError, RequestInvalidError
 from chatrest.export import Plan, export
 from chatrest.export.fetch import backlog
@@ -21,32 +21,10 @@ from chatrest.export.folder.manifest import NAME as MANIFEST
 from chatrest.export.run.run import export_folder
 from chatrest.export.store.disk import Disk
 from tests.cases import loop_over
-from tests.export_runs import MIXED, Meanwhile, Served, assert_whole, manifest_of, records, served
+from tests.export_runs import MIXED, Served, assert_whole, manifest_of, records, served
 from tests.scripted_server import no_wait
 
 pytestmark = pytest.mark.usefixtures("small_pages", "tidy")
-
-
-async def test_two_exports_into_one_folder(tmp_path: Path) -> None:
-    async with served(100) as service:
-        refused: list[BaseException] = []
-
-        async def second() -> None:
-            try:
-                await export(service.session, tmp_path / "out", Plan(**MIXED))
-            except RequestInvalidError as error:
-                refused.append(error)
-
-        others: list[asyncio.Task[None]] = []
-        begin = Meanwhile(
-            lambda: others.append(asyncio.ensure_future(second())), route="messages.list_group", when=First(1)
-        )
-        service.emulator.weather.add(begin)
-        report = await export(service.session, tmp_path / "out", Plan(**MIXED), workers=1)
-        await asyncio.gather(*others)
-        assert report.complete
-        assert "another export is writing here" in str(refused[0])
-        assert_whole(tmp_path / "out", service.expected())
 
 
 async def test_of_exports_that_begin_at_once_one_wins(tmp_path: Path) -> None:
