@@ -15,7 +15,7 @@ import pytest
 
 from chatrest.site import Viewer, write_document, write_site
 from chatrest.site.pages import TEMPLATES
-from chatrest.site.text import ACCENTS, DENSE, Query, folded, terms
+from chatrest.site.text import ACCENTS, DENSE, LETTERS, Query, folded, terms
 
 from .chats import LONG, NAMES, SEARCHES, START, grep, make_export, message, searched_records
 
@@ -603,7 +603,7 @@ def test_script_and_index_fold_and_divide_alike(browser: Any, site: Path) -> Non
     body = source[source.index("  // ── texts") : source.index("  // ── data ──")]
     dense = "".join(f"\\u{{{low:x}}}-\\u{{{high:x}}}" for low, high in DENSE)
     script = f"""{body}
-        define({json.dumps(dense)}, {json.dumps(ACCENTS)});
+        define({json.dumps({"dense": dense, "accents": ACCENTS, "letters": LETTERS})});
         return arguments[0].map((text) => [fold(text), [...termsOf(fold(text))].map(String)]);"""
     texts = [f"{letter}x{letter}" for letter in known]
     different = [
