@@ -186,7 +186,7 @@ _BLANK: Final = (
     "UPDATE people SET name = '' WHERE name <> '' AND NOT is_seen(name)",
     "UPDATE conversations SET title = '' WHERE title <> '' AND NOT is_seen(title)",
 )
-"""Names of spaces are none: an id is shown."""
+"""Names of spaces, in whose place an id is shown."""
 _NAMES: Final = (
     ("conversations", "name, title", """
 SELECT c.number, c.id, iif(c.guid IS NULL, NULL, ifnull(nullif(c.title, ''), c.guid)),

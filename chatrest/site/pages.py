@@ -146,7 +146,7 @@ class Pages:
         self._plain_frame = cache(self._frame)
 
     def _frame(self, root: str, has_column: bool, **values: Any) -> list[EscapedText]:
-        """Return the parts of the frame, between which is what a page has of its own."""
+        """Return the parts of the frame; the parts of a page come between them."""
         html = self._template("frame.html").render(root=root, has_column=has_column, cut=_CUT, **values)
         return list(map(EscapedText, html.split(_CUT)))
 

@@ -107,7 +107,7 @@ def day_text(day: int) -> str:
 
 @lru_cache(4096)
 def weekday_of(day: str) -> str:
-    """Return the short name of a day's weekday, with a space behind it; empty for what is no day."""
+    """Return the short name of a day's weekday and a space; empty for what is no day."""
     return f"{_WEEKDAYS[date.fromisoformat(day).weekday()]} " if day[:1].isdigit() else ""
 
 

@@ -209,7 +209,7 @@ def talks(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def sized(browser: Any) -> Iterator[Callable[[int, int], None]]:
-    """What sets the size of the screen."""
+    """The function that sets the size of the screen."""
 
     def resize(width: int, height: int) -> None:
         browser.execute_cdp_cmd(
