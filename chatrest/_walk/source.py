@@ -222,7 +222,10 @@ def _is_empty_page(error: ApiError, state: WalkState) -> bool:
         return True
     if error.status != 404 or not cursor.delivered:
         return False
-    is_last_resort = memory.empty_places and memory.empty_pages > 0 and cursor.earlier is None
+    # From an earlier position, too; or the page before counts more than was given, and leads here again.
+    is_refused_again = cursor.position in memory.empty_places and (memory.total or 0) > cursor.delivered
+    is_refused_again = is_refused_again or (memory.empty_pages > 0 and bool(memory.empty_places))
+    is_last_resort = is_refused_again and cursor.earlier is None
     return not is_last_resort and (code not in KINDS or _OF_MESSAGE.search(code) is not None)
 
 

@@ -52,7 +52,7 @@ class Walk(Generic[T]):
     call.
     """
 
-    __slots__ = ("_is_busy", "_page", "_reader", "_source", "_state")
+    __slots__ = ("__weakref__", "_is_busy", "_page", "_reader", "_source", "_state")
 
     def __init__(
         self,

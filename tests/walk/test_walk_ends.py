@@ -247,6 +247,21 @@ def test_what_is_missing_itself_is_no_end(first: Listing[Item] | None, code: str
         all_of(walk_over(failing(first, missing(code)), START))
 
 
+@loop_over(("counted", "is_end"), [(250, False), (3, True), (None, True)])
+def test_a_position_that_is_refused_for_ever_is_no_end_where_more_is_counted(
+    counted: int | None, is_end: bool
+) -> None:
+    page = Listing([Item("1"), Item("2"), Item("3")], mark(3, pagination=Pagination(total=counted)), b"{}")
+    walk = walk_over(failing(page, missing("ERR_MESSAGE_NOT_FOUND")), START, rules_for(3, thorough=True))
+    if is_end:
+        assert all_of(walk) == ["1", "2", "3"]
+        return
+    items = list[str]()
+    with pytest.raises(NotFoundError):
+        run(items_of(walk, into=items))
+    assert items == ["1", "2", "3"], "all that was given before comes first"
+
+
 @loop_over("code", ["ERR_CURSOR_EXPIRED", "ERR_INVALID_CURSOR", "ERR_PAGE_TOKEN_EXPIRED"])
 def test_a_code_of_an_expired_cursor_is_a_cursor_error(code: str) -> None:
     with pytest.raises(CursorError, match="the service refuses the position") as caught:
