@@ -314,7 +314,10 @@ def _advice(error: BaseException, out: str, options: Mapping[str, object], progr
     command = continuation("export", [out], options) if has_plan else again
     match error:
         case ExportIncompleteError():
-            return again if error.can_continue else Remedy.CHANGE_PLAN.words(out, "")
+            if error.can_continue:
+                return again
+            # Without a failed source there is nothing that another plan leaves out: the reason says more.
+            return Remedy.CHANGE_PLAN.words(out, "") if progress.failed else ""
         case InUseError():
             return "wait until it ends, then run this command again"
         case UnreadableError():

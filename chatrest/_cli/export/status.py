@@ -143,6 +143,8 @@ def next_steps(facts: "ExportFacts") -> list[str]:
     if facts.state == "damaged":
         return [f"{command} verify {out}   # says what is damaged, and what can safely be done"]
     if facts.state == "not complete" and facts.next_run == "fails":
+        if not facts.failed:  # another plan leaves nothing out: the reason says what can be done
+            return []
         return [f"{command} export {out} --change-plan …   # other sources: the same ones would fail again"]
     if facts.state in ("interrupted", "not begun", "not complete"):
         return [f"{command} export {out}   # continues it"]

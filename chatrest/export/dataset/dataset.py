@@ -88,18 +88,28 @@ class Dataset:
                 run.forget_searched()
 
     async def add(
-        self, session: AsyncSession, report: Report, progress: Progress, save: Callable[[], None]
+        self,
+        session: AsyncSession,
+        report: Report,
+        progress: Progress,
+        save: Callable[[], None],
+        *,
+        is_refused: bool = False,
     ) -> None:
-        """Read what is asked for, and add it to the report; `save` writes the manifest, after each step."""
+        """Read what is asked for, and add it to the report; `save` writes the manifest, after each step.
+
+        Where the service `is_refused`, tables and attachments stay as earlier runs have left them.
+        """
         bulk = session.with_options(priority="bulk")
         if self._tables:
-            progress.enter(Phase.READING_TABLES)
-            for failure in await read_tables(bulk, self._export, self._tables):
-                report.lacks(failure)
+            if not is_refused:
+                progress.enter(Phase.READING_TABLES)
+                for failure in await read_tables(bulk, self._export, self._tables):
+                    report.lacks(failure)
             entries = await in_thread(lambda: list(table_entries(self._export.journal)))
             report.tables = {entry.table: entry.rows for entry in entries if entry.table in self._tables}
         report.complete = report.complete and not report.failed
-        if self._attachments is not None:
+        if self._attachments is not None and not is_refused:
             progress.enter(Phase.FETCHING_ATTACHMENTS)
             await self._fetch(bulk, report, self._attachments, save)
         await in_thread(save)

@@ -71,6 +71,11 @@ class IdContinuity:
         self._has_fault = False
         self._lock = asyncio.Lock()
 
+    @property
+    def has_fault(self) -> bool:
+        """True if the service was found to have lost its data, or to be another one."""
+        return self._has_fault
+
     async def check_app(self, rows: list[Row]) -> None:
         """Check the newest messages of the whole app, and note them. Raises `IdsBeginAnewError`."""
         await self.check(rows)

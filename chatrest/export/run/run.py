@@ -166,7 +166,7 @@ async def export_folder(
                     report.finished, report.requests = end()
                     export.finished(report if subset is None else _claim(report, former))
 
-                await dataset.add(session, report, shown, save)
+                await dataset.add(session, report, shown, save, is_refused=run.is_refused)
             await in_thread(lambda: append_run(export.disk, export.folder, report))
     except sqlite3.Error as error:  # a full disk is reported this way, too
         raise OSError(f"{folder}: {error}") from error
@@ -231,6 +231,11 @@ class Run:
         self._sources = SourceList(self._session, self._pool, only, None if part is None else part.users)
         self._end = RunEnd()
         self._news = News()
+
+    @property
+    def is_refused(self) -> bool:
+        """True if the service has lost its data, or is another one: nothing of it belongs into the folder."""
+        return self._pool.ids.has_fault
 
     async def result(self) -> Report:
         """Run to the end; return the report. Committed messages stay, however the run ends."""

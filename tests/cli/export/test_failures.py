@@ -11,6 +11,7 @@ from threading import Event
 
 import pytest
 
+from chatrest import ExportIncompleteError
 from chatrest._cli.export.command import _resume_hint
 from chatrest.export import Phase, Progress
 from chatrest.export.folder.opening import FolderLock
@@ -39,6 +40,15 @@ def test_a_failed_source_is_one_error_line_and_the_others_are_exported(
     assert summary_of(result)["export"].endswith("NOT COMPLETE")
     assert summary_of(result)["sources"] == "2, 1 of them failed"
     assert ids_of(out) == sorted(service.ask(lambda emulator: emulator.store.ids(participant="user-001")))
+
+
+@pytest.mark.parametrize("failed", [0, 1])
+def test_another_plan_is_advised_only_where_it_leaves_out_a_failed_source(failed: int) -> None:
+    progress, error = Progress(), ExportIncompleteError("the ids of the app begin again")
+    progress.failed, error.can_continue = failed, False
+    with pytest.raises(ExportIncompleteError), _resume_hint("out", {}, progress):
+        raise error
+    assert any("--change-plan" in note for note in getattr(error, "__notes__", [])) == bool(failed)
 
 
 def test_only_the_first_20_failures_are_printed(command: Run, out: Path) -> None:

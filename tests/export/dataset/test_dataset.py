@@ -336,3 +336,30 @@ async def test_a_table_that_leads_out_of_the_folder_is_refused(session: AsyncSes
     with pytest.raises(ChatRestError, match="leads out of"):
         await export(session, out)
     assert (elsewhere / "users.ndjson").read_bytes() == before
+
+
+@pytest.mark.parametrize("options", [{}, {"only": True}, {"change_plan": True}, {"recheck": 60}])
+async def test_a_service_that_is_another_one_changes_no_table_and_no_attachment(
+    options: dict[str, Any], session: AsyncSession, emulator: Emulator, out: Path
+) -> None:
+    tables = ["users", "groups"]
+    first = await export(session, out, Plan(all_users=True), tables=tables, attachments=True)
+    assert first.complete, first
+    files = [*(out / "users").iterdir(), *(out / "groups").iterdir()]
+    files += [path for path in (out / "attachments").rglob("*.ndjson") if path.is_file()]
+    before = {path: path.read_bytes() for path in files}
+    async with (
+        Emulator(app_id=emulator.app.app_id, users=9, messages=400, seed=5) as other,
+        AsyncSession(other.app) as stranger,
+    ):
+        plan = Plan(users=["user-001"]) if options.keys() & {"only", "change_plan"} else None
+        report = await export(stranger, out, plan, tables=["members"], **options)
+        asked = {each.path for each in other.requests}
+    assert not report.complete
+    assert "export into a new folder" in report.reasons[0]
+    assert report.tables == first.tables
+    assert {path: path.read_bytes() for path in before} == before
+    assert not (out / "members").exists()
+    assert not {path for path in asked if not path.startswith("/v3/messages")}
+    again = await export(session, out)
+    assert again.complete, again
