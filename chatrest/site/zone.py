@@ -107,8 +107,8 @@ def day_text(day: int) -> str:
 
 @lru_cache(4096)
 def weekday_of(day: str) -> str:
-    """Return the short name of a day's weekday and a space; empty for what is no day."""
-    return f"{_WEEKDAYS[date.fromisoformat(day).weekday()]} " if day[:1].isdigit() else ""
+    """Return a space and the short name of a day's weekday; empty for what is no day."""
+    return f" {_WEEKDAYS[date.fromisoformat(day).weekday()]}" if day[:1].isdigit() else ""
 
 
 def words_of(iso: str) -> str:
