@@ -21,7 +21,7 @@ from ..environment import named_app, proxy, session
 from ..options import QUIET, AgeOption, TimeOption, check_together, local_copy, option_table, shown_default
 from ..process import can_continue, continuation, invocation, run
 from .apps import export_apps
-from .summary import FileTotals, estimate_lines, failure_lines, summary_lines
+from .summary import FileTotals, estimate_lines, failure_lines, place_of, summary_lines
 
 if TYPE_CHECKING:
     from ...export import Plan, Progress, Report
@@ -216,12 +216,12 @@ def export(
     with _resume_hint(out, {} if is_part else again, progress):
         with progress_display(quiet=quiet) as show:
             report = run(work())
-        totals = _files(Path(out) if root is None else root)
+        totals = _files(Path(out) if root is None else root, report.part)
         seconds, reasons = monitor.elapsed, {"reasons": report.all_reasons}
         members = {"export": out} | structs.asdict(report) | reasons | structs.asdict(totals)
         lines = summary_lines(report, progress, out, totals, seconds)
         streams.write_result(members | {"seconds": seconds}, lines, as_json=as_json, quiet=quiet)
-        for line in (*report.warnings, *failure_lines(report, _FAILURES_SHOWN, out)):
+        for line in (*report.warnings, *failure_lines(report, _FAILURES_SHOWN, place_of(report, out))):
             streams.warn(line)
         report.check()
 
@@ -333,15 +333,16 @@ def _advice(error: BaseException, out: str, options: Mapping[str, object], progr
     return command
 
 
-def _files(out: Path) -> FileTotals:
-    """Return the files of an export in a folder, or with its local copy there, or of all its parts.
+def _files(out: Path, part: str = "") -> FileTotals:
+    """Return the files of an export in a folder, or with its local copy there, or of all its parts or one.
 
     There are none of parts in an object store that other machines have run.
     """
     from ...export import Plan
     from ...export.folder import manifest
 
-    places = ("", "export/", "part=*/", "part=*/export/")
+    whole = () if part else ("", "export/")
+    places = (*whole, f"{part or 'part=*'}/", f"{part or 'part=*'}/export/")
     paths = [path for place in places for path in sorted(out.glob(f"{place}{manifest.NAME}"))]
     contents = [manifest.read(path) for path in paths]
     sizes = [file.bytes for each in contents for file in each.files]

@@ -29,7 +29,9 @@ def summary_lines(
     report: "Report", progress: "Progress", out: str, totals: FileTotals, seconds: float
 ) -> Iterator[str]:
     """The summary of a run that took `seconds`, one fact per line."""
-    yield _fact("export", ", ".join(filter(None, (out, totals.format, _status(report)))))
+    yield _fact("export", ", ".join(filter(None, (place_of(report, out), totals.format, _status(report)))))
+    if report.part:
+        yield _fact("part", f"only {report.part} was read: `status {out}` shows all parts")
     yield _fact("messages", f"{report.messages:,}, {report.written:,} of them new")
     if report.missing:
         reason = "from a missing file, and no longer on the service"
@@ -60,6 +62,11 @@ def summary_lines(
     yield _fact("requests", f"{report.requests:,}, {progress.limited:,} answered 429{repeated}")
     rate = f", {report.written / max(seconds, 1e-3):,.0f} messages/s" if report.written else ""
     yield _fact("time", f"{duration(seconds)}{rate}")
+
+
+def place_of(report: "Report", out: str) -> str:
+    """Return the folder or address that a report is about: of a run of one part, that of the part."""
+    return f"{out.rstrip('/')}/{report.part}" if report.part else out
 
 
 def _status(report: "Report") -> str:

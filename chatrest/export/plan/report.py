@@ -209,7 +209,8 @@ class Report(Struct, kw_only=True):
     """Its number, which `changes(out, after=run)` takes: each run has a higher one than those before it, also
     one that was killed."""
     part: str = ""
-    """The part or app of a folder of exports, such as `part=03`, where `runs` has read it of one."""
+    """The part or app of a folder of exports that this is about, such as `part=03`: of a run of one part, and
+    where `runs` has read it of one."""
     complete: bool = False
     """True if the export holds all that its plan asks for, up to `until`. Users that were deleted in the
     service since (`deleted_users`) do not count against it."""

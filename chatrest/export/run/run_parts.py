@@ -328,6 +328,7 @@ async def export_parts(
         # Who finds that all parts are read runs again those that were left something.
         again = await run_rounds(partial(_unsettled, files, prepared), run_free, sleep=None)
         report = reduce(_joined, again.get(part, []), first)
+        report.part = part_name(part, prepared.parts)
     else:
         left = partial(left_parts, files, prepared)
         if run_left is not None:

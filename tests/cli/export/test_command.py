@@ -64,6 +64,22 @@ def test_an_export_of_parts_has_one_summary(service: EmulatorThread, command: Ru
     assert "is an export of 3 parts, and not of 4" in refused
 
 
+def test_a_run_of_one_part_says_nothing_of_the_others(command: Run, out: Path) -> None:
+    first = command("export", str(out), "--parts", "2", "--part", "0")
+    assert first.exit_code == 0, first.output
+    summary, count = summary_of(first), len(ids_of(out / "part=00"))
+    assert summary["export"] == f"{out}/part=00, ndjson, complete"
+    assert summary["part"] == f"only part=00 was read: `status {out}` shows all parts"
+    assert summary["messages"] == f"{count:,}, {count:,} of them new"
+    assert "NOT COMPLETE" in command("status", str(out)).stdout
+    members = json.loads(command("export", str(out), "--part", "1", "--json").stdout)
+    assert (members["export"], members["part"], members["complete"]) == (str(out), "part=01", True)
+    files = json.loads((out / "part=01" / "manifest.json").read_text())["files"]
+    assert (members["messages"], members["files"]) == (len(ids_of(out / "part=01")), len(files))
+    assert members["bytes"] == sum(file["bytes"] for file in files)
+    assert json.loads(command("export", str(out), "--json").stdout)["part"] == ""
+
+
 def test_the_summary_names_the_sources_that_are_no_longer_asked_for(command: Run, out: Path) -> None:
     named = [word for each in range(1, 8) for word in ("--user", f"user-{each:03}")]
     assert "kept" not in summary_of(command("export", str(out), *named))
