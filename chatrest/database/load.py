@@ -8,6 +8,7 @@ of no run, from which no later load could continue. Rows are streamed: memory do
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
+from functools import partial
 from itertools import chain
 from os import PathLike
 from pathlib import Path
@@ -16,6 +17,7 @@ from typing import Any, Final, Literal, TypeAlias
 from msgspec import Struct
 
 from .._core.requests.arguments import check
+from .._models.deleted_texts import HINTS, without_deleted_texts
 from .._texts import missing_extra
 from ..errors import ChatRestError, RequestInvalidError
 from ..export.folder.manifest import TableEntry
@@ -46,6 +48,8 @@ _RAW: Final = Column("raw", "json", ())
 _MESSAGE: Final = (_APP, *COLUMNS, Column("deleted_reason", "text", ()), _RAW)
 _KINDS: Final = ("new", "changed", "deleted")
 _MARK: Final = "mark "
+_AT_ONCE: Final = 500
+"""Records with other messages in them that are read at once."""
 _UPSERT: Final = "ON CONFLICT(id, app) DO UPDATE SET " + ", ".join(
     f"{column.name} = excluded.{column.name}"
     for column in _MESSAGE
@@ -211,6 +215,7 @@ class _Load:
             self._counts or self._rows or self._before.get("deleted") != "blank"
         ):
             target.erase(BLANK)
+            _erase_in_others(target)
         if "search" in state and not self._has_search:
             for sql in SEARCH:
                 target.execute(sql)
@@ -291,6 +296,31 @@ class _Load:
             target.execute(unique)
         for sql in (*others, *views(target.dialect)):
             target.execute(sql)
+
+
+def _erase_in_others(target: Any) -> None:
+    """Remove the contents of deleted messages from the records of others: their actions, who quotes them."""
+    mark, text = target.dialect.value, "CAST(raw AS TEXT)"
+    places = dict.fromkeys(TABLE_COLUMNS, target.dialect.row)
+    for table, (place, last) in ({"messages": ("place", 0), "versions": ("version", 0)} | places).items():
+        select = (
+            f"SELECT {place}, app, {text} FROM {table} WHERE {place} > {mark}"  # noqa: S608
+            f" AND ({' OR '.join([f'{text} LIKE {mark}'] * len(HINTS))}) ORDER BY {place} LIMIT {_AT_ONCE}"
+        )
+        while rows := target.execute(select, [last, *(f"%{hint}%" for hint in HINTS)]):
+            last = rows[-1][0]
+            for row, app, record in rows:
+                raw = record.encode()
+                rest = without_deleted_texts(raw, False, partial(_is_deleted, target, app))
+                if rest is not raw:
+                    update = f"UPDATE {table} SET raw = {mark} WHERE {place} = {mark}"  # noqa: S608
+                    target.execute(update, [rest.decode(), row])
+
+
+def _is_deleted(target: Any, app: str, id: Any) -> bool:
+    mark = target.dialect.value
+    sql = f"SELECT 1 FROM messages WHERE id = {mark} AND app = {mark} AND deleted_reason IS NOT NULL"  # noqa: S608
+    return isinstance(id, str | int) and bool(target.execute(sql, [str(id), app]))
 
 
 def run_marks(news: ExportNews, view: FolderView) -> list[str]:

@@ -19,7 +19,7 @@ from typing import Any, ClassVar, Final, NamedTuple, Self
 import msgspec
 from msgspec import Struct
 
-from .deleted_texts import without_deleted_texts
+from .._models.deleted_texts import without_deleted_texts
 from .heads import rank_of
 from .pseudonyms import Pseudonyms, number_of, pseudonym
 from .redaction import Redaction, without_secrets

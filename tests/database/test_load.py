@@ -196,6 +196,31 @@ def test_contents_of_deleted_messages_are_removed_for_who_asks(database: Databas
         assert b"wordlast" not in data
 
 
+def test_a_deleted_message_is_in_no_record_of_another_one(database: Database, tmp_path: Path) -> None:
+    runs = StoredRuns(tmp_path / "out")
+    old = {"id": "1", "category": "message", "data": {"text": "wordone"}, "sentAt": START}
+    on = {"entities": {"on": {"entity": old, "entityType": "message"}}}
+    action = record(3, category="action", type="message", data={"action": "edited", **on})
+    reply = record(4, text="yes", quotedMessage=old)
+    runs.run([record(1, text="wordtwo"), action, reply, unrelated := record(5, lastReply={**old, "id": "9"})])
+    load(runs.folder, database.url, deleted="blank")
+    before = database.records()
+    assert str(before).count("wordone") == 3
+    done = record(6, category="action", type="message", data={"action": "deleted", **on})
+    runs.run([done], changed=[record(1, text="wordtwo", deletedAt=START)])
+    load(runs.folder, database.url)
+    after = database.records()
+    assert "wordone" in str(after.pop("5"))
+    assert "wordone" not in str(after)
+    assert after["6"]["data"]["entities"]["on"]["entity"]["id"] == "1"
+    assert (after["4"]["data"], database.texts()["4"]) == ({"text": "yes"}, "yes")
+    if database.is_sqlite:
+        [[raw]] = database.ask("SELECT raw FROM messages WHERE id = '5'")
+        assert raw.encode() == unrelated, "what has none of it stays to its last byte"
+        data = (tmp_path / "chat.sqlite").read_bytes().replace(unrelated, b"")
+        assert b"wordone" not in data
+
+
 def test_search_follows_new_edited_and_deleted_messages(chat: Database, tmp_path: Path) -> None:
     runs = StoredRuns(tmp_path / "out")
 

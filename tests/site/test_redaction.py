@@ -19,9 +19,9 @@ from .chats import HOSTILE, NAMES, Page, files, make_export, message, page_of, p
 
 pytest.importorskip("jinja2")
 
+from chatrest._models.deleted_texts import without_deleted_texts
 from chatrest.emulator.store import Store
 from chatrest.site import write_document, write_site, write_zip
-from chatrest.site.deleted_texts import without_deleted_texts
 from chatrest.site.pseudonyms import Pseudonyms
 from chatrest.site.redaction import Redaction, without_secrets
 from tests.cases import loop_over

@@ -75,8 +75,8 @@ def load(out: str, database: str, deleted: str | None, search: bool, as_json: bo
 
     A deleted message is one that its sender has deleted, or that a recheck has not found any more. --deleted
     keep keeps its text, with the reason in `deleted_reason`. --deleted blank removes its text and record, its
-    older versions and the names of its files, in each load from now on: for who has to erase what is deleted.
-    The export itself keeps all of it, and so do records that quote the message.
+    older versions and the names of its files, also from the records of its deletion and of those that quote
+    it, in each load from now on: for who has to erase what is deleted. The export itself keeps all of it.
 
     \b
     Examples:

@@ -1,4 +1,4 @@
-"""The content of deleted messages, which a site does not hand on: it stays in the export alone.
+"""The content of deleted messages, which a site and a database without it leave to the export alone.
 
 A deleted message is also in those that quote it, and in the action that says who deleted it.
 """
@@ -7,12 +7,14 @@ import re
 from collections.abc import Callable
 from typing import Any, Final
 
-from .._models.raw_json import read_value, write_value
+from .raw_json import read_value, write_value
 
 _MAY_HAVE: Final = re.compile(
     rb'"(?:quotedMessage|lastReply|lastMessage|deletedAt)"|"entityType"\s*:\s*"message"|\\u00[4-7]'
 )
 """What is in a record with another message in it."""
+HINTS: Final = ("quotedMessage", "lastReply", "lastMessage", "deletedAt", "entityType", "u00")
+"""Texts, at least one of which is in each such record; a database can look for them."""
 _OF_MESSAGES: Final = ("data", "sentAt", "category")
 """The members of which an object with an id has one where it is a message."""
 _LEFT: Final = frozenset({
@@ -27,13 +29,14 @@ def without_deleted_texts(raw: bytes, is_gone: bool, is_deleted: Callable[[Any],
     """Return a record without the content of deleted messages; `is_gone` says that it is one itself.
 
     `is_deleted` says so of the id of another message. A record that is no JSON object is left as it is where
-    it is not deleted.
+    it is not deleted; so is one that has none of it.
     """
     if not (is_gone or _MAY_HAVE.search(raw)):
         return raw
     try:
         value = read_value(raw)
-        return write_value(_left(value) if is_gone else _without(value, is_deleted))
+        rest = _left(value) if is_gone else _without(value, is_deleted)
+        return raw if rest == value else write_value(rest)
     except (ValueError, RecursionError):
         return b"{}" if is_gone else raw
 
