@@ -301,6 +301,8 @@ def _resume_hint(out: str, options: Mapping[str, object], progress: "Progress") 
         from ...export.fetch.worker_pool import first_error
 
         cause = first_error(error)
+        if progress.written and isinstance(cause, Exception) and not isinstance(cause, ExportIncompleteError):
+            cause.add_note(f"this run has stored {plural(progress.written, 'new message')}")
         if advice := _advice(cause, out, options, progress):
             cause.add_note(advice)
         raise

@@ -157,9 +157,11 @@ async def export_folder(
             def end() -> tuple[int, int]:
                 return int(wall_clock()), sent_by(session) - sent
 
-            with _logged_failure(export, Report(run=export.journal.run, started=started), end):
+            failed = Report(run=export.journal.run, started=started)
+            with _logged_failure(export, run, failed, end):
                 async with alongside(export):
                     report = await run.result()
+                failed.changed, failed.deleted = report.changed, report.deleted
                 report.run, report.started = export.journal.run, started
 
                 def save() -> None:
@@ -231,6 +233,11 @@ class Run:
         self._sources = SourceList(self._session, self._pool, only, None if part is None else part.users)
         self._end = RunEnd()
         self._news = News()
+
+    @property
+    def written(self) -> int:
+        """The messages that this run has added by now."""
+        return self._pool.written
 
     @property
     def is_refused(self) -> bool:
@@ -523,7 +530,7 @@ def _claim(report: Report, former: Manifest | None) -> Report:
 
 @contextmanager
 def _logged_failure(
-    export: ExportFolder, report: Report, end: Callable[[], tuple[int, int]]
+    export: ExportFolder, run: Run, report: Report, end: Callable[[], tuple[int, int]]
 ) -> Iterator[None]:
     """Log a run that fails inside of the block, and say so in the manifest; `end` gives the time, and the
     number of requests by then.
@@ -533,6 +540,7 @@ def _logged_failure(
     except Exception as error:
         with suppress(OSError):  # the first error reports a full disk
             export.failed(_reason(error))
+        report.written = run.written
         report.finished, report.requests = end()
         report.lacks(_reason(error), NextRun.after(error))
         with suppress(OSError, ChatRestError):  # the first error says more

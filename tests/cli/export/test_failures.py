@@ -77,6 +77,14 @@ def test_the_error_for_a_wrong_key_says_how_to_continue(command: Run, out: Path)
     assert command("export", str(out), "--quiet").exit_code == 0
 
 
+def test_the_error_of_a_run_that_fails_says_how_many_messages_it_has_stored() -> None:
+    progress, error = Progress(), OSError("the disk fails")
+    progress.written = 1_234
+    with pytest.raises(OSError, match="the disk fails"), _resume_hint("out", {}, progress):
+        raise error
+    assert error.__notes__[0] == "this run has stored 1,234 new messages"
+
+
 @pytest.mark.parametrize("size", [7000, 4096], ids=["all of it", "its first page"])
 def test_a_damaged_journal_is_not_to_be_tried_again(command: Run, out: Path, size: int) -> None:
     assert command("export", str(out), "--user", "user-001", "--quiet").exit_code == 0

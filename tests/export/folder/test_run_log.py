@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from chatrest import App, AsyncSession, AuthenticationError, ChatRestError, ExportIncompleteError, testing
-from chatrest.emulator import Emulator
-from chatrest.export import ExportFailure, Plan, Report, export, runs
+from chatrest.emulator import Emulator, First, Status
+from chatrest.export import ExportFailure, Plan, Report, changes, export, runs
 from chatrest.export.folder.run_log import NAME, append_run
 from chatrest.export.run.run import export_folder
 from chatrest.export.store.disk import Disk
@@ -60,6 +60,27 @@ async def test_a_run_that_fails_has_a_line_with_the_error_and_without_the_key(
     assert second.messages == first.messages
     assert "401" in second.reasons[0]
     assert "quite-wrong-key" not in (tmp_path / NAME).read_text()
+
+
+@pytest.mark.parametrize("route", ["messages.list_user", "groups.list"])
+async def test_the_line_of_a_run_that_fails_counts_the_messages_that_it_has_stored(
+    route: str, tmp_path: Path
+) -> None:
+    """The key is refused while messages are read, or after them, for a table."""
+    after = 20 if route == "messages.list_user" else 0
+    weather = [Status(401, route=route, when=First(10_000, after=after))]
+    async with (
+        Emulator(users=10, messages=4_000, seed=3, weather=weather) as emulator,
+        AsyncSession(emulator.app) as session,
+    ):
+        with pytest.raises(AuthenticationError):
+            await export(session, tmp_path, tables=["groups"])
+        [line] = runs(tmp_path)
+        stored = len(list(changes(tmp_path)))
+        assert line.written == line.messages == stored > 0
+        emulator.weather.clear()
+        last = await export(session, tmp_path)
+    assert sum(each.written for each in runs(tmp_path)) == last.messages == 4_000
 
 
 @pytest.mark.parametrize("torn", [b"", b'{"started":1', b"x" * 100_000])
