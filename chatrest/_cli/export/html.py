@@ -97,6 +97,8 @@ def html(
 
     choice["patterns"] = [] if patterns is None else patterns.read().splitlines()
     choice["patterns"] = [line for line in choice["patterns"] if line.strip()]
+    if patterns is not None and not choice["patterns"]:
+        raise click.UsageError(f"--redact-pattern {patterns.name}: expected a pattern per line, got none")
     if as_document:
         if zip is not None:
             raise click.UsageError("--zip packs a site: give it without --print")

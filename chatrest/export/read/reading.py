@@ -24,6 +24,7 @@ from msgspec import structs
 
 from ..._core.replies.decode import many, parse
 from ..._core.replies.rows import row_of
+from ..._core.requests.arguments import check
 from ..._models.messages import Message
 from ..._secrets import shown
 from ...errors import ChatRestError, ReplyUnreadableError, RequestInvalidError
@@ -32,7 +33,7 @@ from ..folder.journal import NAME as JOURNAL, Journal
 from ..folder.manifest import NAME as MANIFEST, TableEntry, read as read_manifest
 from ..folder.opening import FolderState, with_state
 from ..folder.run_log import RunEntry, runs_in
-from ..folder.tables import ATTACHMENTS, find_table, read_table as records_of
+from ..folder.tables import ATTACHMENTS, TABLES, find_table, read_table as records_of
 from ..formats.stored_records import (
     ALL_TIMES,
     TimeWindow,
@@ -335,10 +336,16 @@ def read_table(out: str | PathLike[str], table: str) -> Iterator[bytes]:
     `table` is one that the export was asked for, such as `users`, or `attachments`, whose rows say in `file`
     where a file is. There are no records where the export has no such table. It reads a disk, and blocks.
 
-    Raises `RequestInvalidError` for a table that is not as the manifest says, and OSError.
+    Raises `RequestInvalidError` for another name, for a folder that is not an export, and for a table that
+    is not as the manifest says; OSError.
     """
+    check(table in (*TABLES, ATTACHMENTS), "table", table, ", ".join((*TABLES, ATTACHMENTS)))
     for view in open_exports(out):
         with view:
+            if not view.is_begun:
+                raise RequestInvalidError(
+                    f"folder '{out}' is not an export: it has no {MANIFEST}, no {JOURNAL}"
+                )
             for entry in table_entries(view):
                 if entry.table == table:
                     yield from table_records(view, entry)

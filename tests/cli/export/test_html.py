@@ -60,6 +60,7 @@ def test_a_part_is_chosen(backup: Path, tmp_path: Path) -> None:
     [
         (["html", "{out}", "{out}"], "does not say that they are of a site"),
         (["html", "{out}", "{new}", "--conversation", "no"], "no message is of conversation 'no'"),
+        (["html", "{out}", "{new}", "--redact-pattern", "/dev/null"], "expected a pattern per line"),
         (["html", "{new}/nothing", "{new}/site"], "nothing"),
         (["view", "{new}/nothing"], "nothing"),
     ],

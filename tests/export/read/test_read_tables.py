@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from chatrest import AsyncSession, ChatRestError
+from chatrest import AsyncSession, ChatRestError, RequestInvalidError
 from chatrest.emulator import Emulator
 from chatrest.export import Plan, attachment_files, export, read_table
 
@@ -46,6 +46,14 @@ def test_a_table_that_is_not_there_has_no_records(out: Path) -> None:
     assert list(read_table(out, "groups")) == []
     (out / "manifest.json").unlink()
     assert list(read_table(out, "users")) == []
+
+
+def test_another_name_and_another_folder_are_no_empty_table(out: Path, tmp_path: Path) -> None:
+    with pytest.raises(RequestInvalidError, match=r"^table = 'usres': expected users, groups"):
+        next(read_table(out, "usres"))
+    for folder in (tmp_path, tmp_path / "nope"):
+        with pytest.raises(RequestInvalidError, match="is not an export"):
+            next(read_table(folder, "users"))
 
 
 def test_what_is_not_the_manifests_is_an_error(out: Path) -> None:
