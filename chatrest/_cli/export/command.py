@@ -179,7 +179,7 @@ def export(
     is_part = options.keys() & {"only", "change_plan"}
     if plan is None and is_part:
         name = "--only" if "only" in options else "--change-plan"
-        raise click.UsageError(f"{name} needs at least one source, such as --user UID")
+        raise click.UsageError(f"{name} needs sources or a window, such as --user UID or --since T")
     if apps is not None and click.get_current_context().find_root().params.get("app"):
         raise click.UsageError("--app names one app, and --apps exports all of a file: give one of them")
     if dask is not None and proxy() is not None:

@@ -27,7 +27,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Final, TypeVar, final
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from ..._storage import InUseError, Marks, marks_of, try_lock
 from ...errors import ChatRestError, RequestInvalidError
@@ -53,6 +53,15 @@ T = TypeVar("T")
 _REBUILD: Final = (
     f"restore {JOURNAL} from a backup, or move it out of the folder and export again: a new one is made from "
     "the files"
+)
+_OTHER_WINDOW: Final = (
+    "a window can become wider and no narrower; nothing was read or changed: expected no plan at all, which "
+    "continues with the folder's own, --only (only=True), which reads just a part of the folder's once "
+    "and leaves the plan, --change-plan (change_plan=True) with a wider window, or another folder"
+)
+_OTHER_FILES: Final = (
+    "the format, the compression and the partition of a folder stay; nothing was read or changed: expected "
+    "none of them, or another folder"
 )
 _FOREIGN: Final = "it is damaged, or made to overwrite files elsewhere; nothing was changed: do not use it"
 
@@ -362,10 +371,10 @@ def agreed(
     continued = stored if plan is None else stored.continued(plan)
     old, new = growth_fault(stored, continued)
     if old:
+        in_window = structs.replace(continued, since=stored.since, until=stored.until)
+        ways = _OTHER_WINDOW if growth_fault(stored, in_window) == ("", "") else _OTHER_FILES
         raise RequestInvalidError(
-            f"folder '{folder}' was exported with {old}, and this plan has {new}: a window can become wider "
-            "and no narrower, and the format stays; expected no plan at all, which continues with the "
-            "folder's own, or another folder"
+            f"folder '{folder}' was exported with {old}, and this plan has {new}: {ways}"
         )
     old, new = difference(stored, continued)
     if old and not may_change:

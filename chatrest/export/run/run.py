@@ -104,7 +104,7 @@ class ExportOptions(Struct, frozen=True, kw_only=True):
             raise RequestInvalidError(f"session = {session!r}: expected a session without as_user")
         if (self.only or self.change_plan) and plan is None:
             name = "only" if self.only else "change_plan"
-            raise RequestInvalidError(f"{name} = True: expected a plan that names sources")
+            raise RequestInvalidError(f"{name} = True: expected a plan that names sources, or a window")
 
 
 DEFAULTS: Final = ExportOptions()

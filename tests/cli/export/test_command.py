@@ -107,7 +107,7 @@ def test_other_sources_are_refused_read_once_or_made_the_plan(command: Run, out:
         assert "exported with all users, and this plan has user user-001; nothing was read" in line
         assert "--only" in line
         assert "--change-plan" in line
-    assert "--only needs at least one source" in error_line(command("export", str(out), "--only"), 2)
+    assert "--only needs sources or a window" in error_line(command("export", str(out), "--only"), 2)
     assert "give one of them" in error_line(command(*arguments, "--only", "--change-plan"), 2)
     assert "user nobody: " in error_line(command("export", str(out), "--user", "nobody", "--only"), 2)
     part = command(*arguments, "--only")
@@ -118,6 +118,21 @@ def test_other_sources_are_refused_read_once_or_made_the_plan(command: Run, out:
     assert (members["complete"], members["only"]) == (False, ["user user-001"])
     assert json.loads(command("export", str(out), "--json").stdout)["not_read"] == 0
     assert summary_of(command(*arguments, "--change-plan"))["sources"] == "1"
+
+
+def test_a_narrower_window_is_refused_with_the_ways_on(command: Run, out: Path) -> None:
+    assert command("export", str(out), "--quiet").exit_code == 0
+    for options in ([], ["--dry-run"], ["--change-plan"]):
+        line = error_line(command("export", str(out), "--since", "2020-09-13", *options), 2)
+        assert "and this plan has since=2020-09-13: a window can become wider and no narrower; " in line
+        assert "nothing was read or changed" in line
+        assert "--only (only=True)" in line
+        assert "--change-plan (change_plan=True)" in line
+    line = error_line(command("export", str(out), "--format", "parquet"), 2)
+    assert "the format, the compression and the partition of a folder stay" in line
+    assert "a window" not in line
+    part = command("export", str(out), "--only", "--since", "2020-09-13")
+    assert part.exit_code == 0, part.output
 
 
 def test_the_names_are_those_of_the_package() -> None:
