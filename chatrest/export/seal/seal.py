@@ -9,7 +9,8 @@
 | manifest, log of runs, what parts have in common | a copy                                      |
 
 What is no part of the export stays out: files that were set aside, and what a killed run has left. No run can
-begin meanwhile. The bag is made beside its place, and gets its name when all of it is on the disk.
+begin meanwhile. A file with other bytes than the export has noted is refused. The bag is made beside its
+place, and gets its name when all of it is on the disk.
 """
 
 import os
@@ -82,7 +83,8 @@ def seal(
     Where it fails or is cancelled nothing is left; a killed one leaves `BAG.sealing`, which the next removes.
 
     Raises `RequestInvalidError` where `bag` exists or is inside of `out`, and for what is not an export;
-    `InUseError` while a run writes; `ChatRestError` for a file that is not there; OSError.
+    `InUseError` while a run writes; `ChatRestError` for a file that is not there, or has other bytes than the
+    export has noted; OSError.
     """
     target = local_path(bag, "bag")
     _check_target(out, target)
@@ -137,6 +139,42 @@ class _Work(NamedTuple):
     progress: Callable[[int, int], object]
 
 
+class _Noted(NamedTuple):
+    """A file with its size and hash as the export has noted them."""
+
+    view: FolderView
+    name: str
+    size: int
+    """Of a file that a run had begun, the bytes that count."""
+    sha256: str
+    """Empty for what an interrupted run has left."""
+    is_begun: bool = False
+
+    def check(self, path: Path, sha256: str) -> None:
+        """Raise `ChatRestError` where a copy has other bytes."""
+        if self.sha256 in ("", sha256):
+            return
+        size = path.stat().st_size
+        text = "its bytes are not those that were written (it has another SHA-256)"
+        raise self.error(text if size == self.size else self._size_text(size))
+
+    def check_begun(self, source: Path) -> None:
+        """Raise `ChatRestError` where a file that a run had begun ends before what counts."""
+        size = source.stat().st_size
+        if self.is_begun and size < self.size:
+            raise self.error(self._size_text(size))
+
+    def _size_text(self, size: int) -> str:
+        return f"it has {size:,} bytes, and {self.size:,} were written"
+
+    def error(self, text: str) -> ChatRestError:
+        name = self.view.name
+        return ChatRestError(
+            f"{name}/{self.name}: {text}; nothing was sealed: run `chatrest verify {name}`, which says "
+            "what can safely be done"
+        )
+
+
 def _made(
     work: _Work,
     out: str | PathLike[str],
@@ -145,8 +183,9 @@ def _made(
     facts: ExportFacts,
 ) -> SealResult:
     data, linked, period, disk = work.folder / DATA, 0, list[int](), Disk()
+    noted = dict[Path, _Noted]()
     for view in views:
-        linked += _take(view, data / PurePosixPath(view.export), period)
+        linked += _take(view, data / PurePosixPath(view.export), period, noted)
     for root in part_roots(addresses):
         _take_shared(root, data / PurePosixPath(root.name))
     files = sorted(path for path in data.rglob("*") if path.is_file())
@@ -157,7 +196,12 @@ def _made(
         done += count
         work.progress(done, total)
 
-    hashes = {path.relative_to(work.folder).as_posix(): file_sha256(path, step) for path in files}
+    hashes = dict[str, str]()
+    for path in files:
+        digest = file_sha256(path, step)
+        hashes[path.relative_to(work.folder).as_posix()] = digest
+        if path in noted:
+            noted[path].check(path, digest)
     oxum = ("Payload-Oxum", f"{total}.{len(files)}")
     info = [field for field in (*_info(facts, period), oxum) if field[1]]
     root_hash = write_tags(work.folder, hashes, info)
@@ -174,17 +218,18 @@ def _made(
 # ── its files ──
 
 
-def _take(view: FolderView, folder: Path, period: list[int]) -> int:
-    """Put the files of an export into a folder, and the times of its messages into `period`; return how many
-    of the files are links.
+def _take(view: FolderView, folder: Path, period: list[int], noted: dict[Path, _Noted]) -> int:
+    """Put the files of an export into a folder, the times of its messages into `period`, and what it has
+    noted of its files into `noted`; return how many of the files are links.
     """
     folder.mkdir(parents=True, exist_ok=True)
     with ExitStack() as stack:
         state = read_folder(view.folder, stack)
         journal, linked = state.journal, 0
-        for name, size in _names(view, journal, state.manifest):
-            with view.file(name):
-                linked += _put(view, name, folder, size)
+        for each in _files(view, journal, state.manifest):
+            with view.file(each.name):
+                linked += _put(each, folder)
+            noted[folder / each.name] = each
         if journal is not None:
             journal.write_snapshot(folder / JOURNAL)
             with closing(sqlite3.connect(folder / JOURNAL)) as db:  # who opens it makes no files beside it
@@ -217,10 +262,8 @@ def sent_times(out: str | PathLike[str]) -> Iterator[int]:
     return (seconds(sent) for sent in (row_of(raw).sent_at for raw in read_raw(out)) if sent > 0)
 
 
-def _names(
-    view: FolderView, journal: Journal | None, manifest: Manifest | None
-) -> Iterator[tuple[str, int | None]]:
-    """Yield the names of files, and of one that a run had begun how many bytes of it count."""
+def _files(view: FolderView, journal: Journal | None, manifest: Manifest | None) -> Iterator[_Noted]:
+    """Yield the files of an export, as the journal has noted them, or else the manifest."""
     tables = list[str]()
     if journal is not None:
         for file in journal.files("open", "sealing", "sealed"):
@@ -229,44 +272,44 @@ def _names(
             path_inside(view.folder, file.name)
             path = path_of(view.folder, file)
             is_open = file.state != "sealed" and path.exists()
-            yield (
-                path.relative_to(view.folder).as_posix() if is_open else file.name,
-                file.size if is_open else None,
-            )
+            name = path.relative_to(view.folder).as_posix() if is_open else file.name
+            yield _Noted(view, name, file.size, (file.sha256 or b"").hex(), is_open)
             if file.stem.partition("/")[0] == STEM:
                 continue
             if file.stem.partition("/")[0] == ATTACHMENTS:
                 tables.append(file.name)
     elif manifest is not None:
-        yield from ((each.name, None) for each in manifest.files)
-        yield from ((each.file, None) for each in manifest.tables)
+        yield from (_Noted(view, each.name, each.bytes, each.sha256) for each in manifest.files)
+        yield from (_Noted(view, each.file, each.bytes, each.sha256) for each in manifest.tables)
         tables += (each.file for each in manifest.tables if each.table == ATTACHMENTS)
     for table in tables:
         with view.file(table):
-            names = [f"{ATTACHMENTS}/{row.file}" for row in attachment_rows(table_path(view.folder, table))]
-        yield from ((name, None) for name in names)
+            rows = list(attachment_rows(table_path(view.folder, table)))
+        yield from (_Noted(view, f"{ATTACHMENTS}/{row.file}", row.bytes, row.sha256) for row in rows)
 
 
-def _put(view: FolderView, name: str, folder: Path, size: int | None) -> bool:
+def _put(noted: _Noted, folder: Path) -> bool:
     """Put a file there; return whether it is a link. Raises `ChatRestError` where it is missing."""
+    view, name = noted.view, noted.name
     source, target = view.folder / name, folder / name
-    if size is None:  # the name of a segment is made of the name of its file
+    if not noted.is_begun:  # the name of a segment is made of the name of its file
         path_inside(view.folder, name)
     if not source.is_file():
         raise ChatRestError(
             f"{view.name}/{name} is not there: `chatrest verify {view.name}` says what can safely be done"
         )
+    noted.check_begun(source)
     target.parent.mkdir(parents=True, exist_ok=True)
     if view.is_remote:
         shutil.move(source, target)
         return False
-    if size is None:
+    if not noted.is_begun:
         try:
             os.link(source, target)
             return True
         except OSError:  # another disk, or one without links
             pass
-    _copy(source, target, size)
+    _copy(source, target, noted.size if noted.is_begun else None)
     return False
 
 

@@ -3,6 +3,7 @@
 import hashlib
 import json
 import os
+import re
 import shutil
 import subprocess
 from collections.abc import Callable
@@ -229,6 +230,12 @@ def test_an_export_that_is_being_written_is_refused_and_one_that_was_is_sealed(t
             seal(tmp_path / "out", tmp_path / "bag")
     assert not list(tmp_path.glob("bag*"))
     [segment] = (tmp_path / "out" / "spool").iterdir()
+    data = segment.read_bytes()
+    segment.write_bytes(data[:-1])
+    with pytest.raises(ChatRestError, match=r"bytes, and .* were written; nothing was sealed"):
+        seal(tmp_path / "out", tmp_path / "bag")
+    assert not list(tmp_path.glob("bag*"))
+    segment.write_bytes(data)
     append(segment)
     result = seal(tmp_path / "out", tmp_path / "bag")
     assert (result.complete, result.messages, result.linked) == (False, 5, 0)
@@ -265,6 +272,30 @@ def test_where_it_fails_nothing_is_left_and_what_a_kill_left_is_removed(out: Pat
     (tmp_path / "bag.sealing" / "bagit.txt").touch()
     seal(out, tmp_path / "bag")
     assert [path.name for path in tmp_path.glob("bag*")] == ["bag"]
+
+
+def spoil(path: Path) -> None:
+    data = path.read_bytes()
+    path.write_bytes(data[:30] + b"~" + data[31:])
+
+
+@pytest.mark.parametrize("harm", [append, spoil])
+@loop_over("pattern", ["messages/**/*.ndjson", "history*.ndjson", "users/*.ndjson"])
+def test_a_file_with_other_bytes_than_were_written_is_refused(
+    pattern: str, harm: Callable[[Path], None], out: Path, tmp_path: Path
+) -> None:
+    file = first(out, pattern)
+    data = file.read_bytes()
+    harm(file)
+    name = re.escape(f"{out}/{file.relative_to(out).as_posix()}: it")
+    for has_journal in (True, False):  # else by what the manifest has noted
+        if not has_journal:
+            (out / "journal.sqlite").rename(tmp_path / "journal")
+        with pytest.raises(ChatRestError, match=rf"{name}.*`chatrest verify {re.escape(str(out))}`"):
+            seal(out, tmp_path / "bag")
+        assert not list(tmp_path.glob("bag*"))
+    (tmp_path / "journal").rename(out / "journal.sqlite")
+    file.write_bytes(data)
 
 
 def test_where_there_are_no_links_files_are_copied(
