@@ -47,6 +47,7 @@ from .opening import (
     check_part,
     claim_folder,
     first_meta,
+    is_new,
     is_unused,
 )
 from .repeated_rows import RepeatedRows, StoredIndex
@@ -155,11 +156,12 @@ class ExportFolder:
             check_part(folder, self.journal["part"] or "", part)
             manifest = check_folder(folder, self.journal)
             stored = {name: self.journal[name] for name in ("app", "plan")}
-            if plan is not None and is_unused(self.journal, manifest):
+            if plan is not None and is_new(self.journal, manifest):
                 stored["plan"] = plan.encoded().decode()
-                with self.journal.transaction():
-                    self.journal.forget_sources()
-            self.stored_plan, self.plan = agreed(folder, stored, plan, app_id, may_change=change_plan)
+            self._is_unused = is_unused(self.journal, manifest)
+            self.stored_plan, self.plan = agreed(
+                folder, stored, plan, app_id, may_change=change_plan, is_unused=self._is_unused
+            )
             self.store: ExportStore = ExportStore(
                 folder, self.journal, kinds_of_plan(self.plan), labels=self._label, disk=self.disk,
                 elsewhere=() if remote is None else remote.names,
@@ -219,6 +221,8 @@ class ExportFolder:
         if self.plan == self.stored_plan:
             return
         with self._guarded(), self.journal.transaction():
+            if self._is_unused:
+                self.journal.forget_sources()  # nothing is kept of what no list has shown
             if self.plan.window != self.stored_plan.window:
                 self.journal.forget_coverage()  # the ids on disk stay known when lists are read again
             self.journal["plan"] = self.plan.encoded().decode()

@@ -344,21 +344,36 @@ def _number(generation: str | None) -> int:
     return int(number) if number.isdecimal() and len(number) < 19 else 0
 
 
+def is_new(journal: Journal, manifest: Manifest | None) -> bool:
+    """Return whether no list of the plan was asked for yet: another one may take its place, as no run has
+    come so far.
+    """
+    return is_unused(journal, manifest) and next(journal.iter_sources(), None) is None
+
+
 def is_unused(journal: Journal, manifest: Manifest | None) -> bool:
-    """Return whether no list of the plan has answered yet: it may change, as a name may be wrong."""
+    """Return whether no list of the plan has answered yet: it may become any other one where it is said that
+    it changes, as a name, a window or a format may be wrong.
+    """
     if (manifest is not None and manifest.complete) or next(iter(journal.files()), None) is not None:
         return False
     return all(each.state == "failed" for each in journal.iter_sources()) and not journal.seen()
 
 
 def agreed(
-    folder: Path, meta: Mapping[str, str | None], plan: Plan | None, app_id: str, *, may_change: bool = False
+    folder: Path,
+    meta: Mapping[str, str | None],
+    plan: Plan | None,
+    app_id: str,
+    *,
+    may_change: bool = False,
+    is_unused: bool = False,
 ) -> tuple[Plan, Plan]:
     """Return the folder's plan, from its journal's meta, and the plan that continues with it.
 
     Values missing in `plan` are those of the folder. Raises `RequestInvalidError` if the rest differs
     from it and not `may_change`, where the export cannot be continued by it, and where the app is another
-    one.
+    one. The plan of a folder that `is_unused` may change in all.
     """
     app, encoded = meta.get("app"), meta.get("plan")
     if app is None or encoded is None:
@@ -370,7 +385,7 @@ def agreed(
     stored = Plan.parse(encoded)
     continued = stored if plan is None else stored.continued(plan)
     old, new = growth_fault(stored, continued)
-    if old:
+    if old and not (may_change and is_unused):
         in_window = structs.replace(continued, since=stored.since, until=stored.until)
         ways = _OTHER_WINDOW if growth_fault(stored, in_window) == ("", "") else _OTHER_FILES
         raise RequestInvalidError(

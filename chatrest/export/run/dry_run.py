@@ -36,7 +36,7 @@ from ..fetch.source_list import ago, newest, sent_by, users
 from ..fetch.work_left import Work, rechecks_left, rechecks_since, work_left
 from ..fetch.worker_pool import WORKERS
 from ..folder.journal import NAME as JOURNAL, Journal, SourceState
-from ..folder.opening import agreed, check_folder, check_place, first_meta, is_unused, run_under_way
+from ..folder.opening import agreed, check_folder, check_place, first_meta, is_new, is_unused, run_under_way
 from ..plan.id_set import IdSet
 from ..plan.message_ids import LAST, Gap, key_of, number
 from ..plan.ownership import Source
@@ -200,9 +200,11 @@ def read_stored(
     with Journal(path) as journal:
         journal.check_integrity()
         manifest, stored = check_folder(folder, journal), {name: journal[name] for name in ("app", "plan")}
-        if asked is not None and is_unused(journal, manifest):
+        if asked is not None and is_new(journal, manifest):
             stored["plan"] = asked.encoded().decode()
-        former, plan = agreed(folder, stored, asked, app_id, may_change=change_plan)
+        former, plan = agreed(
+            folder, stored, asked, app_id, may_change=change_plan, is_unused=is_unused(journal, manifest)
+        )
         part = given.part_of(plan) if only else None
         reads = part or plan
         known = [

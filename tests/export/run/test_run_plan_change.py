@@ -215,17 +215,38 @@ async def test_a_name_that_does_not_exist_does_not_come_into_the_plan(tmp_path: 
         assert (report.complete, report.sources, report.failed, report.kept) == (True, 1, [], [])
 
 
-async def test_a_wrong_name_in_the_first_plan_binds_nobody(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "others", [{}, {"since": START + 20}, {"format": "ndjson", "compress": "gzip"}], ids=str
+)
+async def test_a_wrong_name_in_the_first_plan_goes_only_where_it_is_said(
+    others: dict[str, Any], tmp_path: Path
+) -> None:
+    out, other = tmp_path / "out", Plan(users=["ann"], **others)
+    async with served(20) as service:
+        first = Plan(users=["nobody"])
+        assert not (await export(service.session, out, first)).complete
+        for refused in (export, estimate):
+            with pytest.raises(RequestInvalidError, match="was exported with "):
+                await refused(service.session, out=out, plan=other)
+        assert plan_of(out) == first
+        with pytest.raises(RequestInvalidError, match="the plan stays as it is, and nothing was read: "):
+            await export(service.session, out, Plan(users=["bpb"]), change_plan=True)
+        assert plan_of(out) == first
+        assert (await estimate(service.session, other, out, change_plan=True)).plan == other
+        report = await export(service.session, out, other, change_plan=True)
+        assert (report.complete, report.kept, report.sources) == (True, [], 1), report
+    assert (plan_of(out), verify(out).ok) == (other, True)
+
+
+async def test_a_run_that_asked_for_no_list_binds_nobody(tmp_path: Path) -> None:
     out = tmp_path / "out"
     async with served(20) as service:
-        report = await export(service.session, out, Plan(users=["nobody"]))
-        assert not report.complete
-        report = await export(service.session, out, Plan(users=["ann"]))
-        assert report.complete
-        assert not report.kept
-        with pytest.raises(RequestInvalidError, match="was exported with user ann"):
-            await export(service.session, out, Plan(users=["nobody"]))
-    assert verify(out).ok
+        wrong = App(service.emulator.app.app_id, "another-key", base_url=service.emulator.base_url)
+        async with AsyncSession(wrong) as session:
+            with pytest.raises(AuthenticationError):
+                await export(session, out, Plan(users=["bob"], since=START))
+        assert (await export(service.session, out, Plan(users=["ann"], since=START + 5))).complete
+    assert plan_of(out) == Plan(users=["ann"], since=START + 5)
 
 
 async def test_a_run_that_fails_before_it_reads_leaves_plan_and_window(tmp_path: Path) -> None:
