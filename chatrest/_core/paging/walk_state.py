@@ -1,6 +1,4 @@
-"""The input of a step beside its page: the rules of its list, the state that the steps before it left, and the
-largest page that the session was served.
-"""
+"""The input of a step beside its page: its list's rules, the state of earlier steps, the largest page."""
 
 from collections.abc import Callable, Hashable, Sequence
 from typing import Any
