@@ -166,7 +166,7 @@ def export(
     Below OUT:
       messages/…                             the messages; `chatrest cat OUT` prints them
       users/, groups/, attachments/ …        the tables of --with, and the attachments
-      history.jsonl                          older versions of changed messages (.gz or .zst if compressed)
+      history-….ndjson                       older versions of changed messages (.gz or .zst if compressed)
       manifest.json                          the list of files with checksums, and whether it is complete
       runs.jsonl                             a line for each run: what was written, failed, requests, seconds
       journal.sqlite                         the ids that are safely on disk; needed to continue
