@@ -31,7 +31,7 @@ from ..export.read.exports import bag_of, open_exports
 from ..export.seal.bag import TAG_MANIFEST
 from .contents import FileLink, members_of, object_of
 from .heads import record_of
-from .index import Choice, ConversationEntry, Index
+from .index import Choice, ConversationEntry, Index, disk_errors
 from .index_build import SiteOptions, bring_up_to_date, choice_of, database_of
 from .items import Item, one_line_a_call
 from .pages import Pages, check_installed
@@ -99,6 +99,7 @@ def write_document(
     read_raw(out)
     with ExitStack() as stack:
         folder = Path(stack.enter_context(TemporaryDirectory(prefix="chatrest-")))
+        stack.enter_context(disk_errors(folder))
         index = stack.enter_context(Index(folder / "index.sqlite", choice))
         database = database_of(out, folder)
         bring_up_to_date(index, out, database, lambda done: progress("reading", done, None))

@@ -10,7 +10,7 @@ page alone. `index_build` makes an index, and makes it again when the database h
 import sqlite3
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from functools import cached_property, lru_cache, partial
 from hashlib import blake2b
 from pathlib import Path
@@ -20,6 +20,7 @@ import msgspec
 from msgspec import Struct
 
 from .._models.deleted_texts import without_deleted_texts
+from ..errors import ChatRestError
 from .heads import rank_of
 from .pseudonyms import Pseudonyms, number_of, pseudonym
 from .redaction import Redaction, without_secrets
@@ -151,6 +152,15 @@ class Choice(NamedTuple):
 
 
 EVERYTHING: Final = Choice()
+
+
+@contextmanager
+def disk_errors(path: Path) -> Iterator[None]:
+    """Raise `ChatRestError` with a path in the place of SQLite's own error, such as that of a full disk."""
+    try:
+        yield
+    except sqlite3.OperationalError as error:
+        raise ChatRestError(f"{path}: {error}") from error
 
 
 class Index:

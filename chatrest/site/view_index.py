@@ -15,7 +15,7 @@ from typing import Final, NamedTuple
 
 from .._cloud.address import is_address
 from ..database.load import OnCount
-from ..errors import RequestInvalidError
+from ..errors import ChatRestError, RequestInvalidError
 from ..export import read_raw
 from .index import COLUMNS, EVERYTHING, Choice, Index, MessageEntry
 from .index_build import bring_up_to_date, database_of
@@ -86,7 +86,8 @@ class ViewIndex(Index):
         try:
             yield
         except sqlite3.OperationalError as error:
-            raise RequestInvalidError(f"{self.path}: {error}") from None
+            is_full = error.sqlite_errorcode & 0xFF in (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR)
+            raise (ChatRestError if is_full else RequestInvalidError)(f"{self.path}: {error}") from None
         except sqlite3.DatabaseError as error:
             raise RequestInvalidError(
                 f"{self.path} is not an index of this viewer ({error}): move it away, and it is made again"

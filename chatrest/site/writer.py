@@ -31,7 +31,7 @@ from .._cloud.address import is_address
 from ..errors import RequestInvalidError
 from ..export import attachment_files, read_raw
 from .headings import LISTED, conversations_script
-from .index import Choice, ConversationEntry, Index, PageCut
+from .index import Choice, ConversationEntry, Index, PageCut, disk_errors
 from .index_build import SiteOptions, bring_up_to_date, choice_of, database_of
 from .items import Item, Uses
 from .pages import STATIC, TEMPLATES, Pages, check_installed, has_days, parts_of, static
@@ -76,7 +76,8 @@ def write_site(
     records for later runs, which take in what is new. It is no part of what is handed on: the names of all
     files and conversations are in it. It reads and writes a disk, and blocks.
     Raises `RequestInvalidError` for a wrong argument, for a folder with something else in it, where another
-    process writes there, and for a choice without messages; `ChatRestError` for a damaged export; OSError.
+    process writes there, and for a choice without messages; `ChatRestError` for a damaged export and for a
+    full disk; OSError.
     """
     check_installed()
     folder = Path(site)
@@ -84,7 +85,7 @@ def write_site(
     choice = choice_of(options)
     # Nothing is made for what is no export.
     read_raw(out)
-    with ExitStack() as stack:
+    with disk_errors(state_folder(folder)), ExitStack() as stack:
         for each in (folder, state_folder(folder)):
             each.mkdir(parents=True, exist_ok=True)
         state = stack.enter_context(SiteFiles(folder))

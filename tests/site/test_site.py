@@ -9,8 +9,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from click.testing import CliRunner
 
 from chatrest import RequestInvalidError
+from chatrest._cli.root import root
 from chatrest.emulator.store import Store
 from tests.stored_exports import StoredRuns
 
@@ -19,6 +21,7 @@ pytest.importorskip("jinja2")
 from chatrest.database import LoadReport, load
 from chatrest.site import index_build, site_files, write_document, write_site
 from chatrest.site.contents import file_link
+from chatrest.site.index import Index
 from chatrest.site.pages import Pages
 from chatrest.site.picture import picture_of
 from chatrest.site.site_files import SiteFiles
@@ -474,6 +477,30 @@ def test_without_jinja_nothing_is_read_or_made(
         with pytest.raises(RequestInvalidError, match="writing pages needs the extra 'html'"):
             write(out, tmp_path / "site")
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("command", ["html", "html --print", "view"])
+def test_a_full_disk_is_one_line(
+    command: str, out: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    attach = Index.attach
+
+    def attach_without_room(index: Index, database: Path) -> None:
+        attach(index, database)
+        index.db.execute("PRAGMA main.max_page_count=4")
+
+    name, *option = command.split()
+    target = [] if name == "view" else [str(tmp_path / "site")]
+    with monkeypatch.context() as patched:
+        patched.setattr(Index, "attach", attach_without_room)
+        result = CliRunner().invoke(root, [name, str(out), *target, *option])
+    line = result.stderr.splitlines()[-1]
+    assert (result.exit_code, result.stderr.count("\n")) == (1, 1), result.stderr
+    assert line.startswith("chatrest: ")
+    assert line.endswith(": database or disk is full")
+    if target and not option:
+        write_site(out, tmp_path / "site")
+        assert (tmp_path / "site" / "index.html").exists()
 
 
 def test_a_site_has_nothing_but_its_pages(out: Path, tmp_path: Path) -> None:
