@@ -38,7 +38,14 @@ from ...session import AsyncSession
 from ...testing import now as wall_clock
 from ..folder.export_folder import ExportFolder
 from ..folder.manifest import table_entries
-from ..folder.tables import Table, tables_of, with_member
+from ..folder.tables import (
+    ASKED_ATTACHMENTS,
+    ASKED_TABLES,
+    LOST_LIMITS,
+    Table,
+    tables_of,
+    with_member,
+)
 from ..formats.record_members import read
 from ..plan.file_names import SPOOL
 from ..plan.report import AttachmentCounts, ExportFailure, NextRun, Phase, Progress, Report
@@ -54,10 +61,6 @@ _MESSAGES: Final = 10_000
 _PIECE: Final = 1 << 20
 """Bytes of rows that are in memory at once while a table is written."""
 Parent: TypeAlias = Literal["users", "groups", "messages"]
-_TABLES: Final = "tables"
-"""The name in the journal's meta; the value is a JSON list."""
-_ATTACHMENTS: Final = "attachments"
-"""The name in the journal's meta; the value is `AttachmentOptions` as JSON."""
 
 
 class Dataset:
@@ -76,12 +79,13 @@ class Dataset:
         rechecks: bool = False,
     ) -> None:
         meta = export.journal
-        self._tables = tables_of([*_stored(meta[_TABLES], list[str], []), *tables])
+        self._tables = tables_of([*_stored(meta[ASKED_TABLES], list[str], []), *tables])
         if tables:
-            meta[_TABLES] = msgspec.json.encode(self._tables).decode()
+            meta[ASKED_TABLES] = msgspec.json.encode(self._tables).decode()
         if attachments is not None:
-            meta[_ATTACHMENTS] = msgspec.json.encode(attachments).decode()
-        self._attachments = _stored(meta[_ATTACHMENTS], AttachmentOptions, None)
+            meta[ASKED_ATTACHMENTS] = msgspec.json.encode(attachments).decode()
+        self._attachments = _stored(meta[ASKED_ATTACHMENTS], AttachmentOptions, None)
+        self._has_lost_limits = meta[ASKED_ATTACHMENTS] == LOST_LIMITS
         self._export = export
         if self._attachments is not None and rechecks:
             with AttachmentRun(export, self._attachments) as run:
@@ -111,6 +115,11 @@ class Dataset:
         report.complete = report.complete and not report.failed
         if self._attachments is not None and not is_refused:
             progress.enter(Phase.FETCHING_ATTACHMENTS)
+            if self._has_lost_limits:
+                report.warnings.append(
+                    "attachments are fetched with the default limits, as the journal was lost: give "
+                    "--attachments (attachments=…) with your own again"
+                )
             await self._fetch(bulk, report, self._attachments, save)
         await in_thread(save)
 

@@ -27,6 +27,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Final, TypeVar, final
 
+import msgspec
 from msgspec import Struct, structs
 
 from ..._storage import InUseError, Marks, marks_of, try_lock
@@ -37,6 +38,7 @@ from ..plan.plan import Plan, difference, growth_fault
 from ..store.disk import Disk, sync_folder
 from .journal import GENERATION, NAME as JOURNAL, PREVIOUS_GENERATION, Journal
 from .manifest import NAME as MANIFEST, Manifest, find_undamaged, read
+from .tables import ASKED_ATTACHMENTS, ASKED_TABLES, ATTACHMENTS, LOST_LIMITS, TABLES
 
 DATA_FILE: Final = re.compile(r"\.(?:ndjson|jsonl|parquet|spool)(?:\.gz|\.zst)?\Z")
 """The names of files that may be an export's."""
@@ -196,9 +198,17 @@ def check_folder(folder: Path, journal: Journal) -> Manifest | None:
 
 
 def first_meta(folder: Path, app_id: str, plan: str) -> dict[str, str]:
-    """Return the first values of a new journal: app and plan of the manifest, if the journal was lost."""
+    """Return the first values of a new journal: app, plan and tables of the manifest, if the journal was
+    lost.
+    """
     if not _size(folder / JOURNAL) and (manifest := find_undamaged(folder)) is not None:
-        return {"app": manifest.app_id, "plan": bytes(manifest.plan).decode()}
+        named = {entry.table for entry in manifest.tables}
+        meta = {"app": manifest.app_id, "plan": bytes(manifest.plan).decode()}
+        if tables := [table for table in TABLES if table in named]:
+            meta[ASKED_TABLES] = msgspec.json.encode(tables).decode()
+        if ATTACHMENTS in named:
+            meta[ASKED_ATTACHMENTS] = LOST_LIMITS
+        return meta
     return {"app": app_id, "plan": plan}
 
 
@@ -357,6 +367,8 @@ def is_unused(journal: Journal, manifest: Manifest | None) -> bool:
     """
     if (manifest is not None and manifest.complete) or next(iter(journal.files()), None) is not None:
         return False
+    if manifest is not None and next(journal.iter_sources(), None) is None:
+        return False  # the journal was lost, and the lists may have answered
     return all(each.state == "failed" for each in journal.iter_sources()) and not journal.seen()
 
 

@@ -242,6 +242,24 @@ async def test_tables_outlive_a_lost_journal(session: AsyncSession, emulator: Em
     assert (await export(session, out, tables=["users"])).tables == {"users": 5}
 
 
+async def test_what_runs_were_asked_for_outlives_a_lost_journal(
+    session: AsyncSession, emulator: Emulator, out: Path
+) -> None:
+    first = await export(session, out, Plan(users=["user-001"]), tables=["groups", "users"], attachments=True)
+    assert (first.complete, first.warnings) == (True, [])
+    for lost in (out / "journal.sqlite").parent.glob("journal.sqlite*"):
+        lost.unlink()
+    emulator.store.add_user("new")
+    again = await export(session, out)
+    assert (again.complete, again.tables) == (True, {"users": 6, "groups": 2})
+    assert len(rows(out, "users")) == 6
+    assert again.attachments is not None
+    [warning] = again.warnings
+    assert warning.startswith("attachments are fetched with the default limits, as the journal was lost")
+    assert (await export(session, out, attachments=True)).warnings == []
+    assert (await export(session, out)).warnings == []
+
+
 async def test_a_table_that_is_not_the_journals_is_set_aside_and_read_again(
     session: AsyncSession, emulator: Emulator, out: Path
 ) -> None:

@@ -271,6 +271,22 @@ async def test_a_lost_journal_does_not_let_the_plan_change(tmp_path: Path) -> No
         assert (await export(service.session, tmp_path / "out")).sources == len(USERS)
 
 
+@pytest.mark.parametrize("name", ["nowhere", "den"])
+async def test_a_lost_journal_of_what_is_not_complete_does_not_let_the_plan_change(
+    name: str, tmp_path: Path
+) -> None:
+    out = tmp_path / "out"
+    async with served(30) as service:
+        plan = Plan(groups=[name, "nowhere"])
+        assert not (await export(service.session, out, plan)).complete
+        (out / "journal.sqlite").unlink()
+        with pytest.raises(RequestInvalidError, match=BOTH_WAYS):
+            await export(service.session, out, Plan(users=["ann"]))
+        with pytest.raises(RequestInvalidError, match="the format, the compression and the partition"):
+            await export(service.session, out, Plan(users=["ann"], compress="gzip"), change_plan=True)
+        assert (await export(service.session, out, Plan(users=["ann"]), change_plan=True)).complete
+
+
 # ── a plan that grows ──
 
 
