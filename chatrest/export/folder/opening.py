@@ -58,8 +58,8 @@ _REBUILD: Final = (
 )
 _OTHER_WINDOW: Final = (
     "a window can become wider and no narrower; nothing was read or changed: expected no plan at all, which "
-    "continues with the folder's own, --only (only=True), which reads just a part of the folder's once "
-    "and leaves the plan, --change-plan (change_plan=True) with a wider window, or another folder"
+    "continues with the folder's own, --only (only=True), which reads a narrower window once and leaves the "
+    "plan, --change-plan (change_plan=True) with a wider one, or another folder"
 )
 _OTHER_FILES: Final = (
     "the format, the compression and the partition of a folder stay; nothing was read or changed: expected "
