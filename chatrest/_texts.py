@@ -1,6 +1,6 @@
 """Texts of numbers, times and names, for lines that a person reads; how to install a missing extra.
 
-The package index has another project of the name `chatrest`: no text names it.
+The package index has another project of the name `chatrest`: no text installs it.
 """
 
 import shlex
@@ -64,11 +64,11 @@ _SOURCE: Final = Path(__file__).resolve().parent.parent
 
 
 def missing_extra(subject: str, extra: str, source: Path = _SOURCE) -> str:
-    """Return the sentence for `subject`, which needs an extra that is not installed.
+    """Return the sentence for `subject`, which needs an extra that is not installed, with how to get it."""
+    return f"{subject} needs the extra {extra!r}: {install_command(extra, source)}"
 
-    It says how to install that: with a command for a checkout in `source`, else in words.
-    """
-    command = f"install chatrest again with its extra {extra!r}"
-    if (source / "pyproject.toml").is_file():
-        command = f"pip install {shlex.quote(f'{source}[{extra}]')}"
-    return f"{subject} needs the extra {extra!r}: {command}"
+
+def install_command(extra: str, source: Path = _SOURCE) -> str:
+    """Return the command that installs an extra: from the checkout in `source`, else of the distribution."""
+    is_checkout = (source / "pyproject.toml").is_file()
+    return f"pip install {shlex.quote(f'{source if is_checkout else DISTRIBUTION}[{extra}]')}"

@@ -68,7 +68,7 @@ def test_the_sentence_names_the_extra_and_what_works_on_this_machine(tmp_path: P
     sentence = "an export needs the extra 'export': "
     assert missing_extra("an export", "export") == f"{sentence}pip install '{ROOT}[export]'"
     installed = missing_extra("an export", "export", source=tmp_path)
-    assert installed == f"{sentence}install chatrest again with its extra 'export'"
+    assert installed == f"{sentence}pip install 'chatrest-client[export]'"
     assert PROJECT["name"] == DISTRIBUTION
     assert PROJECT["scripts"] == {"chatrest": "chatrest._cli:main"}
 
@@ -80,6 +80,7 @@ def test_no_text_installs_another_distribution(path: Path) -> None:
     assert {name for name, _ in requirements} | set(INSTALLED.findall(text)) <= {DISTRIBUTION}
     assert {extra.strip() for _, extras in requirements for extra in extras.split(",")} <= EXTRAS
     assert "needs the extra: " not in text
+    assert not re.search(r"[Ii]nstall chatrest\b(?!-)", text)
 
 
 def test_every_extra_in_a_sentence_is_one_of_the_distribution() -> None:

@@ -8,6 +8,7 @@ import time
 from collections import Counter
 from collections.abc import Callable
 from contextlib import AsyncExitStack, suppress
+from importlib.util import find_spec
 from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
@@ -15,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 import click
 
 from .. import __version__
+from .._texts import install_command
 from ..errors import ChatRestError, RequestInvalidError
 from . import streams
 from .options import PORT, option_table, shown_default
@@ -112,6 +114,9 @@ _NEXT: Final = (
     ('eval "$({chatrest} emulator --messages 20000 &)"', "a test service in the background"),
     ("{chatrest} load {out} chat.sqlite --search", "the messages in a database, with full-text search"),
     ("{chatrest} messages user-002 --on-behalf-of user-001 --limit 3", "messages as JSON lines"),
+)
+_INSTALL: Final = (("{install}", "what the next two commands need"),)
+_NEXT_WITH_HTML: Final = (
     ("{chatrest} html {out} {out}-site", "the messages as pages that need no server"),
     ("{chatrest} view {out}", "the same in a browser, with a search"),
 )
@@ -162,9 +167,11 @@ async def _run(out: Path, users: int, messages: int) -> None:
         await _export_everything(session, out, messages)
     _check(out, messages)
     _head(f"finished in {time.perf_counter() - began:.1f} s; the files are in {out}/. Try next:")
-    for line, why in _NEXT:
+    install = _INSTALL if find_spec("jinja2") is None else ()
+    words = {"out": out, "chatrest": invocation(), "install": install_command("html")}
+    for line, why in (*_NEXT, *install, *_NEXT_WITH_HTML):
         click.echo(click.style(f"  # {why}", dim=True))
-        click.echo(click.style(f"  {line.format(out=out, chatrest=invocation())}", fg="cyan"))
+        click.echo(click.style(f"  {line.format(**words)}", fg="cyan"))
 
 
 async def _read_conversation(session: "AsyncSession") -> None:
