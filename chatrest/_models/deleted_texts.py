@@ -15,8 +15,10 @@ _MAY_HAVE: Final = re.compile(
 """What is in a record with another message in it."""
 HINTS: Final = ("quotedMessage", "lastReply", "lastMessage", "deletedAt", "entityType", "u00")
 """Texts, at least one of which is in each such record; a database can look for them."""
-_OF_MESSAGES: Final = ("data", "sentAt", "category")
-"""The members of which an object with an id has one where it is a message."""
+_NAMES: Final = frozenset({"quotedMessage", "lastReply", "lastMessage"})
+"""The members that are messages."""
+_OF_MESSAGES: Final = ("data", "sentAt", "category", "deletedAt")
+"""The members of which any other object with an id has one where it is a message."""
 _LEFT: Final = frozenset({
     "id", "conversationId", "sender", "receiver", "receiverType", "category", "type", "parentId", "sentAt",
     "updatedAt", "deletedAt", "deletedBy", "resource",
@@ -46,13 +48,14 @@ def _left(value: Any) -> dict[str, Any]:
     return {name: each for name, each in members.items() if name in _LEFT} | {"data": _CONTENT}
 
 
-def _without(value: Any, is_deleted: Callable[[Any], bool], is_inside: bool = False) -> Any:
+def _without(value: Any, is_deleted: Callable[[Any], bool], name: str = "") -> Any:
+    """Return a value without the content of deleted messages; `name` is that of its member, "" at the top."""
     match value:
         case dict():
-            is_message = is_inside and "id" in value and any(name in value for name in _OF_MESSAGES)
-            if is_message and (value.get("deletedAt") or is_deleted(value["id"])):
+            is_message = name in _NAMES or (name and any(each in value for each in _OF_MESSAGES))
+            if is_message and "id" in value and (value.get("deletedAt") or is_deleted(value["id"])):
                 return _left(value)
-            return {name: _without(each, is_deleted, True) for name, each in value.items()}
+            return {key: _without(each, is_deleted, key) for key, each in value.items()}
         case list():
-            return [_without(each, is_deleted, True) for each in value]
+            return [_without(each, is_deleted, name or "[]") for each in value]
     return value

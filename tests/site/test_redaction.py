@@ -353,6 +353,7 @@ def test_the_secret_of_a_channel_is_on_no_page(tmp_path: Path, options: Any) -> 
 @loop_over(
     "record",
     ['{"lastReply":{"id":"2","deletedAt":5,"data":{"text":"gone"}}}',
+     '{"quotedMessage":{"id":"2","text":"gone"}}', '{"x":{"id":"7","deletedAt":5,"text":"gone"}}',
      '{"lastReply":{"id":"2","sentAt":5,"text":"gone"}}',
      '{"data":{"lastMessage":{"id":"7","deletedAt":5,"category":"message","data":{"text":"gone"}}}}'],
 )  # fmt: skip
