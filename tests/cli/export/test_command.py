@@ -128,7 +128,7 @@ def test_a_narrower_window_is_refused_with_the_ways_on(command: Run, out: Path) 
         assert "nothing was read or changed" in line
         assert "--only (only=True)" in line
         assert "--change-plan (change_plan=True)" in line
-    line = error_line(command("export", str(out), "--format", "parquet"), 2)
+    line = error_line(command("export", str(out), "--compress", "gzip"), 2)
     assert "the format, the compression and the partition of a folder stay" in line
     assert "a window" not in line
     part = command("export", str(out), "--only", "--since", "2020-09-13")
