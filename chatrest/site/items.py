@@ -162,11 +162,6 @@ class Item(Struct, gc=False):
     source_href: str = ""
 
     @property
-    def is_special(self) -> bool:
-        """True for a message with something that few have."""
-        return bool(self.merged or self.poll or self.location or self.members)
-
-    @property
     def at(self) -> str:
         return words_of(self.iso)
 
@@ -311,7 +306,7 @@ class Items:
             item.reactions = tuple((*each, "") for each in reactions_of(data.reactions))
         item.is_plain = bool(item.text) and not (
             item.is_long or item.files or item.reactions or item.quote or item.edited or item.about
-            or item.is_special
+            or item.poll or item.location or item.members
         )  # fmt: skip
         return item
 

@@ -40,12 +40,11 @@ from ...testing import now as wall_clock
 from ..folder.export_folder import ExportFolder
 from ..folder.manifest import table_entries
 from ..folder.tables import ATTACHMENTS, find_table, read_table
-from ..formats.stored_records import milliseconds
+from ..formats.stored_records import SourceLines, milliseconds, piece_of
 from ..plan.id_set import IdSet
 from ..plan.message_ids import LAST, number
 from ..plan.report import AttachmentCounts
 from ..store.disk import Disk, make_folder, sync_folder
-from ..store.formats import SourceLines, piece_of
 from .attachment_journal import (
     NAME,
     AttachmentJournal,

@@ -47,9 +47,9 @@ from ..folder.tables import (
     with_member,
 )
 from ..formats.record_members import read
+from ..formats.stored_records import SourceLines
 from ..plan.file_names import SPOOL
 from ..plan.report import AttachmentCounts, ExportFailure, NextRun, Phase, Progress, Report
-from ..store.formats import SourceLines
 from .attachments import AttachmentOptions, AttachmentRun
 
 CONCURRENCY: Final = 16

@@ -139,7 +139,7 @@ class _Work(NamedTuple):
     progress: Callable[[int, int], object]
 
 
-class _Noted(NamedTuple):
+class _ExpectedFile(NamedTuple):
     """A file with its size and hash as the export has noted them."""
 
     view: FolderView
@@ -183,7 +183,7 @@ def _made(
     facts: ExportFacts,
 ) -> SealResult:
     data, linked, period, disk = work.folder / DATA, 0, list[int](), Disk()
-    noted = dict[Path, _Noted]()
+    noted = dict[Path, _ExpectedFile]()
     for view in views:
         linked += _take(view, data / PurePosixPath(view.export), period, noted)
     for root in part_roots(addresses):
@@ -218,7 +218,7 @@ def _made(
 # ── its files ──
 
 
-def _take(view: FolderView, folder: Path, period: list[int], noted: dict[Path, _Noted]) -> int:
+def _take(view: FolderView, folder: Path, period: list[int], noted: dict[Path, _ExpectedFile]) -> int:
     """Put the files of an export into a folder, the times of its messages into `period`, and what it has
     noted of its files into `noted`; return how many of the files are links.
     """
@@ -262,7 +262,7 @@ def sent_times(out: str | PathLike[str]) -> Iterator[int]:
     return (seconds(sent) for sent in (row_of(raw).sent_at for raw in read_raw(out)) if sent > 0)
 
 
-def _files(view: FolderView, journal: Journal | None, manifest: Manifest | None) -> Iterator[_Noted]:
+def _files(view: FolderView, journal: Journal | None, manifest: Manifest | None) -> Iterator[_ExpectedFile]:
     """Yield the files of an export, as the journal has noted them, or else the manifest."""
     tables = list[str]()
     if journal is not None:
@@ -273,22 +273,22 @@ def _files(view: FolderView, journal: Journal | None, manifest: Manifest | None)
             path = path_of(view.folder, file)
             is_open = file.state != "sealed" and path.exists()
             name = path.relative_to(view.folder).as_posix() if is_open else file.name
-            yield _Noted(view, name, file.size, (file.sha256 or b"").hex(), is_open)
+            yield _ExpectedFile(view, name, file.size, (file.sha256 or b"").hex(), is_open)
             if file.stem.partition("/")[0] == STEM:
                 continue
             if file.stem.partition("/")[0] == ATTACHMENTS:
                 tables.append(file.name)
     elif manifest is not None:
-        yield from (_Noted(view, each.name, each.bytes, each.sha256) for each in manifest.files)
-        yield from (_Noted(view, each.file, each.bytes, each.sha256) for each in manifest.tables)
+        yield from (_ExpectedFile(view, each.name, each.bytes, each.sha256) for each in manifest.files)
+        yield from (_ExpectedFile(view, each.file, each.bytes, each.sha256) for each in manifest.tables)
         tables += (each.file for each in manifest.tables if each.table == ATTACHMENTS)
     for table in tables:
         with view.file(table):
             rows = list(attachment_rows(table_path(view.folder, table)))
-        yield from (_Noted(view, f"{ATTACHMENTS}/{row.file}", row.bytes, row.sha256) for row in rows)
+        yield from (_ExpectedFile(view, f"{ATTACHMENTS}/{row.file}", row.bytes, row.sha256) for row in rows)
 
 
-def _put(noted: _Noted, folder: Path) -> bool:
+def _put(noted: _ExpectedFile, folder: Path) -> bool:
     """Put a file there; return whether it is a link. Raises `ChatRestError` where it is missing."""
     view, name = noted.view, noted.name
     source, target = view.folder / name, folder / name

@@ -21,12 +21,12 @@ from typing import Final, NamedTuple, TypeAlias, final
 
 from ..._core.replies.rows import UNKNOWN, Row, lines_of, row_of
 from ...errors import ChatRestError
-from ..formats.stored_records import lines
+from ..formats.stored_records import SourceLines, lines, piece_of
 from ..plan.file_names import HISTORY, SPOOL, path_inside
 from ..plan.id_set import IdSet
 from ..plan.message_ids import NO_IDS, PageIds, ids_of, key_of, number, times
 from .disk import Disk, make_folder, sync_folder
-from .formats import Format, NewFile, RowKind, SourceLines, file_sha256, format_of, piece_of
+from .formats import Format, NewFile, RowKind, file_sha256, format_of
 from .inspection import Difference, findings, is_waiting, path_of
 from .journal import StoreBlock, StoreFile, StoreJournal, joined
 from .segments import Segments, new_path, segment_path

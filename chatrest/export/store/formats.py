@@ -21,11 +21,11 @@ from ..._texts import missing_extra
 from ...errors import ChatRestError, ReplyUnreadableError, RequestInvalidError
 from ..formats.compression import Compression, compression, pack_errors
 from ..formats.stored_records import (
-    SourceLines as SourceLines,
+    SourceLines,
     compress_of,
     lines,
     parquet_batches,
-    piece_of as piece_of,
+    piece_of,
 )
 from ..plan.plan import Compress
 from .disk import Disk, ErrorPath

@@ -14,10 +14,11 @@ from contextlib import suppress
 from pathlib import Path
 from typing import final
 
+from ..formats.stored_records import SourceLines
 from ..plan.file_names import path_inside
 from ..plan.id_set import IdSet
 from .disk import Disk, make_folder, sync_folder
-from .formats import Format, SourceLines
+from .formats import Format
 from .journal import StoreBlock, StoreFile, StoreJournal
 from .segments import new_path
 
