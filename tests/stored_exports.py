@@ -8,7 +8,7 @@ from typing import Any, Final, Self
 
 from chatrest._core.replies.rows import Row, row_of
 from chatrest.export.folder.export_folder import ExportFolder
-from chatrest.export.folder.fetched_page import FetchedPage
+from chatrest.export.folder.fetched_page import FetchedPage, SourceRows
 from chatrest.export.folder.manifest import write_unfinished
 from chatrest.export.folder.run_log import append_run
 from chatrest.export.plan.id_set import IdSet
@@ -65,8 +65,8 @@ class StoredExport:
     def write(self, pages: Mapping[Source, list[Row]]) -> None:
         self.export.commit(
             FetchedPage(
-                number=self.journal.source_of(source.key), source=source, after=0, last=0,
-                seen=PageIds(IdSet(), {}), rows=rows, ids=ids_of(rows),
+                number=self.journal.source_of(source.key), source=source, seen=PageIds(IdSet(), {}),
+                rows=[SourceRows(source, rows, ids_of(rows))],
             )
             for source, rows in pages.items()
         )  # fmt: skip

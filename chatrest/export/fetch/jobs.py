@@ -4,16 +4,13 @@ import asyncio
 from collections import deque
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from enum import Enum, auto
-from typing import Any, NamedTuple, final
+from typing import NamedTuple, final
 
 from msgspec import Struct
 
 from ..._core.requests.endpoint import Pairs
-from ..._parameters.messages import MessageQuery
-from ..._resources.messages import Messages
-from ..._walk.walk import Walk
 from ...errors import ChatRestError
-from ..folder.fetched_page import Purpose
+from ..folder.fetched_page import ListOrder, Purpose
 from ..plan.message_ids import LAST
 from ..plan.ownership import Source
 
@@ -28,15 +25,11 @@ class ListJob(Struct, frozen=True, kw_only=True):
     """The frozen end: what is after it is for the next run."""
     since: int = 0
     """A recheck reads what was sent at this time or later."""
-    by_time: bool = False
-    """True if ids are no positions in the list: all of it is read, and then its ids are covered at once."""
+    order: ListOrder = "ids"
     proven: int = 0
     """The frozen end for which an earlier run has proven the end of the list: nothing up to there is left."""
     has_newest: bool = False
     """True if the app's newest message belongs to the list."""
-
-    def list(self, messages: Messages, query: MessageQuery) -> Walk[Any]:
-        return self.source.list(messages, query)
 
 
 class ListPiece(Struct, kw_only=True, frozen=True, eq=False):
@@ -121,10 +114,6 @@ class Ending(Enum):
     """It was read; its list continues after it."""
     ENDED = auto()
     """It was read to the end of its list, which is proven."""
-    READ_WHOLE = auto()
-    """All of its list was read, and the end is proven; its ids are no positions."""
-    BY_TIME = auto()
-    """The ids of its list are no positions: all of it has to be read."""
     UNCUT = auto()
     """The service does not let the list be entered at an id of our own: it has to be read from its start."""
     REFUSED = auto()
@@ -141,6 +130,8 @@ class PieceResult(NamedTuple):
     ending: Ending
     highest: int = 0
     """The highest id that the list has shown, after the frozen end, too."""
+    is_whole: bool = False
+    """True if all of the list was read, instead of the piece: its ids are no positions."""
     error: ChatRestError | None = None
     """Why it could not be read."""
 
@@ -152,8 +143,6 @@ class Findings(Struct, frozen=True):
     """The errors of those that could not be read."""
     ended: frozenset[int] = frozenset()
     """Those whose end was proven."""
-    by_time: frozenset[int] = frozenset()
-    """Those whose lists go by time, with ids in any order."""
     uncut: frozenset[int] = frozenset()
     """Those that the service does not let be entered at an id of our own."""
     refused: frozenset[int] = frozenset()
@@ -171,27 +160,18 @@ class Findings(Struct, frozen=True):
             highest = max(highest, result.highest)
             if result.error is not None:
                 failed[result.number] = result.error
-        ended, whole, disordered = (
-            numbers[each] for each in (Ending.ENDED, Ending.READ_WHOLE, Ending.BY_TIME)
+        ended, uncut, refused = map(
+            frozenset, (numbers[Ending.ENDED], numbers[Ending.UNCUT], numbers[Ending.REFUSED])
         )
-        return cls(
-            failed=failed,
-            # Another piece of such a list may have come to its end: all of it is read by time.
-            ended=frozenset((ended | whole) - disordered),
-            by_time=frozenset(whole | disordered),
-            uncut=frozenset(numbers[Ending.UNCUT]),
-            refused=frozenset(numbers[Ending.REFUSED]),
-            highest=highest,
-        )
+        return cls(failed, ended, uncut, refused, highest)
 
     def __or__(self, later: "Findings") -> "Findings":
         return Findings(
-            failed={**self.failed, **later.failed},
-            ended=(self.ended - (later.by_time - later.ended)) | later.ended,
-            by_time=self.by_time | later.by_time,
-            uncut=self.uncut | later.uncut,
-            refused=self.refused | later.refused,
-            highest=max(self.highest, later.highest),
+            {**self.failed, **later.failed},
+            self.ended | later.ended,
+            self.uncut | later.uncut,
+            self.refused | later.refused,
+            max(self.highest, later.highest),
         )
 
     def needs_start(self, number: int) -> bool:

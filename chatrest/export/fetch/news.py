@@ -202,7 +202,7 @@ def candidates(plan: Plan, journal: Journal, sources: Iterable[SourceState], unt
     end = max((known.proven for known in sources), default=0)
     proven = (known for known in sources if known.proven == end > 0 and known.state == "open")
     left = work_left(journal, proven, max(until, end + 1))
-    return [work for work in left if not work.known.by_time and len(work.gaps) == 1]
+    return [work for work in left if work.known.order != "other" and len(work.gaps) == 1]
 
 
 async def prove_by_app_list(

@@ -22,7 +22,7 @@ from ..._core.replies.rows import UNKNOWN, Row, rows as read_rows
 from ..._secrets import shown as shown_text
 from ..._walk.source import Page
 from ...errors import ActingUserIgnoredError, ChatRestError
-from ..folder.fetched_page import FetchedPage, ForeignMessages
+from ..folder.fetched_page import FetchedPage, ForeignMessages, ShownAgain, SourceRows
 from ..plan.file_names import MILLISECONDS, seconds
 from ..plan.message_ids import PageIds, ids_of, number
 from ..plan.ownership import OwnershipRules, Source
@@ -143,30 +143,30 @@ class PageCheck:
         return self.window.within(self.fitting(job.source, rows))
 
     def page(
-        self, job: ListJob, shown_rows: list[Row], ids: PageIds | None = None, **covered: Any
+        self, job: ListJob, shown_rows: list[Row], ids: PageIds | None = None, **more: Any
     ) -> FetchedPage:
         """Return a page with the rows that a source writes; `ids` are those of all rows, if they are known,
-        and `covered` are further fields of the page.
+        and `more` are further fields of the page.
         """
         ids = ids_of(shown_rows) if ids is None else ids
-        # Whatever time it shows now, a message that is shown is not deleted.
-        shown = ids if job.purpose in ("recheck", "confirm") else None
+        is_again = job.purpose in ("recheck", "confirm")
         rows = [] if job.purpose == "confirm" else self.held(job, shown_rows)
         if job.since:  # a service that does not heed it must not be read as if it did
             rows = Window(job.since).within(rows)
-        shown_ids = ids if rows is shown_rows else ids_of(rows)
+        held_ids = ids if rows is shown_rows else ids_of(rows)
         own, foreign = self._divided(rows)
-        seen_rows, rows = rows, own
         if foreign is not None and job.purpose == "recheck":
-            foreign = foreign._replace(edits=_edited(seen_rows, own))
-        takes_all = self._takes_all or job.purpose == "missing"
-        written = rows if takes_all else partition_page(rows, self.rules, job.source)
+            foreign = foreign._replace(edits=_edited(rows, own))
+        if self._takes_all or job.purpose == "missing":
+            written = self.by_writer(job.source, own)
+        else:
+            own_rows = partition_page(own, self.rules, job.source)
+            own_ids = held_ids if own_rows is rows else ids_of(own_rows)
+            written = [SourceRows(job.source, own_rows, own_ids)]
         return FetchedPage(
-            number=job.number, source=job.source, purpose=job.purpose, seen=shown_ids, rows=written,
-            ids=shown_ids if written is seen_rows else ids_of(written), shown=shown, foreign=foreign,
-            writers=self._writers(job.source, rows) if takes_all else None,
-            compared=rows if job.purpose == "recheck" else [],
-            **covered,
+            number=job.number, source=job.source, purpose=job.purpose, seen=held_ids, rows=written,
+            # Whatever time it shows now, a message that is shown is not deleted.
+            again=ShownAgain(ids, own) if is_again else None, foreign=foreign, **more,
         )  # fmt: skip
 
     def _divided(self, rows: list[Row]) -> tuple[list[Row], ForeignMessages | None]:
@@ -188,12 +188,12 @@ class PageCheck:
                 unlisted.setdefault(owner.part, []).append(row)
         return own, ForeignMessages({part: ids_of(each) for part, each in foreign.items()}, unlisted, [])
 
-    def _writers(self, source: Source, rows: list[Row]) -> dict[Source, list[Row]]:
-        """Return the rows by the sources whose files they belong to."""
+    def by_writer(self, source: Source, rows: list[Row]) -> list[SourceRows]:
+        """Return rows by the sources whose files they belong to."""
         by_writer: dict[Source, list[Row]] = {}
         for row, names in zip(rows, _ends(rows), strict=True):
             by_writer.setdefault(self.rules.writer(*names) or source, []).append(row)
-        return by_writer
+        return [SourceRows(writer, own, ids_of(own)) for writer, own in by_writer.items()]
 
     # ── what was asked for ──
 

@@ -94,7 +94,7 @@ class PartRun:
         def prove() -> None:
             with journal.transaction():
                 for known in sources.known:
-                    if known.proven == after and not known.by_time and known.state == "open":
+                    if known.proven == after and known.order != "other" and known.state == "open":
                         journal.prove(known.number, until)
 
         await in_thread(prove)
@@ -135,17 +135,14 @@ class PartRun:
 
     async def _commit(self, pool: WorkerPool, rows: list[Row], ids: PageIds) -> None:
         """Note messages as shown to other parts, and write those that are here."""
-        journal, by_writer = pool.export.journal, dict[Source, list[Row]]()
-        for row in rows:
-            writer = pool.check.rules.writer(row.sender, row.receiver, row.receiver_type) or OF_PARTS
-            by_writer.setdefault(writer, []).append(row)
-        known = await in_thread(partial(_source_number, journal))
+        number = await in_thread(partial(_source_number, pool.export.journal))
         own = ids_of(rows)
         ids = PageIds(own.numbers | ids.numbers, own.others | ids.others)
-        await pool.commit([FetchedPage(
-            number=known, source=OF_PARTS, purpose="missing",
-            seen=await in_thread(partial(_unseen, pool.export, ids)), rows=rows, ids=own, writers=by_writer,
-        )])  # fmt: skip
+        unseen = await in_thread(partial(_unseen, pool.export, ids))
+        written = pool.check.by_writer(OF_PARTS, rows)
+        await pool.commit([
+            FetchedPage(number=number, source=OF_PARTS, purpose="missing", seen=unseen, rows=written)
+        ])  # fmt: skip
 
     # ── what is left to others ──
 

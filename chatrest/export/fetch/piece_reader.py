@@ -29,7 +29,7 @@ from ..._core.requests.endpoint import Pairs
 from ..._walk.source import Page
 from ..._walk.walk import Walk
 from ...errors import ApiError, AuthenticationError, CursorError, RateLimitError, ServerError
-from ..plan.message_ids import LAST, number as number_of
+from ..plan.message_ids import number as number_of
 from .jobs import ListPiece
 
 
@@ -73,20 +73,14 @@ class PieceReader:
 
     def __init__(self, walk: Walk[Any], piece: ListPiece) -> None:
         self._walk = walk
-        self._piece = piece
-        self.until: int = piece.until
-        """The end of the piece, which moves down when it is cut."""
-        self.may_be_cut: bool = piece.may_be_cut
-
-    @property
-    def is_open(self) -> bool:
-        """True for a piece that ends with its list."""
-        return self.until == LAST
+        self.piece: ListPiece = piece
+        """Its end moves down when it is cut."""
 
     def cut(self, last: int, until: int) -> ListPiece:
         """End the piece at an id that is not covered yet; return the rest of it, up to `until`."""
-        self.until = last
-        return structs.replace(self._piece, after=last, until=until, position=(), is_guess=True)
+        rest = structs.replace(self.piece, after=last, until=until, position=(), is_guess=True)
+        self.piece = structs.replace(self.piece, until=last)
+        return rest
 
     async def pages(self) -> AsyncGenerator[PiecePage]:
         """Read page by page; the next page is requested on demand.
@@ -94,19 +88,19 @@ class PieceReader:
         Close the generator (`aclosing`) if you leave it early. Raises `PositionRefusedError` and
         `NotOrderedByIdError` as above, and the errors of a walk.
         """
-        walk, piece = self._walk.at(self._entry(self._piece)), self._piece
-        is_open, is_first, covered = self.is_open, True, piece.after
+        piece = self.piece
+        walk, is_open, is_first, covered = self._walk.at(self._entry(piece)), piece.is_open, True, piece.after
         while True:
             # A page may claim to be the last one only if the end of the list is the end of the piece.
             walk = walk if is_open else walk.thorough()
             async with aclosing(walk.pages()) as pages:
                 while (page := await self._next(pages, piece, is_first=is_first)) is not None:
-                    part, is_first = _part(page, covered, self.until), False
+                    part, is_first = _part(page, covered, self.piece.until), False
                     covered = part.covered
                     yield part
-                    if covered >= self.until:
+                    if covered >= self.piece.until:
                         return
-            if is_open is self.is_open:
+            if is_open is self.piece.is_open:
                 return
             is_open = False  # it was cut during the read: the apparent last page is requested again
 

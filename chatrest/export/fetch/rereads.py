@@ -98,7 +98,7 @@ class Rereads:
             ids = (missing & shown) - asked.setdefault(number, IdSet())
             missing.discard(ids)
             asked[number].update(ids)
-            if ids.names or (ids and known.by_time):  # such an id may stand anywhere in a list
+            if ids.names or (ids and known.order == "other"):  # such an id may stand anywhere in a list
                 asked_whole.add(number)
                 yield Work(known, [Gap(0, LAST)], "missing")
             elif ids:
@@ -180,7 +180,7 @@ class Rereads:
             await self._pool.read_again(
                 Work(known, self._places(known, ids), "confirm")
                 for known, ids in self._by_source(unshown, confirming)
-                if not known.by_time  # all of it was read
+                if known.order != "other"  # all of it was read
             )
         return await in_thread(lambda: self._note_deleted(max(times)))
 

@@ -139,8 +139,6 @@ class SourceList:
                 there = {source async for source in users(self._session)}
                 self._handed = [source for source in self._handed if source in there]
             await self.learn()
-        elif self._pool.findings.by_time:
-            self._add([])
 
     def add_app_list(self) -> SourceState:
         """Return the app's own list as a source, which the plan need not ask for."""
@@ -155,7 +153,7 @@ class SourceList:
             self._pool.progress.sources += self.reads(each)
 
     def _add(self, sources: list[Source]) -> None:
-        self._journal.note_sources(sources, self._plan, self._pool.findings.by_time)
+        self._journal.note_sources(sources, self._plan)
         self.refresh()
 
     async def _list_users(self) -> None:

@@ -6,7 +6,7 @@ A run reads them, a dry run counts them, and `news` skips sources that have noth
 |------------------------------|--------------------------------------------------------------------------|
 | ids that no interval covers  | between the ids that were read                                           |
 | ids after its last id        | until its end is proven for the frozen end of the run                    |
-| all of it                    | its list goes by time, so ids do not show what is new: in each run       |
+| all of it                    | its ids are no positions, and do not show what is new: in each run       |
 | ids up to which it was read  | messages since a time are read again (`recheck`), until that is done     |
 
 Messages that were seen and are not on the disk are left, too. The sources that may have them are determined
@@ -48,10 +48,10 @@ class Work(Struct, frozen=True):
     def job(self, **more: Any) -> ListJob:
         """Return the job of a worker that reads it; `more` are further fields of it."""
         known = self.known
-        fields = {"by_time": known.by_time, "proven": known.proven if self.purpose == "walk" else 0} | more
         return ListJob(
-            number=known.number, source=known.source, purpose=self.purpose, since=self.since, **fields
-        )
+            number=known.number, source=known.source, purpose=self.purpose, since=self.since,
+            order=known.order, proven=known.proven if self.purpose == "walk" else 0, **more,
+        )  # fmt: skip
 
 
 def work_left(
@@ -69,7 +69,7 @@ def work_left(
     """
     for known in sources:
         has_ended = known.number in ended
-        if known.by_time:
+        if known.order == "other":
             left = [] if has_ended else [Gap(0, until)]
         else:
             has_ended = has_ended or (known.proven >= until and not asks_all)

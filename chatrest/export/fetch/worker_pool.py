@@ -28,6 +28,7 @@ from ..plan.report import Progress
 from .backlog import Backlog
 from .jobs import Ending, Findings, ListJob, ListPiece, PieceQueue, PieceResult
 from .list_end import ListEnds
+from .list_pages import ListPages
 from .list_reader import ListReader
 from .page_check import PageCheck
 from .work_left import Work
@@ -56,7 +57,8 @@ class WorkerPool:
         messages = Messages(AsRows(session.sender, leaves_out=True))
         self.ids: IdContinuity = IdContinuity(messages, export)
         self.ends: ListEnds = ListEnds(messages, export, check, self.ids)
-        self._reader = ListReader(messages, self.ends, check, self._backlog, self.progress)
+        pages = ListPages(check, self._backlog, self.progress)
+        self._reader = ListReader(messages, self.ends, pages)
         self.written: int = 0
         """Messages that were added by now."""
         self.findings: Findings = Findings()
@@ -69,11 +71,11 @@ class WorkerPool:
         queue, results = PieceQueue(pieces, self._workers), list[PieceResult]()
         if not len(queue):
             return Findings()
-        failed, ended = {*self.findings.failed}, {*self.findings.ended}
+        failed, ended, whole = {*self.findings.failed}, {*self.findings.ended}, set[int]()
 
         async def read(piece: ListPiece) -> None:
             number, self.progress.jobs = piece.of.number, len(queue)
-            if number in failed:
+            if number in failed or number in whole:
                 return
             result = await self._read(piece, queue)
             results.append(result)
@@ -81,7 +83,9 @@ class WorkerPool:
                 # A deleted user is not a failure; whether the source is one is known at the end.
                 self.progress.failed += number not in failed and not isinstance(result.error, NotFoundError)
                 failed.add(number)
-            elif result.ending in (Ending.ENDED, Ending.READ_WHOLE):
+            if result.is_whole:
+                whole.add(number)
+            if result.ending is Ending.ENDED:
                 ended.add(number)
                 self.progress.done = len(ended)
 
@@ -107,14 +111,12 @@ class WorkerPool:
         """Read known messages again; if the service refuses a position, read the list from its start."""
         works = list(works)
         findings = await self.read([self.piece(work.job(), gap) for work in works for gap in work.gaps])
-        again: list[ListPiece] = []
-        for work in works:
-            number, was_by_time = work.known.number, work.known.by_time
-            by_time = was_by_time or number in self.findings.by_time
-            if by_time != was_by_time or findings.needs_start(number):
-                job = work.job(by_time=by_time)
-                again += [self.piece(job, gap, findings, from_start=True) for gap in work.gaps]
-        await self.read(again)
+        await self.read(
+            self.piece(work.job(), gap, findings, from_start=True)
+            for work in works
+            for gap in work.gaps
+            if findings.needs_start(work.known.number)
+        )
 
     def piece(
         self, job: ListJob, gap: Gap, known: Findings | None = None, *, from_start: bool = False
@@ -127,7 +129,10 @@ class WorkerPool:
         known = known or Findings()
         cannot_enter = known.needs_start(job.number)
         is_refused = job.number in known.refused or (from_start and cannot_enter)
-        is_named = bool(gap.position) and not is_refused
+        position = () if is_refused else gap.position
+        if not position and job.order == "times" and not cannot_enter:
+            # Such a list is entered at the last id that it has shown, and not at one that is made up.
+            position = (("affix", "append"), ("id", str(gap.after))) if gap.after else ()
         from_start = from_start or cannot_enter
         if job.until != LAST:
             self.progress.ids += min(gap.until, job.until) - gap.after
@@ -135,8 +140,8 @@ class WorkerPool:
             of=job,
             after=gap.after,
             until=LAST if gap.until >= job.until else gap.until,
-            position=gap.position if is_named else (),
-            is_guess=bool(gap.after) and not is_named and not from_start,
+            position=position,
+            is_guess=bool(gap.after) and not position and not from_start,
             may_be_cut=not from_start,
         )
 

@@ -26,7 +26,7 @@ from ..formats.action_records import ACTION, is_deleted, shown_edits
 from ..formats.stored_records import SourceLines
 from ..plan.file_names import HISTORY, STEM, partition_folder, partition_rows
 from ..plan.id_set import IdSet
-from ..plan.message_ids import LAST, NO_IDS, Interval, PageIds, ids_of
+from ..plan.message_ids import LAST, NO_IDS, Interval, ids_of
 from ..plan.ownership import Source
 from ..plan.plan import Plan
 from ..plan.report import Report
@@ -35,7 +35,7 @@ from ..store.disk import Disk
 from ..store.formats import Format, Lines, Parquet
 from ..store.inspection import LOST, lost_versions
 from ..store.journal import StoreBlock
-from .fetched_page import FetchedPage
+from .fetched_page import FetchedPage, ListOrder, SourceRows
 from .journal import NAME, Journal
 from .manifest import write_finished, write_unfinished
 from .opening import (
@@ -82,6 +82,8 @@ class _Batch(Struct):
     """Those that other parts write, by the part."""
     read: dict[int, list[Interval]] = {}
     """The ids that are covered, by their sources."""
+    orders: dict[int, ListOrder] = {}
+    """The orders of lists, by their sources."""
 
 
 class RemoteFiles(Protocol):
@@ -211,6 +213,8 @@ class ExportFolder:
                     self.journal.see(source, ids)
                 for source, read in batch.read.items():
                     self.journal.cover(source, read)
+                for source, order in batch.orders.items():
+                    self.journal.note_order(source, order)
                 for part, ids in batch.foreign.items():
                     self.journal.note_foreign_ids(part, ids)
             self.store.seal_full()
@@ -409,49 +413,48 @@ class ExportFolder:
     def _take(self, page: FetchedPage, batch: _Batch, add: _Add) -> None:
         if page.seen is not NO_IDS:
             self._take_rows(page, batch, add)
+        if page.order is not None:
+            batch.orders[page.number] = page.order
+        covered = page.covered
         if page.purpose == "recheck":
-            self.journal.rechecked(page.number, page.last, page.position)
+            self.journal.rechecked(page.number, covered.last, covered.position)
         elif page.purpose == "walk":
-            read = Interval(page.after + 1, page.last, page.position)
+            read = Interval(covered.after + 1, covered.last, covered.position)
             batch.read.setdefault(page.number, []).append(read)
-            if page.proven:
-                self.journal.prove(page.number, page.proven)
+            if covered.proven:
+                self.journal.prove(page.number, covered.proven)
 
     def _take_rows(self, page: FetchedPage, batch: _Batch, add: _Add) -> None:
-        own = self.journal.numbered(page.seen)
-        shown = None if page.shown is None else self.journal.numbered(page.shown)
-        self._undelete(own if shown is None else shown)
-        if shown is not None:
+        ids = self.journal.numbered(page.seen)
+        shown = ids if page.again is None else self.journal.numbered(page.again.ids)
+        self._undelete(shown)
+        if page.again is not None:
             self.journal.show(page.number, shown)
+            batch.stats.changed += self._compare(page.again.rows)
         if page.purpose == "confirm":
             return
-        batch.seen.setdefault(page.number, IdSet()).update(own)
+        batch.seen.setdefault(page.number, IdSet()).update(ids)
         if page.foreign is not None:
-            for part, ids in page.foreign.ids.items():
-                batch.foreign.setdefault(part, IdSet()).update(self.journal.numbered(ids))
+            for part, foreign in page.foreign.ids.items():
+                batch.foreign.setdefault(part, IdSet()).update(self.journal.numbered(foreign))
             for part, rows in page.foreign.rows.items():
                 self.journal.note_foreign_rows(part, rows)
             self._note_foreign_edits(page.foreign.edits)
-        if page.compared:
-            batch.stats.changed += self._compare(page.compared)
         self._repeats.note(page.repeated)
-        is_first = page.purpose == "walk"
-        if page.writers is None:
-            batch.stats.written += self._write(page.number, page.source, page.rows, page.ids, add, is_first)
-            return
-        for writer, rows in page.writers.items():
-            number = self.journal.source_of(writer.key) or page.number
-            batch.stats.written += self._write(number, writer, rows, ids_of(rows), add, is_first)
+        for each in page.rows:
+            # A message that is read again may have been edited: it is no second version in this run.
+            is_first = page.purpose == "walk"
+            is_own = each.source == page.source
+            number = page.number if is_own else self.journal.source_of(each.source.key) or page.number
+            batch.stats.written += self._write(number, each, add, is_first=is_first)
 
-    def _write(
-        self, number: int, source: Source, rows: list[Row], ids: PageIds, add: _Add, is_first: bool
-    ) -> int:
+    def _write(self, number: int, rows: SourceRows, add: _Add, *, is_first: bool) -> int:
         """Add the rows that are new; return how many."""
-        new, new_ids = self.store.unwritten(rows, ids) if rows else (rows, ids)
-        if is_first:  # a message that is read again may have been edited
-            self._repeats.add(rows, new, ids)
-        for stem, part in self._stems(source, new).items():
-            add(NewRows(stem, number, part, new_ids if part is new else ids_of(part), is_new=True))
+        new, ids = self.store.unwritten(rows.rows, rows.ids) if rows.rows else (rows.rows, rows.ids)
+        if is_first:
+            self._repeats.add(rows.rows, new, rows.ids)
+        for stem, part in self._stems(rows.source, new).items():
+            add(NewRows(stem, number, part, ids if part is new else ids_of(part), is_new=True))
         if (self._is_later or self._part_of is not None) and ACTION in lines_of(new):
             edited = list(shown_edits(new))
             self._note_foreign_edits(edited)
@@ -473,6 +476,8 @@ class ExportFolder:
 
     def _compare(self, rows: list[Row]) -> int:
         """Note the rows that differ from those on the disk; return how many."""
+        if not rows:
+            return 0
         assert self.index is not None, "prepare() comes first"
         changed = self.index.changed(rows)
         self.index.renew(changed)

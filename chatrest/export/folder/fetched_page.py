@@ -3,6 +3,7 @@
 Those that fetch make it, and the export's folder writes it and notes it in one commit.
 """
 
+from collections.abc import Sequence
 from typing import Literal, NamedTuple, TypeAlias
 
 from msgspec import Struct
@@ -16,6 +17,38 @@ Purpose: TypeAlias = Literal["walk", "recheck", "confirm", "missing"]
 """walk: ids that were not read yet; recheck: messages are read again, to find those that have changed or are
 deleted; confirm: ids that the recheck did not show are looked for again; missing: ids that a source has
 seen and no one has written."""
+ListOrder: TypeAlias = Literal["ids", "times", "other"]
+"""ids: a list is ordered by id, and continues after an id; times: it is ordered by time, then id, and its
+positions tell times, but it can be entered at an id, too; other: its ids are no positions, so each run reads
+all of it."""
+
+
+class Covered(NamedTuple):
+    """The ids of a list that a page covers: those above `after` up to `last`."""
+
+    after: int = 0
+    last: int = 0
+    position: Pairs = ()
+    """Where the list continues after `last`, as the service named it; empty if it did not."""
+    proven: int = 0
+    """The frozen end up to which nothing is left, as the end of the list is proven; 0 if it is not."""
+
+
+class SourceRows(NamedTuple):
+    """Rows in the order of their ids, and the source whose files they belong to."""
+
+    source: Source
+    rows: list[Row]
+    ids: PageIds
+
+
+class ShownAgain(NamedTuple):
+    """Known messages that a recheck, or its confirmation, has shown."""
+
+    ids: PageIds
+    """All ids, in any window: they are not deleted."""
+    rows: list[Row]
+    """Those that are compared with the rows on disk."""
 
 
 class ForeignMessages(NamedTuple):
@@ -33,30 +66,20 @@ class FetchedPage(Struct, frozen=True, kw_only=True):
     """A page on its way to the disk."""
 
     number: int
+    """That of the source in the journal."""
     source: Source
     purpose: Purpose = "walk"
-    after: int = 0
-    last: int = 0
-    """It covers the ids above `after` up to `last`."""
-    position: Pairs = ()
-    """Where the list continues."""
-    proven: int = 0
-    """The frozen end, where this page comes last, and the end of the source is proven."""
+    covered: Covered = Covered()
+    order: ListOrder | None = None
+    """The order of the list, if the page has shown that it is not `ids`."""
     seen: PageIds = NO_IDS
-    """The ids of all of its rows; a page without any only says what is covered."""
-    rows: list[Row] = []
-    """Those that the source writes if they are not written yet, in ascending order of ids."""
-    ids: PageIds = NO_IDS
-    """The ids that may be written."""
-    writers: dict[Source, list[Row]] | None = None
-    """Of missing ids: the rows by the source whose file they belong to."""
-    shown: PageIds | None = None
-    """Of a recheck and its confirmation: all ids that the service showed, in any window."""
+    """The ids of its messages; a page without any only says what is covered."""
+    rows: Sequence[SourceRows] = ()
+    """Those that are written, unless they are on disk already."""
+    again: ShownAgain | None = None
     repeated: list[Row] = []
     """Rows that came again under ids that were read before."""
-    compared: list[Row] = []
-    """Of a recheck: the rows that are compared with those on disk."""
     foreign: ForeignMessages | None = None
-    """Those of its messages that other parts of the export write; None without any."""
+    """None if other parts of the export write none of its messages."""
     bytes: int = 0
     """The memory that the page needs."""

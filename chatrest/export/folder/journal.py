@@ -38,12 +38,13 @@ from ..plan.message_ids import Interval, merge, number
 from ..plan.ownership import Source
 from ..plan.plan import Plan
 from ..store.journal import DAMAGE, LAYOUT as STORE_LAYOUT, NAME, PORTION, SCHEMA, Count, StoreJournal
+from .fetched_page import ListOrder
 
 __all__ = ["NAME", "DeletedId", "Journal", "Recheck", "SourceState", "State"]
 
 _SCHEMA: Final = f"""{SCHEMA};
 CREATE TABLE sources(number INTEGER PRIMARY KEY, key TEXT UNIQUE NOT NULL, state TEXT NOT NULL DEFAULT 'open',
-    error TEXT, by_time INTEGER NOT NULL DEFAULT 0, proven INTEGER NOT NULL DEFAULT 0,
+    error TEXT, list_order TEXT NOT NULL DEFAULT 'ids', proven INTEGER NOT NULL DEFAULT 0,
     asked INTEGER NOT NULL DEFAULT 1);
 CREATE TABLE covered(source INTEGER, first INTEGER, last INTEGER NOT NULL, position TEXT NOT NULL,
     PRIMARY KEY(source, first)) WITHOUT ROWID;
@@ -98,8 +99,7 @@ class SourceState(NamedTuple):
     source: Source
     state: State = "open"
     error: str | None = None
-    by_time: bool = False
-    """True if its list goes by time, with ids in any order: each run reads all of it."""
+    order: ListOrder = "ids"
     proven: int = 0
     """The frozen end for which its newest id was probed: all that the service has up to there was seen."""
     asked: bool = True
@@ -191,9 +191,10 @@ class Journal(StoreJournal):
         return self._read_sources() if cached is None else iter(cached)
 
     def _read_sources(self) -> Iterator[SourceState]:
-        sql = """SELECT number, key, state, error, by_time, proven, asked FROM sources WHERE number > ?
+        sql = """SELECT number, key, state, error, list_order, proven, asked FROM sources WHERE number > ?
             ORDER BY number LIMIT ?"""
-        kind, after, portion = tuple[int, str, State, str | None, bool, Count, bool], -1, list[SourceState]()
+        kind = tuple[int, str, State, str | None, ListOrder, Count, bool]
+        after, portion = -1, list[SourceState]()
         while after < 0 or len(portion) == PORTION:
             with self.lock:
                 try:
@@ -222,9 +223,10 @@ class Journal(StoreJournal):
         rows = self._typed("SELECT number FROM sources WHERE key = ?", tuple[int], key)
         return int(rows[0][0]) if rows else 0
 
-    def note_sources(self, sources: Collection[Source], plan: Plan, by_time: Collection[int] = ()) -> None:
-        """Note sources, those of them that a plan asks for, and those whose lists go by time: a transaction,
-        where anything of it is new. Sources that it does not ask for are kept.
+    def note_sources(self, sources: Collection[Source], plan: Plan) -> None:
+        """Note sources, and those of them that a plan asks for: a transaction, where anything of it is new.
+
+        Sources that it does not ask for are kept.
         """
         asked, all_users = frozenset(plan.sources), plan.all_users
         unknown = set(sources)
@@ -233,12 +235,17 @@ class Journal(StoreJournal):
             if each.state != "deleted_user":
                 unknown.discard(each.source)
             is_asked = each.source in asked or (all_users and each.source.kind == "user")
-            is_noted = is_noted and each.asked == is_asked and (each.by_time or each.number not in by_time)
+            is_noted = is_noted and each.asked == is_asked
         if unknown or not is_noted:
             with self.transaction():
                 self.add_sources(sources)
                 self._set_asked(asked, all_users=all_users)
-                self._change("UPDATE sources SET by_time = 1 WHERE number = ?", [(each,) for each in by_time])
+
+    def note_order(self, source: int, order: ListOrder) -> None:
+        """Note the order of the list of a source; one whose ids are no positions stays so."""
+        sql = "UPDATE sources SET list_order = ? WHERE number = ? AND list_order NOT IN (?, 'other')"
+        if self._db.execute(sql, (order, source, order)).rowcount:
+            self._sources = None
 
     def _change(self, sql: str, values: Iterable[Sequence[Any]]) -> None:
         """Write the table of sources."""

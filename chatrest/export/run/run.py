@@ -479,7 +479,7 @@ class Run:
             return
         left = {work.known.number for work in works} | self._pool.findings.failed.keys()
         for known in self._sources.known:
-            if known.number not in left and not known.by_time and known.proven < self._end.until:
+            if known.number not in left and known.order != "other" and known.proven < self._end.until:
                 self._pool.export.journal.prove(known.number, self._end.until)
 
     def _note(self, known: SourceState, report: Report) -> None:

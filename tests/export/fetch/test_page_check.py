@@ -74,9 +74,8 @@ def test_a_page_for_missing_messages_has_each_row_under_the_source_that_the_rule
 ) -> None:
     rows = [row for row in rows if is_of(source, row)]
     page = PageCheck(Window(), RULES).page(ListJob(number=1, source=source, purpose="missing"), rows)
-    assert page.writers is not None
-    assert sorted(id(row) for written in page.writers.values() for row in written) == sorted(map(id, rows))
-    for writer, written in page.writers.items():
+    assert sorted(id(row) for written in page.rows for row in written.rows) == sorted(map(id, rows))
+    for writer, written, _ in page.rows:
         for row in written:
             claimants = RULES.claimants(row.sender, row.receiver, row.receiver_type)
             assert writer == (claimants[0] if claimants else source)
@@ -87,9 +86,9 @@ def test_a_recheck_counts_as_shown_what_it_does_not_compare(rows: list[Row], sin
     """A message with a changed time counts as shown; so does one of another list."""
     job = ListJob(number=1, source=ALICE, purpose="recheck", since=since)
     page = PageCheck(Window(), RULES).page(job, rows)
-    assert page.shown is not None
-    assert page.shown.numbers == IdSet(id_number for row in rows if (id_number := number(row.id)))
-    assert page.compared == Window(since).within([row for row in rows if is_of(ALICE, row)])
+    assert page.again is not None
+    assert page.again.ids.numbers == IdSet(id_number for row in rows if (id_number := number(row.id)))
+    assert page.again.rows == Window(since).within([row for row in rows if is_of(ALICE, row)])
 
 
 def row(id: int, sender: str, receiver: str, kind: str = "user", **members: Any) -> Row:

@@ -116,10 +116,10 @@ def test_a_piece_that_is_cut_while_it_is_read_ends_there() -> None:
                 upper[:] = upper or [reader.cut(10, 30)]
         return got
 
-    assert reader.is_open
+    assert reader.piece.is_open
     assert run(read_and_cut()) == [str(number) for number in range(2, 11)]
     assert len(service.asked) == 3
-    assert not reader.is_open
+    assert not reader.piece.is_open
     assert [(part.after, part.until, part.position, part.is_guess) for part in upper] == [(10, 30, (), True)]
 
 

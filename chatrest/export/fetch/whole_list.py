@@ -1,0 +1,179 @@
+"""Reads all of a list whose ids are no positions, in the order in which the service shows it.
+
+Such a list is ordered by something else than ids: by the time of the last change, or with the newest message
+first, whatever was asked for. Only its end shows that no lower id follows, so a page covers nothing, and the
+end covers all. It is accepted like that of any list: only if its newest messages were shown.
+"""
+
+from contextlib import aclosing
+from itertools import pairwise
+from typing import Final, final
+
+from msgspec import Struct, field, structs
+
+from ..._core.paging.order import Affix
+from ..._core.replies.rows import UNKNOWN, Row
+from ..._parameters.messages import MessageQuery
+from ..._resources.messages import Messages
+from ..._walk.source import Page
+from ...errors import CursorError
+from ..folder.fetched_page import Covered
+from ..plan.id_set import IdSet
+from ..plan.message_ids import PageIds, ids_of, number
+from ..plan.report import Active
+from .jobs import ListJob, ListPiece, PieceResult
+from .list_end import ListEnds
+from .list_pages import ListPages
+
+TRIES: Final = 2
+"""How often a list is continued, or read again, and shows nothing new, before that is an error."""
+
+
+class ListTooShortError(CursorError):
+    """A list ends before its newest message."""
+
+    def __init__(self, job: ListJob, last: int, newest: str) -> None:
+        super().__init__(f"the list of {job.source} stopped at id {last}, but its newest message is {newest}")
+
+
+class _Order(Struct, eq=False):
+    """The order in which a list has shown its messages."""
+
+    ids: list[int] = []
+    """The first and the last id."""
+    times: list[int] = []
+    is_up: bool = True
+    is_down: bool = True
+    is_chronological: bool = True
+
+    def add(self, rows: list[Row]) -> None:
+        ids = [*self.ids[1:], *(numbered for row in rows if (numbered := number(row.id)) is not None)]
+        times = [*self.times[1:], *(row.sent_at for row in rows)]
+        self.is_up &= all(earlier < later for earlier, later in pairwise(ids))
+        self.is_down &= all(earlier > later for earlier, later in pairwise(ids))
+        self.is_chronological &= UNKNOWN not in times and times == sorted(times)
+        self.ids, self.times = _ends(self.ids or ids, ids), _ends(self.times or times, times)
+
+    def begins_before(self, time: int) -> bool:
+        """Return whether it goes from old to new, and has shown something older than a time."""
+        return self.is_chronological and bool(self.times) and self.times[0] < time
+
+
+def _ends(first: list[int], last: list[int]) -> list[int]:
+    return [first[0], last[-1]] if last else first
+
+
+@final
+class WholeListReader:
+    """Reads such lists for a pool of workers."""
+
+    def __init__(self, messages: Messages, ends: ListEnds, pages: ListPages) -> None:
+        self._messages = messages
+        self._ends = ends
+        self._pages = pages
+
+    async def read(self, piece: ListPiece, active: Active) -> PieceResult:
+        """Read all of the list of a piece; raises the errors of a walk, and that of foreign messages."""
+        reading = _WholeReading(piece.of, active)
+        if piece.is_open:
+            reading.head = await self._ends.head(piece.of, is_open=True)
+        await self._read_to_end(reading)
+        result = await self._pages.end(
+            piece, Covered(last=reading.ids.last), None if reading.is_by_id else "other",
+            is_empty=not reading.count, highest=ids_of(reading.head or []).numbers.last,
+        )  # fmt: skip
+        return result._replace(is_whole=True)
+
+    async def _read_to_end(self, reading: "_WholeReading") -> None:
+        tries, head = 0, reading.head or None  # an empty one proves nothing
+        while True:
+            count = reading.count
+            if await self._read_all(reading):
+                return
+            newest, head = await self._ends.newest_ids(reading.job, head), None
+            unseen = reading.unseen(newest)
+            if not unseen:
+                return
+            tries = tries + 1 if reading.count == count else 0
+            if tries >= TRIES:
+                raise ListTooShortError(reading.job, reading.ids.last, unseen[0])
+
+    async def _read_all(self, reading: "_WholeReading") -> bool:
+        """Read the list once, in the direction that it has; return True if its end need not be proven."""
+        try:
+            return await self._read_in_order(reading, "append")
+        except CursorError as error:
+            try:
+                return await self._read_in_order(reading, None)
+            except CursorError:
+                raise error from None
+
+    async def _read_in_order(self, reading: "_WholeReading", affix: Affix | None) -> bool:
+        job, asked, window = reading.job, self._ends.window_of(reading.job), self._pages.check.window
+        query = MessageQuery(affix=affix, from_timestamp=asked.since, to_timestamp=asked.until)
+        walk = job.source.list(self._messages, query)
+        walk = walk.at(structs.replace(walk.cursor, by_id=False)).thorough()
+        reading.order, is_first = _Order(), True
+        async with aclosing(walk.pages()) as pages:
+            async for page in pages:
+                ids = reading.take(page.items)
+                rows = sorted(page.items, key=_by_id)
+                await self._pages.put(job, page, rows, ids, reading.active, asked, Covered())
+                # A first page that leads to its beginning is the newest one, whatever was asked for; and a
+                # list that begins with the newest ends by itself.
+                may_end = affix is not None and (not is_first or _leads_on(page))
+                if may_end and (window.is_past(page.items) or reading.has_passed_head()):
+                    return True
+                is_first = False
+        return window.until is not None and not reading.count  # an empty list
+
+
+class _WholeReading(Struct, eq=False):
+    """The ids that a list has shown, in one reading or several."""
+
+    job: ListJob
+    active: Active
+    head: list[Row] | None = None
+    """The newest messages when the reading began; None if they were not asked for."""
+    ids: IdSet = field(default_factory=IdSet)
+    keys: set[str] = field(default_factory=set)
+    """The ids that are no numbers."""
+    order: _Order = field(default_factory=_Order)
+    """That of the last reading."""
+
+    @property
+    def count(self) -> int:
+        return len(self.ids) + len(self.keys)
+
+    def take(self, rows: list[Row]) -> PageIds:
+        """Note the rows of a page; return their ids."""
+        self.order.add(rows)
+        ids = ids_of(rows)
+        self.ids.update(ids.numbers)
+        self.keys.update(ids.others)
+        return ids
+
+    @property
+    def is_by_id(self) -> bool:
+        """True if the last reading has shown ids in one direction, after all."""
+        return self.order.is_up or self.order.is_down
+
+    def unseen(self, newest: PageIds) -> list[str]:
+        """Return those of the newest ids of the list that no reading has shown."""
+        return [*map(str, newest.numbers - self.ids), *(newest.others.keys() - self.keys)]
+
+    def has_passed_head(self) -> bool:
+        """Return whether all of the head was shown after something older: later messages are newer."""
+        if not self.head or not self.order.begins_before(min(row.sent_at for row in self.head)):
+            return False
+        return not self.unseen(ids_of(self.head))
+
+
+def _leads_on(page: Page[Row]) -> bool:
+    """Return whether the position that a page names is at its last message."""
+    named = page.meta.cursor or page.meta.next
+    return named is not None and named.affix != "prepend" and str(named.id) == page.items[-1].id
+
+
+def _by_id(row: Row) -> int:
+    return number(row.id) or 0
