@@ -81,7 +81,7 @@ class KnowledgeText(Record):
     updated_at: Maybe[int] = UNSET
 
 
-class KnowledgeAck(Record, omit_defaults=True):
+class KnowledgeAck(Record):
     """An acknowledgement with `data`, whose form the documents do not show."""
 
     success: bool = True
@@ -89,7 +89,7 @@ class KnowledgeAck(Record, omit_defaults=True):
     data: Maybe[Any] = UNSET
 
 
-class KnowledgeStatuses(Record, omit_defaults=True):
+class KnowledgeStatuses(Record):
     """The status of each id that was asked for and is known, such as indexed."""
 
     success: bool = True

@@ -4,16 +4,14 @@ from typing import ClassVar
 
 from msgspec import UNSET, field
 
-from .record import Json, Maybe, Record, digest
-from .views import ABSENT, Filled, texts
+from .record import NO_TEXT, Json, Maybe, Record, digest
 
 
-@texts("name")
 class AppInfo(Record):
     """An application. `api_keys` holds credentials: the attribute shows them, the repr does not."""
 
     id: str
-    name: Filled = ABSENT
+    name: str = NO_TEXT
     region: Maybe[str] = UNSET
     plan: Maybe[str] = UNSET
     state: Maybe[str] = UNSET
@@ -29,7 +27,6 @@ class AppInfo(Record):
 # ── API keys ──
 
 
-@texts("name")
 class ApiKey(Record):
     """A key of the app. `api_key` is a credential: the attribute shows it, the repr does not.
 
@@ -39,7 +36,7 @@ class ApiKey(Record):
     identified_by: ClassVar[str] = "identity"
 
     api_key: str
-    name: Filled = ABSENT
+    name: str = NO_TEXT
     scope: Maybe[str] = UNSET
     created_at: Maybe[int] = UNSET
 
@@ -100,12 +97,11 @@ class MessageMetrics(Record):
 # ── webhooks and their triggers ──
 
 
-@texts("name")
 class Webhook(Record):
     """An address that events are sent to. `password` is a credential: the repr does not show it."""
 
     id: str
-    name: Filled = ABSENT
+    name: str = NO_TEXT
     webhook_url: Maybe[str] = field(default=UNSET, name="webhookURL")
     use_basic_auth: Maybe[bool] = UNSET
     username: Maybe[str] = UNSET

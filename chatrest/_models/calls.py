@@ -5,7 +5,7 @@ from typing import ClassVar
 from msgspec import UNSET, field
 
 from .entities import Entity, EntityWrapper, Parties
-from .record import Json, Maybe, MessagePart, Record
+from .record import NO_TEXT, Json, Maybe, Record
 
 
 class WsChannel(Record):
@@ -23,18 +23,18 @@ class CallData(Record):
     metadata: Maybe[Json] = UNSET
 
 
-class CallEntity(MessagePart):
+class CallEntity(Record):
     """A call. `status` is any text: `initiated` and `ongoing` are known, others are possible.
 
     `started_at` is set once the call is ongoing. `session_id` is `sessionid` in JSON.
     """
 
-    session_id: str = field(name="sessionid")
-    type: str
-    status: str
-    sender: str
-    receiver: str
-    receiver_type: str
+    session_id: str = field(default=NO_TEXT, name="sessionid")
+    type: str = NO_TEXT
+    status: str = NO_TEXT
+    sender: str = NO_TEXT
+    receiver: str = NO_TEXT
+    receiver_type: str = NO_TEXT
     conversation_id: Maybe[str] = UNSET
     initiated_at: Maybe[int] = UNSET
     joined_at: Maybe[int] = UNSET
@@ -48,7 +48,7 @@ class CallEntity(MessagePart):
         return self.session_id
 
 
-class CallEntities(MessagePart):
+class CallEntities(Record):
     """The entities of a call message: `by` acted, `on` is the call, `for_` is the other party."""
 
     by: EntityWrapper[Entity]
@@ -56,10 +56,10 @@ class CallEntities(MessagePart):
     for_: EntityWrapper[Entity] = field(name="for")
 
 
-class CallContent(MessagePart):
+class CallContent(Record, kw_only=True):
     """`data` of a call message. `action` is any text: `initiated` and `ongoing` are known."""
 
-    action: str
+    action: str = NO_TEXT
     entities: CallEntities
     metadata: Maybe[Json] = UNSET
     resource: Maybe[str] = UNSET
@@ -68,10 +68,10 @@ class CallContent(MessagePart):
 # ── the log of calls ──
 
 
-class CallParticipant(MessagePart):
+class CallParticipant(Record):
     """The part of one user in a call; durations are in minutes."""
 
-    uid: str
+    uid: str = NO_TEXT
     is_joined: Maybe[bool] = UNSET
     state: Maybe[str] = UNSET
     total_audio_minutes: Maybe[float] = UNSET
@@ -84,10 +84,10 @@ class CallParticipant(MessagePart):
     mid: Maybe[str] = UNSET
 
 
-class Recording(MessagePart):
+class Recording(Record):
     """A recording of a call; `recording_url` has this name in JSON too."""
 
-    rid: str
+    rid: str = NO_TEXT
     duration: Maybe[float] = UNSET
     start_time: Maybe[int] = UNSET
     end_time: Maybe[int] = UNSET

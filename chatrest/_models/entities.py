@@ -4,18 +4,16 @@ from typing import Generic, TypeVar
 
 from msgspec import UNSET
 
-from .record import Json, Maybe, MessagePart, Record
-from .views import ABSENT, Filled, texts
+from .record import NO_TEXT, Json, Maybe, Record
 
 E = TypeVar("E")
 
 
-@texts("entity_type")
-class EntityWrapper(MessagePart, Generic[E]):
+class EntityWrapper(Record, Generic[E]):
     """An entity wrapper: `entity`, and its `entity_type` such as user or call."""
 
     entity: E
-    entity_type: Filled = ABSENT
+    entity_type: str = NO_TEXT
 
 
 class Entity(Record):

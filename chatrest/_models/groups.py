@@ -6,12 +6,11 @@ from msgspec import UNSET
 
 from .messages import NestedMessage, message_of
 from .outcomes import ItemOutcome
-from .record import Json, Maybe, Record
+from .record import NO_TEXT, Json, Maybe, Record
 from .users import UserFields
-from .views import ABSENT, Filled, texts, views
+from .views import views
 
 
-@texts("name")
 class Group(Record):
     """A group of the app. `scope`, `joined_at` and `has_joined` are the acting user's.
 
@@ -22,7 +21,7 @@ class Group(Record):
     identified_by: ClassVar[str] = "guid"
 
     guid: str
-    name: Filled = ABSENT
+    name: str = NO_TEXT
     type: Maybe[str] = UNSET
     owner: Maybe[str] = UNSET
     created_at: Maybe[int] = UNSET

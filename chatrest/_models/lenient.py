@@ -7,10 +7,12 @@
 | 0, 1, "true", "false"                 | boolean            | the boolean                    |
 | `[]`                                  | object             | `{}`                           |
 | `{}`                                  | array              | `[]`                           |
-| nothing, or null                      | text, whole number | "" or 0                        |
-| anything else that does not fit       | optional           | `UNSET`                        |
+| null in an array                      | text, whole number | "" or 0                        |
+| anything else that does not fit       | optional           | absent                         |
 | anything else that does not fit       | required           | a `CoercionError`, up to the   |
 |                                       |                    | next optional field, or record |
+
+A text or number whose default is "" or 0 is required, but for null, which is as absent.
 
 Each coercion is noted with its path and the types, never with a value: a value may be a credential.
 """
@@ -21,6 +23,8 @@ from functools import cache
 from typing import Any, Final
 
 from msgspec import UNSET, inspect
+
+from .record import NO_NUMBER, NO_TEXT
 
 _NAMES: Final = {
     dict: "object", list: "array", str: "text", bool: "boolean", int: "whole number", float: "number"
@@ -139,25 +143,23 @@ def _coerced_struct(served: dict[str, Any], want: inspect.StructType, path: str,
     for field in want.fields:
         field_path = f"{path}.{field.encode_name}" if path else field.encode_name
         value = served.get(field.encode_name, UNSET)
+        if value is UNSET and not field.required:
+            continue
         try:
-            if value is not UNSET or field.required:
-                _refuse_fill(value, field, want, field_path)
-                members[field.name] = coerced(value, field.type, field_path, notes)
+            if value is UNSET or (value is None and not _takes_null(field.type)):
+                expected = _kind_name(field.type)
+                raise CoercionError(f"{field_path}: expected {expected}, got {type_name(value)}")
+            members[field.name] = coerced(value, field.type, field_path, notes)
         except CoercionError as error:
-            if field.required:
+            has_filler = field.default is NO_TEXT or field.default is NO_NUMBER
+            if field.required or (has_filler and value is not None):
                 raise
             notes.append(str(error))
     return want.cls(**members)
 
 
-def _refuse_fill(value: Any, field: inspect.Field, want: inspect.StructType, path: str) -> None:
-    """Refuse to make up an identifying field, and any field of a record whose class forbids it."""
-    if value is not None and value is not UNSET:
-        return
-    nullable = isinstance(field.type, inspect.UnionType) and field.type.includes_none
-    identifies = field.name == getattr(want.cls, "identified_by", None)
-    if not nullable and (identifies or not getattr(want.cls, "fill_missing", True)):
-        raise CoercionError(f"{path}: expected {_kind_name(field.type)}, got {type_name(value)}")
+def _takes_null(want: inspect.Type) -> bool:
+    return isinstance(want, inspect.AnyType) or (isinstance(want, inspect.UnionType) and want.includes_none)
 
 
 def _coerced_union(value: Any, want: inspect.UnionType, path: str, notes: list[str]) -> Any:
@@ -224,7 +226,7 @@ def _kind_name(want: inspect.Type) -> str:
 
 
 def _scalar(value: Any, kind: type) -> Any:
-    if value is None or value is UNSET:
+    if value is None:
         return {str: "", int: 0}.get(kind)
     if kind is bool:
         return _BOOLEANS.get(value) if isinstance(value, int | str) else None

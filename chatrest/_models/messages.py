@@ -12,8 +12,8 @@ from .entities import Entity, EntityWrapper, Parties
 from .lenient import CoercionError, coerced, shape
 from .outcomes import ItemOutcome
 from .raw_json import read_value, write_value
-from .record import Count, Id, Json, Maybe, MessagePart, OfCount, OfId, OfIdAndCount, Record
-from .views import ABSENT, Filled, texts, views
+from .record import NO_NUMBER, NO_TEXT, Count, Id, Json, Maybe, OfCount, OfId, OfIdAndCount, Record
+from .views import views
 
 
 def message_of(stored: Any) -> "Message":
@@ -39,10 +39,10 @@ def message_of(stored: Any) -> "Message":
 # ── content ──
 
 
-class Attachment(MessagePart, OfCount):
+class Attachment(Record, OfCount):
     """A file of a media message. `size` is in bytes."""
 
-    url: str
+    url: str = NO_TEXT
     name: Maybe[str] = UNSET
     mime_type: Maybe[str] = UNSET
     extension: Maybe[str] = UNSET
@@ -55,19 +55,18 @@ else:
     _Attachment = Attachment[Count]
 
 
-class ReactionCount(MessagePart):
+class ReactionCount(Record):
     """The number of users who reacted to a message in one way."""
 
-    reaction: str
-    count: int
+    reaction: str = NO_TEXT
+    count: int = NO_NUMBER
     reacted_by_me: Maybe[bool] = UNSET
 
 
-@texts("text")
-class Content(MessagePart, OfCount):
+class Content(Record, OfCount):
     """`data` of a text or media message: the text or caption ("" for none), and attachments."""
 
-    text: Filled = ABSENT
+    text: str = NO_TEXT
     attachments: Maybe[tuple[_Attachment, ...]] = UNSET
     url: Maybe[str] = UNSET
     resource: Maybe[str] = UNSET
@@ -90,13 +89,13 @@ class CustomContent(Record):
     reactions: Maybe[tuple[ReactionCount, ...]] = UNSET
 
 
-class Goal(MessagePart):
+class Goal(Record):
     """The interactions that complete an interactive message.
 
     `type` is any text: anyAction, anyOf, allOf, oneOf and none are known.
     """
 
-    type: str
+    type: str = NO_TEXT
     element_ids: Maybe[tuple[str, ...]] = UNSET
 
 
@@ -124,10 +123,10 @@ class ActionEntities(Record):
     for_: Maybe[EntityWrapper[Entity]] = field(default=UNSET, name="for")
 
 
-class ActionContent(MessagePart):
+class ActionContent(Record):
     """`data` of an action message. `action` is any text, such as edited, deleted, added, joined or kicked."""
 
-    action: str
+    action: str = NO_TEXT
     entities: Maybe[ActionEntities] = UNSET
     metadata: Maybe[Json] = UNSET
     resource: Maybe[str] = UNSET
@@ -150,7 +149,7 @@ class Flag(Record):
     flagged_at: Maybe[int] = UNSET
 
 
-class Reaction(MessagePart):
+class Reaction(Record):
     """One user's reaction to a message: `reaction` is the emoji, `reacted_by` the user at that time.
 
     `reacted_at` is in the service's unit (`chatrest guide service`, "Filters and times"). The
@@ -158,10 +157,10 @@ class Reaction(MessagePart):
     """
 
     id: str
-    message_id: str
-    reaction: str
-    uid: str
-    reacted_at: int
+    message_id: str = NO_TEXT
+    reaction: str = NO_TEXT
+    uid: str = NO_TEXT
+    reacted_at: int = NO_NUMBER
     reacted_by: Maybe[Entity] = UNSET
     reacted_by_me: Maybe[bool] = UNSET
 
@@ -198,18 +197,18 @@ nests_messages = views(message_of, "quoted_message", "last_reply")
 
 # In the order in which the service writes the fields, as msgspec decodes that order fastest.
 @nests_messages
-class _Message(MessagePart, OfId, tag_field="category"):
+class _Message(Record, OfId, kw_only=True, tag_field="category"):
     category: ClassVar[str]
     """The category in the message's JSON, which determines its class."""
     id: Id
-    conversation_id: str
-    sender: str
-    receiver_type: str
-    receiver: str
-    type: str
+    conversation_id: str = NO_TEXT
+    sender: str = NO_TEXT
+    receiver_type: str = NO_TEXT
+    receiver: str = NO_TEXT
+    type: str = NO_TEXT
     data: Any
-    sent_at: int
-    updated_at: int
+    sent_at: int = NO_NUMBER
+    updated_at: int = NO_NUMBER
     muid: Maybe[str] = UNSET
     parent_id: Maybe[Id] = UNSET
     edited_at: Maybe[int] = UNSET
@@ -249,7 +248,7 @@ else:
 
 
 @final
-class TextMessage(_ById, OfIdAndCount, tag="message"):
+class TextMessage(_ById, OfIdAndCount, kw_only=True, tag="message"):
     """A text message (category `message`), with its text in `data.text`.
 
     As in every message, `id` is a text of digits; `sent_at` and `updated_at` are in the service's unit
@@ -260,35 +259,35 @@ class TextMessage(_ById, OfIdAndCount, tag="message"):
 
 
 @final
-class MediaMessage(_ById, OfIdAndCount, tag="message"):
+class MediaMessage(_ById, OfIdAndCount, kw_only=True, tag="message"):
     """A media message (category `message`), with files in `data.attachments` and a caption in `data.text`."""
 
     data: _Content
 
 
 @final
-class CustomMessage(_ById, tag="custom"):
+class CustomMessage(_ById, kw_only=True, tag="custom"):
     """A message with content that the app defines, in `data.custom_data`."""
 
     data: CustomContent
 
 
 @final
-class ActionMessage(_ById, tag="action"):
+class ActionMessage(_ById, kw_only=True, tag="action"):
     """An event of a message or group, such as edited, deleted or joined, in `data.action`."""
 
     data: ActionContent
 
 
 @final
-class CallMessage(_ById, tag="call"):
+class CallMessage(_ById, kw_only=True, tag="call"):
     """A message about a call, which is in `data.entities.on.entity`."""
 
     data: CallContent
 
 
 @final
-class InteractiveMessage(_ById, tag="interactive"):
+class InteractiveMessage(_ById, kw_only=True, tag="interactive"):
     """A card, a form or another message of a bot that users act upon, in `data.interactive_data`."""
 
     data: InteractiveContent
@@ -300,7 +299,7 @@ for _kind in (TextMessage, MediaMessage, CustomMessage, ActionMessage, CallMessa
 
 
 @nests_messages
-class UnknownMessage(MessagePart, kw_only=True):
+class UnknownMessage(Record, kw_only=True):
     """A record that no other message class can hold: `raw` is its JSON, byte for byte.
 
     `reason` is the reason. All readable fields have their values; unreadable ones are `""`, 0 or None if they

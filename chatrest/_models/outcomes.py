@@ -14,7 +14,7 @@ _SHOWN: Final = 5
 _LONGEST: Final = 100
 
 
-class Ack(Record):
+class Ack(Record, omit_defaults=False):
     """An acknowledgement: `success`, the service's `message`, and what it is about, each if it is sent.
 
     Marks of a conversation name `conversation_id`, `message_id` and a time; bans name `uid` and `guid`.
@@ -105,7 +105,7 @@ def _words(key: str, outcome: Any) -> str:
 # ── the outcome of one item ──
 
 
-class ItemOutcome(Record):
+class ItemOutcome(Record, omit_defaults=False):
     """The outcome of one item, with its record in `data`. One without `success` is a failure."""
 
     success: bool = False

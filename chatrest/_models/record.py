@@ -1,6 +1,7 @@
 """The base class of all records of the service: immutable, with a repr that hides credentials."""
 
 from collections.abc import Iterator
+from enum import IntEnum, StrEnum
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, TypeAlias, TypeVar, dataclass_transform
 
 from msgspec import UNSET, Struct, UnsetType, field
@@ -17,6 +18,33 @@ Maybe: TypeAlias = T | UnsetType | None
 
 Json: TypeAlias = dict[str, Any]
 """A JSON object of any shape, as served."""
+
+
+class _NoText(StrEnum):
+    """The default of a text that is "" where it is absent."""
+
+    ABSENT = ""
+    __hash__ = str.__hash__
+    __repr__ = str.__repr__
+
+
+class _NoNumber(IntEnum):
+    """The default of a number that is 0 where it is absent."""
+
+    ABSENT = 0
+    __hash__ = int.__hash__
+    __repr__ = int.__repr__
+
+
+# A record is written without the members that have their default itself, and not an equal value. So these
+# are left out, and "" and 0 that were served are written.
+NO_TEXT: Final[str] = _NoText.ABSENT
+NO_NUMBER: Final[int] = _NoNumber.ABSENT
+
+
+def is_absent(value: object) -> bool:
+    """Return True for the value of a member that the service did not send."""
+    return value is UNSET or value is NO_TEXT or value is NO_NUMBER
 
 
 # Some servers send numbers for ids, and digits for numbers. For msgspec these types are parameters:
@@ -48,11 +76,9 @@ def digest(credential: str) -> str:
 
 
 @dataclass_transform(frozen_default=True, field_specifiers=(field,))
-class Record(Struct, frozen=True, gc=False, rename="camel"):
+class Record(Struct, frozen=True, gc=False, rename="camel", omit_defaults=True):
     """A record of the service. `gc=False`: decoded JSON has no reference cycles to collect."""
 
-    fill_missing: ClassVar[bool] = False
-    """True if the lenient decoder may use "" or 0 for an absent required text or number: no id is ""."""
     identified_by: ClassVar[str] = "id"
     """The field that identifies a record in a list, or a property where no field may be in a cursor.
 
@@ -89,10 +115,4 @@ class Record(Struct, frozen=True, gc=False, rename="camel"):
     def __rich_repr__(self) -> list[tuple[str, Any]]:
         """Return the names and values that the service sent, credentials hidden, for `repr` and rich."""
         pairs = ((name, getattr(self, name)) for name in self.__struct_fields__)
-        return masked_fields(self, [(name, value) for name, value in pairs if value is not UNSET])
-
-
-class MessagePart(Record):
-    """A message, or a part of one, which is shown although a text or a number of it is missing."""
-
-    fill_missing: ClassVar[bool] = True
+        return masked_fields(self, [(name, value) for name, value in pairs if not is_absent(value)])

@@ -6,8 +6,7 @@ from typing import ClassVar, TypeAlias, final
 from msgspec import UNSET
 
 from .outcomes import ItemAck, Outcomes
-from .record import Json, Maybe, Record
-from .views import ABSENT, Filled, texts
+from .record import NO_TEXT, Json, Maybe, Record
 
 PermissionValues: TypeAlias = dict[str, str | tuple[str, ...]]
 """The values of permissions by id: a word, or a list of texts."""
@@ -20,14 +19,13 @@ class RoleSettings(Record):
     send_messages_to: Maybe[str] = UNSET
 
 
-@texts("name")
 class Role(Record):
     """A role of users: a named set of rights. Times are in the service's unit."""
 
     identified_by: ClassVar[str] = "role"
 
     role: str
-    name: Filled = ABSENT
+    name: str = NO_TEXT
     description: Maybe[str] = UNSET
     created_at: Maybe[int] = UNSET
     updated_at: Maybe[int] = UNSET

@@ -6,18 +6,16 @@ from msgspec import UNSET
 
 from .calls import WsChannel
 from .outcomes import ItemOutcome
-from .record import Json, Maybe, Record, digest
-from .views import ABSENT, Filled, texts
+from .record import NO_TEXT, Json, Maybe, Record, digest
 
 
-@texts("name")
 class UserFields(Record):
     """The fields that a user and a group member share."""
 
     identified_by: ClassVar[str] = "uid"
 
     uid: str
-    name: Filled = ABSENT
+    name: str = NO_TEXT
     status: Maybe[str] = UNSET
     role: Maybe[str] = UNSET
     created_at: Maybe[int] = UNSET

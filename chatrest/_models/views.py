@@ -6,36 +6,27 @@ what came. The attribute gives the typed message, or the number; each access mak
 """
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar
+from typing import Any, Final, TypeVar
 
 from msgspec import UNSET, UnsetType
 
 S = TypeVar("S", bound=type[Any])
 _LONGEST_COUNT: Final = 40
 
-# The type of a text that is "" where it is absent; see `texts`.
-if TYPE_CHECKING:
-    Filled: TypeAlias = str
-else:
-    Filled = str | UnsetType
-ABSENT: Final[Any] = UNSET
-
 
 class _View:
-    """The attribute of a field, as `read` makes it of the stored value; `absent` is shown for `UNSET`."""
+    """The attribute of a field, as `read` makes it of the stored value."""
 
-    __slots__ = ("_absent", "_read", "_slot")
+    __slots__ = ("_read", "_slot")
 
-    def __init__(self, slot: Any, read: Callable[[Any], Any], absent: Any = UNSET) -> None:
-        self._slot, self._read, self._absent = slot, read, absent
+    def __init__(self, slot: Any, read: Callable[[Any], Any]) -> None:
+        self._slot, self._read = slot, read
 
     def __get__(self, record: Any, owner: type[Any] | None = None) -> Any:
         if record is None:
             return self
         value = self._slot.__get__(record, owner)
-        if value is UNSET:
-            return self._absent
-        return None if value is None else self._read(value)
+        return value if value is UNSET or value is None else self._read(value)
 
     def __set__(self, record: Any, value: Any) -> None:
         self._slot.__set__(record, value)
@@ -50,21 +41,6 @@ def views(read: Callable[[Any], Any], *names: str) -> Callable[[S], S]:
         return kind
 
     return decorate
-
-
-def texts(*names: str) -> Callable[[S], S]:
-    """Decorate a struct so that the texts `names` are "" where they are absent, and are not written then."""
-
-    def decorate(kind: S) -> S:
-        for name in names:
-            setattr(kind, name, _View(vars(kind)[name], _as_stored, ""))
-        return kind
-
-    return decorate
-
-
-def _as_stored(stored: object) -> object:
-    return stored
 
 
 def whole_count(stored: object) -> int | UnsetType:

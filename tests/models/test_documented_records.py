@@ -102,10 +102,8 @@ def plain(value: Any) -> Any:
 # ── required members ──
 
 REQUIRED = {
-    "call_entity": "sessionid type status sender receiver receiverType",
-    "message_data_call": "action entities", "message_data_action": "action", "member": "uid",
-    "conversation": "conversationId", "auth_token": "uid authToken", "webhook": "id", "user": "uid",
-    "group": "guid", "attachment": "url", "call": "sessionId",
+    "message_data_call": "entities", "member": "uid", "conversation": "conversationId",
+    "auth_token": "uid authToken", "webhook": "id", "user": "uid", "group": "guid", "call": "sessionId",
 }  # fmt: skip
 
 

@@ -1,15 +1,18 @@
 """The table of coercions, line by line."""
 
+import pickle
+from copy import deepcopy
 from datetime import datetime
 from typing import Any, Literal
 
 import pytest
 from hypothesis import given, strategies as st
-from msgspec import UNSET, Struct, UnsetType, convert, to_builtins
+from msgspec import UNSET, Struct, UnsetType, convert, structs, to_builtins
+from msgspec.json import encode
 
 from chatrest._models.lenient import CoercionError, Coercions, coerced, shape
 from chatrest._models.messages import CallMessage, CustomMessage, TextMessage
-from chatrest._models.record import MessagePart, Record
+from chatrest._models.record import NO_NUMBER, NO_TEXT, Record
 from tests.cases import loop_over
 
 Maybe = UnsetType | None
@@ -45,7 +48,7 @@ def coercion(value: Any, kind: Any) -> tuple[Any, list[str]]:
         (0, bool, False), (1, bool, True), ("true", bool, True), ("false", bool, False),
         (3, float, 3.0), ("4", float, 4.0),
         ([], dict[str, Any], {}), ({}, tuple[int, ...], ()),
-        (None, str, ""), (UNSET, str, ""), (None, int, 0), (UNSET, int, 0),
+        (None, str, ""), (None, int, 0),
     ],
 )  # fmt: skip
 def test_what_can_be_coerced_without_loss_is_coerced_and_noted(served: Any, kind: Any, becomes: Any) -> None:
@@ -197,27 +200,48 @@ def test_other_types_are_coerced_member_by_member(served: Any, becomes: Shelf, n
     assert len(lines) == notes
 
 
-class Thing(MessagePart, frozen=True):
+class Thing(Record):
     id: str
-    name: str
-    age: int
+    name: str = NO_TEXT
+    age: int = NO_NUMBER
+    free: Any = UNSET
 
 
-class Strict(Record, frozen=True):
-    id: str
-    name: str
+@loop_over(
+    ("served", "written", "count"),
+    [
+        ({"id": "5"}, {"id": "5"}, 0),
+        ({"id": "5", "name": "", "age": 0}, {"id": "5", "name": "", "age": 0}, 0),
+        ({"id": 5, "name": None, "age": None, "free": None}, {"id": "5", "free": None}, 3),
+    ],
+)
+def test_an_absent_text_or_number_is_empty_and_is_not_written(
+    served: dict[str, Any], written: dict[str, Any], count: int
+) -> None:
+    thing, notes = coercion(served, Thing)
+    assert (thing.name, thing.age, thing.to_dict(), len(notes)) == ("", 0, written, count)
+    for twin in (pickle.loads(pickle.dumps(thing)), deepcopy(thing), structs.replace(thing)):
+        assert twin.to_dict() == written
+    assert {"": 1, 0: 2}[thing.name] == 1
+    assert (f"{thing.name!r}{thing.age!r}", str(thing.name), encode([thing.name, thing.age])) == (
+        "''0", "", b'["",0]'
+    )  # fmt: skip
 
 
-def test_what_tells_records_apart_is_never_made_up() -> None:
-    assert coercion({"id": "5"}, Thing)[0] == Thing("5", "", 0)
-    for served in ({"name": "n", "age": 1}, {"id": None, "name": "n", "age": 1}):
-        with pytest.raises(CoercionError, match=r"^x\.id: expected text, got (nothing|null)$"):
-            coercion(served, Thing)
-
-
-def test_a_record_that_forbids_it_has_nothing_made_up() -> None:
-    with pytest.raises(CoercionError, match=r"^x\.name: expected text, got nothing$"):
-        coercion({"id": "5"}, Strict)
+@loop_over(
+    ("served", "fault"),
+    [
+        ({"name": "n"}, "id: expected text, got nothing"),
+        ({"id": None, "name": "n"}, "id: expected text, got null"),
+        ({"id": "5", "name": []}, "name: expected text, got array"),
+        ({"id": "5", "age": {}}, "age: expected whole number, got object"),
+    ],
+)
+def test_an_identifier_is_never_made_up_nor_a_text_of_another_type_dropped(
+    served: dict[str, Any], fault: str
+) -> None:
+    with pytest.raises(CoercionError, match=rf"^x\.{fault}$"):
+        coercion(served, Thing)
 
 
 # ── what is told of a page ──

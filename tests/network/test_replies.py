@@ -142,7 +142,7 @@ def test_a_small_body_is_not_counted() -> None:
         lambda: b'{"data":[{"id":"1","category":"message","tags":' + array(b"1", 100_000) + b"}]}",
         lambda: (
             b'{"data":[{"id":"1","category":"message","type":"text","data":{"attachments":'
-            + array(b"{}", 50_000)
+            + array(b'{"url":1}', 50_000)
             + b"}}]}"
         ),
         lambda: b'{"data":' + array(b'{"id":"1","category":"new"}', MOST_RECORDS) + b"}",

@@ -93,7 +93,9 @@ async def test_the_muids_can_be_given(session: AsyncSession) -> None:
 
 
 async def test_a_reply_in_a_thread_has_none() -> None:
-    sender = Sender(lambda call: TextMessage("1", "", "", "", "", "", {}, 0, 0), acting_user="ann")
+    sender = Sender(
+        lambda call: parse(TextMessage, {"id": "1", "category": "message", "data": {}}), acting_user="ann"
+    )
     await Messages(sender).send_thread("7", NewThreadMessage.text("yes", receiver="bob"))
     assert not hasattr(sender.call.body, "muid")
 
@@ -173,7 +175,8 @@ async def test_a_message_that_is_shown_late_is_there_after_a_pause(emulator: Emu
 @pytest.mark.parametrize(("sender", "receiver", "is_ours"), [("ann", "bob", True), ("bob", "ann", False)])
 async def test_uids_are_the_same_in_any_case(sender: str, receiver: str, is_ours: bool) -> None:
     mark = SentMark.checked("m1", "Bob", "ANN", None)
-    message = TextMessage("1", "", sender, "user", receiver, "text", {}, 0, 0)
+    served = {"id": "1", "category": "message", "sender": sender, "receiver": receiver, "data": {}}
+    message = parse(TextMessage, served)
     assert mark.is_from_sender(message) is is_ours
 
 

@@ -4,7 +4,7 @@
 |------------------------|------------------------------------------------------------------|
 | bytes of a success     | `AsyncSession(max_reply_bytes=…)`, in the transport              |
 | bytes of an error      | `ERROR_BYTES`, in the transport; the rest is not read            |
-| records of a list      | `MOST_RECORDS`, before records are made                          |
+| records of a list      | `MOST_RECORDS`, before records are made of more than 4 MiB       |
 | values of a body       | `MOST_VALUES`, before a body of more than 4 MiB is decoded       |
 | time on the event loop | `INLINE_BYTES` and `STRICT_BYTES`, in `network.replies`         |
 """
@@ -27,7 +27,6 @@ STRICT_BYTES: Final = 1024 * 1024
 _COUNTED_BYTES: Final = 4 * 1024 * 1024
 _SLICE_BYTES: Final = 1024 * 1024
 _DENSE_RECORDS: Final = 5 * MOST_RECORDS
-_LEAST_RECORD: Final = 12
 
 
 def check_values(body: bytes) -> None:
@@ -53,14 +52,6 @@ def check_records(count: int) -> None:
         raise ReplyUnreadableError(f"data: expected at most {MOST_RECORDS} records, got {count}")
 
 
-def bytes_of_most(least: int) -> int:
-    """Return the bytes up to which a body cannot be dense, as its objects have at least `least` each.
-
-    So a page of honest records is never counted.
-    """
-    return _DENSE_RECORDS * max(least, _LEAST_RECORD)
-
-
 def is_dense(body: bytes) -> bool:
-    """Return True if a body may hold far more than `MOST_RECORDS` objects."""
-    return body.count(b"{") > _DENSE_RECORDS
+    """Return True for a large body that may hold far more than `MOST_RECORDS` objects."""
+    return len(body) > _COUNTED_BYTES and body.count(b"{") > _DENSE_RECORDS

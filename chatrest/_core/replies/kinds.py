@@ -27,7 +27,7 @@ from ..._models.messages import (
 from ..._models.meta import Meta, Position
 from ..._models.raw_json import REFUSED
 from ...errors import ReplyUnreadableError
-from .bounds import STRICT_BYTES, bytes_of_most, check_records, is_dense
+from .bounds import STRICT_BYTES, check_records, is_dense
 from .scanner import TooDeep, read_record
 
 T = TypeVar("T")
@@ -115,12 +115,6 @@ class Kind(Generic[T]):
             return frozenset({fields[self.identified_by].encode_name})
         return frozenset(field.encode_name for field in fields.values())
 
-    @cached_property
-    def _most_bytes(self) -> int:
-        """The bytes of a body that cannot hold far too many records that a strict decoder takes."""
-        names = [field.encode_name for field in structs.fields(self._struct) if field.required]
-        return bytes_of_most(len("{}") + sum(len(f'"{name}":0,') for name in names))
-
     def is_record(self, names: Collection[str]) -> bool:
         """Return whether an object with members of these `names` is such a record."""
         return self.required <= set(names)
@@ -131,7 +125,7 @@ class Kind(Generic[T]):
         Returns it with its coercions in words. Raises `ReplyUnreadableError` for more records than any list
         has.
         """
-        if len(body) > self._most_bytes and is_dense(body):
+        if is_dense(body):
             return None
         page, loose = self._decoded("listing", body)
         if page is None:

@@ -96,7 +96,7 @@ def test_a_field_of_an_odd_type_is_coerced_in_its_typed_message(
     message = page.items[0]
     assert isinstance(message, TextMessage)
     assert getattr(message, name) == value
-    assert type(getattr(message, name)) is type(value)
+    assert isinstance(getattr(message, name), type(value))
     assert page.repairs == (note,)
     assert page.items[1] == PAGE(body([CALL_MESSAGE])).items[0]
 

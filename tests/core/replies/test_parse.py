@@ -139,6 +139,8 @@ def test_numbers_that_json_does_not_have_are_kept(value: float) -> None:
         (Member, {"uid": "u"}, "name"),
         (Group, {"guid": "g"}, "name"),
         (AppInfo, {"id": "a"}, "name"),
+        (Message, {"id": "7", "category": "message", "data": {"text": "hi"}}, "sender"),
+        (Message, {"id": "7", "category": "action", "receiver": "", "data": {}, "updatedAt": 0}, "sender"),
     ],
 )
 def test_an_empty_text_is_written_and_an_absent_one_is_not(
@@ -147,6 +149,6 @@ def test_an_empty_text_is_written_and_an_absent_one_is_not(
     for served in (record, {**record, text: ""}, {**record, text: "x"}):
         held = parse(kind, served)
         assert getattr(held, text) == served.get(text, "")
-        assert type(getattr(held, text)) is str
+        assert isinstance(getattr(held, text), str)
         assert held.to_dict() == json.loads(held.to_json()) == served
         assert parse(kind, held.to_json()) == held
