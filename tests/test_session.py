@@ -15,6 +15,8 @@ from chatrest import (
     CursorError,
     MessageQuery,
     NewMessage,
+    OutcomeUnknownError,
+    ReplyUnreadableError,
     RequestInvalidError,
     RetryPolicy,
     ServerError,
@@ -64,6 +66,20 @@ async def test_the_exact_request_of_a_sent_message(http: aioresponses) -> None:
     body = json.loads(sent["data"])
     assert body.pop("receiverType", "user") == "user"
     assert body == {"receiver": "bob", "type": "text", "data": {"text": "héllo"}, "muid": "m1"}
+
+
+@loop_over(
+    "body", [b'{"hello":"world"}', b"[1,2,3]", b'{"data":[]}', b'{"data":{"success":true}}', b"", b"{"]
+)
+async def test_a_success_without_a_message_is_no_sent_message(http: aioresponses, body: bytes) -> None:
+    http.post(f"{BASE}/messages", body=body)
+    async with AsyncSession(APP) as session:
+        with pytest.raises((ReplyUnreadableError, OutcomeUnknownError)) as caught:
+            await session.messages.send(NewMessage.text("bob", "hello", muid="m1"))
+    is_json = len(body) > 1
+    assert type(caught.value) is (ReplyUnreadableError if is_json else OutcomeUnknownError)
+    assert getattr(caught.value, "muid", "m1") == "m1"
+    assert ("expected one record, got" in str(caught.value)) is is_json
 
 
 @pytest.mark.parametrize(

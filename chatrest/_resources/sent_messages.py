@@ -63,7 +63,10 @@ def first_record(reply: Any) -> dict[str, Any] | None:
     if records := _messages(reply):
         first: dict[str, Any] = records[0]
         return first
-    outcomes = outcomes_of(reply)
+    try:
+        outcomes = outcomes_of(reply)
+    except ReplyUnreadableError:
+        return None
     if failed := [key for key, outcome in outcomes.items() if not outcome["success"]]:
         names = ", ".join(failed[:_SHOWN])
         raise ReplyUnreadableError(f"{len(failed)} of {len(outcomes)} receivers failed: {names}")

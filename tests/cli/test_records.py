@@ -105,12 +105,12 @@ def test_send_prints_the_message_as_it_was_stored(service: EmulatorThread, comma
     )
 
 
-def test_a_reply_without_an_envelope_is_printed_as_it_is(command: Run, proxy: MakeProxy) -> None:
-    with proxy(lambda *_: (200, b"[1]")) as url:
+def test_a_reply_without_a_message_is_an_error(command: Run, proxy: MakeProxy) -> None:
+    with proxy(lambda *_: (200, b'{"hello":"world"}')) as url:
         result = command("send", "b", "x", CHATREST_BASE_URL=url)
-    assert (result.exit_code, result.stdout) == (0, "[1]\n")
-    assert result.stderr == (
-        "chatrest: warning: messages.send: the reply is not the expected record; it is printed as it is\n"
+    assert result.stdout == ""
+    assert "messages.send: data: expected one record, got nothing; the service answered 200" in error_line(
+        result
     )
 
 

@@ -192,8 +192,8 @@ def test_every_form_of_a_success_gives_the_first_message(data: Any) -> None:
         ({"uids": {"bob": SENT, "eve": {"success": False}}}, "1 of 2 receivers failed: eve"),
         ({"uids": {"bob": {"success": True}}}, "expected one record"),
         ({"uids": {}}, "1 of 1 receivers failed: uids"),
-        ([], "expected an outcome per item"),
-        ("x", "expected an outcome per item"),
+        ([], "expected one record"),
+        ("x", "expected one record"),
     ],
 )
 def test_a_failure_and_a_reply_without_a_message_are_errors(data: Any, words: str) -> None:
