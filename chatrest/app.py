@@ -118,15 +118,20 @@ class App:
             missing.append("CHATREST_SERVICE_DOMAIN (or CHATREST_BASE_URL)")
         if missing:
             raise RequestInvalidError(f"the environment lacks {', '.join(missing)}")
-        check_key("CHATREST_API_KEY", get["API_KEY"])
-        return cls(
-            get["APP_ID"] or "",
-            get["API_KEY"] or "",
-            get["REGION"] or "us",
-            service_domain=get["SERVICE_DOMAIN"],
-            base_url=get["BASE_URL"],
-            allow_http=allows_http(env),
-        )
+        allow_http = allows_http(env)
+        try:
+            return cls(
+                get["APP_ID"] or "",
+                get["API_KEY"] or "",
+                get["REGION"] or "us",
+                service_domain=get["SERVICE_DOMAIN"],
+                base_url=get["BASE_URL"],
+                allow_http=allow_http,
+            )
+        except RequestInvalidError as error:  # it begins with the field, and the variable has its name
+            field, rest = re.split(r"\b(?=\W)", str(error), maxsplit=1)
+            failure = RequestInvalidError(f"CHATREST_{field.upper()}{rest}")
+        raise failure
 
 
 _SCHEMES: Final = "https://host[:port][/path], or http:// to loopback,"

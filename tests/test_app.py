@@ -191,6 +191,16 @@ def test_all_that_is_missing_is_named_in_one_error() -> None:
     assert "s3cr3t" not in str(caught.value)
 
 
+@loop_over(
+    ("name", "value"),
+    [("APP_ID", "a.b"), ("API_KEY", "a b"), ("REGION", "xx"), ("SERVICE_DOMAIN", "a b"), ("BASE_URL", "x")],
+)
+def test_a_wrong_variable_is_named(name: str, value: str) -> None:
+    environ = env(API_KEY="k", APP_ID="a", SERVICE_DOMAIN=DOMAIN) | env(**{name: value})
+    with pytest.raises(RequestInvalidError, match=rf"^CHATREST_{name}( = 'xx')?: expected "):
+        App.from_env(environ)
+
+
 def test_a_service_domain_may_name_a_port_of_its_own() -> None:
     for port in (1, 8443, 65535):
         assert App("a", "k", service_domain=f"x.com:{port}").chat_url == f"https://a.api-us.x.com:{port}/v3"

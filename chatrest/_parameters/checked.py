@@ -31,7 +31,7 @@ from msgspec.structs import fields
 from .._names import NamedFields
 from .._secrets import HIDDEN, is_credential, masked, masked_fields, shown
 from ..errors import RequestInvalidError
-from ..times import TIME_FORMS, Time, parse_timestamp
+from ..times import TIME_FORMS, Time, parse_timestamp, timestamp_words
 from .fields import Listed, words_of
 from .files import file_of
 
@@ -241,8 +241,15 @@ class Filter(CheckedStruct):
             end = getattr(self, last)
             if isinstance(end, int) and isinstance(start := getattr(self, first), int) and end < start:
                 raise RequestInvalidError(
-                    f"{last} = {end}: the window ends before it begins; expected {first} ({start}) or later"
+                    f"{last} = {_time_words(end)}: the window ends before it begins; "
+                    f"expected {first} ({_time_words(start)}) or later"
                 )
+
+
+def _time_words(timestamp: int) -> str:
+    """Return a timestamp, with what it means where it is one in seconds."""
+    words = timestamp_words(timestamp)
+    return words if words == str(timestamp) else f"{timestamp}, {words}"
 
 
 class Body(CheckedStruct):

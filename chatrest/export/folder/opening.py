@@ -33,7 +33,7 @@ from msgspec import Struct, structs
 from ..._storage import InUseError, Marks, marks_of, try_lock
 from ...errors import ChatRestError, RequestInvalidError
 from ..plan.file_names import DAMAGED, MESSAGES, SPOOL, is_of_system, path_inside
-from ..plan.parts import FOREIGN, STATE
+from ..plan.parts import FOREIGN, STATE, is_app_name
 from ..plan.plan import Plan, difference, growth_fault
 from ..store.disk import Disk, sync_folder
 from .journal import GENERATION, NAME as JOURNAL, PREVIOUS_GENERATION, Journal
@@ -173,6 +173,11 @@ def refuse_others(folder: Path, is_own: Callable[[str], bool]) -> None:
     """Refuse with `RequestInvalidError` a folder with files that are not its own, nor the system's."""
     names = (path.name for path in folder.iterdir())
     if name := next((each for each in names if not is_of_system(each) and not is_own(each)), None):
+        if is_app_name(name):
+            raise RequestInvalidError(
+                f"folder '{folder}' has many apps, such as {name}: expected --apps FILE (export_apps), "
+                "or the folder of one app"
+            )
         raise RequestInvalidError(
             f"folder '{folder}' holds something else than an export, such as {name}, and is not touched: "
             "choose another folder"
@@ -304,6 +309,10 @@ def read_folder(folder: Path, stack: ExitStack) -> FolderState:
     Raises `RequestInvalidError` if the folder is not an export, or one of another version.
     """
     state, has_journal = FolderState(), _size(folder / JOURNAL) > 0  # an empty one is none
+    if not folder.is_dir():
+        raise RequestInvalidError(
+            f"'{folder}' is not an export: {'it is a file' if folder.exists() else 'there is no such folder'}"
+        )
     if not has_journal and not (folder / MANIFEST).is_file():
         below = min((path.parent for path in folder.glob(f"*/{MANIFEST}")), default=None)
         hint = f"; an export is in '{below}'" if below else ""

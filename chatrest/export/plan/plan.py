@@ -177,12 +177,12 @@ class Plan(Struct, metaclass=NamedFields, frozen=True, kw_only=True, dict=True, 
         elif foreign:
             fault = f"{foreign[0]} is not in the folder's plan ({plan.words})"
         elif not is_within(part, plan):
-            fault = "its window is not within that of the folder's plan"
+            fault = "the window begins before that of the folder's plan, or ends after it"
         else:
             return None if difference(plan, part) == ("", "") else part
         raise RequestInvalidError(
-            f"{fault}; nothing was read or changed: expected with only=True (--only) is a part of the "
-            "folder's plan, or change_plan=True (--change-plan) with all that it is to have"
+            f"{fault}; nothing was read or changed: expected a part of the folder's plan for --only "
+            "(only=True), or --change-plan (change_plan=True) with all that the plan is to have"
         )
 
     @property

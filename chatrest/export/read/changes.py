@@ -48,7 +48,7 @@ from ..plan.file_names import HISTORY, STEM
 from ..plan.id_set import IdSet
 from ..plan.message_ids import key_of, number
 from ..store.inspection import files_now
-from .exports import Position, open_exports, position_of, runs_of
+from .exports import Position, PositionError, open_exports, position_of, runs_of
 from .folder_view import FolderView
 from .message_files import MessageFile, from_each
 
@@ -183,6 +183,11 @@ class _JournalNews(NamedTuple):
 
 def _read_journal(view: FolderView, state: FolderState, after: int) -> _JournalNews:
     journal = _journal(view.folder, state)
+    if after > journal.run:
+        raise PositionError(
+            f"after = {after}: expected a run of '{view.name}', whose newest one is {journal.run}, or the "
+            "position is one of another export"
+        )
     noted = [*journal.news(), (journal.run, "new", journal.pending_news())]
     run = max(after, journal.run - 1) if state.is_in_use else journal.run
     noted = [each for each in noted if each[0] <= run]

@@ -5,6 +5,7 @@ from functools import partial
 from os import PathLike
 
 from ..._core.requests.arguments import check
+from ...errors import RequestInvalidError
 from ...session import AsyncSession
 from ..dataset.attachments import AttachmentOptions
 from ..fetch.worker_pool import WORKERS
@@ -86,8 +87,12 @@ async def export(
         workers=workers,
     )  # fmt: skip
     if parts is not None or part is not None or claim or await has_parts(out):
-        check(not only, "only", only, "no only for an export of parts, which reads all of its plan")
-        check(not change_plan, "change_plan", change_plan, "no other plan for an export of parts")
+        if only or change_plan:
+            option = "--only (only=True)" if only else "--change-plan (change_plan=True)"
+            raise RequestInvalidError(
+                f"{out} is an export of parts, whose plan never changes and is read completely: expected no "
+                f"{option}, or another folder"
+            )
         check(part is None or not claim, "claim", claim, "a part by its number, or claim=True")
         return await export_parts(
             session, out, plan, options, parts=parts, part=part, claim=claim, journal=journal, progress=shown

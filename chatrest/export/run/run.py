@@ -132,7 +132,8 @@ async def export_folder(
     limits = AttachmentOptions() if options.attachments is True else options.attachments or None
     if only and not any((folder / name).is_file() for name in (JOURNAL, MANIFEST)):
         raise RequestInvalidError(
-            f"folder '{folder}' is not an export yet: only=True reads a part of its plan"
+            f"folder '{folder}' is not an export yet: run it once without --only (only=True), which reads a "
+            "part of its plan"
         )
     shown, started, sent = progress or Progress(), int(wall_clock()), sent_by(session)
     try:

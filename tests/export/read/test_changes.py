@@ -53,7 +53,7 @@ def test_each_message_is_told_once_by_run_and_kind(shape: dict[str, Any], tmp_pa
         (2, "new", "5", None, "b"), (2, "changed", "2", "a", "c"), (2, "deleted", "3", "a", None),
     ]  # fmt: skip
     assert export_runs.listed(2) == [(3, "changed", "2", "b", "c"), (3, "changed", "5", "a", "b")]
-    assert export_runs.listed(3) == export_runs.listed(4) == export_runs.listed(99) == []
+    assert export_runs.listed(3) == export_runs.listed(4) == []
 
 
 def test_what_comes_back_is_new_and_what_changes_back_is_not_told(tmp_path: Path) -> None:
@@ -208,6 +208,8 @@ def test_wrong_arguments_are_refused_at_once(tmp_path: Path) -> None:
     for wrong in (-1, "1", True, None):
         with pytest.raises(RequestInvalidError, match="after"):
             changes(tmp_path / "out", after=wrong)  # type: ignore[arg-type]
+    with pytest.raises(RequestInvalidError, match=r"^after = 2: expected a run of .*, whose newest one is 1"):
+        changes(tmp_path / "out", after=2)
     with pytest.raises(RequestInvalidError, match="is not an export"):
         changes(tmp_path)
 

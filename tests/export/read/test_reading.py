@@ -447,6 +447,10 @@ def test_a_folder_that_is_no_export_is_refused_at_once(tmp_path: Path) -> None:
         RequestInvalidError, match=r"is not an export: it has no manifest.json and no journal"
     ):
         read(tmp_path)
+    (tmp_path / "file").touch()
+    for name, words in (("nowhere", "there is no such folder"), ("file", "it is a file")):
+        with pytest.raises(RequestInvalidError, match=f"{name}' is not an export: {words}$"):
+            read(tmp_path / name)
     with pytest.raises(RequestInvalidError, match="s3:// is not a local folder"):
         read_raw(Path("s3://bucket/chat"))
     (tmp_path / MANIFEST).write_text("{}")

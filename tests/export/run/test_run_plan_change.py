@@ -160,7 +160,7 @@ async def test_a_window_alone_is_read_and_covers_nothing(tmp_path: Path) -> None
         assert (report.only[:2], len(report.only), report.not_read) == (["user ann", "user dan"], 4, 0)
         assert (plan_of(out), verify(out).until) == (users, 5_000)
         wider = Plan(since=START - 1)
-        with pytest.raises(RequestInvalidError, match="its window is not within that of the folder's plan"):
+        with pytest.raises(RequestInvalidError, match="the window begins before that of the folder's plan"):
             await export(service.session, out, wider, only=True)
         await service.export_whole(out)
 

@@ -162,6 +162,8 @@ def test_without_manifest_and_journal_files_are_not_touched(out: Path) -> None:
     (out / MANIFEST).unlink()
     (out / JOURNAL).unlink()
     assert "holds something else than an export" in refusal(out)
+    out.rename(out.with_name("app=shop"))
+    assert "has many apps, such as app=shop: expected --apps FILE" in refusal(out.parent)
 
 
 def test_edited_rows_are_refused_before_anything_is_written(out: Path) -> None:
