@@ -192,12 +192,11 @@ if TYPE_CHECKING:
     NestedMessage: TypeAlias = "Message"
 else:
     NestedMessage = Any
-nests_messages = views(message_of, "quoted_message", "last_reply")
 
 
 # In the order in which the service writes the fields, as msgspec decodes that order fastest.
-@nests_messages
-class _Message(Record, OfId, kw_only=True, tag_field="category"):
+@views(message_of, "quoted_message", "last_reply")
+class _Message(Record, OfId, kw_only=True):
     category: ClassVar[str]
     """The category in the message's JSON, which determines its class."""
     id: Id
@@ -248,7 +247,7 @@ else:
 
 
 @final
-class TextMessage(_ById, OfIdAndCount, kw_only=True, tag="message"):
+class TextMessage(_ById, OfIdAndCount, kw_only=True, tag_field="category", tag="message"):
     """A text message (category `message`), with its text in `data.text`.
 
     As in every message, `id` is a text of digits; `sent_at` and `updated_at` are in the service's unit
@@ -259,35 +258,35 @@ class TextMessage(_ById, OfIdAndCount, kw_only=True, tag="message"):
 
 
 @final
-class MediaMessage(_ById, OfIdAndCount, kw_only=True, tag="message"):
+class MediaMessage(_ById, OfIdAndCount, kw_only=True, tag_field="category", tag="message"):
     """A media message (category `message`), with files in `data.attachments` and a caption in `data.text`."""
 
     data: _Content
 
 
 @final
-class CustomMessage(_ById, kw_only=True, tag="custom"):
+class CustomMessage(_ById, kw_only=True, tag_field="category", tag="custom"):
     """A message with content that the app defines, in `data.custom_data`."""
 
     data: CustomContent
 
 
 @final
-class ActionMessage(_ById, kw_only=True, tag="action"):
+class ActionMessage(_ById, kw_only=True, tag_field="category", tag="action"):
     """An event of a message or group, such as edited, deleted or joined, in `data.action`."""
 
     data: ActionContent
 
 
 @final
-class CallMessage(_ById, kw_only=True, tag="call"):
+class CallMessage(_ById, kw_only=True, tag_field="category", tag="call"):
     """A message about a call, which is in `data.entities.on.entity`."""
 
     data: CallContent
 
 
 @final
-class InteractiveMessage(_ById, kw_only=True, tag="interactive"):
+class InteractiveMessage(_ById, kw_only=True, tag_field="category", tag="interactive"):
     """A card, a form or another message of a bot that users act upon, in `data.interactive_data`."""
 
     data: InteractiveContent
@@ -298,8 +297,7 @@ for _kind in (TextMessage, MediaMessage, CustomMessage, ActionMessage, CallMessa
     _kind.category = str(_kind.__struct_config__.tag)
 
 
-@nests_messages
-class UnknownMessage(Record, kw_only=True):
+class UnknownMessage(_Message, kw_only=True):
     """A record that no other message class can hold: `raw` is its JSON, byte for byte.
 
     `reason` is the reason. All readable fields have their values; unreadable ones are `""`, 0 or None if they
@@ -307,37 +305,9 @@ class UnknownMessage(Record, kw_only=True):
     """
 
     id: str = ""
-    conversation_id: str = ""
-    sender: str = ""
-    receiver_type: str = ""
-    receiver: str = ""
-    category: str = ""
-    type: str = ""
+    category: str = ""  # type: ignore[misc]
     data: Any = None
-    sent_at: int = 0
-    updated_at: int = 0
-    muid: Maybe[str] = UNSET
     parent_id: Maybe[str] = UNSET
-    edited_at: Maybe[int] = UNSET
-    edited_by: Maybe[str] = UNSET
-    deleted_at: Maybe[int] = UNSET
-    deleted_by: Maybe[str] = UNSET
-    delivered_at: Maybe[int] = UNSET
-    read_at: Maybe[int] = UNSET
-    tags: Maybe[tuple[str, ...]] = UNSET
-    receipts: Maybe[Json] = UNSET
-    pinned_at: Maybe[int] = UNSET
-    pinned_by: Maybe[str] = UNSET
-    saved_at: Maybe[int] = UNSET
-    quoted_message: Maybe[NestedMessage] = UNSET
-    thread_subscribed: Maybe[bool] = UNSET
-    reply_count: Maybe[int] = UNSET
-    last_reply: Maybe[NestedMessage] = UNSET
-    flagged_by: Maybe[tuple[Flag, ...]] = UNSET
-    flagged_count: Maybe[int] = UNSET
-    app_id: Maybe[str] = UNSET
-    metadata: Maybe[Json] = UNSET
-    resource: Maybe[str] = UNSET
     raw: bytes
     reason: str
 

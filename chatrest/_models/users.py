@@ -10,7 +10,7 @@ from .record import NO_TEXT, Json, Maybe, Record, digest
 
 
 class UserFields(Record):
-    """The fields that a user and a group member share."""
+    """The fields of a user, which a group member and a login token have, too."""
 
     identified_by: ClassVar[str] = "uid"
 
@@ -42,7 +42,7 @@ class User(UserFields):
     """
 
 
-class AuthToken(Record):
+class AuthToken(UserFields, kw_only=True):
     """A login token of one user, for the user's client library.
 
     `auth_token`, `jwt`, `fat` and the secret of `ws_channel` are credentials: the attributes show them, the
@@ -53,9 +53,7 @@ class AuthToken(Record):
 
     identified_by: ClassVar[str] = "identity"
 
-    uid: str
     auth_token: str
-    created_at: Maybe[int] = UNSET
     platform: Maybe[str] = UNSET
     user_agent: Maybe[str] = UNSET
     app_info: Maybe[str | Json] = UNSET
@@ -63,22 +61,6 @@ class AuthToken(Record):
     fat: Maybe[str] = UNSET
     ws_channel: Maybe[WsChannel] = UNSET
     settings: Maybe[Json] = UNSET
-    name: Maybe[str] = UNSET
-    status: Maybe[str] = UNSET
-    role: Maybe[str] = UNSET
-    avatar: Maybe[str] = UNSET
-    link: Maybe[str] = UNSET
-    status_message: Maybe[str] = UNSET
-    metadata: Maybe[Json] = UNSET
-    tags: Maybe[tuple[str, ...]] = UNSET
-    updated_at: Maybe[int] = UNSET
-    last_active_at: Maybe[int] = UNSET
-    deactivated_at: Maybe[int] = UNSET
-    conversation_id: Maybe[str] = UNSET
-    blocked_by_me: Maybe[bool] = UNSET
-    blocked_by_me_at: Maybe[int] = UNSET
-    blocked_at: Maybe[int] = UNSET
-    has_blocked_me: Maybe[bool] = UNSET
 
     @property
     def identity(self) -> str:
