@@ -8,7 +8,6 @@ exceptions, both a plain `def` that returns `self._call(…)`, an awaitable:
 - a method of a deprecated operation: the call is made in the caller's own line, which the warning names.
 """
 
-import sys
 import warnings
 from collections.abc import Awaitable
 from functools import cache
@@ -84,7 +83,9 @@ class Collection:
         path: dict[str, str],
     ) -> Call[R]:
         if endpoint.deprecated is not None:
-            warn_deprecated(endpoint.name, endpoint.deprecated)
+            hint = f": use {endpoint.deprecated}" if endpoint.deprecated else ", and no replacement is known"
+            # In the line of the caller: above it are `_call` or `_walk`, and the method.
+            warnings.warn(f"{endpoint.name} is deprecated{hint}", DeprecationWarning, stacklevel=4)
         if query is not None:
             _check("query", query, endpoint.query, is_optional=True)
         if headers is not None:
@@ -118,26 +119,3 @@ def _is_optional(kind: type[Struct]) -> bool:
     except (TypeError, RequestInvalidError):
         return False
     return True
-
-
-# ── the warning of a deprecated operation ──
-
-_PACKAGE: Final = __name__.partition(".")[0] + "."
-
-
-def warn_deprecated(name: str, replacement: str) -> None:
-    """Warn that the operation `name` is deprecated, in the line of the caller that is outside of chatrest.
-
-    `replacement` is the operation to use in its place, "" where none is known. The filters of `warnings`
-    decide what is shown; by default a line warns once.
-    """
-    hint = f": use {replacement}" if replacement else ", and no replacement is known"
-    warnings.warn(f"{name} is deprecated{hint}", DeprecationWarning, stacklevel=_caller_level())
-
-
-def _caller_level() -> int:
-    """Return the stack level of the first frame outside of chatrest, as `warn_deprecated` counts it."""
-    level, frame = 1, sys._getframe(1)
-    while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith(_PACKAGE):
-        level, frame = level + 1, frame.f_back
-    return level

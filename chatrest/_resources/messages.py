@@ -10,7 +10,7 @@ from typing import Any, Final, TypeVar, final
 from msgspec import UNSET, structs
 
 from .._core.replies.decode import ACK, Ack, Listing, Outcomes, many, one
-from .._core.replies.expectation import APP_UIDS, is_changed_by_other, is_reaction_of_other, is_sent_by_other
+from .._core.replies.expectation import is_changed_by_other, is_reaction_of_other, is_sent_by_other
 from .._core.requests.arguments import check_count
 from .._core.requests.dialects import BY_ID, BY_NEXT, BY_THREAD, BY_UPDATED, SMALLEST_DEFAULT, Paging
 from .._core.requests.endpoint import Call, Endpoint
@@ -36,7 +36,6 @@ from .collection import Collection, Start
 from .sent_messages import (
     NEWEST,
     Moment,
-    SentLists,
     SentMark,
     SentMessages,
     addressed,
@@ -44,6 +43,7 @@ from .sent_messages import (
     find_sent,
     first_message,
     first_record,
+    unknown_outcome,
 )
 
 REACTIONS: Final = Paging(size="limit", smallest_cap=SMALLEST_DEFAULT)
@@ -297,32 +297,23 @@ class Messages(Collection):
         (500), the conversation's end, or, with `since`, the moment of the send by the caller's clock, past
         it by a margin of 5 minutes for the clocks. A deleted or edited message is still the message; one that
         was deleted for good is None. A message that is not there is asked for again after each of `pauses`,
-        in seconds, as a service may show it late. A service that ignores acting users stores the message as
-        sent by the app: before None, the newest messages of `receiver` are read without the acting user, too.
-        One request or two a list and reading where messages are few.
+        in seconds, as a service may show it late. One request per reading where messages are few.
 
         Raises `OutcomeUnknownError` where the list does not show it: no message has a `muid`, a record cannot
         be read, `limit` ends the search before `since`, or a login token is beside the app's key (in
         `CHATREST_HEADERS`): then the lists are those of its user, and may lack what the app has sent. Without
         `since`, None means: not among the `limit` newest messages. Raises the errors of a list, such as
-        `NotFoundError` for a receiver that does not exist.
+        `NotFoundError` for a receiver that does not exist, and `ActingUserIgnoredError`.
         """
         acting_user = on_behalf_of if on_behalf_of is not None else self._send.acting_user
         mark = SentMark.checked(muid, receiver, acting_user, since)
         newest = partial(self._conversation, receiver, receiver_type, on_behalf_of)
-        lists = SentLists(newest)  # a group's list has the app's messages, too
-        if receiver_type != "group":
-            of_app = self._lists_of_app(receiver, acting_user)
-            lists = SentLists(newest, of_app, self._send.has_reader_token)
-        return await find_sent(mark, lists, check_count("limit", limit), pauses, self._send.sleep)
-
-    def _lists_of_app(self, receiver: str, acting_user: str | None) -> Sequence[Callable[[], Walk[Message]]]:
-        """The lists that may hold a message to a user which was stored as sent by the app."""
-        uids = [receiver] if acting_user is not None else []
-        if self._send.has_reader_token:  # the receiver's own token shows the app as the other side
-            uids += sorted(APP_UIDS)
-        as_app, query = structs.replace(LIST_USER, acting="never"), MessageQuery(affix="prepend")
-        return [partial(self._walk, as_app, query, uid=uid) for uid in uids]
+        message = await find_sent(mark, newest, check_count("limit", limit), pauses, self._send.sleep)
+        if message is None and receiver_type == "user" and self._send.has_reader_token:
+            raise unknown_outcome(
+                mark, "a login token is sent with the app's key, and its user's lists may lack the message"
+            )
+        return message
 
     def _conversation(
         self, receiver: str, receiver_type: ReceiverType, on_behalf_of: str | None

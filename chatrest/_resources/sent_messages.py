@@ -21,15 +21,7 @@ from .._models.messages import ActionMessage, CallMessage, Message, SentMessage,
 from .._parameters.messages import MessageBody, MultipleReceivers, NewThreadMessage
 from .._secrets import shown
 from .._walk.walk import Walk
-from ..errors import (
-    ActingUserIgnoredError,
-    ApiError,
-    ChatRestError,
-    CursorError,
-    OutcomeUnknownError,
-    ReplyUnreadableError,
-    RequestInvalidError,
-)
+from ..errors import OutcomeUnknownError, ReplyUnreadableError, RequestInvalidError
 from ..times import to_datetime, to_seconds
 
 _SHOWN: Final = 5
@@ -203,7 +195,7 @@ class SentSearch:
             if self._older >= OLDER_IN_A_ROW:
                 break
         if doubt := self.doubt(limit):
-            raise _unknown(self._mark, doubt)
+            raise unknown_outcome(self._mark, doubt)
         return None
 
     def note(self, message: Message) -> None:
@@ -234,25 +226,14 @@ class SentSearch:
         return self._doubt
 
 
-class SentLists(Struct, frozen=True):
-    """The lists that may hold a sent message, newest first."""
-
-    newest: Callable[[], Walk[Message]]
-    """The conversation of its sender and receiver."""
-    of_app: Sequence[Callable[[], Walk[Message]]] = ()
-    """Those that hold it where the service ignored the acting user and stored it as sent by the app."""
-    may_lack_app: bool = False
-    """True if all of them may be lists of another user, without the app's messages."""
-
-
 async def find_sent(
     mark: SentMark,
-    lists: SentLists,
+    newest: Callable[[], Walk[Message]],
     limit: int,
     pauses: Sequence[float],
     sleep: Callable[[float], Awaitable[None]],
 ) -> Message | None:
-    """Search the lists, and again after each of `pauses`, in seconds.
+    """Search the list that `newest` gives, newest first, and again after each of `pauses`, in seconds.
 
     Returns the message, or None if the last reading did not have it. Raises `OutcomeUnknownError` if that
     reading was in doubt, and the errors of a list.
@@ -263,7 +244,7 @@ async def find_sent(
             await sleep(pause)
         doubt = None
         try:
-            if (message := await _read(mark, lists, limit)) is not None:
+            if (message := await SentSearch(mark).read(newest(), limit)) is not None:
                 return message
         except OutcomeUnknownError as error:
             doubt = error
@@ -272,32 +253,8 @@ async def find_sent(
     return None
 
 
-async def _read(mark: SentMark, lists: SentLists, limit: int) -> Message | None:
-    """Read the lists once; a doubt of the app's counts only where the sender's list is no evidence."""
-    failure: ChatRestError | None = None
-    try:
-        if (message := await SentSearch(mark).read(lists.newest(), limit)) is not None:
-            return message
-    except (ActingUserIgnoredError, OutcomeUnknownError) as error:
-        if not lists.of_app:
-            raise
-        failure = error
-    for of_app in lists.of_app:
-        try:
-            if (message := await SentSearch(mark).read(of_app(), limit)) is not None:
-                return message
-        except (ApiError, CursorError, OutcomeUnknownError):
-            if isinstance(failure, ActingUserIgnoredError) and not lists.may_lack_app:
-                raise
-    if lists.may_lack_app and not isinstance(failure, OutcomeUnknownError):
-        reason = "a login token is sent with the app's key, and its user's lists may lack the app's messages"
-        failure = _unknown(mark, reason)
-    if isinstance(failure, OutcomeUnknownError):
-        raise failure
-    return None
-
-
-def _unknown(mark: SentMark, reason: str) -> OutcomeUnknownError:
+def unknown_outcome(mark: SentMark, reason: str) -> OutcomeUnknownError:
+    """Return the error for a search that proves nothing."""
     error = OutcomeUnknownError(
         f"messages.find_sent: the outcome of muid {shown(mark.muid)} stays unknown: {reason}"
     )

@@ -2,7 +2,6 @@
 
 import inspect
 import pydoc
-import warnings
 from typing import Any, get_args
 
 import pytest
@@ -260,13 +259,3 @@ async def test_without_a_replacement_the_warning_says_so() -> None:
 def test_a_list_warns_when_it_is_asked_for() -> None:
     with pytest.warns(DeprecationWarning, match=r"^notes\.list is deprecated: use users\.list$"):
         collection().list()
-
-
-async def test_a_line_warns_once_by_the_default_rule() -> None:
-    notes = collection()
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("default")
-        for _ in range(3):
-            await notes.get("5")
-        await notes.get("6")
-    assert len(caught) == 2
