@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing
 from functools import partial
+from os import PathLike
 from pathlib import Path
 from typing import Any, Final, NamedTuple, TypeAlias, TypeVar
 
@@ -68,11 +69,13 @@ class ImportProgress(Struct, frozen=True, kw_only=True):
 
 
 OnProgress: TypeAlias = Callable[[ImportProgress], object]
+Files: TypeAlias = str | PathLike[str] | Iterable[str | PathLike[str]]
+"""A path, or several of them."""
 
 
 async def run(
     session: AsyncSession,
-    files: Iterable[str | Path],
+    files: Files,
     *,
     kind: Kind | None = None,
     journal: str | Path | None = None,
@@ -81,13 +84,13 @@ async def run(
 ) -> ImportResult:
     """Import files of JSON lines, or continue an import that was interrupted; return the state of all runs.
 
-    An export, in a folder or at the address of an object store such as `s3://bucket/prefix`, stands for its
-    users, groups and members, and for its messages, the oldest first, in any format; one that is not
-    complete is refused, if `allow_incomplete` is not given. Of one at an address a file at a time is on the
-    local disk, beside the sorted messages. Roles of its users that the app does not have are made. Any other
-    folder stands for the `.ndjson` files in it and in its `messages`. `kind` is detected from the first
-    record of each file if it is not given, and of an export only the records of that kind are imported. They
-    are imported in the order of `KINDS`. `journal` is a path, by default that of the first
+    An export, in a folder or at the address of an object store such as `s3://bucket/prefix`, also one of
+    parts, stands for its users, groups and members, and for its messages, the oldest first, in any format;
+    one that is not complete is refused, if `allow_incomplete` is not given. Of one at an address a file at a
+    time is on the local disk, beside the sorted messages. Roles of its users that the app does not have are
+    made. Any other folder stands for the `.ndjson` files in it and in its `messages`. `kind` is detected from
+    the first record of each file if it is not given, and of an export only the records of that kind are
+    imported. They are imported in the order of `KINDS`. `journal` is a path, by default that of the first
     file or export with `.import-journal`; of an export at an address the last part of that, in the current
     folder. One request for 50 records; waits for rate limits as long as it takes.
 
@@ -112,7 +115,7 @@ async def run(
 
 
 def check(
-    files: Iterable[str | Path],
+    files: Files,
     *,
     kind: Kind | None = None,
     progress: OnProgress | None = None,

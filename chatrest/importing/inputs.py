@@ -15,17 +15,17 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, closing
 from functools import cached_property, partial
 from itertools import islice
+from os import PathLike, fspath
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from .._cloud.address import is_address
 from .._models.raw_json import write_value
-from ..errors import ChatRestError, RequestInvalidError
-from ..export.folder.manifest import NAME as MANIFEST, Manifest, read
-from ..export.folder.tables import find_table
-from ..export.plan.file_names import path_inside
-from ..export.read.folder_view import FolderView, open_view
-from ..export.read.reading import changed_file, read_raw, table_records
+from ..errors import RequestInvalidError
+from ..export.folder.manifest import NAME as MANIFEST
+from ..export.read.exports import addresses_of
+from ..export.read.facts import ExportFacts, facts_of
+from ..export.read.reading import read_raw, read_table
 from .entities import KINDS, Kind, Reader, kind_of, read_object
 from .input_files import ImportLine, input_paths, number_records, read_lines
 from .shown_records import read_active, read_again, read_line, read_shown
@@ -88,7 +88,11 @@ class Inputs(NamedTuple):
 
 
 def read_inputs(
-    files: Iterable[str | Path], kind: Kind | None, stack: ExitStack, *, allow_incomplete: bool
+    files: str | PathLike[str] | Iterable[str | PathLike[str]],
+    kind: Kind | None,
+    stack: ExitStack,
+    *,
+    allow_incomplete: bool,
 ) -> Inputs:
     """Return the inputs, in the order in which they are imported; `stack` closes what they hold open."""
     if kind is not None and kind not in KINDS:
@@ -96,8 +100,8 @@ def read_inputs(
     inputs: list[ImportInput] = []
     omissions: Counter[str] = Counter()
     roles: set[str] = set()
-    for file in files:
-        if (isinstance(file, str) and is_address(file)) or (Path(file) / MANIFEST).is_file():
+    for file in [files] if isinstance(files, str | PathLike) else files:
+        if _is_export(file):
             export = _Export(file, kind, stack, allow_incomplete=allow_incomplete)
             inputs += export.parts()
             omissions.update(export.omissions() if kind is None else {})
@@ -113,6 +117,12 @@ def read_inputs(
         raise RequestInvalidError("files: expected at least one file or folder")
     inputs.sort(key=lambda each: (each.is_last, KINDS.index(each.kind)))
     return Inputs(inputs, omissions, frozenset(roles))
+
+
+def _is_export(file: str | PathLike[str]) -> bool:
+    if isinstance(file, str) and is_address(file):
+        return True
+    return Path(file).is_dir() and (addresses_of(file)[0].name != "" or (Path(file) / MANIFEST).is_file())
 
 
 def _detected_kind(path: Path) -> Kind:
@@ -131,32 +141,27 @@ def _detected_kind(path: Path) -> Kind:
 
 
 class _Export:
-    """The export in a folder or at an address, to be imported.
+    """The export in a folder or at an address, or all of its parts, to be imported.
 
     All messages are read once, when they are sorted; of one at an address, a file at a time is on the disk,
     and a table whenever it is read. Raises `RequestInvalidError` for an export that is not complete, if
-    `allow_incomplete` is not given, and for one whose files are not those of its manifest.
+    `allow_incomplete` is not given, for one whose files are not those of its manifest, and for the exports of
+    several apps.
     """
 
     def __init__(
-        self, out: str | Path, kind: Kind | None, stack: ExitStack, *, allow_incomplete: bool
+        self, out: str | PathLike[str], kind: Kind | None, stack: ExitStack, *, allow_incomplete: bool
     ) -> None:
+        self._out = out = fspath(out)
         self._messages = stack.enter_context(closing(MessageOrder(partial(read_raw, out))))
-        self._view = stack.enter_context(open_view(out))
-        self._path = Path(self._view.name.rpartition("/")[2] if self._view.is_remote else out)
-        manifest = _manifest_of(self._view, allow_incomplete=allow_incomplete)
-        self._tables = {entry.table: entry for entry in manifest.tables}
-        kinds = [each for each in KINDS if each in self._tables or each == "messages"]
+        self._path = Path(out.rstrip("/").rpartition("/")[2] if is_address(out) else out)
+        self._rows = _checked_facts(out, allow_incomplete=allow_incomplete).tables
+        kinds = [each for each in KINDS if each in self._rows or each == "messages"]
         if kind is not None and kind not in kinds:
             raise RequestInvalidError(
-                f"kind = {kind!r}: the export in {self._view.name} has no such table: export it --with {kind}"
+                f"kind = {kind!r}: the export in {out} has no such table: export it --with {kind}"
             )
         self._kinds = kinds if kind is None else [kind]
-        if not self._view.is_remote:
-            _check_sizes(self._view, manifest)
-            for name in {*self._kinds} - {"messages"}:
-                if find_table(self._view.folder, entry := self._tables[name]) is None:
-                    raise changed_file(self._view, entry.file)
 
     def parts(self) -> Iterator[ImportInput]:
         """Yield the parts in the order in which they are imported."""
@@ -166,7 +171,7 @@ class _Export:
                 yield part._replace(prepare=self._messages.fill)
             else:
                 read = read_active if kind == "users" else read_shown
-                yield self._part(kind, kind, partial(self._table, kind), read)
+                yield self._part(kind, kind, partial(read_table, self._out, kind), read)
         if "users" in self._kinds:
             part = self._part("users (deactivated)", "users", self._deactivated, read_again)
             yield part._replace(is_last=True)
@@ -179,47 +184,39 @@ class _Export:
 
     def omissions(self) -> dict[str, int]:
         """Return what the export holds beside the records, and no import takes."""
-        counts = {
-            _LEFT_OUT.get(name, name): table.rows for name, table in self._tables.items() if name not in KINDS
-        }
+        counts = {_LEFT_OUT.get(name, name): rows for name, rows in self._rows.items() if name not in KINDS}
         counts["rights of roles (a missing role is made without them)"] = len(self.roles)
         return {what: count for what, count in counts.items() if count}
 
     @cached_property
     def roles(self) -> set[str]:
         """Return the roles of all users to import, but for the one that every app has."""
-        roles = {_object(raw).get("role") for raw in self._table("users")} if "users" in self._kinds else ()
+        users = read_table(self._out, "users") if "users" in self._kinds else ()
+        roles = {_object(raw).get("role") for raw in users}
         return {role for role in roles if isinstance(role, str) and role} - {DEFAULT_ROLE}
 
-    def _table(self, kind: Kind) -> Iterator[bytes]:
-        return table_records(self._view, self._tables[kind])
-
     def _deactivated(self) -> Iterator[bytes]:
-        return (raw for raw in self._table("users") if _object(raw).get("deactivatedAt"))  # 0 is never
+        users = read_table(self._out, "users")
+        return (raw for raw in users if _object(raw).get("deactivatedAt"))  # 0 is never
 
 
-def _check_sizes(view: FolderView, manifest: Manifest) -> None:
-    """Refuse files of messages that are not as the manifest says, by their sizes."""
-    for entry in manifest.files:
-        path = path_inside(view.folder, entry.name)
-        if not path.is_file() or path.stat().st_size != entry.bytes:
-            raise changed_file(view, entry.name)
-
-
-def _manifest_of(view: FolderView, *, allow_incomplete: bool) -> Manifest:
-    try:
-        manifest = read(view.folder / MANIFEST)
-    except RequestInvalidError:
-        raise
-    except ChatRestError as error:
-        raise RequestInvalidError(str(error)) from None
-    if not manifest.complete and not allow_incomplete:
-        reasons = "; ".join(manifest.reasons[:_REASONS_SHOWN]) or "it is being written, or was interrupted"
+def _checked_facts(out: str, *, allow_incomplete: bool) -> ExportFacts:
+    facts = facts_of(out)
+    if facts.missing_files:
         raise RequestInvalidError(
-            f"the export in {view.name} is not complete ({reasons}): run the export again, or allow it with "
-            "allow_incomplete (--incomplete)"
+            f"{out}/{facts.missing_files[0]} is not as the manifest says: `chatrest verify {out}` shows what "
+            "is wrong"
         )
-    return manifest
+    if "," in facts.app:
+        raise RequestInvalidError(f"{out} holds exports of several apps ({facts.app}): import one of them")
+    if facts.state == "damaged" or (facts.state != "complete" and not allow_incomplete):
+        parts = [f"{each.export} is {each.state}" for each in facts.parts if each.state == "not begun"]
+        reasons = "; ".join([*facts.reasons, *parts][:_REASONS_SHOWN]) or "it was interrupted"
+        raise RequestInvalidError(
+            f"the export in {out} is {facts.state} ({reasons}): run the export again, or allow one that is "
+            "not complete with allow_incomplete (--incomplete)"
+        )
+    return facts
 
 
 def _object(raw: bytes) -> dict[str, object]:

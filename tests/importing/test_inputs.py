@@ -1,4 +1,4 @@
-"""Exports at the address of an object store as the input of an import."""
+"""Exports of parts, and exports at the address of an object store, as the input of an import."""
 
 import asyncio
 import json
@@ -15,9 +15,8 @@ from chatrest._cloud.publication import EMPTY
 from chatrest._cloud.store import ObjectStore
 from chatrest._cloud.store_errors import ObjectStoreError
 from chatrest.emulator import Emulator, First, Status
-from chatrest.export import Plan, export
+from chatrest.export import Plan, export, read_table
 from chatrest.export.folder.tables import Table
-from chatrest.export.read.reading import table_records
 from chatrest.importing import check, run
 from tests.buckets import ADDRESS, Buckets
 
@@ -59,9 +58,9 @@ async def test_an_export_at_an_address_is_imported_in_threads_and_continues(
 
     def read_in(*args: Any) -> Iterator[bytes]:
         threads.add(threading.current_thread())
-        return table_records(*args)
+        return read_table(*args)
 
-    monkeypatch.setattr("chatrest.importing.inputs.table_records", read_in)
+    monkeypatch.setattr("chatrest.importing.inputs.read_table", read_in)
     emulator.weather.add(Status(500, route="data_import.import_messages", when=First(99, after=1)))
     with pytest.raises(ServerError):
         await run(session, [address], journal=journal)
@@ -94,6 +93,40 @@ async def test_a_cancel_ends_the_sorting_of_messages(
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task
+
+
+async def test_an_export_of_parts_is_imported_as_one(
+    session: AsyncSession, emulator: Emulator, tmp_path: Path
+) -> None:
+    out, plan = tmp_path / "out", Plan(all_users=True, groups=["group-01", "group-02"])
+    async with Emulator(users=6, messages=120, groups=2, seed=5) as app, AsyncSession(app.app) as old:
+        await export(old, out, plan, parts=2, part=0, tables=("users", "groups", "members"))
+        with pytest.raises(RequestInvalidError, match=r"is not complete \(part=01 is not begun\)"):
+            check(str(out))
+        await export(old, out, plan, parts=2, tables=("users", "groups", "members"))
+        expected = stored(app)
+    assert check(out).imported > len(expected)
+    result = await run(session, out)
+    assert result.ok, result.refused
+    assert [each.file for each in result.files] == [
+        f"out/{kind}" for kind in ("users", "groups", "members", "messages", "users (deactivated)")
+    ]
+    assert stored(emulator) == expected
+
+
+async def test_several_apps_and_a_damaged_export_are_refused(tmp_path: Path) -> None:
+    for name in ("app=a", "app=b"):
+        async with (
+            Emulator(users=2, messages=9, groups=0, app_id=name[-1]) as app,
+            AsyncSession(app.app) as old,
+        ):
+            await export(old, tmp_path / name, Plan(everything=True))
+    with pytest.raises(RequestInvalidError, match=r"holds exports of several apps \(a, b\)"):
+        check(tmp_path)
+    [file, *_] = (tmp_path / "app=a").glob("messages/*/*.ndjson")
+    file.write_bytes(b"")
+    with pytest.raises(RequestInvalidError, match=rf"{file.name} is not as the manifest says"):
+        check(tmp_path / "app=a", allow_incomplete=True)
 
 
 def test_an_address_without_an_export_is_named(buckets: Buckets) -> None:
