@@ -42,11 +42,8 @@ class KnowledgeQuery(_Window):
     """
 
     cursor: Text | None = None
-    """Where the list continues, as the service gave it."""
     limit: PageLimit | None = None
-    """Records of a page."""
     affix: Affix | None = None
-    """The direction: append gives what comes after the position, prepend what comes before it."""
     start: Whole | None = None
     """The begin of the range, as the service counts it."""
     end: Whole | None = None
@@ -57,22 +54,16 @@ class SourcePageQuery(Filter):
     """The filter of the pages of a source; a walk starts at `page`."""
 
     limit: Size | None = None
-    """Records of a page."""
     page: Ordinal | None = None
-    """The number of the first page, from 1."""
     affix: Affix | None = None
-    """The direction: append gives what comes after the position, prepend what comes before it."""
 
 
 class DiscoveredUrlQuery(_Window):
     """The filter of the addresses that a website led to. A walk starts at `cursor`."""
 
     cursor: Text | None = None
-    """Where the list continues, as the service gave it."""
     limit: PageLimit | None = None
-    """Records of a page."""
     affix: Affix | None = None
-    """The direction: append gives what comes after the position, prepend what comes before it."""
     status: UrlStatus | None = None
 
 
@@ -80,7 +71,6 @@ class KnowledgeSource(Body):
     """The kind of a source, as a path has it."""
 
     source_type: SourceType
-    """Where it comes from."""
 
 
 class NewUpload(Body):
@@ -88,7 +78,6 @@ class NewUpload(Body):
 
     file_name: Text
     mime_type: Text
-    """The file's type, such as image/png."""
     file_size: _FileSize
 
 

@@ -40,15 +40,12 @@ class ApiToolChanges(Body):
     basic_auth_username: Text | UnsetType = UNSET
     basic_auth_password: Text | UnsetType = UNSET
     headers: AnyText | UnsetType = UNSET
-    """HTTP headers of the request; they may hold credentials."""
     body_template: AnyText | UnsetType = UNSET
     """The body of the request, with placeholders for parameters."""
     allow_additional_properties: Flag | UnsetType = UNSET
     """Let the agent pass parameters that are not declared."""
     parameters: ToolParameters | UnsetType = UNSET
-    """The parameters that the agent fills in."""
     icon: AnyText | UnsetType = UNSET
-    """The address of a picture."""
 
 
 class NewApiTool(ApiToolChanges):
@@ -79,9 +76,7 @@ class FrontendActionChanges(Body):
     name: Text | UnsetType = UNSET
     description: Text | UnsetType = UNSET
     parameters: ToolParameters | UnsetType = UNSET
-    """The parameters that the agent fills in."""
     icon: AnyText | UnsetType = UNSET
-    """The address of a picture."""
 
 
 class NewFrontendAction(FrontendActionChanges):
@@ -100,7 +95,6 @@ class McpServerChanges(Body):
     url: Uri | UnsetType = UNSET
     description: Text | UnsetType = UNSET
     icon: AnyText | UnsetType = UNSET
-    """The address of a picture."""
 
 
 class NewMcpServer(McpServerChanges):
@@ -141,7 +135,6 @@ class VariableChanges(Body):
     hidden_fields: ClassVar[frozenset[str]] = frozenset({"constant_value"})
 
     source_type: _SourceKind | UnsetType = UNSET
-    """Where it comes from."""
     description: _Words | UnsetType = UNSET
     source_path: _Path | UnsetType = UNSET
     """Where the value is in the source."""

@@ -20,7 +20,6 @@ class ToolQuery(Filter):
     """The filter of lists of API tools, frontend actions and MCP servers; a walk starts at `created_at`."""
 
     limit: Size | None = None
-    """Records of a page."""
     affix: Affix | None = None
     """The direction: append gives what was created after `created_at`, prepend what was created before."""
     created_at: Millis | None = None
@@ -72,18 +71,14 @@ class AgentChanges(Body):
 
     name: ShortText | UnsetType = UNSET
     icon: Uri | UnsetType = UNSET
-    """The address of a picture."""
     description: AnyText | UnsetType = UNSET
     tools: AnyTexts | UnsetType = UNSET
-    """Tools of the agent, by their slugs."""
     api_tools: AnyTexts | UnsetType = UNSET
-    """API tools of the agent, by their slugs."""
     mcp_servers: AnyTexts | UnsetType = UNSET
     """MCP servers of the agent, by their slugs."""
     instruction: Instruction | UnsetType = UNSET
     """What the agent shall do, in words."""
     meta_data: Json | UnsetType = UNSET
-    """Any facts, for the app."""
     model: Text | UnsetType = UNSET
     model_meta_data: Json | UnsetType = UNSET
     """Settings of the language model."""
@@ -105,14 +100,12 @@ class AgentTools(Body):
     """The slugs of integrations."""
 
     tools: AnyTexts
-    """Tools of the agent, by their slugs."""
 
 
 class AgentApiTools(Body):
     """The slugs of API tools."""
 
     api_tools: AnyTexts
-    """API tools of the agent, by their slugs."""
 
 
 class AgentFrontendActions(Body):
@@ -137,7 +130,6 @@ class EnabledActions(Body):
     """
 
     actions: AnyTexts
-    """Slugs of the actions."""
     auth_meta: AuthMeta | UnsetType = UNSET
 
 
@@ -145,7 +137,6 @@ class DisabledActions(Body):
     """The actions of a tool to disable."""
 
     actions: AnyTexts
-    """Slugs of the actions."""
 
 
 # ── external agents ──
@@ -183,7 +174,6 @@ class IntegrationMeta(CheckedStruct):
     agent_id: Text | UnsetType = UNSET
     """The agent's id in its framework."""
     headers: _Headers | UnsetType = UNSET
-    """HTTP headers of the request; they may hold credentials."""
     default_user_id: Text | UnsetType = UNSET
     """The user for whom the agent acts if none is named."""
 
@@ -200,18 +190,14 @@ class ExternalAgentChanges(Body):
     """The agent's framework."""
     name: ShortText | UnsetType = UNSET
     icon: Uri | UnsetType = UNSET
-    """The address of a picture."""
     is_active: Flag | UnsetType = UNSET
     integration_type: _IntegrationType | UnsetType = UNSET
     """What is integrated."""
     integration_meta: _Meta | UnsetType = UNSET
     """Where and how the agent is reached."""
     tools: AnyTexts | UnsetType = UNSET
-    """Tools of the agent, by their slugs."""
     actions: AnyTexts | UnsetType = UNSET
-    """Slugs of the actions."""
     meta_data: Json | UnsetType = UNSET
-    """Any facts, for the app."""
 
 
 class NewExternalAgent(ExternalAgentChanges):
@@ -245,7 +231,6 @@ class _ToolFields(Body):
     """What users see while the tool runs."""
     description: AnyText | UnsetType = UNSET
     parameters: Json | UnsetType = UNSET
-    """The parameters that the agent fills in."""
     do_not_execute: Flag | UnsetType = UNSET
     """Show the tool's call, and do not run it."""
 

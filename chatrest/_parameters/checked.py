@@ -32,7 +32,7 @@ from .._names import NamedFields
 from .._secrets import HIDDEN, is_credential, masked, masked_fields, shown
 from ..errors import RequestInvalidError
 from ..times import TIME_FORMS, Time, parse_timestamp, timestamp_words
-from .fields import Listed, words_of
+from .fields import MEANINGS, Listed, words_of
 from .files import file_of
 
 _OF_EVERY_STRUCT: Final = frozenset(dir(Struct)) - {"__class__", "__doc__", "__init__", "__module__"}
@@ -97,37 +97,28 @@ def _documentation(cls: Any, own: str) -> str:
 
 def meaning(kind: type, field: str) -> str:
     """Return the words under a field in the source, as a phrase; empty for a field whose name says all."""
-    texts = (_field_texts(owner.__module__).get(owner.__name__, {}).get(field) for owner in kind.__mro__)
-    text = next(filter(None, texts), "").removesuffix(".")
+    texts = (_field_texts(owner.__module__).get((owner.__name__, field)) for owner in kind.__mro__)
+    text = next(filter(None, texts), MEANINGS.get(field, "")).removesuffix(".")
     return text if text[1:2].isupper() else f"{text[:1].lower()}{text[1:]}"
 
 
 @cache
-def _field_texts(module: str) -> dict[str, dict[str, str]]:
-    """Return by class and field what the source of a module has under its fields; nothing costs until asked.
-
-    The fields of `GroupChanges` that have no words have those of the body above it: `NewGroup`.
-    """
+def _field_texts(module: str) -> dict[tuple[str, str], str]:
+    """Return what the source of a module has under its fields, by class and field."""
     import ast
     from inspect import getsource
     from itertools import pairwise
 
-    texts: dict[str, dict[str, str]] = {}
-    above: dict[str, str] = {}
+    texts: dict[tuple[str, str], str] = {}
     try:
         source = getsource(sys.modules[module])
     except (OSError, TypeError):  # compiled files alone
         return texts
     for node in ast.parse(source).body:
-        if not isinstance(node, ast.ClassDef):
-            continue
-        texts[node.name] = own = dict(above) if node.name.endswith("Changes") else {}
-        for field, under in pairwise(node.body):
+        for field, under in pairwise(node.body) if isinstance(node, ast.ClassDef) else ():
             match field, under:
                 case ast.AnnAssign(target=ast.Name(name)), ast.Expr(ast.Constant(str(text))):
-                    own[name] = " ".join(text.split())
-        if not node.name.endswith("Query"):
-            above |= own
+                    texts[node.name, name] = " ".join(text.split())
     return texts
 
 
@@ -455,6 +446,4 @@ class PageQuery(Filter):
     """The page size of a list by page numbers; a walk starts at `page`."""
 
     per_page: Size | None = None
-    """Records of a page."""
     page: Ordinal | None = None
-    """The number of the first page, from 1."""

@@ -22,7 +22,6 @@ class ConversationQuery(PageQuery):
     """Words to look for."""
     conversation_type: ReceiverType | None = None
     with_tags: Flag | None = None
-    """Show tags."""
     tags: Texts | None = None
     """Only those with these tags."""
     with_user_and_group_tags: Flag | None = None
@@ -87,14 +86,12 @@ class UserReset(Body):
     delete_messages_permanently: Flag | UnsetType = UNSET
     """Remove the messages for both users."""
     preserve_order: Flag | UnsetType = UNSET
-    """Keep the conversation's place in the list."""
 
 
 class GroupReset(Body):
     """The reset of a conversation with a group."""
 
     preserve_order: Flag | UnsetType = UNSET
-    """Keep the conversation's place in the list."""
 
 
 class ReceiptMark(Body):
@@ -136,7 +133,6 @@ class CallQuery(PageQuery):
     ended_at: Stamp | None = None
     """Only calls that ended at this time."""
     receiver_type: ReceiverType | None = None
-    """Whether the receiver is a user or a group."""
     has_recording: Flag | None = None
     has_transcription: Flag | None = None
     uid: Uid | None = None

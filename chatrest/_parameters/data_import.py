@@ -32,16 +32,13 @@ class UserImport(Body):
     uid: Uid
     name: Text
     avatar: Url | UnsetType = UNSET
-    """The address of the user's picture."""
     link: Url | UnsetType = UNSET
-    """The address of the user's profile."""
     role: Text | UnsetType = UNSET
     created_at: Stamp | UnsetType = UNSET
     """Time of creation."""
     last_active_at: Stamp | UnsetType = UNSET
     """Time of the last activity."""
     metadata: Json | UnsetType = UNSET
-    """Any facts, for the app."""
     tags: Tags | UnsetType = UNSET
     deactivated_at: Stamp | UnsetType = UNSET
     """Time of switching off; 0 for a user who is on."""
@@ -64,14 +61,11 @@ class GroupImport(Body):
     type: GroupType
     """Who may join: public, private, password."""
     icon: Url | UnsetType = UNSET
-    """The address of a picture."""
     password: AnyText | UnsetType = UNSET
     owner: Uid | UnsetType = UNSET
-    """The uid of the group's owner."""
     created_at: Stamp | UnsetType = UNSET
     """Time of creation."""
     metadata: Json | UnsetType = UNSET
-    """Any facts, for the app."""
     tags: Tags | UnsetType = UNSET
     group_owner_details: UserDetails | UnsetType = UNSET
     """The group's owner, if the user does not exist yet."""
@@ -111,9 +105,7 @@ class MessageImport(Body):
     sender: Uid
     """The uid of the sender."""
     receiver_type: ReceiverType
-    """Whether the receiver is a user or a group."""
     receiver: Uid
-    """The uid of the other user, or the guid."""
     sent_at: Stamp
     """Time of sending."""
     category: SentCategory | UnsetType = UNSET
@@ -127,11 +119,8 @@ class MessageImport(Body):
     read_at: Stamp | UnsetType = UNSET
     """Time of reading."""
     sender_user_details: UserDetails | UnsetType = UNSET
-    """The sender, if the user does not exist yet."""
     receiver_user_details: UserDetails | UnsetType = UNSET
-    """The receiving user, if it does not exist yet."""
     receiver_group_details: GroupDetails | UnsetType = UNSET
-    """The receiving group, if it does not exist yet."""
     receiver_group_owner_details: UserDetails | UnsetType = UNSET
     """The owner of the receiving group, if the user does not exist yet."""
     mentioned_user_details: UsersDetails | UnsetType = UNSET

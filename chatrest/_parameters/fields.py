@@ -25,6 +25,50 @@ else:
             return kind
 
 
+MEANINGS: Final[Mapping[str, str]] = {
+    "actions": "Slugs of the actions.",
+    "affix": "The direction: append gives what comes after the position, prepend what comes before it.",
+    "api_tools": "API tools of the agent, by their slugs.",
+    "avatar": "The address of the user's picture.",
+    "conversations": "The conversations, each with its id and type.",
+    "created_at_from": "Created at this time or later.",
+    "created_at_to": "Created at this time or earlier.",
+    "cursor": "Where the list continues, as the service gave it.",
+    "entity": "The kind of thing that is looked at.",
+    "headers": "HTTP headers of the request; they may hold credentials.",
+    "icon": "The address of a picture.",
+    "limit": "Records of a page.",
+    "link": "The address of the user's profile.",
+    "meta_data": "Any facts, for the app.",
+    "metadata": "Any facts, for the app.",
+    "mime_type": "The file's type, such as image/png.",
+    "operand": "The part that is compared.",
+    "operator": "The comparison.",
+    "owner": "The uid of the group's owner.",
+    "page": "The number of the first page, from 1.",
+    "parameters": "The parameters that the agent fills in.",
+    "per_page": "Records of a page.",
+    "permanent": "Remove the record too; it cannot be restored.",
+    "preserve_order": "Keep the conversation's place in the list.",
+    "provider_id": "The id of the provider.",
+    "receiver": "The uid of the other user, or the guid.",
+    "receiver_group_details": "The receiving group, if it does not exist yet.",
+    "receiver_type": "Whether the receiver is a user or a group.",
+    "receiver_user_details": "The receiving user, if it does not exist yet.",
+    "sender_user_details": "The sender, if the user does not exist yet.",
+    "source_type": "Where it comes from.",
+    "tools": "Tools of the agent, by their slugs.",
+    "unset": "Fields to remove.",
+    "updated_at_from": "Changed at this time or later.",
+    "updated_at_to": "Changed at this time or earlier.",
+    "use_stored_email_id": "Send the e-mail address that the service has.",
+    "use_stored_ph_no": "Send the phone number that the service has.",
+    "value": "What is compared with, such as words or patterns.",
+    "with_tags": "Show tags.",
+}
+"""The meaning of a field by its name, where the class has no words under it."""
+
+
 # ── texts and counts with the documented limits ──
 
 VALID: Final = r"\A[^\ud800-\udfff]*\Z"

@@ -103,11 +103,9 @@ class GroupQuery(PageQuery):
     sort_order: SortOrder | None = None
     """The order of `sort_by`: asc or desc."""
     affix: Affix | None = None
-    """The direction: append gives what comes after the position, prepend what comes before it."""
     updated_at: Stamp | None = None
     """The time from which the list continues, see `affix`."""
     with_tags: Flag | None = None
-    """Show tags."""
     tags: Texts | None = None
     """Only those with these tags."""
     type: ListedType | None = None
@@ -117,13 +115,9 @@ class GroupQuery(PageQuery):
     guid: Uid | None = None
     guids: Uids | None = None
     created_at_from: Stamp | None = field(default=None, name="createdAt[from]")
-    """Created at this time or later."""
     created_at_to: Stamp | None = field(default=None, name="createdAt[to]")
-    """Created at this time or earlier."""
     updated_at_from: Stamp | None = field(default=None, name="updatedAt[from]")
-    """Changed at this time or later."""
     updated_at_to: Stamp | None = field(default=None, name="updatedAt[to]")
-    """Changed at this time or earlier."""
     members_count_gt: Count | None = field(default=None, name="membersCount[gt]")
     """Groups with more members."""
     members_count_gte: Count | None = field(default=None, name="membersCount[gte]")
@@ -139,12 +133,9 @@ class GroupQuery(PageQuery):
 class _GroupFields(Body):
     password: ShortText | UnsetType = UNSET
     icon: Text | UnsetType = UNSET
-    """The address of a picture."""
     description: Description | UnsetType = UNSET
     metadata: Json | UnsetType = UNSET
-    """Any facts, for the app."""
     owner: Uid | UnsetType = UNSET
-    """The uid of the group's owner."""
     tags: Tags | UnsetType = UNSET
 
 
@@ -169,4 +160,3 @@ class GroupChanges(_GroupFields):
     type: GroupType | UnsetType = UNSET
     """Who may join: public, private, password (which needs a `password`)."""
     unset: UnsetOfGroup | UnsetType = UNSET
-    """Fields to remove."""

@@ -85,7 +85,6 @@ class NewAttachment(Body):
     ]
     name: Text | UnsetType = UNSET
     mime_type: Text | UnsetType = UNSET
-    """The file's type, such as image/png."""
     extension: Text | UnsetType = UNSET
     """The file name's extension, without the dot."""
     size: ByteCount | UnsetType = UNSET
@@ -140,7 +139,6 @@ class MessageBody(Body):
     receiver: Uid | UnsetType = UNSET
     """The uid of the other user, or with `receiver_type="group"` the guid."""
     receiver_type: ReceiverType = "user"
-    """Whether the receiver is a user or a group."""
     category: Text | UnsetType = UNSET
     type: Text
     """The message's type, such as text or image; of a bot also card and others."""
@@ -385,14 +383,12 @@ class MessageQuery(Filter):
     to_timestamp: Stamp | None = None
     """Sent at this time or earlier; a date is its whole day."""
     with_tags: Flag | None = None
-    """Show tags."""
     tags: Texts | None = None
     """Only those with these tags."""
 
     hide_messages_from_blocked_users: Flag | None = None
     """Leave out messages of users whom the acting user blocks."""
     receiver_type: ReceiverType | None = None
-    """Whether the receiver is a user or a group."""
     hide_deleted: Flag | None = None
     """Leave out deleted messages."""
     only_deleted: Flag | None = None
@@ -404,9 +400,7 @@ class MessageQuery(Filter):
     sent_at_to: Stamp | None = field(default=None, name="sentAt[to]")
     """Sent at this time or earlier."""
     updated_at_from: Stamp | None = field(default=None, name="updatedAt[from]")
-    """Changed at this time or later."""
     updated_at_to: Stamp | None = field(default=None, name="updatedAt[to]")
-    """Changed at this time or earlier."""
     edited_at_from: Stamp | None = field(default=None, name="editedAt[from]")
     """Edited at this time or later."""
     edited_at_to: Stamp | None = field(default=None, name="editedAt[to]")
@@ -422,16 +416,13 @@ class MessageQuery(Filter):
     pinned: Switch | None = None
     """Only pinned messages."""
     page: Ordinal | None = None
-    """The number of the first page, from 1."""
 
 
 class ThreadQuery(Filter):
     """The filter of thread lists."""
 
     limit: Size | None = None
-    """Records of a page."""
     affix: Affix | None = None
-    """The direction: append gives what comes after the position, prepend what comes before it."""
     updated_at: Stamp | None = None
     """The time of change from which the list continues, see `affix`."""
     participated_by_me: Flag | None = None
@@ -449,6 +440,7 @@ class MessageChanges(Body):
     """
 
     data: Json | UnsetType = UNSET
+    """The content: `{"text": …}` of a text, else attachments, customData, metadata."""
     tags: Tags | UnsetType = UNSET
     """All tags from now on."""
 
@@ -467,7 +459,6 @@ class MessageDeletion(Body):
     """The body of a message's deletion; `permanent` removes the record too."""
 
     permanent: Flag | UnsetType = UNSET
-    """Remove the record too; it cannot be restored."""
 
 
 class Interactions(Body):

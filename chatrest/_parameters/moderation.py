@@ -44,13 +44,9 @@ class RuleFilter(CheckedStruct):
     type: _Party
     """Whose side is looked at."""
     entity: ReceiverType
-    """The kind of thing that is looked at."""
     operand: _Operand
-    """The part that is compared."""
     operator: _FilterOperator
-    """The comparison."""
     value: Text
-    """What is compared with, such as words or patterns."""
 
 
 class RuleCondition(CheckedStruct):
@@ -59,11 +55,8 @@ class RuleCondition(CheckedStruct):
     id: Whole | UnsetType = UNSET
     """The condition's number."""
     entity: Text | UnsetType = UNSET
-    """The kind of thing that is looked at."""
     operand: _Content | UnsetType = UNSET
-    """The part that is compared."""
     operator: _Operator | UnsetType = UNSET
-    """The comparison."""
     category: _TermCategory | UnsetType = UNSET
     """What the value holds: words or patterns."""
     is_keyword_reference_present: Flag | UnsetType = UNSET
@@ -71,7 +64,6 @@ class RuleCondition(CheckedStruct):
     is_media_present: Flag | UnsetType = UNSET
     """`value` is a formula about media, such as violence_greaterThan_30."""
     value: TextOrTexts | UnsetType = UNSET
-    """What is compared with, such as words or patterns."""
 
 
 _Filters: TypeAlias = Annotated[
@@ -87,14 +79,12 @@ class LimitQuery(Filter):
     """The number of records of a list in one reply."""
 
     limit: Size | None = None
-    """Records of a page."""
 
 
 class RuleQuery(Filter):
     """The number of rules in one reply; the documents type it as a text."""
 
     limit: Size | Text | None = None
-    """Records of a page."""
 
 
 class ModerationQuery(Filter):
@@ -202,9 +192,7 @@ class NewModeratedMessage(Body):
     sender: Uid
     """The uid of the sender."""
     receiver: Uid
-    """The uid of the other user, or the guid."""
     receiver_type: ReceiverType
-    """Whether the receiver is a user or a group."""
     category: Literal["message"] | UnsetType = UNSET
     type: SentType | UnsetType = UNSET
     """The message's type."""
@@ -216,11 +204,8 @@ class NewModeratedMessage(Body):
     sent_at: Stamp | UnsetType = UNSET
     """Time of sending."""
     sender_user_details: Json | UnsetType = UNSET
-    """The sender, if the user does not exist yet."""
     receiver_user_details: Json | UnsetType = UNSET
-    """The receiving user, if it does not exist yet."""
     receiver_group_details: Json | UnsetType = UNSET
-    """The receiving group, if it does not exist yet."""
 
 
 class MessageContent(Body):

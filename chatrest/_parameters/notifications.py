@@ -99,14 +99,12 @@ class ConversationsToMute(Body):
     """The conversations that a user mutes."""
 
     conversations: _ToMute
-    """The conversations, each with its id and type."""
 
 
 class ConversationsToUnmute(Body):
     """The conversations that a user mutes no longer."""
 
     conversations: _ToUnmute
-    """The conversations, each with its id and type."""
 
 
 class TimezoneChanges(Body):
@@ -150,7 +148,6 @@ class NewPushToken(Body):
     auth_token: Text | UnsetType = UNSET
     platform: Text | UnsetType = UNSET
     provider_id: Text | UnsetType = UNSET
-    """The id of the provider."""
     timezone: Text | UnsetType = UNSET
     fcm_token: Text | UnsetType = UNSET
     """The device's token for pushes of Firebase."""
@@ -185,9 +182,7 @@ class NotificationLogQuery(Filter):
     reaction_sender: Uid | None = None
     """Only notifications about reactions of this user."""
     receiver: Uid | None = None
-    """The uid of the other user, or the guid."""
     receiver_type: Literal["user", "group"] | None = None
-    """Whether the receiver is a user or a group."""
     reaction_receiver: Uid | None = None
     """Only notifications about reactions to messages of this user."""
     member: Uid | None = None
@@ -203,7 +198,6 @@ class NotificationLogQuery(Filter):
     success: Flag | None = None
     """Only notifications that succeeded, or that failed."""
     affix: Literal["prepend", "append"] | None = None
-    """The direction: append gives what comes after the position, prepend what comes before it."""
     log_id: Text | None = None
     """The entry after or before which the list continues."""
 
@@ -219,7 +213,6 @@ class FcmProvider(Body):
     """
 
     provider_id: Text | UnsetType = UNSET
-    """The id of the provider."""
     service_account_filename: Text | UnsetType = UNSET
     service_account_creds: Json | UnsetType = UNSET
     """The service account, the JSON of its file."""
@@ -231,7 +224,6 @@ class ApnsProvider(Body):
     """A provider for Apple's devices, by its id; `p8_key` is the text of the key's file."""
 
     provider_id: Text | UnsetType = UNSET
-    """The id of the provider."""
     key_id: Text | UnsetType = UNSET
     """The id of the signing key."""
     team_id: Text | UnsetType = UNSET
@@ -323,7 +315,6 @@ class NewCustomSmsProvider(_NewCustomProvider):
     """A webhook of one's own for text messages; `use_stored_ph_no`: to the numbers in contact details."""
 
     use_stored_ph_no: Flag = False
-    """Send the phone number that the service has."""
 
 
 class CustomSmsProviderChanges(_CustomProviderChanges):
@@ -336,7 +327,6 @@ class NewCustomEmailProvider(_NewCustomProvider):
     """A webhook of one's own for e-mails; `use_stored_email_id`: to the addresses in contact details."""
 
     use_stored_email_id: Flag = field(name="useStoredEmailID")
-    """Send the e-mail address that the service has."""
 
 
 class CustomEmailProviderChanges(_CustomProviderChanges):

@@ -30,7 +30,6 @@ UnsetOfRole: TypeAlias = Listed[Literal["settings", "description", "metadata"]]
 class _RoleFields(Body):
     description: Description | UnsetType = UNSET
     metadata: Json | UnsetType = UNSET
-    """Any facts, for the app."""
     settings: Settings | UnsetType = UNSET
     """Whom users of the role see and write to."""
 
@@ -47,7 +46,6 @@ class RoleChanges(_RoleFields):
 
     name: ShortText | UnsetType = UNSET
     unset: UnsetOfRole | UnsetType = UNSET
-    """Fields to remove."""
 
 
 # ── permissions ──

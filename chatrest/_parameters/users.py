@@ -48,31 +48,23 @@ class UserQuery(PageQuery):
     tags: Texts | None = None
     """Only those with these tags."""
     with_tags: Flag | None = None
-    """Show tags."""
     only_deactivated: Flag | None = None
     """Only users who are switched off."""
     with_deactivated: Flag | None = None
     """Include users who are switched off."""
     created_at_from: Stamp | None = field(default=None, name="createdAt[from]")
-    """Created at this time or later."""
     created_at_to: Stamp | None = field(default=None, name="createdAt[to]")
-    """Created at this time or earlier."""
     updated_at_from: Stamp | None = field(default=None, name="updatedAt[from]")
-    """Changed at this time or later."""
     updated_at_to: Stamp | None = field(default=None, name="updatedAt[to]")
-    """Changed at this time or earlier."""
 
 
 class _UserFields(Body):
     avatar: Url | UnsetType = UNSET
-    """The address of the user's picture."""
     link: Url | UnsetType = UNSET
-    """The address of the user's profile."""
     role: ShortText | UnsetType = UNSET
     status_message: AnyText | UnsetType = UNSET
     """What the user says of himself."""
     metadata: Json | UnsetType = UNSET
-    """Any facts, for the app."""
     tags: Tags | UnsetType = UNSET
 
 
@@ -90,14 +82,12 @@ class UserChanges(_UserFields):
 
     name: ShortText | UnsetType = UNSET
     unset: UnsetOfUser | UnsetType = UNSET
-    """Fields to remove."""
 
 
 class Deletion(Body):
     """The way to delete a user."""
 
     permanent: Flag | UnsetType = UNSET
-    """Remove the record too; it cannot be restored."""
 
 
 class Deactivation(Body):
