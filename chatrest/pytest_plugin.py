@@ -40,12 +40,11 @@ _FIXTURES: Final = "chatrest_"
 
 
 @pytest.fixture
-def chatrest_time() -> "Iterator[VirtualTime]":
+def chatrest_time() -> "VirtualTime":
     """The clock that `chatrest_emulator`, `chatrest_session` and exports share; `slept` lists all waits."""
     from .testing import VirtualTime
 
-    with VirtualTime() as time:
-        yield time
+    return VirtualTime()
 
 
 @pytest.fixture

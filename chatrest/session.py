@@ -44,7 +44,7 @@ class AsyncSession(ClientView):
     - `check_acting_user` (True): a list that shows that the service ignored `onBehalfOf` is an
       `ActingUserIgnoredError`; False: a warning.
     - `clock`, `sleep`, `dice`: by default time.monotonic, asyncio.sleep and random.random; tests replace
-      them.
+      them. A clock that is given is the time of exports, too: it gives epoch seconds.
 
     A session belongs to the event loop that opened it. Raises `RequestInvalidError` if an argument is wrong.
     """

@@ -6,36 +6,27 @@
     from chatrest.testing import VirtualTime
 
     time = VirtualTime()
-    with time:  # exports ask it, too
-        async with Emulator(**time.emulator) as emulator:
-            async with AsyncSession(emulator.app, **time.session) as session:
-                report = await export(session, "out", recheck=7 * 86_400)
+    async with Emulator(**time.emulator) as emulator:
+        async with AsyncSession(emulator.app, **time.session) as session:
+            report = await export(session, "out", recheck=7 * 86_400)
 
 The fixtures of `chatrest.pytest_plugin` are made of it. Faults, rate limits and events for webhooks are
 those of `chatrest.emulator`.
 """
 
 import asyncio
-import time
-from collections.abc import Callable
-from typing import Any, Final, Self, final
+from typing import Any, Final, final
 
 START: Final = 1_700_000_000.0
 """The start of `VirtualTime` in epoch seconds."""
-_clocks: Final[list[Callable[[], float]]] = [time.time]
-
-
-def now() -> float:
-    """Return the time in epoch seconds: the machine's, or in a `with` block of `VirtualTime` that one's."""
-    return _clocks[-1]()
 
 
 @final
 class VirtualTime:
     """The clock of emulator, session and exports, which advances only when code sleeps, so tests do not wait.
 
-    A rate limit's window ends, and a late reply arrives, when some code has slept for as long. As a context
-    manager it is the time of all exports of the process, which take no clock as an argument.
+    A rate limit's window ends, and a late reply arrives, when some code has slept for as long. Exports have
+    the time of their session.
     """
 
     def __init__(self, start: float = START) -> None:
@@ -63,10 +54,3 @@ class VirtualTime:
     def session(self) -> dict[str, Any]:
         """The arguments of `AsyncSession` for this time; its dice always give 0.5."""
         return {"clock": self.clock, "sleep": self.sleep, "dice": lambda: 0.5}
-
-    def __enter__(self) -> Self:
-        _clocks.append(self.clock)
-        return self
-
-    def __exit__(self, *exc: object) -> None:
-        _clocks.remove(self.clock)

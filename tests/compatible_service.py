@@ -86,7 +86,7 @@ class CompatibleService:
         app.router.add_get("/{kind:users|groups}/{name}/messages", self._list)
         async with TestServer(app) as server:
             here = App("app-1", "k" * 20, base_url=str(server.make_url("")).rstrip("/"))
-            async with AsyncSession(here, sleep=no_wait, dice=lambda: 0.5) as session:
+            async with AsyncSession(here, sleep=no_wait, dice=lambda: 0.5, clock=lambda: self.now) as session:
                 yield session
 
     def _note(self, request: web.Request) -> dict[str, str]:

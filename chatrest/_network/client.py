@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+import time
 from collections.abc import Awaitable, Iterable, Mapping
 from functools import partial
 from itertools import count
@@ -56,6 +57,7 @@ class Client:
         """Makes the pacers of pools that are made from now on; None for pacers of this session alone."""
         timing = Timing(clock, sleep)
         self.clock: Clock = timing.now
+        self.wall_clock: Clock = time.time if clock is time.monotonic else clock
         self.sleep: Sleep = timing.sleep
         self._make_context = partial(CallContext, timing=timing, dice=dice, listeners=telemetry)
         self._make_pool = partial(
@@ -140,6 +142,10 @@ class Sender:
 
     def dice(self) -> float:
         return self._client.dice()
+
+    def now(self) -> int:
+        """Return the time in epoch seconds: of the machine, or by the clock that the session was given."""
+        return int(self._client.wall_clock())
 
     def __call__(self, call: Call[R], /) -> Awaitable[R]:
         """Return an awaitable that makes the call, as the view's user if the call names none."""

@@ -36,7 +36,6 @@ from ..._threads import in_thread
 from ...app import is_loopback
 from ...errors import ChatRestError
 from ...session import AsyncSession
-from ...testing import now as wall_clock
 from ..folder.export_folder import ExportFolder
 from ..folder.manifest import table_entries
 from ..folder.tables import ATTACHMENTS, find_table, read_table
@@ -138,8 +137,8 @@ class AttachmentRun:
             files = session.fan_out(self._pending(), fetch, concurrency=self._options.concurrency)
             async with files as outcomes:
                 async for outcome in outcomes:
-                    await self._note(outcome.item, outcome.result())
-        replace = partial(self._export.replace_table, ATTACHMENTS, self._pieces(), int(wall_clock()))
+                    await self._note(outcome.item, outcome.result(), session.sender.now())
+        replace = partial(self._export.replace_table, ATTACHMENTS, self._pieces(), session.sender.now())
         await in_thread(replace)
         return await in_thread(self._counted)
 
@@ -220,8 +219,8 @@ class AttachmentRun:
         sync_folder(disk, final_path.parent)
         return FetchResult("stored", name, download.bytes, download.sha256)
 
-    async def _note(self, link: Link, fetched: FetchResult) -> None:
-        await in_thread(lambda: self._journal.note(link, fetched, int(wall_clock())))
+    async def _note(self, link: Link, fetched: FetchResult, now: int) -> None:
+        await in_thread(lambda: self._journal.note(link, fetched, now))
         for name in (_server(link), ""):
             self._failures[name] = self._failures[name] + 1 if fetched.state == "failed" else 0
 

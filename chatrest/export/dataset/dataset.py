@@ -35,7 +35,6 @@ from ..._threads import in_thread
 from ..._walk.walk import Walk
 from ...errors import AuthenticationError, ChatRestError, FanOutError, NotFoundError
 from ...session import AsyncSession
-from ...testing import now as wall_clock
 from ..folder.export_folder import ExportFolder
 from ..folder.manifest import table_entries
 from ..folder.tables import (
@@ -181,7 +180,7 @@ async def read_tables(
         with await in_thread(lambda: TemporaryFile(dir=export.folder / SPOOL), _close) as new:
             failed = await lists.read(table, new)
             if not failed:
-                await in_thread(partial(export.replace_table, table, _pieces(new), int(wall_clock())))
+                await in_thread(partial(export.replace_table, table, _pieces(new), session.sender.now()))
         failures += failed
     return failures
 

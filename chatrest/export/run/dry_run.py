@@ -29,7 +29,6 @@ from ..._threads import for_each
 from ..._walk.walk import Page
 from ...errors import AuthenticationError, ChatRestError, ExportIncompleteError
 from ...session import AsyncSession
-from ...testing import now as wall_clock
 from ..fetch.news import LEAST_SOURCES, candidates, runs_by_app_list
 from ..fetch.page_check import Window
 from ..fetch.source_list import ago, newest, sent_by, users
@@ -114,7 +113,7 @@ async def estimate(
     last = next(iter(await newest(session)), Row())
     until = number(last.id) or LAST
     if out is not None:
-        end = last.sent_at if last.sent_at > 0 else int(wall_clock())
+        end = last.sent_at if last.sent_at > 0 else session.sender.now()
         since = None if recheck is None else ago(end, recheck)
         with view:
             stored = await asyncio.to_thread(read, view.folder, until=until, since=since)

@@ -14,7 +14,7 @@ newest id → sources → pieces of lists → export.commit → … until no gap
 
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import AbstractAsyncContextManager, contextmanager, nullcontext, suppress
+from contextlib import AbstractAsyncContextManager, nullcontext, suppress
 from functools import partial
 from pathlib import Path
 from typing import Final, NamedTuple
@@ -26,7 +26,6 @@ from ..._core.requests.arguments import check, check_count
 from ..._threads import in_thread
 from ...errors import ChatRestError, RequestInvalidError
 from ...session import AsyncSession
-from ...testing import now as wall_clock
 from ..dataset.attachments import AttachmentOptions
 from ..dataset.dataset import Dataset
 from ..fetch.jobs import ListJob
@@ -39,7 +38,7 @@ from ..fetch.news import (
     prove_by_app_list,
     runs_by_app_list,
 )
-from ..fetch.page_check import PageCheck, Window
+from ..fetch.page_check import PageCheck, Window, falls
 from ..fetch.part_run import PartRun
 from ..fetch.rereads import Rereads
 from ..fetch.source_list import (
@@ -135,7 +134,7 @@ async def export_folder(
             f"folder '{folder}' is not an export yet: run it once without --only (only=True), which reads a "
             "part of its plan"
         )
-    shown, started, sent = progress or Progress(), int(wall_clock()), sent_by(session)
+    shown, started, sent = progress or Progress(), session.sender.now(), sent_by(session)
     try:
         opened = partial(
             ExportFolder, folder, None if only else plan, app_id=session.app.app_id,
@@ -154,22 +153,23 @@ async def export_folder(
             dataset = await in_thread(
                 lambda: Dataset(export, tables, limits, rechecks=options.recheck is not None)
             )
+            report = Report(run=export.journal.run, started=started)
 
-            def end() -> tuple[int, int]:
-                return int(wall_clock()), sent_by(session) - sent
+            def note_end() -> None:
+                report.finished, report.requests = session.sender.now(), sent_by(session) - sent
 
-            failed = Report(run=export.journal.run, started=started)
-            with _logged_failure(export, run, failed, end):
+            def save() -> None:
+                note_end()
+                export.finished(report if subset is None else _claim(report, former))
+
+            try:
                 async with alongside(export):
-                    report = await run.result()
-                failed.changed, failed.deleted = report.changed, report.deleted
-                report.run, report.started = export.journal.run, started
-
-                def save() -> None:
-                    report.finished, report.requests = end()
-                    export.finished(report if subset is None else _claim(report, former))
-
+                    await run.read(report)
                 await dataset.add(session, report, shown, save, is_refused=run.is_refused)
+            except Exception as error:
+                note_end()
+                _log_failure(export, run, report, error)
+                raise
             await in_thread(lambda: append_run(export.disk, export.folder, report))
     except sqlite3.Error as error:  # a full disk is reported this way, too
         raise OSError(f"{folder}: {error}") from error
@@ -234,26 +234,30 @@ class Run:
         self._sources = SourceList(self._session, self._pool, only, None if part is None else part.users)
         self._end = RunEnd()
         self._news = News()
+        self._adopted = len(export.journal.pending_news())
 
     @property
     def written(self) -> int:
-        """The messages that this run has added by now."""
-        return self._pool.written
+        """The messages that this run has added by now, those included that an earlier one had not noted."""
+        return self._adopted + self._pool.written
 
     @property
     def is_refused(self) -> bool:
         """True if the service has lost its data, or is another one: nothing of it belongs into the folder."""
         return self._pool.ids.has_fault
 
-    async def result(self) -> Report:
-        """Run to the end; return the report. Committed messages stay, however the run ends."""
-        export, progress = self._pool.export, self._pool.progress
-        rereads = Rereads(self._pool, self._sources, int(wall_clock()))
+    async def read(self, report: Report) -> None:
+        """Run to the end, and add to the report. Committed messages stay, however the run ends."""
+        export, progress, began = self._pool.export, self._pool.progress, self._session.sender.now()
+        rereads = Rereads(self._pool, self._sources, began)
         progress.enter(Phase.LISTING_SOURCES)
         try:
             self._end = await self._find_end()
-        except IdsBeginAnewError as error:
-            return await self._refused(str(error))
+        except IdsBeginAnewError as error:  # its messages would be mixed up with others: nothing is read
+            self._sources.refresh()
+            self._count(report, await in_thread(export.finish))
+            report.lacks(str(error), NextRun.FAILS)
+            return
         await self._sources.check_new()
         await in_thread(export.commit_plan)
         await self._sources.learn()
@@ -262,7 +266,7 @@ class Run:
             ends.note_unit(await self._sources.recent_time())
         if self._recheck is not None:
             last = self._end.newest
-            now = last.sent_at if last is not None and last.sent_at >= 0 else int(wall_clock())
+            now = last.sent_at if last is not None and last.sent_at >= 0 else began
             rereads.begin_recheck(ago(now, self._recheck))
         progress.enter(Phase.READING_NEWS)
         self._news = await self._read_news()
@@ -270,20 +274,21 @@ class Run:
         await self._walk()
         progress.enter(Phase.RECHECKING)  # after the new messages: a message must not arrive by two ways
         progress.deleted = await rereads.recheck()
+        await self._read_left()  # a recheck may show that a list is not in the order of its ids
         progress.enter(Phase.READING_MISSING)
         is_whole = await self._read_missing(rereads)
         progress.changed += await apply_edits(self._session, export)
         progress.enter(Phase.FINISHING)
         amended = await in_thread(export.finish)
         left = list(self._left())
-        report, unread = self._report(amended, left), [*left, *rereads.left()]
+        self._count(report, amended, left)
+        unread = [*left, *rereads.left()]
         if any(work.known.number not in self._pool.findings.failed for work in unread):
             report.lacks("some sources are not read to their end")
         if not is_whole:
             report.lacks("some messages could not be read from any source that has shown them")
         await self._note_faults(report)
         report.complete = not report.failed and not report.reasons and not report.only
-        return report
 
     async def _note_faults(self, report: Report) -> None:
         if self._part is not None:  # the check of an empty app is made once for all parts
@@ -347,7 +352,7 @@ class Run:
         ids = numbers_in(ordered)  # all are numbers, as one is
         highest = ordered[ids.index(max(filter(None, ids)))]
         # In another order the end is not known: messages after the last one may have lower ids.
-        is_open = last is not highest or await self._may_hide_newer(highest, rows)
+        is_open = not falls(ordered) or await self._may_hide_newer(highest, rows)
         until = LAST if is_open else number(highest.id) or LAST
         return RunEnd(until, highest, is_checked, knows_unit)
 
@@ -367,14 +372,6 @@ class Run:
         proven = max((known.proven for known in journal.iter_sources()), default=0)
         named, written = journal.names(keys), self._pool.export.store.written
         return until <= proven and not all(named.get(key, 0) in written for key in keys)
-
-    async def _refused(self, reason: str) -> Report:
-        """Return the report of a run that reads nothing, as its messages would be mixed up with others."""
-        self._sources.refresh()
-        report = self._report(await in_thread(self._pool.export.finish))
-        report.lacks(reason, NextRun.FAILS)
-        report.complete = False
-        return report
 
     # ── what is to be read ──
 
@@ -437,21 +434,17 @@ class Run:
 
     # ── the report ──
 
-    def _report(self, amended: ReplacedMessages, left: Sequence[Work] = ()) -> Report:
-        """Note the result of each source, and return the counts; `left` is the work not done."""
+    def _count(self, report: Report, amended: ReplacedMessages, left: Sequence[Work] = ()) -> None:
+        """Note the result of each source, and add the counts; `left` is the work not done."""
         pool, export = self._pool, self._pool.export
-        report = Report(
-            until=None if self._end.until == LAST else self._end.until,
-            by_app_list=self._news.is_by_app_list,
-            written=pool.written,
-            changed=amended.changed,
-            deleted=pool.progress.deleted + amended.deleted,
-            missing=len(export.lost),
-            messages=sum(export.counts().values()),
-            kept=self._sources.kept,
-            only=[] if self._only is None else self._only.names,
-            warnings=[*pool.check.warnings(), *export.warnings()],
-        )
+        report.until = None if self._end.until == LAST else self._end.until
+        report.by_app_list = self._news.is_by_app_list
+        report.written, report.changed = self.written, amended.changed
+        report.deleted = pool.progress.deleted + amended.deleted
+        report.missing, report.messages = len(export.lost), sum(export.counts().values())
+        report.kept = self._sources.kept
+        report.only = [] if self._only is None else self._only.names
+        report.warnings += [*pool.check.warnings(), *export.warnings()]
         with export.journal.transaction():
             self._prove_covered(left)
             export.journal.note_meta(pool.ids.meta(at_end=True))
@@ -469,7 +462,6 @@ class Run:
         report.sources -= len(report.deleted_users)
         pool.progress.failed = len(report.failed)
         pool.progress.changed, pool.progress.deleted = report.changed, report.deleted
-        return report
 
     def _prove_covered(self, works: Sequence[Work]) -> None:
         """Note as proven the ends of sources that are covered up to the frozen end.
@@ -529,29 +521,15 @@ def _claim(report: Report, former: Manifest | None) -> Report:
     return claim
 
 
-@contextmanager
-def _logged_failure(
-    export: ExportFolder, run: Run, report: Report, end: Callable[[], tuple[int, int]]
-) -> Iterator[None]:
-    """Log a run that fails inside of the block, and say so in the manifest; `end` gives the time, and the
-    number of requests by then.
-    """
-    try:
-        yield
-    except Exception as error:
-        with suppress(OSError):  # the first error reports a full disk
-            export.failed(_reason(error))
-        report.written = run.written
-        report.finished, report.requests = end()
-        report.lacks(_reason(error), NextRun.after(error))
-        with suppress(OSError, ChatRestError):  # the first error says more
-            report.messages = sum(export.counts().values())
-            append_run(export.disk, export.folder, report)
-        raise
-
-
-def _reason(error: Exception) -> str:
-    """Return an error as a reason for the manifest and the log of runs."""
+def _log_failure(export: ExportFolder, run: Run, report: Report, error: Exception) -> None:
+    """Note in the manifest and in the log of runs why a run has failed."""
+    reason = str(error) or type(error).__name__
     if isinstance(error, OSError) and error.strerror:
-        return f"{error.filename}: {error.strerror}" if error.filename else error.strerror
-    return str(error) or type(error).__name__
+        reason = f"{error.filename}: {error.strerror}" if error.filename else error.strerror
+    with suppress(OSError):  # the first error reports a full disk
+        export.failed(reason)
+    report.written, report.complete = run.written, False
+    report.lacks(reason, NextRun.after(error))
+    with suppress(OSError, ChatRestError):  # the first error says more
+        report.messages = sum(export.counts().values())
+        append_run(export.disk, export.folder, report)

@@ -25,7 +25,6 @@ from ..._storage import InUseError
 from ..._threads import for_each
 from ...errors import ChatRestError, RequestInvalidError
 from ...session import AsyncSession
-from ...testing import now as wall_clock
 from ..fetch.part_news import NewsOfNight, list_users
 from ..fetch.part_run import PartRun
 from ..fetch.source_list import sent_by
@@ -124,7 +123,7 @@ async def prepare(
             async with files.turn():
                 again = await find_parts(files)
                 if (again and again[0]) == (stored and stored[0]):
-                    return await _begin(session, files, stored, plan, parts or 0, int(wall_clock()))
+                    return await _begin(session, files, stored, plan, parts or 0, session.sender.now())
         except _HELD:
             await asyncio.sleep(PAUSE)
 
@@ -304,7 +303,7 @@ async def export_parts(
     """Run an export of parts, or a part of it, as `export` says; with `run_left` all of it."""
     options.check(session, plan)
     shown = progress or Progress()
-    started, sent, files = int(wall_clock()), sent_by(session), part_files(out, disk)
+    started, sent, files = session.sender.now(), sent_by(session), part_files(out, disk)
     sent_elsewhere = 0
     prepared = await prepare(session, out, plan, parts=parts, part=part, disk=disk)
     night = None if run_left is not None else await open_night(files, prepared)
@@ -342,7 +341,7 @@ async def export_parts(
         reports = {number: reduce(_joined, each) for number, each in ran.items()}
         states = [await read_state(files, prepared, number) for number in range(prepared.parts)]
         report = _merged(prepared, states, reports)
-    report.started, report.finished = started, int(wall_clock())
+    report.started, report.finished = started, session.sender.now()
     report.requests = sent_by(session) - sent + sent_elsewhere
     shown.enter(Phase.DONE)
     return report

@@ -2,18 +2,21 @@
 
 import errno
 import json
+from collections import Counter
 from collections.abc import AsyncIterator
+from itertools import count
 from pathlib import Path
 
 import pytest
 
-from chatrest import App, AsyncSession, AuthenticationError, ChatRestError, ExportIncompleteError, testing
+from chatrest import App, AsyncSession, AuthenticationError, ChatRestError, ExportIncompleteError
 from chatrest.emulator import Emulator, First, Status
 from chatrest.export import ExportFailure, Plan, Report, changes, export, runs
 from chatrest.export.folder.run_log import NAME, append_run
 from chatrest.export.run.run import export_folder
 from chatrest.export.store.disk import Disk
 from tests.cases import loop_over
+from tests.simulated_crashes import Fate, dies
 from tests.stored_exports import UnsyncedDisk
 
 
@@ -24,12 +27,11 @@ async def service() -> AsyncIterator[Emulator]:
 
 
 async def test_each_run_has_a_line_with_what_was_new_and_what_failed(
-    service: Emulator, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    service: Emulator, tmp_path: Path
 ) -> None:
     plan = Plan(users=["user-001"], groups=["nowhere"])
-    clock = iter(range(1_800_000_000, 1_900_000_000, 7))
-    monkeypatch.setattr(testing, "_clocks", [lambda: next(clock)])
-    async with AsyncSession(service.app) as session:
+    clock = count(1_800_000_000)
+    async with AsyncSession(service.app, clock=lambda: next(clock)) as session:
         first = await export_folder(session, tmp_path, plan)
         await export_folder(session, tmp_path, plan)
     first_line, second_line = runs(tmp_path)
@@ -81,6 +83,19 @@ async def test_the_line_of_a_run_that_fails_counts_the_messages_that_it_has_stor
         emulator.weather.clear()
         last = await export(session, tmp_path)
     assert sum(each.written for each in runs(tmp_path)) == last.messages == 4_000
+
+
+async def test_a_run_has_written_what_is_new_in_it_also_what_a_dead_one_could_not_note(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A process dies between writing rows and noting them: the next run adopts them, and counts them."""
+    async with Emulator(users=3, messages=600, seed=3) as service, AsyncSession(service.app) as session:
+        for at in range(9, 16):
+            fate = Fate(tmp_path / str(at), at)
+            await dies(session, fate, Plan(), monkeypatch)
+            report = await export(session, fate.out)
+            new = Counter(change.run for change in changes(fate.out))
+            assert (new.total(), report.written) == (600, new[report.run])
 
 
 @pytest.mark.parametrize("torn", [b"", b'{"started":1', b"x" * 100_000])

@@ -2,12 +2,12 @@
 
 import json
 from collections.abc import Callable
+from itertools import count
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from chatrest import testing
 from chatrest.emulator import First, Status
 from chatrest.emulator.store import Store
 from chatrest.export import Phase, Plan, Progress, export
@@ -98,18 +98,17 @@ async def test_an_app_without_a_message(tmp_path: Path) -> None:
         assert (await service.export_whole(tmp_path / "out")).written == 60
 
 
-async def test_progress_and_report_add_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    async with served(75) as service:
+async def test_progress_and_report_add_up(tmp_path: Path) -> None:
+    clock = count(1_700_000_000)
+    async with served(75, session={"clock": lambda: next(clock)}) as service:
         progress = Progress()
-        clock = iter(range(1_700_000_000, 1_800_000_000, 10))
-        monkeypatch.setattr(testing, "_clocks", [lambda: next(clock)])
         report = await export(service.session, tmp_path / "out", Plan(**MIXED), progress=progress)
         assert progress.phase is Phase.DONE
         assert progress.written == report.written == 75
         assert progress.covered == progress.ids == 75 * report.sources
         assert progress.active == {}
         assert report.requests == len(service.emulator.requests)
-        assert report.finished > report.started == 1_700_000_000
+        assert report.finished > report.started > 1_700_000_000
         assert part_of(tmp_path / "out", "user-ann")
 
 
@@ -170,8 +169,8 @@ async def test_odd_records_are_kept_byte_for_byte(tmp_path: Path) -> None:
             store.add_user(uid)
         store.add_records(odd)
 
-    for count, partition in enumerate(("source", "month")):
-        out = tmp_path / str(count)
+    for number, partition in enumerate(("source", "month")):
+        out = tmp_path / str(number)
         async with served(fill_in=fill_in) as service:
             await service.export_whole(out, Plan(all_users=True, partition=partition))
             assert (await service.export_whole(out)).written == 0
