@@ -70,11 +70,7 @@ class Town:
     def _delete(self) -> None:
         if ids := self.store.ids():
             number = self.dice.choice(ids)
-            self.store.hide([number])
-            with self.store._db:
-                for table in ("records", "messages"):
-                    self.store._db.execute(f"DELETE FROM {table} WHERE id = ?", (number,))
-            self.store.forget_matches()
+            self.store.remove([number])
 
     def _send_to_group(self) -> None:
         if self.members:

@@ -147,7 +147,6 @@ class Emulator:
         app = record | {"state": "active"}
         async with AsyncExitStack() as resources:
             store = Store()
-            resources.callback(store.close)
             listener = _listen(settings.host, settings.port)
             resources.callback(listener.close)
             context = Context(store, app, settings.clock)

@@ -37,10 +37,10 @@ async def test_attachments_are_served_with_type_and_length() -> None:
             assert response.content_type == attachment["mimeType"]
             assert response.content_length == len(body) == attachment["size"]
         people = emulator.store.people
-        faces = {json.loads(people.user(f"user-00{number}") or b"")["avatar"] for number in (1, 2, 3)}
+        faces = {user["avatar"] for user in people.users.values()}
         entities = [each["data"]["entities"] for each in records]
         assert {each["sender"]["entity"]["avatar"] for each in entities if "sender" in each} == faces
-        faces.add(json.loads(people.group("group-01") or b"")["icon"])
+        faces.add(people.groups["group-01"]["icon"])
         bodies = []
         for url in faces:
             async with http.get(url) as response:

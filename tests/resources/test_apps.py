@@ -77,15 +77,6 @@ async def test_a_key_goes_as_far_as_its_scope(people: Emulator, session: AsyncSe
     assert (await other.users.get("ann")).uid == "ann"
 
 
-async def test_a_key_does_not_change_or_remove_itself(people: Emulator, session: AsyncSession) -> None:
-    key = people.app.api_key
-    for ask in (session.api_keys.update(key, ApiKeyChanges(name="x")), session.api_keys.delete(key)):
-        with pytest.raises(PermissionDeniedError, match="ERR_APIKEY_NO_SELF_ACTION") as caught:
-            await ask
-        assert key not in str(caught.value)
-    assert (await session.api_keys.delete("emulated-auth-only-key")).success
-
-
 # ── usage figures ──
 
 FIGURES = b'{"audio_minutes":1,"video_minutes":2,"recorded_minutes":3,"active_users":4,"concurrent_users":5}'

@@ -139,7 +139,7 @@ async def test_a_password_is_needed_and_never_shown(people: Emulator, session: A
     await session.groups.update("den", GroupChanges(name="Hall"))
     served = await session.request("GET", "/groups/den")
     assert "s3cret" not in str(served)
-    assert people.store.people.group_password("den") == "s3cret"
+    assert people.store.people.passwords["den"] == "s3cret"
     await session.groups.update("den", GroupChanges(type="public"))
     with pytest.raises(BadRequestError, match="ERR_EMPTY_GROUP_PASS"):
         await session.groups.update("den", GroupChanges(type="password"))

@@ -72,9 +72,8 @@ async def test_a_page_is_made_again_where_a_face_has_changed_and_the_viewer_serv
             write_site(out, site)
             pages = {path.name: set(face_links(path.read_text())) for path in site.glob("c/*/1.html")}
             assert [len(links) for links in pages.values()] == [1]
-            people = emulator.store.people
-            user = json.loads(people.user("user-001") or b"")
-            people.update_user(user | {"avatar": user["avatar"].replace("user", "other")})
+            user = emulator.store.people.users["user-001"]
+            user["avatar"] = user["avatar"].replace("user", "other")
         [link] = pages["1.html"]
         face = media_file("/media/faces/other-001.png")
         assert face is not None

@@ -1,5 +1,9 @@
 """The operations that administer an app, read from their table: no handler is written for them, but for the
-few in `administered`.
+few at the end of this file.
+
+The emulator runs no agent, reads no website and judges no message: what a rule would block, a call, and what
+notifications log, are documents that a test puts into the store, such as
+`store.documents.of("/calls")["session"] = record`.
 
 An operation's path says what it is about: `/a/{x}/b/{y}` is the document y of the collection `/a/{x}/b`.
 
@@ -27,11 +31,15 @@ from msgspec import Struct, structs
 from ..._core.replies.decode import ACK, ManyRecords, OneRecord
 from ..._core.requests.endpoint import Endpoint
 from ..._resources import OPERATIONS
-from ..store.documents import Document, DocumentSet, apply_changes, merged
+from ..store import Store
+from ..store.data import EPOCH
+from ..store.documents import Document, DocumentSet, apply_changes, merged, selected
+from ..store.message_index import parse_record
 from .context import Context, Handler, ServiceCall
 from .groups import group_record
+from .messages import message_record
 from .refusals import ServiceRefusal, bad_request, outcomes, refused
-from .users import user_record
+from .users import path_user, user_record
 
 COLLECTIONS: Final = frozenset(
     {
@@ -62,20 +70,11 @@ _NAMED: Final = {
     "website": "websites",
 }
 """The lists of an agent, where they are not named like the member of a body."""
-_MISSING: Final = {
-    "agents": "ERR_AGENT_NOT_FOUND", "api-tools": "ERR_TOOL_NOT_FOUND", "apikeys": "ERR_APIKEY_NOT_FOUND",
-    "apps": "AUTH_ERR_INVALID_APPID", "auth_tokens": "ERR_AUTH_TOKEN_NOT_FOUND",
-    "calls": "ERR_CALL_SESSION_NOT_FOUND",
-    "frontend-actions": "ERR_TOOL_NOT_FOUND",
-    "keywords": "ERR_KEYWORD_NOT_FOUND", "knowledge-base": "ERR_KB_NOT_FOUND",
-    "mcp-servers": "ERR_TOOL_NOT_FOUND", "messages": "ERR_MESSAGE_ID_NOT_FOUND",
-    "providers": "ERR_PROVIDER_NOT_FOUND", "reasons": "ERR_REASON_NOT_FOUND", "roles": "ERR_ROLE_NOT_FOUND",
-    "rules": "ERR_RULE_NOT_FOUND", "tools": "ERR_TOOL_NOT_FOUND", "triggers": "ERR_TRIGGER_NOT_FOUND",
-    "variables": "ERR_VARIABLE_NOT_FOUND", "webhooks": "ERR_WEBHOOK_NOT_FOUND",
+_NOUNS: Final = {
+    "api-tools": "TOOL", "calls": "CALL_SESSION", "frontend-actions": "TOOL", "knowledge-base": "KB",
+    "mcp-servers": "TOOL", "messages": "MESSAGE_ID", "providers": "PROVIDER",
 }  # fmt: skip
-"""The codes of a 404, by the last of these words in a path."""
-_MOST: Final = {"apikeys": 25, "roles": 25, "webhooks": 25}
-"""Documents of one owner: limits.counts."""
+"""The noun in the code of a 404, by a word of the collection; else it is the singular of its last plural."""
 _PARTIES: Final = {"/users": user_record, "/groups": group_record}
 """What refuses an owner that does not exist, if it is no document."""
 
@@ -148,7 +147,7 @@ def documents_of(call: ServiceCall, collection: str) -> DocumentSet:
             if prefix in _PARTIES:
                 _PARTIES[prefix](call, value)
             elif prefix in _made() and prefix in _lists():
-                existing(documents.of(prefix, "" if prefix == "/apps" else "/".join(owners)), prefix, value)
+                existing(documents.of(prefix, "" if prefix == "/apps" else "/".join(owners)), value)
             owners.append(value)
         prefix += f"/{segment}"
     if "uid" in call.query and prefix.startswith("/notifications/v1/preferences"):
@@ -159,31 +158,27 @@ def documents_of(call: ServiceCall, collection: str) -> DocumentSet:
     return documents.of(collection, "/".join(owners))
 
 
-def existing(documents: DocumentSet, path: str, key: str) -> Document:
+def existing(documents: DocumentSet, key: str) -> Document:
     """Return a document; 404 where there is none."""
-    document = documents.get(key)
-    if document is None:
-        raise _missing(path, key)
-    return document
-
-
-def _missing(path: str, key: str) -> ServiceRefusal:
-    word = next((word for word in reversed(path.split("/")) if word in _MISSING), None)
-    return refused(_MISSING[word], key) if word else refused("ERR_API_NOT_FOUND", "the document", key)
+    if key in documents:
+        return documents[key]
+    words = documents.kind.split("/")
+    plural = [word for word in words if word in _NOUNS] or [word for word in words if word.endswith("s")]
+    noun = _NOUNS.get(plural[-1], plural[-1].removesuffix("s").upper())
+    shown = key or documents.kind.rpartition("/")[2]
+    text = f"The {noun.lower()} {shown} does not exist."
+    raise ServiceRefusal(404, f"ERR_{noun}_NOT_FOUND", text)
 
 
 def new_document(
     call: ServiceCall, about: DocumentPath, documents: DocumentSet, body: Mapping[str, Any]
 ) -> Document:
-    """Store a document; 400 for a key that is taken, and for one document too many."""
-    word = about.collection.rpartition("/")[2]
-    if len(documents.list()) >= _MOST.get(word, 10**9):
-        raise refused("ERR_PLAN_QUOTA_RESTRICTION", _MOST[word], word)
-    key = str(body.get(about.key) or f"{call.store.documents.next_number():024x}")
-    if documents.get(key) is not None:
+    """Store a document; 400 for a key that is taken."""
+    key = str(body.get(about.key) or 10**9 + call.store.documents.next_number())
+    if key in documents:
         raise bad_request({about.key: [f"The {about.key} has already been taken."]})
     document = {**body, about.key: key, **_times(call, about, "createdAt", "updatedAt")}
-    documents.put(document, key)
+    documents[key] = document
     return document
 
 
@@ -192,10 +187,10 @@ def _times(context: Context, about: DocumentPath, *names: str) -> Document:
 
 
 def _changed(call: ServiceCall, about: DocumentPath, documents: DocumentSet, key: str) -> Document:
-    old = existing(documents, about.collection, key)
+    old = existing(documents, key)
     own = {name: old[name] for name in (about.key,) if name in old} | _times(call, about, "updatedAt")
     document = apply_changes(merged(old, call.body), own)
-    documents.put(document, key)
+    documents[key] = document
     return document
 
 
@@ -219,17 +214,17 @@ def _work_on_one(about: DocumentPath, call: ServiceCall) -> Document:
     key = call.path[about.parameter]
     if method not in ("GET", "DELETE"):
         return _changed(call, about, documents, key)
-    document = existing(documents, about.collection, key)
+    document = existing(documents, key)
     if method == "DELETE":
-        documents.delete(key)
-        documents.clear_below(key)
+        del documents[key]
+        call.store.documents.clear_below(documents, key)
     return document
 
 
 def _work_on_all(about: DocumentPath, call: ServiceCall) -> Any:
     documents, method = documents_of(call, about.collection), call.endpoint.method
     if method == "GET":
-        return matching(documents.list(), call)
+        return matching(documents.values(), call)
     lists = [call.body[name] for name in _ITEMS if name in call.body]
     items = {_key_of(item, about): item for each in lists for item in each}
     if method == "DELETE":
@@ -243,16 +238,15 @@ def _work_on_all(about: DocumentPath, call: ServiceCall) -> Any:
 
 def _work_on_single(about: DocumentPath, call: ServiceCall) -> Document:
     documents, method = documents_of(call, about.collection), call.endpoint.method
-    old = documents.get()
-    if old is None and method != "POST" and "/providers/" in about.collection:
-        raise _missing(about.collection, about.collection.rpartition("/")[2])
+    if method != "POST" and "/providers/" in about.collection:
+        existing(documents, "")
     if method == "DELETE":
-        documents.delete()
+        documents.clear()
         return {}
-    document = old or {}
+    document = documents.get("", {})
     if method != "GET":
         document = merged({} if method == "POST" else document, call.body)
-        documents.put(document)
+        documents[""] = document
     return document
 
 
@@ -267,7 +261,7 @@ def _put(
 
     def put(key: str) -> str:
         old, item = documents.get(key) or _times(call, about, "createdAt"), items[key]
-        documents.put({**old, **(item if isinstance(item, dict) else {}), about.key: key}, key)
+        documents[key] = {**old, **(item if isinstance(item, dict) else {}), about.key: key}
         return "done"
 
     return outcomes(items, put)
@@ -275,9 +269,9 @@ def _put(
 
 def _removed(documents: DocumentSet, about: DocumentPath, keys: Iterable[str] | None) -> list[Document]:
     """Remove the documents of these keys, all for None; return them."""
-    gone = [each for each in documents.list() if keys is None or str(each[about.key]) in keys]
+    gone = [each for each in documents.values() if keys is None or str(each[about.key]) in keys]
     for document in gone:
-        documents.delete(str(document[about.key]))
+        del documents[str(document[about.key])]
     return gone
 
 
@@ -290,12 +284,12 @@ def _change_documents(before: str, adds: bool, call: ServiceCall) -> Any:
 def _change_names(before: str, adds: bool, call: ServiceCall) -> Document:
     owner, _, parameter = before.partition("/{")
     documents, key = documents_of(call, owner), call.path[parameter.partition("}")[0]]
-    document = existing(documents, owner, key)
+    document = existing(documents, key)
     for member, names in call.body.items():
         member = _NAMED.get(call.path.get("sourceType", member), member)
         others = [each for each in document.get(member, ()) if each not in names]
         document[member] = [*others, *names] if adds else others
-    documents.put(document, key)
+    documents[key] = document
     return document
 
 
@@ -343,10 +337,8 @@ def _shown(endpoint: Endpoint[Any], value: Any, call: ServiceCall) -> Any:
     record: Any = getattr(endpoint.reply, "record", None)
     names = set(record.__struct_encode_fields__) if _is_struct(record) else set()
     if holders := names & _HOLDERS:
-        is_all = not isinstance(value, list)
-        return {
-            holders.pop(): documents_of(call, document_path(endpoint).collection).list() if is_all else value
-        }
+        every = documents_of(call, document_path(endpoint).collection).values()
+        return {holders.pop(): value if isinstance(value, list) else [*every]}
     if "agent" in names:
         return {"agent": value}
     if "success" in names:
@@ -386,3 +378,147 @@ def _empty(kind: Any, call: ServiceCall) -> Any:
     if parts and origin not in (dict, tuple, list):
         return _empty(parts[0], call)
     return {str: "", int: 0, bool: True, tuple: [], list: []}.get(origin, {})
+
+
+# ── the exceptions ──
+
+
+KEYS: Final = "/apikeys"
+ROLES: Final = "/roles"
+_SCOPES: Final = {"authOnly": "Auth Key", "fullAccess": "REST API Key"}
+_MODELS: Final = "/ai-agents/agent-builder/agents/available-models"
+_KNOWLEDGE: Final = "/ai-agents/agent-builder/knowledge-base"
+_PUSH_TOKENS: Final = ("fcmToken", "deviceToken", "voipToken")
+
+
+def prepare(store: Store, app: Document, full_access: str, auth_only: str) -> None:
+    """Put in what a service has from its beginning: the app, the default role, a model, and the keys."""
+    for key, scope in ((full_access, "fullAccess"), (auth_only, "authOnly")):
+        document = {"apiKey": key, "name": _SCOPES[scope], "scope": scope, "createdAt": EPOCH}
+        store.documents.of(KEYS)[key] = document
+    if app:
+        store.documents.of("/apps")[app["id"]] = app
+    store.documents.of(ROLES)["default"] = {"role": "default", "name": "Default", "createdAt": EPOCH}
+    store.documents.of(_MODELS)[""] = {"model": "emulated", "default": True}
+
+
+def key_scope(store: Store, key: str) -> str:
+    document = store.documents.of(KEYS).get(key)
+    if document is None:
+        raise refused("AUTH_ERR_APIKEY_NOT_FOUND", "API key")
+    return str(document["scope"])
+
+
+def _create_app(call: ServiceCall) -> Document:
+    """Add an app, which serves nothing, with a key of each scope."""
+    app = new_document(call, DocumentPath("/apps"), call.store.documents.of("/apps"), call.body)
+    keys = {f"{app['id']}-{scope}": scope for scope in _SCOPES}
+    app["apiKeys"] = {key: {"apiKey": key, "name": _SCOPES[keys[key]], "scope": keys[key]} for key in keys}
+    return app
+
+
+def _create_token(call: ServiceCall) -> Document:
+    """Give an auth token; without `force` the newest one that was not given a scope, where there is one."""
+    return call.store.auth_tokens.issue(path_user(call), call.now, fresh=call.body.get("force", False))
+
+
+def _permissions(call: ServiceCall) -> Document:
+    """Set or unset permissions: an outcome of each that is set beside the values of all."""
+    if call.path.get("scope", "admin") not in ("admin", "moderator", "participant"):
+        raise bad_request({"scope": ["The scope must be one of admin, moderator, participant."]})
+    permissions = documents_of(call, call.endpoint.path.removesuffix("/{permission}"))
+    values = call.body.get("permissions", {})
+    for name, value in values.items():
+        permissions[name] = {"id": name, "value": value, "updatedAt": call.now}
+    permissions.pop(call.path.get("permission", ""), None)
+    done = outcomes(values, lambda name: f"The permission {name} has been set.")
+    return done | {"permissions": {each["id"]: each["value"] for each in permissions.values()}}
+
+
+def _flag_message(call: ServiceCall) -> None:
+    """List a message as flagged; by whom and why is not kept."""
+    message = parse_record(message_record(call, call.path["id"]))
+    call.store.documents.of("/moderation/flagged-messages")[call.path["id"]] = message
+
+
+def _with_terms(operation: Handler, call: ServiceCall) -> Any:
+    """Do an operation on a keyword list whose terms are a comma-separated list, an array, or a file."""
+    terms = call.body.pop("file", call.body.get("searchTerms", []))
+    parts = terms.replace("\n", ",").split(",") if isinstance(terms, str) else terms
+    call.body["searchTerms"] = [part.strip() for part in parts if part.strip()]
+    return operation(call)
+
+
+def _list_knowledge(call: ServiceCall) -> list[Document]:
+    kinds = {kind: call.store.documents.of(f"{_KNOWLEDGE}/{kind}") for kind in ("uploads", "website", "text")}
+    return matching([{"type": kind, **each} for kind in kinds for each in kinds[kind].values()], call)
+
+
+def _poll(call: ServiceCall) -> bytes:
+    return msgspec.json.encode({"success": True, "data": dict.fromkeys(call.body["uniqueId"], "indexed")})
+
+
+def _set_default(call: ServiceCall) -> Document:
+    providers, chosen = (
+        documents_of(call, call.endpoint.path.partition("/default/")[0]),
+        call.path["providerId"],
+    )
+    existing(providers, chosen)
+    for key, provider in providers.items():
+        provider["isDefault"] = key == chosen
+    return {"success": True}
+
+
+def _preferences(operation: Handler, call: ServiceCall) -> Document:
+    """Show the preferences of a user by other names than those that are sent."""
+    settings: Document = operation(call)
+    named = {name.removesuffix("Preferences"): each for name, each in settings.items() if name.endswith("s")}
+    return {"preferences": named, "sound": {}, "templates": selected(settings, ("usePrivacyTemplate",))}
+
+
+def _push_tokens(call: ServiceCall) -> Document:
+    """Register, list or remove the push tokens of a login, or the one of the path."""
+    method, login = call.endpoint.method, call.query.get("authToken") or call.body["authToken"]
+    if call.store.auth_tokens.owner(login) is None:
+        raise refused("AUTH_ERR_AUTH_TOKEN_NOT_FOUND")
+    tokens = call.store.documents.of("/notifications/push/v1/tokens", login)
+    if method == "POST":
+        names = [name for name in _PUSH_TOKENS if name in call.body]
+        if not names:
+            raise bad_request({name: ["One of the tokens is required."] for name in _PUSH_TOKENS})
+        token, kind = call.body[names[0]], names[0].removesuffix("Token")
+        tokens[token] = {**call.body, "pushToken": token, "pushTokenType": kind}
+        return {"success": True}
+    if "pushToken" in call.path and call.path["pushToken"] not in tokens:
+        raise refused("ERR_PUSH_TOKEN_NOT_FOUND")
+    chosen = [each for key, each in tokens.items() if key == call.path.get("pushToken", key)]
+    if method == "DELETE":
+        for each in chosen:
+            del tokens[each["pushToken"]]
+    return {"pushTokens": chosen}
+
+
+HANDLERS: dict[str, Handler] = {
+    name: handler(endpoint)
+    for name, endpoint in OPERATIONS.items()
+    if name.partition(".")[0] in (*COLLECTIONS, "auth_tokens")
+}
+for _operation in ("get_preferences", "update_preferences"):
+    HANDLERS[f"notifications.{_operation}"] = partial(_preferences, HANDLERS[f"notifications.{_operation}"])
+for _operation in ("create_keyword_list", "update_keyword_list"):
+    HANDLERS[f"moderation.{_operation}"] = partial(_with_terms, HANDLERS[f"moderation.{_operation}"])
+HANDLERS |= {
+    "agents.list_knowledge": _list_knowledge,
+    "agents.poll_discovered_urls": _poll,
+    "agents.poll_knowledge_status": _poll,
+    "apps.create": enveloped(OPERATIONS["apps.create"], _create_app),
+    "auth_tokens.create": _create_token,
+    "moderation.flag_message": enveloped(OPERATIONS["moderation.flag_message"], _flag_message),
+    "notifications.delete_push_token": _push_tokens,
+    "notifications.list_push_tokens": _push_tokens,
+    "notifications.register_push_token": _push_tokens,
+    "notifications.set_default_apns_provider": _set_default,
+    "notifications.set_default_fcm_provider": _set_default,
+    "notifications.unregister_push_tokens": _push_tokens,
+    **dict.fromkeys(("rbac.set_role", "rbac.set_scope", "rbac.unset_role", "rbac.unset_scope"), _permissions),
+}

@@ -6,14 +6,13 @@
   Where another key is repeated, its last value counts. An empty value is an absent one.
 - A body is a JSON object, or a form (RFC 7578) where the endpoint's `media` is multipart. Members that its
   struct does not have are left out.
-- A list filters by a table: the SQL of a parameter has a `?` for its value, `(MARKS)` for its values; without
-  one the condition holds where the parameter is true.
 """
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from email.parser import BytesParser
 from functools import cache
+from operator import eq, ge, gt, le, lt
 from types import NoneType, UnionType
 from typing import (
     Annotated,
@@ -22,6 +21,7 @@ from typing import (
     NamedTuple,
     NotRequired,
     Required,
+    TypeAlias,
     TypedDict,
     Union,
     get_args,
@@ -37,7 +37,6 @@ from ..._core.requests.endpoint import Endpoint
 from ..._parameters.checked import Affix, Size
 from ..._parameters.files import File
 from ..store.documents import Document
-from ..store.message_lists import Condition
 from .refusals import ServiceRefusal, bad_request, refused
 
 # ── queries ──
@@ -183,45 +182,36 @@ def _refusal(error: Exception, kind: Any = None) -> ServiceRefusal:
 # ── filters ──
 
 
-_SIGNS: Final = {"from": ">=", "to": "<=", "gt": ">", "gte": ">=", "lt": "<", "lte": "<=", "eq": "="}
+Filters: TypeAlias = Mapping[str, Callable[[Any, Any], Any]]
+"""By parameter, what says if a record is in the list, by the parameter's value."""
+_SIGNS: Final = {"from": ge, "to": le, "gt": gt, "gte": ge, "lt": lt, "lte": le, "eq": eq}
 
 
-def contains(column: str) -> str:
-    """Return the SQL that a column, a JSON list, has one of the values at least."""
-    return f"EXISTS (SELECT 1 FROM json_each({column}) WHERE value IN (MARKS))"  # noqa: S608
+def bounds(name: str, number: Callable[[Any], Any], ends: Iterable[str] = ("from", "to")) -> Filters:
+    """Return the filters of a number that records have: `name[from]`, `name[to]`, or other ends."""
+    return {f"{name}[{end}]": beyond_end(_SIGNS[end], number) for end in ends}
 
 
-def bounds(name: str, column: str, ends: Iterable[str] = ("from", "to")) -> dict[str, str]:
-    """Return the rows of a number: `name[from]`, `name[to]`, or other ends."""
-    return {f"{name}[{end}]": f"{column} {_SIGNS[end]} ?" for end in ends}
+def beyond_end(sign: Callable[[int, int], bool], number: Callable[[Any], Any]) -> Callable[[Any, Any], bool]:
+    """Return the filter of one end; a record without such a number is not in the list."""
+    return lambda record, end: isinstance(value := number(record), int) and sign(value, end)
 
 
-def conditions(query: Mapping[str, Any], table: Mapping[str, str]) -> list[Condition]:
-    rows = ((table[name], value) for name, value in query.items() if name in table)
-    return [_condition(sql, value) for sql, value in rows if "?" in sql or value]
+def wanted(query: Mapping[str, Any], filters: Filters) -> dict[str, Any]:
+    """Return the parameters that filter, with their values; a boolean that is false filters nothing."""
+    return {name: query[name] for name in filters if query.get(name, False) is not False}
 
 
-def _condition(sql: str, value: Any) -> Condition:
-    if isinstance(value, list | tuple):
-        return Condition(sql.replace("MARKS", ",".join("?" * len(value))), tuple(value))
-    return Condition(sql, (value,) if "?" in sql else ())
+def filtered(records: Iterable[Document], query: Mapping[str, Any], filters: Filters) -> list[Document]:
+    tests = [(filters[name], value) for name, value in wanted(query, filters).items()]
+    return [record for record in records if all(test(record, value) for test, value in tests)]
 
 
-def search(query: Document, columns: Mapping[str, str], *, anywhere: bool = False) -> list[Condition]:
-    """Return that `searchKey` begins a column, or is `anywhere` in it, without regard to case.
-
-    `columns` are folded ones, by the names that `searchIn` may have.
-    """
-    if "searchKey" not in query:
-        return []
-    # Not LIKE: an underscore in a uid is no wildcard.
-    matches = [columns[name] for name in query.get("searchIn", columns) if name in columns]
-    terms = " OR ".join(f"instr({column}, ?) {'> 0' if anywhere else '= 1'}" for column in matches)
-    return [Condition(f"({terms or 0})", (query["searchKey"].casefold(),) * len(matches))]
+def has_tag(record: Document, tags: Collection[str]) -> bool:
+    return not set(tags).isdisjoint(record.get("tags") or ())
 
 
-def joined(conditions: Iterable[Condition]) -> Condition:
-    """Return the condition that all of them are; an empty one matches all."""
-    terms = [condition for condition in conditions if condition.sql]
-    values = tuple(value for term in terms for value in term.values)
-    return Condition(" AND ".join(term.sql for term in terms), values)
+def is_named(record: Document, key: str, names: Iterable[str], *, anywhere: bool = False) -> bool:
+    """Return True if a text begins one of a record's members, or is `anywhere` in it, whatever its case."""
+    texts = (str(record.get(name, "")).casefold() for name in names)
+    return any(key.casefold() in text if anywhere else text.startswith(key.casefold()) for text in texts)

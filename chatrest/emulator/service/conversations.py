@@ -16,29 +16,31 @@ table is silent, the emulator has chosen:
 from collections.abc import Callable, Mapping
 from functools import partial
 from operator import itemgetter
-from typing import Any, Final, Literal, TypeAlias
+from typing import Any, Final, TypeAlias
 
-from msgspec.json import decode, encode
+from msgspec import UNSET
 
-from ..store.conversation_views import ConversationView, Kind, view_of
-from ..store.directory import SYSTEM, RecordPage
+from ..store.directory import SYSTEM, untagged
 from ..store.documents import Document, selected
-from ..store.message_index import conversation_list
+from ..store.message_index import StoredMessage, conversation_list
+from ..store.views import ConversationView, Kind, Receipt
+from .arguments import has_tag
 from .context import Context, Handler, ServiceCall
 from .groups import APP, party_record
 from .refusals import bad_request, refused
-from .replies import ack, slice_of
+from .replies import Records, ack
 
 # ── the record of a conversation ──
 
 
-def conversation_record(context: Context, view: ConversationView, query: Document) -> Document:
+def conversation_record(context: Context, query: Document, view: ConversationView) -> Document:
     store, last = context.store, context.store.views.last(view)
-    party = _party_record(context, view, with_tags=query.get("withUserAndGroupTags", False))
+    party = _party_record(context, view)
+    shown = party if view.kind == "group" or query.get("withUserAndGroupTags") else untagged(party)
     if query.get("withBlockedInfo") and view.kind == "user":
-        party |= {
-            "blockedByMe": store.relations.has("blocked", view.uid, view.party),
-            "hasBlockedMe": store.relations.has("blocked", view.party, view.uid),
+        shown |= {
+            "blockedByMe": view.party in store.relations.of("blocked", view.uid),
+            "hasBlockedMe": view.uid in store.relations.of("blocked", view.party),
         }
     record: Document = {
         "conversationId": view.conversation,
@@ -46,29 +48,27 @@ def conversation_record(context: Context, view: ConversationView, query: Documen
         "unreadMessageCount": str(store.views.unread_count(view)),
         "createdAt": view.created_at,
         "updatedAt": _updated_at(view, last),
-        "conversationWith": party,
+        "conversationWith": shown,
     }
     if last is not None:
-        record["lastMessage"] = store.record(last[0])
+        record["lastMessage"] = store.record(last.number)
     if query.get("withTags") and view.tags:
-        record["tags"] = decode(view.tags)
+        record["tags"] = view.tags
     return record | pin_fields(context, view)
 
 
-def _updated_at(view: ConversationView, last: tuple[int, int] | None) -> int:
+def _updated_at(view: ConversationView, last: StoredMessage | None) -> int:
     """Return when a conversation last moved: with its last message, or before it was reset."""
-    return last[1] if last is not None else view.kept_at or view.created_at
+    return (last.sent_at or 0) if last is not None else view.kept_at or view.created_at
 
 
-def _party_record(context: Context, view: ConversationView, *, with_tags: bool = False) -> Document:
+def _party_record(context: Context, view: ConversationView) -> Document:
     people = context.store.people
     if view.kind == "group":
-        raw = people.group(view.party)
-        return {"guid": view.party} if raw is None else decode(raw, type=Document)
-    raw = people.user(view.party, with_tags=with_tags)
-    if raw is None:
+        return people.groups.get(view.party, {"guid": view.party})
+    if people.user(view.party) is None:
         return dict(SYSTEM) if view.party == APP else {"uid": view.party, "name": view.party}
-    return decode(raw, type=Document) | {"conversationId": view.conversation}
+    return people.users[view.party] | {"conversationId": view.conversation}
 
 
 def pin_fields(context: Context, view: ConversationView) -> Document:
@@ -94,12 +94,8 @@ def _has_name(context: Context, view: ConversationView, text: str) -> bool:
     return text.casefold() in str(_party_record(context, view).get("name")).casefold()
 
 
-def _has_tags(kind: str) -> _Test:
-    def test(context: Context, view: ConversationView, tags: tuple[str, ...]) -> bool:
-        record = _party_record(context, view, with_tags=True)
-        return view.kind == kind and not set(tags).isdisjoint(record.get("tags") or ())
-
-    return test
+def _is_tagged(kind: Kind, context: Context, view: ConversationView, tags: tuple[str, ...]) -> bool:
+    return view.kind == kind and has_tag(_party_record(context, view), tags)
 
 
 def _is_pinned_by(context: Context, view: ConversationView, names: tuple[str, ...]) -> bool:
@@ -113,30 +109,29 @@ _TESTS: Final[Mapping[str, _Test]] = {
     "unread": lambda context, view, _: context.store.views.unread_count(view) > 0,
     "onlyAgentic": lambda *_: False,
     "pinnedBy": _is_pinned_by,
-    "tags": lambda _, view, tags: not set(tags).isdisjoint(decode(view.tags or "[]")),
-    "userTags": _has_tags("user"),
-    "groupTags": _has_tags("group"),
+    "tags": lambda _, view, tags: not set(tags).isdisjoint(view.tags),
+    "userTags": partial(_is_tagged, "user"),
+    "groupTags": partial(_is_tagged, "group"),
 }
 
 
-def list_conversations(call: ServiceCall) -> Callable[[int, int], RecordPage]:
+def list_conversations(call: ServiceCall) -> Records:
     query, reader = call.query, call.acting_user
     tests = [(test, query[name]) for name, test in _TESTS.items() if query.get(name)]
     views = [view for view in _views(call, reader) if all(test(call, view, value) for test, value in tests)]
     if reader and not query.get("includeBlockedUsers"):
-        relations = call.store.relations
-        views = [view for view in views if not relations.has("blocked", reader, view.party)]
+        views = [view for view in views if view.party not in call.store.relations.of("blocked", reader)]
     if query.get("unique") and not reader:
         first = {view.conversation: view for view in reversed(views)}
         views = [view for view in views if first[view.conversation] is view]
-    return partial(slice_of, views, shown=lambda view: conversation_record(call, view, query))
+    return Records(views, partial(conversation_record, call, query))
 
 
 def _views(context: Context, reader: str | None) -> list[ConversationView]:
     """The conversations that a user sees, or those of all users, in the order of the list."""
     pins = {
         (pin["conversationType"], pin["conversationId"]): place
-        for place, pin in enumerate(context.store.views.app_pins.list())
+        for place, pin in enumerate(context.store.views.app_pins.values())
     }
     views, rows = context.store.views, []
     for view in views.all(reader):
@@ -154,7 +149,7 @@ def own_view(call: ServiceCall) -> ConversationView:
     kind: Kind = "group" if "guid" in call.path else "user"
     party = call.path["guid" if kind == "group" else "uid"]
     party_record(call, kind, party)
-    return call.store.views.stored(view_of(str(call.acting_user), kind, party))
+    return call.store.views.view(str(call.acting_user), kind, party)
 
 
 def accessible_view(call: ServiceCall) -> ConversationView:
@@ -167,7 +162,7 @@ def accessible_view(call: ServiceCall) -> ConversationView:
     else:
         view = own_view(call)
         conversation = view.conversation
-        is_open = view.kind == "user" or call.store.members.member(view.party, uid) is not None
+        is_open = view.kind == "user" or uid in call.store.members.of(view.party)
     own = views.all(uid, conversation) if is_open else ()
     if not own:
         raise refused("ERR_CONVERSATION_NOT_ACCESSIBLE", uid)
@@ -179,12 +174,11 @@ def get_conversation(call: ServiceCall) -> Document:
     view = accessible_view(call)
     if call.store.views.is_removed(view):
         raise refused("ERR_CONVERSATION_NOT_ACCESSIBLE", view.uid)
-    return conversation_record(call, view, {"withTags": True})
+    return conversation_record(call, {"withTags": True}, view)
 
 
 def update_conversation(call: ServiceCall) -> Document:
-    view, tags = accessible_view(call), call.body["tags"]
-    call.store.views.set(view, tags=encode(tags).decode() if tags else None)
+    accessible_view(call).tags = tuple(call.body["tags"])
     return get_conversation(call)
 
 
@@ -194,8 +188,9 @@ def reset_conversation(call: ServiceCall) -> Document:
     if body.get("conversationWith") not in (None, view.party):
         raise bad_request({"conversationWith": ["The conversationWith must be the one of the path."]})
     last = store.views.last(view)
-    kept_at = (last[1] if last else view.created_at) if body.get("preserveOrder") else None
-    store.views.set(view, reset_id=store.last_id, read_id=store.last_id, kept_at=kept_at, tags=None)
+    view.kept_at = _updated_at(view, last) if body.get("preserveOrder") else None
+    view.reset_id = view.read_id = store.last_id
+    view.tags = ()
     if body.get("deleteMessagesPermanently"):
         store.remove(store.ids(conversation=view.conversation))
     return ack(f"The conversation with {view.party} has been reset.")
@@ -204,52 +199,50 @@ def reset_conversation(call: ServiceCall) -> Document:
 # ── receipts ──
 
 
-_Column: TypeAlias = Literal["delivered", "read"]
+def _mark(receipt: Receipt, call: ServiceCall) -> Document:
+    view = accessible_view(call)
+    number = _message_number(call, view) or call.store.last_id
+    # A message that is read is delivered, too.
+    view.delivered_id = max(number, view.delivered_id)
+    if receipt == "read":
+        view.read_id = max(number, view.read_id)
+    if view.kind == "user":
+        _stamp(call, view, receipt, number)
+    name = "Message" if view.kind == "user" else "message"
+    return ack(f"The conversation with {view.party} has been marked as {receipt}.", name)
 
 
-def _receipt(action: _Column) -> Handler:
-    def handle(call: ServiceCall) -> Document:
-        view = accessible_view(call)
-        number = _message_number(call, view) or call.store.last_id
-        # A message that is read is delivered, too.
-        columns: tuple[_Column, ...] = ("delivered",) if action == "delivered" else ("delivered", "read")
-        for column in columns:
-            call.store.views.set(view, **{f"{column}_id": max(number, getattr(view, f"{column}_id"))})
-            _stamp(call, view, column, number)
-        name = "Message" if view.kind == "user" else "message"
-        return ack(f"The conversation with {view.party} has been marked as {action}.", name)
-
-    return handle
+def _stamp(context: Context, view: ConversationView, receipt: Receipt, number: int) -> None:
+    """Write the time into the messages of a conversation of two, for their sender to see."""
+    store, versions = context.store, {}
+    at = max(context.now, store.last_sent_at)
+    for each in store.views.of_others(view):
+        if each.number <= number and (each.delivered_at is UNSET or each.read_at is UNSET):
+            record = versions[each.number] = store.record(each.number)
+            for name in ("deliveredAt", f"{receipt}At"):
+                record.setdefault(name, at)
+    store.rewrite(versions)
 
 
 def mark_unread(call: ServiceCall) -> Document:
     view, store = accessible_view(call), call.store
-    number = _message_number(call, view) or store.views.last_of_others(view)
-    versions = {each: store.record(each) for each in store.views.read_since(view, number)}
+    others = store.views.of_others(view)
+    last = max((each.number for each in others if each.category != "action"), default=0)
+    number = _message_number(call, view) or last
+    versions = {each.number: store.record(each.number) for each in others if each.number >= number}
     for version in versions.values():
         version.pop("readAt", None)
     store.rewrite(versions)
-    store.views.set(view, read_id=min(view.read_id, max(0, number - 1)))
+    view.read_id = min(view.read_id, max(0, number - 1))
     return ack(f"The conversation with {view.party} has been marked as unread.")
 
 
 def _message_number(call: ServiceCall, view: ConversationView) -> int | None:
     """The message that the body names; 404 where the conversation has no such message."""
     number: int | None = call.body.get("messageId")
-    if number is not None and not call.store.contains(conversation_list(view.conversation), number):
+    if number is not None and number not in call.store.matching(conversation_list(view.conversation)):
         raise refused("ERR_MESSAGE_ID_NOT_FOUND", number)
     return number
-
-
-def _stamp(context: Context, view: ConversationView, column: _Column, number: int) -> None:
-    """Write the time into the messages of a conversation of two, for their sender to see."""
-    if view.kind == "group":
-        return
-    store = context.store
-    versions = {each: store.record(each) for each in store.views.unmarked(view, column, number)}
-    for version in versions.values():
-        version[f"{column}At"] = max(context.now, store.last_sent_at)
-    store.rewrite(versions)
 
 
 # ── pins ──
@@ -269,9 +262,9 @@ def change_pin(call: ServiceCall) -> Document:
     if is_wanted and view.pinned_at is None and views.pinned_count(view.uid) >= OWN_PINS:
         raise refused("ERR_PINNED_CONVERSATIONS_LIMIT_EXCEEDED", OWN_PINS)
     if is_wanted is (view.pinned_at is None):
-        views.set(view, pinned_at=call.now if is_wanted else None)
+        view.pinned_at = call.now if is_wanted else None
     record = {"conversationId": view.conversation, "conversationType": view.kind}
-    return record | pin_fields(call, views.stored(view))
+    return record | pin_fields(call, view)
 
 
 def _pin_id(kind: Kind, party: str) -> str:
@@ -281,7 +274,7 @@ def _pin_id(kind: Kind, party: str) -> str:
 
 def list_pinned(call: ServiceCall) -> list[Document]:
     """The app's pins, in their order, without `meta`."""
-    return call.store.views.app_pins.list()
+    return [*call.store.views.app_pins.values()]
 
 
 def replace_pinned(call: ServiceCall) -> list[Document]:
@@ -299,8 +292,7 @@ def replace_pinned(call: ServiceCall) -> list[Document]:
     }
     records |= {key: pin for key in records if (pin := pins.get(key))}
     pins.clear()
-    for key, record in records.items():
-        pins.put(record, key)
+    pins |= records
     return list_pinned(call)
 
 
@@ -308,8 +300,8 @@ _TWINS: Final[dict[str, Handler]] = {
     "get": get_conversation,
     "update": update_conversation,
     "reset": reset_conversation,
-    "mark_delivered": _receipt("delivered"),
-    "mark_read": _receipt("read"),
+    "mark_delivered": partial(_mark, "delivered"),
+    "mark_read": partial(_mark, "read"),
     "mark_unread": mark_unread,
     "pin": change_pin,
     "unpin": change_pin,

@@ -8,12 +8,11 @@ from functools import partial
 from typing import Final, TypeAlias
 
 import msgspec
-from msgspec.json import decode
 
 from ..._parameters.checked import Body
 from ..._parameters.data_import import MOST_ENTRIES, GroupImport, MemberImport, MessageImport, UserImport
 from ..store.documents import Document, selected
-from .administered import ROLES
+from .administering import ROLES
 from .context import Context, Handler, ServiceCall
 from .groups import APP, add_group, check_password, group_record, party_record
 from .refusals import ServiceRefusal, bad_request, outcomes, refused
@@ -50,9 +49,9 @@ def _serve(member: str, kind: type[Body], store: Import) -> Handler:
 
 def _import_user(context: Context, record: Document) -> Document:
     uid, people = record["uid"], context.store.people
-    if "role" in record and context.store.documents.of(ROLES).get(record["role"]) is None:
+    if "role" in record and record["role"] not in context.store.documents.of(ROLES):
         raise refused("ERR_ROLE_NOT_FOUND", record["role"])
-    if people.is_taken(uid):
+    if uid in people.users:
         people.update_user({**tagged_user(context, uid), **record, "updatedAt": context.now})
     else:
         context.store.add_user(**{"createdAt": context.now, **record})
@@ -62,8 +61,9 @@ def _import_user(context: Context, record: Document) -> Document:
 def _ensure(context: Context, kind: str, key: str, details: Document | None) -> None:
     """Refuse a user or a group that does not exist, or create it where the record has its details."""
     name, store = _KINDS[kind]
-    is_new = (context.store.people.user if kind == "user" else context.store.people.group)(key) is None
-    if is_new and details and details[name] == key:
+    people = context.store.people
+    is_known = people.user(key) is not None if kind == "user" else key in people.groups
+    if not is_known and details and details[name] == key:
         store(context, details)
     if key != APP:
         party_record(context, kind, key)
@@ -75,14 +75,13 @@ def _import_group(context: Context, record: Document) -> Document:
     check_password(record["type"], password)
     _ensure(context, "user", owner, record.pop("groupOwnerDetails", None))
     record |= {"owner": owner}
-    if (raw := store.people.group(guid)) is not None:
-        store.people.replace_group(guid, {**decode(raw), **record, "updatedAt": context.now}, password)
+    if (old := store.people.groups.get(guid)) is not None:
+        store.people.replace_group({**old, **record, "updatedAt": context.now}, password)
     else:
         add_group(context, {"createdAt": context.now, **record}, password)
         if owner != APP:
             store.members.add(guid, owner, "admin", context.now)
-    stored: Document = decode(group_record(context, guid))
-    return stored
+    return group_record(context, guid)
 
 
 _KINDS: Final[Mapping[str, tuple[str, Import]]] = {
@@ -96,7 +95,7 @@ def _import_member(context: Context, record: Document) -> Document:
     guid, uid, members = record["guid"], record["uid"], context.store.members
     _ensure(context, "group", guid, record.get("groupDetails"))
     _ensure(context, "user", uid, record.get("userDetails"))
-    group = decode(group_record(context, guid), type=Document)
+    group = group_record(context, guid)
     joined_at, scope = record.get("joinedAt", context.now), record.get("scope", "participant")
     if not group.get("createdAt", 0) <= joined_at <= context.now:
         raise refused("ERR_IMPORT_INVALID_JOINEDAT")
@@ -110,7 +109,7 @@ def _import_member(context: Context, record: Document) -> Document:
 
 def _import_message(context: Context, record: Document) -> Document:
     muids = context.store.documents.of(_MUIDS)
-    if muids.get(record["muid"]) is not None:
+    if record["muid"] in muids:
         raise refused("ERR_IMPORT_MUID_ALREADY_EXISTS", record["muid"])
     kind = record["receiverType"]
     _ensure(context, "user", record["sender"], record.get("senderUserDetails"))
@@ -125,7 +124,7 @@ def _import_message(context: Context, record: Document) -> Document:
         updatedAt=record["sentAt"],
         **selected(record, ("muid", "tags", "sentAt", "deliveredAt", "readAt")),
     )
-    muids.put({"id": stored["id"]}, record["muid"])
+    muids[record["muid"]] = {"id": stored["id"]}
     return stored
 
 

@@ -17,7 +17,7 @@ from ..._core.requests.endpoint import Acting
 from ..._resources import OPERATIONS
 from ..store.directory import Directory
 from . import (
-    administered,
+    administering,
     conversations,
     data_import,
     groups,
@@ -27,8 +27,7 @@ from . import (
     sending,
     users,
 )
-from .administered import key_scope, prepare
-from .administering import document_path
+from .administering import document_path, key_scope, prepare
 from .arguments import read_body, read_query
 from .context import Context, Handler, OutgoingReply, ServiceCall, ServiceRequest
 from .refusals import ServiceRefusal, bad_request, refused
@@ -37,7 +36,7 @@ from .router import ROUTER
 from .users import no_such_user
 
 _FILES: Final = (
-    administered, conversations, data_import, groups, message_lists, messages, relations, sending, users,
+    administering, conversations, data_import, groups, message_lists, messages, relations, sending, users,
 )  # fmt: skip
 HANDLERS: Final[Mapping[str, Handler]] = MappingProxyType(
     {name: handler for file in _FILES for name, handler in file.HANDLERS.items()}

@@ -3,19 +3,17 @@
 Scopes of acting users are not checked: who may do what is not documented.
 """
 
-from collections.abc import Callable, Mapping
 from functools import partial
-from typing import Any, Final
+from math import inf
+from operator import itemgetter
+from typing import Final
 
-from msgspec.json import decode, encode
-
-from ..store.directory import SYSTEM, Membership, RecordPage
+from ..store.directory import SYSTEM, Membership, untagged
 from ..store.documents import Document, apply_changes
-from ..store.message_lists import Condition
-from .arguments import bounds, conditions, contains, joined, search
+from .arguments import Filters, bounds, filtered, has_tag, is_named
 from .context import Context, Handler, ServiceCall
 from .refusals import bad_request, outcomes, refused
-from .replies import ack
+from .replies import Records, ack, changed_at
 from .users import path_user, user_record
 
 APP: Final = str(SYSTEM["uid"])
@@ -39,15 +37,15 @@ def admit(context: Context, guid: str, uid: str, scope: str | None) -> None:
     if scope is None:
         ban(context, guid, uid)
         return
-    if store.members.member(guid, uid) is not None:
+    if uid in store.members.of(guid):
         raise refused("ERR_ALREADY_JOINED", uid, guid)
-    if store.relations.has("banned", guid, uid):
+    if uid in store.relations.of("banned", guid):
         raise refused("ERR_BANNED_GROUPMEMBER", uid, guid)
     store.members.add(guid, uid, scope, context.now)
 
 
 def ban(context: Context, guid: str, uid: str) -> None:
-    if context.store.relations.has("banned", guid, uid):
+    if uid in context.store.relations.of("banned", guid):
         raise refused("ERR_ALREADY_BANNED", uid, guid)
     context.store.members.ban(guid, uid, context.now)
 
@@ -61,24 +59,20 @@ def tell_group(call: ServiceCall, guid: str, action: str, uid: str) -> Document:
 # ── groups ──
 
 
-_SEARCHED: Final = {"guid": "casefold(guid)", "name": "casefold(name)"}
-_SORTED: Final = {"name": "name", "guid": "guid", "createdAt": "created_at"}
-_JOINED: Final = "EXISTS (SELECT 1 FROM members m WHERE m.guid = groups.guid AND m.uid = ?)"
-_CHANGED: Final = "coalesce(updated_at, created_at)"
-_FILTERS: Final = {
-    "type": "type = ?",
-    "types": "type IN (MARKS)",
-    "guid": "guid = ?",
-    "guids": "guid IN (MARKS)",
-    "tags": contains("tags"),
-    **bounds("createdAt", "created_at"),
-    **bounds("updatedAt", "updated_at"),
-    **bounds("membersCount", "members_count", ("gt", "gte", "lt", "lte", "eq")),
+_FILTERS: Final[Filters] = {
+    "type": lambda group, kind: group.get("type") == kind,
+    "types": lambda group, types: group.get("type") in types,
+    "guid": lambda group, guid: group["guid"] == guid,
+    "guids": lambda group, guids: group["guid"] in guids,
+    "tags": has_tag,
+    **bounds("createdAt", itemgetter("createdAt")),
+    **bounds("updatedAt", lambda group: group.get("updatedAt")),
+    **bounds("membersCount", itemgetter("membersCount"), ("gt", "gte", "lt", "lte", "eq")),
 }
 
 
-def group_record(context: Context, guid: str) -> bytes:
-    record = context.store.people.group(guid)
+def group_record(context: Context, guid: str) -> Document:
+    record = context.store.people.groups.get(guid)
     if record is None:
         raise refused("ERR_GUID_NOT_FOUND", guid)
     return record
@@ -89,56 +83,44 @@ def path_group(call: ServiceCall) -> str:
     return call.path["guid"]
 
 
-def party_record(context: Context, kind: str, party: str) -> bytes:
+def party_record(context: Context, kind: str, party: str) -> Document:
     return group_record(context, party) if kind == "group" else user_record(context, party)
 
 
-def list_groups(call: ServiceCall) -> Callable[[int, int], RecordPage]:
-    """The pages of groups.
+def list_groups(call: ServiceCall) -> Records:
+    """The groups.
 
     `searchKey` is looked for anywhere in guid and name (or in what `searchIn` names), without regard to case.
     With `updatedAt` or `affix` the groups are ordered by their last change, or by their making where there
     was none; `updatedAt` itself is left out. `hasJoined` without an acting user matches nothing.
     """
-    condition, with_tags = _condition(call), call.query.get("withTags", False)
-    source = f"FROM groups WHERE {condition.sql} ORDER BY {_order(call.query)}"
-
-    def pages(number: int, size: int) -> RecordPage:
-        page = call.store.page(f"record, {_CHANGED}", source, condition.values, (), number, size)
-        shown = [encode(_group_view(call, record, with_tags=with_tags)) for record in page.records]
-        return page._replace(records=shown)
-
-    return pages
-
-
-def _condition(call: ServiceCall) -> Condition:
-    query = call.query
-    terms = [Condition("1"), *conditions(query, _FILTERS), *search(query, _SEARCHED, anywhere=True)]
-    if query.get("hasJoined"):
-        terms.append(Condition(_JOINED, (call.acting_user or "",)))
-    if "updatedAt" in query:
-        sign = "<" if query.get("affix") == "prepend" else ">"
-        terms.append(Condition(f"{_CHANGED} {sign} ?", (query["updatedAt"],)))
-    return joined(terms)
-
-
-def _order(query: Mapping[str, Any]) -> str:
-    column, is_descending = _SORTED.get(query.get("sortBy", ""), "number"), query.get("sortOrder") == "desc"
+    query, members = call.query, call.store.members
+    key, names = query.get("searchKey", ""), query.get("searchIn", ("guid", "name"))
+    groups = [
+        group
+        for group in filtered(call.store.people.groups.values(), query, _FILTERS)
+        if (not key or is_named(group, key, names, anywhere=True))
+        and (not query.get("hasJoined") or call.acting_user in members.of(group["guid"]))
+    ]
     if "affix" in query or "updatedAt" in query:
-        column, is_descending = _CHANGED, query.get("affix") == "prepend"
-    direction = "DESC" if is_descending else "ASC"
-    return f"{column} {direction}, number {direction}"
+        is_descending = query.get("affix") == "prepend"
+        position = query.get("updatedAt", inf if is_descending else -inf)
+        groups = [each for each in groups if (changed_at(each) - position) * (-1 if is_descending else 1) > 0]
+        groups.sort(key=changed_at)
+    else:
+        is_descending = query.get("sortOrder") == "desc"
+        groups.sort(key=lambda group: group.get(query.get("sortBy", ""), 0))
+    groups = groups[::-1] if is_descending else groups
+    return Records(groups, partial(_group_view, call, with_tags=query.get("withTags", False)))
 
 
-def _group_view(call: ServiceCall, record: bytes, *, with_tags: bool = True) -> Document:
-    group: Document = decode(record)
-    if not with_tags:
-        group.pop("tags", None)
+def _group_view(call: ServiceCall, record: Document, *, with_tags: bool = True) -> Document:
+    group = dict(record) if with_tags else untagged(record)
     if call.acting_user:
-        member = call.store.members.member(group["guid"], call.acting_user)
+        member = call.store.members.of(group["guid"]).get(call.acting_user)
         group["hasJoined"] = member is not None
         if member is not None:
-            group |= {"scope": member.scope, "joinedAt": member.joined_at}
+            group |= member.shown
     return group
 
 
@@ -153,7 +135,7 @@ def create_group(call: ServiceCall) -> Document:
     """
     body = dict(call.body)
     guid, owner = body["guid"].lower(), body.get("owner") or call.acting_user or APP
-    if call.store.people.group(guid) is not None:
+    if guid in call.store.people.groups:
         raise bad_request({"guid": ["The guid has already been taken."]})
     members, password = body.pop("members", {}), body.pop("password", None)
     check_password(body["type"], password)
@@ -181,46 +163,44 @@ def check_password(type: str, password: str | None) -> None:
 def update_group(call: ServiceCall) -> Document:
     """Change a group. `owner` is ignored where somebody acts; a new owner becomes an admin of the group."""
     guid, changes, members = call.path["guid"], dict(call.body), call.store.members
-    record: Document = decode(group_record(call, guid))
+    record = group_record(call, guid)
     owner, actor = changes.pop("owner", None), call.acting_user or APP
     if owner is not None and not call.acting_user:
         user_record(call, owner)
         changes["owner"] = owner
-    password = changes.pop("password", None) or call.store.people.group_password(guid)
+    password = changes.pop("password", None) or call.store.people.passwords.get(guid)
     updated = apply_changes(record, changes) | {"updatedAt": call.now, "updatedBy": actor}
     check_password(updated["type"], password)
-    call.store.people.replace_group(guid, updated, password if updated["type"] == "password" else None)
-    if "owner" in changes and members.member(guid, owner) is None:
-        members.add(guid, owner, "admin", call.now)
-    elif "owner" in changes:
-        members.change_scope(guid, owner, "admin")
+    call.store.people.replace_group(updated, password if updated["type"] == "password" else None)
+    if "owner" in changes:
+        _, joined_at = members.of(guid).get(owner, ("", call.now))
+        members.add(guid, owner, "admin", joined_at)
     return get_group(call)
 
 
 def delete_group(call: ServiceCall) -> Document:
     """Remove a group with its members, bans and permissions; its messages stay in the lists of users."""
-    guid = path_group(call)
-    call.store.people.remove_group(guid)
-    call.store.documents.of("/groups").clear_below(guid)
+    guid, store = path_group(call), call.store
+    del store.people.groups[guid]
+    store.members.of(guid).clear()
+    store.relations.of("banned", guid).clear()
+    store.documents.clear_below(store.documents.of("/groups"), guid)
     return ack(f"The group with GUID {guid} has been deleted.")
 
 
 # ── members ──
 
 
-_MEMBERS: Final = """
-FROM members m JOIN users u ON u.uid = m.uid WHERE m.guid = ? AND NOT u.deactivated
-    AND (? IS NULL OR u.status = ?) AND (? OR m.scope IN (SELECT value FROM json_each(?)))
-ORDER BY m.number
-"""
-
-
-def list_members(call: ServiceCall) -> Callable[[int, int], RecordPage]:
-    """The pages of members; those that are switched off are left out."""
-    status, scopes = call.query.get("status"), call.query.get("scopes", ())
-    values = (path_group(call), status, status, not scopes, encode(scopes).decode())
-    columns = """u.record, u.updated_at, '"' || m.scope || '"', m.joined_at"""
-    return partial(call.store.page, columns, _MEMBERS, values, ("scope", "joinedAt"))
+def list_members(call: ServiceCall) -> Records:
+    """The members; those that are switched off are left out."""
+    status, scopes = call.query.get("status"), call.query.get("scopes")
+    rows = [
+        (user, member)
+        for uid, member in call.store.members.of(path_group(call)).items()
+        if (user := call.store.people.user(uid)) and (not scopes or member.scope in scopes)
+        if status in (None, user.get("status", "offline"))
+    ]
+    return Records(rows, lambda row: row[0] | row[1].shown)
 
 
 def add_members(call: ServiceCall) -> Document:
@@ -241,11 +221,11 @@ def _added(call: ServiceCall, guid: str, scope: str | None, uid: str) -> Documen
 
 def change_scope(call: ServiceCall) -> Document:
     guid, uid, member = _path_member(call)
-    scope = call.body["scope"]
-    if scope == member.scope:
-        raise refused("ERR_SAME_SCOPE", uid, scope)
-    call.store.members.change_scope(guid, uid, scope)
-    return {"guid": guid, "uid": uid, "scope": scope, "joinedAt": member.joined_at}
+    new = member._replace(scope=call.body["scope"])
+    if new == member:
+        raise refused("ERR_SAME_SCOPE", uid, new.scope)
+    call.store.members.add(guid, uid, *new)
+    return {"guid": guid, "uid": uid, **new.shown}
 
 
 def kick_member(call: ServiceCall) -> Document:
@@ -256,7 +236,7 @@ def kick_member(call: ServiceCall) -> Document:
 
 def _path_member(call: ServiceCall) -> tuple[str, str, Membership]:
     guid, uid = path_group(call), path_user(call)
-    member = call.store.members.member(guid, uid)
+    member = call.store.members.of(guid).get(uid)
     if member is None:
         raise refused("ERR_NOT_A_MEMBER", uid, guid)
     return guid, uid, member

@@ -33,109 +33,122 @@ A thread is a message that has replies; its time is that of the newest reply. Th
 newest to the oldest unless `affix=append` is asked. They have no counts that the table does not name.
 """
 
-from bisect import bisect_left
-from typing import Final
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
+from operator import attrgetter, ge, gt, le, lt
+from typing import Any, Final
 
+from msgspec import UNSET
 from msgspec.json import decode, encode
 
-from ..store.documents import Document
+from ..store.documents import Document, selected
 from ..store.message_index import (
     ALL,
+    BEGIN,
+    END,
+    Condition,
+    StoredMessage as Stored,
+    Test,
     conversation_id,
     conversation_list,
     group_list,
+    number_of,
     participant_list,
     thread_list,
 )
-from ..store.message_lists import BEGIN, END, Condition
-from ..store.message_marks import Thread
-from .arguments import bounds, conditions, contains, joined
-from .context import Context, Handler, ServiceCall
+from .arguments import Filters, beyond_end, bounds, wanted
+from .context import Handler, ServiceCall
 from .groups import path_group
 from .messages import message_record, message_reply, readable_message, with_personal
-from .replies import list_reply, one, pagination
+from .replies import beyond, list_reply, one, pagination
 from .users import path_user
 
-_FILTERS: Final = {
-    "hasAttachments": "m.attachments NOT NULL",
-    "hasMentions": "m.mentions NOT NULL",
-    "hasLinks": "m.links",
-    "hasReactions": "m.reactions",
-    "hideReplies": "m.parent IS NULL",
-    "hideDeleted": "NOT m.deleted",
-    "onlyDeleted": "m.deleted",
-    "hideQuotedMessages": "NOT m.quoting",
-    "pinned": "m.id IN (SELECT message FROM marks WHERE kind = 'pin')",
-    "category": "m.category = ?",
-    "type": "m.type = ?",
-    "sender": "m.sender = ?",
-    "receiverType": "m.receiver_type = ?",
-    "conversationId": "m.conversation = ?",
-    "categories": "m.category IN (MARKS)",
-    "types": "m.type IN (MARKS)",
-    "senders": "m.sender IN (MARKS)",
-    "attachmentTypes": contains("m.attachments"),
-    "mentionedUids": contains("m.mentions"),
-    "tags": contains("m.tags"),
-    "fromTimestamp": "m.sent_at >= ?",
-    "toTimestamp": "m.sent_at <= ?",
-    **bounds("sentAt", "m.sent_at"),
-    **bounds("updatedAt", "m.updated_at"),
-    **bounds("editedAt", "m.edited_at"),
+_SENT_AT: Final = attrgetter("sent_at")
+_FILTERS: Final[Filters] = {
+    "hasAttachments": lambda each, _: each.attachment_kinds,
+    "hasMentions": lambda each, _: each.mentions,
+    "hasLinks": lambda each, _: "http://" in each.text or "https://" in each.text,
+    "hasReactions": lambda each, _: each.data.reactions,
+    "hideReplies": lambda each, _: each.parent_id is None,
+    "hideDeleted": lambda each, _: each.deleted_at is UNSET,
+    "onlyDeleted": lambda each, _: each.deleted_at is not UNSET,
+    "hideQuotedMessages": lambda each, _: each.quoted_message is None,
+    "category": lambda each, category: each.category == category,
+    "type": lambda each, kind: each.type == kind,
+    "sender": lambda each, sender: each.sender == sender,
+    "receiverType": lambda each, kind: each.receiver_type == kind,
+    "conversationId": lambda each, conversation: each.conversation_id == conversation,
+    "categories": lambda each, categories: each.category in categories,
+    "types": lambda each, types: each.type in types,
+    "senders": lambda each, senders: each.sender in senders,
+    "attachmentTypes": lambda each, kinds: not set(kinds).isdisjoint(each.attachment_kinds),
+    "mentionedUids": lambda each, uids: any(uid in each.mentions for uid in uids),
+    "tags": lambda each, tags: isinstance(each.tags, list) and not set(tags).isdisjoint(each.tags),
+    "searchKey": lambda each, text: text.casefold() in each.text,
+    "fromTimestamp": beyond_end(ge, _SENT_AT),
+    "toTimestamp": beyond_end(le, _SENT_AT),
+    **bounds("sentAt", _SENT_AT),
+    **bounds("updatedAt", attrgetter("changed_at")),
+    **bounds("editedAt", attrgetter("edited_at")),
 }
-_UNREAD_CONDITION: Final = """NOT m.COLUMN AND m.sender != ? AND m.id > coalesce(
-    (SELECT COLUMN_id FROM views v WHERE v.uid = ? AND v.conversation = m.conversation), 0)"""
-_SAVED: Final = "m.id IN (SELECT message FROM marks WHERE kind = 'save' AND owner = ?)"
-_OWN_FLAGS: Final = {"unread": "read", "undelivered": "delivered"}
-_MENTIONED: Final = "EXISTS (SELECT 1 FROM json_each(m.mentions) WHERE value = ?)"
-_NOT_BLOCKED: Final = "m.sender NOT IN (SELECT value FROM json_each(?))"
-_NOT_RESET: Final = """m.id > coalesce(
-    (SELECT reset_id FROM views v WHERE v.uid = ? AND v.conversation = m.conversation), 0)"""
 
 
-def _condition_of(call: ServiceCall) -> Condition:
-    """Return the condition of a query's filters.
+def _condition_of(call: ServiceCall, *more: Test) -> Condition:
+    """Return the condition of a query's filters, of what the acting user has done, and of more tests."""
+    filters = wanted(call.query, _FILTERS)
+    own = [*_own_tests(call), *more]
+    tests = [partial(_holds, _FILTERS[name], value) for name, value in filters.items()]
+    return Condition((*tests, *own), None if own else tuple(filters.items()))
 
-    Left out is what the acting user has reset, and on demand what blocked users have sent. What may change
-    meanwhile is in the values of a condition, as its matches are cached.
-    """
+
+def _holds(test: Callable[[Any, Any], Any], value: Any, each: Stored) -> Any:
+    return test(each, value)
+
+
+def _own_tests(call: ServiceCall) -> Iterator[Test]:
+    """Give the tests that depend on more than the message; left out is what the acting user has reset."""
     actor, store, query = call.acting_user, call.store, call.query
     reader = actor or call.path.get("uid", "")
-    terms = conditions(query, _FILTERS)
-    terms += [
-        Condition(_UNREAD_CONDITION.replace("COLUMN", column), (reader, reader))
-        for name, column in _OWN_FLAGS.items()
-        if query.get(name)
-    ]
+    if query.get("unread"):
+        yield partial(_is_left, reader, "read_at", store.views.ids_of(reader, "read_id"))
+    if query.get("undelivered"):
+        yield partial(_is_left, reader, "delivered_at", store.views.ids_of(reader, "delivered_id"))
     if query.get("saved"):
-        terms.append(Condition(_SAVED, (actor or "",)))
+        yield lambda each: any(
+            mark.kind == "save" and mark.owner == actor for mark in store.marks.on(each.number)
+        )
+    if query.get("pinned"):
+        yield lambda each: any(mark.kind == "pin" for mark in store.marks.on(each.number))
     if query.get("myMentionsOnly"):
-        terms.append(Condition(_MENTIONED, (actor,)) if actor else Condition("0"))
-    if "searchKey" in query:
-        terms.append(Condition("instr(m.text, ?)", (query["searchKey"].casefold(),)))
+        yield lambda each: actor in each.mentions
     if "sentAt" in query and "id" not in query:
-        sign = "<" if query.get("affix") == "prepend" else ">"
-        terms.append(Condition(f"m.sent_at {sign} ?", (query["sentAt"],)))
-    if actor and store.views.has_resets(actor):
-        terms.append(Condition(_NOT_RESET, (actor,)))
+        is_beyond = beyond_end(lt if query.get("affix") == "prepend" else gt, _SENT_AT)
+        yield lambda each: is_beyond(each, query["sentAt"])
+    if actor and (resets := store.views.ids_of(actor, "reset_id")):
+        yield lambda each: each.number > resets.get(each.conversation_id, 0)
     if actor and query.get("hideMessagesFromBlockedUsers"):
-        blocked = encode(store.relations.uids("blocked", actor)).decode()
-        terms.append(Condition(_NOT_BLOCKED, (blocked,)))
-    return joined(terms)
+        yield lambda each: each.sender not in store.relations.of("blocked", actor)
+
+
+def _is_left(reader: str, receipt: str, ids: Mapping[str, int], each: Stored) -> bool:
+    """Return True for another's message without a receipt, after the last one that the reader has marked."""
+    is_other = getattr(each, receipt) is UNSET and each.sender != reader
+    return is_other and each.number > ids.get(each.conversation_id, 0)
 
 
 # ── pages ──
 
 
 def _page_reply(call: ServiceCall, name: str, condition: Condition, size: int) -> bytes:
-    """Return one page of the list `name`: a walk along an index, a filter's first page a scan of the list."""
+    """Return one page of the list `name`."""
     start: int | None = call.query.get("id")
     affix: str = call.query.get("affix") or ("prepend" if start is None else "append")
     if affix == "append":
         span = call.store.after(name, BEGIN if start is None else start, size, condition)
     else:
         span = call.store.before(name, END if start is None else start, size, condition)
-    ids = list(span.ids)
+    ids = span.ids
     records = _records(call, ids)
     edge = start if not ids else ids[-1] if affix == "append" else ids[0]
     if "uid" in call.path:
@@ -148,56 +161,67 @@ def _page_reply(call: ServiceCall, name: str, condition: Condition, size: int) -
 
 def _count_reply(call: ServiceCall, name: str, condition: Condition, size: int) -> bytes:
     """Return how many messages match, per user or group on the other side of a user's conversations."""
-    rows = call.store.counts(name, call.path.get("uid") or call.acting_user, condition)
-    records = [encode({"entityType": kind, "entityId": side, "count": count}) for kind, side, count in rows]
-    size = max(size, len(records))
-    if "uid" in call.path:
-        return list_reply(records, {"meta": {"pagination": pagination(len(records), len(records), size)}})
-    return list_reply(records, {"meta": {"current": {"limit": size, "count": len(records)}}})
+    reader = call.path.get("uid") or call.acting_user
+    matches = [call.store.messages[number] for number in call.store.matching(name, condition)]
+    counts = Counter(
+        (each.receiver_type, each.sender if each.receiver == reader else each.receiver) for each in matches
+    )
+    records = [
+        {"entityType": kind, "entityId": side, "count": count}
+        for (kind, side), count in sorted(counts.items())
+    ]
+    count, size = len(records), max(size, len(records))
+    meta = {"current": {"limit": size, "count": count}}
+    return encode(
+        {
+            "data": records,
+            "meta": {"pagination": pagination(count, count, size)} if "uid" in call.path else meta,
+        }
+    )
 
 
-def _records(call: ServiceCall, ids: list[int]) -> list[bytes]:
+def _records(call: ServiceCall, ids: Sequence[int]) -> list[bytes]:
     store, query = call.store, call.query
     records = store.records(ids, with_tags=query.get("withTags", False))
     if query.get("mentionsWithBlockedInfo") or query.get("mentionsWithTagInfo"):
-        for number in store.with_mentions(ids):
-            index = bisect_left(ids, number)
-            records[index] = _with_mention_info(call, records[index])
+        records = [
+            _with_mention_info(call, record) if store.messages[number].mentions else record
+            for number, record in zip(ids, records, strict=True)
+        ]
     return with_personal(store, ids, records, call.acting_user)
 
 
-def _next(context: Context, id: int | None, affix: str) -> Document:
+def _next(call: ServiceCall, id: int | None, affix: str) -> Document:
     if id is None:
         return {"affix": affix}
-    sent_at = context.store.sent_at(id)
-    return {"affix": affix, **({} if sent_at is None else {"sentAt": sent_at}), "id": str(id)}
+    message = call.store.messages.get(id)
+    return {"affix": affix, **({"sentAt": message.sent_at} if message else {}), "id": str(id)}
 
 
 def _with_mention_info(call: ServiceCall, record: bytes) -> bytes:
-    store, reader = call.store, call.acting_user
+    people, relations, reader = call.store.people, call.store.relations, call.acting_user
     message = decode(record, type=Document)
     mentions = message["data"]["mentions"]
     for uid, user in mentions.items() if isinstance(mentions, dict) else ():
         if not isinstance(user, dict):
             continue
         if call.query.get("mentionsWithTagInfo"):
-            user["tags"] = store.people.tags(uid)
+            user["tags"] = people.users.get(uid, {}).get("tags", [])
         if call.query.get("mentionsWithBlockedInfo") and reader:
-            user["blockedByMe"] = store.relations.has("blocked", reader, uid)
-            user["hasBlockedMe"] = store.relations.has("blocked", uid, reader)
+            user["blockedByMe"] = uid in relations.of("blocked", reader)
+            user["hasBlockedMe"] = reader in relations.of("blocked", uid)
     return encode(message)
 
 
 # ── the lists of messages ──
 
 
-_OWN: Final = """(m.sender = ? OR (m.receiver_type = 'user' AND m.receiver = ?)
-    OR (m.receiver_type = 'group' AND m.receiver IN (SELECT value FROM json_each(?))))"""
-
-
-def _own(call: ServiceCall, uid: str) -> Condition:
+def _takes_part(call: ServiceCall, uid: str) -> Test:
     """Return that a user takes part in a message, or is a member of its group."""
-    return Condition(_OWN, (uid, uid, encode(call.store.members.guids(uid)).decode()))
+    guids = call.store.members.guids(uid)
+    return lambda each: (
+        uid in (each.sender, each.receiver) or (each.receiver_type == "group" and each.receiver in guids)
+    )
 
 
 def list_user(call: ServiceCall) -> bytes:
@@ -218,7 +242,7 @@ def list_all(call: ServiceCall) -> bytes:
     Those that the user has not read, not got or saved may also have been sent to the user's groups.
     """
     reader = call.acting_user
-    if reader is None or any(call.query.get(name) for name in (*_OWN_FLAGS, "saved")):
+    if reader is None or any(call.query.get(name) for name in ("unread", "undelivered", "saved")):
         return _list(call, ALL, 10)
     return _list(call, participant_list(reader), 10)
 
@@ -226,17 +250,16 @@ def list_all(call: ServiceCall) -> bytes:
 def list_thread(call: ServiceCall) -> bytes:
     parent = call.path["id"]
     message_record(call, parent)
-    return _list(call, thread_list(str(int(parent))), 100)
+    return _list(call, thread_list(int(parent)), 100)
 
 
 def _list(
     call: ServiceCall, name: str, default_size: int, sizes: tuple[str, ...] = ("limit", "perPage")
 ) -> bytes:
     """Return a page of a list, or its counts; `sizes` are the parameters of the size, the first counts."""
-    reader, query, condition = call.acting_user, call.query, _condition_of(call)
+    reader, query = call.acting_user, call.query
     size = int(next((query[name] for name in sizes if name in query), default_size))
-    if reader is not None and name == ALL:
-        condition = joined([condition, _own(call, reader)])
+    condition = _condition_of(call, *([_takes_part(call, reader)] if reader and name == ALL else ()))
     return (_count_reply if query.get("count") else _page_reply)(call, name, condition, size)
 
 
@@ -250,43 +273,47 @@ def get_message(call: ServiceCall) -> bytes:
 # ── threads ──
 
 
-_PARTICIPATED: Final = """(m.sender = ? OR EXISTS (
-    SELECT 1 FROM positions q JOIN messages r ON r.id = q.id WHERE q.list = p.list AND r.sender = ?))"""
-
-
 def list_threads(call: ServiceCall) -> bytes:
     reader = call.acting_user
-    return _thread_page(call, _own(call, reader) if reader else Condition("1"))
+    return _thread_page(call, _takes_part(call, reader) if reader else lambda _: True)
 
 
 def list_user_threads(call: ServiceCall) -> bytes:
     uid, reader = path_user(call), call.acting_user
-    if reader:
-        return _thread_page(call, Condition("m.conversation = ?", (conversation_id(uid, reader),)))
-    return _thread_page(call, _own(call, uid))
+    if reader is None:
+        return _thread_page(call, _takes_part(call, uid))
+    return _thread_page(call, lambda root: bool(root.conversation_id == conversation_id(uid, reader)))
 
 
 def list_group_threads(call: ServiceCall) -> bytes:
-    return _thread_page(call, Condition("m.conversation = ?", (f"group_{path_group(call)}",)))
+    guid = path_group(call)
+    return _thread_page(call, lambda root: bool(root.conversation_id == f"group_{guid}"))
 
 
-def _thread_page(call: ServiceCall, condition: Condition) -> bytes:
-    query, reader = call.query, call.acting_user
+def _threads(call: ServiceCall, test: Test) -> Iterator[tuple[int, int, Sequence[int]]]:
+    """Give the time of the newest reply, the root and the replies of each thread whose root passes a test."""
+    reader, is_own, messages = call.acting_user, call.query.get("participatedByMe"), call.store.messages
+    for name, ids in call.store.lists.items():
+        root = messages.get(number_of(name[2:]) or 0)
+        if root is None or not ids or name != thread_list(root.number) or not test(root):
+            continue
+        if not is_own or reader in [messages[number].sender for number in (root.number, *ids)]:
+            yield messages[ids[-1]].sent_at or 0, root.number, ids
+
+
+def _thread_page(call: ServiceCall, test: Test) -> bytes:
+    query, store = call.query, call.store
     size, updated_at, affix = query.get("limit", 100), query.get("updatedAt"), query.get("affix", "prepend")
-    if query.get("participatedByMe"):
-        condition = joined([condition, Condition(_PARTICIPATED, (reader or "",) * 2)])
-    threads = call.store.threads.page(*condition, updated_at, size, ascending=affix == "append")
-    edge = threads[-1].updated_at if threads else updated_at
-    position = {"affix": affix} | ({} if edge is None else {"updatedAt": edge})
-    meta = {"current": {"limit": size, "count": len(threads)}, "next": position}
-    records = [_thread_record(call, thread) for thread in threads]
-    ids = [thread.id for thread in threads]
-    return list_reply(with_personal(call.store, ids, records, reader), {"meta": meta})
-
-
-def _thread_record(context: Context, thread: Thread) -> bytes:
-    last = context.store.record(thread.last_reply)
-    return encode(context.store.record(thread.id) | {"replyCount": thread.reply_count, "lastReply": last})
+    threads = sorted(_threads(call, test), reverse=affix == "prepend")
+    page = beyond(((each[0], each) for each in threads), updated_at, size, ascending=affix == "append")
+    records = [
+        encode(store.record(root) | {"replyCount": len(ids), "lastReply": store.record(ids[-1])})
+        for _, root, ids in page
+    ]
+    position = {"updatedAt": page[-1][0]} if page else selected(query, ("updatedAt",))
+    meta = {"current": {"limit": size, "count": len(page)}, "next": {"affix": affix} | position}
+    shown = with_personal(store, [root for _, root, _ in page], records, call.acting_user)
+    return list_reply(shown, {"meta": meta})
 
 
 HANDLERS: Final[dict[str, Handler]] = {

@@ -38,7 +38,7 @@ class ServiceRefusal(Exception):  # noqa: N818
         texts = [
             text if name in text else f"{name}: {text}" for name, texts in details.items() for text in texts
         ]
-        message = " ".join(texts) or self.error["message"]
+        message = " ".join(texts) or f"{self.code}: {self.error['message']}"
         return encode(
             {"statusCode": self.status, "message": message, "error": HTTPStatus(self.status).phrase}
         )
@@ -58,20 +58,14 @@ ERRORS: Final[Mapping[str, tuple[int, str]]] = {
     "AUTH_ERR_EMPTY_AUTH_HEADER": (401, "The headers key and secret are missing."),
     "AUTH_ERR_INVALID_APPID": (401, "The app {} does not exist here."),
     "AUTH_ERR_NO_ACCESS": (403, "The scope of this API key does not allow this."),
-    "ERR_AGENT_NOT_FOUND": (404, "ERR_AGENT_NOT_FOUND: The agent {} does not exist."),
     "ERR_ALREADY_BANNED": (400, "The user with UID {} is banned from the group {} already."),
     "ERR_ALREADY_FRIEND": (400, "The user with UID {} is a friend of {} already."),
     "ERR_ALREADY_JOINED": (417, "The user with UID {} has joined the group {} already."),
-    "ERR_APIKEY_NOT_FOUND": (404, "The API key does not exist."),
-    "ERR_APIKEY_NO_SELF_ACTION": (403, "An API key may not change or delete itself."),
     "ERR_API_NOT_FOUND": (404, "The API {} {} does not exist."),
-    "ERR_AUTHTOKEN_NOT_ACCESSIBLE": (403, "The auth token belongs to another user."),
-    "ERR_AUTH_TOKEN_NOT_FOUND": (404, "The auth token does not exist."),
     "ERR_BANNED_GROUPMEMBER": (400, "The user with UID {} is banned from the group {}."),
     "ERR_BLOCKED_RECEIVER": (403, "The sender has blocked the user with UID {}."),
     "ERR_BLOCKED_SENDER": (403, "The user with UID {} has blocked the sender."),
     "ERR_BOT_NOT_FOUND": (404, "The bot with UID {} does not exist."),
-    "ERR_CALL_SESSION_NOT_FOUND": (404, "The call with the session {} does not exist."),
     "ERR_CANNOT_BLOCK_SELF": (400, "The user with UID {} cannot block itself."),
     "ERR_CANNOT_FORM_SELF_RELATION": (400, "The user with UID {} cannot be its own friend."),
     "ERR_CONVERSATION_NOT_ACCESSIBLE": (
@@ -96,8 +90,6 @@ ERRORS: Final[Mapping[str, tuple[int, str]]] = {
     "ERR_INVALID_MESSAGE_TYPE": (400, "The type must be one of {}."),
     "ERR_INVALID_RECEIVER_TYPE": (400, "The receiverType must be user or group."),
     "ERR_INVALID_METADATA": (400, "The metadata must be a JSON object."),
-    "ERR_KB_NOT_FOUND": (404, "ERR_KB_NOT_FOUND: The source {} does not exist."),
-    "ERR_KEYWORD_NOT_FOUND": (404, "The keyword list with id {} does not exist."),
     "ERR_MESSAGE_ACTION_NOT_ALLOWED": (403, "The message with id {} is an action and cannot be changed."),
     "ERR_MESSAGE_ID_NOT_FOUND": (404, "The message with id {} does not exist."),
     "ERR_MESSAGE_NOT_A_SENDER": (403, "The message {} is not one of the user with UID {}."),
@@ -108,21 +100,12 @@ ERRORS: Final[Mapping[str, tuple[int, str]]] = {
     "ERR_NOT_A_MEMBER": (404, "The user with UID {} is not a member of the group {}."),
     "ERR_PINNED_CONVERSATIONS_LIMIT_EXCEEDED": (400, "At most {} pinned conversations are allowed."),
     "ERR_PINNED_MESSAGES_LIMIT_EXCEEDED": (400, "At most {} pinned messages are allowed."),
-    "ERR_PLAN_QUOTA_RESTRICTION": (400, "The plan allows {} of {}."),
-    "ERR_PROVIDER_NOT_FOUND": (404, "The provider {} does not exist."),
     "ERR_PUSH_TOKEN_NOT_FOUND": (404, "The push token does not exist."),
-    "ERR_REASON_NOT_FOUND": (404, "The reason with id {} does not exist."),
-    "ERR_ROLE_DELETE_DENIED": (403, "The default role cannot be deleted."),
     "ERR_ROLE_NOT_FOUND": (404, "The role {} does not exist."),
-    "ERR_RULE_NOT_FOUND": (404, "The rule with id {} does not exist."),
     "ERR_SAME_SCOPE": (400, "The user with UID {} has the scope {} already."),
     "ERR_SAVED_MESSAGES_LIMIT_EXCEEDED": (400, "At most {} saved messages are allowed."),
     "ERR_SYSTEM_PINNED_CONVERSATION": (403, "The conversation is pinned by the app."),
-    "ERR_TOOL_NOT_FOUND": (404, "ERR_TOOL_NOT_FOUND: The tool {} does not exist."),
-    "ERR_TRIGGER_NOT_FOUND": (404, "The trigger {} does not exist."),
     "ERR_UID_NOT_FOUND": (404, "The user with UID {} does not exist: there {}."),
-    "ERR_VARIABLE_NOT_FOUND": (404, "ERR_VARIABLE_NOT_FOUND: The variable {} does not exist."),
-    "ERR_WEBHOOK_NOT_FOUND": (404, "The webhook {} does not exist."),
     "ERR_WRONG_MESSAGE_THREAD": (400, "The parent message is in another conversation."),
     "ERR_WRONG_MESSAGE_THREAD_CATEGORY": (400, "The parent message is an action or a call."),
 }  # fmt: skip

@@ -8,21 +8,14 @@ from functools import partial
 from typing import Final
 
 from ..._parameters.users import MOST
-from ..store.directory import RecordPage, Relation
+from ..store.directory import Relation
 from ..store.documents import Document
+from .arguments import is_named
 from .context import Context, Handler, ServiceCall
 from .groups import ban, path_group, tell_group
 from .refusals import outcomes, refused
 from .replies import ack
 from .users import path_user, user_record
-
-_RELATED: Final = """
-FROM relations r JOIN users u ON u.uid = r.uid WHERE r.kind = ? AND r.owner = ? AND NOT u.deactivated
-    AND (instr(u.folded_uid, ?) = 1 OR instr(u.folded_name, ?) = 1)
-ORDER BY r.number
-"""
-_COLUMNS: Final = "u.record, u.updated_at"
-_BLOCKED: Final = ("blockedByMe", "blockedByMeAt", "blockedAt")
 
 
 def _list(kind: Relation) -> Handler:
@@ -31,12 +24,16 @@ def _list(kind: Relation) -> Handler:
     They are in the order of the beginnings. `searchKey` begins uid or name, without regard to case.
     """
 
-    def handle(call: ServiceCall) -> Callable[[int, int], RecordPage]:
-        prefix = call.query.get("searchKey", "").casefold()
-        values = (kind, _owner(call), prefix, prefix)
-        if kind == "blocked":
-            return partial(call.store.page, f"{_COLUMNS}, 'true', r.at, r.at", _RELATED, values, _BLOCKED)
-        return partial(call.store.page, _COLUMNS, _RELATED, values, ())
+    def handle(call: ServiceCall) -> list[Document]:
+        key, people = call.query.get("searchKey", ""), call.store.people
+        users = [
+            (user, at)
+            for uid, at in call.store.relations.of(kind, _owner(call)).items()
+            if (user := people.user(uid)) and is_named(user, key, ("uid", "name"))
+        ]
+        if kind != "blocked":
+            return [user for user, _ in users]
+        return [user | {"blockedByMe": True, "blockedByMeAt": at, "blockedAt": at} for user, at in users]
 
     return handle
 
@@ -67,9 +64,9 @@ def _befriend(context: Context, uid: str, friend: str) -> str:
     if friend == uid:
         raise refused("ERR_CANNOT_FORM_SELF_RELATION", uid)
     user_record(context, friend)
-    if relations.has("friend", uid, friend):
+    if friend in relations.of("friend", uid):
         raise refused("ERR_ALREADY_FRIEND", friend, uid)
-    if MOST in (relations.count("friend", uid), relations.count("friend", friend)):
+    if MOST in (len(relations.of("friend", uid)), len(relations.of("friend", friend))):
         raise refused("ERR_FAILED_TO_ADD_FRIEND", MOST)
     for owner, other in ((uid, friend), (friend, uid)):
         relations.add("friend", owner, other, context.now)
@@ -80,11 +77,11 @@ def remove_friends(call: ServiceCall) -> Document:
     """End friendships; where one of the users is no friend, none of them ends."""
     uid, friends, relations = _owner(call), call.body["friends"], call.store.relations
     for friend in friends:
-        if not relations.has("friend", uid, friend):
+        if friend not in relations.of("friend", uid):
             raise refused("ERR_NOT_A_FRIEND", friend, uid)
     for friend in friends:
-        relations.remove("friend", uid, friend)
-        relations.remove("friend", friend, uid)
+        relations.of("friend", uid).pop(friend, None)
+        relations.of("friend", friend).pop(uid, None)
     return ack(f"The friends of the user with UID {uid} have been removed.")
 
 
@@ -101,7 +98,7 @@ def _block(context: Context, uid: str, blocked: str) -> str:
 
 def _unblock(context: Context, uid: str, blocked: str) -> str:
     user_record(context, blocked)
-    context.store.relations.remove("blocked", uid, blocked)
+    context.store.relations.of("blocked", uid).pop(blocked, None)
     return f"The user with UID {uid} has unblocked the user with UID {blocked}."
 
 
@@ -119,9 +116,8 @@ def ban_user(call: ServiceCall) -> Document:
 def unban_user(call: ServiceCall) -> Document:
     """End a ban; the user may join again, and is no member yet."""
     guid, uid = path_group(call), path_user(call)
-    if not call.store.relations.has("banned", guid, uid):
+    if call.store.relations.of("banned", guid).pop(uid, None) is None:
         raise refused("ERR_NOT_A_BANNED_USER", uid, guid)
-    call.store.relations.remove("banned", guid, uid)
     tell_group(call, guid, "unbanned", uid)
     return ack(f"The user with UID {uid} has been unbanned from the group {guid}.")
 

@@ -1,14 +1,14 @@
 """The forms of replies: the envelopes around what a handler gives, and the pages of all lists.
 
-The handler of a list gives a source of records, and `LISTS` says how the list continues:
+The handler of a list gives all its documents, and `LISTS` says how the list continues:
 
-| kind       | a page is                                      | source                                     |
-|------------|------------------------------------------------|--------------------------------------------|
-| `number`   | a number of them, with `meta.pagination`       | documents, or (page, size) → their page    |
-| `position` | those beyond a member of the last one          | documents, or (position, size, ascending)  |
-| `cursor`   | those beyond the one in an opaque text         | documents                                  |
-| `limit`    | the first ones                                 | documents                                  |
-| `whole`    | all of them, without `meta`                    | documents                                  |
+| kind       | a page is                                      |
+|------------|------------------------------------------------|
+| `number`   | a number of them, with `meta.pagination`       |
+| `position` | those beyond a member of the last one          |
+| `cursor`   | those beyond the one in an opaque text         |
+| `limit`    | the first ones                                 |
+| `whole`    | all of them, without `meta`                    |
 
 By a position, such as `createdAt`:
 - With `affix=append` (the default) a page ascends from the position, with `prepend` it descends from it.
@@ -25,17 +25,18 @@ By an opaque cursor:
 from base64 import b64decode, urlsafe_b64encode
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import takewhile
-from operator import gt, itemgetter, lt
-from typing import Any, Final, Literal, NamedTuple
+from operator import itemgetter
+from typing import Any, Final, Literal, NamedTuple, TypeVar
 
 from msgspec.json import encode
 
 from ..._core.requests.endpoint import Endpoint
-from ..store.directory import RecordPage
 from ..store.documents import Document
 from ..store.message_index import number_of
 from .context import ServiceCall
 from .refusals import bad_request
+
+_Item = TypeVar("_Item")
 
 # ── envelopes ──
 
@@ -110,35 +111,41 @@ def order_of(endpoint: Endpoint[Any], id: str) -> ListForm:
     return ListForm("limit" if paging.size == "limit" and not paging.numbered else "number")
 
 
-def paged(call: ServiceCall, source: Any, order: ListForm) -> bytes:
-    """Return the page that a call asks for, of the documents of a list, or of a source of its kind."""
-    return _KINDS[order.kind](order, call.query, source)
+class Records(NamedTuple):
+    """The documents of a list in another form, which is made for the one page that is shown."""
+
+    items: Sequence[Any]
+    shown: Callable[[Any], Document]
 
 
-def by_number(order: ListForm, query: Mapping[str, Any], source: Any) -> bytes:
+def paged(call: ServiceCall, documents: Any, order: ListForm) -> bytes:
+    """Return the page that a call asks for, of the documents of a list."""
+    return _KINDS[order.kind](order, call.query, documents)
+
+
+def by_number(order: ListForm, query: Mapping[str, Any], documents: Any) -> bytes:
     number, size = query.get("page", 1), query.get("perPage", order.size)
-    page = source(number, size) if callable(source) else slice_of([*source], number, size)
-    meta: Document = {"pagination": pagination(page.total, len(page.records), size, number)}
-    members = {"meta": meta}
-    if page.records and order.time:
-        holder = meta if order.time == "meta" else members
-        holder["cursor"] = {"updatedAt": page.updated_at, "affix": query.get("affix", "append")}
-    return list_reply(page.records, members)
+    items, shown = documents if isinstance(documents, Records) else (documents, dict)
+    page = [shown(each) for each in items[(number - 1) * size : number * size]]
+    meta: Document = {"pagination": pagination(len(items), len(page), size, number)}
+    reply = {"data": page, "meta": meta}
+    if page and order.time:
+        holder = meta if order.time == "meta" else reply
+        holder["cursor"] = {"updatedAt": changed_at(page[-1]), "affix": query.get("affix", "append")}
+    return encode(reply)
 
 
-def slice_of(
-    documents: Sequence[Any], page: int, size: int, shown: Callable[[Any], Any] = lambda each: each
-) -> RecordPage:
-    """Return a page of documents, each as `shown` shows it."""
-    part = documents[(page - 1) * size : page * size]
-    return RecordPage([encode(shown(each)) for each in part], len(documents))
+def changed_at(record: Document) -> int:
+    """Return when a record was changed, or made where it never was."""
+    at: int = record.get("updatedAt", record.get("createdAt", 0))
+    return at
 
 
-def by_position(order: ListForm, query: Mapping[str, Any], source: Any) -> bytes:
+def by_position(order: ListForm, query: Mapping[str, Any], documents: Iterable[Document]) -> bytes:
     size = query.get("limit") or query.get("perPage", order.size)
     affix, position = query.get("affix", "append"), query.get(order.parameter or order.by)
-    wanted = position, size, affix == "append"
-    page = source(*wanted) if callable(source) else _beyond(order, source, *wanted)
+    ranks = ((_rank(each.get(order.by, "")), each) for each in documents)
+    page = beyond(ranks, None if position is None else _rank(position), size, ascending=affix == "append")
     meta = _current(page, size)
     if page:
         before = {order.by: ""} if position is None else _position(order, page[0])
@@ -150,18 +157,14 @@ def by_position(order: ListForm, query: Mapping[str, Any], source: Any) -> bytes
     return encode({"data": page, "meta": meta})
 
 
-def _beyond(
-    order: ListForm, documents: Iterable[Document], position: object, size: int, ascending: bool
-) -> list[Document]:
-    def rank(document: Document) -> tuple[int, str]:
-        return _rank(document.get(order.by, ""))
-
-    is_beyond = gt if ascending else lt
-    ordered = sorted(documents, key=rank, reverse=not ascending)
-    if position is not None:
-        ordered = [each for each in ordered if is_beyond(rank(each), _rank(position))]
+def beyond(items: Iterable[tuple[Any, _Item]], rank: Any, size: int, *, ascending: bool) -> list[_Item]:
+    """Return the first `size` of items (rank, item) beyond a rank, and those of the last one's rank."""
+    ordered = sorted(items, key=itemgetter(0), reverse=not ascending)
+    if rank is not None:
+        ordered = [each for each in ordered if (each[0] > rank if ascending else each[0] < rank)]
     page = ordered[:size]
-    return [*page, *takewhile(lambda each: rank(each) == rank(page[-1]), ordered[size:])]
+    page += takewhile(lambda each: each[0] == page[-1][0], ordered[size:])
+    return [item for _, item in page]
 
 
 def _position(order: ListForm, document: Document) -> Document:

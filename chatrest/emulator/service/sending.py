@@ -138,12 +138,12 @@ def _check_addressee(context: Context, kind: str, receiver: str, sender: str) ->
     relations = context.store.relations
     party_record(context, kind, receiver)
     if kind == "group":
-        if relations.has("banned", receiver, sender):
+        if sender in relations.of("banned", receiver):
             raise refused("ERR_BANNED_GROUPMEMBER", sender, receiver)
         return
-    if relations.has("blocked", sender, receiver):
+    if receiver in relations.of("blocked", sender):
         raise refused("ERR_BLOCKED_RECEIVER", receiver)
-    if relations.has("blocked", receiver, sender):
+    if sender in relations.of("blocked", receiver):
         raise refused("ERR_BLOCKED_SENDER", receiver)
 
 

@@ -1,33 +1,27 @@
 """The operations of users. A user that is switched off is not found, and keeps its uid."""
 
-from collections.abc import Callable
-from functools import partial
-from typing import Final
+from typing import Any, Final
 
-from msgspec.json import decode
-
-from ..store.directory import Directory, RecordPage
+from ..store.directory import Directory, untagged
 from ..store.documents import Document, apply_changes
 from ..store.message_index import conversation_id
-from ..store.message_lists import Condition
-from .arguments import bounds, conditions, contains, joined, search
+from .arguments import Filters, bounds, filtered, has_tag, is_named
 from .context import Context, Handler, ServiceCall
 from .refusals import ServiceRefusal, bad_request, refused
-from .replies import ack
+from .replies import Records, ack, changed_at, list_reply, pagination
 
-_SEARCHED: Final = {"uid": "folded_uid", "name": "folded_name"}
-_FILTERS: Final = {
-    "onlyDeactivated": "deactivated",
-    "status": "status IN (MARKS)",
-    "role": "role = ?",
-    "roles": "role IN (MARKS)",
-    "tags": contains("tags"),
-    **bounds("createdAt", "created_at"),
-    **bounds("updatedAt", "updated_at"),
+_FILTERS: Final[Filters] = {
+    "onlyDeactivated": lambda user, _: "deactivatedAt" in user,
+    "status": lambda user, statuses: user.get("status", "offline") in statuses,
+    "role": lambda user, role: user.get("role", "default") == role,
+    "roles": lambda user, roles: user.get("role", "default") in roles,
+    "tags": has_tag,
+    **bounds("createdAt", lambda user: user.get("createdAt")),
+    **bounds("updatedAt", changed_at),
 }
 
 
-def user_record(context: Context, uid: str) -> bytes:
+def user_record(context: Context, uid: str) -> Document:
     record = context.store.people.user(uid)
     if record is None:
         raise no_such_user(uid, context.store.people)
@@ -36,11 +30,13 @@ def user_record(context: Context, uid: str) -> bytes:
 
 def no_such_user(uid: str, directory: Directory) -> ServiceRefusal:
     """Return the 404 of a user who does not exist; its text says which there are, to correct a spelling."""
-    match directory.first_and_last():
-        case None:
+    match directory.uids():
+        case []:
             users = "is no user at all"
-        case (first, last):
-            users = f"is {first}" if first == last else f"are {first} to {last}"
+        case [only]:
+            users = f"is {only}"
+        case [first, *_, last]:
+            users = f"are {first} to {last}"
     return refused("ERR_UID_NOT_FOUND", uid, users)
 
 
@@ -49,29 +45,31 @@ def path_user(call: ServiceCall) -> str:
     return call.path["uid"]
 
 
-def list_users(call: ServiceCall) -> Callable[[int, int], RecordPage]:
-    """The pages of users.
+def list_users(call: ServiceCall) -> Any:
+    """The users.
 
     `searchKey` matches the beginning of uid or name (or of what `searchIn` names), without regard to case;
     one of `tags` and one of `roles` must match; users switched off are left out by default. `count=true`
     leaves the records out: `meta.pagination.total` is the count (the documents name no shape).
     """
-    query = call.query
+    query, people = call.query, call.store.people
+    key, names = query.get("searchKey", ""), query.get("searchIn", ("uid", "name"))
     shows_all = query.get("onlyDeactivated") or query.get("withDeactivated")
-    shown = Condition("1" if shows_all else "NOT deactivated")
-    condition = joined([shown, *conditions(query, _FILTERS), *search(query, _SEARCHED)])
-    source = f"FROM users WHERE {condition.sql} ORDER BY number"
-    names = ("tags",) if query.get("withTags") else ()
-    columns = ", ".join(("record", "updated_at", *names))
-    pages = partial(call.store.page, columns, source, condition.values, names)
-    return (lambda *number: pages(*number)._replace(records=[])) if query.get("count") else pages
+    users = [
+        user
+        for user in filtered(people.users.values(), query, _FILTERS)
+        if (shows_all or "deactivatedAt" not in user) and (not key or is_named(user, key, names))
+    ]
+    if query.get("count"):
+        return list_reply((), {"meta": {"pagination": pagination(len(users), 0, query.get("perPage", 100))}})
+    return Records(users, dict if query.get("withTags") else untagged)
 
 
 def create_user(call: ServiceCall) -> Document:
     """Add a user, its uid in lower case; the reply has `tags` and, with `withAuthToken`, `authToken`."""
     body = dict(call.body)
     uid, with_auth_token = body.pop("uid").lower(), body.pop("withAuthToken", False)
-    if call.store.people.is_taken(uid):
+    if uid in call.store.people.users:
         raise bad_request({"uid": ["The uid has already been taken."]})
     call.store.add_user(uid, **{"role": "default", "tags": [], **body, "createdAt": call.now})
     record = tagged_user(call, uid)
@@ -82,20 +80,19 @@ def create_user(call: ServiceCall) -> Document:
 
 
 def tagged_user(context: Context, uid: str) -> Document:
-    record: Document = decode(context.store.people.user(uid, with_deactivated=True) or b"{}")
-    return record | {"tags": context.store.people.tags(uid)}
+    return {"tags": [], **context.store.people.users[uid]}
 
 
 def get_user(call: ServiceCall) -> Document:
     """A user; to another user with the id of their conversation, and with who of them has blocked whom."""
     uid, reader, relations = call.path["uid"], call.acting_user, call.store.relations
-    record: Document = decode(user_record(call, uid))
+    record = user_record(call, uid)
     if reader and reader != uid:
         record["conversationId"] = conversation_id(reader, uid)
-        if (blocked_at := relations.since("blocked", reader, uid)) is not None:
-            record |= {"blockedByMe": True, "blockedByMeAt": blocked_at}
-        if (blocked_at := relations.since("blocked", uid, reader)) is not None:
-            record |= {"hasBlockedMe": True, "blockedAt": blocked_at}
+        if uid in (mine := relations.of("blocked", reader)):
+            record |= {"blockedByMe": True, "blockedByMeAt": mine[uid]}
+        if reader in (theirs := relations.of("blocked", uid)):
+            record |= {"hasBlockedMe": True, "blockedAt": theirs[reader]}
     return record
 
 
@@ -120,7 +117,7 @@ def delete_user(call: ServiceCall) -> Document:
 def _remove(context: Context, uid: str) -> None:
     """Remove a user, also one that is switched off, from everywhere but the messages."""
     store = context.store
-    if not store.people.is_taken(uid):
+    if uid not in store.people.users:
         raise no_such_user(uid, store.people)
     for guid in store.members.guids(uid):
         store.members.remove(guid, uid)
@@ -146,7 +143,7 @@ def deactivate_users(call: ServiceCall) -> Document:
 
 def reactivate_users(call: ServiceCall) -> Document:
     """Switch users on, and give the uids of those that are; unknown ones are left out."""
-    uids = [uid for uid in dict.fromkeys(call.body["uidsToActivate"]) if call.store.people.is_taken(uid)]
+    uids = [uid for uid in dict.fromkeys(call.body["uidsToActivate"]) if uid in call.store.people.users]
     for uid in uids:
         _switch(call, uid)
     return {"nonDeactivatedUids": uids}

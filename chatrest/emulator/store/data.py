@@ -26,7 +26,7 @@ from ..media import FAMILY, FILES, GIVEN, LANGUAGES, MEDIA, MEDIA_SIZES, PHRASES
 from . import Store
 from .directory import Membership
 from .message_index import conversation_id
-from .message_marks import Mark
+from .views import Mark
 
 _PHRASES = tuple(json.dumps(phrase, ensure_ascii=False)[1:-1] for phrase in PHRASES)
 _ENTITY = ("uid", "name", "role", "status", "avatar")

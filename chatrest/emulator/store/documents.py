@@ -1,98 +1,53 @@
-"""Documents: JSON objects under a kind, a parent and a key, for settings and for small collections.
+"""Documents: JSON objects by kind, parent and key, for settings and for small collections.
 
-`Tables` is what all parts of the store share: short ways to rows, and to a change.
-
-- The kind is what an operation's collection calls them, such as `moderation.rules`.
+- The kind is the path of an operation's collection, such as `/moderation/rules`.
 - The parent separates the documents of one user, provider or rule from those of others; "" where there is
   none.
 - The key is the document's id; "" for a document that is the only one of its kind and parent.
 """
 
 import hashlib
-import sqlite3
 from collections.abc import Mapping
+from itertools import count
 from typing import Any, Final, TypeAlias
-
-from msgspec.json import decode, encode
 
 Document: TypeAlias = dict[str, Any]
 
 
-class Tables:
-    """Some tables of one store; each change is a transaction."""
+class DocumentSet(dict[str, Document]):
+    """The documents of one kind and one parent by key, in the order in which the keys were first put."""
 
-    def __init__(self, db: sqlite3.Connection) -> None:
-        self._db = db
-
-    def _value(self, sql: str, *values: Any) -> Any:
-        row = self._db.execute(sql, values).fetchone()
-        return None if row is None else row[0]
-
-    def _column(self, sql: str, *values: Any) -> list[Any]:
-        return [value for (value,) in self._db.execute(sql, values)]
-
-    def _change(self, sql: str, *values: Any) -> bool:
-        """Say if any row has changed."""
-        with self._db:
-            return self._db.execute(sql, values).rowcount > 0
+    def __init__(self, kind: str, parent: str) -> None:
+        super().__init__()
+        self.kind, self.parent = kind, parent
 
 
-# ── documents ──
+class Documents:
+    def __init__(self) -> None:
+        self._sets: dict[tuple[str, str], DocumentSet] = {}
+        self._numbers = count(1)
 
-
-_PUT: Final = """
-INSERT INTO documents VALUES(NULL,?,?,?,?)
-ON CONFLICT(kind, parent, key) DO UPDATE SET record = excluded.record
-"""
-_LIST: Final = "SELECT record FROM documents WHERE kind = ? AND parent = ? ORDER BY number"
-
-
-class DocumentSet(Tables):
-    """The documents of one kind and one parent, in the order in which their keys were first put.
-
-    Every method is one SQL statement, each change a transaction.
-    """
-
-    def __init__(self, db: sqlite3.Connection, kind: str, parent: str) -> None:
-        super().__init__(db)
-        self._name = (kind, parent)
-
-    def get(self, key: str = "") -> Document | None:
-        """Return the document of that key; None if there is none."""
-        sql = "SELECT record FROM documents WHERE kind = ? AND parent = ? AND key = ?"
-        record = self._value(sql, *self._name, key)
-        return None if record is None else decode(record, type=Document)
-
-    def list(self) -> list[Document]:
-        return [decode(record, type=Document) for record in self._column(_LIST, *self._name)]
-
-    def put(self, document: Mapping[str, Any], key: str = "") -> None:
-        """Store a document; one that has the key already is replaced, and keeps its place in the list."""
-        self._change(_PUT, *self._name, key, encode(document))
-
-    def delete(self, key: str = "") -> bool:
-        """Remove a document; False if there is none."""
-        sql = "DELETE FROM documents WHERE kind = ? AND parent = ? AND key = ?"
-        return self._change(sql, *self._name, key)
-
-    def clear_below(self, key: str) -> None:
-        """Remove the documents whose parent is the document of that key, at any depth."""
-        kind, parent = f"{self._name[0]}/{{", f"{self._name[1]}/{key}/".removeprefix("/")
-        sql = "DELETE FROM documents WHERE substr(kind, 1, ?) = ? AND substr(parent || '/', 1, ?) = ?"
-        self._change(sql, len(kind), kind, len(parent), parent)
-
-    def clear(self) -> None:
-        self._change("DELETE FROM documents WHERE kind = ? AND parent = ?", *self._name)
-
-
-class Documents(Tables):
     def of(self, kind: str, parent: str = "") -> DocumentSet:
-        return DocumentSet(self._db, kind, parent)
+        """Return the documents of one kind and parent, to be read and changed."""
+        return self._sets.setdefault((kind, parent), DocumentSet(kind, parent))
 
     def next_number(self) -> int:
-        """Return a number above those of all documents that ever were, for the ids that the service makes."""
-        sql = "SELECT coalesce(max(seq), 0) + 1 FROM sqlite_sequence WHERE name = 'documents'"
-        return int(self._value(sql))
+        """Return a number that was never given before, for the ids that the service makes."""
+        return next(self._numbers)
+
+    def clear_below(self, documents: DocumentSet, key: str) -> None:
+        """Remove the documents whose parent is the document of that key, at any depth."""
+        kind, parent = f"{documents.kind}/{{", f"{documents.parent}/{key}/".removeprefix("/")
+        for each in self._sets.values():
+            if each.kind.startswith(kind) and f"{each.parent}/".startswith(parent):
+                each.clear()
+
+    def parent_of(self, kind: str, key: str) -> str | None:
+        """Return the parent of the document of that kind and key; None if there is none."""
+        return next((each.parent for each in self._sets.values() if each.kind == kind and key in each), None)
+
+
+# ── login tokens ──
 
 
 MOST: Final = 100
@@ -102,9 +57,8 @@ _OWN: Final = frozenset({"uid", "authToken", "createdAt"})
 """The members of a token that are not its scope."""
 
 
-class LoginTokens(Tables):
-    def __init__(self, db: sqlite3.Connection, documents: Documents) -> None:
-        super().__init__(db)
+class LoginTokens:
+    def __init__(self, documents: Documents) -> None:
         self._documents = documents
 
     def of(self, uid: str) -> DocumentSet:
@@ -112,23 +66,19 @@ class LoginTokens(Tables):
         return self._documents.of(_TOKENS, uid)
 
     def owner(self, key: str) -> str | None:
-        owner: str | None = self._value(
-            "SELECT parent FROM documents WHERE kind = ? AND key = ?", _TOKENS, key
-        )
-        return owner
+        return self._documents.parent_of(_TOKENS, key)
 
     def issue(self, uid: str, at: int, *, fresh: bool = False) -> Document:
         """Return the newest token of a user that has no scope; with `fresh`, or without one, a new one."""
-        known = self.of(uid).list()
-        matches = [token for token in known if token.keys() <= _OWN]
+        known = self.of(uid)
+        matches = [token for token in known.values() if token.keys() <= _OWN]
         if matches and not fresh:
             return matches[-1]
-        number = self._documents.next_number()
-        digest = hashlib.sha256(f"{uid}\0{number}".encode()).hexdigest()[:40]
+        digest = hashlib.sha256(f"{uid}\0{self._documents.next_number()}".encode()).hexdigest()[:40]
         token = {"uid": uid, "authToken": f"{uid}_{digest}", "createdAt": at}
-        self.of(uid).put(token, str(token["authToken"]))
-        for oldest in known[: max(0, len(known) + 1 - MOST)]:
-            self.of(uid).delete(str(oldest["authToken"]))
+        known[str(token["authToken"])] = token
+        if len(known) > MOST:
+            del known[next(iter(known))]
         return token
 
 

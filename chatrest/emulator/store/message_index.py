@@ -1,39 +1,28 @@
-"""The index of a message: from its JSON bytes to the columns for filters, and the names of its lists.
+"""The messages of a store: the bytes that are served, what filters read of them, and their lists.
 
 Rules:
-- A record is stored as the bytes that are served; its columns are read from those bytes and from nothing
-  else, so what a filter sees and what a client gets cannot differ.
-- Odd records are welcome (a test may want them): a field of an unexpected type leaves its column empty.
-- `tags` are cut out of the stored bytes: a list shows them only `withTags`.
+- A record is stored as the bytes that are served, without `tags`: a list shows those only `withTags`. Filters
+  read what is decoded from those bytes and nothing else, so what a filter sees and what a client gets cannot
+  differ.
+- Odd records are welcome (a test may want them): a filter does not match a member of an unexpected type.
+- A list is its ids, ascending. Those that a condition lets through are cached until a message changes, and
+  later only what was added since is tested. So a filtered walk reads its list once.
 """
 
 import json
-from collections.abc import Iterator, Mapping
-from typing import Any, Final, NamedTuple
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, Final, NamedTuple, TypeAlias
 
-from msgspec import DecodeError
-from msgspec.json import decode, encode
+from msgspec import UNSET, DecodeError, Struct, convert
+from msgspec.json import Decoder, decode, encode
 
 from ...errors import RequestInvalidError
 
 ALL: Final = "*"
 """The list that holds every message of the app."""
-
-COLUMNS: Final = (
-    "id INTEGER PRIMARY KEY", "conversation TEXT", "sender TEXT", "receiver TEXT", "receiver_type TEXT",
-    "category TEXT", "type TEXT", "sent_at INTEGER", "parent TEXT", "read INTEGER", "delivered INTEGER",
-    "deleted INTEGER", "links INTEGER", "reactions INTEGER", "attachments TEXT", "mentions TEXT", "tags TEXT",
-    "text TEXT", "updated_at INTEGER", "edited_at INTEGER", "quoting INTEGER",
-)  # fmt: skip
-
-
-class IndexedMessage(NamedTuple):
-    columns: tuple[str | int | None, ...]
-    """In the order of `COLUMNS`."""
-    record: bytes
-    """The JSON that is served, without `tags`."""
-    lists: tuple[str, ...]
-    """The names of the lists that the message is in."""
+BEGIN: Final = 0
+END: Final = 2**63 - 1
 
 
 def conversation_list(conversation: str) -> str:
@@ -50,7 +39,7 @@ def participant_list(uid: str) -> str:
     return f"u:{uid}"
 
 
-def thread_list(parent: str) -> str:
+def thread_list(parent: object) -> str:
     return f"t:{parent}"
 
 
@@ -59,17 +48,99 @@ def conversation_id(uid: str, other: str) -> str:
     return f"{first}_user_{second}"
 
 
-def index_message(raw: bytes, last: int) -> IndexedMessage:
-    """Index the record `raw` under its own id, or under `last + 1` where that isn't a number above `last`."""
-    record = parse_record(raw)
-    own = number_of(record.get("id")) or 0
-    number = own if own > last else last + 1
-    tags = record.get("tags")
-    if tags is not None:
-        raw = encode({name: value for name, value in record.items() if name != "tags"})
-    data = record.get("data")
-    columns = (number, *_columns(record, data if isinstance(data, dict) else {}))
-    return IndexedMessage(columns, raw, _lists(record))
+def number_of(id: Any) -> int | None:
+    """Return the number that an id is; None for what is no number, or one of more than 18 digits."""
+    text = str(id)
+    return int(text) if text.isascii() and text.isdigit() and len(text) < 19 else None
+
+
+# ── one message ──
+
+
+class _Data(Struct, frozen=True, gc=False):
+    text: Any = None
+    attachments: Any = None
+    mentions: Any = None
+    reactions: Any = None
+
+
+class StoredMessage(Struct, gc=False, rename="camel"):
+    """A message: its record, and what filters read of it, of any type that JSON has."""
+
+    number: int = 0
+    """The id under which it is stored."""
+    record: bytes = b""
+    """The JSON that is served, without `tags`."""
+    id: Any = None
+    conversation_id: Any = None
+    sender: Any = None
+    receiver: Any = None
+    receiver_type: Any = None
+    category: Any = None
+    type: Any = None
+    sent_at: Any = None
+    updated_at: Any = None
+    edited_at: Any = None
+    parent_id: Any = None
+    quoted_message: Any = None
+    read_at: Any = UNSET
+    delivered_at: Any = UNSET
+    deleted_at: Any = UNSET
+    tags: Any = None
+    data: _Data = _Data()
+
+    @property
+    def text(self) -> str:
+        """The text, without regard to case."""
+        return self.data.text.casefold() if isinstance(self.data.text, str) else ""
+
+    @property
+    def mentions(self) -> Iterable[Any]:
+        """The users that are mentioned, by their uids."""
+        return self.data.mentions if isinstance(self.data.mentions, dict | list) else ()
+
+    @property
+    def attachment_kinds(self) -> list[str]:
+        every = self.data.attachments if isinstance(self.data.attachments, list) else ()
+        types = [str(item.get("mimeType")).partition("/")[0] for item in every if isinstance(item, dict)]
+        return [kind if kind in ("image", "video", "audio") else "file" for kind in types]
+
+    @property
+    def changed_at(self) -> Any:
+        """`updatedAt` of a message that has changed since it was sent; else None."""
+        is_unchanged = self.updated_at == self.sent_at and self.edited_at is None
+        return None if is_unchanged else self.updated_at
+
+    def shown(self, *, with_tags: bool) -> bytes:
+        if not with_tags or self.tags is None:
+            return self.record
+        return b'%b,"tags":%b}' % (self.record[:-1], encode(self.tags))
+
+    def list_names(self) -> Iterator[str]:
+        sender, receiver = self.sender or "", self.receiver or ""
+        yield ALL
+        yield conversation_list(self.conversation_id or "")
+        yield participant_list(sender)
+        if self.receiver_type == "user" and receiver != sender:
+            yield participant_list(receiver)
+        if self.parent_id:
+            yield thread_list(self.parent_id)
+
+
+_DECODER: Final = Decoder(StoredMessage)
+
+
+def read_message(raw: bytes) -> StoredMessage:
+    try:
+        message = _DECODER.decode(raw)
+    except DecodeError:  # of another shape, or not UTF-8
+        record = parse_record(raw)
+        data = record.get("data")
+        message = convert(record | {"data": data if isinstance(data, dict) else {}}, StoredMessage)
+    if message.tags is not None:
+        raw = encode({name: value for name, value in parse_record(raw).items() if name != "tags"})
+    message.record = raw
+    return message
 
 
 def parse_record(raw: bytes) -> dict[str, Any]:
@@ -88,62 +159,151 @@ def _decode_surrogates(raw: bytes) -> Any:
         raise RequestInvalidError(f"record = {raw[:80]!r}: expected JSON in UTF-8; {error}") from None
 
 
-def _change(record: Mapping[str, Any]) -> tuple[int | None, int | None]:
-    """Return `updatedAt` and `editedAt` of a message that has changed since it was sent."""
-    updated_at, edited_at = record.get("updatedAt"), record.get("editedAt")
-    if not isinstance(updated_at, int) or (updated_at == record.get("sentAt") and edited_at is None):
-        return None, None
-    return updated_at, edited_at if isinstance(edited_at, int) else None
+# ── lists ──
 
 
-def _columns(record: Mapping[str, Any], data: Mapping[str, Any]) -> Iterator[str | int | None]:
-    for name in ("conversationId", "sender", "receiver", "receiverType", "category", "type"):
-        yield _text(record.get(name))
-    at = record.get("sentAt")
-    yield at if isinstance(at, int) else None
-    yield _text(record.get("parentId"))
-    for name in ("readAt", "deliveredAt", "deletedAt"):
-        yield int(name in record)
-    text = data.get("text")
-    folded = text.casefold() if isinstance(text, str) else ""
-    yield int("http://" in folded or "https://" in folded)
-    yield int(bool(data.get("reactions")))
-    yield _list(_kinds(data.get("attachments")))
-    yield _list(data.get("mentions"))
-    yield _list(record.get("tags"))
-    yield folded
-    yield from _change(record)
-    yield int(record.get("quotedMessage") is not None)
+Test: TypeAlias = Callable[[StoredMessage], Any]
 
 
-def _lists(record: Mapping[str, Any]) -> tuple[str, ...]:
-    sender, receiver = _text(record.get("sender")) or "", _text(record.get("receiver")) or ""
-    lists = [ALL, conversation_list(_text(record.get("conversationId")) or ""), participant_list(sender)]
-    if record.get("receiverType") == "user" and receiver != sender:
-        lists.append(participant_list(receiver))
-    if parent := _text(record.get("parentId")):
-        lists.append(thread_list(parent))
-    return tuple(lists)
+class Condition(NamedTuple):
+    """A condition that messages of a list are to meet; without tests all do."""
+
+    tests: tuple[Test, ...] = ()
+    key: Hashable = None
+    """What two equal conditions have in common; None for one that depends on more than the message."""
 
 
-def _text(value: Any) -> str | None:
-    return value if isinstance(value, str) else None if value is None else str(value)
+class Span(NamedTuple):
+    ids: Sequence[int]
+    """In the list's order: ascending."""
+    left: int
+    """The number of messages from here on in the walk's direction, these included."""
 
 
-def number_of(id: Any) -> int | None:
-    """Return the number that an id is; None for what is no number that a database can hold."""
-    text = str(id)
-    return int(text) if text.isascii() and text.isdigit() and len(text) < 19 else None
+NO_CONDITION: Final = Condition()
+_CACHED: Final = 256
 
 
-def _list(values: Any) -> str | None:
-    if not values or not isinstance(values, list | dict):
-        return None
-    return encode([value for value in values if isinstance(value, str)]).decode()
+class MessageLists:
+    """The messages of one store, to be read and changed."""
 
+    def __init__(self) -> None:
+        self.messages: dict[int, StoredMessage] = {}
+        """By the ids under which they are stored, ascending."""
+        self.lists: dict[str, list[int]] = {}
+        self._matches: dict[tuple[str, Hashable], tuple[list[int], int]] = {}
+        self.last_id: int = 0
+        self.last_sent_at: int = 0
 
-def _kinds(attachments: Any) -> list[str]:
-    if not isinstance(attachments, list):
-        return []
-    types = [str(item.get("mimeType")).partition("/")[0] for item in attachments if isinstance(item, dict)]
-    return [kind if kind in ("image", "video", "audio") else "file" for kind in types]
+    # reading
+
+    def size(self, name: str) -> int:
+        return len(self.lists.get(name, ()))
+
+    def after(self, name: str, id: int, size: int, condition: Condition = NO_CONDITION) -> Span:
+        """Return the oldest `size` messages of a list with an id above `id`."""
+        ids = self.matching(name, condition)
+        first = bisect_right(ids, id)
+        return Span(ids[first : first + size], len(ids) - first)
+
+    def before(self, name: str, id: int, size: int, condition: Condition = NO_CONDITION) -> Span:
+        """Return the newest `size` messages of a list with an id below `id`."""
+        ids = self.matching(name, condition)
+        end = bisect_left(ids, id)
+        return Span(ids[max(0, end - size) : end], end)
+
+    def matching(self, name: str, condition: Condition = NO_CONDITION) -> Sequence[int]:
+        """Return the ids, ascending, of all messages of a list that match; not to be changed."""
+        every, (tests, key) = self.lists.get(name, []), condition
+        if not tests:
+            return every
+        ids, tested = self._matches.pop((name, key), ([], 0)) if key is not None else ([], 0)
+        for number in every[tested:]:
+            message = self.messages[number]
+            if all(test(message) for test in tests):
+                ids.append(number)
+        if key is not None:
+            self._matches[name, key] = ids, len(every)
+            if len(self._matches) > _CACHED:
+                del self._matches[next(iter(self._matches))]
+        return ids
+
+    def records(self, ids: Iterable[int], *, with_tags: bool = False) -> list[bytes]:
+        """Return the records of these ids, as they are served; their `tags` only `with_tags`."""
+        return [self.messages[number].shown(with_tags=with_tags) for number in ids if number in self.messages]
+
+    def message(self, id: int) -> bytes | None:
+        return self.messages[id].shown(with_tags=True) if id in self.messages else None
+
+    def record(self, id: int) -> dict[str, Any]:
+        """Return a message as an object; empty for an id not known."""
+        return parse_record(self.message(id) or b"{}")
+
+    def ids(
+        self,
+        *,
+        conversation: str | None = None,
+        group: str | None = None,
+        participant: str | None = None,
+        thread: int | str | None = None,
+    ) -> list[int]:
+        """Return the ids, ascending, of a conversation, group, participant or thread, or of all messages."""
+        lists: dict[Callable[[Any], str], Any] = {
+            conversation_list: conversation,
+            group_list: group,
+            participant_list: participant,
+            thread_list: thread,
+        }
+        names = [list_name(value) for list_name, value in lists.items() if value is not None]
+        if len(names) > 1:
+            raise RequestInvalidError("ids: expected one of conversation, group, participant, thread")
+        return list(self.matching(names[0] if names else ALL))
+
+    # changes
+
+    def index(self, records: Iterable[bytes]) -> list[StoredMessage]:
+        """Return messages to be inserted, each under its own id where that is a number above the last one."""
+        messages, last = [], self.last_id
+        for record in records:
+            message = read_message(record)
+            own = number_of(message.id) or 0
+            last = message.number = own if own > last else last + 1
+            messages.append(message)
+        return messages
+
+    def insert(self, messages: Iterable[StoredMessage]) -> None:
+        for message in messages:
+            number = self.last_id = message.number
+            if isinstance(message.sent_at, int):
+                self.last_sent_at = max(self.last_sent_at, message.sent_at)
+            self.messages[number] = message
+            for name in message.list_names():
+                self.lists.setdefault(name, []).append(number)
+
+    def rewrite(self, versions: Mapping[int, Mapping[str, Any]]) -> None:
+        """Serve other versions of messages, by id; filters go by them, `tags` included."""
+        for number, version in versions.items():
+            self.messages[number] = read_message(encode(version))
+            self.messages[number].number = number
+        self._matches.clear()
+
+    def remove(self, ids: Iterable[int]) -> None:
+        """Remove messages for good; unknown ids are passed over."""
+        removed = set(ids)
+        self.hide(removed)
+        for number in removed & self.messages.keys():
+            del self.messages[number]
+
+    def hide(self, ids: Iterable[int], *names: str) -> None:
+        """Take messages out of the lists of these names, such as `u:ann`; out of all where none is given."""
+        hidden = set(ids)
+        for name in names or self.lists:
+            self.lists[name] = [each for each in self.lists.get(name, ()) if each not in hidden]
+        self._matches.clear()
+
+    def show(self, ids: Iterable[int], *names: str) -> None:
+        """Put messages into the lists of these names, also if they were hidden."""
+        shown = set(ids)
+        for name in names:
+            self.lists[name] = sorted(shown.union(self.lists.get(name, ())))
+        self._matches.clear()

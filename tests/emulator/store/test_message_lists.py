@@ -33,5 +33,4 @@ def test_what_was_attached_goes_with_the_message(chat: Store) -> None:
     chat.marks.add("reaction", 3, "bob", 1, "+")
     chat.marks.add("pin", 3, "ann_user_bob")
     chat.remove([3])
-    assert chat.marks.of("bob", [3]) == []
-    assert chat.marks.count("pin", "ann_user_bob") == 0
+    assert chat.marks.on(3) == []

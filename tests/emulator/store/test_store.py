@@ -3,8 +3,7 @@ from collections.abc import Iterator
 import pytest
 
 from chatrest.emulator import Store
-from chatrest.emulator.store.message_index import ALL, participant_list
-from chatrest.emulator.store.message_lists import Condition
+from chatrest.emulator.store.message_index import ALL, Condition, participant_list
 from chatrest.errors import RequestInvalidError
 
 
@@ -14,11 +13,15 @@ def filled(store: Store, pattern: str) -> None:
         store.add_message("ann", "cat" if letter == "c" else "bob", type="image" if letter == "i" else "text")
 
 
+def above(id: int) -> Condition:
+    return Condition((lambda message: message.number > id,), id)
+
+
 def test_old_filters_are_dropped_from_the_cache_and_computed_again(store: Store) -> None:
     filled(store, "tt")
     for value in range(300):
-        assert list(store.matching(ALL, Condition("m.id > ?", (value,)))) == [1, 2][value:]
-    assert list(store.matching(ALL, Condition("m.id > ?", (0,)))) == [1, 2]
+        assert list(store.matching(ALL, above(value))) == [1, 2][value:]
+    assert list(store.matching(ALL, above(0))) == [1, 2]
 
 
 def test_an_error_while_adding_leaves_nothing(store: Store) -> None:

@@ -196,7 +196,7 @@ async def test_an_export_that_has_changed_in_the_midst_of_its_import_is_refused(
 ) -> None:
     await export(session, out, Plan(everything=True), tables=TABLES)
     await run(into, [out])
-    emulator.store.people.update_user({"uid": "user-001", "name": "Renamed"})
+    emulator.store.people.users["user-001"] = {"uid": "user-001", "name": "Renamed"}
     await export(session, out)
     with pytest.raises(RequestInvalidError, match=r"out/users has changed: .* another journal"):
         await run(into, [out])

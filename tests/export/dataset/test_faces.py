@@ -58,8 +58,7 @@ def rows(out: Path) -> dict[str, tuple[str, bytes]]:
 
 
 def change_face(emulator: Emulator, uid: str, url: str) -> None:
-    people = emulator.store.people
-    people.update_user(json.loads(people.user(uid) or b"") | {"avatar": url})
+    emulator.store.people.users[uid]["avatar"] = url
 
 
 STORED = {"ann": ("stored", b"ann's"), "bob": ("stored", b"bob's"), "den": ("stored", b"the den's")}

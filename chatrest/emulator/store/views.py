@@ -1,0 +1,201 @@
+"""What users have done with messages and conversations: marks on messages, and views of conversations.
+
+Rules:
+- A conversation begins with its first message, or is added without one.
+- Users see the conversations that they send or receive in, and those of the groups that they are members of.
+- The last message is the newest one that is no action; actions on messages move no conversation.
+- A pin of a message is for everybody, and its owner is the conversation; other marks are a user's.
+"""
+
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator
+from itertools import count
+from typing import Literal, NamedTuple, TypeAlias
+
+from msgspec import UNSET, Struct
+
+from .directory import Memberships
+from .documents import Document
+from .message_index import MessageLists, StoredMessage, conversation_id, conversation_list
+
+# ── marks ──
+
+
+class Mark(NamedTuple):
+    id: int
+    kind: Literal["pin", "save", "subscription", "interaction", "reaction"]
+    message: int
+    owner: str
+    value: str = ""
+    """The emoji of a reaction, the element of an interaction."""
+    at: int = 0
+    """In epoch seconds."""
+
+
+class MessageMarks:
+    """The marks on all messages of one store."""
+
+    def __init__(self) -> None:
+        self._marks: dict[int, list[Mark]] = {}
+        self._ids = count(1)
+
+    def on(self, message: int) -> list[Mark]:
+        return self._marks.get(message, [])
+
+    def add(self, kind: str, message: int, owner: str, at: int = 0, value: str = "") -> bool:
+        """Store a mark; False if it is there already, and then it keeps its time."""
+        if self._find(kind, message, owner, value):
+            return False
+        self.insert([Mark(0, kind, message, owner, value, at)])  # type: ignore[arg-type]
+        return True
+
+    def insert(self, marks: Iterable[Mark]) -> None:
+        """Store many new marks, each with a new id."""
+        for mark in marks:
+            self._marks.setdefault(mark.message, []).append(mark._replace(id=next(self._ids)))
+
+    def remove(self, kind: str, message: int, owner: str, value: str = "") -> bool:
+        """Remove a mark; False if there is none."""
+        matches = self._find(kind, message, owner, value)
+        for mark in matches:
+            self._marks[message].remove(mark)
+        return bool(matches)
+
+    def _find(self, kind: str, message: int, owner: str, value: str) -> list[Mark]:
+        wanted = kind, message, owner, value
+        return [mark for mark in self.on(message) if mark[1:5] == wanted]
+
+    def count(self, kind: str, owner: str) -> int:
+        every = (mark for marks in self._marks.values() for mark in marks)
+        return sum(mark.kind == kind and mark.owner == owner for mark in every)
+
+    def forget(self, messages: Iterable[int]) -> None:
+        """Remove all marks on messages."""
+        for message in messages:
+            self._marks.pop(message, None)
+
+
+# ── conversations ──
+
+
+Kind: TypeAlias = Literal["user", "group"]
+Receipt: TypeAlias = Literal["read", "delivered"]
+
+
+class Conversation(NamedTuple):
+    kind: Kind
+    sender: str
+    """Of the first message."""
+    receiver: str
+    created_at: int
+
+
+class ConversationView(Struct):
+    """A conversation as one of its users sees it."""
+
+    uid: str
+    conversation: str
+    kind: Kind
+    party: str
+    """The other user's uid, or the group's guid."""
+    created_at: int = 0
+    read_id: int = 0
+    delivered_id: int = 0
+    reset_id: int = 0
+    """The last message that the user has removed from the own view; 0 for none."""
+    kept_at: int | None = None
+    """The time that a reset conversation keeps in the list."""
+    tags: tuple[str, ...] = ()
+    pinned_at: int | None = None
+
+
+class ConversationViews:
+    """The conversations of one store, as users see them."""
+
+    def __init__(self, messages: MessageLists, members: Memberships) -> None:
+        self._messages, self._members = messages, members
+        self._conversations: dict[str, Conversation] = {}
+        self._views: dict[tuple[str, str], ConversationView] = {}
+        self.app_pins: dict[str, Document] = {}
+        """The pins of the app, which are for all users."""
+
+    def note(self, messages: Iterable[StoredMessage]) -> None:
+        """Begin the conversations of new messages that have none yet."""
+        for each in messages:
+            name = each.conversation_id
+            if name and name not in self._conversations and each.receiver_type in ("user", "group"):
+                at = each.sent_at if isinstance(each.sent_at, int) else 0
+                began = Conversation(each.receiver_type, each.sender, each.receiver, at)
+                self._conversations[name] = began
+
+    def add(self, uid: str, party: str, at: int) -> None:
+        """Add the conversation of two users that has no message yet; one that exists stays as it is."""
+        self._conversations.setdefault(conversation_id(uid, party), Conversation("user", uid, party, at))
+
+    def all(self, uid: str | None, conversation: str | None = None) -> list[ConversationView]:
+        """Return the views of a user, or of all users; of one conversation, or of all."""
+        names = self._conversations if conversation is None else {conversation} & self._conversations.keys()
+        views = (self._of(name, self._conversations[name]) for name in names)
+        return [view for each in views for view in each if uid in (None, view.uid)]
+
+    def _of(self, name: str, about: Conversation) -> Iterator[ConversationView]:
+        if about.kind == "group":
+            for uid in self._members.of(about.receiver):
+                yield self._view(uid, name, about.kind, about.receiver, about.created_at)
+            return
+        for uid, party in {about.sender: about.receiver, about.receiver: about.sender}.items():
+            yield self._view(uid, name, about.kind, party, about.created_at)
+
+    def _view(self, uid: str, name: str, kind: Kind, party: str, at: int) -> ConversationView:
+        view = self._views.setdefault((uid, name), ConversationView(uid, name, kind, party))
+        view.created_at = at
+        return view
+
+    def view(self, uid: str, kind: Kind, party: str) -> ConversationView:
+        """Return the view of a user on a conversation that may have no message yet."""
+        name = conversation_id(uid, party) if kind == "user" else f"group_{party}"
+        return self._views.setdefault((uid, name), ConversationView(uid, name, kind, party))
+
+    def ids_of(self, uid: str, kind: Literal["read_id", "delivered_id", "reset_id"]) -> dict[str, int]:
+        """Return the last message up to which a user has done so, by conversation; others are left out."""
+        views = (view for (owner, _), view in self._views.items() if owner == uid)
+        return {view.conversation: getattr(view, kind) for view in views if getattr(view, kind)}
+
+    def pinned_count(self, uid: str) -> int:
+        return sum(view.uid == uid and view.pinned_at is not None for view in self._views.values())
+
+    def last(self, view: ConversationView) -> StoredMessage | None:
+        """Return the last message that a user sees; None if there is none."""
+        for number in reversed(self._messages.matching(conversation_list(view.conversation))):
+            message = self._messages.messages[number]
+            if number <= view.reset_id:
+                break
+            if message.category != "action":
+                return message
+        return None
+
+    def is_removed(self, view: ConversationView) -> bool:
+        """Return True for a conversation that its user has reset, without a message since and without a place
+        kept in the list.
+        """
+        return bool(view.reset_id) and view.kept_at is None and self.last(view) is None
+
+    def unread_count(self, view: ConversationView) -> int:
+        """Return how many messages of others a user has not read; actions and deleted ones do not count."""
+        return sum(
+            each.read_at is UNSET and each.deleted_at is UNSET and each.category != "action"
+            for each in self.of_others(view, max(view.read_id, view.reset_id))
+        )
+
+    def of_others(self, view: ConversationView, id: int = 0) -> list[StoredMessage]:
+        """Return the messages of others after an id."""
+        return [each for each in self._since(view, id) if each.sender != view.uid]
+
+    def _since(self, view: ConversationView, id: int) -> list[StoredMessage]:
+        ids = self._messages.matching(conversation_list(view.conversation))
+        return [self._messages.messages[number] for number in ids[bisect_right(ids, id) :]]
+
+    def forget(self) -> None:
+        """Forget all conversations, as all messages are gone."""
+        self._conversations.clear()
+        self._views.clear()
