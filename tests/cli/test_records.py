@@ -1,6 +1,7 @@
 """`messages`, `users`, `apps`, `send` and `token`: their output, their errors, and how to continue."""
 
 import pytest
+from msgspec.json import encode
 
 from tests.cases import loop_over
 from tests.commands import MakeProxy, Run
@@ -81,7 +82,7 @@ def test_keys_and_control_characters_of_a_reply_are_removed(command: Run, proxy:
 def test_users_are_printed_as_served(service: EmulatorThread, command: Run) -> None:
     result = command("users")
     uids = service.ask(lambda emulator: emulator.store.people.uids())
-    served = service.ask(lambda emulator: [emulator.store.people.user(uid) or b"" for uid in uids])
+    served = service.ask(lambda emulator: [encode(emulator.store.people.user(uid)) for uid in uids])
     assert result.stdout_bytes == b"".join(record + b"\n" for record in served)
 
 
