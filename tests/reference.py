@@ -9,8 +9,8 @@ import sys
 from collections.abc import Awaitable, Iterator
 from typing import Any, Final, get_args, get_origin, get_type_hints
 
+from chatrest._cli.call.arguments import Parameter, Parameters, Place
 from chatrest._cli.call.help_text import BY_USE, first_paragraph
-from chatrest._cli.call.parameters import Parameter, Parameters, Place
 from chatrest._core.requests.endpoint import Endpoint
 from chatrest._models.messages import Message
 from chatrest._resources import OPERATIONS, collection_class

@@ -12,6 +12,9 @@ that the shell sets everywhere: who has written it could send the key to an addr
 """
 
 import os
+import re
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from os.path import expanduser  # unlike that of `Path`, it accepts a user without a home
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
@@ -19,8 +22,9 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 import click
 
 from .._secrets import shown
+from .._texts import duration
 from ..app import App, allows_http, headers_from_env
-from ..errors import AuthenticationError, ChatRestError, ConnectError, RequestInvalidError
+from ..errors import ApiError, AuthenticationError, ChatRestError, ConnectError, RequestInvalidError
 from . import streams
 from .process import NAME
 
@@ -37,6 +41,9 @@ APPS: Final = "apps.toml"
 _ACCOUNT: Final = ("CHATREST_APP_ID", "CHATREST_API_KEY", "CHATREST_REGION")
 _HOST: Final = ("CHATREST_APP_ID", "CHATREST_REGION", "CHATREST_SERVICE_DOMAIN")
 _MANAGEMENT: Final = ("CHATREST_MANAGEMENT_URL", "CHATREST_MANAGEMENT_KEY", "CHATREST_MANAGEMENT_SECRET")
+_PROXY: Final = "CHATREST_PROXY (or --proxy)"
+_PARAMETER: Final = re.compile(r"(?:\A|(?<=expected ))(\w+)(?=: | = | \()")
+"""A parameter in an error of the library: `after = 99: expected …`, `… expected since (2026-01-01) …`."""
 
 
 class RootOptions(NamedTuple):
@@ -59,7 +66,24 @@ def session(telemetry: "Listener | tuple[()]" = (), *, app: App | None = None) -
     """Return a session for an app, by default the one that was chosen; errors as `the_app`."""
     from ..session import AsyncSession  # imports aiohttp, which a help text does not need
 
-    return AsyncSession(app or the_app(), telemetry=telemetry, headers=headers_from_env(), proxy=proxy())
+    app, headers = app or the_app(), headers_from_env()
+    with _given_by(headers="CHATREST_HEADERS", proxy=_PROXY):
+        return AsyncSession(app, telemetry=telemetry, headers=headers, proxy=proxy())
+
+
+def name_origins(error: RequestInvalidError, origins: Mapping[str, str]) -> None:
+    """Let an error name where its parameters were given, such as an option, in place of the parameters."""
+    text = _PARAMETER.sub(lambda match: origins.get(match[1], match[1]), str(error))
+    error.args = (re.sub(r"\A(-[\w-]+) = ", r"\1 ", text),)
+
+
+@contextmanager
+def _given_by(**origins: str) -> Iterator[None]:
+    try:
+        yield
+    except RequestInvalidError as error:
+        name_origins(error, origins)
+        raise
 
 
 def the_app() -> App:
@@ -122,7 +146,12 @@ def apps_file() -> Path:
 
 
 def hint(error: BaseException) -> str:
-    """Return what to check after a refused key or a failed connection; "" after any other error."""
+    """Return what to check after a refused key or a failed connection, or how long the service asks to wait.
+
+    "" after any other error.
+    """
+    if isinstance(error, ApiError) and error.retry_after:
+        return f"; the service asks to wait {duration(error.retry_after)}"
     if not isinstance(error, AuthenticationError | ConnectError):
         return ""
     is_key, is_management = isinstance(error, AuthenticationError), _is_management(error)
@@ -134,7 +163,7 @@ def hint(error: BaseException) -> str:
     else:
         names = _ACCOUNT if is_key else _address()
     if not is_key and proxy() is not None:
-        names += ("CHATREST_PROXY (or --proxy)",)
+        names += (_PROXY,)
     return f"; check {' and '.join(filter(None, (', '.join(names[:-1]), names[-1])))}"
 
 
@@ -164,4 +193,6 @@ def management() -> "AsyncManagement":
     url, key, secret = (os.environ.get(name, "") for name in _MANAGEMENT)
     if missing := [name for name in _MANAGEMENT if not os.environ.get(name)]:
         raise RequestInvalidError(f"the environment lacks {', '.join(missing)}; {SEE_HELP}")
-    return AsyncManagement(url, key=key, secret=secret, proxy=proxy(), allow_http=allows_http(os.environ))
+    origins = dict(zip(("url", "key", "secret"), _MANAGEMENT, strict=True))
+    with _given_by(**origins, proxy=_PROXY):
+        return AsyncManagement(url, key=key, secret=secret, proxy=proxy(), allow_http=allows_http(os.environ))

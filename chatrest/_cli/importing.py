@@ -11,8 +11,9 @@ from .._texts import plural
 from ..errors import ChatRestError
 from . import streams
 from .environment import session
-from .options import AS_JSON, option_table
+from .options import AS_JSON, QUIET, option_table
 from .process import can_continue, continuation, run
+from .progress import ProgressLine
 
 if TYPE_CHECKING:
     from ..importing import ImportProgress, ImportResult, Kind
@@ -32,7 +33,7 @@ KINDS: Final = ("users", "groups", "members", "messages")
     ("--incomplete", bool, None, "Also import an export that is not complete."),
     ("--dry-run", bool, None, "Send nothing; check every line, without network."),
     AS_JSON,
-    ("--quiet -q", bool, None, "No progress on standard error."),
+    QUIET,
 )  # fmt: skip
 def import_(
     files: tuple[str, ...],
@@ -63,8 +64,8 @@ def import_(
     Exit status: 0 all is imported, 1 a line was refused, or it failed, 2 wrong usage, 130 interrupted.
     """
     options: dict[str, Any] = {"kind": kind, "allow_incomplete": incomplete}
-    with streams.status_line("importing", is_shown=not quiet) as update:
-        options["progress"] = lambda progress: update(_progress_line(progress))
+    with ProgressLine(quiet=quiet) as line:
+        options["progress"] = lambda progress: line.show(_progress_line(progress))
         if dry_run:
             from ..importing import check
 
@@ -72,7 +73,7 @@ def import_(
         else:
             result = _imported(files, journal, options)
     members = {"ok": result.ok, "imported": result.imported, **structs.asdict(result)}
-    streams.write_result(members, _summary(result), as_json=as_json)
+    streams.write_result(members, _summary(result), as_json=as_json, quiet=quiet)
     for note in () if as_json else result.refused:
         streams.warn(str(note))
     if not result.ok:

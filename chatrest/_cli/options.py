@@ -1,40 +1,30 @@
-"""The options of commands: tables of them, their types, and which exclude each other."""
+"""The options of commands: tables of them, their types, which exclude each other, and the filters of lists.
 
-from collections.abc import Callable
-from datetime import UTC
+The options of a filter are made of its fields: their types, and the words under them in the source.
+"""
+
+import re
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar
 
 import click
+from msgspec import inspect
 
-from .._secrets import shown
-from ..errors import RequestInvalidError
-from ..times import Now, age_seconds, timestamp_of
+from .._parameters.apps import AppQuery
+from .._parameters.checked import Filter, meaning
+from .._parameters.messages import MessageQuery
+from .._parameters.users import UserQuery
+from ..times import Now, age_seconds
+from .value_types import ValueType, parse_time
 
 if TYPE_CHECKING:
     _ParamType: TypeAlias = click.ParamType[Any]
 else:  # before click 8.4 it is not generic
     _ParamType: TypeAlias = click.ParamType
 
-_FORMS: Final = (
-    "a date such as 2026-01-31, a time such as 2026-01-31T12:00Z, a timestamp such as 1767225600, "
-    "today, yesterday, or an age such as 7d"
-)
-"""The forms of `times` without the types of Python."""
-
-
-def parse_time(
-    name: str, text: str, *, per_second: int = 1, end: bool = False, now: Now | None = None
-) -> int:
-    """Return the timestamp of an absolute or relative time, in UTC where it has no zone.
-
-    A date is its first second, or with `end` its last. `per_second` is 1000 for a time in milliseconds.
-    Raises `RequestInvalidError` with the parameter's `name` for any other text.
-    """
-    try:
-        return timestamp_of(text, per_second, end=end, zone=UTC, forms=_FORMS, now=now)
-    except ValueError as reason:
-        raise RequestInvalidError(f"{name} = {shown(text)}: {reason}") from None
+F = TypeVar("F", bound=Callable[..., Any])
+Q = TypeVar("Q", bound=Filter)
 
 
 class TimeOption(_ParamType):
@@ -51,9 +41,9 @@ class TimeOption(_ParamType):
         if isinstance(value, int):
             return value
         try:
-            return timestamp_of(value, self._per_second, end=self._end, zone=UTC, forms=_FORMS, now=self._now)
-        except ValueError as reason:
-            self.fail(f"{shown(value)}: {reason}", param, ctx)
+            return parse_time(value, per_second=self._per_second, end=self._end, now=self._now)
+        except ValueError as fault:
+            self.fail(str(fault), param, ctx)
 
 
 class AgeOption(_ParamType):
@@ -72,9 +62,6 @@ class AgeOption(_ParamType):
                 ctx,
             )
         return seconds
-
-
-F = TypeVar("F", bound=Callable[..., Any])
 
 
 def shown_default(value: object) -> dict[str, Any]:
@@ -121,6 +108,14 @@ def check_together(*rules: tuple[str, str, str]) -> None:
             raise click.UsageError(words)
 
 
+def check_outside(out: str, *paths: str | Path) -> None:
+    """Raise `click.UsageError` for a path in the folder of the export in `out`, whose files are its own."""
+    folder = Path(out).resolve()
+    for path in paths:
+        if Path(path).resolve().is_relative_to(folder):
+            raise click.UsageError(f"{path} is in the folder of the export: expected a place outside of it")
+
+
 # Options that several commands have: each is described once.
 SINCE: Final = ("--since", TimeOption(), "T", "Sent at T or later: a date, a time, yesterday, 7d …")
 UNTIL: Final = ("--until", TimeOption(end=True), "T", "Sent at T or earlier; a date is its whole day.")
@@ -128,18 +123,92 @@ QUIET: Final = ("--quiet -q", bool, None, "Print nothing unless something is wro
 PORT: Final = (
     "--port", click.IntRange(0, 65_535), "N", "TCP port; 0 for any free one.", shown_default(0)
 )  # fmt: skip
-TITLE: Final = ("--title", None, "TEXT", "The title of the pages.", shown_default("Messages"))
 AS_JSON: Final = ("--json as_json", bool, None, "Print the result as one JSON object.")
 
 
-def local_copy(out: str, journal: Path | None) -> Path | None:
-    """Return the folder of the local copy of the export in `out`; None if `out` is a folder itself.
+# ── filters ──
 
-    A `journal` beside a folder is a `click.UsageError`; the other errors are those of `journal_root`.
-    """
-    from .._cloud.address import is_address
-    from ..export.run.place import journal_root
+_PREFIX: Final = "filter_"
+_NAMES: Final = {"limit": "page-limit", "from_timestamp": "since", "to_timestamp": "until"}
+"""Options that are not called as their fields: --limit is the total number of records, and an export has
+--since and --until.
+"""
+NO_OPTION: Final[Mapping[type[Filter], frozenset[str]]] = {
+    MessageQuery: frozenset(
+        {
+            "hide_messages_from_blocked_users", "receiver_type", "hide_deleted", "only_deleted", "sent_at",
+            "sent_at_from", "sent_at_to", "updated_at_from", "updated_at_to", "edited_at_from",
+            "edited_at_to", "senders", "conversation_id", "hide_quoted_messages", "saved", "pinned", "page",
+        }
+    ),
+    UserQuery: frozenset({"count"}),
+    AppQuery: frozenset(),
+}  # fmt: skip
+"""The fields without an option: a count of users is not a list, and the messages of a user do
+not have the parameters of other lists.
+"""
+_FIELD: Final = re.compile(r"`(\w+)`")
 
-    if journal is not None and not is_address(out):
-        raise click.UsageError(f"--journal is for an export in an object store: {out!r} is a folder")
-    return journal_root(out, journal)
+
+class FilterOption(click.Option):
+    """An option that filters a list; the help shows these in a section."""
+
+
+class ListCommand(click.Command):
+    """A command whose help has a section for options and one for filters."""
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        options = [param for param in self.get_params(ctx) if isinstance(param, click.Option)]
+        for title, shown in (("Options", False), ("Filters", True)):
+            records = [
+                param.get_help_record(ctx) for param in options if isinstance(param, FilterOption) == shown
+            ]
+            with formatter.section(title):
+                formatter.write_dl([record for record in records if record is not None])
+
+
+def filter_options(kind: type[Filter]) -> Callable[[F], F]:
+    """Return a decorator that adds an option for every field of `kind`, except those in `NO_OPTION`."""
+
+    def decorate(command: F) -> F:
+        described = inspect.type_info(kind)
+        assert isinstance(described, inspect.StructType)
+        for field in reversed(described.fields):
+            if field.name not in NO_OPTION[kind]:
+                command = _filter_option(kind, field)(command)
+        return command
+
+    return decorate
+
+
+def _filter_option(kind: type[Filter], field: inspect.Field) -> Callable[[F], F]:
+    name, values = _NAMES.get(field.name, field.name.replace("_", "-")), ValueType.of(field.type)
+    rule = next(each for each in (values.item or values).kinds if not isinstance(each, inspect.NoneType))
+    options: dict[str, Any] = {"cls": FilterOption, "help": _help(kind, field.name)}
+    if isinstance(rule, inspect.BoolType):
+        return click.option(f"{_PREFIX}{field.name}", f"--{name}/--no-{name}", default=None, **options)
+    if values.item is not None:
+        options |= {"multiple": True, "help": f"{options['help']} May be repeated."}
+    if values.per_second:
+        options |= {"type": TimeOption(end=name == "until", per_second=values.per_second), "metavar": "T"}
+    elif isinstance(rule, inspect.IntType):
+        options |= {"type": click.IntRange(rule.ge, rule.le), "metavar": "N"}
+    elif isinstance(rule, inspect.LiteralType):
+        options["type"] = click.Choice([str(value) for value in rule.values])
+    else:
+        options["metavar"] = "TEXT"
+    return click.option(f"{_PREFIX}{field.name}", f"--{name}", **options)
+
+
+def _help(kind: type[Filter], field: str) -> str:
+    if field in _NAMES and field != "limit":
+        return str(SINCE[3] if _NAMES[field] == "since" else UNTIL[3])
+    text = _FIELD.sub(lambda match: f"--{match[1].replace('_', '-')}", meaning(kind, field))
+    text = re.sub("(the|an) acting user", "--on-behalf-of", text.replace("`", ""))
+    return f"{text[:1].upper()}{text[1:]}."
+
+
+def query_of(kind: type[Q], given: Mapping[str, Any]) -> Q:
+    """Return the filter of the parsed options `given`; `RequestInvalidError` if a value is not allowed."""
+    values = {name.removeprefix(_PREFIX): value for name, value in given.items() if name.startswith(_PREFIX)}
+    return kind(**{name: value for name, value in values.items() if value is not None and value != ()})

@@ -1,39 +1,54 @@
-"""`messages`, `users` and `apps` print a line for each record, `send` and `token` what they made."""
+"""`messages`, `users` and `apps` print a line for each record, `send` and `token` what they made.
+
+A call is sent with the session or the management account, and a record is printed as it was served.
+"""
 
 import asyncio
 from collections.abc import Callable
-from typing import Any, Final, Literal, TypeVar
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeVar
 
 import click
 import msgspec
+from msgspec import structs
 
 from .._core.paging.cursor import Cursor
+from .._core.replies.decode import Ack, Outcomes, read_json
+from .._core.replies.outcomes import outcomes_of
 from .._core.replies.scanner import whole
+from .._core.requests.endpoint import Call, Endpoint
 from .._core.send import AsRows
 from .._models.apps import AppInfo
 from .._models.messages import Message, MessageCount
+from .._models.raw_json import write_value
+from .._models.roles import PermissionOutcomes
 from .._models.users import AuthToken, User
 from .._parameters.apps import AppQuery
-from .._parameters.messages import MessageQuery, NewMessage
+from .._parameters.messages import MessageQuery, NewMessage, TrackedMessage
 from .._parameters.users import UserQuery
 from .._resources.apps import Apps
-from .._resources.messages import SEND, Messages
+from .._resources.messages import SEND, Messages, with_muid
 from .._resources.users import Users
 from .._secrets import scrub_all
 from .._walk.walk import Walk
-from ..errors import ChatRestError, CursorError
-from . import replies, streams
+from ..errors import ChatRestError, CursorError, OutcomeUnknownError, ReplyUnreadableError
+from . import streams
 from .environment import management, session
-from .filters import ListCommand, filter_options, query_of
-from .options import option_table, shown_default
+from .options import ListCommand, filter_options, option_table, query_of, shown_default
 from .process import run
+from .progress import ProgressLine
 from .record_formats import Format, RecordWriter, format_option, kind_of
+
+if TYPE_CHECKING:
+    from ..management import AsyncManagement
+    from ..session import AsyncSession
 
 F = TypeVar("F", bound=Callable[..., Any])
 _paging_options: Final = option_table(
     ("--limit", click.IntRange(min=0), "N", "Print no more than N.  [default: all]"),
     ("--cursor", None, "TOKEN",
-     "Continue where an earlier run stopped, with the token that it printed. Use the same filters."),
+     ("Continue where an earlier run stopped, with the token that it printed. Use the same filters. CSV has "
+      "no header then.")),
 )  # fmt: skip
 _EARLY_ENDS: Final = (ChatRestError, OSError, KeyboardInterrupt, asyncio.CancelledError)
 
@@ -52,32 +67,35 @@ def print_list(
 ) -> None:
     """Print at most `limit` records of a list.
 
-    If it fails or is interrupted, the error has a note with the cursor after the last page that was written.
+    If it fails or is interrupted, the error has a note with the cursor after the last page that was written,
+    and the rest of the limit.
     """
     written: Cursor | None = None
+    total = 0
 
     async def work() -> None:
-        nonlocal written
+        nonlocal written, total
         async with client() as opened:
             try:
                 walk = walk_of(AsRows(opened.sender))
             except CursorError as error:  # damaged, or of another query
                 raise click.BadParameter(str(error), param_hint="'--cursor'") from None
             # If the output is on the same terminal, it shows the progress itself.
-            is_shown, total = not streams.is_terminal("stdout"), 0
-            with streams.status_line(f"0 {noun}", is_shown=is_shown) as update:
+            with ProgressLine(quiet=streams.is_terminal("stdout")) as line:
+                line.show(f"0 {noun}")
                 async for page in (walk if limit is None else walk.limit(limit)).pages():
                     streams.write(writer.encode([bytes(row.raw) for row in page.items]))
                     written = page.cursor
                     total += len(page.items)
-                    update(f"{total:,} {noun}")
+                    line.show(f"{total:,} {noun}")
             streams.write(writer.end())
 
     try:
         run(work())
     except _EARLY_ENDS as error:
-        if written is not None:
-            error.add_note(f"continue with the same command and --cursor {written}")
+        if written is not None and total != limit:
+            rest = "" if limit is None else f"--limit {limit - total} "
+            error.add_note(f"continue with the same command and {rest}--cursor {written}")
         raise
 
 
@@ -113,7 +131,7 @@ def messages(
         session,
         lambda send: Messages(send).list_user(uid, on_behalf_of=on_behalf_of, query=query, cursor=cursor),
         limit,
-        RecordWriter(kind, format_),
+        RecordWriter(kind, format_, has_header=cursor is None),
     )
 
 
@@ -131,7 +149,8 @@ def users(limit: int | None, cursor: str | None, format_: Format | None, **given
       chatrest users --search-key al --search-in name --limit 5
       chatrest users --format csv > users.csv
     """
-    query, writer = query_of(UserQuery, given), RecordWriter(kind_of(User), format_)
+    query = query_of(UserQuery, given)
+    writer = RecordWriter(kind_of(User), format_, has_header=cursor is None)
     print_list("users", session, lambda send: Users(send).list(query, cursor=cursor), limit, writer)
 
 
@@ -149,7 +168,7 @@ def apps(limit: int | None, cursor: str | None, format_: Format | None, **given:
       chatrest apps | jq -r .id
     """
     query = query_of(AppQuery, given)
-    writer = RecordWriter(kind_of(AppInfo), format_, convert=_without_keys)
+    writer = RecordWriter(kind_of(AppInfo), format_, has_header=cursor is None, convert=_without_keys)
     print_list("apps", management, lambda send: Apps(send).list(query, cursor=cursor), limit, writer)
 
 
@@ -183,8 +202,8 @@ def send(receiver: str, text: str, on_behalf_of: str | None, receiver_type: Lite
     """
     message = NewMessage.text(receiver, text, receiver_type=receiver_type)
     streams.output()  # raises if it is closed, before the message is sent
-    reply = run(replies.send_alone(SEND, SEND(body=message, on_behalf_of=on_behalf_of)))
-    streams.write_reply(replies.line_of(reply), "the message was sent")
+    reply = run(send_alone(SEND, SEND(body=message, on_behalf_of=on_behalf_of)))
+    streams.write_reply(line_of(reply), "the message was sent")
 
 
 @click.command(short_help="Create a login token for a user, and print it.")
@@ -202,10 +221,82 @@ def token(uid: str, force: bool, as_json: bool) -> None:
     """
     streams.output()
     record = run(_create_token(uid, force=force or None))
-    text = replies.line_of(record) if as_json else record.auth_token.encode("utf-8", "backslashreplace")
+    text = line_of(record) if as_json else record.auth_token.encode("utf-8", "backslashreplace")
     streams.write_reply(text, "the token was created")
 
 
 async def _create_token(uid: str, *, force: bool | None) -> AuthToken:
     async with session() as chat:
         return await chat.auth_tokens.create(uid, force=force)
+
+
+# ── calls, and their replies as JSON ──
+
+_LINE_BREAKS: Final = bytes.maketrans(b"\r\n", b"  ")
+
+
+def client_of(endpoint: Endpoint[Any]) -> "AsyncSession | AsyncManagement":
+    return management() if endpoint.interface == "management" else session()
+
+
+async def send_alone(endpoint: Endpoint[Any], call: Call[Any]) -> Any:
+    """Return the reply of a call; a record as its bytes, because a struct would leave out unknown members.
+
+    A message gets a `muid` if it may have one, and an unknown outcome a note that names it.
+    """
+    if isinstance(call.body, TrackedMessage):
+        call = structs.replace(call, body=with_muid(call.body))
+    reader = _RecordReader(endpoint.reply) if hasattr(endpoint.reply, "record_bytes") else None
+    if reader is not None:
+        call = structs.replace(call, endpoint=structs.replace(endpoint, reply=reader))
+    try:
+        async with client_of(endpoint) as client:
+            reply = await client.sender(call)
+    except OutcomeUnknownError as error:
+        if isinstance(call.body, TrackedMessage):
+            error.muid = call.body.muid or None
+            error.add_note(f"the message's muid is {error.muid}: look for it before you send it again")
+        raise
+    return reply if reader is None else reader.line
+
+
+class _RecordReader:
+    """Reads a record for the library's checks, and keeps its bytes as served."""
+
+    def __init__(self, reply: Any) -> None:
+        self._reply = reply
+        self.line = b""
+
+    def __call__(self, body: bytes, /) -> Any:
+        self.line = self._reply.record_bytes(body)
+        with suppress(
+            ReplyUnreadableError
+        ):  # a member is not of its type: the record is printed all the same
+            return self._reply(body)
+        return None
+
+
+def check_success(endpoint: Endpoint[Any], reply: Any) -> None:
+    """Raise `ChatRestError` for a reply that reports a failure, its own or that of an item."""
+    if isinstance(reply, Outcomes):
+        reply.check()
+    if isinstance(reply, Ack) and not reply.success:
+        raise ChatRestError(f"{endpoint.name}: the service says that it did not succeed")
+
+
+def line_of(reply: Any) -> bytes:
+    if isinstance(reply, bytes):
+        return reply.translate(_LINE_BREAKS)
+    return write_value(_outcomes(reply) if isinstance(reply, Outcomes) else reply)
+
+
+def _outcomes(reply: Outcomes[Any]) -> dict[str, Any]:
+    """Return the outcomes by key, each as served where the reply can be taken apart so."""
+    try:
+        served = outcomes_of(read_json(reply.raw))
+    except ReplyUnreadableError:
+        served = {}
+    outcomes = {key: served.get(key, outcome) for key, outcome in reply.items()}
+    return (
+        outcomes | {"permissions": reply.permissions} if isinstance(reply, PermissionOutcomes) else outcomes
+    )

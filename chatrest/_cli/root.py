@@ -16,6 +16,7 @@ import asyncio
 import errno
 import re
 import sys
+from pathlib import Path
 from typing import Any, Final, NoReturn
 
 import click
@@ -27,13 +28,12 @@ from ..errors import ChatRestError, RequestInvalidError
 from . import streams
 from .call.command import OperationGroup, call
 from .doctor import doctor, limits
-from .environment import RootOptions, hint
+from .environment import RootOptions, hint, name_origins
 from .export.cat import cat, changes
 from .export.command import export
 from .export.copies import load, seal, verify
 from .export.html import html, view
 from .export.status import status
-from .guide import contents, guide
 from .importing import import_
 from .process import NAME
 from .records import apps, messages, send, token, users
@@ -61,11 +61,26 @@ def command_error(error: BaseException) -> CommandError:
         case BrokenPipeError():
             return CommandError("", 0)
         case RequestInvalidError():
+            name_origins(error, _option_names())
+            for python in (" (only=True)", " (change_plan=True)"):
+                error.args = (str(error).replace(python, ""),)
             return CommandError(f"{error}{notes}", 2)
         case OSError() if not isinstance(error, ChatRestError):
             return CommandError(f"{_os_error_text(error)}{notes}", 1)
     more = f"{hint(error)}{notes}"
     return CommandError(f"{str(error).removesuffix('.')}{more}" if more else str(error), 1)
+
+
+def _option_names() -> dict[str, str]:
+    """Return the options and arguments of the command that runs, by the names of the library's parameters."""
+    context = click.get_current_context(silent=True)
+    command = root.commands.get(context.invoked_subcommand or "") if context is not None else None
+    names: dict[str, str] = {}
+    for param in command.params if command is not None else ():
+        name = (param.name or "").rstrip("_").removeprefix("filter_")
+        given = param.opts[0] if isinstance(param, click.Option) else param.human_readable_name.rstrip(".")
+        names |= {name: given, name.removesuffix("s"): given}
+    return names
 
 
 _EXPECTED: Final = (KeyboardInterrupt, asyncio.CancelledError, OSError, ChatRestError)
@@ -80,6 +95,63 @@ def _is_expected(error: BaseException) -> bool:
 def _os_error_text(error: OSError) -> str:
     reason = error.strerror or str(error) or errno.errorcode.get(error.errno or 0, type(error).__name__)
     return f"{error.filename}: {reason}" if error.filename is not None else reason
+
+
+# ── guide and completion ──
+
+FOLDER: Final = Path(__file__).parents[1] / "guide"
+_ENTRY: Final = re.compile(r"^- \[([\w-]+)\]\([^)]+\): (.+)$", re.MULTILINE)
+
+
+def contents() -> dict[str, str]:
+    """Return the pages in their order, each with a line of what it is about."""
+    return dict(_ENTRY.findall((FOLDER / "README.md").read_text(encoding="utf-8")))
+
+
+def page_text(page: str) -> str:
+    """Return a page as Markdown. The error of an unknown page names the nearest one."""
+    pages = contents()
+    if page not in pages:
+        raise click.BadParameter(
+            f"{page!r} is not a page{nearest(page, pages)}; expected {', '.join(pages)}", param_hint="PAGE"
+        )
+    folder, file = FOLDER / page, FOLDER / f"{page}.md"
+    files = sorted(folder.glob("*.md")) if folder.is_dir() else [file]  # README.md is the first one
+    return "\n".join(each.read_text(encoding="utf-8") for each in files)
+
+
+@click.command(short_help="Read the guide: a page for each task.")
+@click.argument("page", required=False)
+def guide(page: str | None) -> None:
+    """Print PAGE of the guide, or the list of all pages.
+
+    A terminal shows the page with its pager; a pipe gets Markdown.
+
+    \b
+    Examples:
+      chatrest guide
+      chatrest guide exports
+      chatrest guide errors | grep -i -A3 deadline
+    """
+    if page is not None:
+        _show_page(page_text(page))
+    else:
+        pages = contents()
+        width = max(map(len, pages))
+        streams.write_lines(f"{name:<{width}}  {line}" for name, line in pages.items())
+
+
+def _show_page(text: str) -> None:
+    if not streams.is_terminal("stdout"):
+        streams.write(text.encode())
+        return
+    from rich.console import Console
+    from rich.markdown import Markdown
+
+    console = Console()
+    with console.capture() as capture:
+        console.print(Markdown(text))
+    click.echo_via_pager(capture.get())
 
 
 _SHELLS: Final = ("bash", "zsh", "fish")
@@ -103,6 +175,8 @@ def completion(ctx: click.Context, shell: str) -> None:
     assert kind is not None
     click.echo(kind(ctx.find_root().command, {}, NAME, f"_{NAME.upper()}_COMPLETE").source())
 
+
+# ── the group ──
 
 _SECTIONS: Final[dict[str, tuple[click.Command, ...]]] = {
     "Try it": (demo, emulator, guide),

@@ -15,7 +15,7 @@ import logging
 import os
 import re
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from io import UnsupportedOperation
 from typing import Any, BinaryIO, Final
@@ -162,45 +162,6 @@ def visible(text: str) -> str:
 
 def _escaped(match: re.Match[str]) -> str:
     return match[0].encode("unicode_escape").decode("ascii")
-
-
-@contextmanager
-def status_line(text: str, *, is_shown: bool = True) -> Iterator[Callable[[str], None]]:
-    """Show a line on standard error during the block, if that is a terminal; yields its update function."""
-    if not is_shown or not is_terminal("stderr"):
-        yield lambda _: None
-        return
-    from rich.console import Console  # slow to import
-
-    with Console(stderr=True).status(text) as status:
-        yield status.update
-
-
-@contextmanager
-def progress_bar(
-    *, is_shown: bool, of_bytes: bool = False
-) -> Iterator[Callable[[str, int, int | None], None]]:
-    """Show a bar per phase, with the remaining time, on standard error during the block, if it is a terminal.
-
-    Yields its update function: the phase, and how much of it is done and there is in all.
-    """
-    if not is_shown or not is_terminal("stderr"):
-        yield lambda *_: None
-        return
-    from rich import progress as bars  # slow to import
-    from rich.console import Console
-
-    count = bars.DownloadColumn() if of_bytes else bars.MofNCompleteColumn()
-    columns = [bars.TextColumn("{task.description}"), bars.BarColumn(), count, bars.TimeRemainingColumn()]
-    with bars.Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        tasks: dict[str, bars.TaskID] = {}
-
-        def show(phase: str, done: int, total: int | None) -> None:
-            if phase not in tasks:
-                tasks[phase] = bar.add_task(phase, total=total)
-            bar.update(tasks[phase], completed=done, total=total)
-
-        yield show
 
 
 # ── the library's log ──

@@ -6,12 +6,12 @@ import shlex
 import signal
 import time
 from collections import Counter
-from collections.abc import Callable
 from contextlib import AsyncExitStack, suppress
+from functools import partial
 from importlib.util import find_spec
 from itertools import count
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
@@ -21,6 +21,7 @@ from ..errors import ChatRestError, RequestInvalidError
 from . import streams
 from .options import PORT, option_table, shown_default
 from .process import invocation, run
+from .progress import ProgressLine
 
 if TYPE_CHECKING:
     from ..export import Progress, Report
@@ -105,14 +106,13 @@ def _announce(values: dict[str, str]) -> None:
 
 # ── demo ──
 
-Show: TypeAlias = Callable[[str, int, int | None], None]
 _FOLDER: Final = "chat-export"
 _POLL_INTERVAL: Final = 0.01
 """Seconds between two readings of the export's progress."""
 _NEXT: Final = (
     ("{chatrest} verify {out}", "read all files again and check every hash"),
     ('eval "$({chatrest} emulator --messages 20000 &)"', "a test service in the background"),
-    ("{chatrest} load {out} chat.sqlite --search", "the messages in a database, with full-text search"),
+    ("{chatrest} load {out} {out}.sqlite --search", "the messages in a database, with full-text search"),
     ("{chatrest} messages user-002 --on-behalf-of user-001 --limit 3", "messages as JSON lines"),
 )
 _INSTALL: Final = (("{install}", "what the next two commands need"),)
@@ -158,7 +158,8 @@ async def _run(out: Path, users: int, messages: int) -> None:
     began = time.perf_counter()
     _head(f"chatrest {__version__}: {messages:,} messages among {users:,} users")
     async with AsyncExitStack() as stack:
-        with streams.status_line(f"generating {messages:,} messages"):
+        with ProgressLine() as line:
+            line.show(f"generating {messages:,} messages")
             emulator = await stack.enter_async_context(Emulator(users, messages))
         _done("emulator", f"{emulator.base_url}, ready in {time.perf_counter() - began:.1f} s")
         # The emulator has no rate limit, so nothing is gained by a slow start.
@@ -193,14 +194,14 @@ async def _export_everything(session: "AsyncSession", out: Path, messages: int) 
 
     began, first, second = time.perf_counter(), Progress(), Progress()
     sent = sum(pool.sent for pool in session.pools.values())
-    with streams.progress_bar(is_shown=True) as show:
+    with ProgressLine() as line:
         work = asyncio.ensure_future(export(session, out, Plan(), progress=first))
-        if is_interrupted := await _has_written(work, first, messages // 2, messages, show):
+        if is_interrupted := await _has_written(work, first, messages // 2, messages, line):
             work.cancel()
             with suppress(asyncio.CancelledError):
                 await work
             work = asyncio.ensure_future(export(session, out, progress=second))
-            await _has_written(work, second, messages + 1, messages, show)
+            await _has_written(work, second, messages + 1, messages, line)
         report, seconds = await work, time.perf_counter() - began
     if is_interrupted:
         _done("interrupted", f"on purpose, with {first.written:,} messages on disk; then continued")
@@ -212,11 +213,11 @@ async def _export_everything(session: "AsyncSession", out: Path, messages: int) 
 
 
 async def _has_written(
-    work: "asyncio.Future[Report]", progress: "Progress", enough: int, total: int, show: Show
+    work: "asyncio.Future[Report]", progress: "Progress", enough: int, total: int, line: ProgressLine
 ) -> bool:
     """Wait until `enough` messages are written, or until `work` ends: then return False."""
     while not (await asyncio.wait([work], timeout=_POLL_INTERVAL))[0]:
-        show("all users", progress.written, total)
+        line.share("all users", progress.written, total)
         if progress.written >= enough:
             return True
     return False
@@ -226,8 +227,8 @@ def _check(out: Path, messages: int) -> None:
     """Verify that the export has so many messages; raise `ChatRestError` if it has not."""
     from ..export import verify
 
-    with streams.progress_bar(is_shown=True, of_bytes=True) as show:
-        result = verify(out, progress=lambda done, total: show("verifying", done, total))
+    with ProgressLine() as line:
+        result = verify(out, progress=partial(line.share, "verifying"))
     if not result.ok or result.messages != messages:
         problems = [problem.text for problem in result.problems] or [f"{result.messages:,} messages"]
         raise ChatRestError(f"the export is not complete: {problems[0]}")

@@ -6,6 +6,7 @@ expected.
 
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
+from datetime import UTC
 from typing import Any, Final
 
 import msgspec
@@ -15,7 +16,7 @@ from .._parameters.fields import words_of
 from .._parameters.files import File
 from .._secrets import HIDDEN, is_credential, shown
 from ..errors import RequestInvalidError
-from .options import parse_time
+from ..times import Now, timestamp_of
 
 _LISTS: Final = (inspect.CollectionType, inspect.TupleType)
 _OBJECTS: Final = (inspect.DictType, inspect.StructType, inspect.TypedDictType, inspect.DataclassType)
@@ -24,6 +25,23 @@ _SCALARS: Final[Mapping[type, type]] = {
 }  # fmt: skip
 _LONGEST_CHOICES: Final = 44
 _FLAG: Final = "true|false"
+_TIMES: Final = (
+    "a date such as 2026-01-31, a time such as 2026-01-31T12:00Z, a timestamp such as 1767225600, "
+    "today, yesterday, or an age such as 7d"
+)
+"""The forms of `times` without the types of Python."""
+
+
+def parse_time(text: str, *, per_second: int = 1, end: bool = False, now: Now | None = None) -> int:
+    """Return the timestamp of an absolute or relative time, in UTC where it has no zone.
+
+    A date is its first second, or with `end` its last. `per_second` is 1000 for a time in milliseconds.
+    Raises `ValueError` for any other text, with the text.
+    """
+    try:
+        return timestamp_of(text, per_second, end=end, zone=UTC, forms=_TIMES, now=now)
+    except ValueError as reason:
+        raise ValueError(f"{shown(text)}: {reason}") from None
 
 
 class ValueType(Struct, frozen=True):
@@ -75,7 +93,10 @@ class ValueType(Struct, frozen=True):
                 return value if text[0] == "[" else [value]
             return [self.item.convert(name, item) for item in text.split(",")] if text else []
         if self.per_second:
-            return parse_time(name, text, per_second=self.per_second)
+            try:
+                return parse_time(text, per_second=self.per_second)
+            except ValueError as fault:
+                raise RequestInvalidError(f"{name} = {fault}") from None
         if is_json and self.takes(*_OBJECTS, inspect.AnyType):
             return read_json(name, text)
         if self.takes(inspect.AnyType):

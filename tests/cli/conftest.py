@@ -18,7 +18,7 @@ from typing import Any, Self, TypeVar
 import pytest
 from click.testing import CliRunner, Result
 
-from chatrest._cli.export.display import ProgressLog
+from chatrest._cli.progress import ProgressLine
 from chatrest._cli.root import root
 from chatrest.emulator import Emulator
 
@@ -190,8 +190,14 @@ def no_waits(fast_ramp: None) -> None:
 @pytest.fixture(autouse=True)
 def no_log_of_progress(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Let a command of this process write no lines of progress: which there are depends on its speed."""
-    if request.module.__name__ != "tests.cli.export.test_display":
-        monkeypatch.setattr(ProgressLog, "show", lambda self, snapshot: None)
+    show = ProgressLine.show
+
+    def show_live(line: ProgressLine, text: str, phase: str = "", **given: bool) -> None:
+        if line._is_live:
+            show(line, text, phase, **given)
+
+    if request.module.__name__ != "tests.cli.test_progress":
+        monkeypatch.setattr(ProgressLine, "show", show_live)
 
 
 @pytest.fixture(autouse=True)

@@ -23,6 +23,22 @@ def test_headers_go_with_every_request(command: Run, proxy: MakeProxy) -> None:
     assert {(sent["authtoken"], sent["x-trace"]) for sent in before.headers} == {("of bob: 1", "7")}
 
 
+@loop_over(
+    ("command_name", "variable", "value"),
+    [
+        ("users", "REGION", "xx"),
+        ("users", "HEADERS", "apikey: s3cret-value"),
+        ("apps", "MANAGEMENT_URL", "nonsense"),
+        ("apps", "MANAGEMENT_KEY", "a b"),
+        ("apps", "PROXY", "nonsense"),
+    ],
+)
+def test_a_wrong_variable_is_named(command: Run, command_name: str, variable: str, value: str) -> None:
+    line = error_line(command(command_name, **{f"CHATREST_{variable}": value}), 2)
+    assert line.startswith(f"CHATREST_{variable}")
+    assert "s3cret" not in line
+
+
 @loop_over("lines", ["authtoken s3cret-value", ": s3cret-value", "a: 1\ns3cret-value"])
 def test_headers_that_cannot_be_read_are_refused_and_not_shown(command: Run, lines: str) -> None:
     line = error_line(command("users", CHATREST_HEADERS=lines), 2)
@@ -59,7 +75,7 @@ def test_the_proxy_gets_all_requests(service: EmulatorThread, command: Run, is_o
 
 
 def test_a_wrong_proxy_is_wrong_usage(command: Run) -> None:
-    assert error_line(command("--proxy", "nonsense", "users"), 2).startswith("proxy: ")
+    assert error_line(command("--proxy", "nonsense", "users"), 2).startswith("CHATREST_PROXY (or --proxy): ")
 
 
 NOT_SERVED = "http://127.0.0.1:1/v3"

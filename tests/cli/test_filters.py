@@ -3,8 +3,7 @@
 import click
 
 import chatrest
-from chatrest._cli.filters import NO_OPTION, FilterOption, query_of
-from chatrest._cli.options import TimeOption
+from chatrest._cli.options import NO_OPTION, FilterOption, TimeOption, query_of
 from chatrest._cli.records import apps, messages, users
 from chatrest._parameters.checked import Filter
 from tests.cases import loop_over

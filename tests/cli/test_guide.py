@@ -7,7 +7,7 @@ import pytest
 
 import chatrest
 from chatrest._cli.call.help_text import BY_USE
-from chatrest._cli.guide import FOLDER, contents, page_text
+from chatrest._cli.root import FOLDER, contents, page_text
 from chatrest._resources import COLLECTIONS, OPERATIONS
 from tests.cases import loop_over
 from tests.commands import Run

@@ -3,7 +3,7 @@
 from datetime import timedelta, timezone
 from typing import Any
 
-from chatrest._cli.message_text import iso_time, local_time, message_line, message_text, user_line
+from chatrest._cli.record_formats import iso_time, local_time, message_line, message_text, user_line
 from tests.cases import loop_over
 
 ZONE = timezone(timedelta(hours=2))

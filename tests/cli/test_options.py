@@ -9,8 +9,8 @@ from pathlib import Path
 import click
 import pytest
 
-from chatrest._cli.options import TimeOption, parse_time
-from chatrest.errors import RequestInvalidError
+from chatrest._cli.options import TimeOption
+from chatrest._cli.value_types import parse_time
 from chatrest.export.folder import manifest
 from tests.cases import loop_over
 from tests.commands import Run
@@ -37,8 +37,8 @@ def test_a_time(text: str, start: int, end: int) -> None:
 
 
 def test_a_relative_time_has_the_unit_that_is_asked_for() -> None:
-    assert parse_time("t", "12h", per_second=1000, now=lambda: NOW) == (int(NOW) - DAY // 2) * 1000
-    assert parse_time("t", "today", per_second=1000, end=True, now=lambda: NOW) == (MIDNIGHT + DAY) * 1000 - 1
+    assert parse_time("12h", per_second=1000, now=lambda: NOW) == (int(NOW) - DAY // 2) * 1000
+    assert parse_time("today", per_second=1000, end=True, now=lambda: NOW) == (MIDNIGHT + DAY) * 1000 - 1
 
 
 @loop_over("text", ["tomorrow", "0d", ""])
@@ -46,8 +46,8 @@ def test_what_is_no_time_is_refused(text: str) -> None:
     words = rf"{re.escape(repr(text))}: expected a date such as .*, today, yesterday, or an age such as 7d$"
     with pytest.raises(click.BadParameter, match=rf"^{words}"):
         TimeOption(now=lambda: NOW).convert(text, None, None)
-    with pytest.raises(RequestInvalidError, match=rf"^t = {words}"):
-        parse_time("t", text, now=lambda: NOW)
+    with pytest.raises(ValueError, match=rf"^{words}"):
+        parse_time(text, now=lambda: NOW)
 
 
 def test_an_export_keeps_the_moment(command: Run, out: Path) -> None:

@@ -244,9 +244,9 @@ def test_workers_read_the_key_of_the_app_that_is_named_where_its_file_says(
 @pytest.mark.parametrize(
     ("args", "status", "message"),
     [
-        (["--dask", "scheduler:8786"], 2, "dask = 'scheduler:8786': expected tcp://HOST:PORT"),
-        (["--dask", "local:0"], 2, "dask = 'local:0': expected tcp://HOST:PORT"),
-        (["--dask", "tcp://scheduler"], 2, "dask = 'tcp://scheduler': expected tcp://HOST:PORT"),
+        (["--dask", "scheduler:8786"], 2, "--dask 'scheduler:8786': expected tcp://HOST:PORT"),
+        (["--dask", "local:0"], 2, "--dask 'local:0': expected tcp://HOST:PORT"),
+        (["--dask", "tcp://scheduler"], 2, "--dask 'tcp://scheduler': expected tcp://HOST:PORT"),
         (["--dask", "tcp:/scheduler:8786"], 2, "expected tcp://HOST:PORT"),
         (["--dask", "tcp://127.0.0.1:9"], 1, "no scheduler answers at tcp://127.0.0.1:9"),
         (

@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from chatrest import _models as models, parse
-from chatrest._cli.call.parameters import snake_case
+from chatrest._cli.call.arguments import snake_case
 from chatrest._models.entities import Entity, EntityWrapper
 from chatrest._models.record import Record
 from chatrest._secrets import is_credential

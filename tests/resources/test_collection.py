@@ -9,7 +9,7 @@ from msgspec import UNSET, Struct, UnsetType
 from msgspec.structs import fields
 
 from chatrest import App, AsyncManagement, AsyncSession, MessageQuery, NewUser
-from chatrest._cli.call.parameters import snake_case
+from chatrest._cli.call.arguments import snake_case
 from chatrest._core.replies.decode import ACK, JSON, many
 from chatrest._core.requests.dialects import BY_ID, BY_PAGE
 from chatrest._core.requests.endpoint import Acting, Endpoint

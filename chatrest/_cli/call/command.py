@@ -15,8 +15,7 @@ from ...errors import RequestInvalidError
 from .. import streams
 from ..process import run
 from ..record_formats import Format, RecordWriter, kind_of
-from ..records import list_options, print_list
-from ..replies import check_success, client_of, line_of, send_alone
+from ..records import check_success, client_of, line_of, list_options, print_list, send_alone
 from .arguments import call_of
 from .help_text import OperationHelp, list_operations
 
@@ -67,7 +66,8 @@ def _call(
 ) -> None:
     try:
         if isinstance(endpoint.reply, ManyRecords):
-            writer = RecordWriter(kind_of(endpoint.reply.record), format_ or "json")
+            kind = kind_of(endpoint.reply.record)
+            writer = RecordWriter(kind, format_ or "json", has_header=cursor is None)
             _call_list(endpoint, texts, limit, cursor, writer)
         else:
             _call_once(endpoint, texts)

@@ -15,7 +15,7 @@ from ..._parameters.checked import meaning
 from ..._secrets import shown
 from ...errors import RequestInvalidError
 from .. import streams
-from .parameters import Parameter, Parameters, Place
+from .arguments import Parameter, Parameters, Place
 
 _INDENT: Final = " " * 7
 

@@ -1,7 +1,7 @@
 """`export OUT --apps FILE`: export many apps in one run, with one summary.
 
-Standard error has a line when an app begins and when it ends, and one for all of them every minute. The exit
-status is the largest of those that single exports would have.
+Standard error has a line when an app begins and when it ends, and one of all of them that is live, or written
+every minute. The exit status is the largest of those that single exports would have.
 """
 
 import asyncio
@@ -17,7 +17,8 @@ from ...errors import AuthenticationError, ExportIncompleteError, RequestInvalid
 from .. import streams
 from ..environment import all_apps, proxy
 from ..process import can_continue, continuation, run
-from .summary import failure_lines
+from ..progress import ProgressLine, regularly
+from .summary import failure_lines, state_words, unread_words
 
 if TYPE_CHECKING:
     from ...export import Plan
@@ -25,8 +26,6 @@ if TYPE_CHECKING:
     from ...export.run.apps import AppResult
 
 
-LOG_INTERVAL: Final = 60.0
-"""Seconds between two lines about all apps."""
 _MOST_FAILURES: Final = 5
 """Failed sources of an app that are printed."""
 
@@ -64,40 +63,49 @@ async def _run(
     def watch(app_run: "AppResult") -> None:
         runs[app_run.app_id] = app_run
         if not quiet:
-            streams.warn(f"{app_run.app_id}: {_state(app_run)}")
+            streams.warn(f"{_name(app_run)}: {_state(app_run)}")
 
-    async def log() -> None:
-        while not quiet:
-            await asyncio.sleep(LOG_INTERVAL)
-            streams.warn(_progress_line(list(runs.values()), len(exports)))
+    def update() -> None:
+        shown = list(runs.values())
+        is_wrong = any(_is_running(each) and each.progress.trouble for each in shown)
+        line.show(_progress_line(shown, len(exports)), is_wrong=is_wrong)
 
     given: Any = {**options, "headers": headers_from_env(), "watch": watch}
-    lines = asyncio.create_task(log())
-    try:
-        if dask is None:
-            return await run_apps(exports, out, plan, proxy=proxy(), **given)
-        from ...distributed.cluster import connect
-        from ...distributed.start import app_exporter
+    with ProgressLine(quiet=quiet) as line:
+        async with regularly(update):
+            if dask is None:
+                return await run_apps(exports, out, plan, proxy=proxy(), **given)
+            from ...distributed.cluster import connect
+            from ...distributed.start import app_exporter
 
-        async with connect(dask, quiet=True) as client:
-            given["export"] = app_exporter(client, exports)
-            for name in ("only", "change_plan"):  # an export of parts reads all of its plan
-                given.pop(name, None)
-            return await run_apps(exports, out, plan, **given)
-    finally:
-        lines.cancel()
+            async with connect(dask, quiet=True) as client:
+                given["export"] = app_exporter(client, exports)
+                for name in ("only", "change_plan"):  # an export of parts reads all of its plan
+                    given.pop(name, None)
+                return await run_apps(exports, out, plan, **given)
 
 
 def _progress_line(runs: "list[AppResult]", count: int) -> str:
-    ended = sum(each.report is not None or each.error is not None for each in runs)
+    running = list(filter(_is_running, runs))
+    ended = len(runs) - len(running)
     written, requests, limited = (
         sum(getattr(each.progress, name) for each in runs) for name in ("written", "requests", "limited")
     )
     limits = f" ({limited:,} × 429)" if limited else ""
+    troubles = [f"; {_name(each)}: {each.progress.trouble}" for each in running if each.progress.trouble]
     return (
-        f"{ended:,} of {plural(count, 'app')} ended, {len(runs) - ended:,} running, "
-        f"{written:,} new messages, {requests:,} requests{limits}"
+        f"{ended:,} of {plural(count, 'app')} ended, {len(running):,} running, "
+        f"{written:,} new messages, {requests:,} requests{limits}{''.join(troubles)}"
     )
+
+
+def _is_running(app_run: "AppResult") -> bool:
+    return app_run.report is None and app_run.error is None
+
+
+def _name(app_run: "AppResult") -> str:
+    """Return the name of an app in the file, as --app takes it; of one without, its id."""
+    return app_run.export.name or app_run.app_id
 
 
 # ── the summary ──
@@ -132,7 +140,9 @@ def _rows(results: "list[AppResult]", out: str, totals: Mapping[str, Any]) -> It
     for app_run in results:
         result = app_run.report
         counts = "" if result is None else f": {result.messages:,} messages, {result.written:,} of them new"
-        yield app_run.app_id, f"{_state(app_run)}{counts}"
+        yield _name(app_run), f"{_state(app_run)}{counts}"
+        if result is not None and result.only:
+            yield "", f"unread: {unread_words(result)}"
     yield "messages", f"{totals['messages']:,}, {totals['written']:,} of them new"
     limited = sum(each.progress.limited for each in results)
     yield "requests", f"{totals['requests']:,}, {limited:,} answered 429"
@@ -146,9 +156,7 @@ def _is_complete(app_run: "AppResult") -> bool:
 def _state(app_run: "AppResult") -> str:
     if app_run.error is not None:
         return f"failed: {app_run.error}"
-    if app_run.report is None:
-        return "running"
-    return "complete" if app_run.report.complete else "not complete"
+    return "running" if app_run.report is None else state_words(app_run.report)
 
 
 # ── what has failed ──
@@ -170,10 +178,10 @@ def _status(app_run: "AppResult") -> int:
 
 def _check(results: "list[AppResult]") -> None:
     """Print what is wrong with each app; raise the error of all that are not complete."""
-    failures = {each.app_id: failure for each in results if (failure := _failure(each)) is not None}
+    failures = {_name(each): failure for each in results if (failure := _failure(each)) is not None}
     for app_run in results:
         for line in _warnings(app_run):
-            streams.warn(f"{app_run.app_id}: {line}")
+            streams.warn(f"{_name(app_run)}: {line}")
     if not failures:
         return
     text = f"{len(failures):,} of {len(results):,} apps are not complete: {', '.join(failures)}"

@@ -97,10 +97,10 @@ def _show_lines(out: str, message: str, format_: Format | None) -> None:
 @click.command(short_help="Print what is new in an export since a run.")
 @click.argument("out")
 @option_table(
-    ("--since-run run", None, "N",
+    ("--since-run after", None, "N",
      "Only what is new since run N, whose number `chatrest export --json` prints.  [default: all]"),
 )  # fmt: skip
-def changes(out: str, run: str | None) -> None:
+def changes(out: str, after: str | None) -> None:
     """Print what is new, changed or deleted in the export in OUT, one JSON line each, by run.
 
     OUT is a folder or the address of an object store. Each line has the number of the `run` that stored it,
@@ -122,7 +122,7 @@ def changes(out: str, run: str | None) -> None:
     from ...export.read.changes import changes as changes_of  # imports what a help text does not need
     from ...export.read.exports import parse_position
 
-    news = changes_of(out, after=parse_position(run or "0"))
+    news = changes_of(out, after=parse_position(after or "0"))
     lines = (change.to_json() for change in news)
     while batch := list(islice(lines, _LINES)):
         streams.write(b"".join(b"%b\n" % line for line in batch).decode(errors="replace").encode())

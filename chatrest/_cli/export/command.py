@@ -4,10 +4,11 @@ An incomplete export fails with status 1 and prints a line for each failed sourc
 last line says how to continue.
 """
 
+import asyncio
 import errno
 import shlex
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractAsyncContextManager, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -18,14 +19,16 @@ from ..._texts import plural
 from ...errors import AuthenticationError, ChatRestError, ExportIncompleteError
 from .. import streams
 from ..environment import named_app, proxy, session
-from ..options import QUIET, AgeOption, TimeOption, check_together, local_copy, option_table, shown_default
+from ..options import QUIET, AgeOption, TimeOption, check_together, option_table, shown_default
 from ..process import can_continue, continuation, invocation, run
+from ..progress import ProgressLine, regularly
 from .apps import export_apps
-from .summary import FileTotals, estimate_lines, failure_lines, place_of, summary_lines
+from .summary import Totals, estimate_lines, failure_lines, place_of, summary_lines
 
 if TYPE_CHECKING:
     from ...export import Plan, Progress, Report
     from ...export.plan.app_file import AppExport
+    from ...export.run.monitor import Monitor
     from ...session import AsyncSession
 
 # Copies of the plan's constants: importing them would slow the help text down. A test compares them.
@@ -175,7 +178,7 @@ def export(
     130 interrupted, 143 ended by SIGTERM.
     """
     check_together(*_TOGETHER)
-    root, plan, options = local_copy(out, journal), _plan_of(given), _options_of(given, max_attachment)
+    root, plan, options = _local_copy(out, journal), _plan_of(given), _options_of(given, max_attachment)
     is_part = options.keys() & {"only", "change_plan"}
     if plan is None and is_part:
         name = "--only" if "only" in options else "--change-plan"
@@ -195,7 +198,6 @@ def export(
         return
     from ...export import Progress, export
     from ...export.run.monitor import Monitor
-    from .display import progress_display, shown_progress
 
     progress = Progress()
     monitor = Monitor(progress)
@@ -204,7 +206,7 @@ def export(
     async def work() -> "Report":
         named = named_app()
         app = None if named is None else named.app
-        async with session(progress.heard, app=app) as chat, shown_progress(monitor, show, chat):
+        async with session(progress.heard, app=app) as chat, _shown(monitor, line, chat):
             if dask is None:
                 return await export(chat, out, plan, **options)
             own = {**options, "journal": journal}
@@ -214,16 +216,46 @@ def export(
         streams.warn(f"the local copy of {out} is in {root}")
     again = {"--journal": journal, "--dask": dask, "--part": given["part"], "--claim": given["claim"]}
     with _resume_hint(out, {} if is_part else again, progress):
-        with progress_display(quiet=quiet) as show:
+        with ProgressLine(quiet=quiet) as line:
             report = run(work())
         totals = _files(Path(out) if root is None else root, report.part)
         seconds, reasons = monitor.elapsed, {"reasons": report.all_reasons}
-        members = {"export": out} | structs.asdict(report) | reasons | structs.asdict(totals)
-        lines = summary_lines(report, progress, out, totals, seconds)
-        streams.write_result(members | {"seconds": seconds}, lines, as_json=as_json, quiet=quiet)
-        for line in (*report.warnings, *failure_lines(report, _FAILURES_SHOWN, place_of(report, out))):
-            streams.warn(line)
+        members = {"export": out} | structs.asdict(report) | reasons | totals._asdict() | {"seconds": seconds}
+        lines = summary_lines(report, progress, out, totals, seconds, is_claimed=given["claim"])
+        streams.write_result(members, lines, as_json=as_json, quiet=quiet)
+        for text in (*report.warnings, *failure_lines(report, _FAILURES_SHOWN, place_of(report, out))):
+            streams.warn(text)
         report.check()
+
+
+def _local_copy(out: str, journal: Path | None) -> Path | None:
+    """Return the folder of the local copy of the export in `out`; None if `out` is a folder itself.
+
+    A `journal` beside a folder is a `click.UsageError`; the other errors are those of `journal_root`.
+    """
+    from ..._cloud.address import is_address
+    from ...export.run.place import journal_root
+
+    if journal is not None and not is_address(out):
+        raise click.UsageError(f"--journal is for an export in an object store: {out!r} is a folder")
+    return journal_root(out, journal)
+
+
+def _shown(monitor: "Monitor", line: ProgressLine, chat: "AsyncSession") -> AbstractAsyncContextManager[None]:
+    """Show the progress of this task during the block; a service that does not answer is wrong."""
+    from ...export import Phase
+    from ...export.run.monitor import progress_line
+
+    task = asyncio.current_task()
+    assert task is not None
+
+    def update() -> None:
+        snapshot = monitor.snapshot(chat.pools.values(), stopping=task.cancelling() > 0)
+        phase = "" if snapshot.phase is Phase.BEGINNING else snapshot.phase
+        is_outage = snapshot.progress.trouble not in (None, "RateLimitError")
+        line.show(progress_line(snapshot), phase, is_wrong=is_outage and snapshot.waits is not None)
+
+    return regularly(update)
 
 
 async def _export_by_cluster(
@@ -271,10 +303,15 @@ def _options_of(given: Mapping[str, Any], max_megabytes: int | None) -> dict[str
 
 def _estimate(out: str, plan: "Plan | None", options: Mapping[str, Any], *, as_json: bool) -> None:
     from ...export.run.dry_run import Estimate, estimate
+    from ...export.run.run_parts import has_parts
 
     known = {name: value for name, value in options.items() if name not in ("tables", "attachments")}
 
     async def work() -> Estimate:
+        if await has_parts(out):
+            raise click.UsageError(
+                f"--dry-run estimates one export, and {out} has parts: estimate a new folder"
+            )
         async with session() as chat:
             return await estimate(chat, plan, out, **known)
 
@@ -335,7 +372,7 @@ def _advice(error: BaseException, out: str, options: Mapping[str, object], progr
     return command
 
 
-def _files(out: Path, part: str = "") -> FileTotals:
+def _files(out: Path, part: str = "") -> Totals:
     """Return the files of an export in a folder, or with its local copy there, or of all its parts or one.
 
     There are none of parts in an object store that other machines have run.
@@ -349,4 +386,4 @@ def _files(out: Path, part: str = "") -> FileTotals:
     contents = [manifest.read(path) for path in paths]
     sizes = [file.bytes for each in contents for file in each.files]
     made = Plan.parse(bytes(contents[0].plan)).format if contents else ""
-    return FileTotals(made, len(sizes), sum(sizes))
+    return Totals(made, len(sizes), sum(sizes))

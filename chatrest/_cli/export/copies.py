@@ -1,6 +1,7 @@
 """`load` and `seal` give other forms of an export; `verify` checks an export or a bag."""
 
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -10,7 +11,8 @@ from msgspec import structs
 from ..._texts import plural, size
 from ...errors import ChatRestError
 from .. import streams
-from ..options import AS_JSON, QUIET, option_table
+from ..options import AS_JSON, QUIET, check_outside, option_table
+from ..progress import ProgressLine
 
 if TYPE_CHECKING:
     from ...export import VerifyResult
@@ -40,8 +42,8 @@ def seal(out: str, bag: Path, as_json: bool, quiet: bool) -> None:
     """
     from ...export import seal as make_bag  # imports aiohttp, which a help text does not need
 
-    with streams.progress_bar(is_shown=not quiet, of_bytes=True) as show:
-        result = make_bag(out, bag, progress=lambda done, total: show("hashing", done, total))
+    with ProgressLine(quiet=quiet) as line:
+        result = make_bag(out, bag, progress=partial(line.share, "hashing"))
     linked = f", {result.linked:,} of them hard links" if result.linked else ""
     messages, files = plural(result.messages, "message"), plural(result.files, "file")
     lines = [f"{messages} in {files}, {size(result.bytes)}{linked}", f"root hash {result.root}"]
@@ -86,16 +88,23 @@ def load(out: str, database: str, deleted: str | None, search: bool, as_json: bo
     """
     from ...database import load as load_export  # imports what a help text does not need
 
-    with streams.status_line("loading the export"):
-        report = load_export(out, database, deleted=deleted, search=search or None)  # type: ignore[arg-type]
-    if as_json:
-        streams.write_json(structs.asdict(report))
-    elif not quiet:
-        counts = [f"{getattr(report, kind):,} {kind}" for kind in ("new", "changed", "deleted")]
-        if report.removed:
-            counts.append(f"{report.removed:,} of removed apps")
-        rows = [f"{plural(rows, 'row')} of {table}" for table, rows in report.tables.items()]
-        streams.write_lines([f"run {report.run}: messages {', '.join(counts)}", *rows])
+    if "://" not in database:
+        check_outside(out, database)
+    with ProgressLine(quiet=quiet) as line:
+        line.show("loading the export")
+        report = load_export(
+            out,
+            database,
+            deleted=deleted,  # type: ignore[arg-type]
+            search=search or None,
+            progress=lambda count: line.show(f"loading the export: {count:,} messages"),
+        )
+    counts = [f"{getattr(report, kind):,} {kind}" for kind in ("new", "changed", "deleted")]
+    if report.removed:
+        counts.append(f"{report.removed:,} of removed apps")
+    rows = [f"{plural(rows, 'row')} of {table}" for table, rows in report.tables.items()]
+    lines = [f"run {report.run}: messages {', '.join(counts)}", *rows]
+    streams.write_result(structs.asdict(report), lines, as_json=as_json, quiet=quiet)
     if report.replaced and not quiet:
         streams.warn(
             f"{plural(report.replaced, 'character')} that no database can hold became U+FFFD: zero bytes and "
@@ -142,8 +151,9 @@ def verify(out: str, root: str | None, report: str | None, as_json: bool, quiet:
 
     if report is not None:
         check_name(report)
-    with streams.progress_bar(is_shown=not quiet, of_bytes=True) as show:
-        result = verify_export(out, root=root, progress=lambda done, total: show("verifying", done, total))
+        check_outside(out, report)
+    with ProgressLine(quiet=quiet) as line:
+        result = verify_export(out, root=root, progress=partial(line.share, "verifying"))
     if report is not None:
         write_report(out, report, result)
     if as_json:

@@ -11,45 +11,38 @@ from msgspec import structs
 
 from ..._texts import plural
 from .. import streams
-from ..options import AS_JSON, PORT, QUIET, TITLE, option_table, shown_default
+from ..options import AS_JSON, PORT, QUIET, check_outside, option_table, shown_default
 from ..process import run
+from ..progress import ProgressLine
 
-TIMEZONE: Final = (
+_TITLE: Final = ("--title", None, "TEXT", "The title of the pages.", shown_default("Messages"))
+_TIMEZONE: Final = (
     "--timezone", None, "ZONE",
     "The zone of all days and times, such as Europe/Berlin.", shown_default("UTC"),
 )  # fmt: skip
-CHOICE: Final = (
-    ("--conversation conversations", None, "ID",
-     "Only this conversation; of one app APP/ID. May be repeated.", {"multiple": True}),
-    ("--user users", None, "UID",
-     "Only conversations that this user takes part in. May be repeated.", {"multiple": True}),
-    ("--since", None, "T", "Sent at T or later: a date, a time, yesterday, 7d … Days are of --timezone."),
-    ("--until", None, "T", "Sent at T or earlier; a date is its whole day."),
-    TITLE,
-    TIMEZONE,
-    ("--redact", bool, None, "Hide e-mail addresses and numbers of phones, cards and accounts."),
-    ("--redact-pattern patterns", click.File(encoding="utf-8-sig"), "FILE",
-     "Hide what these match, too: a regular expression a line."),
-    ("--pseudonyms", bool, None, "Call people 'Person 1', in texts and mentions, too."),
-)  # fmt: skip
-"""The options that choose what is shown."""
 
 
 @click.command(short_help="Write an export as pages to read, search and hand on.")
 @click.argument("out")
 @click.argument("site", type=click.Path(path_type=Path))
 @option_table(
-    *CHOICE,
+    ("--conversation conversations", None, "ID",
+     "Only this conversation; of one app APP/ID. May be repeated.", {"multiple": True}),
+    ("--user users", None, "UID",
+     "Only conversations that this user takes part in. May be repeated.", {"multiple": True}),
+    ("--since", None, "T", "Sent at T or later: a date, a time, yesterday, 7d … Days are of --timezone."),
+    ("--until", None, "T", "Sent at T or earlier; a date is its whole day."),
+    _TITLE,
+    _TIMEZONE,
+    ("--redact", bool, None, "Hide e-mail addresses and numbers of phones, cards and accounts."),
+    ("--redact-pattern patterns", click.File(encoding="utf-8-sig"), "FILE",
+     "Hide what these match, too: a regular expression a line."),
+    ("--pseudonyms", bool, None, "Call people 'Person 1', in texts and mentions, too."),
     ("--print as_document", bool, None, "Write one document into the file SITE, to print."),
-    (
-        "--zip",
-        click.Path(path_type=Path, dir_okay=False),
-        "FILE",
-        "Pack the site into FILE, too.",
-    ),
+    ("--zip", click.Path(path_type=Path, dir_okay=False), "FILE", "Pack the site into FILE, too."),
     AS_JSON,
     QUIET,
-)
+)  # fmt: skip
 def html(
     out: str, site: Path, as_document: bool, zip: Path | None, as_json: bool, quiet: bool,
     patterns: TextIO | None, **choice: Any
@@ -99,17 +92,18 @@ def html(
     choice["patterns"] = [line for line in choice["patterns"] if line.strip()]
     if patterns is not None and not choice["patterns"]:
         raise click.UsageError(f"--redact-pattern {patterns.name}: expected a pattern per line, got none")
+    check_outside(out, site, *filter(None, [zip]))
     if as_document:
         if zip is not None:
             raise click.UsageError("--zip packs a site: give it without --print")
-        with streams.progress_bar(is_shown=not quiet) as progress:
-            document = write_document(out, site, progress=progress, **choice)
+        with ProgressLine(quiet=quiet) as line:
+            document = write_document(out, site, progress=line.share, **choice)
         _say_written(document, site, as_json, quiet, f"open and print {site}")
         return
     if zip is not None:
         check_zip(site, zip)
-    with streams.progress_bar(is_shown=not quiet) as progress:
-        result = write_site(out, site, progress=progress, **choice)
+    with ProgressLine(quiet=quiet) as line:
+        result = write_site(out, site, progress=line.share, **choice)
     packed = [] if zip is None else [f"packed into {zip}, {write_zip(site, zip):,} bytes"]
     written = f"{plural(result.written, 'file')} written, {result.removed:,} removed"
     _say_written(result, site, as_json, quiet, written, *packed, f"open {site / 'index.html'}")
@@ -139,8 +133,8 @@ def _hidden(result: Any, site: Path) -> list[str]:
 @click.argument("out")
 @option_table(
     PORT,
-    TITLE,
-    TIMEZONE,
+    _TITLE,
+    _TIMEZONE,
 )
 def view(out: str, port: int, title: str, timezone: str) -> None:
     """Show the export in OUT as the pages of `chatrest html`, at an address of this machine, until Ctrl-C.
@@ -162,13 +156,14 @@ def view(out: str, port: int, title: str, timezone: str) -> None:
 async def _serve(out: str, port: int, title: str, timezone: str) -> None:
     from ...site import Viewer  # imports aiohttp, which a help text does not need
 
-    with streams.status_line("reading the export") as update:
+    with ProgressLine() as line:
+        line.show("reading the export")
         viewer = Viewer(
             out,
             port=port,
             title=title,
             timezone=timezone,
-            progress=lambda count: update(f"reading the export: {count:,} messages"),
+            progress=lambda count: line.show(f"reading the export: {count:,} messages"),
         )
         await viewer.__aenter__()
     try:

@@ -9,9 +9,9 @@ import msgspec
 
 from ..._texts import duration, name_list, plural, size
 from .. import streams
-from ..message_text import LINE_TIME, local_time
 from ..options import AS_JSON, option_table
 from ..process import invocation
+from ..record_formats import LINE_TIME, local_time
 
 if TYPE_CHECKING:
     from ...export import Plan

@@ -1,9 +1,7 @@
 """The lines of the summary of an export, and of its estimate."""
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Final
-
-from msgspec import Struct
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from ..._texts import duration, name_list, plural, size
 from ..streams import one_line
@@ -16,7 +14,9 @@ _KEPT_SHOWN: Final = 5
 """Of the sources that are kept: there may be thousands, in every run."""
 
 
-class FileTotals(Struct, frozen=True):
+class Totals(NamedTuple):
+    """The files of an export."""
+
     format: str
     files: int
     bytes: int
@@ -26,12 +26,11 @@ class FileTotals(Struct, frozen=True):
 
 
 def summary_lines(
-    report: "Report", progress: "Progress", out: str, totals: FileTotals, seconds: float
-) -> Iterator[str]:
+    report: "Report", progress: "Progress", out: str, totals: Totals, seconds: float,
+    *, is_claimed: bool = False,
+) -> Iterator[str]:  # fmt: skip
     """The summary of a run that took `seconds`, one fact per line."""
-    yield _fact("export", ", ".join(filter(None, (place_of(report, out), totals.format, _status(report)))))
-    if report.part:
-        yield _fact("part", f"only {report.part} was read: `status {out}` shows all parts")
+    yield from _export_lines(report, out, totals, is_claimed=is_claimed)
     yield _fact("messages", f"{report.messages:,}, {report.written:,} of them new")
     if report.missing:
         reason = "from a missing file, and no longer on the service"
@@ -44,8 +43,7 @@ def summary_lines(
     failed = f", {len(report.failed):,} of them failed" if report.failed else ""
     yield _fact("sources", f"{report.sources:,}{failed}")
     if report.only:
-        others = plural(report.not_read, "other source") if report.not_read else "the others"
-        yield _fact("unread", f"{others} of the plan: only {name_list(report.only, _KEPT_SHOWN)}")
+        yield _fact("unread", unread_words(report))
     if report.kept:
         yield _fact(
             "kept", f"{name_list(report.kept, _KEPT_SHOWN)}; no longer asked for, not read by this run"
@@ -64,17 +62,36 @@ def summary_lines(
     yield _fact("time", f"{duration(seconds)}{rate}")
 
 
+def _export_lines(report: "Report", out: str, totals: Totals, *, is_claimed: bool) -> Iterator[str]:
+    yield _fact(
+        "export", ", ".join(filter(None, (place_of(report, out), totals.format, state_words(report))))
+    )
+    if report.part:
+        yield _fact("part", f"only {report.part} was read: `status {out}` shows all parts")
+    if is_claimed:
+        yield _fact(
+            "parts", "messages and files are of all parts, the rest of those that this process has read"
+        )
+
+
 def place_of(report: "Report", out: str) -> str:
     """Return the folder or address that a report is about: of a run of one part, that of the part."""
     return f"{out.rstrip('/')}/{report.part}" if report.part else out
 
 
-def _status(report: "Report") -> str:
+def state_words(report: "Report") -> str:
+    """Return how much of the export's plan is there after a run."""
     if report.only and not report.failed and not report.reasons:
         return "a part of the plan"
     if not report.complete:
         return "NOT COMPLETE"
     return "complete as far as the app's own list shows" if report.by_app_list else "complete"
+
+
+def unread_words(report: "Report") -> str:
+    """Return what a run with --only has not read."""
+    others = plural(report.not_read, "other source") if report.not_read else "the others"
+    return f"{others} of the plan: only {name_list(report.only, _KEPT_SHOWN)}"
 
 
 def attachments_line(counts: "AttachmentCounts") -> str:

@@ -30,7 +30,7 @@ _SUM: Final = 4
 _ENCODE: Final = msgspec.json.Encoder(order="sorted").encode
 _TO_URL: Final = bytes.maketrans(b"+/", b"-_")
 _FROM_URL: Final = bytes.maketrans(b"-_", b"+/")
-_DAMAGED: Final = "the cursor token is damaged: it is none that a list has given"
+_DAMAGED: Final = "the cursor token is damaged: no list has given it"
 
 
 class CursorKey:

@@ -156,12 +156,12 @@ class Plan(Struct, metaclass=NamedFields, frozen=True, kw_only=True, dict=True, 
     @property
     def names(self) -> list[str]:
         """The sources that the plan asks for, and its window, as a report names them."""
-        window = [
-            f"{name}={timestamp_words(time)}"
-            for name, time in zip(("since", "until"), self.window, strict=True)
-            if time is not None
-        ]
-        return ["all users"] * bool(self.all_users) + list(map(str, self.sources)) + window
+        return ["all users"] * bool(self.all_users) + list(map(str, self.sources)) + self._window_words
+
+    @property
+    def _window_words(self) -> list[str]:
+        ends = zip(("since", "until"), self.window, strict=True)
+        return [f"{name}={timestamp_words(time)}" for name, time in ends if time is not None]
 
     def part_of(self, plan: "Plan") -> "Plan | None":
         """Return the plan as a part of another one, which alone is read; None where it is the whole.
@@ -196,6 +196,11 @@ class Plan(Struct, metaclass=NamedFields, frozen=True, kw_only=True, dict=True, 
             if names:
                 parts.append(f"{kind}{'s' * (len(names) > 1)} {', '.join(names[:_SHOWN])}{more}")
         return "; ".join(parts) or "no source"
+
+    @property
+    def full_words(self) -> str:
+        """The sources and the window in words, such as `all users, since=2026-01-01`."""
+        return ", ".join([self.words, *self._window_words])
 
     def encoded(self) -> bytes:
         """Return the plan as JSON, from which `Plan.parse` gives it back."""

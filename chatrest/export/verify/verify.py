@@ -370,7 +370,7 @@ class _Check:
         result.ok = manifest is not None and manifest.complete and not result.count
         if result.ok and manifest is not None:
             result.until = number(manifest.until or "")
-            result.plan = Plan.parse(bytes(manifest.plan)).words
+            result.plan = Plan.parse(bytes(manifest.plan)).full_words
             journal = self._state.journal
             result.by_app_list = journal is not None and runs_by_app_list(journal) > 0
         return result

@@ -86,7 +86,7 @@ def _all_of(out: str | PathLike[str], on_step: OnStep) -> VerifyResult:
     if whole.ok:
         together = parts_at(addresses)
         words = dict.fromkeys(each.plan for each in results)
-        whole.plan = "; ".join(words) if together is None else together.plan.words
+        whole.plan = "; ".join(words) if together is None else together.plan.full_words
         ends = [each.until for each in results if each.until is not None]
         if not addresses[0].app and len(ends) == len(results):
             whole.until = min(ends)

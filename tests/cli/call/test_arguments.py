@@ -9,8 +9,7 @@ import pytest
 from msgspec import UNSET, Meta, UnsetType, field
 
 from chatrest import RequestInvalidError
-from chatrest._cli.call.arguments import call_of
-from chatrest._cli.call.parameters import Parameters
+from chatrest._cli.call.arguments import Parameters, call_of
 from chatrest._core.replies.decode import JSON
 from chatrest._core.requests.endpoint import Call, Endpoint
 from chatrest._parameters.checked import Body, Filter, Flag, Json, Ordinal, Stamp, Text, Texts

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
+from chatrest._cli.call.arguments import Parameters
 from chatrest._cli.call.help_text import BY_USE, ordered
-from chatrest._cli.call.parameters import Parameters
 from chatrest._cli.root import root
 from chatrest._core.replies.decode import ACK, JSON, ManyRecords, bare, each
 from chatrest._core.requests.endpoint import Endpoint

@@ -51,7 +51,7 @@ def test_what_is_not_utf_8_can_be_read_as_json(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("args", "words"),
     [
-        (["--source", "ann"], "source = 'ann': expected sources of the export, such as 'user ann'"),
+        (["--source", "ann"], "--source 'ann': expected sources of the export, such as 'user ann'"),
         (["--since", "20260101"], "'--since': '20260101': it may be a date"),
     ],
 )

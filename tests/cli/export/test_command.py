@@ -14,7 +14,7 @@ from click.testing import CliRunner
 from chatrest._cli.export import command as command_module
 from chatrest._cli.export.command import TABLES, WORKERS, _files, export
 from chatrest._cli.export.copies import DELETED
-from chatrest._cli.export.summary import FileTotals, attachments_line, estimate_lines, summary_lines
+from chatrest._cli.export.summary import Totals, attachments_line, estimate_lines, summary_lines
 from chatrest._cli.root import root
 from chatrest.database import Deleted
 from chatrest.export import AttachmentCounts, ExportFailure, Plan, Progress, Report
@@ -126,8 +126,8 @@ def test_a_narrower_window_is_refused_with_the_ways_on(command: Run, out: Path) 
         line = error_line(command("export", str(out), "--since", "2020-09-13", *options), 2)
         assert "and this plan has since=2020-09-13: a window can become wider and no narrower; " in line
         assert "nothing was read or changed" in line
-        assert "--only (only=True)" in line
-        assert "--change-plan (change_plan=True)" in line
+        assert "--only, which reads a narrower window once" in line
+        assert "--change-plan with a wider one" in line
     line = error_line(command("export", str(out), "--compress", "gzip"), 2)
     assert "the format, the compression and the partition of a folder stay" in line
     assert "a window" not in line
@@ -168,7 +168,7 @@ def test_the_summary_names_what_is_not_there() -> None:
     expected = "1,200, 3 of them new (2.5 MB), 2 no longer on their server, 1 failed"
     assert attachments_line(counts) == expected
     report = Report(complete=True, changed=3, deleted=1, missing=2)
-    lines = list(summary_lines(report, Progress(), "out", FileTotals("ndjson", 1, 10**7), 1.0))
+    lines = list(summary_lines(report, Progress(), "out", Totals("ndjson", 1, 10**7), 1.0))
     for begin in ("missing   2 from", "changed   3;", "deleted   1, by"):
         assert any(line.startswith(begin) for line in lines)
 
@@ -312,7 +312,7 @@ def test_options_make_a_plan(args: list[str], plan: Plan | None) -> None:
         (["--workers", "0"], "from 1 to 90"),
         (["--pair", "a"], "requires 2 arguments"),
         (["--pair", "a", "a"], "two different uids"),
-        (["--user", ""], "users = ''"),
+        (["--user", ""], "--user ''"),
         (["--everything", "--all-users"], "everything"),
         (["--since", "2026-11-02", "--until", "2026-11-01"], "ends before it begins"),
         (["--format", "sqlite"], "Invalid value for '--format'"),

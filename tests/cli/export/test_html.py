@@ -58,7 +58,7 @@ def test_a_part_is_chosen(backup: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("args", "expected"),
     [
-        (["html", "{out}", "{out}"], "does not say that they are of a site"),
+        (["html", "{out}", "{out}"], "is in the folder of the export"),
         (["html", "{out}", "{new}", "--conversation", "no"], "no message is of conversation 'no'"),
         (["html", "{out}", "{new}", "--redact-pattern", "/dev/null"], "expected a pattern per line"),
         (["html", "{new}/nothing", "{new}/site"], "nothing"),
