@@ -1,6 +1,5 @@
 """Faces on pages: pictures of the export beside the initials, none where names are hidden, and no request."""
 
-import json
 import re
 from pathlib import Path
 from struct import pack
