@@ -10,10 +10,10 @@ from collections.abc import Awaitable, Iterator
 from typing import Any, Final, get_args, get_origin, get_type_hints
 
 from chatrest._cli.call.arguments import Parameter, Parameters, Place
-from chatrest._cli.call.help_text import BY_USE, first_paragraph
+from chatrest._cli.call.help_text import first_paragraph
 from chatrest._core.requests.endpoint import Endpoint
 from chatrest._models.messages import Message
-from chatrest._resources import OPERATIONS, collection_class
+from chatrest._resources import COLLECTIONS, OPERATIONS, collection_class
 
 _INTRODUCTION: Final = """\
 # Operations
@@ -78,7 +78,7 @@ _MODULE: Final = re.compile(r"\b(?:[a-z_]+\.)+(?=[A-Z])")
 
 def reference() -> str:
     lines = [_INTRODUCTION.format(count=len(OPERATIONS)), *_wishes(), *_contents(), ""]
-    for name in BY_USE:
+    for name in COLLECTIONS:
         lines += _section(name)
     return "\n".join(lines)
 
@@ -93,7 +93,7 @@ def _wishes() -> Iterator[str]:
 
 
 def _contents() -> Iterator[str]:
-    for name in BY_USE:
+    for name in COLLECTIONS:
         operations = [endpoint for endpoint in OPERATIONS.values() if _is_of(endpoint, name)]
         yield f"- [{name}](#{name}): {', '.join(each.name.partition('.')[2] for each in operations)}"
 

@@ -41,6 +41,7 @@ APPS: Final = "apps.toml"
 _ACCOUNT: Final = ("CHATREST_APP_ID", "CHATREST_API_KEY", "CHATREST_REGION")
 _HOST: Final = ("CHATREST_APP_ID", "CHATREST_REGION", "CHATREST_SERVICE_DOMAIN")
 _MANAGEMENT: Final = ("CHATREST_MANAGEMENT_URL", "CHATREST_MANAGEMENT_KEY", "CHATREST_MANAGEMENT_SECRET")
+MANAGEMENT_WORDS: Final = f"{', '.join(_MANAGEMENT[:-1])} and {_MANAGEMENT[-1]}"
 _PROXY: Final = "CHATREST_PROXY (or --proxy)"
 _PARAMETER: Final = re.compile(r"(?:\A|(?<=expected ))(\w+)(?=: | = | \()")
 """A parameter in an error of the library: `after = 99: expected …`, `… expected since (2026-01-01) …`."""

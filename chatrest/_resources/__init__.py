@@ -19,31 +19,31 @@ if TYPE_CHECKING:
 
 COLLECTIONS: Final[Mapping[str, str]] = MappingProxyType(
     {
-        "agents": "agents",
-        "api_keys": "apps",
-        "apps": "apps",
-        "auth_tokens": "users",
-        "banned_users": "users",
-        "blocked_users": "users",
-        "calls": "conversations",
-        "conversations": "conversations",
-        "data_import": "data_import",
-        "friends": "users",
+        "users": "users",
+        "messages": "messages",
         "groups": "groups",
         "members": "groups",
-        "messages": "messages",
-        "metrics": "apps",
+        "conversations": "conversations",
+        "auth_tokens": "users",
+        "friends": "users",
+        "blocked_users": "users",
+        "banned_users": "users",
+        "calls": "conversations",
         "moderation": "moderation",
         "notifications": "notifications",
+        "roles": "roles",
         "rbac": "roles",
         "restricted_features": "roles",
-        "roles": "roles",
-        "triggers": "apps",
-        "users": "users",
+        "metrics": "apps",
+        "data_import": "data_import",
         "webhooks": "apps",
+        "triggers": "apps",
+        "apps": "apps",
+        "api_keys": "apps",
+        "agents": "agents",
     }
 )
-"""The module of each collection, in the order of the alphabet."""
+"""The module of each collection, those first that are used most: so a list of all operations has them."""
 
 
 @final

@@ -7,7 +7,7 @@ are checked by the structs that are made of them.
 """
 
 import re
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from difflib import get_close_matches
 from typing import Any, Final, Literal, TypeAlias
 
@@ -60,6 +60,7 @@ class Parameters:
     """The parameters of one operation, and the names that reach them."""
 
     def __init__(self, endpoint: Endpoint[Any]) -> None:
+        self._endpoint = endpoint
         parameters = [*_parameters(endpoint)]
         owners: dict[str, Parameter] = {}
         for each in parameters:
@@ -87,8 +88,25 @@ class Parameters:
         """Return the parameters of one place: of a struct the required ones first, else in their order."""
         return [parameter for parameter in self.all if parameter.place == place]
 
+    def names(self, *places: Place) -> set[str]:
+        return {parameter.name for parameter in self.all if parameter.place in places}
+
+    def check(self, faults: Sequence[str], given: Collection[str]) -> None:
+        """Raise one `RequestInvalidError` for all faults, and required parameters that are not given."""
+        missing = [each.name for each in self.all if each.is_required and each.name not in given]
+        lacks = [f"missing {', '.join(missing)}"] if missing else []
+        if not faults and not lacks:
+            return
+        allowed = ", ".join(parameter.name for parameter in self.all)
+        rule = [f"expected {allowed}" if allowed else "it has no parameters"] if faults else []
+        error = RequestInvalidError(f"{self._endpoint.name}: {'; '.join([*faults, *lacks, *rule])}")
+        error.add_note(f"see 'chatrest call {self._endpoint.name} --help'")
+        raise error
+
     def hint(self, name: str) -> str:
         """Return ` (did you mean …?)` for a name that is not known; empty if none is near."""
+        if name in _LIST_OPTIONS and isinstance(self._endpoint.reply, ManyRecords):
+            return f" (did you mean '--{name}'?)"
         lowered = {known.lower(): parameter for known, parameter in self._by_name.items()}
         homonyms = [known for known in self._by_name if name and known.partition(".")[2] == name]
         matches = homonyms or get_close_matches(name.lower(), lowered, n=1)
@@ -144,14 +162,6 @@ def _fields(place: Place, kind: type[Struct] | None) -> Iterable[Parameter]:
 # ── from texts to a call ──
 
 
-class _GivenTexts(Struct):
-    """The texts that are given by parameter, and what is wrong with their names."""
-
-    texts: dict[str, list[str]]
-    unknown: list[str]
-    bare: list[str]
-
-
 def call_of(endpoint: Endpoint[Any], texts: Sequence[str], read_file: ReadFile) -> Call[Any]:
     """Return the call that the texts `KEY=VALUE` ask for.
 
@@ -159,16 +169,21 @@ def call_of(endpoint: Endpoint[Any], texts: Sequence[str], read_file: ReadFile) 
     not allowed; what `read_file` raises for a file that cannot be read.
     """
     parameters = Parameters(endpoint)
-    given = _given(parameters, texts)
-    _check_names(endpoint, parameters, given)
-    values: dict[str, dict[str, Any]] = {
-        place: {} for place in ("acting", "path", "query", "headers", "whole body", "body")
-    }
-    for parameter in parameters.all:
-        if parameter.name in given.texts:
-            values[parameter.place][parameter.field] = _value(
-                parameter, given.texts[parameter.name], read_file
-            )
+    given: dict[str, list[str]] = {}
+    faults = []
+    for text in texts:
+        key, separator, value = text.partition("=")
+        if not separator:
+            faults.append(f"{shown(text)} is not KEY=VALUE")
+        elif (parameter := parameters.get(key)) is None:
+            faults.append(f"no parameter {shown(key)}{parameters.hint(key)}")
+        else:
+            given.setdefault(parameter.name, []).append(value)
+    parameters.check(faults, {*given, *(parameters.names("body") if BODY in given else ())})
+    values: dict[str, dict[str, Any]] = {place: {} for place in _SHOWN}
+    for each in parameters.all:
+        if each.name in given:
+            values[each.place][each.field] = _value(each, given[each.name], read_file)
     return endpoint(
         query=endpoint.query(**values["query"]) if endpoint.query and values["query"] else None,
         body=_body(endpoint, parameters, values["whole body"].get(BODY), values["body"]),
@@ -178,83 +193,25 @@ def call_of(endpoint: Endpoint[Any], texts: Sequence[str], read_file: ReadFile) 
     )
 
 
-def _given(parameters: Parameters, texts: Sequence[str]) -> _GivenTexts:
-    given = _GivenTexts({}, [], [])
-    for text in texts:
-        key, separator, value = text.partition("=")
-        if not separator:
-            given.bare.append(text)
-        elif (parameter := parameters.get(key)) is None:
-            given.unknown.append(key)
-        else:
-            given.texts.setdefault(parameter.name, []).append(value)
-    return given
-
-
-def _check_names(endpoint: Endpoint[Any], parameters: Parameters, given: _GivenTexts) -> None:
-    names = {*given.texts}
-    if BODY in names:  # it may hold any of them
-        names.update(parameter.name for parameter in parameters.of("body"))
-    missing = _missing(parameters, names)
-    faults = [f"no parameter {shown(name)}{_hint(endpoint, parameters, name)}" for name in given.unknown]
-    for index, text in enumerate(given.bare):
-        hint = f" (did you mean {shown(f'{missing[index]}={text}')}?)" if index < len(missing) else ""
-        faults.append(f"{shown(text)} is not KEY=VALUE{hint}")
-    _check(endpoint, parameters, faults, missing)
-
-
-def _hint(endpoint: Endpoint[Any], parameters: Parameters, name: str) -> str:
-    """Return the nearest parameter, or the option of a list that has the name of an unknown parameter."""
-    if name in _LIST_OPTIONS and isinstance(endpoint.reply, ManyRecords):
-        return f" (did you mean '--{name}'?)"
-    return parameters.hint(name)
-
-
-def _missing(parameters: Parameters, names: Collection[str]) -> list[str]:
-    return [each.name for each in parameters.all if each.is_required and each.name not in names]
-
-
-def _check(
-    endpoint: Endpoint[Any], parameters: Parameters, faults: Sequence[str], missing: Sequence[str]
-) -> None:
-    lacks = [f"missing {', '.join(missing)}"] if missing else []
-    if not faults and not lacks:
-        return
-    allowed = ", ".join(parameter.name for parameter in parameters.all)
-    rule = (f"expected {allowed}" if allowed else "it has no parameters",) if faults else ()
-    error = RequestInvalidError(f"{endpoint.name}: {'; '.join((*faults, *lacks, *rule))}")
-    error.add_note(f"see 'chatrest call {endpoint.name} --help'")
-    raise error
-
-
 def _value(parameter: Parameter, texts: Sequence[str], read_file: ReadFile) -> Any:
     """Return the value of one parameter; a list takes the items of every text."""
     name, rule = parameter.name, parameter.rule
     if parameter.place == "whole body":
-        return read_json(name, _single(name, texts, read_file))
+        return read_json(name, _content(_once(name, texts), read_file))
     if rule.takes_file:
-        return _file(name, texts)
+        text = _once(name, texts)
+        if not text.startswith("@") or text in ("@", "@-"):
+            raise RequestInvalidError(f"{name} = {shown(text)}: expected @ and the path of a file")
+        return File(text[1:])
     if rule.per_second and texts[0][1:].isdecimal():  # @86400 is a timestamp, and no file
         return rule.convert(name, _once(name, texts))
     if rule.item is None or len(texts) == 1:
-        text = _single(name, texts, read_file)
+        text = _content(_once(name, texts), read_file)
         if text == "null" and parameter.takes_null and not rule.takes_text:
             return None
         return rule.convert(name, text)
     lists = [rule.convert(name, _content(text, read_file)) for text in texts]
     return [item for items in lists for item in (items if isinstance(items, list) else [items])]
-
-
-def _file(name: str, texts: Sequence[str]) -> File:
-    """Return the file that `@FILE` names."""
-    text = _once(name, texts)
-    if not text.startswith("@") or text in ("@", "@-"):
-        raise RequestInvalidError(f"{name} = {shown(text)}: expected @ and the path of a file")
-    return File(text[1:])
-
-
-def _single(name: str, texts: Sequence[str], read_file: ReadFile) -> str:
-    return _content(_once(name, texts), read_file)
 
 
 def _once(name: str, texts: Sequence[str]) -> str:
@@ -270,27 +227,20 @@ def _content(text: str, read_file: ReadFile) -> str:
     return text[1:] if text.startswith("@@") else read_file(text[1:])
 
 
-def _body(endpoint: Endpoint[Any], parameters: Parameters, whole: Any, fields: Mapping[str, Any]) -> Any:
+def _body(endpoint: Endpoint[Any], parameters: Parameters, whole: Any, fields: dict[str, Any]) -> Any:
     """Return the struct of the body, of `body=…` and the single fields, which replace members of it."""
     if endpoint.body is None:
         return whole
-    fields = {**_whole_fields(endpoint, parameters, whole), **fields}
-    names = {parameter.name for parameter in parameters.of("body") if parameter.field in fields}
-    outside = {parameter.name for parameter in parameters.all if parameter.place != "body"}
-    _check(endpoint, parameters, (), _missing(parameters, names | outside))
+    if whole is not None:
+        if not isinstance(whole, dict):
+            raise RequestInvalidError(f"{BODY} = {shown(whole)}: expected a JSON object")
+        by_member = {name: parameters.get(f"{BODY}.{name}") for name in whole}
+        unknown = [
+            f"no member {shown(name)} in the body{parameters.hint(f'{BODY}.{name}')}"
+            for name, parameter in by_member.items()
+            if parameter is None
+        ]
+        fields = {each.field: whole[name] for name, each in by_member.items() if each is not None} | fields
+        names = {each.name for each in parameters.of("body") if each.field in fields}
+        parameters.check(unknown, names | parameters.names(*_SHOWN) - parameters.names("body"))
     return endpoint.body(**fields)
-
-
-def _whole_fields(endpoint: Endpoint[Any], parameters: Parameters, whole: Any) -> dict[str, Any]:
-    if whole is None:
-        return {}
-    if not isinstance(whole, dict):
-        raise RequestInvalidError(f"{BODY} = {shown(whole)}: expected a JSON object")
-    by_member = {name: parameters.get(f"{BODY}.{name}") for name in whole}
-    unknown = [
-        f"no member {shown(name)} in the body{parameters.hint(f'{BODY}.{name}')}"
-        for name, parameter in by_member.items()
-        if parameter is None
-    ]
-    _check(endpoint, parameters, unknown, ())
-    return {each.field: whole[name] for name, each in by_member.items() if each is not None}

@@ -2,7 +2,7 @@
 
 import inspect
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from textwrap import wrap
 from typing import Any, Final
 
@@ -15,6 +15,7 @@ from ..._parameters.checked import meaning
 from ..._secrets import shown
 from ...errors import RequestInvalidError
 from .. import streams
+from ..environment import MANAGEMENT_WORDS
 from .arguments import Parameter, Parameters, Place
 
 _INDENT: Final = " " * 7
@@ -37,12 +38,6 @@ _REPEATED: Final[dict[Replay, str]] = {
 _PLAIN: Final = "a non-empty text"
 _REQUEST: Final = re.compile(r"\A[A-Z]+ \S+: ")
 _CLAUSE: Final = re.compile(r"\.(?= |\Z)|;")
-BY_USE: Final = (
-    "users", "messages", "groups", "members", "conversations", "auth_tokens", "friends", "blocked_users",
-    "banned_users", "calls", "moderation", "notifications", "roles", "rbac", "restricted_features", "metrics",
-    "data_import", "webhooks", "triggers", "apps", "api_keys", "agents",
-)  # fmt: skip
-"""All collections, those first that are used most."""
 
 
 class OperationHelp(click.Command):
@@ -98,24 +93,21 @@ def first_paragraph(described: Any) -> str:
 
 
 def _sentences(endpoint: Endpoint[Any]) -> list[str]:
-    sentences = [_printed(endpoint), _REPEATED[endpoint.replay]]
+    sentences = []
     if endpoint.deprecated is not None:
-        sentences.insert(0, f"Deprecated{f': use {endpoint.deprecated}' if endpoint.deprecated else ''}.")
-    if endpoint.interface == "management":
-        sentences.append(
-            "Reads CHATREST_MANAGEMENT_URL, CHATREST_MANAGEMENT_KEY and CHATREST_MANAGEMENT_SECRET."
-        )
-    return sentences
-
-
-def _printed(endpoint: Endpoint[Any]) -> str:
+        sentences.append(f"Deprecated{f': use {endpoint.deprecated}' if endpoint.deprecated else ''}.")
     if isinstance(endpoint.reply, ManyRecords):
-        return "Prints one JSON line per record."
-    if isinstance(endpoint.reply, EachOutcome):
-        return "Prints the outcome of each item by its key; the exit status is 1 if one failed."
-    if endpoint.reply is ACK:
-        return "Prints the acknowledgement; the exit status is 1 if it says that the call did not succeed."
-    return "Prints the reply as one JSON line."
+        sentences.append("Prints one JSON line per record.")
+    elif isinstance(endpoint.reply, EachOutcome):
+        sentences.append("Prints the outcome of each item by its key; the exit status is 1 if one failed.")
+    elif endpoint.reply is ACK:
+        sentences.append("Prints the acknowledgement; the exit status is 1 if it says that the call failed.")
+    else:
+        sentences.append("Prints the reply as one JSON line.")
+    sentences.append(_REPEATED[endpoint.replay])
+    if endpoint.interface == "management":
+        sentences.append(f"Reads {MANAGEMENT_WORDS}.")
+    return sentences
 
 
 def _words(endpoint: Endpoint[Any], parameter: Parameter) -> str:
@@ -149,31 +141,16 @@ def _meaning(kind: type | None, parameter: Parameter) -> str:
 
 def list_operations(words: Sequence[str]) -> None:
     """Print the operations whose name, path or help has all `words`; `RequestInvalidError` if none has."""
-    matches = [
-        (endpoint, text)
-        for endpoint in ordered(resources.OPERATIONS.values())
-        if _matches(endpoint, text := summary(endpoint), words)
-    ]
+    matches = {}
+    for endpoint in resources.OPERATIONS.values():
+        text = summary(endpoint)
+        if all(word.lower() in f"{endpoint.name} {endpoint.path} {text}".lower() for word in words):
+            matches[endpoint] = text
     if not matches:
         raise RequestInvalidError(
             f"no operation has {' and '.join(map(shown, words))} in its name, path or help"
         )
-    streams.write_lines(_lines(matches))
-
-
-def ordered(endpoints: Iterable[Endpoint[Any]]) -> list[Endpoint[Any]]:
-    """Return the endpoints with those of the most used collections first, else in the table's order."""
-    ranks = {collection: rank for rank, collection in enumerate(BY_USE)}
-    return sorted(endpoints, key=lambda each: ranks.get(each.name.partition(".")[0], len(BY_USE)))
-
-
-def _matches(endpoint: Endpoint[Any], text: str, words: Iterable[str]) -> bool:
-    searched = f"{endpoint.name} {endpoint.path} {text}".lower()
-    return all(word.lower() in searched for word in words)
-
-
-def _lines(matches: Sequence[tuple[Endpoint[Any], str]]) -> Iterator[str]:
-    width = max(len(endpoint.name) for endpoint, _ in matches)
-    for endpoint, text in matches:
-        yield f"{endpoint.name:{width}}  {endpoint.method:6}  {endpoint.path}"
-        yield f"    {text}"
+    width = max(len(endpoint.name) for endpoint in matches)
+    streams.write_lines(
+        f"{each.name:{width}}  {each.method:6}  {each.path}\n    {text}" for each, text in matches.items()
+    )

@@ -201,7 +201,7 @@ def test_all_wrong_and_missing_names_are_in_one_error() -> None:
         call("api_kye=k", "colour=red", "bob", "ISOPEN=1")
     assert str(caught.value) == (
         "things.change: no parameter 'api_kye' (did you mean 'api_key'?); no parameter 'colour'; "
-        "no parameter 'ISOPEN' (did you mean 'is_open'?); 'bob' is not KEY=VALUE (did you mean 'uid=bob'?); "
+        "'bob' is not KEY=VALUE; no parameter 'ISOPEN' (did you mean 'is_open'?); "
         "missing uid, api_key, body.uid, on_behalf_of; "
         f"expected {', '.join(parameter.name for parameter in Parameters(FULL).all)}"
     )
