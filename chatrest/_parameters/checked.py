@@ -17,6 +17,7 @@ from typing import (
     Final,
     Literal,
     TypeAlias,
+    TypeVar,
     Union,
     dataclass_transform,
     get_args,
@@ -34,6 +35,8 @@ from ..errors import RequestInvalidError
 from ..times import TIME_FORMS, Time, parse_timestamp, timestamp_words
 from .fields import MEANINGS, Listed, words_of
 from .files import file_of
+
+C = TypeVar("C", bound="CheckedStruct")
 
 _OF_EVERY_STRUCT: Final = frozenset(dir(Struct)) - {"__class__", "__doc__", "__init__", "__module__"}
 
@@ -114,11 +117,11 @@ def _field_texts(module: str) -> dict[tuple[str, str], str]:
         source = getsource(sys.modules[module])
     except (OSError, TypeError):  # compiled files alone
         return texts
-    for node in ast.parse(source).body:
-        for field, under in pairwise(node.body) if isinstance(node, ast.ClassDef) else ():
+    for kind in (node for node in ast.parse(source).body if isinstance(node, ast.ClassDef)):
+        for field, under in pairwise(kind.body):
             match field, under:
                 case ast.AnnAssign(target=ast.Name(name)), ast.Expr(ast.Constant(str(text))):
-                    texts[node.name, name] = " ".join(text.split())
+                    texts[kind.name, name] = " ".join(text.split())
     return texts
 
 
@@ -269,8 +272,8 @@ class _Rule(Struct, frozen=True, dict=True):
     """Units of a field that holds a time; None for all others."""
     nested: type[CheckedStruct] | None
     """The struct for which a caller may give a plain mapping."""
-    is_keyed: bool
-    """True for a mapping of keys to such structs."""
+    container: type | None
+    """A tuple or dict of such structs; None for one of them."""
     is_end: bool
     """True for the end of a window of time: a date is its last second there."""
     is_switch: bool
@@ -299,7 +302,7 @@ def _rule(hint: Any, is_end: bool) -> _Rule:
         hint = Union[tuple(part for part in parts if part is not UnsetType)]  # noqa: UP007
     units = next((meta.extra["per_second"] for meta in _metas(hint) if meta.extra), None)
     return _Rule(
-        hint, is_optional, takes_null, units, _nested(hint), _is_keyed(hint), is_end, _is_switch(hint)
+        hint, is_optional, takes_null, units, _nested(hint), _container(hint), is_end, _is_switch(hint)
     )
 
 
@@ -314,17 +317,13 @@ def _check_field(record: CheckedStruct, name: str) -> str | None:
     else:  # lists become tuples, so that a checked filter cannot change
         try:
             value = _converted(name, value, rule)
-        except _UnknownMemberError as error:
-            return f"{name} = {_shown(record, name, value)}: expected {words_of_type(rule.hint)}; {error}"
-        except RequestInvalidError as error:  # of a time
+        except RequestInvalidError as error:  # of a time, or of a struct
             return str(error)
         except (msgspec.ValidationError, TypeError) as error:
             refusal = error.__cause__
             if isinstance(refusal, RequestInvalidError) and isinstance(refusal.__cause__, OSError):
                 return f"{name}: {refusal}"  # a file that cannot be read
-            fault = _nested_fault(rule, value)
-            words = f"{words_of_type(rule.hint)}; {fault}" if fault else words_of_type(rule.hint)
-            return f"{name} = {_shown(record, name, value)}: expected {words}"
+            return f"{name} = {_shown(record, name, value)}: expected {words_of_type(rule.hint)}"
     msgspec.structs.force_setattr(record, name, value)
     return None
 
@@ -341,16 +340,9 @@ def _converted(name: str, value: Any, rule: _Rule) -> Any:
     if rule.is_switch and isinstance(value, bool):
         return int(value)
     if rule.nested is not None:
-        if rule.is_keyed and isinstance(value, Mapping):
-            value = {key: _with_wire_names(rule.nested, item) for key, item in value.items()}
-        else:
-            value = _with_wire_names(rule.nested, value)
+        value = _with_structs(name, rule.nested, rule.container, value)
     ordered = sorted(value) if isinstance(value, set | frozenset) else value
     return msgspec.convert({"value": ordered}, rule.holder, dec_hook=_read_custom).value
-
-
-class _UnknownMemberError(Exception):
-    """A mapping in the place of a struct has a member that the struct does not have."""
 
 
 def _nested(hint: Any) -> type[CheckedStruct] | None:
@@ -360,62 +352,51 @@ def _nested(hint: Any) -> type[CheckedStruct] | None:
     return next((kind for part in parts if (kind := _nested(part)) is not None), None)
 
 
-def _is_keyed(hint: Any) -> bool:
-    return get_origin(hint) is dict or any(map(_is_keyed, get_args(hint)))
+def _container(hint: Any) -> type | None:
+    if (origin := get_origin(hint)) is dict or origin is tuple:
+        return tuple if origin is tuple else dict
+    return next(filter(None, map(_container, get_args(hint))), None)
 
 
 def _is_switch(hint: Any) -> bool:
     return get_args(hint) == (0, 1) or any(map(_is_switch, get_args(hint)))
 
 
-def _with_wire_names(kind: type[CheckedStruct], value: Any) -> Any:
-    """Return a mapping with its members' wire names, where it may have the fields' names, too.
-
-    Raises `_UnknownMemberError` for a member that `kind` does not have: it would be lost silently.
-    """
-    if isinstance(value, list | tuple):
-        return [_with_wire_names(kind, item) for item in value]
-    if not isinstance(value, Mapping):
+def _with_structs(name: str, kind: type[CheckedStruct], container: type | None, value: Any) -> Any:
+    """Return a value with structs in the place of mappings that have their members."""
+    entries: Any = [("", value)]
+    if container is dict and isinstance(value, Mapping):
+        entries = [(f"[{shown(key)}]", each) for key, each in value.items()]
+    elif container is tuple and isinstance(value, list | tuple):
+        entries = [(f"[{index}]", each) for index, each in enumerate(value)]
+    elif container is not None:
         return value
-    names = {field.name: field.encode_name for field in fields(kind)}
-    known = set(names.values())
-    for name in value:
-        if name not in names and name not in known:
-            members = ", ".join(names.values())
-            raise _UnknownMemberError(f"{shown(name)[:60]} is not one of the members {members}")
-    return {names.get(name, name): item for name, item in value.items()}
+    structs = [
+        struct_of(name + at, kind, each) if isinstance(each, Mapping) else each for at, each in entries
+    ]
+    if container is None:
+        return structs[0]
+    return structs if container is tuple else dict(zip(value, structs, strict=True))
 
 
-def _nested_fault(rule: _Rule, value: Any) -> str:
-    """Return the first member that is missing or wrong in mappings that stand for structs; empty for none.
+def struct_of(where: str, kind: type[C], members: Mapping[str, Any]) -> C:
+    """Return the struct with these members, which have the names of its fields or those of its JSON.
 
-    The wrong value is not repeated: it may be a credential.
+    Raises `RequestInvalidError`, which begins with `where`, if one is wrong, missing or unknown: it would be
+    lost silently.
     """
-    if rule.nested is None or rule.is_keyed:
-        return ""
-    is_list = isinstance(value, list | tuple)
-    for index, item in enumerate(value if is_list else (value,)):
-        for field in fields(rule.nested) if isinstance(item, Mapping) else ():
-            if fault := _member_fault(rule.nested, field, item):
-                return f"[{index}]{fault}" if is_list else fault.removeprefix(".")
-    return ""
-
-
-def _member_fault(
-    kind: type[CheckedStruct], field: msgspec.structs.FieldInfo, members: Mapping[str, Any]
-) -> str:
-    """Return what is wrong with one member of a mapping, after its path; empty for nothing."""
-    rule = _rules(kind)[field.name]
-    value = members.get(field.encode_name, members.get(field.name, UNSET))
-    if value is UNSET:
-        return f".{field.encode_name} is missing" if field.required else ""
-    if value is None and rule.is_optional:
-        return ""
+    names = {spelling: each.name for each in fields(kind) for spelling in (each.encode_name, each.name)}
+    given = {names[name]: value for name, value in members.items() if name in names}
+    if unknown := [shown(name)[:60] for name in members if name not in names]:
+        expected = ", ".join(field.encode_name for field in fields(kind))
+        raise RequestInvalidError(f"{where}: unknown field {unknown[0]}; expected {expected}")
+    if missing := [each.encode_name for each in fields(kind) if each.required and each.name not in given]:
+        raise RequestInvalidError(f"{where}: {missing[0]!r} is missing")
     try:
-        _converted(field.name, value, rule)
-    except (_UnknownMemberError, RequestInvalidError, msgspec.ValidationError, TypeError):
-        return f".{field.encode_name}: expected {words_of_type(rule.hint)}"
-    return ""
+        return kind(**given)
+    except RequestInvalidError as error:
+        fault = str(error)
+    raise RequestInvalidError(f"{where}: {fault}")
 
 
 def _read_custom(kind: type, value: Any) -> Any:

@@ -5,16 +5,15 @@ and the keys are made of them; a mapping by key is taken, too.
 """
 
 from collections.abc import Iterable, Mapping
-from functools import cache
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Final, TypeAlias, TypeVar
 
 from msgspec import UNSET, Meta, Struct, UnsetType
-from msgspec.structs import fields, force_setattr
+from msgspec.structs import force_setattr
 
 from .._secrets import description, shown
 from ..errors import RequestInvalidError
 from ..times import is_relative
-from .checked import Body, Flag, Json, Stamp, Text, Uid
+from .checked import Body, Flag, Json, Stamp, Text, Uid, struct_of
 from .fields import AnyText, Given, ReceiverType, Tags, Url
 from .groups import GroupType
 from .messages import SentCategory
@@ -217,17 +216,6 @@ def _records(name: str, values: Any, kind: type[B], key: str) -> dict[str, B]:
     return records
 
 
-@cache
-def _names(kind: type[Body]) -> Mapping[str, str]:
-    """Return the names of a class's fields by both of their spellings."""
-    return {spelling: each.name for each in fields(kind) for spelling in (each.encode_name, each.name)}
-
-
-@cache
-def _required(kind: type[Body]) -> frozenset[str]:
-    return frozenset(each.name for each in fields(kind) if each.required)
-
-
 def import_record(where: str, value: Any, kind: type[B]) -> B:
     """Return `value`, an instance of `kind` or its JSON object, as an instance.
 
@@ -239,21 +227,9 @@ def import_record(where: str, value: Any, kind: type[B]) -> B:
         raise RequestInvalidError(
             f"{where} = {description(value)}: expected a {kind.__name__}, or its JSON object"
         )
-    names = _names(kind)
-    if unknown := [name for name in value if name not in names]:
-        raise RequestInvalidError(f"{where}: a {kind.__name__} has no {', '.join(map(shown, unknown))}")
-    members = {names[name]: member for name, member in value.items()}
-    for name, member in members.items():
-        if name.endswith("_at") and is_relative(
-            member
-        ):  # a record that was written down is of no special day
+    for name, member in value.items():
+        if str(name).endswith(("_at", "At")) and is_relative(member):
             raise RequestInvalidError(
                 f"{where}: {name} = {shown(member)}: expected a time that is always the same"
             )
-    if missing := _required(kind).difference(members):
-        raise RequestInvalidError(f"{where}: {min(missing)!r} is missing")
-    try:
-        return kind(**members)
-    except RequestInvalidError as error:
-        fault = str(error)
-    raise RequestInvalidError(f"{where}: {fault}")
+    return struct_of(where, kind, value)

@@ -51,9 +51,7 @@ class NewMembers(Body, forbid_unknown_fields=True):
     def __post_init__(self) -> None:
         super().__post_init__()
         if all(getattr(self, name) is UNSET for name in self.__struct_fields__):
-            raise RequestInvalidError(
-                f"members: at least one uid is needed, in {', '.join(self.__struct_fields__)}"
-            )
+            raise RequestInvalidError(f"expected at least one uid, in {', '.join(self.__struct_fields__)}")
 
 
 class NewScope(Body):

@@ -73,7 +73,7 @@ class MultipleReceivers(Body):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.uids is UNSET and self.guids is UNSET:
-            raise RequestInvalidError("multiple_receivers: at least one receiver is needed, in uids or guids")
+            raise RequestInvalidError("expected at least one receiver, in uids or guids")
 
 
 class NewAttachment(Body):

@@ -90,7 +90,7 @@ def test_members_have_the_documented_types_and_limits() -> None:
             error = refusal(kind, given | {field: value})
             if error is None:
                 taken.add((kind.__name__, field))
-            elif not error.startswith(field.removesuffix("_")) or ": expected " not in error:
+            elif not error.startswith(field.removesuffix("_")) or "expected " not in error:
                 wrong.append(f"{where} = {value!r}: the error names not it and what is expected: {error}")
         if more := words(get_type_hints(kind, include_extras=True)[field]) - {*row.get("enum", ()), *SHOWN}:
             wrong.append(f"{where} takes {more}")

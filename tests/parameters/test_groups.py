@@ -24,5 +24,5 @@ def test_a_scope_without_anybody_is_not_sent(given: Any, body: bytes) -> None:
 
 @pytest.mark.parametrize("given", [{}, {"admins": None}, {"admins": UNSET, "users_to_ban": None}])
 def test_nobody_at_all_is_refused(given: Any) -> None:
-    with pytest.raises(RequestInvalidError, match="at least one uid is needed, in admins, moderators"):
+    with pytest.raises(RequestInvalidError, match="expected at least one uid, in admins, moderators"):
         NewMembers(**given)

@@ -108,7 +108,7 @@ def test_several_receivers_take_the_place_of_one(kind: Any, several: Any) -> Non
 @loop_over("kind", KINDS)
 @loop_over("several", [{}, {"uids": []}, {"uid": ["a"]}, ["a"], {"uids": ["a,b"]}, 5])
 def test_receivers_that_are_none_are_refused(kind: Any, several: Any) -> None:
-    with pytest.raises(RequestInvalidError, match=r"^multiple_receivers = .*: expected MultipleReceivers"):
+    with pytest.raises(RequestInvalidError, match=r"^multiple_receivers( = .*)?: .*expected "):
         kind(multiple_receivers=several, **TEXT)
 
 
@@ -116,7 +116,7 @@ def test_receivers_that_are_none_are_refused(kind: Any, several: Any) -> None:
 def test_a_message_to_nobody_is_refused(kind: Any) -> None:
     with pytest.raises(RequestInvalidError, match=r"^receiver = UNSET: expected a uid or guid"):
         kind(**TEXT)
-    with pytest.raises(RequestInvalidError, match=r"^multiple_receivers: at least one receiver"):
+    with pytest.raises(RequestInvalidError, match=r"^expected at least one receiver"):
         MultipleReceivers()
 
 

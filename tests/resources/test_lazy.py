@@ -44,7 +44,7 @@ def test_every_collection_of_the_table_is_an_attribute_of_a_session_or_of_the_ma
         for name, value in vars(door).items()
         if isinstance(value, collection)
     ]
-    assert sorted(names) == list(COLLECTIONS)
+    assert sorted(names) == sorted(COLLECTIONS)
 
 
 @loop_over("name", COLLECTIONS)
