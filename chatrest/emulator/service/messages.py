@@ -20,7 +20,7 @@ from .refusals import refused
 from .replies import ack, one
 
 
-class StoredMessage(NamedTuple):
+class NumberedMessage(NamedTuple):
     number: int
     """The id under which it is stored."""
     record: Document
@@ -35,17 +35,17 @@ def message_record(context: Context, id: str) -> bytes:
     return record
 
 
-def readable_message(call: ServiceCall) -> StoredMessage:
+def readable_message(call: ServiceCall) -> NumberedMessage:
     """Return the message of the path; 403 where the acting user has no part in its conversation."""
     name, reader = call.path["id"], call.acting_user
     record = parse_record(message_record(call, name))
     parties = (record.get("sender"), record.get("receiver"))
     if reader and record.get("receiverType") == "user" and reader not in parties:
         raise refused("ERR_MESSAGE_NO_ACCESS", name)
-    return StoredMessage(int(name), record)
+    return NumberedMessage(int(name), record)
 
 
-def changeable_message(call: ServiceCall) -> StoredMessage:
+def changeable_message(call: ServiceCall) -> NumberedMessage:
     """Return the message of the path, if it may be changed: 403 for an action, or for another one's message.
 
     The app may change any message; so may admins and moderators of the group that it was sent to.
@@ -73,7 +73,7 @@ def count_replies(store: Store, parent: str) -> None:
         store.rewrite({number: parse_record(record) | {"replyCount": count}})
 
 
-def message_reply(call: ServiceCall, message: StoredMessage) -> bytes:
+def message_reply(call: ServiceCall, message: NumberedMessage) -> bytes:
     [record] = with_personal(call.store, [message.number], [encode(message.record)], call.acting_user)
     return one(record)
 
@@ -164,7 +164,7 @@ def delete_message(call: ServiceCall) -> Document:
     return action
 
 
-def _changed(call: ServiceCall, message: StoredMessage, action: str) -> Document:
+def _changed(call: ServiceCall, message: NumberedMessage, action: str) -> Document:
     store, actor = call.store, call.acting_user or APP
     at = max(call.now, store.last_sent_at)
     message.record.update({"updatedAt": at, f"{action}At": at, f"{action}By": actor})
@@ -256,7 +256,7 @@ def change_reaction(call: ServiceCall) -> bytes:
     return message_reply(call, message)
 
 
-def _count(context: Context, message: StoredMessage, emoji: str, change: int) -> None:
+def _count(context: Context, message: NumberedMessage, emoji: str, change: int) -> None:
     """Change the number of users in `data.reactions`, which lists no reaction that no one has."""
     data = _data(message.record)
     counts = {

@@ -137,8 +137,7 @@ def by_number(order: ListForm, query: Mapping[str, Any], documents: Any) -> byte
 
 def changed_at(record: Document) -> int:
     """Return when a record was changed, or made where it never was."""
-    at: int = record.get("updatedAt", record.get("createdAt", 0))
-    return at
+    return int(record.get("updatedAt") or record.get("createdAt") or 0)
 
 
 def by_position(order: ListForm, query: Mapping[str, Any], documents: Iterable[Document]) -> bytes:

@@ -1,4 +1,4 @@
-"""What users have done with messages and conversations: marks on messages, and views of conversations.
+"""Marks of users on messages, and their views of conversations.
 
 Rules:
 - A conversation begins with its first message, or is added without one.
@@ -82,7 +82,7 @@ Kind: TypeAlias = Literal["user", "group"]
 Receipt: TypeAlias = Literal["read", "delivered"]
 
 
-class Conversation(NamedTuple):
+class _Conversation(NamedTuple):
     kind: Kind
     sender: str
     """Of the first message."""
@@ -114,7 +114,7 @@ class ConversationViews:
 
     def __init__(self, messages: MessageLists, members: Memberships) -> None:
         self._messages, self._members = messages, members
-        self._conversations: dict[str, Conversation] = {}
+        self._conversations: dict[str, _Conversation] = {}
         self._views: dict[tuple[str, str], ConversationView] = {}
         self.app_pins: dict[str, Document] = {}
         """The pins of the app, which are for all users."""
@@ -125,12 +125,12 @@ class ConversationViews:
             name = each.conversation_id
             if name and name not in self._conversations and each.receiver_type in ("user", "group"):
                 at = each.sent_at if isinstance(each.sent_at, int) else 0
-                began = Conversation(each.receiver_type, each.sender, each.receiver, at)
+                began = _Conversation(each.receiver_type, each.sender, each.receiver, at)
                 self._conversations[name] = began
 
     def add(self, uid: str, party: str, at: int) -> None:
         """Add the conversation of two users that has no message yet; one that exists stays as it is."""
-        self._conversations.setdefault(conversation_id(uid, party), Conversation("user", uid, party, at))
+        self._conversations.setdefault(conversation_id(uid, party), _Conversation("user", uid, party, at))
 
     def all(self, uid: str | None, conversation: str | None = None) -> list[ConversationView]:
         """Return the views of a user, or of all users; of one conversation, or of all."""
@@ -138,7 +138,7 @@ class ConversationViews:
         views = (self._of(name, self._conversations[name]) for name in names)
         return [view for each in views for view in each if uid in (None, view.uid)]
 
-    def _of(self, name: str, about: Conversation) -> Iterator[ConversationView]:
+    def _of(self, name: str, about: _Conversation) -> Iterator[ConversationView]:
         if about.kind == "group":
             for uid in self._members.of(about.receiver):
                 yield self._view(uid, name, about.kind, about.receiver, about.created_at)
