@@ -21,6 +21,7 @@ from tests.export_runs import (
     assert_whole,
     fill_plain,
     forget_user,
+    hide,
     part_of,
     query_of,
     raws_of,
@@ -123,6 +124,16 @@ async def test_a_service_without_the_apps_own_list_has_an_open_end(status: int, 
         service.emulator.weather.clear()
         assert (await export(service.session, tmp_path / "out")).until == 1029
         assert_whole(tmp_path / "out", service.expected())
+
+
+async def test_lists_with_more_than_the_apps_own_one_are_read_beyond_its_end(tmp_path: Path) -> None:
+    """Their ends up to the app's newest message, which is too low, count no more."""
+    async with served(fill_in=lambda store: fill_plain(store, 120)) as service:
+        expected = service.expected()
+        hide(service.store, range(91, 121), "*")
+        report = await export(service.session, tmp_path / "out", Plan(users=["ann", "bob"]))
+        assert (report.complete, report.until) == (True, None)
+        assert_whole(tmp_path / "out", expected)
 
 
 @pytest.fixture

@@ -168,6 +168,22 @@ async def test_the_last_of_single_parts_settles_all(tmp_path: Path) -> None:
     assert parts_in(tmp_path).night == 1
 
 
+@pytest.mark.parametrize("tables", [[], ["users"]])
+async def test_the_first_part_reads_the_tables_and_no_part_is_rechecked_twice_in_a_night(
+    tables: Any, tmp_path: Path
+) -> None:
+    """A part to which others have left something is run again: that has nothing to recheck."""
+    async with served(200) as service:
+        requests = []
+        for name, recheck in (("first", None), ("plain", None), ("rechecked", WHOLE)):
+            report = await export(service.session, tmp_path / name, parts=7, tables=tables, recheck=recheck)
+            requests.append(report.requests)
+    assert requests[1] == requests[2]
+    assert [path.parts[-3] for path in (tmp_path / "plain").glob("part=*/users/*")] == ["part=00"] * len(
+        tables
+    )
+
+
 async def test_what_is_left_for_a_part_and_damaged_is_left_again(tmp_path: Path) -> None:
     async with served(200) as service:
         await export(service.session, tmp_path, parts=2, part=1)
