@@ -11,6 +11,7 @@ import pytest
 
 from chatrest.distributed.cluster import ClusterError, PartHeldError, PartLostError, connect
 from chatrest.distributed.job import ClusterJob, workers_of
+from chatrest.distributed.rate_shares import RateReport, RateShares
 from chatrest.distributed.start import run_on_cluster
 from chatrest.distributed.worker import PartWork, run_payload
 from chatrest.emulator import Emulator
@@ -28,8 +29,9 @@ def key(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 async def until(condition: Any) -> None:
-    while not condition():  # noqa: ASYNC110, other threads are waited for
-        await asyncio.sleep(0.01)
+    async with asyncio.timeout(60):
+        while not condition():  # noqa: ASYNC110, other threads are waited for
+            await asyncio.sleep(0.01)
 
 
 async def test_a_part_is_run_and_its_numbers_arrive(tmp_path: Path) -> None:
@@ -43,6 +45,14 @@ async def test_a_part_is_run_and_its_numbers_arrive(tmp_path: Path) -> None:
 async def test_a_part_that_is_run_again_on_the_same_worker_gets_a_share_as_before(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """Each run says that it has ended, so that the next one gets its share at once."""
+    reports, hear = list[RateReport](), RateShares.hear
+
+    def note(shares: RateShares, report: RateReport, now: float) -> bool:
+        reports.append(report)
+        return hear(shares, report, now)
+
+    monkeypatch.setattr(RateShares, "hear", note)
     async with Emulator(app_id="app", users=2) as emulator:
         for name, value in (("API_KEY", emulator.app.api_key), ("BASE_URL", emulator.app.chat_url)):
             monkeypatch.setenv(f"CHATREST_{name}", value)
@@ -50,6 +60,7 @@ async def test_a_part_that_is_run_again_on_the_same_worker_gets_a_share_as_befor
         async with near_cluster() as (_, client), job_of(client, tmp_path, clusters.asks) as job:
             for _ in range(3):
                 assert (await job.run(1)).complete
+            await until(lambda: len({each.worker for each in reports if each.is_last}) == 3)
         assert len(emulator.requests) == 6
 
 
