@@ -47,7 +47,7 @@ class SharePacer:
         self._number = self._heard = 0
         self._reports: deque[float] = deque(maxlen=_REMEMBERED)  # when they went
         self._share, self._until = 0.0, -inf
-        self._allowed = phase  # requests that may go
+        self._phase = self._allowed = phase  # requests that may go
         self._counted_at = -inf
         self._epoch = self._struck = 0
         self._epoch_began = -inf
@@ -126,6 +126,8 @@ class SharePacer:
         if grant.epoch != self._epoch:
             self._epoch, self._epoch_began, self._missed = grant.epoch, now, 0.0
             self._is_probe = self._may_probe = grant.is_probe
+        if not self._share or now >= self._until:  # many may get one at the same moment
+            self._allowed = min(self._allowed, self._phase)
         place = grant.heard - self._number - 1
         self._until = grant.lease + (self._reports[place] if -len(self._reports) <= place < 0 else -inf)
         self._share = grant.share if grant.epoch > self._struck else 0.0

@@ -191,6 +191,14 @@ def test_the_rate_is_kept_whatever_messages_workers_and_the_coordinator_do(
     assert_rate_kept(made, rate, 2 * (workers + 1))
 
 
+def test_many_workers_that_begin_together_keep_to_the_rate_from_the_first_second_on() -> None:
+    made = Cluster(Bucket(10_000, 1, 10_000), pace=Pace(rate=100, window=1))
+    for _ in range(200):
+        made.add(lambda now: int(now < 2 or now >= 10))  # each idle from 2 s to 10 s
+    made.run(14)
+    assert all(sum(made.accepted(second, second + 1)) <= 110 for second in (0, 1, 10, 11, 12, 13))
+
+
 def test_a_429_stops_every_worker_within_a_messages_time() -> None:
     made = Cluster(Bucket(10_000, 1, 10_000), "exact", message_delay=lambda _: 0.005)
     scenes.equal(made, 8)
