@@ -5,8 +5,7 @@ The hand-written client is aiohttp and msgspec with a semaphore and `asyncio.gat
 decoder created once, a check of the status, and no retries, no rate limit and no error handling. Its tasks
 and results are all in memory at once, those of `fan_out` are not.
 
-The last comparison shows how an app that hangs delays the items of the others, in virtual time. The memory of
-a fan-out is in `memory`.
+The memory of a fan-out is in `memory`.
 """
 
 import asyncio
@@ -17,7 +16,6 @@ from time import process_time
 from typing import Final, TypeAlias
 
 from chatrest import App, AsyncSession
-from tests.virtual_time import run
 
 from .comparison import Comparison, Goal
 from .fixed_server import LATENCY, PlainClient, run_server
@@ -29,8 +27,6 @@ MOST_TIMES: Final = 1.3
 """The largest allowed ratio of CPU time to the hand-written loop."""
 ORDERED: Final = "chatrest, ordered"
 ONE_BY_HAND: Final = "chatrest, by hand with gather"
-HANGING: Final = 600.0
-"""Seconds, in virtual time, until a call to the hanging app fails."""
 
 Contestant: TypeAlias = Callable[[int], Awaitable[int]]
 """A function that reads a page for each of so many users, and returns the number of messages."""
@@ -123,48 +119,12 @@ def _compare_cpu(times: Times, case: str) -> list[Comparison]:
     ]
 
 
-# ── an app that hangs ──
-
-
-async def measure_hanging(users: int, at_once: int, *, grouped: bool) -> float:
-    """Return the seconds, in virtual time, until two healthy apps are done beside one that hangs."""
-    loop = asyncio.get_running_loop()
-
-    async def work(item: tuple[str, int]) -> None:
-        await asyncio.sleep(HANGING if item[0] == "a" else LATENCY)
-
-    app = App("benchmark", "benchmark-key", base_url="http://127.0.0.1:1/v3")
-    items = [(name, number) for number in range(users // 3) for name in "abc"]
-    healthy = 2 * (users // 3)
-    group = (lambda item: item[0]) if grouped else None
-    async with AsyncSession(app, clock=loop.time).fan_out(
-        items, work, concurrency=at_once, group=group
-    ) as outcomes:
-        async for outcome in outcomes:
-            healthy -= outcome.item[0] != "a"
-            if not healthy:
-                break
-    return loop.time()
-
-
-def _compare_hanging(users: int) -> Comparison:
-    with_group, without = (run(measure_hanging(users, 100, grouped=grouped)) for grouped in (True, False))
-    return Comparison(
-        case=f"{users} users of three apps, one of which hangs, with `group=`",
-        against="without `group=`",
-        unit="virtual s until the others are done",
-        ours=with_group,
-        other=without,
-        ratio=with_group / without,
-    )
-
-
 def measure(sizes: Namespace) -> list[Comparison]:
-    """Return the comparisons in CPU time, then that with an app that hangs."""
+    """Return the comparisons in CPU time."""
     with run_server() as app:
         times = asyncio.run(measure_cpu(app, sizes.rounds, sizes.users, sizes.at_once))
     case = f"a page each for {sizes.users:,} users, {sizes.at_once} at once, {LATENCY * 1e3:.0f} ms late"
-    return [*_compare_cpu(times, case), _compare_hanging(sizes.hanging)]
+    return _compare_cpu(times, case)
 
 
 BENCHMARK: Final = Benchmark(
@@ -174,7 +134,6 @@ BENCHMARK: Final = Benchmark(
         "rounds": Size("counted rounds", 5, 5),
         "users": Size("users, a page each", 10_000, 10_000),
         "at_once": Size("users at once", 1000, 1000),
-        "hanging": Size("users of three apps, one of which hangs", 5000, 5000),
     },
     ("aiohttp", "msgspec"),
     measure,

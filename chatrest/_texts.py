@@ -8,6 +8,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
+from .errors import RequestInvalidError
+
 _MINUTE: Final = 60
 _HOUR: Final = 3600
 _DAY: Final = 86_400
@@ -61,6 +63,10 @@ def name_list(names: Sequence[str], most: int = _NAMES_SHOWN) -> str:
 
 DISTRIBUTION: Final = "chatrest-client"
 _SOURCE: Final = Path(__file__).resolve().parent.parent
+
+
+class MissingExtraError(RequestInvalidError, ModuleNotFoundError):
+    """The error of a package that needs an extra, where it is imported: `except ImportError` works, too."""
 
 
 def missing_extra(subject: str, extra: str, source: Path = _SOURCE) -> str:

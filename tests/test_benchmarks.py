@@ -77,7 +77,7 @@ def prepared(server: ServerProcess, replies: App, monkeypatch: pytest.MonkeyPatc
     [
         (decode.main, "--rounds=1 --messages=20", 18),
         (ahead.main, f"--rounds=1 --pages=3 --latency=1 --messages={MESSAGES}", 6),
-        (fan_out.main, "--rounds=1 --users=20 --at-once=5 --hanging=600", 4),
+        (fan_out.main, "--rounds=1 --users=20 --at-once=5", 3),
         (shares.main, "--seeds=1 --settle=1 --seconds=1 --limits=bucket_100_in_1_s,_burst_20", 3),
         (pace.main, "--settle=1 --seconds=1 --tasks=3 --rows=5/s", 6),
         (site.main, "--messages=200 --users=3", 3),

@@ -49,6 +49,7 @@ COMMAND: Final = "from chatrest._cli import main; main()"
         ("click", COMMAND, "the command", "cli"),
         ("rich", COMMAND, "the command", "cli"),
         ("opentelemetry", "import chatrest.otel", "chatrest.otel", "otel"),
+        ("distributed", "import chatrest.distributed", "chatrest.distributed", "dask"),
         ("obstore", "from chatrest.export import read; next(read('s3://b'))", "an object store", "cloud"),
     ],
 )
@@ -57,6 +58,19 @@ def test_what_is_not_installed_is_named_where_it_is_needed(
 ) -> None:
     line = outcome(f"sys.modules[{missing!r}] = None; {program}")
     assert line.endswith(f": {missing_extra(subject, extra)}")
+
+
+@loop_over(("missing", "module"), [("opentelemetry", "otel"), ("distributed", "distributed")])
+def test_a_package_without_its_extra_is_an_import_error_and_a_wrong_request(
+    missing: str, module: str
+) -> None:
+    program = (
+        f"sys.modules[{missing!r}] = None\ntry:\n import chatrest.{module}\nexcept ImportError as error:"
+    )
+    assert (
+        outcome(f"{program}\n from chatrest import errors as e; print(isinstance(error, e.ChatRestError))")
+        == "True"
+    )
 
 
 def test_the_modules_of_stores_do_not_import_the_client_of_stores() -> None:

@@ -2,7 +2,7 @@
 
 | rule          |                                                                                      |
 |---------------|--------------------------------------------------------------------------------------|
-| window        | at most `concurrency` workers run; with `group`, of each group                        |
+| window        | at most `concurrency` workers run                                                     |
 | back-pressure | no worker begins while `concurrency` outcomes wait for the consumer                   |
 | refill        | the next item begins as soon as a worker ends, whether or not the consumer asks       |
 | order         | as workers end, or with `ordered` that of the input: at most `concurrency` outcomes   |
@@ -13,12 +13,12 @@
 | `deadline`    | after it, workers that run are cancelled; what is finished is given, then the error   |
 | leaving       | cancels the workers that run and waits for their end; closes the input's generator    |
 
-An input is read only when its item may begin (with `group`, up to 10,000 items ahead), in its own task.
+An input is read only when its item may begin, in its own task.
 A synchronous iterator that blocks holds up the event loop: such an input is better an asynchronous one.
 """
 
 import asyncio
-from collections.abc import AsyncIterable, Awaitable, Callable, Hashable, Iterable
+from collections.abc import AsyncIterable, Awaitable, Callable, Iterable
 from types import TracebackType
 from typing import Generic, Protocol, Self, TypeVar, final
 
@@ -27,7 +27,6 @@ from msgspec import Struct
 from .._core.requests.arguments import check_count, check_seconds, check_unquoted
 from .._telemetry import LOGGER
 from ..errors import DeadlineExceededError, FanOutError
-from .group_windows import GroupWindows
 from .worker_tasks import ItemInput, Outcome, Results, Wakeup, WorkerTasks, WorkItem
 
 T = TypeVar("T")
@@ -85,6 +84,7 @@ class _State(Struct):
     """To be raised where the item after the last outcome would be due."""
     last_error: BaseException | None = None
     """The last error of a worker."""
+    running: int = 0
     succeeded: int = 0
     failed: int = 0
 
@@ -97,16 +97,9 @@ class FanOut(Generic[T, R]):
     numbers so far.
     """
 
-    def __init__(
-        self,
-        items: Iterable[T] | AsyncIterable[T],
-        options: _Options[T, R],
-        group: Callable[[T], Hashable] | None,
-    ) -> None:
+    def __init__(self, items: Iterable[T] | AsyncIterable[T], options: _Options[T, R]) -> None:
         self._options = options
         self._input = ItemInput(items)
-        entry_group = None if group is None else lambda entry: group(entry.item)
-        self._windows: GroupWindows[WorkItem[T]] = GroupWindows(options.concurrency, entry_group)
         self._results: Results[T] = Results(ordered=options.ordered)
         self._state = _State()
         self._tasks: WorkerTasks[T, R] | None = None
@@ -119,7 +112,7 @@ class FanOut(Generic[T, R]):
     @property
     def counts(self) -> FanOutCounts:
         """The numbers of items so far."""
-        return FanOutCounts(self._state.succeeded, self._state.failed, self._windows.running)
+        return FanOutCounts(self._state.succeeded, self._state.failed, self._state.running)
 
     async def __aenter__(self) -> Self:
         if self._tasks is not None:
@@ -149,7 +142,7 @@ class FanOut(Generic[T, R]):
             if self._is_over:
                 raise self._take_error()
             await self._wakeups[1].wait()
-        self._begin()
+        self._wake_reader()
         outcome: Outcome[T, R] = entry.outcome
         return outcome
 
@@ -159,15 +152,11 @@ class FanOut(Generic[T, R]):
         """Begin items as there is room for them, until the input ends."""
         state = self._state
         try:
-            while not state.is_stopped:
-                if not self._may_read:
-                    await self._wakeups[0].wait()
-                    continue
+            while await self._may_begin():
                 entry = await self._input.next()
-                if entry is None or state.is_stopped:
+                if entry is None or not await self._may_begin():  # outcomes may have come meanwhile
                     break
-                self._windows.add(entry)
-                self._begin()
+                self._begin(entry)
         except (Exception, asyncio.CancelledError) as error:
             if not state.is_stopped:
                 state.error = error
@@ -188,26 +177,31 @@ class FanOut(Generic[T, R]):
             elif self._state.error is None:
                 self._state.error = error
 
+    async def _may_begin(self) -> bool:
+        """Wait until there is room for an item; return False if none is to begin any more."""
+        while not (self._has_room or self._state.is_stopped):
+            await self._wakeups[0].wait()
+        return not self._state.is_stopped
+
     @property
-    def _may_read(self) -> bool:
-        return self._windows.has_room and self._results.count < self._options.concurrency
+    def _has_room(self) -> bool:
+        return max(self._state.running, self._results.count) < self._options.concurrency
+
+    def _wake_reader(self) -> None:
+        if self._has_room or self._state.is_stopped:
+            self._wakeups[0].set()
 
     # ── the workers ──
 
-    def _begin(self) -> None:
-        """Begin the items that may begin, and let the input be read if there is room then."""
-        windows, results, limit = self._windows, self._results, self._options.concurrency
+    def _begin(self, entry: WorkItem[T]) -> None:
         assert self._tasks is not None
-        while windows.waiting and results.count < limit and (admission := windows.take()) is not None:
-            admission.item.group = admission.group
-            self._tasks.begin(admission.item)
-        if self._wakeups[0].is_awaited and (self._may_read or self._state.is_stopped):
-            self._wakeups[0].set()
+        self._state.running += 1
+        self._tasks.begin(entry)
 
     def _end(self, entry: WorkItem[T], fault: BaseException | None) -> None:
         """Note the end of a worker; `fault` is what ends the program, such as `KeyboardInterrupt`."""
         state = self._state
-        self._windows.release(entry.group)
+        state.running -= 1
         if state.is_late:
             return
         if fault is not None:
@@ -216,7 +210,7 @@ class FanOut(Generic[T, R]):
         else:
             self._count(entry.outcome)
             self._results.add(entry)
-        self._begin()
+        self._wake_reader()
         self._wakeups[1].set()
 
     def _count(self, outcome: Outcome[T, R]) -> None:
@@ -231,7 +225,6 @@ class FanOut(Generic[T, R]):
 
     def _stop(self) -> None:
         self._state.is_stopped = True
-        self._windows.clear()
         if self._tasks is not None and not self._state.is_read:
             self._tasks.stop_reading()
 
@@ -243,17 +236,16 @@ class FanOut(Generic[T, R]):
         tasks.settle()
         if self._is_over:
             return
-        unfinished = self._windows.running + self._windows.waiting
+        finished = state.succeeded + state.failed
         self._stop()
         state.is_late = True
         tasks.cut_off()
         self._results.release()
         if state.error is None:
             more = "" if state.is_read else ", and the input has not come to its end"
-            finished = state.succeeded + state.failed
             state.error = DeadlineExceededError(
                 f"the fan-out's deadline of {seconds:g} s passed: {finished} items were finished, "
-                f"{unfinished} were not{more}"
+                f"{self._input.begun - finished} were not{more}"
             )
         self._wakeups[1].set()
 
@@ -262,9 +254,7 @@ class FanOut(Generic[T, R]):
     @property
     def _is_over(self) -> bool:
         """True after the last outcome."""
-        if self._state.is_late:
-            return True
-        return self._state.is_read and not self._windows.running and not self._windows.waiting
+        return self._state.is_late or (self._state.is_read and not self._state.running)
 
     def _take_error(self) -> BaseException:
         state, stop_after = self._state, self._options.stop_after
@@ -290,7 +280,6 @@ def fan_out(
     ordered: bool = False,
     stop_after: int | None = None,
     deadline: float | None = None,
-    group: Callable[[T], Hashable] | None = None,
 ) -> FanOut[T, R]:
     """Run `await worker(item)` for each item, `concurrency` at once; return the outcomes as they arrive.
 
@@ -307,8 +296,6 @@ def fan_out(
     - `deadline`: seconds for all of it, from the begin of the block. Then the workers that run are cancelled,
       what was finished is given, and `DeadlineExceededError` is raised; `outcomes.counts` has the numbers. As
       after a kill, a call that changes something may have been applied although its item has no outcome.
-    - `group`: a function of an item, such as its app or region. Each group has `concurrency` workers, so one
-      that hangs does not delay the others. Up to 10,000 items are read ahead, of at most 100 groups.
 
     Leaving the block in any way cancels the workers that run, waits for their end, and closes the generator
     that gives the items. Raises `RequestInvalidError` for a wrong argument; while it is read, after the
@@ -316,7 +303,6 @@ def fan_out(
     """
     _check_input(items, worker)
     check_unquoted(isinstance(ordered, bool), "ordered", ordered, "True or False")
-    check_unquoted(group is None or callable(group), "group", group, "a function, or None")
     options = _Options(
         worker=worker,
         concurrency=check_count("concurrency", concurrency),
@@ -326,7 +312,7 @@ def fan_out(
         clock=session._client.clock,
         sleep=session._client.sleep,
     )
-    return FanOut(items, options, group)
+    return FanOut(items, options)
 
 
 def _check_input(items: object, worker: object) -> None:

@@ -11,7 +11,6 @@ from collections.abc import (
     Awaitable,
     Callable,
     Coroutine,
-    Hashable,
     Iterable,
     Iterator,
 )
@@ -80,11 +79,10 @@ else:
 
 
 class WorkItem(Struct, Generic[T]):
-    """An item on its way, with its number in the input, and its group."""
+    """An item on its way, with its number in the input."""
 
     number: int
     item: T
-    group: Hashable = None
     outcome: Any = None
 
 

@@ -14,15 +14,14 @@ The public names are imported when they are first used: a worker imports this pa
 from importlib.util import find_spec as _find_spec
 from typing import TYPE_CHECKING, Any
 
-from .._texts import missing_extra as _missing_extra
-from ..errors import RequestInvalidError
+from .._texts import MissingExtraError as _MissingExtraError, missing_extra as _missing_extra
 
 if TYPE_CHECKING:
     from .cluster import ClusterError
     from .start import export
 
 if _find_spec("distributed") is None:
-    raise RequestInvalidError(_missing_extra("chatrest.distributed", "dask"))
+    raise _MissingExtraError(_missing_extra("chatrest.distributed", "dask"))
 
 __all__ = ["ClusterError", "export"]
 
