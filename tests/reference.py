@@ -135,8 +135,8 @@ def _facts(endpoint: Endpoint[Any]) -> Iterator[str]:
         yield f"rate class {endpoint.rate_class}"
     if endpoint.media != "json":
         yield "sent as a form"
-    if endpoint.deprecated is not None:
-        yield f"deprecated: use `{endpoint.deprecated}`" if endpoint.deprecated else "deprecated"
+    if endpoint.deprecated:
+        yield f"deprecated: use `{endpoint.deprecated}`"
 
 
 def _name(parameter: Parameter) -> str:

@@ -82,10 +82,10 @@ class Collection:
         on_behalf_of: str | None,
         path: dict[str, str],
     ) -> Call[R]:
-        if endpoint.deprecated is not None:
-            hint = f": use {endpoint.deprecated}" if endpoint.deprecated else ", and no replacement is known"
-            # In the line of the caller: above it are `_call` or `_walk`, and the method.
-            warnings.warn(f"{endpoint.name} is deprecated{hint}", DeprecationWarning, stacklevel=4)
+        if endpoint.deprecated:
+            text = f"{endpoint.name} is deprecated: use {endpoint.deprecated}"
+            # In the line of the caller: above it are `_call`, and the method.
+            warnings.warn(text, DeprecationWarning, stacklevel=4)
         if query is not None:
             _check("query", query, endpoint.query, is_optional=True)
         if headers is not None:

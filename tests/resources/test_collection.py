@@ -2,25 +2,20 @@
 
 import inspect
 import pydoc
-from typing import Any, get_args
+from typing import Any
 
 import pytest
 from msgspec import UNSET, Struct, UnsetType
 from msgspec.structs import fields
 
-from chatrest import App, AsyncManagement, AsyncSession, MessageQuery, NewUser
-from chatrest._cli.call.arguments import snake_case
-from chatrest._core.replies.decode import ACK, JSON, many
-from chatrest._core.requests.dialects import BY_ID, BY_PAGE
+from chatrest import App, AsyncSession, MessageQuery, NewUser
+from chatrest._core.replies.decode import ACK, JSON
 from chatrest._core.requests.endpoint import Acting, Endpoint
-from chatrest._models.messages import Message
-from chatrest._models.users import User
 from chatrest._parameters.checked import Body, Filter, Size, Text
 from chatrest._resources import COLLECTIONS, OPERATIONS, collection_class
-from chatrest._resources.collection import Collection, Start
+from chatrest._resources.collection import Collection
 from chatrest._resources.messages import Messages
 from chatrest._resources.users import Users
-from chatrest._walk.walk import Walk
 from chatrest.errors import RequestInvalidError
 from tests.cases import loop_over
 from tests.session_double import Sender
@@ -59,23 +54,8 @@ class Notes(Collection):
     ) -> Any:
         return await self._call(endpoint, body, query=query, on_behalf_of=on_behalf_of, id="5")
 
-    def list(self, acting: Acting, *, on_behalf_of: str | None = None, cursor: Start = None) -> Walk[Any]:
-        endpoint = Endpoint(
-            "notes.list", "GET", "/notes", many(Message), query=NoteQuery, paging=BY_ID, acting=acting
-        )
-        return self._walk(endpoint, NoteQuery(limit=9), cursor, on_behalf_of=on_behalf_of)
-
 
 # ── the acting user ──
-
-
-async def test_where_a_user_is_required_and_none_is_given_nothing_is_sent() -> None:
-    sender = Sender(REPLY)
-    with pytest.raises(RequestInvalidError, match=r"^notes\.write acts as a user: give on_behalf_of"):
-        await Notes(sender).write(write("required"))
-    with pytest.raises(RequestInvalidError, match=r"^notes\.list acts as a user"):
-        Notes(sender).list("required")
-    assert sender.calls == []
 
 
 @loop_over(
@@ -136,47 +116,8 @@ async def test_a_query_is_refused_where_there_is_none(query: Any) -> None:
 
 # ── the one table ──
 
-APP = App("app-1", "k" * 20, base_url="http://127.0.0.1:9")
-DOORS: dict[str, Any] = {
-    "chat": AsyncSession(APP),
-    "calls": AsyncSession(APP),
-    "management": AsyncManagement("http://127.0.0.1:9", key="k" * 20, secret="s" * 20),
-}
-operations = loop_over("endpoint", OPERATIONS.values())
 
-
-def arguments_of(endpoint: Endpoint[Any]) -> dict[str, inspect.Parameter]:
-    """The arguments of the method by which a caller reaches an operation."""
-    collection_name, operation = endpoint.name.split(".")
-    method = getattr(getattr(DOORS[endpoint.interface], collection_name), operation)
-    return dict(inspect.signature(method).parameters)
-
-
-def is_reachable(struct: type[Struct], arguments: dict[str, inspect.Parameter]) -> bool:
-    """Return True where an argument takes the struct, or every field of it is an argument."""
-    takers = [argument for argument in arguments.values() if struct in typed(argument.annotation)]
-    return bool(takers) or {field.name for field in fields(struct)} <= arguments.keys()
-
-
-def typed(annotation: Any) -> tuple[Any, ...]:
-    return (annotation, *get_args(annotation))
-
-
-@operations
-def test_a_method_has_the_arguments_of_its_operation(endpoint: Endpoint[Any]) -> None:
-    """First the path's parameters in their order; every filter and member of a body can be given."""
-    arguments = arguments_of(endpoint)
-    assert ("cursor" in arguments) is (endpoint.paging is not None)
-    assert ("on_behalf_of" in arguments) is (endpoint.acting != "never")
-    for struct in (endpoint.query, endpoint.body):
-        assert struct is None or is_reachable(struct, arguments)
-    first = list(arguments.values())[: len(endpoint.parameters)]
-    for argument, name in zip(first, endpoint.parameters, strict=True):
-        assert argument.name == snake_case(name) or argument.name.endswith(f"_{name}")
-        assert (argument.kind, argument.default) == (argument.POSITIONAL_OR_KEYWORD, argument.empty)
-
-
-@operations
+@loop_over("endpoint", OPERATIONS.values())
 def test_an_operations_query_has_the_parameters_by_which_its_list_is_paged(endpoint: Endpoint[Any]) -> None:
     """A caller who names a page's size by them must not be overruled."""
     if endpoint.paging is not None and endpoint.query is not None:
@@ -213,49 +154,3 @@ def test_help_shows_a_collection_by_name() -> None:
     assert "GET /users/{uid}/messages" in messages
     assert len(messages.splitlines()) < 350  # Python 3.13 shows each parameter on its line
     assert MessageQuery(limit=1) != NewUser(uid="a", name="A")
-
-
-# ── deprecated operations ──
-
-GET: Endpoint[Any] = Endpoint("notes.get", "GET", "/notes/{id}", ACK, deprecated="notes.get_user")
-OLD: Endpoint[Any] = Endpoint("notes.old", "GET", "/notes", ACK, deprecated="")
-LIST: Endpoint[Any] = Endpoint(
-    "notes.list", "GET", "/notes", many(User), paging=BY_PAGE, deprecated="users.list"
-)
-NOTES = """
-class Notes(Collection):
-    def get(self, id):
-        return self._call(GET, id=id)
-
-    def old(self):
-        return self._call(OLD)
-
-    def list(self):
-        return self._walk(LIST)
-"""
-
-
-def collection() -> Any:
-    """A collection in a module of the package, whose frames are not the caller's."""
-    names: dict[str, Any] = {
-        "__name__": "chatrest._resources.notes", "Collection": Collection,
-        "GET": GET, "OLD": OLD, "LIST": LIST,
-    }  # fmt: skip
-    exec(NOTES, names)
-    return names["Notes"](Sender(b'{"data":{"success":true}}'))
-
-
-async def test_the_warning_names_the_replacement_and_the_callers_line() -> None:
-    with pytest.warns(DeprecationWarning, match=r"^notes\.get is deprecated: use notes\.get_user$") as caught:
-        await collection().get("5")
-    assert [warning.filename for warning in caught] == [__file__]
-
-
-async def test_without_a_replacement_the_warning_says_so() -> None:
-    with pytest.warns(DeprecationWarning, match=r"^notes\.old is deprecated, and no replacement is known$"):
-        await collection().old()
-
-
-def test_a_list_warns_when_it_is_asked_for() -> None:
-    with pytest.warns(DeprecationWarning, match=r"^notes\.list is deprecated: use users\.list$"):
-        collection().list()

@@ -38,8 +38,9 @@ async def test_the_deprecated_operations_name_their_replacements() -> None:
     reader, remover = answering(RECORD, acting_user="ann"), answering(DONE, acting_user="ann")
     with pytest.warns(
         DeprecationWarning, match=r"conversations.get is deprecated: use conversations.get_user"
-    ):
+    ) as caught:
         conversation = await Conversations(reader).get("a/b")
+    assert [warning.filename for warning in caught] == [__file__]
     with pytest.warns(DeprecationWarning, match=r"conversations.delete .* conversations.reset_user"):
         deletion = await Conversations(remover).delete("a/b")
     assert (conversation.conversation_id, deletion.success) == ("ann_user_bob", True)

@@ -62,7 +62,7 @@ def test_an_endpoint_says_what_the_table_says(name: str) -> None:
     assert endpoint.media == row.get("media", "application/json").partition("/")[0].replace(
         "application", "json"
     )
-    assert (endpoint.deprecated is not None) == row.get("deprecated", False)
+    assert bool(endpoint.deprecated) == row.get("deprecated", False)
 
 
 @loop_over("name", TABLE)
@@ -98,6 +98,22 @@ def structs_in(kind: Any) -> Iterator[type[CheckedStruct]]:
 
 
 # ── the methods ──
+
+
+@loop_over("name", OPERATIONS)
+def test_a_method_has_the_arguments_of_its_operation(name: str) -> None:
+    """First the path's parameters in their order; every filter and member of a body can be given."""
+    endpoint, arguments = OPERATIONS[name], dict(inspect.signature(method_of(name, Sender())).parameters)
+    assert ("cursor" in arguments) is (endpoint.paging is not None)
+    assert ("on_behalf_of" in arguments) is (endpoint.acting != "never")
+    for struct in filter(None, (endpoint.query, endpoint.body)):
+        is_taken = any(struct in (each.annotation, *get_args(each.annotation)) for each in arguments.values())
+        assert is_taken or set(struct.__struct_fields__) <= arguments.keys()
+    first = list(arguments.values())[: len(endpoint.parameters)]
+    for argument, parameter in zip(first, endpoint.parameters, strict=True):
+        assert camel(argument.name) == parameter or argument.name.endswith(f"_{parameter}")
+        assert (argument.kind, argument.default) == (argument.POSITIONAL_OR_KEYWORD, argument.empty)
+
 
 MESSAGE: Final = {"receiver": "bob", "receiver_type": "user", "type": "text", "data": {"text": "t"}}
 GIVEN: Final[dict[str, dict[str, Any]]] = {

@@ -94,8 +94,8 @@ def first_paragraph(described: Any) -> str:
 
 def _sentences(endpoint: Endpoint[Any]) -> list[str]:
     sentences = []
-    if endpoint.deprecated is not None:
-        sentences.append(f"Deprecated{f': use {endpoint.deprecated}' if endpoint.deprecated else ''}.")
+    if endpoint.deprecated:
+        sentences.append(f"Deprecated: use {endpoint.deprecated}.")
     if isinstance(endpoint.reply, ManyRecords):
         sentences.append("Prints one JSON line per record.")
     elif isinstance(endpoint.reply, EachOutcome):

@@ -96,11 +96,8 @@ class Endpoint(Struct, Generic[R], frozen=True, dict=True, eq=False):
     Then the service has ignored `onBehalfOf`, and that is logged. None for what only shows whose the record
     is.
     """
-    deprecated: str | None = None
-    """The replacement of a deprecated operation, "" where none is known; None for all others.
-
-    Calling it is a `DeprecationWarning`.
-    """
+    deprecated: str = ""
+    """The replacement of a deprecated operation, whose call is a `DeprecationWarning`; "" for all others."""
 
     def __post_init__(self) -> None:
         if not _TEMPLATE.fullmatch(self.path):
