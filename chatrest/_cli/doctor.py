@@ -7,6 +7,7 @@ are not sent before the certificate is checked, and never over http but to an ad
 import platform
 import sys
 from collections.abc import AsyncIterator, Iterator
+from contextlib import suppress
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any, Final, Literal
 from urllib.parse import urlsplit
@@ -17,8 +18,8 @@ from msgspec import Struct
 
 from .. import __version__
 from .._core.pace.pacer import DOCUMENTED_RATES
-from .._core.replies.rate_signal import signal
-from .._texts import DISTRIBUTION, plural
+from .._core.replies.rate_signal import retry_after, signal
+from .._texts import DISTRIBUTION, duration, plural
 from ..app import App, headers_from_env, is_loopback
 from ..errors import (
     AuthenticationError,
@@ -29,6 +30,7 @@ from ..errors import (
     RequestInvalidError,
     ServerError,
 )
+from ..times import clock
 from . import streams
 from .environment import app_name, apps_file, proxy, session, the_app
 from .options import AS_JSON, option_table, shown_default
@@ -223,11 +225,9 @@ async def _limits(requests: int) -> dict[str, Any]:
     async with session() as chat:
         # The first 429 says enough: no further request, and no wait.
         view = chat.with_options(on_reply=replies.append, retry=RetryPolicy(attempts=1))
-        for _ in range(requests):
-            try:
+        with suppress(RateLimitError):
+            for _ in range(requests):
                 await view.users.list(UserQuery(per_page=1)).page(1)
-            except RateLimitError:
-                break
         states = [
             {**msgspec.structs.asdict(each), "documented": DOCUMENTED_RATES.get(each.rate_class)}
             for pool in chat.pools.values()
@@ -241,6 +241,7 @@ async def _limits(requests: int) -> dict[str, Any]:
         "limited": sum(reply.status == 429 for reply in replies),
         "stated": stated.limit,
         "remaining": stated.remaining,
+        "retry_after": retry_after(replies[-1].headers, clock()),
         "limits": states,
         "documented": dict(DOCUMENTED_RATES),
     }
@@ -252,10 +253,14 @@ def _lines(facts: dict[str, Any]) -> Iterator[str]:
     stated = "none" if facts["stated"] is None else f"{facts['stated']:,.0f} a window"
     left = "" if facts["remaining"] is None else f", {facts['remaining']:,.0f} of them left"
     yield f"stated     {stated}{left}"
+    asked = facts["limited"] and facts["retry_after"]
+    if asked:
+        yield f"wait       {duration(asked)}, as the service asks to"
     for each in facts["limits"]:
         known = "no limit known" if each["limit"] is None else f"{_rate(each['limit'])}, {each['source']}"
         now = "" if each["rate"] is None else f"; a session now sends {_rate(each['rate'])}"
-        wait = f"; the next request may go in {each['next_slot']:.1f} s" if each["next_slot"] else ""
+        slot = 0 if asked else each["next_slot"]
+        wait = f"; the next request may go in {slot:.1f} s" if slot else ""
         yield f"{each['rate_class']:<10} {known}{now}{wait}"
     yield f"documented {', '.join(f'{name} {_rate(rate)}' for name, rate in facts['documented'].items())}"
 

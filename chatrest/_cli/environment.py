@@ -45,6 +45,7 @@ MANAGEMENT_WORDS: Final = f"{', '.join(_MANAGEMENT[:-1])} and {_MANAGEMENT[-1]}"
 _PROXY: Final = "CHATREST_PROXY (or --proxy)"
 _PARAMETER: Final = re.compile(r"(?:\A|(?<=expected ))(\w+)(?=: | = | \()")
 """A parameter in an error of the library: `after = 99: expected …`, `… expected since (2026-01-01) …`."""
+_PYTHON: Final = re.compile(r" \((?:only=True|change_plan=True|export_apps)\)")
 
 
 class RootOptions(NamedTuple):
@@ -72,10 +73,13 @@ def session(telemetry: "Listener | tuple[()]" = (), *, app: App | None = None) -
         return AsyncSession(app, telemetry=telemetry, headers=headers, proxy=proxy())
 
 
-def name_origins(error: RequestInvalidError, origins: Mapping[str, str]) -> None:
-    """Let an error name where its parameters were given, such as an option, in place of the parameters."""
-    text = _PARAMETER.sub(lambda match: origins.get(match[1], match[1]), str(error))
-    error.args = (re.sub(r"\A(-[\w-]+) = ", r"\1 ", text),)
+def in_own_words(text: str, origins: Mapping[str, str]) -> str:
+    """Return an error of the library with the options and variables that its parameters were given by.
+
+    What it has for callers in Python beside an option is left out.
+    """
+    text = _PARAMETER.sub(lambda match: origins.get(match[1], match[1]), text)
+    return re.sub(r"\A(-[\w-]+) = ", r"\1 ", _PYTHON.sub("", text))
 
 
 @contextmanager
@@ -83,7 +87,7 @@ def _given_by(**origins: str) -> Iterator[None]:
     try:
         yield
     except RequestInvalidError as error:
-        name_origins(error, origins)
+        error.args = (in_own_words(str(error), origins),)
         raise
 
 

@@ -28,7 +28,7 @@ from ..errors import ChatRestError, RequestInvalidError
 from . import streams
 from .call.command import OperationGroup, call
 from .doctor import doctor, limits
-from .environment import RootOptions, hint, name_origins
+from .environment import RootOptions, hint, in_own_words
 from .export.cat import cat, changes
 from .export.command import export
 from .export.copies import load, seal, verify
@@ -61,10 +61,7 @@ def command_error(error: BaseException) -> CommandError:
         case BrokenPipeError():
             return CommandError("", 0)
         case RequestInvalidError():
-            name_origins(error, _option_names())
-            for python in (" (only=True)", " (change_plan=True)"):
-                error.args = (str(error).replace(python, ""),)
-            return CommandError(f"{error}{notes}", 2)
+            return CommandError(f"{in_own_words(str(error), _option_names())}{notes}", 2)
         case OSError() if not isinstance(error, ChatRestError):
             return CommandError(f"{_os_error_text(error)}{notes}", 1)
     more = f"{hint(error)}{notes}"

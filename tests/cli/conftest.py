@@ -92,6 +92,7 @@ class Proxy:
         self.requests = 0
         self.headers: list[dict[str, str]] = []
         """Those of each request, names in lower case."""
+        self.reply_headers: dict[str, str] = {}
         self.bodies: list[Any] = []
         """The JSON bodies of the requests that had one."""
         proxy = self
@@ -107,7 +108,8 @@ class Proxy:
                     proxy.bodies.append(json.loads(body))
                 status, reply = answer(proxy.requests, self.path) or self.forward(body)
                 self.send_response(status)
-                self.send_header("Content-Length", str(len(reply)))
+                for name, value in {**proxy.reply_headers, "Content-Length": str(len(reply))}.items():
+                    self.send_header(name, value)
                 self.end_headers()
                 self.wfile.write(reply)
 

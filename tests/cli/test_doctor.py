@@ -258,5 +258,16 @@ def test_the_first_429_is_the_last_request(command: Run, proxy: MakeProxy) -> No
     assert "the next request may go in " in lines[3]
 
 
+def test_the_wait_that_the_service_asks_for_is_shown(command: Run, proxy: MakeProxy) -> None:
+    slow = proxy(lambda *_: (429, b'{"error":{"code":"ERR_TOO_MANY_REQUESTS","message":"Slow."}}'))
+    slow.reply_headers["Retry-After"] = "3600"
+    with slow as url:
+        lines = command("limits", CHATREST_BASE_URL=url).stdout.splitlines()
+        error = error_line(command("users", CHATREST_BASE_URL=url))
+    assert lines[3] == "wait       1:00:00, as the service asks to"
+    assert "the next request" not in lines[4]
+    assert error.endswith("; the service asks to wait 1:00:00")
+
+
 def test_limits_of_a_wrong_key_are_an_error(command: Run) -> None:
     assert "401" in error_line(command("limits", CHATREST_API_KEY="wr0ng-k3y"))

@@ -3,11 +3,13 @@
 import asyncio
 import re
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
-from chatrest._cli import streams
+from chatrest._cli import progress, streams
 from chatrest._cli.progress import ProgressLine, regularly
+from tests.commands import MakeProxy, Run
 
 
 @pytest.fixture
@@ -73,6 +75,16 @@ def test_a_terminal_has_one_line_that_is_removed(
     shown = capsys.readouterr().err
     assert ("\x1b[?25l" in shown, "\x1b[?25h" in shown) == (is_live, is_live)
     assert "walking [bold]\\x1b[2J" in re.sub(r"\x1b\[[0-9;]*m", "", shown)
+
+
+def test_a_quiet_export_says_that_the_service_fails(
+    command: Run, proxy: MakeProxy, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(progress, "LOG_INTERVAL", 0.3)
+    with proxy(lambda number, _: (503, b"{}") if number < 4 else None) as url:
+        result = command("export", str(tmp_path / "out"), "--quiet", CHATREST_BASE_URL=url)
+    assert (result.exit_code, result.stdout) == (0, "")
+    assert "the service fails: ServerError" in result.stderr
 
 
 async def test_a_terminal_that_fails_does_not_stop_the_work() -> None:

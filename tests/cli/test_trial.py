@@ -93,6 +93,7 @@ def test_the_demo_prints_its_results_and_what_to_try_next(tmp_path: Path) -> Non
     assert "300 messages, as many as the service has" in result.stdout
     commands = re.findall(r"^  .*/bin/chatrest (\S+)", result.stdout, re.MULTILINE)
     assert commands == ["verify", "emulator", "load", "messages", "html", "view"]
+    assert f"load {out} {out}.sqlite --search" in result.stdout  # a database of each export
     assert "\x1b" not in result.stdout
     assert ids_of(out) == list(range(1, 301))
 

@@ -15,7 +15,7 @@ from ..._texts import duration, plural
 from ...app import headers_from_env
 from ...errors import AuthenticationError, ExportIncompleteError, RequestInvalidError
 from .. import streams
-from ..environment import all_apps, proxy
+from ..environment import all_apps, in_own_words, proxy
 from ..process import can_continue, continuation, run
 from ..progress import ProgressLine, regularly
 from .summary import failure_lines, state_words, unread_words
@@ -114,7 +114,7 @@ def _name(app_run: "AppResult") -> str:
 def _totals(results: "list[AppResult]") -> dict[str, Any]:
     reports = [each.report for each in results if each.report is not None]
     return {
-        "complete": all(map(_is_complete, results)),
+        "complete": len(reports) == len(results) and all(each.complete for each in reports),
         "messages": sum(each.messages for each in reports),
         "written": sum(each.written for each in reports),
         "requests": sum(each.progress.requests for each in results),
@@ -122,7 +122,7 @@ def _totals(results: "list[AppResult]") -> dict[str, Any]:
 
 
 def _members(app_run: "AppResult") -> dict[str, Any]:
-    report = app_run.report
+    report, failure = app_run.report, _failure(app_run)
     result = {} if report is None else structs.asdict(report) | {"reasons": report.all_reasons}
     return {
         "app": app_run.app_id,
@@ -130,33 +130,33 @@ def _members(app_run: "AppResult") -> dict[str, Any]:
         "complete": False,
         **result,
         "error": None if app_run.error is None else streams.without_keys(str(app_run.error)),
-        "status": _status(app_run),
+        "status": 0 if failure is None else 2 if isinstance(failure, RequestInvalidError) else 1,
     }
 
 
 def _rows(results: "list[AppResult]", out: str, totals: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    complete = sum(map(_is_complete, results))
-    yield "export", f"{out}, {complete:,} of {plural(len(results), 'app')} complete"
-    for app_run in results:
-        result = app_run.report
-        counts = "" if result is None else f": {result.messages:,} messages, {result.written:,} of them new"
-        yield _name(app_run), f"{_state(app_run)}{counts}"
-        if result is not None and result.only:
-            yield "", f"unread: {unread_words(result)}"
+    reports = [each.report for each in results if each.report is not None]
+    count = f"{sum(each.complete for each in reports):,} of {plural(len(results), 'app')} complete"
+    is_part, partly = (
+        any(each.only for each in reports),
+        f"a part of the plan of {plural(len(reports), 'app')}",
+    )
+    yield "export", f"{out}, {partly if is_part else count}"
+    for each in results:
+        yield _name(each), _state(each)
+        if each.report is not None and each.report.only:
+            yield "", f"unread: {unread_words(each.report)}"
     yield "messages", f"{totals['messages']:,}, {totals['written']:,} of them new"
     limited = sum(each.progress.limited for each in results)
     yield "requests", f"{totals['requests']:,}, {limited:,} answered 429"
     yield "time", duration(totals["seconds"])
 
 
-def _is_complete(app_run: "AppResult") -> bool:
-    return app_run.report is not None and app_run.report.complete
-
-
 def _state(app_run: "AppResult") -> str:
-    if app_run.error is not None:
-        return f"failed: {app_run.error}"
-    return "running" if app_run.report is None else state_words(app_run.report)
+    report = app_run.report
+    if report is None:
+        return "running" if app_run.error is None else "failed"
+    return f"{state_words(report)}: {report.messages:,} messages, {report.written:,} of them new"
 
 
 # ── what has failed ──
@@ -168,12 +168,6 @@ def _failure(app_run: "AppResult") -> Exception | None:
     except Exception as error:
         return error
     return None
-
-
-def _status(app_run: "AppResult") -> int:
-    """Return the exit status that an export of this app alone would have."""
-    failure = _failure(app_run)
-    return 0 if failure is None else 2 if isinstance(failure, RequestInvalidError) else 1
 
 
 def _check(results: "list[AppResult]") -> None:
@@ -195,12 +189,11 @@ def _check(results: "list[AppResult]") -> None:
 
 
 def _warnings(app_run: "AppResult") -> Iterator[str]:
-    report = app_run.report
+    report, key = app_run.report, app_run.export.key_env
     if report is not None:
         yield from report.warnings
         yield from report.reasons
         yield from failure_lines(report, _MOST_FAILURES, str(app_run.folder))
     elif app_run.error is not None:
-        name = app_run.export.key_env
-        is_key = isinstance(app_run.error, AuthenticationError) and name
-        yield f"{app_run.error}{f'; set {name} to a valid key' if is_key else ''}"
+        is_key = isinstance(app_run.error, AuthenticationError) and key
+        yield f"{in_own_words(str(app_run.error), {})}{f'; set {key} to a valid key' if is_key else ''}"

@@ -88,8 +88,7 @@ def load(out: str, database: str, deleted: str | None, search: bool, as_json: bo
     """
     from ...database import load as load_export  # imports what a help text does not need
 
-    if "://" not in database:
-        check_outside(out, database)
+    check_outside(out, database.removeprefix("sqlite:///"))
     with ProgressLine(quiet=quiet) as line:
         line.show("loading the export")
         report = load_export(

@@ -158,13 +158,7 @@ async def _serve(out: str, port: int, title: str, timezone: str) -> None:
 
     with ProgressLine() as line:
         line.show("reading the export")
-        viewer = Viewer(
-            out,
-            port=port,
-            title=title,
-            timezone=timezone,
-            progress=lambda count: line.show(f"reading the export: {count:,} messages"),
-        )
+        viewer = Viewer(out, port=port, title=title, timezone=timezone, progress=lambda *_: None)
         await viewer.__aenter__()
     try:
         streams.write_lines([viewer.url])

@@ -41,6 +41,18 @@ def test_a_failed_list_says_how_to_continue_and_nothing_is_lost(command: Run, pr
     assert first.stdout_bytes + rest.stdout_bytes == command(*args).stdout_bytes
 
 
+def test_a_list_with_a_limit_is_continued_with_the_rest_of_it_and_csv_without_its_header(
+    command: Run, proxy: MakeProxy
+) -> None:
+    args = ("messages", "user-001", "--page-limit", "10", "--format", "csv", "--limit", "25")
+    with proxy(lambda number, _: (403, FAILURE) if number == 3 else None) as url:
+        first = command(*args, CHATREST_BASE_URL=url)
+    [limit, token] = re.findall(r"and --limit (\d+) --cursor (\S+)$", error_line(first))[0]
+    assert limit == "5"
+    rest = command(*args, "--limit", limit, "--cursor", token)
+    assert first.stdout_bytes + rest.stdout_bytes == command(*args).stdout_bytes
+
+
 def test_the_management_interface_has_its_own_environment(command: Run) -> None:
     assert [record["id"] for record in rows(command("call", "apps.list"))] == ["emulated"]
     line = error_line(command("call", "apps.list", CHATREST_MANAGEMENT_URL=None), 2)

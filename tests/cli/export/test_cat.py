@@ -129,6 +129,8 @@ def test_changes_prints_a_line_of_json_for_each_and_since_a_run(tmp_path: Path) 
     assert CliRunner().invoke(root, ["changes", str(out), "--since-run", "2"]).stdout == ""
     refused = CliRunner().invoke(root, ["changes", str(out), "--since-run", "-1"])
     assert (refused.exit_code, "expected the number of a run" in refused.stderr) == (2, True)
+    later = error_line(CliRunner().invoke(root, ["changes", str(out), "--since-run", "3"]), 2)
+    assert later.startswith(f"--since-run 3: expected a run of '{out}', whose newest one is 2")
     refused = CliRunner().invoke(root, ["changes", str(tmp_path)])
     assert (refused.exit_code, "is not an export" in refused.stderr) == (2, True)
 

@@ -78,6 +78,7 @@ def test_a_complete_export(command: Run, out: Path, service: EmulatorThread) -> 
     assert lines["sources"] == "6 complete"
     assert lines["runs"].count("complete") == 2
     assert "next" not in lines
+    assert command("verify", str(out)).stdout.endswith(" (all users, since=2020-01-01)\n")
 
 
 def test_what_a_first_run_that_was_killed_has_stored_is_counted(command: Run, tmp_path: Path) -> None:
