@@ -23,7 +23,7 @@ from chatrest import (
 )
 from chatrest.emulator import Chance, Emulator, Latency, RateLimit, Reset, Status, storm
 from chatrest.emulator.store.message_index import conversation_id
-from chatrest.emulator.weather.script import MAX_STREAK
+from chatrest.emulator.weather import MAX_STREAK
 from chatrest.testing import START, VirtualTime
 from tests.list_faults import EmptyPage
 

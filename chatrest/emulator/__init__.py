@@ -13,13 +13,12 @@
 your own, which derive from `Fault`.
 """
 
-from .limits import RateLimit
-from .server import Emulator, IncomingRequest
-from .service.context import ServiceRequest as Request
-from .store import Store
-from .weather.faults import (
+from .faults import (
+    Chance,
     Cut,
+    Every,
     Fault,
+    First,
     HalfOpen,
     IgnoredActingUser,
     Latency,
@@ -28,13 +27,16 @@ from .weather.faults import (
     Reset,
     Status,
     TooManyRequests,
+    When,
 )  # fmt: skip
-from .weather.script import Weather, storm
-from .weather.sending import Transmission
-from .weather.triggers import ALWAYS, Always, Chance, Every, First, When
+from .limits import RateLimit
+from .server import Emulator, IncomingRequest
+from .service.context import ServiceRequest as Request
+from .store import Store
+from .weather import Weather, storm
 
 __all__ = [
-    "ALWAYS", "Always", "Chance", "Cut", "Emulator", "Every", "Fault", "First",
-    "HalfOpen", "IgnoredActingUser", "IncomingRequest", "Latency", "LostReply", "OutgoingReply", "RateLimit",
-    "Request", "Reset", "Status", "Store", "TooManyRequests", "Transmission", "Weather", "When", "storm",
+    "Chance", "Cut", "Emulator", "Every", "Fault", "First", "HalfOpen", "IgnoredActingUser",
+    "IncomingRequest", "Latency", "LostReply", "OutgoingReply", "RateLimit", "Request", "Reset", "Status",
+    "Store", "TooManyRequests", "Weather", "When", "storm",
 ]  # fmt: skip

@@ -4,30 +4,27 @@ Rules:
 - The limit is checked before the service does anything; a request that the weather withholds from the
   service takes nothing from the limit either.
 - A request is noted, keys hidden, before its reply is sent, so a reply that is late or lost is noted too.
-- Where there is no weather, a request costs one look at an empty script.
 """
 
-import asyncio
-import time
+import socket
+import struct
 from collections import deque
 from collections.abc import Awaitable, Callable
 from email.utils import formatdate
-from functools import lru_cache
 from typing import Final
 from urllib.parse import parse_qsl
 
 from aiohttp import web
 from msgspec import Struct, structs
 
+from .faults import JSON, Cutoff, Fault, OutgoingReply
 from .limits import TOO_MANY, LimitCounter, limit_headers
 from .media import PATH as MEDIA_PATH, media_file
 from .service.context import ServiceRequest as Request
 from .service.dispatch import Service
 from .service.refusals import ServiceRefusal as Refusal
 from .service.router import rate_class
-from .weather.faults import JSON, Fault, OutgoingReply
-from .weather.script import FaultSet, Weather
-from .weather.sending import send
+from .weather import FaultSet, Weather
 
 LAST_REQUESTS: Final = 10_000
 HEALTH_PATH: Final = "/health"
@@ -35,7 +32,9 @@ HEALTH_PATH: Final = "/health"
 _HIDDEN: Final = "[hidden]"
 _SECRET_HEADERS: Final = frozenset({"apikey", "authtoken", "key", "secret", "authorization"})
 _LAST_SECOND: Final = 253_402_300_799  # of the year 9999
-_TOO_LARGE: Final = OutgoingReply(413, Refusal(413, "ERR_BAD_REQUEST", "The body is too large.").body)
+_TOO_LARGE: Final = OutgoingReply(
+    413, Refusal(413, "ERR_BAD_REQUEST", "The body is too large.").body, {"Content-Type": JSON}
+)
 _NOTHING: Final = OutgoingReply(0, b"")
 _NONE: Final = Fault()
 
@@ -75,33 +74,32 @@ class Middleware:
     ) -> None:
         self._service, self._weather, self._limit_counter = service, weather, limit_counter
         self._requests, self._clock, self._sleep = requests, clock, sleep
-        self._busy: set[asyncio.Task[object]] = set()
 
     async def handle(self, http_request: web.BaseRequest) -> web.StreamResponse:
-        """Return the response to a request; a `SilentResponse` where it is on its way already."""
+        """Return the response to a request."""
         path, _, query = http_request.raw_path.partition("?")
         if path == HEALTH_PATH:
             return web.json_response({"status": "ok"})
         if path.startswith(MEDIA_PATH):
             return self._serve_file(http_request.method, path)
         headers = {name.lower(): value for name, value in http_request.headers.items()}
+        request = Request(http_request.method, path, query, headers)
         try:
-            request = Request(http_request.method, path, query, headers, await http_request.read())
+            request = request._replace(body=await http_request.read())
         except web.HTTPRequestEntityTooLarge:
-            self._note(Request(http_request.method, path, query, headers), _TOO_LARGE.status, None)
+            self._note(request, _TOO_LARGE.status, None)
             return _response(_TOO_LARGE)
-        if not self._weather:
-            reply = self._process(request)
-            self._note(request, reply.status, None)
-            # aiohttp's own Date is the time of the machine.
-            return _response(reply if self._clock is time.time else self._dated(reply))
-        task = asyncio.current_task()
-        assert task is not None
-        self._busy.add(task)
-        try:
-            return await self._handle_in_weather(http_request, request)
-        finally:
-            self._busy.discard(task)
+        strike = self._weather.strike(request)
+        fault = strike.fault or _NONE
+        reply, cutoff = self._reply(strike, request), fault.cutoff
+        is_silent = fault.holds or (cutoff is not None and cutoff.after is None)
+        self._note(request, 0 if is_silent else reply.status, strike.name)
+        if fault.holds:
+            await self._weather.released()
+            reply = self._reply(FaultSet(None, strike.beside), request) if reply is _NOTHING else reply
+        if delay := sum(each.delay for each in strike.all):
+            await self._sleep(delay)
+        return _response(reply) if cutoff is None else await _cut_off(http_request, reply, cutoff)
 
     def _serve_file(self, method: str, path: str) -> web.Response:
         file = media_file(path) if method in ("GET", "HEAD") else None
@@ -109,11 +107,6 @@ class Middleware:
         if file is None:
             return web.Response(status=404)
         return web.Response(body=file.body, content_type=file.content_type)
-
-    def close(self) -> None:
-        for task in self._busy:
-            task.cancel()
-        self._weather.release()  # an event belongs to its loop; the next start may be on another
 
     def _process(self, request: Request) -> OutgoingReply:
         limit = self._limit_counter.limit
@@ -126,20 +119,6 @@ class Middleware:
             return OutgoingReply(429, TOO_MANY, headers)
         return structs.replace(self._service.answer(request), headers=headers)
 
-    async def _handle_in_weather(self, http_request: web.BaseRequest, request: Request) -> web.StreamResponse:
-        strike = self._weather.strike(request)
-        fault = strike.fault or _NONE
-        reply = self._reply(strike, request)
-        sending = fault.sending(reply)
-        is_silent = fault.holds or (sending is not None and not sending.data)
-        self._note(request, 0 if is_silent else reply.status, strike.name)
-        if fault.holds:
-            await self._weather.released()
-            reply = self._reply(FaultSet(None, strike.beside), request) if reply is _NOTHING else reply
-        if delay := strike.delay:
-            await self._sleep(delay)
-        return _response(reply) if sending is None else await send(http_request, sending)
-
     def _reply(self, strike: FaultSet, request: Request) -> OutgoingReply:
         """Return the reply as the weather has it; `_NOTHING` where there is none."""
         fault, rewritten = strike.fault or _NONE, request
@@ -151,11 +130,8 @@ class Middleware:
             return reply
         for each in strike.all:
             reply = each.changed(reply, request, strike.number)
-        return self._dated(reply)
-
-    def _dated(self, reply: OutgoingReply) -> OutgoingReply:
-        headers = {"Content-Type": JSON, "Date": _date(int(self._clock())), **reply.headers}
-        return structs.replace(reply, headers=headers)
+        date = formatdate(min(max(0, int(self._clock())), _LAST_SECOND), usegmt=True)
+        return structs.replace(reply, headers={"Content-Type": JSON, "Date": date, **reply.headers})
 
     def _note(self, request: Request, status: int, fault: str | None) -> None:
         shown = {
@@ -167,11 +143,29 @@ class Middleware:
 
 
 def _response(reply: OutgoingReply) -> web.Response:
-    if not reply.headers:
-        return web.Response(status=reply.status, body=reply.body, content_type=JSON)
-    return web.Response(status=reply.status, body=reply.body, headers={"Content-Type": JSON, **reply.headers})
+    return web.Response(status=reply.status, body=reply.body, headers=reply.headers)
 
 
-@lru_cache(maxsize=16)
-def _date(seconds: int) -> str:
-    return formatdate(min(max(0, seconds), _LAST_SECOND), usegmt=True)
+async def _cut_off(request: web.BaseRequest, reply: OutgoingReply, cutoff: Cutoff) -> web.StreamResponse:
+    """Send the beginning of a reply, and end the connection; a client that has gone is no error."""
+    response = web.StreamResponse(status=reply.status, headers=reply.headers)
+    response.content_length = max(1, len(reply.body))
+    transport = request.transport
+    if transport is None or transport.is_closing():
+        return response
+    # Bytes must have left before a connection is reset: drain waits for the last one.
+    transport.set_write_buffer_limits(high=0)
+    if cutoff.after is not None:
+        try:
+            await response.prepare(request)
+            await response.write(reply.body[: min(cutoff.after, max(0, len(reply.body) - 1))])
+            await request.writer.drain()
+        except ConnectionError:
+            return response
+    if cutoff.is_reset:
+        linger = struct.pack("ii", 1, 0)
+        transport.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, linger)
+        transport.abort()
+    else:
+        transport.close()
+    return response

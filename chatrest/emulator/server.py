@@ -21,6 +21,7 @@ from yarl import URL
 from ..app import App, is_loopback
 from ..errors import RequestInvalidError
 from .checked import CheckedArguments
+from .faults import Fault
 from .limits import LimitCounter, RateLimit
 from .media import PATH as MEDIA_PATH
 from .middleware import LAST_REQUESTS, IncomingRequest as IncomingRequest, Middleware
@@ -28,8 +29,7 @@ from .service.context import Context
 from .service.dispatch import Keys, Service
 from .store import Store
 from .store.data import EPOCH, fill
-from .weather.faults import Fault
-from .weather.script import Weather
+from .weather import Weather
 
 AUTH_ONLY_KEY: Final = "emulated-auth-only-key"
 MANAGEMENT_KEY: Final = "emulated-management-key"
@@ -156,9 +156,9 @@ class Emulator:
             )
             # A client that hangs up ends its request's handler: a late or half-open one would outlive it.
             server = web.Server(middleware.handle, access_log=None, handler_cancellation=True)
-            runner = web.ServerRunner(server, shutdown_timeout=1.0)
+            runner = web.ServerRunner(server, shutdown_timeout=0.1)
+            resources.callback(self.weather.release)  # an event belongs to its loop; the next may be another
             resources.push_async_callback(runner.cleanup)
-            resources.callback(middleware.close)
             port = listener.getsockname()[1]
             media_url = f"{_origin(settings.host, port)}{MEDIA_PATH}"
             counts = settings.users, settings.messages, settings.groups

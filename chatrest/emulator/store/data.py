@@ -10,26 +10,22 @@ Rules:
 - Only members of the conversation react, each at most once; the message's number chooses the first of them.
 - An edit or a deletion (category `action`) is of a message that shows it; a call that is `ongoing` was
   `initiated` before in the same conversation.
-
-Records are written as text, not as objects: the command's demo makes 100,000 of them at its start.
 """
 
-import json
 from collections.abc import Iterator
 from itertools import accumulate
 from random import Random
 from typing import Any, Final, NamedTuple, TypeAlias
 
 from msgspec import Struct
+from msgspec.json import encode
 
 from ..media import FAMILY, FILES, GIVEN, LANGUAGES, MEDIA, MEDIA_SIZES, PHRASES, REACTIONS, TAGS
 from . import Store
 from .directory import Membership
+from .documents import Document, selected
 from .message_index import conversation_id
 from .views import Mark
-
-_PHRASES = tuple(json.dumps(phrase, ensure_ascii=False)[1:-1] for phrase in PHRASES)
-_ENTITY = ("uid", "name", "role", "status", "avatar")
 
 
 class GeneratedConversation(Struct):
@@ -38,11 +34,9 @@ class GeneratedConversation(Struct):
     id: str
     members: list[str]
     guid: str = ""
-    receivers: dict[str, str] = {}
-    """Entity wrappers of receivers, with `conversationId`, by uid."""
     root: str = ""
     """The message that thread replies answer."""
-    changed: tuple[str, str] | None = None
+    changed: tuple[str, Document] | None = None
     """A message that shows an edit or a deletion whose action is still to come: (action, record)."""
     call: tuple[str, str, int] | None = None
     """A call that was initiated and has not begun: (session, audio or video, when)."""
@@ -62,22 +56,17 @@ class Writer:
     """A writer of records; `dice` make every choice."""
 
     def __init__(
-        self,
-        dice: Random,
-        users: dict[str, dict[str, Any]],
-        groups: dict[str, dict[str, Any]],
-        media_url: str,
+        self, dice: Random, users: dict[str, Document], groups: dict[str, Document], media_url: str
     ) -> None:
-        self._dice = dice
-        self._media_url = media_url
-        self._users = {uid: _json({name: user[name] for name in _ENTITY}) for uid, user in users.items()}
-        self._senders = {uid: _entity("user", user) for uid, user in self._users.items()}
-        self._groups = {guid: _entity("group", _json(group)) for guid, group in groups.items()}
+        self._dice, self._media_url = dice, media_url
+        names = ("uid", "name", "role", "status", "avatar")
+        self._users = {uid: selected(user, names) for uid, user in users.items()}
+        self._groups = groups
         self.reactions: list[Mark] = []
         """Those to the messages that were written; their ids are 0."""
 
-    def record(self, kind: str, conversation: GeneratedConversation, number: int, at: int) -> str:
-        """Return a message of this kind as JSON text; a kind that is not possible here becomes a text."""
+    def record(self, kind: str, conversation: GeneratedConversation, number: int, at: int) -> Document:
+        """Return a message of this kind; a kind that is not possible here becomes a text."""
         sender, other = self._dice.sample(conversation.members, 2)
         draft = _Draft(conversation, number, at, sender, other)
         if kind == "call" and not conversation.guid:
@@ -91,56 +80,62 @@ class Writer:
         # An action without a message to act upon becomes a text that the next action is about.
         return self._text(draft, changed=kind == "action" or self._dice.random() < 0.03)
 
-    def _record(
-        self, draft: _Draft, category: str, type: str, data: str, more: str = "", changed_at: int = 0
-    ) -> str:
+    def _record(self, draft: _Draft, category: str, type: str, data: Document, **more: Any) -> Document:
         pick, conversation = self._dice.random(), draft.conversation
+        record = {
+            "id": str(draft.number),
+            "conversationId": conversation.id,
+            "sender": draft.sender,
+            "receiverType": "group" if conversation.guid else "user",
+            "receiver": conversation.guid or draft.other,
+            "category": category,
+            "type": type,
+            "data": data,
+            "sentAt": draft.at,
+            "updatedAt": draft.at,
+            **more,
+        }
+        if category not in ("action", "call"):
+            record["muid"] = f"m-{draft.number}"
         if category != "action":
-            more += f',"muid":"m-{draft.number}"' if category != "call" else ""
-            more += f',"deliveredAt":{draft.at + 1}' if pick < 0.9 else ""
-            more += f',"readAt":{draft.at + 2}' if pick < 0.75 else ""
-        more += f',"tags":["{TAGS[int(pick * 500) % len(TAGS)]}"]' if 0.3 < pick < 0.36 else ""
-        receiver, receiver_type = (conversation.guid, "group") if conversation.guid else (draft.other, "user")
-        return (
-            f'{{"id":"{draft.number}","conversationId":"{conversation.id}","sender":"{draft.sender}",'
-            f'"receiverType":"{receiver_type}","receiver":"{receiver}","category":"{category}",'
-            f'"type":"{type}","data":{data},"sentAt":{draft.at},"updatedAt":{changed_at or draft.at}{more}}}'
-        )
+            record |= {"deliveredAt": draft.at + 1} if pick < 0.9 else {}
+            record |= {"readAt": draft.at + 2} if pick < 0.75 else {}
+        if 0.3 < pick < 0.36:
+            record["tags"] = [TAGS[int(pick * 500) % len(TAGS)]]
+        return record
 
-    def _text(self, draft: _Draft, *, changed: bool) -> str:
+    def _text(self, draft: _Draft, *, changed: bool) -> Document:
         pick, conversation = self._dice.random, draft.conversation
         text, rest = self._text_content(draft)
-        data = f'{{"text":"{text}","resource":"WEB-4_0_0-{draft.number % 97}",{self._entities(draft)}{rest}}}'
-        more, at = "", 0
+        resource = f"WEB-4_0_0-{draft.number % 97}"
+        data = {"text": text, "resource": resource, "entities": self._entities(draft), **rest}
+        more = Document()
         if conversation.root and pick() < 0.06:
-            more = f',"parentId":"{conversation.root}"'
+            more["parentId"] = conversation.root
         elif pick() < 0.3:
             conversation.root = str(draft.number)
         action = "deleted" if pick() < 0.4 else "edited"
         if changed:
             at = draft.at + 1 + int(pick() * 20)
-            more += f',"{action}At":{at},"{action}By":"{draft.sender}"'
-        record = self._record(draft, "message", "text", data, more, at)
+            more |= {"updatedAt": at, f"{action}At": at, f"{action}By": draft.sender}
+        record = self._record(draft, "message", "text", data, **more)
         if changed:
             conversation.changed = action, record
         return record
 
-    def _text_content(self, draft: _Draft) -> tuple[str, str]:
-        pick, rest = self._dice.random, ""
-        text = " ".join(self._dice.choices(_PHRASES, k=1 + int(pick() * 4)))
+    def _text_content(self, draft: _Draft) -> tuple[str, Document]:
+        pick, rest = self._dice.random, Document()
+        text = " ".join(self._dice.choices(PHRASES, k=1 + int(pick() * 4)))
         if pick() < 0.06:
             text += f" https://news.example.com/a/{draft.number}?ref=chat"
         if pick() < 0.06:
             text += f" <@uid:{draft.other}>"
-            rest += f',"mentions":{{"{draft.other}":{self._users[draft.other]}}}'
+            rest["mentions"] = {draft.other: self._users[draft.other]}
         if pick() < 0.06:
             reaction, wanted = REACTIONS[int(pick() * len(REACTIONS))], 1 + int(pick() * 3)
-            rest += (
-                f',"reactions":[{{"reaction":"{reaction}","count":{self._react(draft, reaction, wanted)}}}]'
-            )
+            rest["reactions"] = [{"reaction": reaction, "count": self._react(draft, reaction, wanted)}]
         if pick() < 0.1:
-            language = LANGUAGES[int(pick() * len(LANGUAGES))]
-            rest += f',"metadata":{{"client":{{"language":"{language}"}}}}'
+            rest["metadata"] = {"client": {"language": LANGUAGES[int(pick() * len(LANGUAGES))]}}
         return text, rest
 
     def _react(self, draft: _Draft, reaction: str, wanted: int) -> int:
@@ -152,82 +147,79 @@ class Writer:
             self.reactions.append(Mark(0, "reaction", number, uid, reaction, at))
         return count
 
-    def _media(self, draft: _Draft) -> tuple[str, str]:
+    def _media(self, draft: _Draft) -> tuple[str, Document]:
         pick = self._dice.random
         kind, mime, extension = MEDIA[int(pick() * len(MEDIA))]
         name = f"{FILES[int(pick() * len(FILES))]}.{extension}"
         url = f"{self._media_url}{int(pick() * 10**12):012}.{extension}"
-        attachment = (
-            f'{{"url":"{url}","name":"{name}","mimeType":"{mime}","extension":"{extension}",'
-            f'"size":{MEDIA_SIZES[extension]}}}'
-        )
-        caption = f'"text":"{_PHRASES[int(pick() * len(_PHRASES))]}",' if pick() < 0.3 else ""
-        rest = f'"attachments":[{attachment}],"url":"{url}","resource":"WEB-4_0_0"'
-        return kind, f"{{{caption}{rest},{self._entities(draft)}}}"
+        about = {"mimeType": mime, "extension": extension, "size": MEDIA_SIZES[extension]}
+        caption = {"text": PHRASES[int(pick() * len(PHRASES))]} if pick() < 0.3 else {}
+        attachments = {"attachments": [{"url": url, "name": name, **about}], "url": url}
+        return kind, {**caption, **attachments, "resource": "WEB-4_0_0", "entities": self._entities(draft)}
 
-    def _custom(self, draft: _Draft) -> tuple[str, str]:
-        pick = self._dice.random
+    def _custom(self, draft: _Draft) -> tuple[str, Document]:
+        pick, custom = self._dice.random, Document()
         if pick() < 0.5:
-            kind, custom = "location", f'{{"latitude":{pick() * 90:.6f},"longitude":{pick() * 180:.6f}}}'
+            kind = "location"
+            custom = {"latitude": round(pick() * 90, 6), "longitude": round(pick() * 180, 6)}
         else:
-            question = _PHRASES[int(pick() * len(_PHRASES))]
-            kind, custom = "poll", f'{{"question":"{question}","options":["1","2"],"votes":{{}}}}'
-        return kind, f'{{"customData":{custom},{self._entities(draft)}}}'
+            kind, question = "poll", PHRASES[int(pick() * len(PHRASES))]
+            custom = {"question": question, "options": ["1", "2"], "votes": {}}
+        return kind, {"customData": custom, "entities": self._entities(draft)}
 
-    def _action(self, draft: _Draft) -> str:
+    def _action(self, draft: _Draft) -> Document | None:
         """An edit or deletion whose message has arrived; else in a group an addition; else nothing."""
         conversation = draft.conversation
         if conversation.changed:
             (action, record), conversation.changed = conversation.changed, None
-            on = _entity("message", record)
-        elif conversation.guid:
-            action, on = "added", self._senders[draft.other]
-        else:
-            return ""
-        return self._action_data(draft, action, on)
+            return self._action_data(draft, action, _entity("message", record))
+        if conversation.guid:
+            return self._action_data(draft, "added", _entity("user", self._users[draft.other]))
+        return None
 
-    def _call(self, draft: _Draft) -> str:
+    def _call(self, draft: _Draft) -> Document:
         """A call is initiated; the next call message of the conversation says that it has begun."""
         dice, conversation = self._dice, draft.conversation
         if conversation.call:
             (session, kind, at), conversation.call = conversation.call, None
-            status, started = "ongoing", f',"startedAt":{draft.at}'
+            status, started = "ongoing", {"startedAt": draft.at}
         else:
             kind, at = "video" if dice.random() < 0.4 else "audio", draft.at
             session = f"v1.us.{dice.getrandbits(64):016x}"
-            conversation.call, status, started = (session, kind, at), "initiated", ""
-        call = (
-            f'{{"sessionid":"{session}","type":"{kind}","status":"{status}","sender":"{draft.sender}",'
-            f'"receiver":"{draft.other}","receiverType":"user","conversationId":"{conversation.id}",'
-            f'"initiatedAt":{at},"joinedAt":{draft.at}{started},"wsChannel":{{"identity":"[user]{draft.sender}",'
-            f'"service":"calls.example.com","secret":"{dice.getrandbits(128):032x}"}},'
-            f'"data":{{{self._entities(draft)},"metadata":{{}}}}}}'
-        )
+            conversation.call, status, started = (session, kind, at), "initiated", {}
+        channel = {"identity": f"[user]{draft.sender}", "service": "calls.example.com"}
+        call = {
+            "sessionid": session,
+            "type": kind,
+            "status": status,
+            "sender": draft.sender,
+            "receiver": draft.other,
+            "receiverType": "user",
+            "conversationId": conversation.id,
+            "initiatedAt": at,
+            "joinedAt": draft.at,
+            **started,
+            "wsChannel": {**channel, "secret": f"{dice.getrandbits(128):032x}"},
+            "data": {"entities": self._entities(draft), "metadata": {}},
+        }
         return self._record(draft, "call", kind, self._action_data(draft, status, _entity("call", call)))
 
-    def _action_data(self, draft: _Draft, action: str, on: str) -> str:
-        by, receiver = self._senders[draft.sender], self._receiver(draft)
-        return f'{{"action":"{action}","entities":{{"by":{by},"on":{on},"for":{receiver}}}}}'
+    def _action_data(self, draft: _Draft, action: str, on: Document) -> Document:
+        ends = self._entities(draft)
+        return {"action": action, "entities": {"by": ends["sender"], "on": on, "for": ends["receiver"]}}
 
-    def _entities(self, draft: _Draft) -> str:
-        return f'"entities":{{"sender":{self._senders[draft.sender]},"receiver":{self._receiver(draft)}}}'
-
-    def _receiver(self, draft: _Draft) -> str:
-        conversation, other = draft.conversation, draft.other
+    def _entities(self, draft: _Draft) -> Document:
+        conversation = draft.conversation
         if conversation.guid:
-            return self._groups[conversation.guid]
-        if other not in conversation.receivers:
-            entity = f'{self._users[other][:-1]},"conversationId":"{conversation.id}"}}'
-            conversation.receivers[other] = _entity("user", entity)
-        return conversation.receivers[other]
+            receiver = _entity("group", self._groups[conversation.guid])
+        else:
+            about = {"conversationId": conversation.id}
+            receiver = _entity("user", self._users[draft.other] | about)
+        return {"sender": _entity("user", self._users[draft.sender]), "receiver": receiver}
 
 
-def _entity(kind: str, entity: str) -> str:
-    return f'{{"entity":{entity},"entityType":"{kind}"}}'
-
-
-def _json(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+def _entity(kind: str, entity: Document) -> Document:
+    return {"entity": entity, "entityType": kind}
 
 
 EPOCH: Final = 1_600_000_000
@@ -238,7 +230,7 @@ MEDIA_URL: Final = "https://media.example.com/files/"
 """The beginning of the addresses of files where no emulator serves them."""
 _GROUP_SHARE = 0.1
 _PAIRS_PER_USER = 3
-_Room: TypeAlias = tuple[dict[str, Any], list[str]]
+_Room: TypeAlias = tuple[Document, list[str]]
 """A group's record, and the uids of its members."""
 
 
@@ -259,10 +251,10 @@ def fill(
     store.add_all(user_records, groups_by_guid.values(), records, _members(rooms), writer.reactions)
 
 
-def _user(dice: Random, index: int, media_url: str) -> dict[str, Any]:
+def _user(dice: Random, index: int, media_url: str) -> Document:
     uid = f"user-{index + 1:03}"
     at = EPOCH - dice.randrange(10**6, 10**7)
-    user: dict[str, Any] = {
+    user: Document = {
         "uid": uid,
         "name": f"{dice.choice(GIVEN)} {dice.choice(FAMILY)}",
         "status": "available" if dice.random() < 0.2 else "offline",
@@ -279,7 +271,7 @@ def _user(dice: Random, index: int, media_url: str) -> dict[str, Any]:
     return user
 
 
-def _group(dice: Random, index: int, groups: int, users: list[dict[str, Any]], media_url: str) -> _Room:
+def _group(dice: Random, index: int, groups: int, users: list[Document], media_url: str) -> _Room:
     guid = f"group-{index + 1:0{max(2, len(str(groups)))}}"
     members = dice.sample([user["uid"] for user in users], min(len(users), dice.randrange(3, 30)))
     group = {
@@ -306,7 +298,7 @@ def _members(rooms: list[_Room]) -> Iterator[tuple[str, str, Membership]]:
 
 
 def _records(
-    store: Store, dice: Random, writer: Writer, users: list[dict[str, Any]], rooms: list[_Room], messages: int
+    store: Store, dice: Random, writer: Writer, users: list[Document], rooms: list[_Room], messages: int
 ) -> Iterator[bytes]:
     if not messages:
         return
@@ -322,10 +314,10 @@ def _records(
         at += int(dice.random() * 120)
         [conversation] = dice.choices(conversations, cum_weights=shares)
         [kind] = dice.choices(names, cum_weights=kinds)
-        yield writer.record(kind, conversation, number, at).encode()
+        yield encode(writer.record(kind, conversation, number, at))
 
 
-def _pairs(dice: Random, users: list[dict[str, Any]]) -> list[GeneratedConversation]:
+def _pairs(dice: Random, users: list[Document]) -> list[GeneratedConversation]:
     """Return conversations of two, the busiest first; the first user is in more of them than any other."""
     uids = [user["uid"] for user in users]
     weights = list(accumulate(_zipf(len(uids), 1)))

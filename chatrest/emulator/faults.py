@@ -1,7 +1,7 @@
 """Faults as data: each says what differs in the way of a request, and `middleware` goes that way.
 
 A fault may rewrite the request, withhold it from the service, answer in its place, change the reply, delay or
-hold it, and say which bytes are sent: a hook each, which changes nothing where it is not overridden.
+hold it, or end the connection in the midst: a hook each, which changes nothing where it is not overridden.
 
 Your own derive from `Fault`, or from `LostReply` where the service's own answer does not come; their fields
 are those of a frozen struct.
@@ -10,21 +10,98 @@ are those of a frozen struct.
 import re
 from collections.abc import Mapping
 from email.utils import formatdate
+from functools import cache
 from math import ceil
-from typing import Annotated, ClassVar, Final, Literal, TypeAlias
+from random import Random
+from typing import Annotated, ClassVar, Final, Literal, NamedTuple, TypeAlias
 
 from msgspec import Meta
 
-from ...errors import RequestInvalidError
-from ..checked import CheckedArguments, Count, FromZero, Seconds
-from ..limits import TOO_MANY, Spelling, Verdict, limit_headers
-from ..service.context import OutgoingReply as OutgoingReply, ServiceRequest as Request
-from ..service.refusals import ServiceRefusal as Refusal
-from .sending import Transmission, head
-from .triggers import ALWAYS, When, target_of
+from .._resources import OPERATIONS
+from ..errors import RequestInvalidError
+from .checked import CheckedArguments, Count, FromZero, Seconds, Share
+from .limits import TOO_MANY, Spelling, Verdict, limit_headers
+from .service.context import OutgoingReply as OutgoingReply, ServiceRequest as Request
+from .service.refusals import ServiceRefusal as Refusal
+from .service.router import ROUTER
+
+# ── when a fault strikes ──
+
+
+class First(CheckedArguments):
+    """The first `count` requests of the route, after `after` others."""
+
+    count: Count = 1
+    after: FromZero = 0
+
+    def strikes(self, number: int, dice: Random) -> bool:
+        return self.after < number <= self.after + self.count
+
+
+class Every(CheckedArguments):
+    """Every `step`-th request of the route: 1 strikes all, 3 the third, the sixth and so on."""
+
+    step: Count
+
+    def strikes(self, number: int, dice: Random) -> bool:
+        return number % self.step == 0
+
+
+class Chance(CheckedArguments):
+    """Each request of the route with probability `share`, from 0 to 1.
+
+    The dice come from `seed`, and where that is None from the emulator's seed and the fault's number in the
+    script: the same requests in the same order are struck again.
+    """
+
+    share: Share
+    seed: int | None = None
+
+    def strikes(self, number: int, dice: Random) -> bool:
+        return dice.random() < self.share
+
+
+When: TypeAlias = First | Every | Chance
+
+
+class Target:
+    """The requests that a fault is for: those of an operation by its name, or of a path template."""
+
+    def __init__(self, route: str) -> None:
+        self._operation = route if route in OPERATIONS else None
+        if self._operation is None and not route.startswith("/"):
+            names = ", ".join(sorted(OPERATIONS))
+            raise RequestInvalidError(f"route = {route!r}: expected {names}, a path from its /, and None")
+        self._segments = [None if segment[:1] == "{" else segment for segment in route[1:].split("/")]
+
+    def fits(self, method: str, path: str) -> bool:
+        """Return True for a request of this target; `path` is as sent, with the base address's own path."""
+        if self._operation is not None:
+            route = ROUTER.route(method, path)
+            return route is not None and route.endpoint.name == self._operation
+        segments = path.split("/")[2:]
+        return len(segments) == len(self._segments) and all(
+            own is None or own == segment for own, segment in zip(self._segments, segments, strict=True)
+        )
+
+
+target_of: Final = cache(Target)
+"""Return the target of that name or template; made once."""
+
+
+# ── what a fault does ──
+
 
 BodyKind: TypeAlias = Literal["json", "html", "text", "empty"]
-JSON = "application/json"
+JSON: Final = "application/json"
+
+
+class Cutoff(NamedTuple):
+    """The end of a connection before the end of the reply."""
+
+    after: int | None
+    """The bytes of the body that are sent, without at least its last one; None if not even the head is."""
+    is_reset: bool
 
 
 class Fault(CheckedArguments, kw_only=True):
@@ -34,7 +111,7 @@ class Fault(CheckedArguments, kw_only=True):
     """An operation such as "messages.list_user", a path such as "/users/{uid}/messages", or None for all."""
     method: str | None = None
     """"GET", "POST" and so on; None for all."""
-    when: When = ALWAYS
+    when: When = Every(1)
     max_streak: Count | None = None
     """A request (method, path, query, acting user) that was struck so often in a row is let through."""
 
@@ -87,8 +164,9 @@ class Fault(CheckedArguments, kw_only=True):
         """Seconds that the answer is late, after the service has processed the request."""
         return 0.0
 
-    def sending(self, reply: OutgoingReply) -> Transmission | None:
-        """Return what is sent of the answer; None for all of it, as aiohttp sends it."""
+    @property
+    def cutoff(self) -> Cutoff | None:
+        """The point at which the connection ends; None for after the answer."""
         return None
 
 
@@ -151,15 +229,10 @@ class Status(LostReply):
 
 _FAILED: Final = "ERR_EXCEPTION"
 _CODES: Final[dict[int, str]] = {
-    400: "ERR_BAD_REQUEST",
-    401: "AUTH_ERR_APIKEY_NOT_FOUND",
-    403: "ERR_PERMISSION_DENIED",
-    404: "ERR_API_NOT_FOUND",
-    409: "ERR_ALREADY_JOINED",
-    422: "ERR_BAD_REQUEST",
-    429: "ERR_TOO_MANY_REQUESTS",
-}
-_BODIES: dict[str, tuple[str, bytes]] = {
+    400: "ERR_BAD_REQUEST", 401: "AUTH_ERR_APIKEY_NOT_FOUND", 403: "ERR_PERMISSION_DENIED",
+    404: "ERR_API_NOT_FOUND", 409: "ERR_ALREADY_JOINED", 422: "ERR_BAD_REQUEST", 429: "ERR_TOO_MANY_REQUESTS",
+}  # fmt: skip
+_BODIES: Final[dict[BodyKind, tuple[str, bytes]]] = {
     "json": (JSON, b""),
     "html": ("text/html", b"<html><head><title>STATUS</title></head><body><h1>STATUS</h1></body></html>"),
     "text": ("text/plain", b"upstream failed: STATUS"),
@@ -177,10 +250,9 @@ class Reset(LostReply):
     def is_withheld(self) -> bool:
         return self.after is None and not self.processed
 
-    def sending(self, reply: OutgoingReply) -> Transmission:
-        if self.after is None:
-            return Transmission(b"", "reset")
-        return Transmission(head(reply, len(reply.body)) + _begin(reply.body, self.after), "reset")
+    @property
+    def cutoff(self) -> Cutoff:
+        return Cutoff(self.after, is_reset=True)
 
 
 class HalfOpen(LostReply):
@@ -189,21 +261,14 @@ class HalfOpen(LostReply):
     holds: ClassVar[bool] = True
 
 
-# ── the service's answer, damaged on its way ──
-
-
-def _begin(body: bytes, length: int) -> bytes:
-    """Return the begin of a body without at least its last byte."""
-    return body[: min(length, max(0, len(body) - 1))]
-
-
 class Cut(Fault):
     """The connection is closed once `after` bytes of the body are sent, and at least one is missing."""
 
     after: FromZero = 0
 
-    def sending(self, reply: OutgoingReply) -> Transmission:
-        return Transmission(head(reply, max(1, len(reply.body))) + _begin(reply.body, self.after))
+    @property
+    def cutoff(self) -> Cutoff:
+        return Cutoff(self.after, is_reset=False)
 
 
 # ── beside all others ──

@@ -20,11 +20,10 @@ from typing import Final, NamedTuple, final
 
 from msgspec import Struct, structs
 
-from ...errors import RequestInvalidError
-from ..limits import Spelling
-from ..service.context import ServiceRequest as Request
-from .faults import BodyKind, Cut, Fault, Latency, Reset, Status, TooManyRequests
-from .triggers import Chance
+from ..errors import RequestInvalidError
+from .faults import BodyKind, Chance, Cut, Fault, Latency, Reset, Status, TooManyRequests
+from .limits import Spelling
+from .service.context import ServiceRequest as Request
 
 
 class FaultSet(NamedTuple):
@@ -39,18 +38,13 @@ class FaultSet(NamedTuple):
 
     @property
     def all(self) -> tuple[Fault, ...]:
-        """All of them, in the order in which they change a request and its reply."""
-        return self.beside if self.fault is None else (self.fault, *self.beside)
+        """All of them, those that accompany first."""
+        return self.beside if self.fault is None else (*self.beside, self.fault)
 
     @property
     def name(self) -> str | None:
-        """The names of the faults, joined by `+`, those that accompany first; None for none."""
-        own = [] if self.fault is None else [self.fault]
-        return "+".join(fault.name for fault in (*self.beside, *own)) or None
-
-    @property
-    def delay(self) -> float:
-        return sum(fault.delay for fault in self.all)
+        """The names of the faults, joined by `+`; None for none."""
+        return "+".join(fault.name for fault in self.all) or None
 
 
 class _Entry(Struct):
@@ -107,20 +101,23 @@ class Weather:
 
     def strike(self, request: Request) -> FaultSet:
         """Return the faults that strike a request."""
-        hit, beside = None, []
+        hit: _Entry | None = None
+        beside: list[Fault] = []
         for entry in self._script:
-            if not entry.fault.accompanies and hit is not None:
+            fault = entry.fault
+            if (hit is not None and not fault.accompanies) or not self._strikes(entry, request):
                 continue
-            if self._strikes(entry, request):
-                if entry.fault.accompanies:
-                    beside.append(entry.fault)
-                else:
-                    hit = entry
-        self._remember(request, hit is not None)
+            self.struck[fault.name] += 1
+            if fault.accompanies:
+                beside.append(fault)
+            else:
+                hit, entry.strikes = entry, entry.strikes + 1
+        identity = _identity(request)
+        # The strikes of a request in a row are counted; one that succeeds is forgotten.
         if hit is None:
+            self._streaks.pop(identity, None)
             return FaultSet(None, tuple(beside))
-        hit.strikes += 1
-        self.struck[hit.fault.name] += 1
+        self._streaks[identity] += 1
         return FaultSet(hit.fault, tuple(beside), hit.strikes)
 
     def _strikes(self, entry: _Entry, request: Request) -> bool:
@@ -128,20 +125,9 @@ class Weather:
         if not fault.fits(request):
             return False
         entry.requests += 1
-        strikes = fault.when.strikes(entry.requests, entry.dice)
-        if strikes and fault.accompanies:
-            self.struck[fault.name] += 1
-        if fault.max_streak is not None and self._streaks[_identity(request)] >= fault.max_streak:
-            return False
-        return strikes
-
-    def _remember(self, request: Request, struck: bool) -> None:
-        """Count the strikes of a request in a row; one that succeeds is forgotten."""
-        identity = _identity(request)
-        if struck:
-            self._streaks[identity] += 1
-        elif identity in self._streaks:
-            del self._streaks[identity]
+        is_due = fault.when.strikes(entry.requests, entry.dice)
+        most = fault.max_streak
+        return is_due and (most is None or self._streaks[_identity(request)] < most)
 
 
 def _identity(request: Request) -> tuple[str, str, str, str]:

@@ -1,1 +1,0 @@
-"""Scripted weather: faults that strike requests, and the triggers that decide when."""
