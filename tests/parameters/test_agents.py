@@ -8,13 +8,11 @@ from chatrest._core.requests.encode import query_pairs
 from chatrest._core.requests.wire import json_body
 from chatrest._parameters.agent_knowledge import (
     KnowledgeQuery,
-    NewUpload,
     checked_source,
 )
 from chatrest._parameters.agent_tools import NewApiTool
 from chatrest._parameters.agents import (
     AgentChanges,
-    AgentQuery,
     IntegrationMeta,
     NewAgent,
     NewExternalAgent,
@@ -27,20 +25,13 @@ TOOL: dict[str, Any] = {
     "slug": "s", "name": "S", "description": "d", "endpoint": "https://h/{{path}}", "method": "GET"
 }  # fmt: skip
 EXTERNAL: dict[str, Any] = {"name": "n", "icon": "https://i", "integrate_with": "mastra"}
-VARIABLE: dict[str, Any] = {"name": "v", "source_type": "constant", "constant_value": "c"}
-UPLOAD: dict[str, Any] = {"file_name": "f", "mime_type": "m", "file_size": 1}
 
 
 @loop_over(
     ("make", "name"),
     [
-        (lambda: AgentChanges(tools=["t", ""]), "tools"),
-        (lambda: AgentQuery(limit=1001), "limit"),
-        (lambda: NewApiTool(**{**TOOL, "name": "x" * 101}), "name"),
         (lambda: NewApiTool(**TOOL, enable_basic_auth=True), "enable_basic_auth"),
         (lambda: NewApiTool(**TOOL, parameters=[{"key": "k"}]), "parameters"),
-        (lambda: NewUpload(**{**UPLOAD, "file_size": 50 * 1024 * 1024 + 1}), "file_size"),
-        (lambda: KnowledgeQuery(start_time=2, end_time=1), "end_time"),
         (lambda: checked_source("texts"), "source_type"),  # type: ignore[arg-type]
         (lambda: NewExternalAgent(**EXTERNAL, integration_meta=IntegrationMeta()), "integration_meta"),
         (lambda: NewExternalTool(name="t", display_name="T", execution_text="e"), "description"),

@@ -296,6 +296,17 @@ def public_structs() -> Iterator[type[CheckedStruct]]:
 KINDS = sorted(set(public_structs()), key=lambda kind: kind.__name__)
 
 
+def test_a_window_ends_where_it_begins_or_later() -> None:
+    windows = [(kind, *ends) for kind in KINDS for ends in getattr(kind, "windows", ())]
+    assert len(windows) > 10
+    for kind, first, last in windows:
+        assert getattr(kind(**{first: 5, last: 5}), last) == 5
+        with pytest.raises(
+            RequestInvalidError, match=rf"^{last} = 4: the window ends .* expected {first} \(5\) or later$"
+        ):
+            kind(**{first: 5, last: 4})
+
+
 def test_every_field_has_a_line_with_its_meaning_and_what_is_allowed() -> None:
     for kind in KINDS:
         lines = pydoc.getdoc(kind).splitlines()

@@ -73,8 +73,6 @@ def test_a_window_between_moments_ends_where_it_begins_or_later() -> None:
     words = r"1767311999, 2026-01-01: the window ends .* from_timestamp \(1767355200, 2026-01-02T12:00:00Z\)"
     with pytest.raises(RequestInvalidError, match=words):
         MessageQuery(from_timestamp=NOON, to_timestamp=date(2026, 1, 1))
-    with pytest.raises(RequestInvalidError, match=r"^created_at_to = .*: the window ends before it begins"):
-        UserQuery(created_at_from=NOON, created_at_to=date(2026, 1, 1))
 
 
 def test_a_relative_time_is_read_when_the_filter_is_made(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -264,34 +262,16 @@ def test_a_message_filter_begins_with_the_27_parameters_of_the_specification() -
     assert (names[0], names[26], len(set(names[:27]))) == ("searchKey", "tags", 27)
 
 
-@pytest.mark.parametrize("kind", ["sent_at", "updated_at", "edited_at"])
-def test_a_window_of_another_time_ends_where_it_begins_or_later(kind: str) -> None:
-    assert getattr(MessageQuery(**{f"{kind}_from": 5, f"{kind}_to": 5}), f"{kind}_to") == 5
-    with pytest.raises(RequestInvalidError, match=rf"^{kind}_to = 4: .* expected {kind}_from \(5\)"):
-        MessageQuery(**{f"{kind}_from": 5, f"{kind}_to": 4})
-
-
-@pytest.mark.parametrize("name", ["sender", "id", "mentioned_uids"])
-def test_an_id_or_a_uid_with_control_characters_is_refused(name: str) -> None:
-    for uid in ("bob\n", "\rbob", "b\x00ob", "bob\x7f", "b\x1fob"):
-        with pytest.raises(RequestInvalidError, match=f"^{name} = "):
-            MessageQuery(**{name: [uid] if name == "mentioned_uids" else uid})
-
-
-@loop_over("name", ["search_key", "id", "category", "sender", "tags"])
-def test_a_lone_surrogate_is_an_error(name: str) -> None:
-    """A lone surrogate has no UTF-8."""
-    with pytest.raises(RequestInvalidError):
-        MessageQuery(**{name: ["\ud800"] if name == "tags" else "\ud800"})
-
-
-@loop_over("value", [object(), iter(["a"]), {1, "a"}, lambda: None])
-def test_a_value_of_any_kind_gets_the_same_error(value: Any) -> None:
-    with pytest.raises(RequestInvalidError, match=r"^tags = .*: expected a list of texts"):
-        MessageQuery(tags=value)
-
-
-def test_a_number_of_very_many_digits_is_an_error() -> None:
-    for name in ("limit", "from_timestamp", "search_key"):
-        with pytest.raises(RequestInvalidError, match=f"^{name} = .*: expected "):
-            MessageQuery(**{name: -(10**5000)})  # type: ignore[arg-type]
+@loop_over(
+    ("name", "value"),
+    [
+        *((name, uid) for name in ("sender", "id") for uid in ("bob\n", "\rbob", "b\x00ob", "bob\x7f")),
+        *((name, "\ud800") for name in ("search_key", "id", "category", "sender")),  # it has no UTF-8
+        *((name, -(10**5000)) for name in ("limit", "from_timestamp", "search_key")),
+        ("mentioned_uids", ["b\x1fob"]), ("tags", ["\ud800"]),
+        *(("tags", value) for value in (object(), iter(["a"]), {1, "a"}, lambda: None)),
+    ],
+)  # fmt: skip
+def test_a_value_of_any_kind_is_refused_by_its_name(name: str, value: Any) -> None:
+    with pytest.raises(RequestInvalidError, match=f"^{name} = .*: expected "):
+        MessageQuery(**{name: value})
