@@ -194,13 +194,17 @@ class JournalFile:
         if _is_in_use(error):
             return InUseError(f"{self.path}: another {owner} is writing here")
         if code == sqlite3.SQLITE_CANTOPEN:
-            return RequestInvalidError(f"{self.path}: {error}")
+            return _denied(self.path) or RequestInvalidError(f"{self.path}: {error}")
         if code == sqlite3.SQLITE_FULL:
             return OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(self.path))
         if code in _SURROUNDINGS:
             return OSError(f"{self.path}: {error}")
+        return self._damage(f"is damaged, or is no {owner}'s journal: {error}")
+
+    def _damage(self, fault: str) -> ChatRestError:
+        """Return the error for a damaged journal, with what to do about it."""
         remedy = self._layout.remedy and f": {self._layout.remedy}"
-        return self._layout.damage(f"{self.path} is damaged, or is no {owner}'s journal: {error}{remedy}")
+        return self._layout.damage(f"{self.path} {fault}{remedy}")
 
     # ── opening ──
 
@@ -312,6 +316,18 @@ def _closed_on_error(db: sqlite3.Connection) -> Iterator[None]:
     except BaseException:
         db.close()
         raise
+
+
+def _denied(path: Path) -> PermissionError | None:
+    """Return the error where this user may not read a journal: SQLite says only that it cannot open it."""
+    for each in (path, log_of(path)):
+        try:
+            each.open("rb").close()
+        except PermissionError as error:
+            return error
+        except OSError:
+            pass
+    return None
 
 
 def _check_integrity(db: sqlite3.Connection) -> None:

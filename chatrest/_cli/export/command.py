@@ -6,7 +6,6 @@ last line says how to continue.
 
 import asyncio
 import errno
-import shlex
 from collections.abc import Iterator, Mapping
 from contextlib import AbstractAsyncContextManager, contextmanager
 from pathlib import Path
@@ -20,7 +19,7 @@ from ...errors import AuthenticationError, ChatRestError, ExportIncompleteError
 from .. import streams
 from ..environment import named_app, proxy, session
 from ..options import QUIET, AgeOption, TimeOption, check_together, option_table, shown_default
-from ..process import can_continue, continuation, invocation, run
+from ..process import can_continue, continuation, run
 from ..progress import ProgressLine, regularly
 from .apps import export_apps
 from .summary import Totals, estimate_lines, failure_lines, place_of, summary_lines
@@ -360,7 +359,7 @@ def _advice(error: BaseException, out: str, options: Mapping[str, object], progr
         case InUseError():
             return "wait until it ends, then run this command again"
         case UnreadableError():
-            return f"{invocation()} verify {shlex.quote(out)} says what can safely be done"
+            return ""  # its text says what to do
         case AuthenticationError():
             return f"no exported message is lost; {command}"
         case OSError(errno=errno.ENOSPC | errno.EDQUOT) if not isinstance(error, ChatRestError):

@@ -212,13 +212,15 @@ class Rereads:
         """Note what is deleted; return how many messages are newly found to be."""
         new = self._unshown(since)
         new.discard(self._export.deleted)
-        for known, ids in self._by_source(new, self._journal.sources()):
+        count = sum(
             self._export.note_deleted(known.number, ids, self._now)
+            for known, ids in self._by_source(new, self._journal.sources())
+        )
         left = rechecks_left(self._journal, self._sources.of_plan)
         if all(self._sources.is_deleted(work.known) for work in left):
             with self._journal.transaction():
                 self._journal.end_rechecks()
-        return len(new)
+        return count
 
 
 def clusters(ids: IdSet, shown: IdSet, apart: int) -> list[Gap]:

@@ -293,17 +293,24 @@ class ExportFolder:
     def stored_since(self, since: int) -> IdSet:
         """Return the ids on disk that were sent at a time or later, as `prepare` learnt them."""
         with self._lock:
-            if self.index is None:
-                return IdSet()
-            names = self.journal.names(self.index.names_since(since))
-            return self.index.since(since) | IdSet(names.values())
+            return IdSet() if self.index is None else self._numbered(*self.index.since(since))
 
-    def note_deleted(self, source: int, ids: Iterable[int], now: int, *, missing: bool = False) -> None:
-        """Note ids that no source shows any more, and with `missing` that are not on disk either."""
-        if ids := list(ids):
-            with self._guarded(), self.journal.transaction():
-                self.journal.mark_deleted(source, ids, now, missing=missing)
-                self._load_deleted()
+    def note_deleted(self, source: int, ids: IdSet, now: int, *, missing: bool = False) -> int:
+        """Note ids that no source shows any more, and with `missing` that are not on disk either.
+
+        Return how many are news: not those whose record on disk says already that they were deleted.
+        """
+        if not ids:
+            return 0
+        with self._guarded(), self.journal.transaction():
+            known = IdSet() if self.index is None else self._numbered(*self.index.deleted())
+            news = IdSet() if missing else ids - known
+            self.journal.mark_deleted(source, ids, now, missing=missing, news=news)
+            self._load_deleted()
+            return len(news)
+
+    def _numbered(self, numbers: IdSet, keys: list[str]) -> IdSet:
+        return numbers | IdSet(self.journal.names(keys).values())
 
     def look_again(self, sources: Iterable[int]) -> None:
         """Forget that messages are missing which sources have seen: they may show them again."""
@@ -392,13 +399,23 @@ class ExportFolder:
                 self.journal.applied(ids)
                 self.journal.note_news("changed", ids)
 
+            by_author = {row.id for row in rows if is_deleted(row.raw)}
+            deleted_now = self._not_deleted_yet(by_author)
             self.store.update(Changes({row.id: row for row in rows}, note))
             with self.journal.transaction():
                 self.journal.applied(row.id for row in rows)  # the others are not on the disk any more
-            by_author = {row.id for row in rows if is_deleted(row.raw)}
-            deleted += len(by_author.intersection(applied))
+            deleted += len(deleted_now.intersection(applied))
             changed += len(set(applied) - by_author)
         return ReplacedMessages(changed, deleted)
+
+    def _not_deleted_yet(self, keys: set[str]) -> set[str]:
+        """Return those of which no run has found that they were deleted: each deletion counts once."""
+        known = self.journal.ids_by_key(keys)
+        stored = self.store.stored(keys) if keys else {}
+        return {
+            key for key in keys
+            if known.get(key, 0) not in self._deleted and not (key in stored and is_deleted(stored[key].raw))
+        }  # fmt: skip
 
     def salvage(self) -> int:
         """Write messages that are still missing from damaged files; return how many.

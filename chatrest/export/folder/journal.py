@@ -32,7 +32,7 @@ import msgspec
 
 from ..._core.replies.rows import Row, row_of
 from ..._core.requests.endpoint import Pairs
-from ..._storage import Layout, UnreadableError, sql_in
+from ..._storage import Layout, sql_in
 from ..plan.id_set import IdSet
 from ..plan.message_ids import Interval, merge, number
 from ..plan.ownership import Source
@@ -203,7 +203,7 @@ class Journal(StoreJournal):
                         for number, key, *rest in self._typed(sql, kind, after, PORTION)
                     ]
                 except DAMAGE as error:
-                    raise UnreadableError(f"{self.path} is damaged: {error}") from None
+                    raise self._damage(f"is damaged: {error}") from None
                 if after < 0 and len(portion) < PORTION:
                     self._sources = portion
             yield from portion
@@ -216,7 +216,7 @@ class Journal(StoreJournal):
         try:
             return {number: Source.parse(key) for number, key in rows}
         except DAMAGE as error:
-            raise UnreadableError(f"{self.path} is damaged: {error}") from None
+            raise self._damage(f"is damaged: {error}") from None
 
     def source_of(self, key: str) -> int:
         """Return the number of the source of a key; 0 if there is none."""
@@ -350,12 +350,16 @@ class Journal(StoreJournal):
         """Return the ids that the service does not show any more, and those that are not on disk either."""
         return sorted(self._typed("SELECT id, source, noticed, missing FROM deleted", DeletedId), key=_order)
 
-    def mark_deleted(self, source: int, ids: Iterable[int], now: int, *, missing: bool = False) -> None:
-        """Note ids that the service does not show any more, and that are missing in the export or not."""
+    def mark_deleted(
+        self, source: int, ids: Iterable[int], now: int, *, missing: bool = False, news: IdSet | None = None
+    ) -> None:
+        """Note ids that the service does not show any more, and that are missing in the export or not.
+
+        `news` are those of them that this run has found to be deleted.
+        """
         sql, keys = "INSERT OR REPLACE INTO deleted VALUES(?, ?, ?, ?)", self.texts(ids)
         self._db.executemany(sql, [(key, source, now, int(missing)) for key in keys])
-        if not missing:
-            self.note_news("deleted", keys)
+        self._note_news(self.run, "deleted", news or IdSet())
 
     def undelete(self, ids: Iterable[int]) -> None:
         """Note ids that are shown again."""

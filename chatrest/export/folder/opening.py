@@ -36,6 +36,7 @@ from ..plan.file_names import DAMAGED, MESSAGES, SPOOL, is_of_system, path_insid
 from ..plan.parts import FOREIGN, STATE, is_app_name
 from ..plan.plan import Plan, difference, growth_fault
 from ..store.disk import Disk, sync_folder
+from ..store.journal import REMEDY
 from .journal import GENERATION, NAME as JOURNAL, PREVIOUS_GENERATION, Journal
 from .manifest import NAME as MANIFEST, Manifest, find_undamaged, read
 from .tables import ASKED_ATTACHMENTS, ASKED_TABLES, ATTACHMENTS, LOST_LIMITS, TABLES
@@ -52,10 +53,7 @@ _PAUSE: Final = 0.005
 _TRIES: Final = 20
 """How often a reader begins again because runs begin meanwhile."""
 T = TypeVar("T")
-_REBUILD: Final = (
-    f"restore {JOURNAL} from a backup, or move it out of the folder and export again: a new one is made from "
-    "the files"
-)
+_NO_PLAN: Final = "has no plan: it is no export's journal"
 _OTHER_WINDOW: Final = (
     "a window can become wider and no narrower; nothing was read or changed: expected no plan at all, which "
     "continues with the folder's own, --only (only=True), which reads a narrower window once and leaves the "
@@ -197,7 +195,7 @@ def check_folder(folder: Path, journal: Journal) -> Manifest | None:
     if manifest is not None and is_edited(journal, manifest):
         raise RequestInvalidError(
             f"{folder / JOURNAL} is not as the last run left it: its rows do not match the hash in "
-            f"{MANIFEST}; nothing was changed: {_REBUILD}"
+            f"{MANIFEST}; nothing was changed: {REMEDY}"
         )
     return manifest
 
@@ -228,22 +226,25 @@ def begin_generation(journal: Journal, manifest: Manifest | None) -> None:
         journal[GENERATION] = f"{_number(generation) + 1}-{secrets.token_hex(8)}"
 
 
-def mismatch(journal: Journal, manifest: Manifest) -> str:
-    """Return in words why a journal does not belong to a manifest; an empty text if it does.
+def mismatch(journal: Journal, manifest: Manifest) -> tuple[str, str]:
+    """Return in words why a journal does not belong to a manifest, and the remedy: empty texts if it does.
 
-    The journal of a run that has begun since is the manifest's as well; `has_begun` says it.
+    The journal of a run that has begun since is the manifest's as well; `has_begun` says it. With one of
+    another time a run continues: there is no remedy.
     """
+    if journal["app"] is None:
+        return _NO_PLAN, REMEDY
+    if manifest.app_id != journal["app"]:
+        return f"is of the app {journal['app']!r}, and {MANIFEST} of {manifest.app_id!r}", REMEDY
     generation = journal[GENERATION]
     has_same = generation == manifest.generation
     if not has_same and (not manifest.generation or journal[PREVIOUS_GENERATION] != manifest.generation):
         if _number(generation) < _number(manifest.generation):
-            return f"is older than {MANIFEST}"
-        return f"does not belong to {MANIFEST}: it is of another time, or of another export"
-    if manifest.app_id != journal["app"]:
-        return f"is of the app {journal['app']!r}, and {MANIFEST} of {manifest.app_id!r}"
+            return f"is older than {MANIFEST}", ""
+        return f"does not belong to {MANIFEST}: it is of another time, or of another export", ""
     if is_edited(journal, manifest):
-        return f"is not as the last run left it: its rows do not match the hash in {MANIFEST}"
-    return ""
+        return f"is not as the last run left it: its rows do not match the hash in {MANIFEST}", REMEDY
+    return "", ""
 
 
 def is_edited(journal: Journal, manifest: Manifest) -> bool:
@@ -270,6 +271,8 @@ class FolderState(Struct, kw_only=True):
     """The journal if it is undamaged, and the manifest's or that of a run that has begun since."""
     journal_fault: str = ""
     """A sentence; empty also if there is no journal."""
+    journal_remedy: str = ""
+    """What to do about the fault; empty where a run continues with the journal, or makes one."""
     is_in_use: bool = False
     """True if a run was writing when its journal was read."""
     is_finished: bool = False
@@ -309,21 +312,15 @@ def read_folder(folder: Path, stack: ExitStack) -> FolderState:
     Raises `RequestInvalidError` if the folder is not an export, or one of another version.
     """
     state, has_journal = FolderState(), _size(folder / JOURNAL) > 0  # an empty one is none
-    if not folder.is_dir():
-        raise RequestInvalidError(
-            f"'{folder}' is not an export: {'it is a file' if folder.exists() else 'there is no such folder'}"
-        )
     if not has_journal and not (folder / MANIFEST).is_file():
-        below = min((path.parent for path in folder.glob(f"*/{MANIFEST}")), default=None)
-        hint = f"; an export is in '{below}'" if below else ""
-        raise RequestInvalidError(
-            f"folder '{folder}' is not an export: it has no {MANIFEST} and no {JOURNAL}{hint}"
-        )
+        raise no_export(folder)
     try:
         state.manifest = read(folder / MANIFEST)
         state.is_finished = state.manifest.finished is not None
     except FileNotFoundError:
         state.manifest_fault = "it is not there"
+    except PermissionError:
+        raise
     except OSError as error:
         state.manifest_fault = f"it cannot be read ({error.strerror or error})"
     except RequestInvalidError:  # of another version
@@ -335,22 +332,42 @@ def read_folder(folder: Path, stack: ExitStack) -> FolderState:
     return state
 
 
+def no_export(folder: Path) -> RequestInvalidError:
+    """Return the error for a path at which there is no export."""
+    if not folder.is_dir():
+        lack = "it is a file" if folder.exists() else "there is no such folder"
+    else:
+        below = min((path.parent for path in folder.glob(f"*/{MANIFEST}")), default=None)
+        hint = f"; an export is in '{below}'" if below else ""
+        lack = f"it has no {MANIFEST} and no {JOURNAL}{hint}"
+    return RequestInvalidError(f"'{folder}' is not an export: {lack}")
+
+
 def _open_journal(path: Path, state: FolderState, stack: ExitStack) -> None:
     manifest = state.manifest
     try:
         with run_under_way(path.parent) as state.is_in_use:
             journal = stack.enter_context(Journal(path, is_shared=state.is_in_use))
         journal.check_integrity()
-        if fault := mismatch(journal, manifest) if manifest else "":
-            state.journal_fault = f"it {fault}"
-            return
-        if manifest is not None and has_begun(journal, manifest):
-            state.is_finished = False
+        if manifest is not None:
+            fault, state.journal_remedy = mismatch(journal, manifest)
+            if fault:
+                state.journal_fault = f"it {fault}"
+                return
+            if has_begun(journal, manifest):
+                state.is_finished = False
         state.journal = journal
+    except PermissionError:
+        raise
     except (ChatRestError, OSError) as error:
         if isinstance(error, RequestInvalidError) and manifest is None:
             raise
-        state.journal_fault = f"it {_without_path(path, error)}"
+        state.journal_fault, state.journal_remedy = journal_fault(path.parent, error)
+
+
+def journal_fault(folder: Path, error: Exception) -> tuple[str, str]:
+    """Return why a journal cannot be read, as a sentence, and the remedy."""
+    return f"it {_without_path(folder / JOURNAL, error)}".removesuffix(f": {REMEDY}"), REMEDY
 
 
 def _without_path(path: Path, error: Exception) -> str:
@@ -398,7 +415,7 @@ def agreed(
     """
     app, encoded = meta.get("app"), meta.get("plan")
     if app is None or encoded is None:
-        raise RequestInvalidError(f"{folder / JOURNAL} has no plan: it is no export's journal")
+        raise RequestInvalidError(f"{folder / JOURNAL} {_NO_PLAN}: {REMEDY}")
     if app != app_id:
         raise RequestInvalidError(
             f"folder '{folder}' holds an export of the app {app!r}, and not of {app_id!r}: choose another"

@@ -12,6 +12,7 @@ from typing import Final, final
 
 from ..._core.replies.rows import Row
 from ..._storage import sql_in
+from ..formats.action_records import is_deleted
 from ..plan.id_set import IdSet
 from ..plan.message_ids import PageIds, ids_of, key_of, number
 
@@ -80,7 +81,8 @@ def _key(row: Row) -> int | str:
 
 _SCHEMA = """
 PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF; PRAGMA locking_mode=EXCLUSIVE;
-CREATE TABLE stored(key TEXT PRIMARY KEY, number INTEGER, sent_at INTEGER, digest BLOB) WITHOUT ROWID;
+CREATE TABLE stored(key TEXT PRIMARY KEY, number INTEGER, sent_at INTEGER, digest BLOB,
+    is_deleted INTEGER) WITHOUT ROWID;
 """
 
 
@@ -99,19 +101,27 @@ class StoredIndex:
     def load(self, stored: Iterable[Row]) -> None:
         """Add rows on disk."""
         self._db.execute("BEGIN")
-        entries = ((key_of(row), number(row.id), row.sent_at, _digest(row)) for row in stored)
-        self._db.executemany("INSERT OR IGNORE INTO stored VALUES(?, ?, ?, ?)", entries)
+        entries = (
+            (key_of(row), number(row.id), row.sent_at, _digest(row), is_deleted(row.raw)) for row in stored
+        )
+        self._db.executemany("INSERT OR IGNORE INTO stored VALUES(?, ?, ?, ?, ?)", entries)
         self._db.execute("COMMIT")
 
-    def since(self, since: int) -> IdSet:
-        """Return the ids of the rows that were sent at a time or later; not those without a time."""
-        rows = self._db.execute("SELECT number FROM stored WHERE number > 0 AND sent_at >= ?", (since,))
-        return IdSet(each for (each,) in rows)
+    def since(self, since: int) -> tuple[IdSet, list[str]]:
+        """Return the ids of the rows that were sent at a time or later; not those without a time.
 
-    def names_since(self, since: int) -> list[str]:
-        """Return the keys of those that have no number."""
-        rows = self._db.execute("SELECT key FROM stored WHERE number IS NULL AND sent_at >= ?", (since,))
-        return [key for (key,) in rows]
+        Those that are no numbers are in the list.
+        """
+        return self._where("sent_at >= ?", since)
+
+    def deleted(self) -> tuple[IdSet, list[str]]:
+        """Return, in the same way, the ids of the rows that say that their message was deleted."""
+        return self._where("is_deleted = ?", 1)
+
+    def _where(self, condition: str, value: int) -> tuple[IdSet, list[str]]:
+        numbers = self._db.execute(f"SELECT number FROM stored WHERE number > 0 AND {condition}", (value,))  # noqa: S608
+        keys = self._db.execute(f"SELECT key FROM stored WHERE number IS NULL AND {condition}", (value,))  # noqa: S608
+        return IdSet(each for (each,) in numbers), [key for (key,) in keys]
 
     def changed(self, rows: list[Row]) -> list[Row]:
         """Return the rows that are on disk, but not as they are now."""
@@ -122,8 +132,8 @@ class StoredIndex:
 
     def renew(self, rows: Iterable[Row]) -> None:
         """Note newer versions of rows on disk; of others nothing."""
-        entries = ((_digest(row), key_of(row)) for row in rows)
-        self._db.executemany("UPDATE stored SET digest = ? WHERE key = ?", entries)
+        entries = ((_digest(row), is_deleted(row.raw), key_of(row)) for row in rows)
+        self._db.executemany("UPDATE stored SET digest = ?, is_deleted = ? WHERE key = ?", entries)
 
 
 def _digest(row: Row) -> bytes:

@@ -84,7 +84,7 @@ def read_apps(path: str | PathLike[str], environ: Mapping[str, str] | None = Non
     """Return the apps of a file, with their keys.
 
     Raises `RequestInvalidError`, which names the app, what is wrong and what is allowed; all
-    variables that are missing are in one. Raises OSError for a file that cannot be read.
+    variables that are missing are in one.
     """
     env = os.environ if environ is None else environ
     file = _read(Path(path))
@@ -138,7 +138,10 @@ class _AppFile(NamedTuple):
 
 
 def _read(path: Path) -> _AppFile:
-    data = path.read_bytes()
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise RequestInvalidError(f"{path}: {error.strerror or error}: expected a file of apps") from None
     try:
         tables = msgspec.toml.decode(data, type=_Tables).app
     except UnicodeDecodeError as error:

@@ -144,8 +144,8 @@ def _journal(folder: Path, state: FolderState) -> Journal:
     if state.journal is None:
         fault = state.journal_fault or "it is lost"
         raise ChatRestError(
-            f"{folder / JOURNAL}: {fault}; only the journal knows what is new: export again, which "
-            "makes another one, by which all messages are new"
+            f"{folder / JOURNAL}: {fault}; only the journal knows what is new, and by a new one all messages "
+            f"are: {state.journal_remedy or 'export again'}"
         )
     return state.journal
 

@@ -23,6 +23,7 @@ from ..._threads import wait_for
 from ...errors import RequestInvalidError
 from ..folder.journal import NAME as JOURNAL
 from ..folder.manifest import NAME as MANIFEST
+from ..folder.opening import no_export
 from ..folder.part_files import FolderFiles, PartFiles, find_parts, is_settled, read_state
 from ..plan.file_names import local_path
 from ..plan.parts import FOREIGN, NAME as PARTS, Parts, is_app_name, part_number
@@ -139,12 +140,17 @@ def part_lacks(address: ExportAddress) -> list[str]:
 
 
 def open_exports(out: object) -> Iterator[FolderView]:
-    """Yield the views of the exports at `out`, each to be closed by its user, without those not begun."""
+    """Yield the views of the exports at `out`, each to be closed by its user, without those not begun.
+
+    Raises `RequestInvalidError` where there is no export.
+    """
     for each in addresses_of(out):
-        if (view := each.open()).is_begun or not each.name:
+        if (view := each.open()).is_begun:
             yield view
-        else:
+        elif each.name:
             view.__exit__()
+        else:
+            raise no_export(view.folder)
 
 
 def bag_of(out: object) -> Path | None:

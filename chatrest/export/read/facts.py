@@ -17,6 +17,7 @@ from ..folder.manifest import NAME as MANIFEST, FileEntry
 from ..folder.opening import FolderState, with_state
 from ..folder.run_log import runs_in
 from ..plan.file_names import STEM
+from ..plan.message_ids import number
 from ..plan.plan import Plan
 from ..plan.report import ExportFailure, NextRun, sums
 from .exports import ExportAddress, addresses_of, part_lacks, parts_at
@@ -79,7 +80,7 @@ class ExportFacts(Struct, frozen=True, kw_only=True):
     """What another run with the same plan can do about that."""
     finished: int | None = None
     """The end of the newest run, in epoch seconds; None while it is under way, or where it was killed."""
-    until: str | None = None
+    until: int | None = None
     """The app's newest id when the newest run began: the export has no later ones."""
     messages: int = 0
     first_id: str | None = None
@@ -136,7 +137,7 @@ def _sum(out: str, each: list[tuple[str, ExportFacts]]) -> ExportFacts:
     ids = [int(each) for facts in begun for each in (facts.first_id, facts.last_id) if each]
     runs = sorted((run for facts in begun for run in facts.runs), key=attrgetter("started"))
     ends = [facts.finished for facts in begun]
-    untils = [int(facts.until) for facts in begun if facts.until]
+    untils = [facts.until for facts in begun if facts.until is not None]
     apps, plans = sorted({facts.app for facts in begun}), {bytes(facts.plan) for facts in begun}
     worst = max((facts.state for _, facts in each), key=_WORST.index)
     return ExportFacts(
@@ -146,7 +147,7 @@ def _sum(out: str, each: list[tuple[str, ExportFacts]]) -> ExportFacts:
         plan=Raw(plans.pop()) if len(plans) == 1 else Raw(b"null"),
         reasons=[f"{name}: {reason}" for name, facts in each for reason in facts.reasons[:1]],
         finished=None if None in ends else max(filter(None, ends), default=None),
-        until=str(min(untils)) if len(untils) == len(each) and len(apps) == 1 else None,
+        until=min(untils) if len(untils) == len(each) and len(apps) == 1 else None,
         first_id=str(min(ids)) if ids else None,
         last_id=str(max(ids)) if ids else None,
         sources=SourceCounts(**sums([facts.sources for facts in begun], SourceCounts.__struct_fields__)),
@@ -173,7 +174,7 @@ def _facts(view: FolderView, state: FolderState) -> ExportFacts:
             "reasons": manifest.reasons,
             "next_run": manifest.next_run,
             "finished": manifest.finished,
-            "until": manifest.until,
+            "until": number(manifest.until or ""),
             "messages": manifest.messages,
             "first_id": str(min(ids)) if ids else None,
             "last_id": str(max(ids)) if ids else None,
@@ -222,7 +223,7 @@ def _state(state: FolderState, has_manifest: bool) -> ExportState:
 def _of_sources(state: FolderState) -> dict[str, Any]:
     """Return the counts of the sources, which the journal has."""
     manifest = state.manifest
-    until = int(manifest.until or 0) if manifest is not None else 0
+    until = (number(manifest.until or "") or 0) if manifest is not None else 0
     is_complete = state.is_finished and manifest is not None and manifest.complete  # also of empty lists
     known = state.journal.sources() if state.journal is not None else []
     fates = [(each, _fate(each, until, is_complete)) for each in known]

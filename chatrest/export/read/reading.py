@@ -209,7 +209,7 @@ def _files(folder: Path, state: FolderState, choice: _Choice) -> list[MessageFil
     if manifest is None:
         raise ChatRestError(f"{folder / MANIFEST}: {state.manifest_fault}")
     fault = state.journal_fault or "it is lost, and the last run did not come to its end"
-    raise ChatRestError(f"{folder / JOURNAL}: {fault}")
+    raise ChatRestError(f"{folder / JOURNAL}: {fault}: {state.journal_remedy or 'export again'}")
 
 
 def _sources_of(view: FolderView) -> list[Source]:
@@ -342,10 +342,6 @@ def read_table(out: str | PathLike[str], table: str) -> Iterator[bytes]:
     check(table in (*TABLES, ATTACHMENTS), "table", table, ", ".join((*TABLES, ATTACHMENTS)))
     for view in open_exports(out):
         with view:
-            if not view.is_begun:
-                raise RequestInvalidError(
-                    f"folder '{out}' is not an export: it has no {MANIFEST}, no {JOURNAL}"
-                )
             for entry in table_entries(view):
                 if entry.table == table:
                     yield from table_records(view, entry)
@@ -407,9 +403,10 @@ def runs(out: str | PathLike[str]) -> Iterator[RunEntry]:
     Those that were killed have left no entry. Of a folder of exports the entries come export by export, and
     `part` says of which one each is.
 
-    Lines that are damaged, or of another program, are left out. Raises OSError where there is no such file.
+    Lines that are damaged, or of another program, are left out. Raises `RequestInvalidError` for a folder
+    that is not an export, and OSError.
     """
     for view in open_exports(out):
-        with view, suppress(*([FileNotFoundError] if view.export else [])):
+        with view, suppress(FileNotFoundError):  # no run has ended yet
             for entry in runs_in(view.folder):
                 yield structs.replace(entry, part=view.export) if view.export else entry

@@ -68,7 +68,7 @@ from ..store.disk import Disk
 
 ROUNDS: Final = 4
 """How often gaps are looked for."""
-_NEWEST: Final = 100
+NEWEST: Final = 100
 """The app's newest messages that are asked for: that of the last run is usually among them."""
 
 
@@ -334,7 +334,7 @@ class Run:
     async def _find_end(self) -> RunEnd:
         """Return the end of the run, by the app's newest messages. Raises `IdsBeginAnewError`."""
         part, journal = self._part, self._pool.export.journal
-        rows = part.newest if part is not None else await newest(self._session, _NEWEST)
+        rows = part.newest if part is not None else await newest(self._session, NEWEST)
         ordered = in_order(rows)
         last = next(iter(ordered), None)
         if knows_unit := last is not None and last.sent_at > 0:
@@ -395,7 +395,7 @@ class Run:
         shown = self._pool.findings.highest
         if self._end.until == LAST or shown <= self._end.until:
             return False
-        return all((number(row.id) or 0) < shown for row in await newest(self._session, _NEWEST))
+        return all((number(row.id) or 0) < shown for row in await newest(self._session, NEWEST))
 
     async def _read_left(self) -> None:
         for count in range(ROUNDS):
@@ -516,7 +516,8 @@ def _claim(report: Report, former: Manifest | None) -> Report:
         return claim
     claim.until = None if former.until is None else number(former.until)
     for reason in former.reasons:
-        claim.lacks(reason, former.next_run)
+        if reason not in claim.reasons:
+            claim.lacks(reason, former.next_run)
     claim.complete = former.complete and not report.failed and not report.reasons
     return claim
 

@@ -22,7 +22,7 @@ from typing import Annotated, Any, Final, Literal, NamedTuple, TypeAlias
 
 import msgspec
 
-from ..._storage import JournalFile, Layout, UnreadableError, sql_in
+from ..._storage import JournalFile, Layout, sql_in
 from ..plan.id_set import NAMES, IdSet
 from ..plan.message_ids import PageIds, number
 
@@ -39,7 +39,12 @@ CREATE TABLE seen(number INTEGER PRIMARY KEY, source INTEGER NOT NULL, ids BLOB 
 CREATE INDEX seen_of_source ON seen(source);
 CREATE TABLE names(number INTEGER PRIMARY KEY, key TEXT UNIQUE NOT NULL)
 """
-LAYOUT: Final = Layout("export", SCHEMA, version=1, application=0x63_72_65_78)
+REMEDY: Final = (
+    "restore it from a backup; without one, and where manifest.json is undamaged, move it out of the folder, "
+    "keep it, and export again: a new one is made from the files"
+)
+"""The way to mend a journal that runs refuse, too."""
+LAYOUT: Final = Layout("export", SCHEMA, version=1, application=0x63_72_65_78, remedy=REMEDY)
 Count: TypeAlias = Annotated[int, msgspec.Meta(ge=0)]
 """Of bytes, of rows, or an id: one that is negative is damage."""
 DAMAGE: Final = (msgspec.MsgspecError, ValueError, TypeError, OverflowError, UnicodeDecodeError)
@@ -318,7 +323,7 @@ class StoreJournal(JournalFile):
             except sqlite3.Error:
                 raise
             except DAMAGE as error:
-                raise UnreadableError(f"{self.path} is damaged: {error}") from None
+                raise self._damage(f"is damaged: {error}") from None
 
     def _typed(self, sql: str, kind: Any, *values: Any) -> list[Any]:
         """Return the rows of a query; `UnreadableError` for a value that cannot be one of its column."""
@@ -340,7 +345,7 @@ class StoreJournal(JournalFile):
         try:
             return msgspec.convert(rows, list[kind], strict=False, dec_hook=_read_ids)
         except DAMAGE as error:
-            raise UnreadableError(f"{self.path} is damaged: {error}") from None
+            raise self._damage(f"is damaged: {error}") from None
 
 
 def _read_ids(kind: type, value: Any) -> IdSet:

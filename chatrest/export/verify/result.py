@@ -55,6 +55,7 @@ class Remedy(StrEnum):
         """Return the advice as a sentence; `place` is in the export of that name in a folder of exports."""
         return _WORDS[self].format(
             place=place_of(export, place),
+            journal=place_of(export, JOURNAL),
             aside=place_of(export, f"{DAMAGED}/{place}.damaged-1"),
             run=f"run `chatrest export {folder}` again",
         )
@@ -81,8 +82,8 @@ _WORDS: Final[dict[Remedy, str]] = {
         "can still be read of it is nowhere else"
     ),
     Remedy.REBUILD: (
-        f"{{run}}; where that does not mend it, restore {JOURNAL} from a backup, or move it out of the "
-        "folder, keep it, and run again: a new one is made from the files"
+        "restore {journal} from a backup; without one move it out of the folder, keep it, and {run}: a new "
+        "one is made from the files"
     ),
     Remedy.NEW_FOLDER: (
         f"keep the folder as it is; restore {JOURNAL} or {MANIFEST} from a backup, or export into another "
@@ -129,10 +130,10 @@ class VerifyResult(Struct, kw_only=True):
     notes: list[Problem] = []
     """Information that is not a problem."""
     until: int | None = None
-    """The message id up to which the export has all of its plan; None if it has not, or where the id is not
-    known."""
+    """The app's newest message id when the newest run began: up to there it has all of its plan if it is
+    `ok`. None where the id is not known."""
     plan: str = ""
-    """The sources of the plan, in words: nothing is claimed of others. Empty if not `ok`."""
+    """The sources of the plan and its window, in words: nothing is claimed of others."""
     by_app_list: bool = False
     """True if it is complete as far as the app's own list shows: the newest runs did not ask all sources."""
     messages: int = 0

@@ -27,7 +27,7 @@ from ...errors import ChatRestError, RequestInvalidError
 from ..fetch.news import runs_by_app_list
 from ..folder.journal import NAME as JOURNAL, Journal
 from ..folder.manifest import NAME as MANIFEST, Manifest, find_undamaged, is_table
-from ..folder.opening import DATA_FILE, FolderState, check_links, file_path, read_folder
+from ..folder.opening import DATA_FILE, FolderState, check_links, file_path, journal_fault, read_folder
 from ..folder.run_log import NAME as RUNS
 from ..folder.tables import ATTACHMENTS, attachment_rows, check_attachment, table_stem
 from ..plan.file_names import DAMAGED, HISTORY, MESSAGES, SPOOL, STEM, is_of_system
@@ -83,10 +83,13 @@ def _checksum(manifest: Manifest | None) -> str:
 def _verified(view: FolderView, state: FolderState, on_step: OnStep) -> ExportVerification:
     try:
         return _Check(view, state, on_step).run()
+    except PermissionError:
+        raise
     except (UnreadableError, OSError) as error:
         if state.journal is None:
             raise
-        state.journal, state.journal_fault = None, str(error)
+        state.journal = None
+        state.journal_fault, state.journal_remedy = journal_fault(view.folder, error)
         return _Check(view, state, on_step).run()
 
 
@@ -142,7 +145,8 @@ class _Check:
         """Say what can be used of journal and manifest."""
         state = self._state
         if state.journal_fault:
-            advice = Remedy.NEW_FOLDER if state.manifest is None else Remedy.REBUILD
+            advice = Remedy.REBUILD if state.journal_remedy else Remedy.RUN
+            advice = Remedy.NEW_FOLDER if state.manifest is None else advice
             self._add("journal", JOURNAL, state.journal_fault, advice)
         elif state.journal is None:
             text = f"it is not there: bytes were compared with {MANIFEST}, and nothing else is proven"
@@ -203,6 +207,8 @@ class _Check:
             fault = error
         except (ChatRestError, ValueError) as error:
             fault = FileFaultError("content", f"it cannot be read ({error})")
+        except PermissionError:
+            raise
         except FileNotFoundError:
             fault = FileFaultError("missing", "it is not there")
         except OSError as error:
@@ -324,9 +330,9 @@ class _Check:
             )
             self._result.note("missing", MANIFEST, text)
         if not manifest.complete:
-            remedy = Remedy.CHANGE_PLAN if manifest.next_run is NextRun.FAILS else Remedy.RUN
             for reason in manifest.reasons or ["it has no reason"]:
-                self._add("incomplete", MANIFEST, f"the export is not complete: {reason}", remedy)
+                text = f"the export is not complete: {reason}"
+                self._add("incomplete", MANIFEST, text, self._next_run(manifest))
         elif not state.is_finished:
             text = "a run has begun since it was written, and did not end"
             self._add("incomplete", MANIFEST, text, Remedy.RUN)
@@ -339,6 +345,14 @@ class _Check:
             )
             if named != set(sealed):
                 self._add("manifest", MANIFEST, f"its files are not those of {JOURNAL}", Remedy.RUN)
+
+    def _next_run(self, manifest: Manifest) -> Remedy:
+        """Return the advice for what a run has left; without a failed source the reason says it."""
+        if manifest.next_run is not NextRun.FAILS:
+            return Remedy.RUN
+        sources = () if self._state.journal is None else self._state.journal.iter_sources()
+        has_failed = any(each.state == "failed" and each.asked for each in sources)
+        return Remedy.CHANGE_PLAN if has_failed else Remedy.NOTHING
 
     def _check_proof(self, journal: Journal) -> None:
         """Compare the ids that lists have shown with those there, and how far each list was read.
@@ -368,11 +382,11 @@ class _Check:
         if numbers := self._read.numbers:
             result.first, result.last = numbers.first, numbers.last
         result.ok = manifest is not None and manifest.complete and not result.count
-        if result.ok and manifest is not None:
+        if manifest is not None:
             result.until = number(manifest.until or "")
             result.plan = Plan.parse(bytes(manifest.plan)).full_words
-            journal = self._state.journal
-            result.by_app_list = journal is not None and runs_by_app_list(journal) > 0
+        if result.ok and (journal := self._state.journal) is not None:
+            result.by_app_list = runs_by_app_list(journal) > 0
         return result
 
 

@@ -83,20 +83,19 @@ def _all_of(out: str | PathLike[str], on_step: OnStep) -> VerifyResult:
             bytes_before += result.bytes
             whole.take(each.name, result)
     whole.ok = all(each.ok for each in results) and not whole.count
-    if whole.ok:
-        together = parts_at(addresses)
-        words = dict.fromkeys(each.plan for each in results)
-        whole.plan = "; ".join(words) if together is None else together.plan.full_words
-        ends = [each.until for each in results if each.until is not None]
-        if not addresses[0].app and len(ends) == len(results):
-            whole.until = min(ends)
+    together = parts_at(addresses)
+    words = dict.fromkeys(each.plan for each in results if each.plan)
+    whole.plan = "; ".join(words) if together is None else together.plan.full_words
+    ends = [each.until for each in results if each.until is not None]
+    if not addresses[0].app and len(ends) == len(results):
+        whole.until = min(ends)
     return whole
 
 
 def _sealed(out: str | PathLike[str], root: str | None) -> Path | None:
     bag = bag_of(out)
     if root is not None:
-        is_hash = re.fullmatch("[0-9a-f]{64}", root)
+        is_hash = re.fullmatch("[0-9a-f]{64}", root, re.IGNORECASE)
         check(bool(is_hash), "root", root, "the root hash that seal has printed, 64 hexadecimal digits")
         if bag is None:
             addresses_of(out)  # which refuses a bag in an object store
@@ -117,7 +116,7 @@ def _with_seal(whole: VerifyResult, bag: Path, root: str | None, step: OnStep) -
         done += size
         step(done, total)
 
-    for fault in faults_of(bag, root, count):
+    for fault in faults_of(bag, None if root is None else root.lower(), count):
         whole.add(Problem("seal", fault.place, fault.text))
         differing += 1
     if not differing:

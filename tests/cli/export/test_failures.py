@@ -91,7 +91,10 @@ def test_a_damaged_journal_is_not_to_be_tried_again(command: Run, out: Path, siz
     journal = out / "journal.sqlite"
     journal.write_bytes(b"garbage!" * (size // 8) + journal.read_bytes()[size:] * (size == 4096))
     line = error_line(command("export", str(out), "--quiet"))
-    assert line.endswith(f"; /of/a/venv/bin/chatrest verify {out} says what can safely be done")
+    assert line.endswith(
+        ": restore it from a backup; without one, and where manifest.json is undamaged, move it out of the "
+        "folder, keep it, and export again: a new one is made from the files"
+    )
 
 
 def test_a_full_disk_is_one_line(command: Run, out: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,7 +12,7 @@ import pytest
 from chatrest import App, AsyncSession, AuthenticationError, ChatRestError, ExportIncompleteError
 from chatrest.emulator import Emulator, First, Status
 from chatrest.export import ExportFailure, Plan, Report, changes, export, runs
-from chatrest.export.folder.run_log import NAME, append_run
+from chatrest.export.folder.run_log import NAME, append_run, runs_in
 from chatrest.export.run.run import export_folder
 from chatrest.export.store.disk import Disk
 from tests.cases import loop_over
@@ -103,16 +103,16 @@ def test_a_torn_last_line_is_cut_off_and_not_read(tmp_path: Path, torn: bytes) -
     append_run(UnsyncedDisk(), tmp_path, Report(started=1))
     whole = (tmp_path / NAME).read_bytes()
     (tmp_path / NAME).write_bytes(whole + torn)
-    assert [run.started for run in runs(tmp_path)] == [1]
+    assert [run.started for run in runs_in(tmp_path)] == [1]
     append_run(UnsyncedDisk(), tmp_path, Report(run=2, started=2))
-    assert [run.started for run in runs(tmp_path)] == [1, 2]
+    assert [run.started for run in runs_in(tmp_path)] == [1, 2]
     assert (tmp_path / NAME).read_bytes().startswith(whole + b'{"run":2,"started":2')
 
 
 def test_lines_of_other_programs_are_left_alone(tmp_path: Path) -> None:
     (tmp_path / NAME).write_bytes(b'{"note":"by hand"}\n\xff\n')
     append_run(UnsyncedDisk(), tmp_path, Report(started=2))
-    assert [run.started for run in runs(tmp_path)] == [2]
+    assert [run.started for run in runs_in(tmp_path)] == [2]
     assert (tmp_path / NAME).read_bytes().startswith(b'{"note":"by hand"}\n\xff\n{')
 
 
@@ -127,7 +127,7 @@ def test_a_full_disk_leaves_the_lines_that_were_there(tmp_path: Path) -> None:
     with pytest.raises(OSError, match="No space left") as caught:
         append_run(FullDisk(), tmp_path, Report(started=2))
     assert caught.value.filename == str(tmp_path / NAME)
-    assert [run.started for run in runs(tmp_path)] == [1]
+    assert [run.started for run in runs_in(tmp_path)] == [1]
 
 
 @loop_over(

@@ -165,3 +165,8 @@ def test_another_process_gets_an_app_without_its_key_and_reads_that_itself(tmp_p
         AppReference.of(read_apps(written(tmp_path, TWO), ENV)[0]).app({})
     with pytest.raises(RequestInvalidError, match=r"^app game: .*: expected key_env or key_file$"):
         AppReference.of(AppExport(export.app))
+
+
+def test_a_file_that_is_not_there_is_a_wrong_argument(tmp_path: Path) -> None:
+    with pytest.raises(RequestInvalidError, match=r"nofile: No such file or directory: expected a file of"):
+        read_apps(tmp_path / "nofile")

@@ -178,3 +178,9 @@ def test_what_is_no_path_is_refused(out: object) -> None:
 @loop_over("out", ["out", "./s3:/out", "C:/out", "/a/b:c", "a-b"])
 def test_a_path_of_this_machine_is_kept_as_it_is(out: str) -> None:
     assert local_path(out) == Path(out)
+
+
+def test_a_plan_in_words_has_its_window() -> None:
+    plan = Plan(all_users=True, groups=["den"], since="2026-01-01", until="2026-02-01T10:00:00Z")
+    assert plan.full_words == "all users; group den, since=2026-01-01, until=2026-02-01T10:00:00Z"
+    assert Plan(users=["ann"]).full_words == "user ann"

@@ -97,6 +97,12 @@ def test_runs_say_of_which_part_they_are(parts: StoredParts) -> None:
         ("part=00", 1), ("part=01", 1), ("part=01", 2), ("part=02", 1),
     ]  # fmt: skip
     assert [each.part for each in runs(parts.folder / "part=01")] == ["", ""]
+    with pytest.raises(RequestInvalidError, match=r"'.*none' is not an export: there is no such folder"):
+        next(runs(parts.folder / "none"))
+    with pytest.raises(RequestInvalidError, match="is not an export: it is a file"):
+        next(runs(parts.folder / PARTS))
+    StoredRuns(parts.folder / "new").run([record(1)], is_killed=True)
+    assert list(runs(parts.folder / "new")) == []
 
 
 def test_a_file_is_found_in_the_part_that_has_it(parts: StoredParts) -> None:
@@ -137,7 +143,7 @@ def test_of_a_part_that_began_later_all_is_new(tmp_path: Path) -> None:
     assert json.loads(next(changes(parts.folder)).to_json())["part"] == "part=00"
 
 
-@pytest.mark.parametrize("wrong", [1, "1", "part=00", "part=00:x", "part=09:1", "", True, None])
+@pytest.mark.parametrize("wrong", [1, "1", "part=00", "part=00:x", "part=09:1", "part=00:2", "", True, None])
 def test_another_position_is_refused(parts: StoredParts, wrong: Any) -> None:
     with pytest.raises(RequestInvalidError, match=r"^after"):
         changes(parts.folder, after=wrong)

@@ -9,7 +9,7 @@ import pytest
 
 from chatrest.emulator import First, Status
 from chatrest.errors import AuthenticationError
-from chatrest.export import Plan, export
+from chatrest.export import Plan, changes, export
 from chatrest.export.fetch import list_reader
 from tests.damaged_exports import MIXED
 from tests.export_runs import (
@@ -140,6 +140,23 @@ async def test_what_its_author_deleted_is_replaced_and_what_is_not_shown_is_name
         report = await export(service.session, tmp_path / "out", recheck=ALL)
         assert (report.changed, report.deleted) == (0, 0)  # they were found before
         assert manifest_of(tmp_path / "out").deleted == ["13", "14", "74", "75"]
+
+
+@pytest.mark.parametrize("at_once", [False, True])
+async def test_a_deletion_counts_once_whatever_shows_it_first(at_once: bool, tmp_path: Path) -> None:
+    """The record of the deletion, which the author made for good, or that no list shows the message."""
+    out = tmp_path / "out"
+    async with served(20) as service:
+        deleted = [(await export(service.session, out, Plan(all_users=True))).deleted]
+        author = json.loads(service.expected([5])[0])["sender"]
+        await service.session.messages.delete("5", permanent=True, on_behalf_of=author)
+        for recheck in (ALL, ALL) if at_once else (None, ALL, ALL):
+            deleted.append((await export(service.session, out, recheck=recheck)).deleted)
+        assert deleted == [0, 1, 0] if at_once else [0, 1, 0, 0]
+        assert [
+            (each.run, each.id, each.reason) for each in changes(out, after=1) if each.kind == "deleted"
+        ] == [(2, "5", "by_author")]
+        assert manifest_of(out).deleted == ["5"]
 
 
 async def test_what_was_not_shown_before_comes_with_a_recheck(tmp_path: Path) -> None:

@@ -198,7 +198,7 @@ def test_hashes_that_were_made_to_fit_have_another_root(bag: Path, out: Path) ->
     assert result.problems[0].text == f"the root hash is {other.root}, and {root} was expected"
 
 
-@loop_over("root", ["", "xyz", "0" * 63, "F" * 64])
+@loop_over("root", ["", "xyz", "0" * 63])
 def test_what_is_no_root_hash_is_refused(bag: Path, out: Path, root: str) -> None:
     with pytest.raises(RequestInvalidError, match=r"^root"):
         verify(bag, root=root)

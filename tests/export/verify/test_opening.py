@@ -1,20 +1,22 @@
 """A folder that could lose messages is refused as it is: journals of another time, paths that lead out."""
 
+import os
 import shutil
 import sqlite3
 from collections import Counter
-from collections.abc import Callable
-from contextlib import closing
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from chatrest.errors import ChatRestError, RequestInvalidError
-from chatrest.export import Plan, Remedy, estimate, export, read_raw, verify
+from chatrest.export import Plan, Remedy, changes, estimate, export, read_raw, verify
 from chatrest.export.folder.export_folder import ExportFolder
 from chatrest.export.folder.journal import NAME as JOURNAL
 from chatrest.export.folder.manifest import NAME as MANIFEST
+from chatrest.export.read.facts import facts_of
 from tests.damaged_exports import (
     PLANS,
     change_entry,
@@ -70,7 +72,7 @@ async def test_an_older_journal_beside_newer_files_goes_on(name: str, tmp_path: 
         result = verify(out)
         assert [(each.kind, each.place) for each in result.problems] == [("journal", JOURNAL)]
         assert "it is older than manifest.json" in result.problems[0].text
-        assert result.problems[0].remedy.startswith(f"run `chatrest export {out}` again")
+        assert result.problems[0].remedy == f"run `chatrest export {out}` again"
         assert result.messages == len(list(read_raw(out))) == 60, "the manifest's files are read"
         assert (await estimate(service.session, None, out)).messages <= 20
         await service.export_whole(out)
@@ -90,7 +92,7 @@ async def test_files_newer_than_journal_and_manifest_are_taken_over(name: str, t
         assert unknown
         assert all(problem.advice is Remedy.RUN for problem in unknown)
         report = await export(service.session, out)
-        assert (report.complete, report.written) == (True, 0)
+        assert (report.complete, report.written) == (True, 20)
         assert_whole(out, service.expected())
     contents = {path.read_bytes() for path in out.rglob("*") if path.is_file()}
     assert newer <= contents
@@ -144,7 +146,7 @@ def test_a_journal_of_no_bytes_is_none(tmp_path: Path) -> None:
 
 def test_a_journal_without_rows_is_refused(out: Path) -> None:
     clear_tables(out / JOURNAL)
-    assert "has no plan" in refusal(out)
+    assert "has no plan: it is no export's journal: restore it from a backup" in refusal(out)
     assert places_of(verify(out)) == [("journal", JOURNAL)]
 
 
@@ -193,6 +195,37 @@ async def test_a_run_that_was_killed_before_its_manifest_can_be_continued(tmp_pa
         service.store.add_message("ann", "bob", text="later")
         await service.export_whole(out)
     assert verify(out).ok
+
+
+# ── who may read it ──
+
+
+@contextmanager
+def other_user() -> Iterator[None]:
+    """Give the rights of another user, where this one is root, who may read everything."""
+    uid = os.geteuid()
+    os.seteuid(65_534 if uid == 0 else uid)
+    try:
+        yield
+    finally:
+        os.seteuid(uid)
+
+
+@pytest.mark.parametrize("name", [JOURNAL, MANIFEST, "a file"])
+def test_what_this_user_may_not_read_is_no_damage(out: Path, name: str) -> None:
+    """The advice for damage would dismantle a good export."""
+    path = out / (largest_entry(out).name if name == "a file" else name)
+    for folder in out.parents:  # pytest's own are for one user
+        if not folder.stat().st_mode & 0o001:
+            folder.chmod(0o755)
+    path.chmod(0)
+    readers: list[Callable[[], object]] = [lambda: verify(out), lambda: list(read_raw(out))]
+    if name != "a file":
+        readers += [lambda: facts_of(str(out)), lambda: list(changes(out))]
+    with other_user():
+        for reader in readers:
+            with pytest.raises(PermissionError, match=rf"Permission denied: '{path}'"):
+                reader()
 
 
 # ── paths ──
