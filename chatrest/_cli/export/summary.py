@@ -120,7 +120,7 @@ def failure_lines(report: "Report", most: int, out: str) -> Iterator[str]:
 
 def estimate_lines(estimate: "Estimate", out: str, workers: int) -> Iterator[str]:
     """The work of a run with this plan, at least, one fact per line."""
-    least = "" if estimate.is_exact else "at least "
+    least = "at least " if estimate.whole < estimate.sources else ""
     yield _fact("export", f"{out}, {estimate.plan.format}; nothing was written")
     complete = f", of which {estimate.whole:,} are up to date" if estimate.whole else ""
     yield _fact("sources", f"{estimate.sources:,}{complete}")

@@ -55,7 +55,7 @@ class WorkerPool:
         self._workers = workers
         self._backlog = Backlog()
         messages = Messages(AsRows(session.sender, leaves_out=True))
-        self.ids: IdContinuity = IdContinuity(messages, export)
+        self.ids: IdContinuity = IdContinuity(messages, export.journal)
         self.ends: ListEnds = ListEnds(messages, export, check, self.ids)
         pages = ListPages(check, self._backlog, self.progress)
         self._reader = ListReader(messages, self.ends, pages)

@@ -22,12 +22,11 @@ from msgspec import Struct
 
 from ..._core.replies.rows import UNKNOWN, Row
 from ..._resources.messages import Messages
-from ..._threads import in_thread
 from ...errors import ApiError, ChatRestError, NotFoundError, ServerError
 from ...times import timestamp_words
 from ..plan.file_names import seconds
 from ..plan.message_ids import number, numbers_in, times
-from .export_folder import ExportFolder
+from .journal import Journal
 
 _NEWEST: Final = "newest"
 """In the journal's meta: the newest messages that the service is known to have had."""
@@ -56,10 +55,10 @@ class KnownMessage(Struct, frozen=True, array_like=True):
 class IdContinuity:
     """The check of a run; what is found once holds for all of its lists."""
 
-    def __init__(self, messages: Messages, export: ExportFolder) -> None:
+    def __init__(self, messages: Messages, journal: Journal) -> None:
         self._messages = messages
-        self._export = export
-        noted = export.journal[_NEWEST]
+        self._journal = journal
+        noted = journal[_NEWEST]
         known = [] if noted is None else msgspec.json.decode(noted, type=list[KnownMessage])
         self._known: dict[int, KnownMessage] = {each.id: each for each in known}
         self._newest = self._known
@@ -103,13 +102,13 @@ class IdContinuity:
             self._is_sure = bool(self._matches)
             if self._is_sure or max(by_id) > known.id or not self._known.keys().isdisjoint(now):
                 return
-            if times(rows)[1] > await in_thread(self._latest):
+            if times(rows)[1] > self._latest():
                 raise self._fault("may have begun again", known, by_id[max(by_id)])
 
     def _latest(self) -> int:
         """Return the latest time of all that was seen: clocks may disagree."""
         known = max(each.sent_at for each in self._known.values())
-        return max(known, self._export.journal.latest())
+        return max(known, self._journal.latest())
 
     def _fault(self, words: str, known: KnownMessage, row: Row) -> IdsBeginAnewError:
         self._has_fault = True

@@ -1,14 +1,14 @@
 """The dry run: an estimate from few requests of what an export would read. Writes nothing.
 
 The users are listed, for they are the sources. Of the lists that have anything left up to 20 are asked for a
-page, and for what comes after it. The items shown are counted, and nothing is extrapolated: its figures are
-lower bounds. The app's newest id is an upper bound if ids are consecutive.
+page. What it shows is counted, and nothing is extrapolated: the figures are lower bounds. The app's newest id
+is an upper bound if ids are consecutive. A service that a run would refuse, as it has other data than the
+folder, is refused here, too.
 """
 
-import asyncio
 import time
-from collections.abc import Iterable, Sequence
-from contextlib import aclosing
+from collections.abc import Sequence
+from contextlib import ExitStack, aclosing
 from functools import partial
 from math import ceil
 from os import PathLike
@@ -25,7 +25,7 @@ from ..._core.send import AsRows
 from ..._parameters.messages import MessageQuery
 from ..._resources.messages import LIST, Messages
 from ..._storage import InUseError
-from ..._threads import for_each
+from ..._threads import for_each, in_thread
 from ..._walk.walk import Page
 from ...errors import AuthenticationError, ChatRestError, ExportIncompleteError
 from ...session import AsyncSession
@@ -34,6 +34,7 @@ from ..fetch.page_check import Window
 from ..fetch.source_list import ago, newest, sent_by, users
 from ..fetch.work_left import Work, rechecks_left, rechecks_since, work_left
 from ..fetch.worker_pool import WORKERS
+from ..folder.id_continuity import IdContinuity
 from ..folder.journal import NAME as JOURNAL, Journal, SourceState
 from ..folder.opening import agreed, check_folder, check_place, first_meta, is_new, is_unused, run_under_way
 from ..plan.id_set import IdSet
@@ -42,6 +43,7 @@ from ..plan.ownership import Source
 from ..plan.plan import Plan
 from ..plan.report import ExportFailure
 from ..read.folder_view import open_view
+from .run import NEWEST
 
 T = TypeVar("T")
 SAMPLES: Final = 20
@@ -63,8 +65,6 @@ class Estimate(Struct, frozen=True, kw_only=True):
     """Of them, those that the folder holds up to the newest message by now."""
     refused: list[ExportFailure]
     """Of those that were asked, the ones that the service refuses."""
-    is_exact: bool
-    """True if all lists were asked, and end with the page that was read of each: then there is no more."""
     messages: int
     """New messages that were seen, each counted once: the run would add so many at least."""
     newest: int | None
@@ -100,23 +100,28 @@ async def estimate(
 ) -> Estimate:
     """Return the least that `export` with the same arguments would read. Changes no file in `out`.
 
-    Costs one request for each 1,000 users, and two for each of up to 20 lists. Where `out` holds an export,
+    Costs one request for each 1,000 users, and one for each of up to 20 lists. Where `out` holds an export,
     what that covers is not counted. Raises what `export` raises before it writes: `RequestInvalidError` for a
-    folder that holds something else, or an export of another plan or app.
+    folder that holds something else, or an export of another plan or app; and `IdsBeginAnewError`, a
+    `ChatRestError`, where the service has other data than the folder.
     """
     check(plan is None or isinstance(plan, Plan), "plan", plan, "a Plan, or None")
     check_count("workers", workers)
     sent, stored = sent_by(session), _StoredExport(plan=plan or Plan())
     read = partial(read_stored, plan=plan, app_id=session.app.app_id, only=only, change_plan=change_plan)
-    if out is not None:
-        view = await asyncio.to_thread(open_view, out, may_be_new=True)
-    last = next(iter(await newest(session)), Row())
-    until = number(last.id) or LAST
-    if out is not None:
-        end = last.sent_at if last.sent_at > 0 else session.sender.now()
-        since = None if recheck is None else ago(end, recheck)
-        with view:
-            stored = await asyncio.to_thread(read, view.folder, until=until, since=since)
+    with ExitStack() as stack:
+        if out is not None:
+            view = stack.enter_context(await in_thread(lambda: open_view(out, may_be_new=True)))
+        rows = await newest(session, NEWEST)
+        last = next(iter(rows), Row())
+        until = number(last.id) or LAST
+        if out is not None:
+            end = last.sent_at if last.sent_at > 0 else session.sender.now()
+            since = None if recheck is None else ago(end, recheck)
+            stored = await in_thread(lambda: read(view.folder, until=until, since=since))
+            if _has_journal(view.folder):
+                with Journal(view.folder / JOURNAL) as journal:
+                    await IdContinuity(Messages(AsRows(session.sender)), journal).check(rows)
     plan, reads = stored.plan, stored.only or stored.plan
     sources = dict.fromkeys([*stored.known, *reads.sources])
     if reads.all_users:
@@ -125,14 +130,14 @@ async def estimate(
     works = [*stored.work, *(Work(SourceState(0, source), [Gap(0, until)]) for source in new)]
     whole = len(sources) - len(works)
     works += stored.rechecks
-    samples = await _samples(session.with_options(priority="bulk"), reads, works, until)
+    samples = await _samples(session.with_options(priority="bulk"), reads, works)
     shown, new_keys = stored.seen or IdSet(), set[str]()
     for each in samples:
         if each.work.purpose == "walk":
             new_keys.update(key_of(row) for row in each.rows if (number(row.id) or 0) not in shown)
     listing = ceil(len(sources) / LARGEST_PAGE) + 1 if reads.all_users else 0
     # A page of each list, and the proof of its end if the page has items.
-    requests = 1 + listing + len(works) + sum(each.has_more_to_ask for each in samples)
+    requests = 1 + listing + len(works) + sum(bool(each.rows) for each in samples)
     if stored.has_news:  # if the app's own list is right, few of the sources are requested
         requests = min(requests, 1 + listing + ceil(len(new_keys) / LARGEST_PAGE) + _NEWS)
     rate, taken = _rate(session), [each.seconds for each in samples if each.error is None]
@@ -143,7 +148,6 @@ async def estimate(
         sampled=len({each.work.source for each in samples}),
         whole=whole,
         refused=[ExportFailure.of(each.work.source, each.error) for each in samples if each.error],
-        is_exact=len(samples) == len(works) and all(each.is_counted for each in samples),
         messages=len(new_keys),
         newest=None if until == LAST else until,
         requests=requests,
@@ -192,7 +196,7 @@ def read_stored(
             if is_in_use:
                 raise InUseError(f"{path}: another export is writing here")
     asked = None if only else plan
-    if not path.exists() or not path.stat().st_size:  # if it was lost, each list is read again
+    if not _has_journal(folder):  # if it was lost, each list is read again
         begun = first_meta(folder, app_id, given.encoded().decode())
         plan = agreed(folder, begun, asked, app_id, may_change=change_plan)[1]
         return _StoredExport(plan=plan, only=given.part_of(plan) if only else None)
@@ -228,6 +232,11 @@ def read_stored(
         )
 
 
+def _has_journal(folder: Path) -> bool:
+    path = folder / JOURNAL
+    return path.is_file() and path.stat().st_size > 0
+
+
 # ── samples ──
 
 
@@ -235,15 +244,11 @@ class _Sample(NamedTuple):
     """The first page of the unread rest of a list."""
 
     work: Work
-    is_counted: bool = True
-    """True if nothing comes after it."""
     rows: Sequence[Row] = ()
     """Those of the page that are to be read."""
     seconds: float = 0.0
     """How long the page took."""
     error: ChatRestError | None = None
-    has_more_to_ask: bool = False
-    """True if its end costs a request more than its page; that of an empty list is its page."""
 
 
 def evenly(items: Sequence[T], count: int) -> list[T]:
@@ -252,43 +257,35 @@ def evenly(items: Sequence[T], count: int) -> list[T]:
     return [items[int((index + 0.5) * len(items) / count)] for index in range(count)]
 
 
-async def _samples(session: AsyncSession, plan: Plan, works: Iterable[Work], until: int) -> list[_Sample]:
-    chosen = evenly(list(works), SAMPLES)
+async def _samples(session: AsyncSession, plan: Plan, works: Sequence[Work]) -> list[_Sample]:
     samples = list[_Sample]()
 
     async def take(work: Work) -> None:
+        began = time.perf_counter()
         try:
-            samples.append(await _sample(session, plan, work, until))
+            rows = await _first_rows(session, plan, work)
         except AuthenticationError:
             raise  # no other source would fare better
         except ChatRestError as error:
             samples.append(_Sample(work, error=error))
+        else:
+            samples.append(_Sample(work, rows, time.perf_counter() - began))
 
-    await for_each(chosen, take, _AT_ONCE)
+    await for_each(evenly(works, SAMPLES), take, _AT_ONCE)
     return samples
 
 
-async def _sample(session: AsyncSession, plan: Plan, work: Work, until: int) -> _Sample:
-    """Read a page, and check whether anything follows it, whatever the page reports."""
+async def _first_rows(session: AsyncSession, plan: Plan, work: Work) -> list[Row]:
     since, end = Window(*plan.window).asked(work.since or None)
     query = MessageQuery(from_timestamp=since, to_timestamp=end, affix="append")
-    walk, gap = (
-        work.source.list(Messages(AsRows(session.sender, leaves_out=True)), query).thorough(),
-        work.gaps[0],
-    )
+    walk, gap = work.source.list(Messages(AsRows(session.sender, leaves_out=True)), query), work.gaps[0]
     if gap.after:
         last = str(gap.after)
         position = gap.position or (("affix", "append"), ("id", last))
         walk = walk.at(
             structs.replace(walk.cursor, position=position, direction="append", last=last, inside=True)
         )
-    began = time.perf_counter()
     async with aclosing(walk.pages()) as pages:
         page: Page[Row] | None = await anext(pages, None)
-    taken = time.perf_counter() - began
-    if page is None:
-        return _Sample(work, seconds=taken, has_more_to_ask=gap.after > 0)
-    within = Window(work.since or None).within(Window(*plan.window).within(page.items))
-    rows = [row for row in within if work.holds(row)]
-    is_longer = bool(await walk.at(page.cursor).limit(1).collect())
-    return _Sample(work, not is_longer, rows, taken, has_more_to_ask=bool(page.items or gap.after))
+    within = Window(work.since or None).within(Window(*plan.window).within(page.items if page else []))
+    return [row for row in within if work.holds(row)]
