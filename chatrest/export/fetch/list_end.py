@@ -25,8 +25,8 @@ from ..plan.id_set import IdSet
 from ..plan.message_ids import LAST, PageIds, ids_of, number
 from ..plan.ownership import Source
 from .jobs import ListJob
-from .list_reading import HEAD, ListReading
-from .page_check import PageCheck, Window
+from .list_reading import HEAD, ListReading, tells_time
+from .page_check import PageCheck, Window, as_served, falls
 from .piece_reader import NotOrderedByIdError
 
 _KNOWN: Final = 3
@@ -73,7 +73,10 @@ class ListEnds:
         return await in_thread(lambda: self._export.seen(job.number))
 
     async def look(self, reading: ListReading) -> Head:
-        """Ask whether a list is empty, or has nothing new: a request, or two, or none."""
+        """Ask whether a list is empty, or has nothing new: a request, or two, or none.
+
+        Raises `NotOrderedByIdError` if the newest messages show another order.
+        """
         piece, job = reading.piece, reading.job
         if job.purpose != "walk":
             return Head()
@@ -88,26 +91,36 @@ class ListEnds:
         is_open = job.until == LAST
         if not (is_open or may_be_empty or (is_later and not reading.is_timed)):
             return Head()
-        rows = await self.head(job, is_open=is_open)
-        if rows is None:
+        try:
+            page = await self.head(job, is_open=is_open)
+        except BadRequestError:  # the pages decide
             return Head()
-        if not rows:
-            return Head(rows, has_news=piece.after > 0)
-        is_seen = is_later and not reading.is_timed and await self._is_seen(reading, rows)
+        if page is None or not (rows := page.items):
+            # A list that has shown something, or has the app's newest message, is not empty.
+            return Head(has_news=bool(piece.after or reading.shown_before or job.has_newest))
+        served = as_served(page)
+        reading.is_timed |= tells_time(page.cursor.position)
+        if not (reading.is_timed or falls(served) or falls(served[::-1])):
+            raise NotOrderedByIdError
+        if not is_later or reading.is_timed:
+            return Head(rows)
+        is_seen = await self._is_seen(reading, rows)
+        if not is_seen and ids_of(rows).numbers.last > piece.after:
+            await self._check_start(job, piece.after)
         return Head(rows, has_news=not is_seen)
 
-    async def head(self, job: ListJob, *, is_open: bool) -> list[Row] | None:
-        """Return the newest messages of a list, once its ids are known to continue; None if the service
-        refuses them: the pages decide. If the end of the run `is_open`, later runs know them.
+    async def head(self, job: ListJob, *, is_open: bool) -> Page[Row] | None:
+        """Return a page of the newest messages of a list, once its ids are known to continue; None if the
+        list is empty. If the end of the run `is_open`, later runs know them.
+
+        Raises `BadRequestError` from a service that does not show them.
         """
-        try:
-            rows = await self.newest(job)
-        except BadRequestError:
-            return None
-        await self._ids.check(rows)
-        if is_open:
-            self._ids.see(rows)
-        return rows
+        page = await self._page(job, affix="prepend")
+        if page is not None:
+            await self._ids.check(page.items)
+            if is_open:
+                self._ids.see(page.items)
+        return page
 
     async def _has_nothing_after(self, reading: ListReading) -> bool:
         """Return whether a list shows nothing new after its last known ids."""
@@ -127,15 +140,29 @@ class ListEnds:
     async def _is_seen(self, reading: ListReading, head: list[Row]) -> bool:
         """Return whether the newest messages of a list by id have all been seen: then nothing in it is new.
 
-        If they are not the whole list, more than these must have been seen: a service that cannot go
-        backwards shows the oldest ones.
+        If they are not the whole list, they must reach what is covered, and more than these must have been
+        seen: a service that cannot go backwards shows the oldest ones.
         """
         shown, ids = reading.shown_before, ids_of(self._check.held(reading.job, head))
-        is_honest = len(head) < HEAD or len(shown) > len(ids.numbers)
-        is_dense = bool(ids.numbers) and shown.count(ids.numbers.first, shown.last) == len(ids.numbers)
-        if not (is_honest and is_dense and ids.numbers <= shown):
+        if not ids.numbers:
+            return False
+        reaches_covered = ids.numbers.first <= reading.piece.after and len(shown) > len(ids.numbers)
+        is_dense = shown.count(ids.numbers.first, shown.last) == len(ids.numbers)
+        if not (is_dense and ids.numbers <= shown and (reaches_covered or len(head) < HEAD)):
             return False
         return not await self.never_seen(reading.job, {*ids.others})
+
+    async def _check_start(self, job: ListJob, after: int) -> None:
+        """Raise `NotOrderedByIdError` if the list shows higher ids before the one that it continues after.
+
+        In a list in the order of the last change, that one may have moved beyond messages that are new.
+        """
+        try:
+            page = await self._page(job, affix="prepend", id=str(after))
+        except BadRequestError:  # it was deleted
+            return
+        if page is not None and ids_of(page.items).numbers.last > after:
+            raise NotOrderedByIdError
 
     async def never_seen(self, job: ListJob, keys: set[str]) -> set[str]:
         """Return those of some ids that are no numbers which the list has not shown."""

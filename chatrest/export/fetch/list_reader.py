@@ -80,6 +80,9 @@ class ListReader:
         has_news = not piece.is_open or await self._look(reading)
         if has_news:
             is_over = await self._read_to_end(reading, queue)
+            if is_over and reading.head is not None:
+                newest = ids_of(self._pages.check.held(job, reading.head))
+                await self._pages.put_seen(job, reading.late(newest.numbers))
             if reading.is_timed:
                 await self._ends.check_times(reading, is_over=is_over)
         is_empty = reading.is_empty and not reading.shown_before
@@ -96,9 +99,6 @@ class ListReader:
         head, job = await self._ends.look(reading), reading.job
         if head.rows is not None:
             reading.look(head.rows)
-            if not reading.is_timed:
-                held = ids_of(self._pages.check.held(job, head.rows))
-                await self._pages.put_seen(job, reading.late(held.numbers))
         if reading.is_timed and job.purpose == "walk" and not reading.resumed_after:
             reading.enter_by_id()
         return head.has_news
@@ -123,6 +123,8 @@ class ListReader:
             if unseen is None:
                 return is_over
             tries = tries + 1 if reading.count == count else 0
+            if tries >= TRIES and reading.is_timed:
+                raise NotOrderedByIdError  # a later message has an earlier time
             if tries >= TRIES:
                 raise ListTooShortError(reading.job, reading.last, unseen)
             # An id that is no number, and came late, may be anywhere in a list.

@@ -14,7 +14,7 @@ The seconds at the edges of a window are no fault: they are asked for, and left 
 """
 
 from collections.abc import Callable
-from itertools import compress
+from itertools import compress, pairwise
 from typing import Any, Final, NamedTuple, final
 
 from ..._core.replies.expectation import ON_BEHALF_OF, Expectation
@@ -241,12 +241,23 @@ def _edited(rows: list[Row], own: list[Row]) -> list[Row]:
     return [row for row in rows if id(row) not in ids and any(mark in row.raw for mark in _EDITED)]
 
 
+def as_served(page: Page[Row]) -> list[Row]:
+    """Return the rows of a reply in the service's order; for a few."""
+    return read_rows(page.raw).items
+
+
+def falls(rows: list[Row]) -> bool:
+    """Return True if each numeric id is lower than the one before."""
+    ids = [numbered for row in rows if (numbered := number(row.id)) is not None]
+    return all(higher > lower for higher, lower in pairwise(ids))
+
+
 def left_out(page: Page[Row]) -> list[Row]:
     """Return the rows of a reply that a walk has left out, as their ids were read before; usually none."""
     if page.served <= len(page.items):
         return []
     taken = {(row.id, row.raw) for row in page.items}
-    return [row for row in read_rows(page.raw).items if (row.id, row.raw) not in taken]
+    return [row for row in as_served(page) if (row.id, row.raw) not in taken]
 
 
 def _fault(source: Source, row: Row) -> str:

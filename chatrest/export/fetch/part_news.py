@@ -21,7 +21,7 @@ from ..plan.ownership import Source
 from ..plan.parts import NightNews, PartOwnership
 from ..plan.plan import Plan
 from .news import LEAST_SOURCES, MOST_RUNS, AppNews, DisprovedError
-from .page_check import Window
+from .page_check import Window, falls
 from .source_list import goes_backwards, in_order, newest, users
 
 _NEWEST: Final = 100
@@ -119,5 +119,4 @@ class NewsOfNight:
 def _until(news: NightNews) -> int | None:
     """Return the app's newest id, if its newest messages show it."""
     rows = in_order([row_of(raw) for raw in news.newest])
-    numbers = [number(row.id) or 0 for row in rows]
-    return numbers[0] if news.goes_backwards and numbers and numbers[0] == max(numbers) > 0 else None
+    return number(rows[0].id) if news.goes_backwards and rows and falls(rows) else None

@@ -33,7 +33,7 @@ from ..plan.file_names import MILLISECONDS
 from ..plan.message_ids import numbers_in
 from ..plan.ownership import OF_PARTS, Source
 from ..plan.plan import Plan
-from .page_check import Window
+from .page_check import Window, as_served, falls
 from .worker_pool import WorkerPool
 
 GOES_BACKWARDS: Final = "goes_backwards"
@@ -220,8 +220,8 @@ def is_app_list(known: SourceState) -> bool:
 
 
 async def newest(session: AsyncSession, count: int = 1) -> list[Row]:
-    """Return the newest messages of the app, newest first, at most a page: one request. Empty if the
-    service does not show them.
+    """Return the newest messages of the app as the service orders them, with the newest first, at most a
+    page: one request. Empty if the service does not show them.
     """
     messages = Messages(AsRows(session.sender))
     walk: Walk[Any] = messages.list(query=MessageQuery(affix="prepend")).limit(count)
@@ -230,14 +230,13 @@ async def newest(session: AsyncSession, count: int = 1) -> list[Row]:
             page = await anext(pages, None)
     except _NO_LIST:
         return []
-    return [] if page is None else list(page.items)
+    rows = [] if page is None else as_served(page)
+    return rows[::-1] if falls(rows[::-1]) else rows
 
 
 def in_order(rows: list[Row]) -> list[Row]:
-    """Return those of the app's newest messages whose order shows which is the newest.
-
-    Ids that are not numbers, or occur twice, are first in a page, whatever their position in the list. The
-    others are in the list's order, so the last one may not have the largest id.
+    """Return those of the app's newest messages whose order shows which is the newest: not those whose ids
+    are not numbers, or occur twice.
     """
     counts = Counter(map(attrgetter("id"), rows))
     numbered = [row for row, each in zip(rows, numbers_in(rows), strict=True) if each is not None]

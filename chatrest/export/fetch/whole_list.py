@@ -5,7 +5,7 @@ first, whatever was asked for. Only its end shows that no lower id follows, so a
 end covers all. It is accepted like that of any list: only if its newest messages were shown.
 """
 
-from contextlib import aclosing
+from contextlib import aclosing, suppress
 from itertools import pairwise
 from typing import Final, final
 
@@ -16,7 +16,7 @@ from ..._core.replies.rows import UNKNOWN, Row
 from ..._parameters.messages import MessageQuery
 from ..._resources.messages import Messages
 from ..._walk.source import Page
-from ...errors import CursorError
+from ...errors import BadRequestError, CursorError
 from ..folder.fetched_page import Covered
 from ..plan.id_set import IdSet
 from ..plan.message_ids import PageIds, ids_of, number
@@ -75,8 +75,9 @@ class WholeListReader:
     async def read(self, piece: ListPiece, active: Active) -> PieceResult:
         """Read all of the list of a piece; raises the errors of a walk, and that of foreign messages."""
         reading = _WholeReading(piece.of, active)
-        if piece.is_open:
-            reading.head = await self._ends.head(piece.of, is_open=True)
+        with suppress(BadRequestError):  # from a service that does not show them
+            head = await self._ends.head(piece.of, is_open=True) if piece.is_open else None
+            reading.head = None if head is None else head.items
         await self._read_to_end(reading)
         result = await self._pages.end(
             piece, Covered(last=reading.ids.last), None if reading.is_by_id else "other",
@@ -113,7 +114,8 @@ class WholeListReader:
         query = MessageQuery(affix=affix, from_timestamp=asked.since, to_timestamp=asked.until)
         walk = job.source.list(self._messages, query)
         walk = walk.at(structs.replace(walk.cursor, by_id=False)).thorough()
-        reading.order, is_first = _Order(), True
+        reading.begin()
+        is_first = True
         async with aclosing(walk.pages()) as pages:
             async for page in pages:
                 ids = reading.take(page.items)
@@ -136,21 +138,29 @@ class _WholeReading(Struct, eq=False):
     head: list[Row] | None = None
     """The newest messages when the reading began; None if they were not asked for."""
     ids: IdSet = field(default_factory=IdSet)
+    """All that any reading has shown."""
     keys: set[str] = field(default_factory=set)
     """The ids that are no numbers."""
     order: _Order = field(default_factory=_Order)
     """That of the last reading."""
+    last_ids: IdSet = field(default_factory=IdSet)
+    """Those of the last reading: what an interrupted one has shown proves nothing."""
+    last_keys: set[str] = field(default_factory=set)
 
     @property
     def count(self) -> int:
         return len(self.ids) + len(self.keys)
 
+    def begin(self) -> None:
+        self.order, self.last_ids, self.last_keys = _Order(), IdSet(), set()
+
     def take(self, rows: list[Row]) -> PageIds:
         """Note the rows of a page; return their ids."""
         self.order.add(rows)
         ids = ids_of(rows)
-        self.ids.update(ids.numbers)
-        self.keys.update(ids.others)
+        for numbers, keys in ((self.ids, self.keys), (self.last_ids, self.last_keys)):
+            numbers.update(ids.numbers)
+            keys.update(ids.others)
         return ids
 
     @property
@@ -159,8 +169,8 @@ class _WholeReading(Struct, eq=False):
         return self.order.is_up or self.order.is_down
 
     def unseen(self, newest: PageIds) -> list[str]:
-        """Return those of the newest ids of the list that no reading has shown."""
-        return [*map(str, newest.numbers - self.ids), *(newest.others.keys() - self.keys)]
+        """Return those of the newest ids of the list that the last reading has not shown."""
+        return [*map(str, newest.numbers - self.last_ids), *(newest.others.keys() - self.last_keys)]
 
     def has_passed_head(self) -> bool:
         """Return whether all of the head was shown after something older: later messages are newer."""
