@@ -234,7 +234,7 @@ class Run:
         self._sources = SourceList(self._session, self._pool, only, None if part is None else part.users)
         self._end = RunEnd()
         self._news = News()
-        self._adopted = len(export.journal.pending_news())
+        self._adopted = len(export.journal.pending_news()) if export.findings else 0
 
     @property
     def written(self) -> int:
