@@ -22,7 +22,8 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime, tzinfo
 from functools import partial
-from typing import Any, Final, Literal, NamedTuple, TypeAlias, get_args
+from itertools import islice
+from typing import Any, Final, Literal, TypeAlias, get_args
 
 import click
 from msgspec import structs
@@ -46,7 +47,6 @@ format_option: Final = option_table(
       "[default: text to a terminal, else json]")),
 )  # fmt: skip
 """The option of every command that prints records."""
-_COLUMNS: Final = 6
 _GAP: Final = "  "
 
 
@@ -173,16 +173,7 @@ def iso_time(stamp: Any) -> str | None:
     return None if moment is None else moment.isoformat(timespec="seconds").replace("+00:00", "Z")
 
 
-# ── kinds of records ──
-
-
-class RecordKind(NamedTuple):
-    """The facts about the records of one type."""
-
-    columns: Mapping[str, Callable[[Any], Any]]
-    """Those of CSV, by their names: each gives the exact value of a record."""
-    line: Callable[[Any], str] | None = None
-    """A record as a line of text; by default the columns that have a value."""
+# ── columns ──
 
 
 class _Echo:
@@ -193,52 +184,39 @@ class _Echo:
 
 
 _CSV: Final[Any] = csv.writer(_Echo())
+_COLUMNS: Final[Mapping[Any, tuple[str, ...]]] = {
+    Message: ("id", "time", "sender", "receiver", "type", "text"),
+    User: ("uid", "name", "status", "role", "created_at", "last_active_at"),
+    Member: ("uid", "name", "scope", "joined_at", "status"),
+}
+_MOST_COLUMNS: Final = 6
+_OF_MESSAGES: Final[Mapping[str, Callable[[Any], Any]]] = {
+    "time": lambda message: iso_time(member(message, "sentAt")),
+    "text": lambda message: member(message, "data", "text") or member(message, "data", "caption"),
+}
+_LINES: Final[Mapping[Any, Callable[[Any], str]]] = {Message: message_line, User: user_line}
 
 
-def _columns(kind: Any, *names: str) -> dict[str, Callable[[Any], Any]]:
-    """Return the columns of some fields, which a record has as the service spells them."""
-    wire = {field.name: field.encode_name for field in structs.fields(kind)}
-    return {name: partial(_member, wire[name]) for name in names}
+def columns_of(record: Any) -> dict[str, Callable[[Any], Any]]:
+    """Return the columns of CSV by their names, each with the exact value of a record of this type.
+
+    Of most types they are the first fields, no credentials; of any JSON there are none.
+    """
+    try:
+        fields = structs.fields(UnknownMessage if record is Message else record)
+    except TypeError:
+        return {}
+    wire = {field.name: field.encode_name for field in fields if not is_credential(field.name)}
+    columns = {name: partial(_member, wire.get(name, name)) for name in _COLUMNS.get(record, wire)}
+    return (columns | _OF_MESSAGES) if record is Message else dict(islice(columns.items(), _MOST_COLUMNS))
 
 
 def _member(name: str, record: Any) -> Any:
     return member(record, name)
 
 
-def _exact_text(message: Any) -> Any:
-    data = member(message, "data")
-    return member(data, "text") or member(data, "caption")
-
-
-_KINDS: Final[Mapping[Any, RecordKind]] = {
-    Message: RecordKind(
-        _columns(UnknownMessage, "id")
-        | {"time": lambda message: iso_time(member(message, "sentAt"))}
-        | _columns(UnknownMessage, "sender", "receiver", "type")
-        | {"text": _exact_text},
-        message_line,
-    ),
-    User: RecordKind(
-        _columns(User, "uid", "name", "status", "role", "created_at", "last_active_at"), user_line
-    ),
-    Member: RecordKind(_columns(Member, "uid", "name", "scope", "joined_at", "status")),
-}
-
-
-def kind_of(record: Any) -> RecordKind:
-    """Return what is known about the records of a type: of most their first six fields, no credentials."""
-    if record in _KINDS:
-        return _KINDS[record]
-    try:
-        fields = structs.fields(record)
-    except TypeError:  # any JSON
-        return RecordKind({})
-    names = [field.name for field in fields if not is_credential(field.name)]
-    return RecordKind(_columns(record, *names[:_COLUMNS]))
-
-
 class RecordWriter:
-    """Turns batches of records into the bytes that are printed; `end` gives what comes after the last one.
+    """Turns batches of records of a type into the bytes that are printed; `end` gives what comes after them.
 
     - `format_`: None for text on a terminal and JSON elsewhere.
     - `has_header`: False for CSV that continues an earlier output.
@@ -249,16 +227,16 @@ class RecordWriter:
 
     def __init__(
         self,
-        kind: RecordKind,
+        record: Any,
         format_: Format | None = None,
         *,
         has_header: bool = True,
         convert: Callable[[bytes], bytes] | None = None,
     ) -> None:
-        self._kind = kind
+        self._columns, self._line = columns_of(record), _LINES.get(record)
         self.is_terminal = streams.is_terminal("stdout")
         self.format: Format = format_ or ("text" if self.is_terminal else "json")
-        if not kind.columns and self.format == "csv":
+        if not self._columns and self.format == "csv":
             raise click.UsageError(
                 "--format csv: these records have no fields that are known; expected text or json"
             )
@@ -280,20 +258,20 @@ class RecordWriter:
 
     def _text_lines(self, records: Iterator[Any]) -> Iterator[str]:
         for record in records:
-            if self._kind.line is not None and not isinstance(record, str):
-                line = streams.visible(self._kind.line(record))
+            if self._line is not None and not isinstance(record, str):
+                line = streams.visible(self._line(record))
             else:
-                cells = (_cell(name, value(record)) for name, value in self._kind.columns.items())
+                cells = (_cell(name, value(record)) for name, value in self._columns.items())
                 line = _GAP.join(filter(None, cells)) or _cell("", record)
             yield line
 
     def _csv_lines(self, records: Iterator[Any]) -> Iterator[str]:
         if self._lacks_header:
             self._lacks_header = False
-            yield ",".join(self._kind.columns)
+            yield ",".join(self._columns)
         for record in records:
             # Written with CR LF: before Python 3.13 only the breaks of its own lines are quoted.
-            row = [_csv_cell(value(record)) for value in self._kind.columns.values()]
+            row = [_csv_cell(value(record)) for value in self._columns.values()]
             line: str = _CSV.writerow(row).removesuffix("\r\n")
             yield streams.visible(line) if self.is_terminal else line
 

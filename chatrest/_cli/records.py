@@ -37,7 +37,7 @@ from .environment import management, session
 from .options import ListCommand, filter_options, option_table, query_of, shown_default
 from .process import run
 from .progress import ProgressLine
-from .record_formats import Format, RecordWriter, format_option, kind_of
+from .record_formats import Format, RecordWriter, format_option
 
 if TYPE_CHECKING:
     from ..management import AsyncManagement
@@ -125,13 +125,12 @@ def messages(
       chatrest messages bob --search-key invoice --has-attachments | jq .data.text
     """
     query = query_of(MessageQuery, given)
-    kind = kind_of(MessageCount if given["filter_count"] else Message)
     print_list(
         "messages",
         session,
         lambda send: Messages(send).list_user(uid, on_behalf_of=on_behalf_of, query=query, cursor=cursor),
         limit,
-        RecordWriter(kind, format_, has_header=cursor is None),
+        RecordWriter(MessageCount if given["filter_count"] else Message, format_, has_header=cursor is None),
     )
 
 
@@ -150,7 +149,7 @@ def users(limit: int | None, cursor: str | None, format_: Format | None, **given
       chatrest users --format csv > users.csv
     """
     query = query_of(UserQuery, given)
-    writer = RecordWriter(kind_of(User), format_, has_header=cursor is None)
+    writer = RecordWriter(User, format_, has_header=cursor is None)
     print_list("users", session, lambda send: Users(send).list(query, cursor=cursor), limit, writer)
 
 
@@ -168,7 +167,7 @@ def apps(limit: int | None, cursor: str | None, format_: Format | None, **given:
       chatrest apps | jq -r .id
     """
     query = query_of(AppQuery, given)
-    writer = RecordWriter(kind_of(AppInfo), format_, has_header=cursor is None, convert=_without_keys)
+    writer = RecordWriter(AppInfo, format_, has_header=cursor is None, convert=_without_keys)
     print_list("apps", management, lambda send: Apps(send).list(query, cursor=cursor), limit, writer)
 
 

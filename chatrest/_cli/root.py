@@ -284,12 +284,9 @@ Credentials and addresses come from the environment or a file, never from an arg
 \b
 Start here:
   chatrest demo                          a tour of everything; needs no account
-  eval "$(chatrest emulator &)"          a test service in the background
-  chatrest users --limit 3
-  chatrest call --list                   every operation; chatrest call NAME --help shows one
   chatrest guide                         the manual, a page for each task
-  chatrest messages user-002 --on-behalf-of user-001 --limit 3
-  kill $CHATREST_EMULATOR_PID
+  chatrest doctor                        whether the settings, the address and the key are right
+  chatrest call --list                   every operation; chatrest call NAME --help shows one
 
 \b
 Exit status: 0 done, 1 failed, 2 wrong usage (nothing was sent), 130 interrupted.

@@ -3,7 +3,6 @@
 import asyncio
 import os
 import shlex
-import signal
 import time
 from collections import Counter
 from contextlib import AsyncExitStack, suppress
@@ -51,32 +50,14 @@ def emulator(**options: Any) -> None:
       chatrest emulator --host 0.0.0.0       for other containers, which set CHATREST_ALLOW_HTTP=1
                                              and an address that they can reach
     """
-    # The event loop does not run while data is generated, so it could not handle a signal.
-    for each in _signals():
-        signal.signal(each, _interrupt)
-    with suppress(KeyboardInterrupt):
-        asyncio.run(_serve(**options))
-
-
-def _interrupt(*_: object) -> None:
-    raise KeyboardInterrupt
-
-
-def _signals() -> list[signal.Signals]:
-    """Return the signals that stop the emulator, except ignored ones: a shell ignores SIGINT for `&`."""
-    numbers = (signal.SIGINT, signal.SIGTERM)
-    return [each for each in numbers if signal.getsignal(each) is not signal.SIG_IGN]
+    with suppress(KeyboardInterrupt, asyncio.CancelledError):
+        run(_serve(**options))
 
 
 async def _serve(**options: Any) -> None:
     from ..emulator import Emulator
 
     async with Emulator(**options) as service:
-        stop = asyncio.Event()
-        loop = asyncio.get_running_loop()
-        for each in _signals():
-            with suppress(NotImplementedError):
-                loop.add_signal_handler(each, stop.set)
         values = {
             "BASE_URL": service.base_url,
             "APP_ID": service.app.app_id,
@@ -94,7 +75,7 @@ async def _serve(**options: Any) -> None:
             f"emulator at {service.base_url} with {users:,} users and {messages:,} messages; "
             f"stop it with Ctrl-C or: kill {os.getpid()}"
         )
-        await stop.wait()
+        await asyncio.Event().wait()
 
 
 def _announce(values: dict[str, str]) -> None:

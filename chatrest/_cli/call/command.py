@@ -11,10 +11,11 @@ from ... import _resources as resources
 from ..._core.replies.decode import ManyRecords
 from ..._core.requests.endpoint import Endpoint
 from ..._names import nearest
+from ..._resources.listing import walk
 from ...errors import RequestInvalidError
 from .. import streams
 from ..process import run
-from ..record_formats import Format, RecordWriter, kind_of
+from ..record_formats import Format, RecordWriter
 from ..records import check_success, client_of, line_of, list_options, print_list, send_alone
 from .arguments import call_of
 from .help_text import OperationHelp, list_operations
@@ -65,34 +66,16 @@ def _call(
     format_: Format | None = None,
 ) -> None:
     try:
+        call = call_of(endpoint, texts, _text_of)
         if isinstance(endpoint.reply, ManyRecords):
-            kind = kind_of(endpoint.reply.record)
-            writer = RecordWriter(kind, format_ or "json", has_header=cursor is None)
-            _call_list(endpoint, texts, limit, cursor, writer)
-        else:
-            _call_once(endpoint, texts)
+            writer = RecordWriter(endpoint.reply.record, format_ or "json", has_header=cursor is None)
+            client = partial(client_of, endpoint)
+            print_list("records", client, lambda send: walk(send, call, cursor), limit, writer)
+            return
+        streams.output()  # raises if it is closed, before anything is sent
+        reply = run(send_alone(endpoint, call))
     except FileNotFoundError as error:  # all files are those that the user has named
         raise RequestInvalidError(f"{error.filename}: there is no such file or folder") from None
-
-
-def _call_list(
-    endpoint: Endpoint[Any],
-    texts: tuple[str, ...],
-    limit: int | None,
-    cursor: str | None,
-    writer: RecordWriter,
-) -> None:
-    from ..._resources.listing import walk
-
-    call = call_of(endpoint, texts, _text_of)
-    client = partial(client_of, endpoint)
-    print_list("records", client, lambda send: walk(send, call, cursor), limit, writer)
-
-
-def _call_once(endpoint: Endpoint[Any], texts: tuple[str, ...]) -> None:
-    call = call_of(endpoint, texts, _text_of)
-    streams.output()  # raises if it is closed, before anything is sent
-    reply = run(send_alone(endpoint, call))
     streams.write_reply(line_of(reply), "the call succeeded")
     check_success(endpoint, reply)
 

@@ -10,7 +10,7 @@ from ..._models.messages import Message
 from ...errors import ChatRestError
 from .. import streams
 from ..options import SINCE, UNTIL, check_together, option_table
-from ..record_formats import Format, RecordWriter, format_option, kind_of
+from ..record_formats import Format, RecordWriter, format_option
 
 _LINES: Final = 1_000
 """Lines that are written at once."""
@@ -67,7 +67,7 @@ def cat(out: str, message: str | None, format_: Format | None, sort: str | None,
             raise click.UsageError(_ALONE)
         _show_lines(out, message, format_)
         return
-    writer = RecordWriter(kind_of(Message), format_)
+    writer = RecordWriter(Message, format_)
     wanted["conversations"] += tuple(f"group_{guid}" for guid in wanted["conversations"])
     records = find_raw(out, MessageFilter(**wanted, by_time=sort == "time"))
     while batch := list(islice(records, _LINES)):

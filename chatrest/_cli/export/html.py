@@ -1,7 +1,6 @@
 """`html` and `view`: an export as pages, in a folder, or served on this machine until it is stopped."""
 
 import asyncio
-import signal
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final, TextIO
@@ -150,7 +149,8 @@ def view(out: str, port: int, title: str, timezone: str) -> None:
       chatrest view backup
       chatrest view backup --port 8080 --title 'The team'
     """
-    run(_serve(out, port, title, timezone))
+    with suppress(KeyboardInterrupt, asyncio.CancelledError):
+        run(_serve(out, port, title, timezone))
 
 
 async def _serve(out: str, port: int, title: str, timezone: str) -> None:
@@ -163,10 +163,6 @@ async def _serve(out: str, port: int, title: str, timezone: str) -> None:
     try:
         streams.write_lines([viewer.url])
         streams.warn("open this address in a browser; stop with Ctrl-C")
-        stop, loop = asyncio.Event(), asyncio.get_running_loop()
-        for each in (signal.SIGINT, signal.SIGTERM):
-            with suppress(NotImplementedError):
-                loop.add_signal_handler(each, stop.set)
-        await stop.wait()
+        await asyncio.Event().wait()
     finally:
         await viewer.__aexit__()
