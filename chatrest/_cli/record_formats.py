@@ -22,7 +22,6 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime, tzinfo
 from functools import partial
-from itertools import islice
 from typing import Any, Final, Literal, TypeAlias, get_args
 
 import click
@@ -207,8 +206,9 @@ def columns_of(record: Any) -> dict[str, Callable[[Any], Any]]:
     except TypeError:
         return {}
     wire = {field.name: field.encode_name for field in fields if not is_credential(field.name)}
-    columns = {name: partial(_member, wire.get(name, name)) for name in _COLUMNS.get(record, wire)}
-    return (columns | _OF_MESSAGES) if record is Message else dict(islice(columns.items(), _MOST_COLUMNS))
+    names = _COLUMNS.get(record, tuple(wire)[:_MOST_COLUMNS])
+    special = _OF_MESSAGES if record is Message else {}
+    return {name: special.get(name) or partial(_member, wire[name]) for name in names}
 
 
 def _member(name: str, record: Any) -> Any:

@@ -41,6 +41,7 @@ def seal(out: str, bag: Path, as_json: bool, quiet: bool) -> None:
       cd sealed-2026-11 && sha256sum -c manifest-sha256.txt
     """
     from ...export import seal as make_bag  # imports aiohttp, which a help text does not need
+    from ...export.seal.bag import info_of
 
     with ProgressLine(quiet=quiet) as line:
         result = make_bag(out, bag, progress=partial(line.share, "hashing"))
@@ -50,7 +51,8 @@ def seal(out: str, bag: Path, as_json: bool, quiet: bool) -> None:
     members = {"export": out, **structs.asdict(result)}
     streams.write_result(members, [result.root] if quiet else lines, as_json=as_json)
     if not result.complete:
-        streams.warn(f"the export is not complete, and was sealed as it is: see {bag / 'bag-info.txt'}")
+        state = info_of(bag)["Chat-State"]
+        streams.warn(f"the export is {state}, and was sealed as it is: see {bag / 'bag-info.txt'}")
 
 
 DELETED = ("keep", "blank")
