@@ -94,7 +94,7 @@ HOLDERS = {
         msgspec.json.encode({"data": [{**MESSAGE_OF, "data": {"metadata": NESTED}}]})
     ),
     "page": lambda: Page([], Meta(), SECRET.encode(), Cursor("q")),
-    "AuthToken": lambda: AuthToken("bob", SECRET, app_info=NESTED),
+    "AuthToken": lambda: AuthToken(uid="bob", auth_token=SECRET, app_info=NESTED),
     "User": lambda: User("bob", auth_token=SECRET, metadata=NESTED),
     "AppInfo": lambda: AppInfo("app", api_keys={SECRET: {"apiKey": SECRET}}, access_key={"key": SECRET}),
     "App": lambda: App("app", SECRET, service_domain="chat.example.com"),
@@ -113,7 +113,7 @@ def test_no_representation_of_a_record_shows_its_credentials(holder: str, show: 
 
 def test_hidden_credentials_are_readable_attributes() -> None:
     assert WsChannel(secret=SECRET).secret == SECRET
-    assert AuthToken("bob", SECRET).auth_token == SECRET
+    assert AuthToken(uid="bob", auth_token=SECRET).auth_token == SECRET
     assert unknown({**MESSAGE_OF, "category": "x", "data": NESTED}).data == NESTED
     assert App("a", SECRET).api_key == SECRET
     assert ApiTool(slug="s", headers=SECRET).headers == SECRET

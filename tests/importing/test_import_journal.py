@@ -59,14 +59,6 @@ def test_damage_is_noticed(journal: ImportJournal, path: Path) -> None:
         ImportJournal(path, APP, FILES)
 
 
-def test_omissions_are_added_up(path: Path) -> None:
-    journal = ImportJournal(path, APP, FILES)
-    journal.finish(0, at(1), [], {"pins": 2, "\ud800": 1})
-    journal.finish(1, at(1), [], {"pins": 3})
-    assert journal.omissions() == {"pins": 5, "\\ud800": 1}
-    journal.close()
-
-
 steps = st.lists(
     st.tuples(
         st.integers(0, 1), st.integers(1, 60), st.integers(0, 3), st.sampled_from(["begin", "finish", "open"])

@@ -92,13 +92,6 @@ async def test_lines_that_are_added_later_are_imported_by_the_next_run(
     assert result.imported == 120
 
 
-async def test_a_muid_that_somebody_else_has_used_is_refused(session: AsyncSession, write: Write) -> None:
-    users = write("users.ndjson", USERS[:2])
-    lines = [message(0), message(1), message(0)]
-    result = await run(session, [users, write("messages.ndjson", lines)])
-    assert notes(result) == [("messages.ndjson", 3, "m0", "ERR_IMPORT_MUID_ALREADY_EXISTS")]
-
-
 async def test_a_record_that_the_reply_does_not_mention_is_refused(
     session: AsyncSession, emulator: Emulator, write: Write
 ) -> None:

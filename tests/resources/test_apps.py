@@ -17,13 +17,9 @@ from chatrest import (
     NotFoundError,
     PermissionDeniedError,
 )
-from chatrest._core.replies.decode import one
-from chatrest._models.apps import Webhook
 from chatrest._parameters.apps import AppQuery, NewApp, NewWebhook
 from chatrest._resources.apps import APPS_LIST, Apps, Metrics
 from chatrest.emulator import Emulator
-from chatrest.errors import ReplyUnreadableError
-from tests.cases import loop_over
 from tests.resources.conftest import NOW
 from tests.session_double import Sender
 
@@ -108,11 +104,6 @@ async def test_receipts_are_read_with_and_without_data_around_them(body: bytes) 
     assert (point.start_time, point.end_time) == ("60", "90")
 
 
-async def test_a_reply_without_an_app_is_no_metrics() -> None:
-    with pytest.raises(ReplyUnreadableError):
-        await Metrics(Sender(b'{"startTime":"60"}')).get_message_receipts()
-
-
 # ── webhooks ──
 
 APP = "emulated"
@@ -151,19 +142,6 @@ async def test_a_webhook_that_comes_again_has_no_triggers(management: AsyncManag
         await management.triggers.list(APP, "w1").collect()
     await management.webhooks.create(APP, hook())
     assert await management.triggers.list(APP, "w1").collect() == []
-
-
-@loop_over(
-    "body",
-    [
-        b'{"data":{"id":"w1","name":"n"}}',
-        b'{"data":[{"id":"w1","name":"n"}]}',
-        b'{"data":[{"data":{"id":"w1","name":"n"}}]}',
-        b'[{"data":{"id":"w1","name":"n"}}]',
-    ],
-)
-def test_a_webhook_is_read_from_every_documented_form(body: bytes) -> None:
-    assert one(Webhook)(body) == Webhook(id="w1", name="n")
 
 
 async def test_an_app_is_made_with_its_keys_and_listed(management: AsyncManagement) -> None:

@@ -7,8 +7,6 @@ import pytest
 from msgspec import UNSET
 
 from chatrest import AsyncSession, BadRequestError, NewMessage, PermissionDeniedError
-from chatrest._core.replies.decode import parse
-from chatrest._models.messages import Message
 from chatrest._parameters.conversations import ConversationPin, ConversationQuery
 from chatrest._resources.conversations import Conversations
 from chatrest.emulator import Emulator
@@ -23,15 +21,6 @@ CONVERSATION: dict[str, Any] = {
 }  # fmt: skip
 RECORD = {"data": CONVERSATION}
 DONE = {"data": {"success": True, "Message": "read"}}
-
-
-async def test_a_conversation_may_come_in_an_array_or_with_a_count_as_a_number() -> None:
-    sender = answering({"data": [CONVERSATION | {"unreadMessageCount": 3}]}, acting_user="ann")
-    conversation = await Conversations(sender).get_user("bob")
-    assert conversation.unread_message_count == 3
-    assert conversation.conversation_with.uid == "bob"  # type: ignore[union-attr]
-    assert conversation.last_message == parse(Message, MESSAGE)
-    assert conversation.to_dict()["lastMessage"] == MESSAGE
 
 
 async def test_the_deprecated_operations_name_their_replacements() -> None:

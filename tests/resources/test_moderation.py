@@ -15,23 +15,11 @@ from chatrest._resources.moderation import Moderation
 from chatrest.emulator import Emulator
 from tests.session_double import Sender
 
-REASON = b'{"id":"spam","name":"Spam","description":"d","createdAt":5,"updatedAt":6,"default":true}'
 MESSAGE = b"""{"id":"7","conversationId":"a_user_b","sender":"a","receiverType":"user","receiver":"b",
 "category":"message","type":"text","sentAt":5,"updatedAt":5,"appId":"app","flaggedCount":1,
 "data":{"text":"hi","moderation":{"status":"pending"}},"flaggedBy":[{"uid":"c",
 "name":"C","role":"default","avatar":"a","reasonId":"spam","reasonName":"Spam","description":"d","remark":"r",
 "flaggedAt":5}]}"""
-
-
-def rows(record: bytes) -> bytes:
-    return b'{"data":[%b],"meta":{"current":{"limit":100,"count":1}}}' % record
-
-
-async def test_the_times_of_listed_reasons_may_be_texts() -> None:
-    sender = Sender(rows(REASON.replace(b":5", b':"5"').replace(b":6", b':"6"')))
-    [reason] = await Moderation(sender).list_reasons().collect()
-    assert (reason.id, reason.name, reason.created_at, reason.updated_at) == ("spam", "Spam", 5, 6)
-    assert (reason.description, reason.default) == ("d", True)
 
 
 async def test_messages_that_were_handed_in_go_on_by_positions_without_a_size() -> None:

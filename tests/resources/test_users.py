@@ -199,15 +199,6 @@ async def test_users_are_switched_off_and_on(session: AsyncSession) -> None:
     assert await uids(session, with_deactivated=True) == EVERYBODY
 
 
-async def test_a_soft_deletion_can_be_undone(session: AsyncSession) -> None:
-    assert (await session.users.delete("user-001")).success
-    assert await uids(session) == EVERYBODY[1:]
-    with pytest.raises(NotFoundError, match="ERR_UID_NOT_FOUND"):
-        await session.users.delete("user-001")
-    await session.users.reactivate(["user-001"])
-    assert await uids(session) == EVERYBODY
-
-
 async def test_a_permanent_deletion_leaves_nothing_but_messages(
     people: Emulator, session: AsyncSession
 ) -> None:
