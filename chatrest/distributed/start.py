@@ -14,13 +14,11 @@ from ..export.dataset.attachments import AttachmentOptions
 from ..export.fetch.worker_pool import WORKERS
 from ..export.folder.part_files import find_parts
 from ..export.folder.tables import Table
-from ..export.plan.app_file import AppExport, AppReference
 from ..export.plan.file_names import local_path
 from ..export.plan.parts import Parts
 from ..export.plan.plan import Plan
 from ..export.plan.report import Progress, Report
 from ..export.read.exports import part_files
-from ..export.run.apps import AT_ONCE, ExportApp
 from ..export.run.place import journal_root
 from ..export.run.run import ExportOptions
 from ..export.run.run_parts import export_parts, run_part, run_rounds
@@ -81,11 +79,8 @@ async def parts_of_new(client: "Client", out: str | PathLike[str]) -> int | None
     """Return the number of parts for an export that is new; None for one that is there."""
     if await find_parts(part_files(out)) is not None:
         return None
-    return min(_MOST, PARTS_A_THREAD * await _threads(client))
-
-
-async def _threads(client: "Client", progress: Progress | None = None) -> int:
-    return sum(int(info["nthreads"]) for info in (await workers_of(client, progress)).values())
+    threads = sum(int(info["nthreads"]) for info in (await workers_of(client)).values())
+    return min(_MOST, PARTS_A_THREAD * threads)
 
 
 async def export_with(
@@ -95,18 +90,12 @@ async def export_with(
     plan: Plan | None = None,
     *,
     parts: int | None = None,
-    reference: AppReference | None = None,
     pace: Pace | None = None,
-    apps: int = 1,
     progress: Progress | None = None,
     journal: str | PathLike[str] | None = None,
     **given: Any,
 ) -> Report:
-    """Export as `export` does, with a session that is open; `given` are the `ExportOptions`.
-
-    `reference` says where the workers have the key of the app, if not in the usual variables; `apps` is how
-    many apps share them.
-    """
+    """Export as `export` does, with a session that is open; `given` are the `ExportOptions`."""
     options = ExportOptions(**given)
     parts = parts or await parts_of_new(client, out)
     address = str(out) if journal_root(out, None) else str(local_path(out).resolve())
@@ -115,11 +104,10 @@ async def export_with(
     async def run_left(prepared: Parts, left: Callable[[], Awaitable[list[int]]]) -> dict[int, list[Report]]:
         app_id, version = session.app.app_id, installed_version()
         of_run = {"options": options, "journal": journal}
-        work = PartWork(address, prepared.nights, app_id, version, run_part, of_run, reference)
+        work = PartWork(address, prepared.nights, app_id, version, run_part, of_run)
         job = ClusterJob(client, f"chatrest-{os.urandom(8).hex()}", work, pace, shown)
-        at_once = prepared.parts if apps == 1 else max(1, await _threads(client, shown) // apps)
         async with job:
-            reports = await run_on_cluster(job, left, at_once)
+            reports = await run_on_cluster(job, left, prepared.parts)
         for each in reports.values():
             each[-1].warnings += job.unfit.values()
             job.unfit.clear()
@@ -128,22 +116,6 @@ async def export_with(
     return await export_parts(
         session, address, plan, options, parts=parts, progress=shown, run_left=run_left, journal=journal
     )
-
-
-def app_exporter(client: "Client", apps: Sequence[AppExport], at_once: int = AT_ONCE) -> ExportApp:
-    """Return an `export` for many apps, each at its own rate, and on its share of the workers' threads.
-
-    So an app whose service hangs does not keep the threads from the others.
-    Workers read keys in the variables or files that `apps` name, as none are sent: an app with neither is a
-    `RequestInvalidError`.
-    """
-    references = {each.app.app_id: AppReference.of(each) for each in apps}
-
-    async def export_one(session: AsyncSession, *args: Any, **options: Any) -> Report:
-        reference = references[session.app.app_id]
-        return await export_with(client, session, *args, reference=reference, apps=at_once, **options)
-
-    return export_one
 
 
 async def run_on_cluster(

@@ -5,7 +5,6 @@ part is run exactly as by one machine.
 """
 
 import asyncio
-import os
 import pickle
 import sys
 import time
@@ -25,7 +24,6 @@ from ..app import App, headers_from_env
 from ..errors import AuthenticationError, ChatRestError, RequestInvalidError
 from ..export.fetch.worker_pool import first_error
 from ..export.folder.part_files import find_parts
-from ..export.plan.app_file import AppReference
 from ..export.plan.parts import Night
 from ..export.plan.report import Progress, Report
 from ..export.read.exports import part_files
@@ -72,8 +70,6 @@ class PartWork(Struct, frozen=True):
     version: str  # of chatrest
     run: Callable[..., Awaitable[Report]]  # `export.run.run_parts.run_part`
     options: dict[str, Any] = {}  # of `run`
-    reference: AppReference | None = None
-    """Where this process has the app's key; None for that of its environment."""
 
 
 class WorkerRate:
@@ -235,8 +231,7 @@ def _checked(work: bytes) -> PartWork:
 def _credentials(work: PartWork) -> tuple[App, Mapping[str, str]]:
     """Return the app and the headers of this process's environment, from where alone a worker has them."""
     try:
-        app = App.from_env() if work.reference is None else work.reference.app(os.environ)
-        headers = headers_from_env()
+        app, headers = App.from_env(), headers_from_env()
     except RequestInvalidError as error:
         raise UnfitError(
             f"has no credentials: {error}; start workers with the variables of the app, as none are sent"

@@ -3,26 +3,24 @@
 import asyncio
 import json
 import os
-import re
 import signal
-from collections.abc import AsyncIterator, Iterator
-from contextlib import AsyncExitStack, asynccontextmanager
+from collections.abc import Iterator
 from pathlib import Path
 from random import Random
 from typing import Any
 
 import pytest
 from click.testing import CliRunner
-from distributed import Client, LocalCluster
+from distributed import LocalCluster
 from distributed.comm.utils import to_frames
 
 from chatrest import AsyncSession, RequestInvalidError
 from chatrest._cli.root import root
 from chatrest.distributed import ClusterError, export
 from chatrest.distributed.cluster import connect
-from chatrest.distributed.start import app_exporter, export_with
+from chatrest.distributed.start import export_with
 from chatrest.emulator import Emulator, HalfOpen
-from chatrest.export import AppExport, Plan, Progress, export_apps, read, verify
+from chatrest.export import Plan, Progress, read, verify
 from tests.cli.conftest import EmulatorThread
 from tests.distributed.clusters import FAST, IN_THIS_PROCESS, OPTIONS, near_cluster
 from tests.part_service import parts_in
@@ -203,44 +201,6 @@ def test_the_command_says_how_many_parts_it_makes(service: EmulatorThread, near:
     assert_all_of(service, out)
 
 
-def test_the_command_reads_all_apps_of_a_file_with_a_cluster(
-    service: EmulatorThread, near: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    file, out, app = tmp_path / "apps.toml", tmp_path / "out", service.emulator.app
-    address, names = f'base_url = "{app.base_url}"\n', {app.app_id: "CHATREST_API_KEY", "game": "GAME_KEY"}
-    file.write_text(
-        "".join(f'[[app]]\nid = "{name}"\nkey_env = "{key}"\n{address}' for name, key in names.items())
-    )
-    monkeypatch.setenv("GAME_KEY", "wr0ng-k3y")
-    args = ["export", str(out), "--apps", str(file), "--dask", near, "--json"]
-    result = CliRunner().invoke(root, [*args, "--partition", "month"])
-    assert result.exit_code == 1, result.output
-    summary = json.loads(result.stdout)
-    assert [(each["app"], each["status"]) for each in summary["apps"]] == [(app.app_id, 0), ("game", 1)]
-    *_, reason = (line for line in result.stderr.splitlines() if line.startswith("chatrest: game: "))
-    assert "set GAME_KEY to a valid key" in reason
-    assert_all_of(service, summary["apps"][0]["folder"])
-
-
-@pytest.mark.parametrize("source", ["key_env", "key_file"])
-def test_workers_read_the_key_of_the_app_that_is_named_where_its_file_says(
-    service: EmulatorThread, near: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, source: str
-) -> None:
-    app, file, key = service.emulator.app, tmp_path / "apps.toml", tmp_path / "key"
-    key.write_text(app.api_key)
-    value = {"key_env": "SHOP_KEY", "key_file": "key"}[source]
-    file.write_text(
-        f'[[app]]\nname = "shop"\nid = "{app.app_id}"\n{source} = "{value}"\nbase_url = "{app.base_url}"\n'
-    )
-    monkeypatch.setenv("CHATREST_APPS_FILE", str(file))
-    monkeypatch.setenv("SHOP_KEY", app.api_key)
-    monkeypatch.delenv("CHATREST_API_KEY")
-    args = ["--app", "shop", "export", str(tmp_path / "out"), "--parts", "2", "--dask"]
-    result = CliRunner().invoke(root, [*args, near])
-    assert result.exit_code == 0, result.output
-    assert_all_of(service, tmp_path / "out")
-
-
 @pytest.mark.parametrize(
     ("args", "status", "message"),
     [
@@ -275,63 +235,3 @@ async def test_processes_of_this_machine_leave_ctrl_c_to_the_command() -> None:
     async with connect("local:1", quiet=True) as client:
         handlers = await client.run(signal.getsignal, signal.SIGINT)
     assert list(handlers.values()) == [signal.SIG_IGN]
-
-
-# ── many apps ──
-
-
-@asynccontextmanager
-async def apps_on_a_cluster(*emulators: Emulator) -> AsyncIterator[tuple[Client, list[AppExport]]]:
-    """A cluster of two threads, and running services, whose keys have the names `KEY_0`, `KEY_1` …"""
-    async with AsyncExitStack() as stack:
-        for each in emulators:
-            await stack.enter_async_context(each)
-        _, client = await stack.enter_async_context(near_cluster(threads_per_worker=2))
-        yield client, [AppExport(each.app, key_env=f"KEY_{n}") for n, each in enumerate(emulators)]
-
-
-def emulated(number: int) -> Emulator:
-    return Emulator(app_id=f"app-{number}", users=3, messages=20 + number, seed=number)
-
-
-async def test_an_app_whose_key_a_worker_lacks_fails_and_the_others_do_not(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    plan = Plan(all_users=True)
-    async with apps_on_a_cluster(emulated(0), emulated(1), emulated(2)) as (client, apps):
-        monkeypatch.setenv("KEY_0", apps[0].app.api_key)
-        monkeypatch.setenv("KEY_2", "wr0ng-k3y")
-        options: Any = {"at_once": 2, "parts": 2, "export": app_exporter(client, apps, 2)}
-        results = await export_apps(apps, tmp_path, plan, **options)
-        assert [result.report is not None for result in results] == [True, False, False]
-        results[0].check()
-        assert re.match(r"the worker tcp://\S+ has no credentials: .* lacks KEY_1; ", str(results[1].error))
-        assert re.match(r"the service refuses the key of the worker tcp://", str(results[2].error))
-        monkeypatch.setenv("KEY_1", apps[1].app.api_key)
-        (tmp_path / "key").write_text(apps[2].app.api_key)
-        apps[2] = AppExport(apps[2].app, key_file=str(tmp_path / "key"))
-        options["export"] = app_exporter(client, apps, 2)
-        for result in await export_apps(apps, tmp_path, plan, **options):
-            result.check()
-            assert sum(1 for _ in read(result.folder)) == 20 + int(result.app_id[-1])
-        with pytest.raises(RequestInvalidError, match=r"app app-0: .*: expected.* key_env or key_file"):
-            app_exporter(client, [AppExport(apps[0].app)], 2)
-
-
-async def test_a_service_that_hangs_keeps_no_thread_from_another_app(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    plan, slow = Plan(all_users=True), emulated(0)
-    hold(slow)
-    async with apps_on_a_cluster(slow, emulated(1)) as (client, apps):
-        for each in apps:
-            monkeypatch.setenv(each.key_env or "", each.app.api_key)
-        options: Any = {"parts": 2, "export": app_exporter(client, apps, 2)}
-        hanging = asyncio.create_task(export_apps(apps[:1], tmp_path, plan, **options))
-        await begun(slow)
-        [other] = await export_apps(apps[1:], tmp_path, plan, **options)
-        other.check()
-        assert not hanging.done()
-        release(slow)
-        [result] = await hanging
-        result.check()

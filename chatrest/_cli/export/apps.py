@@ -32,15 +32,15 @@ _MOST_FAILURES: Final = 5
 
 def export_apps(
     out: str, apps: str, plan: "Plan | None", options: Mapping[str, Any],
-    *, dask: str | None, as_json: bool, quiet: bool,
+    *, as_json: bool, quiet: bool,
 ) -> None:  # fmt: skip
     """Export the apps of the file `apps`, print a summary, and end the command with the worst status."""
     exports = all_apps(apps)
     began = time.monotonic()
     try:
-        results = run(_run(exports, out, plan, options, dask, quiet=quiet))
+        results = run(_run(exports, out, plan, options, quiet=quiet))
     except (KeyboardInterrupt, asyncio.CancelledError) as end:
-        given = {"--apps": apps, "--journal": options.get("journal"), "--dask": dask}
+        given = {"--apps": apps, "--journal": options.get("journal")}
         end.add_note(continuation("export", [out], given))
         raise
     totals = _totals(results) | {"seconds": time.monotonic() - began}
@@ -53,7 +53,7 @@ def export_apps(
 
 
 async def _run(
-    exports: "list[AppExport]", out: str, plan: "Plan | None", options: Mapping[str, Any], dask: str | None,
+    exports: "list[AppExport]", out: str, plan: "Plan | None", options: Mapping[str, Any],
     *, quiet: bool,
 ) -> "list[AppResult]":  # fmt: skip
     from ...export.run.apps import export_apps as run_apps
@@ -73,16 +73,7 @@ async def _run(
     given: Any = {**options, "headers": headers_from_env(), "watch": watch}
     with ProgressLine(quiet=quiet) as line:
         async with regularly(update):
-            if dask is None:
-                return await run_apps(exports, out, plan, proxy=proxy(), **given)
-            from ...distributed.cluster import connect
-            from ...distributed.start import app_exporter
-
-            async with connect(dask, quiet=True) as client:
-                given["export"] = app_exporter(client, exports)
-                for name in ("only", "change_plan"):  # an export of parts reads all of its plan
-                    given.pop(name, None)
-                return await run_apps(exports, out, plan, **given)
+            return await run_apps(exports, out, plan, proxy=proxy(), **given)
 
 
 def _progress_line(runs: "list[AppResult]", count: int) -> str:

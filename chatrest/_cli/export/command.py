@@ -17,7 +17,7 @@ from msgspec import Raw, structs
 from ..._texts import plural
 from ...errors import AuthenticationError, ChatRestError, ExportIncompleteError
 from .. import streams
-from ..environment import named_app, proxy, session
+from ..environment import proxy, session
 from ..options import QUIET, AgeOption, TimeOption, check_together, option_table, shown_default
 from ..process import can_continue, continuation, run
 from ..progress import ProgressLine, regularly
@@ -26,7 +26,6 @@ from .summary import Totals, estimate_lines, failure_lines, place_of, summary_li
 
 if TYPE_CHECKING:
     from ...export import Plan, Progress, Report
-    from ...export.plan.app_file import AppExport
     from ...export.run.monitor import Monitor
     from ...session import AsyncSession
 
@@ -61,6 +60,7 @@ _TOGETHER: Final = (
     ("--dask", "--part --claim", "--dask runs all parts: give it without --part and --claim"),
     ("--dry-run", _PARTS, "--dry-run estimates all parts together: give it without --parts"),
     ("--dry-run", "--apps", "--dry-run estimates one app: give it without --apps"),
+    ("--dask", "--apps", "--dask reads one app: for many, run the command with --claim on several machines"),
     ("--dry-run", "--dask", "--dry-run reads a few pages only: give it without --dask"),
     ("--max-attachment", "!--attachments", "--max-attachment needs --attachments"),
 )  # fmt: skip
@@ -190,7 +190,7 @@ def export(
         )
     if apps is not None:
         options["journal"] = journal
-        export_apps(out, apps, plan, options, dask=dask, as_json=as_json, quiet=quiet)
+        export_apps(out, apps, plan, options, as_json=as_json, quiet=quiet)
         return
     if dry_run:
         _estimate(out, plan, options, as_json=as_json)
@@ -203,13 +203,11 @@ def export(
     options |= {"journal": root, "progress": progress}
 
     async def work() -> "Report":
-        named = named_app()
-        app = None if named is None else named.app
-        async with session(progress.heard, app=app) as chat, _shown(monitor, line, chat):
+        async with session(progress.heard) as chat, _shown(monitor, line, chat):
             if dask is None:
                 return await export(chat, out, plan, **options)
             own = {**options, "journal": journal}
-            return await _export_by_cluster(chat, named, dask, out, plan, own, quiet=quiet)
+            return await _export_by_cluster(chat, dask, out, plan, own, quiet=quiet)
 
     if root is not None and not quiet:
         streams.warn(f"the local copy of {out} is in {root}")
@@ -258,16 +256,11 @@ def _shown(monitor: "Monitor", line: ProgressLine, chat: "AsyncSession") -> Abst
 
 
 async def _export_by_cluster(
-    chat: "AsyncSession", named: "AppExport | None", dask: str, out: str, plan: "Plan | None",
-    options: dict[str, Any], *, quiet: bool,
+    chat: "AsyncSession", dask: str, out: str, plan: "Plan | None", options: dict[str, Any], *, quiet: bool
 ) -> "Report":  # fmt: skip
     from ...distributed.cluster import connect
     from ...distributed.start import export_with, parts_of_new
-    from ...export.plan.app_file import AppReference
 
-    reference = None  # workers have the app of their environment
-    if named is not None and (named.key_env or named.key_file):
-        reference = AppReference.of(named)
     async with connect(dask, quiet=True) as client:
         if "parts" not in options and (parts := await parts_of_new(client, out)) is not None:
             options["parts"] = parts
@@ -275,7 +268,7 @@ async def _export_by_cluster(
                 streams.warn(
                     f"{out} becomes an export of {plural(parts, 'part')}; --parts gives another number"
                 )
-        return await export_with(client, chat, out, plan, reference=reference, **options)
+        return await export_with(client, chat, out, plan, **options)
 
 
 def _plan_of(given: Mapping[str, Any]) -> "Plan | None":
@@ -358,14 +351,12 @@ def _advice(error: BaseException, out: str, options: Mapping[str, object], progr
             return Remedy.CHANGE_PLAN.words(out, "") if progress.failed else ""
         case InUseError():
             return "wait until it ends, then run this command again"
-        case UnreadableError():
-            return ""  # its text says what to do
         case AuthenticationError():
             return f"no exported message is lost; {command}"
         case OSError(errno=errno.ENOSPC | errno.EDQUOT) if not isinstance(error, ChatRestError):
             return f"free some space and {command}"
-        case _ if not can_continue(error):
-            return ""
+        case _ if isinstance(error, UnreadableError) or not can_continue(error):
+            return ""  # the text of the first says what to do
         case OSError() if not has_plan:
             return ""
     return command

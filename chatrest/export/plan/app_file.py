@@ -12,8 +12,7 @@
     format = "parquet"
 
 In the place of `key_env`, `key_file = "shop.key"` names a file that has the key; a relative path is from the
-folder of the apps file. The workers of a cluster read either in their own environment and on their own disk,
-and get nothing but these names. The key itself is never in the file of apps.
+folder of the apps file. The key itself is never in the file of apps.
 """
 
 import os
@@ -22,7 +21,7 @@ from difflib import get_close_matches
 from os import PathLike
 from os.path import expanduser  # unlike that of `Path`, it accepts a user without a home
 from pathlib import Path
-from typing import Annotated, Any, NamedTuple, Self, TypeAlias
+from typing import Annotated, Any, NamedTuple, TypeAlias
 
 import msgspec
 from msgspec import Meta, Struct
@@ -43,41 +42,9 @@ class AppExport(Struct, frozen=True):
     plan: Plan | None = None
     """None for the plan of the run, or of the app's folder."""
     key_env: str | None = None
-    """The name of the environment variable that has the key, for messages and for a cluster's workers."""
+    """The name of the environment variable that has the key, for messages."""
     name: str | None = None
     """Its name in the file; None if it has its id alone."""
-    key_file: str | None = None
-    """The absolute path of the file that has the key, for a cluster's workers."""
-
-
-class AppReference(Struct, frozen=True):
-    """An app without its key, for another process that has the key under the same name."""
-
-    app_id: str
-    region: str
-    service_domain: str | None
-    base_url: str | None
-    key_env: str | None
-    key_file: str | None
-
-    @classmethod
-    def of(cls, export: AppExport) -> Self:
-        """Return the reference to an app; `RequestInvalidError` where another process cannot have its key."""
-        app = export.app
-        if export.key_env is None and export.key_file is None:
-            raise RequestInvalidError(
-                f"app {app.app_id}: the workers of a cluster get no key, they read it from their environment "
-                "or disk: expected key_env or key_file"
-            )
-        return cls(app.app_id, app.region, app.service_domain, app.base_url, export.key_env, export.key_file)
-
-    def app(self, environ: Mapping[str, str]) -> App:
-        """Return the app with the key that this process has; `RequestInvalidError` where it has none."""
-        key = _variable(self.key_env, environ) if self.key_env else _file_text(Path(self.key_file or ""))
-        return App(
-            self.app_id, key, self.region, service_domain=self.service_domain, base_url=self.base_url,
-            allow_http=allows_http(environ),
-        )  # fmt: skip
 
 
 def read_apps(path: str | PathLike[str], environ: Mapping[str, str] | None = None) -> list[AppExport]:
@@ -175,18 +142,16 @@ def _app(file: _AppFile, place: str, table: _Table, env: Mapping[str, str]) -> A
         domain = env.get("CHATREST_SERVICE_DOMAIN") or None
         base_url = env.get("CHATREST_BASE_URL") or None
     failure = ""
-    key_file = None
     try:
         if table.key_file is not None:
-            key_path = file.path.absolute().parent / expanduser(table.key_file)  # noqa: PTH111
-            key, key_file = _file_text(key_path), str(key_path)
+            key = _file_text(file.path.absolute().parent / expanduser(table.key_file))  # noqa: PTH111
         else:
             key = _variable(table.key_env or "", env)
         app = App(
             table.id, key, table.region, service_domain=domain, base_url=base_url, allow_http=allows_http(env)
         )
         _ = app.chat_url
-        return AppExport(app, _plan(table.plan), table.key_env, table.name, key_file)
+        return AppExport(app, _plan(table.plan), table.key_env, table.name)
     except RequestInvalidError as error:
         failure = str(error)
     raise RequestInvalidError(f"{place}: {failure}")

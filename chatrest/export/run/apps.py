@@ -5,7 +5,7 @@ where nobody says otherwise, and each process takes the next part that nobody ha
 """
 
 import os
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -61,10 +61,6 @@ Watch = Callable[[AppResult], object]
 """Called when an app begins and when it ends; must be fast."""
 
 
-ExportApp = Callable[..., Awaitable["Report"]]
-"""Exports one app, with the arguments of `chatrest.export.export`."""
-
-
 async def export_apps(
     apps: Sequence[AppExport],
     out: str | PathLike[str],
@@ -75,7 +71,6 @@ async def export_apps(
     headers: Mapping[str, str] | None = None,
     proxy: str | None = None,
     watch: Watch | None = None,
-    export: ExportApp | None = None,
     **options: Any,
 ) -> list[AppResult]:
     """Export many apps, each into `out/app=NAME`, or continue the exports that are there.
@@ -93,14 +88,13 @@ async def export_apps(
       its own; memory is that of so many exports.
     - `journal`: where `out` is the address of an object store, the folder of the working copies, each in
       `journal/app=NAME`; by default folders of the user's own.
-    - `export`: what exports an app, if not `chatrest.export.export`: the workers of a cluster, perhaps.
     - `headers`, `proxy`: those of all sessions. `watch` is called when an app begins and when it ends.
 
     An app that fails does not stop the others: its error is in its result. A cancel or a kill loses what it
     would lose of each single export; the same call continues. Raises `RequestInvalidError` for wrong
     arguments, before anything is written.
     """
-    from .. import Progress, export as export_here
+    from .. import Progress, export
 
     fits = len(apps) > 0 and all(isinstance(each, AppExport) for each in apps)
     check(fits, "apps", apps, "a list of AppExport, one at least")
@@ -120,7 +114,7 @@ async def export_apps(
             ) as session:
                 if options.get("claim") and not await has_parts(run.folder):
                     own["parts"] = options.get("parts") or 1
-                run.report = await (export or export_here)(
+                run.report = await export(
                     session, run.folder, run.export.plan or plan, progress=run.progress, **own
                 )
         except Exception as error:

@@ -274,7 +274,8 @@ class Run:
         await self._walk()
         progress.enter(Phase.RECHECKING)  # after the new messages: a message must not arrive by two ways
         progress.deleted = await rereads.recheck()
-        await self._read_left()  # a recheck may show that a list is not in the order of its ids
+        if self._recheck is not None:
+            await self._read_left()  # it may have shown that a list is not in the order of its ids
         progress.enter(Phase.READING_MISSING)
         is_whole = await self._read_missing(rereads)
         progress.changed += await apply_edits(self._session, export)

@@ -6,7 +6,7 @@ import pytest
 
 from chatrest import RequestInvalidError
 from chatrest.export import Plan
-from chatrest.export.plan.app_file import AppExport, AppReference, read_app, read_apps
+from chatrest.export.plan.app_file import read_app, read_apps
 from tests.cases import loop_over
 
 KEY = "k3y-0f-th3-sh0p"
@@ -149,24 +149,3 @@ def test_an_app_has_one_key(tmp_path: Path, lines: str, expected: str) -> None:
     with pytest.raises(RequestInvalidError, match=expected) as caught:
         read_apps(path, {"A": "k"})
     assert KEY not in str(caught.value)
-
-
-def test_another_process_gets_an_app_without_its_key_and_reads_that_itself(tmp_path: Path) -> None:
-    (tmp_path / "game.key").write_text(f"{KEY}\n")
-    text = TWO.replace('key_env = "GAME_KEY"', 'key_file = "game.key"')
-    for export in read_apps(written(tmp_path, text), ENV):
-        reference = AppReference.of(export)
-        assert export.app.api_key not in repr(reference)
-        assert reference.app({"SHOP_KEY": KEY}) == export.app
-    (tmp_path / "game.key").unlink()
-    with pytest.raises(RequestInvalidError, match=r"^key_file: /.*/game\.key: No such file"):
-        reference.app({})
-    with pytest.raises(RequestInvalidError, match=r"^the environment lacks SHOP_KEY$"):
-        AppReference.of(read_apps(written(tmp_path, TWO), ENV)[0]).app({})
-    with pytest.raises(RequestInvalidError, match=r"^app game: .*: expected key_env or key_file$"):
-        AppReference.of(AppExport(export.app))
-
-
-def test_a_file_that_is_not_there_is_a_wrong_argument(tmp_path: Path) -> None:
-    with pytest.raises(RequestInvalidError, match=r"nofile: No such file or directory: expected a file of"):
-        read_apps(tmp_path / "nofile")
