@@ -173,8 +173,7 @@ class WalkSource(Struct, Generic[T], frozen=True, kw_only=True, dict=True):
         try:
             listing = await self.fetch(position)
         except (RequestInvalidError, ApiError) as error:
-            self._refuse(error, position, state)
-            listing = Listing([], NO_META, b"")
+            listing = self._refused(error, position, state)
         if self.check is not None:
             listing = self.check.checked(listing, is_start=cursor.last is None)
         try:
@@ -194,39 +193,33 @@ class WalkSource(Struct, Generic[T], frozen=True, kw_only=True, dict=True):
         is_end = result.next is None and result.error is None and count == len(result.items)
         return PendingPage(listing, result, count, iter(items), after, is_end, repairs, rules.identify)
 
-    def _refuse(self, error: ApiError | RequestInvalidError, position: Pairs, state: WalkState) -> None:
-        """Raise the error of a page, unless it says that nothing is there: then the page is empty."""
+    def _refused(
+        self, error: ApiError | RequestInvalidError, position: Pairs, state: WalkState
+    ) -> Listing[T]:
+        """Return the empty page that an error stands for; raise any other error.
+
+        It says that nothing follows, or that the item that was asked from is not found.
+        """
         if isinstance(error, RequestInvalidError):
             if _can_be_sent(position):
                 raise error
             raise self.cursor_error("the service gave a position that cannot be sent in an address") from None
         if _EXPIRED.search(error.code or ""):
             raise self.cursor_error(f"the service refuses the position: {error}") from error
-        if not _is_empty_page(error, state):
+        code = error.code or ""
+        if code.endswith("NO_MESSAGES"):
+            return Listing([], NO_META, b"")
+        # Not for the code of a user, a group or a route that is missing, nor where no page came before.
+        is_of_position = code not in KINDS or _OF_MESSAGE.search(code) is not None
+        if error.status != 404 or not state.cursor.delivered or not is_of_position:
             raise error
+        return Listing([], NO_META, b"", is_refusal=True)
 
     def cursor_error(self, words: str) -> CursorError:
         """Return the error that says why the walk cannot continue, with the operation's name."""
         error = CursorError(f"{self.name}: {words}")
         error.operation = self.name
         return error
-
-
-def _is_empty_page(error: ApiError, state: WalkState) -> bool:
-    """Return True for the error of a service that has no empty pages: that nothing follows, or no messages.
-
-    Not for the code of a user, a group or a route that is missing, nor where there was a page before.
-    """
-    code, cursor, memory = error.code or "", state.cursor, state.memory
-    if code.endswith("NO_MESSAGES"):
-        return True
-    if error.status != 404 or not cursor.delivered:
-        return False
-    # From an earlier position, too; or the page before counts more than was given, and leads here again.
-    is_refused_again = cursor.position in memory.empty_places and (memory.total or 0) > cursor.delivered
-    is_refused_again = is_refused_again or (memory.empty_pages > 0 and bool(memory.empty_places))
-    is_last_resort = is_refused_again and cursor.earlier is None
-    return not is_last_resort and (code not in KINDS or _OF_MESSAGE.search(code) is not None)
 
 
 def _can_be_sent(position: Pairs) -> bool:

@@ -221,16 +221,9 @@ FIRST = Listing([Item("1"), Item("2"), Item("3")], mark(3), b"{}")
 START = Cursor("q", (("affix", "append"),), "append")
 
 
-@loop_over(
-    "error",
-    [missing(None), missing("ERR_MESSAGE_ID_NOT_FOUND"), missing("ERR_X"), missing("A_NO_MESSAGES", 400)],
-)
-def test_an_error_after_a_page_that_says_that_nothing_follows_is_the_end(error: ApiError) -> None:
-    assert all_of(walk_over(failing(FIRST, error), START)) == ["1", "2", "3"]
-
-
 def test_a_code_of_no_messages_is_an_empty_list() -> None:
-    assert all_of(walk_over(failing(None, missing("ERR_NO_MESSAGES", 400)), START)) == []
+    for page, ids in ((None, []), (FIRST, ["1", "2", "3"])):
+        assert all_of(walk_over(failing(page, missing("ERR_NO_MESSAGES", 400)), START)) == ids
 
 
 @loop_over(
@@ -247,19 +240,53 @@ def test_what_is_missing_itself_is_no_end(first: Listing[Item] | None, code: str
         all_of(walk_over(failing(first, missing(code)), START))
 
 
-@loop_over(("counted", "is_end"), [(250, False), (3, True), (None, True)])
-def test_a_position_that_is_refused_for_ever_is_no_end_where_more_is_counted(
-    counted: int | None, is_end: bool
+@loop_over("code", [None, "ERR_MESSAGE_NOT_FOUND", "ERR_X"])
+@loop_over("size", [3, 9])  # a full page with a position, and a short one
+@loop_over("counted", [250, 3, None])
+def test_a_position_that_is_not_found_is_no_end_unless_all_was_counted(
+    code: str | None, size: int, counted: int | None
 ) -> None:
     page = Listing([Item("1"), Item("2"), Item("3")], mark(3, pagination=Pagination(total=counted)), b"{}")
-    walk = walk_over(failing(page, missing("ERR_MESSAGE_NOT_FOUND")), START, rules_for(3, thorough=True))
-    if is_end:
+    walk = walk_over(failing(page, missing(code)), START, rules_for(size, thorough=True))
+    if counted == 3:
         assert all_of(walk) == ["1", "2", "3"]
         return
     items = list[str]()
-    with pytest.raises(NotFoundError):
+    with pytest.raises(CursorError, match="what follows id=3 cannot be asked for"):
         run(items_of(walk, into=items))
     assert items == ["1", "2", "3"], "all that was given before comes first"
+
+
+@loop_over("is_refused", [True, False])
+@loop_over("way", ["append", "prepend"])
+@loop_over("cap", [4, 10, 100])
+@loop_over("counted", [None, 25])
+def test_an_item_that_is_listed_and_cannot_be_asked_from_hides_nothing(
+    is_refused: bool, way: str, cap: int, counted: int | None
+) -> None:
+    """As of a message that was deleted softly: the walk asks from the item before it."""
+    ids = list(range(1, 26)) if way == "append" else list(range(25, 0, -1))
+    asked = list[str]()
+
+    async def fetch(position: tuple[tuple[str, str], ...]) -> Listing[Item]:
+        place = dict(position).get("id", "")
+        asked.append(place)
+        assert len(asked) < 60, "the walk asks for ever"
+        if place and ids.index(int(place)) % cap == cap - 1:
+            if is_refused:
+                raise missing("ERR_MESSAGE_NOT_FOUND")
+            return Listing([], Meta(), b"{}")
+        start = ids.index(int(place)) + 1 if place else 0
+        page = ids[start : start + cap]
+        pagination = None if counted is None else Pagination(counted, len(page), 1000, 1, 7)
+        return Listing(
+            [Item(str(each)) for each in page],
+            mark(page[-1] if page else int(place), way, pagination=pagination),
+            b"{}",
+        )
+
+    start = Cursor("q", (("affix", way),), way)  # type: ignore[arg-type]
+    assert all_of(walk_over(fetch, start, rules_for(cap))) == [str(each) for each in ids]
 
 
 @loop_over("code", ["ERR_CURSOR_EXPIRED", "ERR_INVALID_CURSOR", "ERR_PAGE_TOKEN_EXPIRED"])

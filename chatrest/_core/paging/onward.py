@@ -23,7 +23,7 @@ from ..requests.dialects import (
 from ..requests.endpoint import Pairs
 from .cursor import Cursor
 from .order import Affix, is_ahead, is_number, last_id
-from .page_view import Lead, PageView, describe, landmark_of, lead_of, place_of, positions_of
+from .page_view import NO_PLACE, Lead, PageView, describe, landmark_of, lead_of, place_of, positions_of
 
 _MOST_EMPTY: Final = 100
 """Empty pages in a row: more than that is no list."""
@@ -170,14 +170,17 @@ def _again(view: PageView, lead: Lead) -> Onward | None:
     else:
         is_suspect = view.has_lost_meta and lead.is_by_number and not view.has_new
         is_suspect = is_suspect or (lead.is_lost and not view.rules.paging.own_member)
-    if not is_suspect or view.memory.has_asked_again:
+    position, memory = view.cursor.position, view.memory
+    if not is_suspect or memory.has_asked_again or position in memory.empty_places:
         return None
-    return Onward(view.cursor.position, is_again=True)
+    return Onward(position, is_again=True)
 
 
 def _from_earlier(view: PageView, lead: Lead) -> Onward | None:
     """An empty page, although the one before promised more (see `step`): an earlier position."""
     position, is_guess_meant = view.cursor.earlier, not lead.has_position or view.rules.thorough
+    if view.cursor.position in view.memory.visited and not view.page.is_refusal:
+        return None  # nothing follows the item before the last one: that is gone, and was the last
     if position is None and is_guess_meant:  # else this service gives a position always
         position = view.memory.earlier
     if view.ids or position is None or "page" in view.asked:
@@ -188,6 +191,26 @@ def _from_earlier(view: PageView, lead: Lead) -> Onward | None:
     if "affix" not in dict(position):
         position = (("affix", view.ordered.direction), *position)
     return Onward(position, is_back=True)
+
+
+def _from_item_before(view: PageView, lead: Lead) -> Onward | None:
+    """A last item from which nothing can be asked: from the item before it, which shows what follows."""
+    is_due = view.page.is_refusal or view.cursor.position in view.memory.empty_places
+    position = _before_last(view)
+    if view.ids or not is_due or not position or position in view.memory.visited:
+        return None
+    return Onward(position, is_back=True, landmark=position)
+
+
+def _before_last(view: PageView) -> Pairs:
+    """The position of the item before the last one; none where the walk does not stand on its last item."""
+    last, direction = view.cursor.last, view.ordered.direction
+    if last is None or view.asked.get("id") != last or view.asked.keys() - NO_PLACE != {"id"}:
+        return ()
+    numbers = [int(text) for text in view.memory.ids or () if is_ahead(last, text, direction)]
+    if not numbers:
+        return ()
+    return (("affix", direction), ("id", str(max(numbers) if direction == "append" else min(numbers))))
 
 
 def is_placed_by_id(cursor: Cursor) -> bool:
@@ -285,9 +308,22 @@ def _empty(view: PageView, lead: Lead) -> Onward | None:
     if view.memory.empty_places and view.memory.empty_pages and not is_placed_by_id(view.cursor):
         words = "an empty page, from an earlier position, too, though the page before it announced more"
         return Onward(error=words)
+    if view.page.is_refusal and "page" not in view.asked and not _is_shown_last(view):
+        words = "the service has no such item, which it has listed, and leads to it again"
+        return Onward(error=f"{words}: what follows {describe(view.place)} cannot be asked for")
     pages = f"{view.pagination.current_page} of {view.pagination.total_pages}"
     words = f"an empty page, twice, though the service says that it is page {pages}"
     return Onward(error=words) if view.says_more else _END
+
+
+def _is_shown_last(view: PageView) -> bool:
+    """Return True if the page before counted all that was given, or the item before the last one was asked
+    from, and its page showed that nothing follows.
+    """
+    before, memory = _before_last(view), view.memory
+    if memory.total:
+        return memory.total == view.cursor.delivered
+    return before in memory.visited and before not in memory.empty_places
 
 
 def _repeated_number(view: PageView, lead: Lead) -> Onward | None:
@@ -368,7 +404,7 @@ Rung: TypeAlias = Callable[[PageView, Lead], Onward | None]
 BY_COUNTS: Final[tuple[Callable[[PageView], Onward | None], ...]] = (_withheld, _counted_end, _counted_on)
 BY_POSITIONS: Final[tuple[Rung, ...]] = (
     _unreadable, _shown_end, _documented_end,
-    _in_a_direction, _by_position, _again, _from_earlier, _by_own_place, _by_number,
+    _in_a_direction, _by_position, _again, _from_earlier, _from_item_before, _by_own_place, _by_number,
     _empty, _repeated_number, _lost_twice, _border_alone, _standing_still, _sole_reply, _without_ids,
     _nothing_new,
 )  # fmt: skip

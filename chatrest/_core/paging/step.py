@@ -27,7 +27,7 @@ from msgspec import Struct, structs
 
 from ..._models.meta import Pagination, Position
 from ..replies.decode import Listing
-from ..requests.endpoint import BY_ID_FIELD, Pairs
+from ..requests.endpoint import BY_ID_FIELD
 from .arrange import affix_of, arrange, arrange_by_id
 from .cursor import Cursor
 from .onward import Onward, is_placed_by_id, onward
@@ -129,7 +129,7 @@ def step(
             retry = structs.replace(start, position=target.position or (), direction=arranged.direction)
         return Step(start, [], 0, retry, structs.replace(memory, has_asked_again=True, is_withheld=bool(ids)))
     if target.is_back:
-        return _gone_back(start, target.position or (), rules, memory)
+        return _gone_back(start, target, rules, memory)
     result = Step(
         start, arranged.items, arranged.unordered_count, None, _remembered(view, target), target.error
     )
@@ -216,12 +216,13 @@ def _ended(result: Step[T], memory: Memory) -> Step[T]:
     return result if start is result.start else structs.replace(result, start=start)
 
 
-def _gone_back(start: Cursor, position: Pairs, rules: Rules, memory: Memory) -> Step[Any]:
+def _gone_back(start: Cursor, target: Onward, rules: Rules, memory: Memory) -> Step[Any]:
     """The step to an earlier page, whose items are dropped as far as the walk has given them.
 
     By ids all that was given is known, so the list's beginning is left as a last resort.
     """
     beginning = (("affix", start.direction or "append"), *[p for p in rules.beginning if p[0] != "affix"])
+    position = target.position or ()
     is_beginning = place_of(position) == place_of(beginning)
     goal = structs.replace(
         start,
@@ -233,6 +234,7 @@ def _gone_back(start: Cursor, position: Pairs, rules: Rules, memory: Memory) -> 
     gone_back = structs.replace(
         memory,
         keeps_ids=True,
+        visited=memory.visited if target.landmark is None else memory.visited | {target.landmark},
         empty_places=memory.empty_places | {start.position},
         earlier=None,
         has_asked_again=False,

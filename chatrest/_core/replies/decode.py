@@ -65,6 +65,8 @@ class Listing(Struct, Generic[T], frozen=True):
     """Why a position that the reply holds (`meta.cursor`, `meta.next`, `cursor`) cannot be read; None if
     all can, or none is there.
     """
+    is_refusal: bool = False
+    """True for an error in the place of a page: the service does not find the position that was asked for."""
 
     def __rich_repr__(self) -> list[tuple[str, Any]]:
         """Not the bytes: they may hold a credential."""
