@@ -5,7 +5,7 @@
 | 0      | done; also if the reader of a pipe is gone, and for an emulator that was stopped |
 | 1      | failed: the service, the network, a file                                 |
 | 2      | wrong usage, argument or environment; nothing was sent                   |
-| 130    | interrupted (Ctrl-C); run it again                                       |
+| 130    | interrupted (Ctrl-C)                                                     |
 | 143    | ended by SIGTERM                                                         |
 
 A failure is one line on standard error. Any exception other than `ChatRestError`, `OSError` and interrupts is
