@@ -30,10 +30,17 @@ def make_call(
     deadline: float | None = None,
     priority: Priority = "interactive",
     dice: float = 0.5,
+    user_limit: int | None = None,
     **policy: Any,
 ) -> Awaitable[Any]:
-    """A call of the operation `x.do` over `pool`; `policy` are arguments of `RetryPolicy`."""
-    endpoint: Endpoint[Any] = Endpoint("x.do", METHODS[replay], "/x", read_json, replay)
+    """A call of the operation `x.do` over `pool`; `policy` are arguments of `RetryPolicy`.
+
+    With `user_limit` a user acts, and that is the user's own limit.
+    """
+    endpoint: Endpoint[Any] = Endpoint(
+        "x.do", METHODS[replay], "/x", read_json, replay, user_limit=user_limit
+    )
+    acting_user = None if user_limit is None else "alice"
     options = CallOptions(
         destination=Destination(app_id=app_id, region="us", addresses={}, keys=Headers()),
         acting_user=None,
@@ -45,7 +52,7 @@ def make_call(
     )
     context = CallContext(home=Home(), timing=timing, dice=lambda: dice, listeners=())
     request = Request(endpoint.method, "http://localhost/x", Headers(), None)
-    return run_call(Call(endpoint, "/x"), request, pool, options, context)
+    return run_call(Call(endpoint, "/x", acting_user=acting_user), request, pool, options, context)
 
 
 async def forever() -> Any:

@@ -175,6 +175,31 @@ async def _held_back_after(limited: Reply) -> None:
     assert harness.sent[1] >= 10
 
 
+OF_USER = Reply(429, CIMultiDict({"X-Rate-Limit": "30", "Retry-After": "20"}), b"")
+
+
+@in_time
+async def test_the_limit_of_one_user_delays_no_other_call() -> None:
+    harness = VirtualPool(OF_USER, OK)
+    limited = asyncio.create_task(harness.call(user_limit=30))
+    await asyncio.sleep(STEP)
+    assert await harness.call() == {}
+    assert harness.now == STEP
+    assert await limited == {}
+    assert harness.now >= 20
+
+
+@in_time
+async def test_a_probe_that_meets_the_limit_of_one_user_lets_another_one_go() -> None:
+    harness = VirtualPool(LIMITED, OF_USER, OK, dice=0.0)
+    limited = asyncio.create_task(harness.call(user_limit=30))
+    await asyncio.sleep(2.5)
+    assert len(harness.sent) == 2
+    assert await harness.call() == {}
+    assert harness.now < 4.0  # and not when the probe is taken for lost
+    assert await limited == {}
+
+
 @pytest.mark.parametrize("lane", ["interactive", "bulk"])
 @in_time
 async def test_a_call_that_waited_for_a_place_is_not_sent_during_a_rate_limit(lane: Priority) -> None:

@@ -262,9 +262,10 @@ async def half_then_reset(peer: Peer) -> None:
 
 @pytest.mark.parametrize("method", ["GET", "POST"])
 async def test_a_silent_server(transport: Transport, method: str) -> None:
-    async with Faulty(hang) as server:
+    async with Faulty(reply(), hang) as server:
+        await transport.exchange(asked(server), TIMES)  # whose timeouts are others
         with pytest.raises(RequestTimeoutError, match=r"silent for 0\.05 s"):
-            await transport.exchange(asked(server, method), Timeouts(read=0.05))
+            await transport.exchange(asked(server, method), Timeouts(read=0.05, total=3.0))
 
 
 async def test_a_reply_within_the_time_leaves_no_limit_behind(transport: Transport) -> None:
