@@ -93,8 +93,7 @@ def option_table(*rows: tuple[Any, ...]) -> Callable[[F], F]:
 def check_together(*rules: tuple[str, str, str]) -> None:
     """Raise `click.UsageError` for options of the command line that exclude each other.
 
-    A rule has options, others that are not to be given with them, and the error. `!` is before an option
-    that has to be given with them.
+    A rule has options, others that are not to be given with them, and the error.
     """
     context = click.get_current_context()
     source = click.core.ParameterSource.COMMANDLINE
@@ -103,8 +102,7 @@ def check_together(*rules: tuple[str, str, str]) -> None:
     ]
     given = {name for param in params for name in param.opts}
     for options, others, words in rules:
-        is_there = not given.isdisjoint(others.removeprefix("!").split())
-        if not given.isdisjoint(options.split()) and is_there is not others.startswith("!"):
+        if not given.isdisjoint(options.split()) and not given.isdisjoint(others.split()):
             raise click.UsageError(words)
 
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from .. import __version__
-from .._texts import install_command
+from .._texts import install_command, plural
 from ..errors import ChatRestError, RequestInvalidError
 from . import streams
 from .options import PORT, option_table, shown_default
@@ -137,7 +137,7 @@ async def _run(out: Path, users: int, messages: int) -> None:
     from ..session import AsyncSession
 
     began = time.perf_counter()
-    _head(f"chatrest {__version__}: {messages:,} messages among {users:,} users")
+    _head(f"chatrest {__version__}: {plural(messages, 'message')} among {users:,} users")
     async with AsyncExitStack() as stack:
         with ProgressLine() as line:
             line.show(f"generating {messages:,} messages")

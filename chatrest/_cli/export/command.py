@@ -62,7 +62,6 @@ _TOGETHER: Final = (
     ("--dry-run", "--apps", "--dry-run estimates one app: give it without --apps"),
     ("--dask", "--apps", "--dask reads one app: for many, run the command with --claim on several machines"),
     ("--dry-run", "--dask", "--dry-run reads a few pages only: give it without --dask"),
-    ("--max-attachment", "!--attachments", "--max-attachment needs --attachments"),
 )  # fmt: skip
 
 
@@ -100,7 +99,7 @@ def _tables(ctx: click.Context, param: click.Parameter, value: str | None) -> tu
      {"callback": _tables}),
     ("--attachments", bool, None, "Also files of messages, avatars and icons. Later runs do so, too."),
     ("--max-attachment", click.IntRange(min=1), "MB",
-     "The largest attachment that is fetched; needs --attachments.  [default: 100]"),
+     "As --attachments, with MB for the largest that is fetched.  [default: 100]"),
     ("--only", bool, None,
      "Read just the sources or the window that are given, a part of the folder's plan; the plan stays."),
     ("--change-plan", bool, None,

@@ -120,12 +120,10 @@ def _is_by_app_list(facts: "ExportFacts") -> bool:
 
 
 def _plan_text(plan: "Plan") -> str:
-    """Return `all users; group team, since 2026-01-01, files by month (zstd)`."""
-    window = zip(("since", "until"), plan.window, strict=True)
-    limits = [f"{name} {local_time(time, LINE_TIME)}" for name, time in window if time is not None]
+    """Return `all users; group team, since=2026-01-01, files by month (zstd)`."""
     files = "one file" if plan.partition == "none" else f"files by {plan.partition}"
     packing = "" if plan.compress == "none" else f" ({plan.compress})"
-    return ", ".join([plan.words, *limits, files + packing])
+    return f"{plan.full_words}, {files}{packing}"
 
 
 def _run_text(run: "RunFacts") -> str:

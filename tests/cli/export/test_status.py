@@ -74,7 +74,7 @@ def test_a_complete_export(command: Run, out: Path, service: EmulatorThread) -> 
     assert [run["written"] for run in members["runs"]] == [len(ids), 0]
     assert members["bytes"] == sum(path.stat().st_size for path in (out / "messages").rglob("*.ndjson"))
     assert lines["export"] == f"{out}, ndjson, complete as far as the app's own list shows"
-    assert lines["plan"].startswith("all users, since 20")
+    assert lines["plan"].startswith("all users, since=2020-01-01, files by source")
     assert lines["sources"] == "6 complete"
     assert lines["runs"].count("complete") == 2
     assert "next" not in lines
