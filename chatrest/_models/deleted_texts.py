@@ -9,10 +9,7 @@ from typing import Any, Final
 
 from .raw_json import read_value, write_value
 
-_MAY_HAVE: Final = re.compile(
-    rb'"(?:quotedMessage|lastReply|lastMessage|deletedAt)"|"entityType"\s*:\s*"message"|\\u00[4-7]'
-)
-"""What is in a record with another message in it."""
+_ABOUT_A_MESSAGE: Final = re.compile(rb'"entityType"\s*:\s*"message"')
 HINTS: Final = ("quotedMessage", "lastReply", "lastMessage", "deletedAt", "entityType", "u00")
 """Texts, at least one of which is in each such record; a database can look for them."""
 _NAMES: Final = frozenset({"quotedMessage", "lastReply", "lastMessage"})
@@ -33,7 +30,12 @@ def without_deleted_texts(raw: bytes, is_gone: bool, is_deleted: Callable[[Any],
     `is_deleted` says so of the id of another message. A record that is no JSON object is left as it is where
     it is not deleted; so is one that has none of it.
     """
-    if not (is_gone or _MAY_HAVE.search(raw)):
+    # What is in a record with another message in it: one expression of all takes ten times as long.
+    if not (
+        is_gone
+        or b"quotedMessage" in raw or b"lastReply" in raw or b"lastMessage" in raw or b"deletedAt" in raw
+        or b"\\u00" in raw or _ABOUT_A_MESSAGE.search(raw)
+    ):  # fmt: skip
         return raw
     try:
         value = read_value(raw)

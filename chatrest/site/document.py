@@ -155,9 +155,7 @@ def _facts(out: Any, index: Index, choice: Choice, now: datetime) -> list[tuple[
 
 def _window(index: Index, zone: Zone) -> str:
     """Return the bounds of the messages that were chosen by time; empty where none was given."""
-    since, until = index.choice.since, index.choice.until
-    bounds = (("from", since), ("until", until))
-    words = " ".join(f"{word} {zone.words(time)}" for word, time in bounds if time is not None)
+    words = zone.window(index.choice.since, index.choice.until)
     undated = index.count("posts WHERE time = 0") if words else 0
     return f"{words}, and {plural(undated, 'message')} without a time" if undated else words
 

@@ -14,7 +14,7 @@ from contextlib import contextmanager, suppress
 from functools import cached_property, lru_cache, partial
 from hashlib import blake2b
 from pathlib import Path
-from typing import Any, ClassVar, Final, NamedTuple, Self
+from typing import Any, Final, NamedTuple, Self
 
 import msgspec
 from msgspec import Struct
@@ -166,13 +166,12 @@ def disk_errors(path: Path) -> Iterator[None]:
 class Index:
     """The index at `path`, on the export's database that is attached; used with `with`.
 
+    No message that it returns has the content of deleted ones: what is made of it is handed on.
+
     In a condition `+` keeps a column from being looked up by its index, where another one leads to few rows.
     All that is read of both is of one state: what others change meanwhile is seen by the next one.
     Raises sqlite3.DatabaseError for a file that is no index.
     """
-
-    hands_on: ClassVar[bool] = True
-    """What is made of it leaves those who have the export: it has no content of deleted messages."""
 
     def __init__(self, path: Path, choice: Choice = EVERYTHING) -> None:
         self.choice = choice
@@ -245,9 +244,6 @@ class Index:
     def conversation(self, number: int) -> ConversationEntry:
         return next(self._conversations("WHERE number = ?", number))
 
-    def conversation_named(self, name: str) -> ConversationEntry | None:
-        return next(self._conversations("WHERE name = ?", name), None)
-
     def _conversations(self, rest: str, *values: Any) -> Iterator[ConversationEntry]:
         columns = (
             "number, id, name, title, guid NOT NULL, messages, first, last, newest, app, title, members,"
@@ -306,17 +302,6 @@ class Index:
     def message(self, place: int) -> MessageEntry:
         return self.stored("WHERE p.place = ?", place)[0]
 
-    def neighbours(self, conversation: int, time: int, rank: int) -> list[list[MessageEntry]]:
-        """Return the message before a place of a conversation, and the one after it, each if there is one."""
-        return [
-            self.stored(
-                f"WHERE p.conversation = ? AND (p.time, p.rank) {sign} (?, ?)"
-                f" ORDER BY p.time {order}, p.rank {order} LIMIT 1",
-                conversation, time, rank,
-            )
-            for sign, order in (("<", "DESC"), (">", "ASC"))
-        ]  # fmt: skip
-
     def of_ranks(self, conversation: int, ranks: list[int]) -> dict[int, MessageEntry]:
         """Return those messages of a conversation, by rank."""
         messages = self.stored(
@@ -349,9 +334,8 @@ class Index:
         entries = [MessageEntry(*row) for row in rows]
         for each in entries:
             each.raw = without_secrets(each.raw)
-            if self.hands_on:
-                app = self.person(each.sender).app
-                each.raw = without_deleted_texts(each.raw, each.flags != 0, partial(self._is_deleted, app))
+            app = self.person(each.sender).app
+            each.raw = without_deleted_texts(each.raw, each.flags != 0, partial(self._is_deleted, app))
             if self.choice.hides:
                 each.raw = self._redacted(each.rank, each.raw)
         return entries
@@ -510,9 +494,6 @@ class Index:
         if self.choice.pseudonyms:
             return next(self._persons("WHERE number = ?", number_of(uid)), None)
         return next(self._persons("WHERE uid = ?", f"{app}/{uid}" if app else uid), None)
-
-    def person_filed(self, file: str) -> PersonEntry | None:
-        return next(self._persons("WHERE file = ?", file), None)
 
     def everybody(self) -> Iterator[PersonEntry]:
         return self._persons("ORDER BY number")

@@ -6,7 +6,7 @@ A database that has not changed costs nothing; of one that has, all is made agai
 import os
 import re
 import zlib
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from itertools import count
 from os import PathLike
 from pathlib import Path
@@ -263,9 +263,8 @@ def bring_up_to_date(
     out: str | PathLike[str],
     database: Path,
     on_count: OnCount,
-    then: Callable[[], object] = int,
 ) -> None:
-    """Load what is new in the export in `out`, and make the index of it; `then` is called before its commit.
+    """Load what is new in the export in `out`, and make the index of it.
 
     From then on the index shows this state. Raises as `load`; sqlite3.Error for a damaged index.
     """
@@ -277,7 +276,7 @@ def bring_up_to_date(
             index.use_pseudonyms()
             return
         index.db.execute("ROLLBACK")
-        _make(index, then)
+        _make(index)
 
 
 def _state(index: Index) -> str:
@@ -294,7 +293,7 @@ def _is_made(index: Index) -> bool:
     )
 
 
-def _make(index: Index, then: Callable[[], object]) -> None:
+def _make(index: Index) -> None:
     db, choice = index.db, index.choice
     functions: tuple[tuple[str, int, Any], ...] = (
         ("rank", 1, rank_of), ("sign", 1, _sign), ("casefold", 1, str.casefold), ("is_seen", 1, _is_seen),
@@ -327,7 +326,6 @@ def _make(index: Index, then: Callable[[], object]) -> None:
         db.executemany("INSERT INTO pages VALUES(?, ?, ?, ?, ?, ?, ?)", _pages(index))
         db.executemany("INSERT INTO threads VALUES(?, ?, ?, ?, ?)", _threads(index))
         db.execute("INSERT INTO state VALUES(?)", (_state(index),))
-        then()
         db.execute("COMMIT")
     except BaseException:
         if db.in_transaction:

@@ -25,23 +25,19 @@ from importlib.util import find_spec
 from itertools import chain, groupby, islice
 from operator import attrgetter, itemgetter
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, final
-from urllib.parse import urlencode
+from typing import Any, Final, NamedTuple, final
 
 from .._texts import missing_extra
 from ..errors import RequestInvalidError
 from .articles import Articles, Escape, name_of, records
 from .contents import face_link
-from .headings import LISTED, ConversationRow, Headings, conversations_script, days_script
+from .headings import ConversationRow, Headings, days_script
 from .heads import record_of
 from .index import ConversationEntry, Index, PageCut, PersonEntry
 from .items import FLAGS, Item, Items, excerpt, one_line_a_call
 from .picture import Picture, picture_of
 from .text import EscapedBytes, EscapedText, is_address, shown_json
 from .zone import day_text, weekday_of
-
-if TYPE_CHECKING:
-    from multidict import MultiMapping
 
 TEMPLATES: Final = Path(__file__).parent / "templates"
 STATIC: Final = {"site.css": ("site.css",), "site.js": ("pages.js", "site.js")}
@@ -74,35 +70,9 @@ class SiteWords(NamedTuple):
     """The facts of the site that every page shows."""
 
     title: str
-    is_served: bool
     zone: str
-
-
-class SearchWords(NamedTuple):
-    """The fields of the search form."""
-
-    q: str = ""
-    person: str = ""
-    conversation: str = ""
-    since: str = ""
-    until: str = ""
-    flags: tuple[str, ...] = ()
-    """Those of `FLAGS` that a message is to have."""
-
-    @classmethod
-    def of(cls, query: "MultiMapping[str]") -> "SearchWords":
-        """Return the fields that an address gives."""
-        texts = {name: query.get(name, "")[:200] for name in cls._fields[:-1]}
-        flags = query.getall("is", ())
-        return cls(**texts, flags=tuple(flag for flag in FLAGS if flag in flags))
-
-    @property
-    def is_filtered(self) -> bool:
-        return any(self[1:])
-
-    def address(self, skip: int) -> str:
-        texts = zip(self._fields[:-1], self[:-1], strict=True)
-        return urlencode([*texts, *(("is", flag) for flag in self.flags), ("skip", skip)])
+    window: str
+    """The bounds of what was chosen by time; empty for none."""
 
 
 @final
@@ -117,8 +87,6 @@ class Pages:
         index: Index,
         title: str,
         files: Callable[[str], AbstractContextManager[Path]],
-        *,
-        is_served: bool = False,
     ) -> None:
         @lru_cache(_PICTURES)
         def picture(stored: str) -> Picture:
@@ -128,11 +96,10 @@ class Pages:
         self.face = lru_cache(_PICTURES)(lambda stored: face_link(stored, picture(stored)) if stored else "")
         self.maker = Items(index, lambda stored: picture(stored)[1:3])
         self.headings = Headings(index, self.maker, self.face)
-        self.site = SiteWords(title, is_served, self.maker.zone.name)
+        zone, choice = self.maker.zone, index.choice
+        self.site = SiteWords(title, zone.name, zone.window(choice.since, choice.until))
         values = {
             "site": self.site,
-            "query": SearchWords(),
-            "results": None,
             "flags": _FLAG_WORDS,
             "advice": ADVICE,
             "face_of": self.face,
@@ -143,15 +110,15 @@ class Pages:
         self._template = cache(_environment(values | {"face": self._articles.face}).get_template)
         self.index = index
         self._conversation: Callable[[int], ConversationEntry] = lru_cache(10_000)(index.conversation)
-        self._plain_frame = cache(self._frame)
+        self._frame = cache(self._made_frame)
 
-    def _frame(self, root: str, has_column: bool, **values: Any) -> list[EscapedText]:
+    def _made_frame(self, root: str, has_column: bool) -> list[EscapedText]:
         """Return the parts of the frame; the parts of a page come between them."""
-        html = self._template("frame.html").render(root=root, has_column=has_column, cut=_CUT, **values)
+        html = self._template("frame.html").render(root=root, has_column=has_column, cut=_CUT)
         return list(map(EscapedText, html.split(_CUT)))
 
     def _render(self, template: str, root: str, **values: Any) -> str:
-        frame = self._plain_frame(root, "conversation" in values)
+        frame = self._frame(root, "conversation" in values)
         html: str = self._template(f"{template}.html").render(root=root, frame=frame, **values)
         return html
 
@@ -163,7 +130,7 @@ class Pages:
     def _in_bytes(self, template: str, conversation: ConversationEntry, **values: Any) -> bytes:
         """Return a page with parts that are bytes."""
         root = "../../"
-        frame = self._plain_frame(root, True)
+        frame = self._frame(root, True)
         parts = self._template(f"{template}.html").generate(
             root=root, frame=frame, conversation=conversation, **values
         )
@@ -229,9 +196,6 @@ class Pages:
             is_last = page == rows[-1][0]
             yield page, self._in_bytes("threads", conversation, page=page, threads=threads, is_last=is_last)
 
-    def threads_page(self, conversation: ConversationEntry, page: int) -> bytes | None:
-        return next((html for number, html in self.threads(conversation) if number == page), None)
-
     def _threads(
         self, conversation: ConversationEntry, cuts: list[PageCut], rows: list[tuple[int, int, int]]
     ) -> Iterator[dict[str, Any]]:
@@ -275,11 +239,6 @@ class Pages:
             conversations=self.index.count("conversations"),
         )  # fmt: skip
 
-    def conversations_script(self) -> bytes:
-        """Return the script of the column."""
-        rows = map(self.headings.row, self.index.conversations(offset=0, limit=LISTED))
-        return conversations_script([row.data() for row in rows], self.index.count("conversations"))
-
     def people_page(self, part: int, parts: int) -> str:
         people = self.index.people(offset=(part - 1) * LIST, limit=LIST)
         rows = [
@@ -318,12 +277,6 @@ class Pages:
                 "href": f"c/{conversation.name}/{page}.html#{item.anchor}", "at": item.at, "iso": item.iso,
                 "title": conversation.title, "excerpt": excerpt(item.excerpt),
             }  # fmt: skip
-
-    def search_page(self, query: SearchWords, results: Any) -> str:
-        older = query.address(results.older) if results.older else ""
-        frame = self._frame("", False, query=query, results=results)
-        html: str = self._template("found.html").render(root="", frame=frame, older=older)
-        return html
 
     def unfinished(self) -> str:
         return self._render("unfinished", "")

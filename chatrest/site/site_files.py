@@ -79,12 +79,12 @@ class KnownPage(Struct):
 class SiteFiles(JournalFile):
     """The files of the site in `folder`."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, *, links: bool = False) -> None:
         super().__init__(state_folder(folder) / _NAME, _LAYOUT, lambda _: None)
         self._db.execute("PRAGMA synchronous=OFF")  # a site that a loss of power takes is written again
         for left in state_folder(folder).glob("work-*"):  # of a run that was killed
             shutil.rmtree(left, ignore_errors=True)
-        self.folder = folder
+        self.folder, self._links = folder, links
         self.written = self.removed = 0
         self._placeholder = b""
         [(run, self._is_complete, self._has_search)] = self._all("SELECT * FROM state")
@@ -121,15 +121,24 @@ class SiteFiles(JournalFile):
         path = self.folder / name
         new = path.with_name(f"{path.name}.new")
         try:
-            size = _write(new, data)
+            size = self._write_new(new, data)
         except FileNotFoundError:
             path.parent.mkdir(parents=True, exist_ok=True)
-            size = _write(new, data)
+            size = self._write_new(new, data)
         new.replace(path)
         self.written += 1
         self._db.execute("INSERT OR REPLACE INTO files VALUES(?, ?, ?)", (name, size, self._run))
         if self.written % _COMMIT_EVERY == 0:
             self._commit()
+
+    def _write_new(self, path: Path, data: bytes | Path) -> int:
+        if isinstance(data, bytes):
+            return path.write_bytes(data)
+        if self._links:
+            with suppress(OSError):  # another disk, or one without links
+                path.hardlink_to(data)
+                return path.stat().st_size
+        return Path(shutil.copyfile(data, path)).stat().st_size
 
     def _commit(self) -> None:
         self._db.execute("COMMIT")
@@ -218,9 +227,3 @@ class SiteFiles(JournalFile):
 
     def page_terms(self) -> Iterator[tuple[int, bytes]]:
         return iter(self._db.execute("SELECT number, terms FROM pages ORDER BY number"))
-
-
-def _write(path: Path, data: bytes | Path) -> int:
-    if isinstance(data, bytes):
-        return path.write_bytes(data)
-    return Path(shutil.copyfile(data, path)).stat().st_size

@@ -93,113 +93,20 @@ def parts_of_word(word: str) -> Iterator[str]:
         yield word[begin : begin + 2 * LONGEST_TERM]
 
 
-def has_middle(term: str) -> bool:
-    """Return True for a word whose middle a search may ask for."""
-    if term.isascii():
-        return len(term) > LEAST_INSIDE and term[0] not in "@#!"
-    return (len(term) > LEAST_INSIDE or _SYLLABLES.search(term, 1) is not None) and _is_word(term[0])
-
-
-# ── a query ──
-
-_CHUNK: Final = re.compile(r'"([^"]*)"?|([^\s"]+)')
-_CLUSTER: Final = re.compile(rf".(?:{_MARK}|[\uff9e\uff9f])*", re.DOTALL)
 LEAST_INSIDE: Final = 3
 """Letters of what is looked for in the middle of words: fewer would be in most of them.
 
 Of the syllables of Korean two are enough.
 """
 _SYLLABLES: Final = re.compile("[가-힣]{2}")
-EXACT, BEGINS, INSIDE = 0, 1, 2
-"""How well a text has a query: as it is written, with other accents, in the middle of words."""
 
 
-class Query(NamedTuple):
-    """A search: all of `chunks` are in a text; `written` are they with their accents."""
-
-    chunks: list[str]
-    written: list[str]
-
-    @classmethod
-    def parse(cls, text: str) -> "Query":
-        """Divide at spaces; what is in quotes is one chunk."""
-        return cls(*(_chunks(fold(text)) for fold in (folded, _lowered)))
-
-    def terms(self) -> list[tuple[str, bool]]:
-        """Return the beginnings of terms that every text with these chunks has.
-
-        Each with True where it may be in the middle of a term instead.
-        """
-        result = dict[str, bool]()
-        for chunk in self.chunks:
-            for run in _RUN.findall(chunk):
-                result.update(dict.fromkeys(map("".join, pairwise(run)) if len(run) > 1 else run, False))
-            words = [word[:LONGEST_TERM] for word in _WORD.findall(_RUN.sub(" ", chunk))]
-            for place, word in enumerate(words):
-                result[word] = place == 0 and _may_be_inside(chunk) and result.get(word, True)
-        return sorted(result.items())
-
-    def grade(self, text: str) -> int | None:
-        """Return how well a text has this query; None where it does not have it."""
-        line = " ".join(folded(text).split())
-        if not all(chunk in line for chunk in self.chunks):
-            return None
-        if not all(_begins_in(line, chunk) for chunk in self.chunks):
-            is_inside = all(_may_be_inside(chunk) or _begins_in(line, chunk) for chunk in self.chunks)
-            return INSIDE if is_inside else None
-        if text.isascii():
-            return EXACT if self.chunks == self.written else BEGINS
-        line = " ".join(_lowered(text).split())
-        return EXACT if all(_begins_in(line, chunk) for chunk in self.written) else BEGINS
-
-    def parts(self, text: str) -> list[tuple[str, bool]]:
-        """Return a text in parts, with True for those that are searched for."""
-        letters, places = folded(text), None
-        if not text.isascii():  # folding moves letters: fold each with its accents
-            clusters = [(folded(each[0]), each.span()) for each in _CLUSTER.finditer(text)]
-            letters = "".join(cluster for cluster, _ in clusters)
-            places = [span for cluster, span in clusters for _ in cluster]
-        spans = [
-            (match.start(), match.end())
-            for chunk in self.chunks
-            for match in re.finditer(re.escape(chunk), letters)
-            if _may_be_inside(chunk) or not _is_inside(letters, match.start())
-        ]
-        parts, end = list[tuple[str, bool]](), 0
-        for begin, stop in sorted(spans):
-            begin, stop = (begin, stop) if places is None else (places[begin][0], places[stop - 1][1])
-            if stop > end:
-                parts += (text[end:begin], False), (text[max(begin, end) : stop], True)
-                end = stop
-        return [part for part in (*parts, (text[end:], False)) if part[0]]
-
-
-def _chunks(text: str) -> list[str]:
-    parts = (quoted or plain for quoted, plain in _CHUNK.findall(text))
-    return [" ".join(part.split()) for part in parts if part.strip()]
-
-
-def _may_be_inside(chunk: str) -> bool:
-    """Return True if a chunk is also found where no word begins."""
-    word = _WORD.match(_RUN.sub(" ", chunk))
-    return word is not None and (len(word[0]) >= LEAST_INSIDE or bool(_SYLLABLES.match(word[0])))
-
-
-def _begins_in(text: str, chunk: str) -> bool:
-    """Return True if the chunk is in the text, where a word begins."""
-    at = text.find(chunk)
-    while at > 0 and _is_inside(text, at):
-        at = text.find(chunk, at + 1)
-    return at >= 0
-
-
-def _is_inside(text: str, at: int) -> bool:
-    """Return True for a place in the middle of a word."""
-    return at > 0 and _is_word(text[at]) and _is_word(text[at - 1])
-
-
-def _is_word(letter: str) -> bool:
-    return bool(_LETTER.match(letter)) and not _RUN.match(letter)
+def has_middle(term: str) -> bool:
+    """Return True for a word whose middle a search may ask for."""
+    if term.isascii():
+        return len(term) > LEAST_INSIDE and term[0] not in "@#!"
+    is_long = len(term) > LEAST_INSIDE or _SYLLABLES.search(term, 1) is not None
+    return is_long and bool(_LETTER.match(term)) and not _RUN.match(term)
 
 
 # ── what is shown ──

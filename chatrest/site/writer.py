@@ -79,8 +79,14 @@ def write_site(
     process writes there, and for a choice without messages; `ChatRestError` for a damaged export and for a
     full disk; OSError.
     """
+    return bring_site(out, Path(site), progress, options)
+
+
+def bring_site(
+    out: str | PathLike[str], folder: Path, progress: OnProgress, options: SiteOptions, *, links: bool = False
+) -> SiteResult:
+    """Write a site; with `links` it has hard links to attachments in the place of copies, where it can."""
     check_installed()
-    folder = Path(site)
     _check_folder(out, folder)
     choice = choice_of(options)
     # Nothing is made for what is no export.
@@ -88,7 +94,7 @@ def write_site(
     with disk_errors(state_folder(folder)), ExitStack() as stack:
         for each in (folder, state_folder(folder)):
             each.mkdir(parents=True, exist_ok=True)
-        state = stack.enter_context(SiteFiles(folder))
+        state = stack.enter_context(SiteFiles(folder, links=links))
         database = database_of(out, state_folder(folder))
         index = stack.enter_context(_opened(state_folder(folder) / "index.sqlite", choice))
         bring_up_to_date(index, out, database, lambda count: progress("reading", count, None))

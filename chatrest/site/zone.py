@@ -19,10 +19,10 @@ _EPOCH: Final = date(1970, 1, 1)
 _WEEKDAYS: Final = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 _MINUTES: Final = [f"T{minute // 60:02}:{minute % 60:02}:" for minute in range(24 * 60)]
 _SECONDS: Final = [f"{second:02}" for second in range(60)]
-_STEP: Final = 900_000
+_STEP: Final = 21_600_000
 """Milliseconds of which a zone has one offset, unless it changes within: then each time is looked up."""
 _OFFSETS: Final = 100_000
-"""Offsets that are kept, which are of 50 years of three hours of use each day."""
+"""Offsets that are kept, which are of 68 years."""
 
 
 @final
@@ -71,6 +71,11 @@ class Zone:
     def words(self, time: int) -> str:
         """Return a time in milliseconds in full, such as `2026-11-22 13:11:03 +01:00`; empty for 0."""
         return words_of(self.iso(time))
+
+    def window(self, since: int | None, until: int | None) -> str:
+        """Return two bounds in milliseconds, such as `from 2026-05-01 00:00:00 +02:00`; empty for none."""
+        bounds = (("from", since), ("until", until))
+        return " ".join(f"{word} {self.words(time)}" for word, time in bounds if time is not None)
 
     def moment(self, name: str, time: Time, *, end: bool) -> int:
         """Return a time in milliseconds, as `parse_timestamp` reads it; a date is a day of this zone.

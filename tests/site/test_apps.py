@@ -9,10 +9,9 @@ import pytest
 
 pytest.importorskip("jinja2")
 
-import aiohttp
 import msgspec
 
-from chatrest.site import Viewer, write_document, write_site
+from chatrest.site import write_document, write_site
 
 from .chats import Page, files, make_export, message, pages, records, shown_ids
 from .test_site import page_of
@@ -122,17 +121,6 @@ def test_a_document_has_all_apps(out: Path, tmp_path: Path) -> None:
     ]
     assert [text for text in texts if text in parts][:3] == parts[:3]
     assert "one/group_den" in page.text
-
-
-async def test_a_search_shows_which_app(out: Path) -> None:
-    async with Viewer(out) as viewer, aiohttp.ClientSession() as browser:
-        for query, apps in (("a+riddle", ["two", "one"]), ("a+riddle&conversation=two", ["two"])):
-            async with browser.get(f"{viewer.url}search?q={query}") as response:
-                html = await response.text()
-            assert sorted(re.findall(r"<bdi>(one|two): The den", html)) == sorted(apps)
-            for link, app in re.findall(r'<li><a href="([^"#]+)#m\d+">.*?<bdi>(one|two): ', html):
-                async with browser.get(viewer.url + link) as response:
-                    assert f"{app}: The den" in await response.text()
 
 
 def test_attachments_are_found_in_the_app_that_has_them(with_files: Path, tmp_path: Path) -> None:

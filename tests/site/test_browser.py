@@ -4,10 +4,10 @@ import asyncio
 import json
 import re
 import shutil
-import threading
 from collections.abc import Callable, Iterator
 from itertools import pairwise, product
 from pathlib import Path
+from random import Random
 from typing import Any
 from urllib.parse import quote
 
@@ -15,7 +15,7 @@ import pytest
 
 from chatrest.site import Viewer, write_document, write_site
 from chatrest.site.pages import TEMPLATES
-from chatrest.site.text import ACCENTS, DENSE, LETTERS, Query, folded, terms
+from chatrest.site.text import ACCENTS, DENSE, LETTERS, folded, has_middle, terms
 
 from .chats import LONG, NAMES, SEARCHES, START, grep, make_export, message, searched_records
 
@@ -167,8 +167,9 @@ def test_all_conversations_are_sorted_and_the_column_says_what_it_shows(
     )
     assert titles == sorted(titles)
     all_of(browser, "#talks li > a")[0].click()
-    until(browser, lambda: len(all_of(browser, "#column li > a")) == 300)
+    until(browser, lambda: len(all_of(browser, "#column li > a")) == 301)
     assert all_of(browser, "#column small")[0].text == "the newest 300 of 310"
+    assert "u000" in all_of(browser, "#column [aria-current]")[0].text, "the open one, too"
 
 
 STOPS = """return [...document.querySelectorAll("a, button, input, select, summary, video, audio")]
@@ -588,33 +589,78 @@ def test_keys_lead_to_the_search_and_through_its_results(browser: Any, searched:
     until(browser, lambda: all_of(browser, "#m1:target"))
 
 
-def terms_of(text: str) -> set[str]:
-    """Return the terms of a query as the script writes them."""
-    known = Query([folded(text)], []).terms()
-    return {f"{term},{str(is_inside).lower()}" for term, is_inside in known}
+def in_script(browser: Any, site: Path, texts: list[Any], expression: str) -> list[Any]:
+    """Return what an expression of the functions of `site.js` that read texts is for each of the texts."""
+    open_page(browser, site)
+    source = (TEMPLATES / "site.js").read_text()
+    body = source[source.index("  // ── texts") : source.index("  // ── data ──")]
+    dense = "".join(f"\\u{{{low:x}}}-\\u{{{high:x}}}" for low, high in DENSE)
+    known = json.dumps({"dense": dense, "accents": ACCENTS, "letters": LETTERS})
+    return list(
+        browser.execute_script(f"{body} define({known}); return arguments[0].map({expression});", texts)
+    )
+
+
+GRADE = """([query, text]) =>
+    [gradeOf(text, queryOf(query)), queryOf(query).chunks.flatMap((chunk) => [...termsOf(chunk)])]"""
+
+
+def is_in(term: str, known: set[str], is_inside: bool) -> bool:
+    """Say if the index leads from a term of a query to a text with these terms."""
+    middles = [each for each in known if is_inside and has_middle(each)]
+    return any(each.startswith(term) for each in known) or any(term in each for each in middles)
 
 
 def test_script_and_index_fold_and_divide_alike(browser: Any, site: Path) -> None:
     """Every letter of the first planes is folded, divided and found as the index has it."""
     codes = (*range(0x20, 0x3100), *range(0x3100, 0xD800, 17), *range(0xF900, 0x1FBFF, 3))
-    known = [letter for letter in map(chr, codes) if letter.isprintable()]
-    open_page(browser, site)
-    source = (TEMPLATES / "site.js").read_text()
-    body = source[source.index("  // ── texts") : source.index("  // ── data ──")]
-    dense = "".join(f"\\u{{{low:x}}}-\\u{{{high:x}}}" for low, high in DENSE)
-    script = f"""{body}
-        define({json.dumps({"dense": dense, "accents": ACCENTS, "letters": LETTERS})});
-        return arguments[0].map((text) => [fold(text), [...termsOf(fold(text))].map(String)]);"""
-    texts = [f"{letter}x{letter}" for letter in known]
+    texts = [f"{letter}x{letter}" for letter in map(chr, codes) if letter.isprintable()]
+    found = in_script(browser, site, texts, "(text) => [fold(text), [...termsOf(fold(text))]]")
     different = [
         text
-        for text, (fold, script_terms) in zip(texts, browser.execute_script(script, texts), strict=True)
-        if fold != folded(text) or set(script_terms) != terms_of(text)
+        for text, (fold, words) in zip(texts, found, strict=True)
+        if fold != folded(text) or not all(is_in(term, terms(fold), False) for term, _ in words)
     ]
     # Letters that are newer than this Python's tables are known to the browser alone.
-    assert len(different) < len(known) / 50, json.dumps(different[:50])
+    assert len(different) < len(texts) / 50, json.dumps(different[:50])
     assert [text for text in different if text.isascii()] == []
     assert terms(folded("Straße")) == {"strasse"}
+
+
+def test_the_terms_of_a_query_are_in_each_text_that_it_matches(browser: Any, site: Path) -> None:
+    """Pages that the index leaves out can never be a result."""
+    dice = Random(1)
+    letters = ["aAbB_1 é\u0301ßØæłİςσΣ국어,.-@好会今カ๐ก็นम\u200d👍🏽👩🇯🇵"] * 2
+    texts = ["".join(dice.choices("".join(letters), k=dice.randrange(13))) for _ in range(6_000)]
+    starts = [(text, dice.randrange(13)) for text in texts]
+    pairs = [[text[at : at + dice.randrange(1, 7)], text] for text, at in starts]
+    pairs += [["\u0301", "ß@\u0301"], ["1@", "1@\u0e47"], *([text, text] for text in texts[:1_000])]
+    for (query, text), (grade, words) in zip(pairs, in_script(browser, site, pairs, GRADE), strict=True):
+        known = terms(folded(text))
+        assert grade == 3 or all(is_in(term, known, grade == 2 and inside) for term, inside in words), query
+        assert query != text or grade == 0
+
+
+def test_a_query_matches_as_it_is_written_with_other_accents_or_in_the_middle_of_words(
+    browser: Any, site: Path
+) -> None:
+    cases: list[tuple[str, str, int]] = [
+        ("hel", "well, hello", 0), ("ell", "hello", 2), ("el", "hello", 3),
+        ("WORLD hello", "Hello, world", 0),
+        ('"hello world"', "hello  world", 0), ('"world hello"', "hello world", 3),
+        ("llo wo", "hello world", 2), ('"llo wor"', "hello world", 2),
+        ("foo@bar.co", "mail foo@bar.com", 0), ("bar.com", "foo@bar.com", 0),
+        ("strasse", "Straße", 0), ("会", "今天开会吗", 0), ("开会", "今天开会吗", 0),
+        ("今会", "今天开会吗", 3),
+        ("é", "e\u0301a", 0), ("e", "éa", 1), ("manana", "mañana", 1), ("mañana", "manana", 1),
+        ("anan", "mañana", 2), ("ครับ", "ขอบคุณมากนะครับ", 0), ("...", "wait ...", 0), ("", "anything", 0),
+        ("テスト", "ﾃｽﾄです", 1), ("كتاب", "الكِتَابُ", 2), ("يوم", "يَوْمٌ", 1),
+        ("parcel", "par\u200bcel", 1), ("İst", "istanbul", 1),
+        ("zazolc", "Zażółć", 1), ("aero", "Ærø", 1), ("Ærø", "aero", 1), ("duc", "Đức", 1),
+        ("국어", "한국어", 2), ("어", "한국어", 3), ("kapitan", "Gesellschaftskapitän", 2),
+    ]  # fmt: skip
+    grades = in_script(browser, site, [case[:2] for case in cases], GRADE)
+    assert [(*case[:2], grade) for case, (grade, _) in zip(cases, grades, strict=True)] == cases
 
 
 OVERLAPS = """
@@ -648,30 +694,20 @@ def test_faces_are_shown_where_initials_would_be(browser: Any, with_files: Path,
     assert browser.execute_script(sizes) == with_faces
 
 
-def test_the_viewer_shows_the_same_pages(chromium: Any, with_files: Path) -> None:
-    """Its console is empty, a search needs no script of the page, and pictures are shown."""
-    loop = asyncio.new_event_loop()
-    thread = threading.Thread(target=loop.run_forever)
-    thread.start()
-
-    def run(work: Any) -> Any:
-        return asyncio.run_coroutine_threadsafe(work, loop).result()
-
-    viewer = Viewer(with_files, title="Seen")
+async def test_the_viewer_shows_and_searches_the_same_pages(chromium: Any, out: Path) -> None:
     limits = {"latency": 0, "downloadThroughput": -1, "uploadThroughput": -1}
-    run(viewer.__aenter__())
-    try:
+
+    def read(address: str) -> None:
         chromium.execute_cdp_cmd("Network.emulateNetworkConditions", {"offline": False, **limits})
-        chromium.get(viewer.url)
-        chromium.find_element("css selector", "input[type=search]").send_keys("a\n")
-        until(chromium, lambda: all_of(chromium, "#results a"))
+        chromium.get(address)
+        assert search(chromium, "needle")
         all_of(chromium, "#results a")[0].click()
         until(chromium, lambda: all_of(chromium, ":target"))
-        until(chromium, lambda: all_of(chromium, "article img, article"))
+        until(chromium, lambda: all_of(chromium, "#column li"))
         assert chromium.get_log("browser") == []
+
+    try:
+        async with Viewer(out, title="Seen") as viewer:
+            await asyncio.to_thread(read, viewer.url)
     finally:
         chromium.execute_cdp_cmd("Network.emulateNetworkConditions", {"offline": True, **limits})
-        run(viewer.__aexit__(None, None, None))
-        loop.call_soon_threadsafe(loop.stop)
-        thread.join()
-        loop.close()

@@ -242,6 +242,10 @@ def test_a_part_of_an_export_is_chosen(
 ) -> None:
     write_site(out, tmp_path / "site", **choice)
     assert sorted(shown_ids(tmp_path / "site"), key=int) == [each["id"] for each in made if expected(each)]
+    bounds = (
+        "Only messages from 2026-01-01 16:40:00 +00:00 until 2026-01-01 20:00:00 +00:00, and those without"
+    )
+    assert {bounds in page.text for page in pages(tmp_path / "site").values()} == {"since" in choice}
 
 
 def test_a_choice_without_messages_is_refused(out: Path, tmp_path: Path) -> None:
@@ -570,12 +574,12 @@ def test_any_format_gives_the_same_site(
 def test_the_frame_is_made_once_for_each_kind_of_page(
     out: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    frames, made = list[tuple[str, bool]](), Pages._frame
+    frames, made = list[tuple[str, bool]](), Pages._made_frame
 
-    def counted(self: Pages, root: str, has_column: bool, **values: Any) -> Any:
+    def counted(self: Pages, root: str, has_column: bool) -> Any:
         frames.append((root, has_column))
-        return made(self, root, has_column, **values)
+        return made(self, root, has_column)
 
-    monkeypatch.setattr(Pages, "_frame", counted)
+    monkeypatch.setattr(Pages, "_made_frame", counted)
     write_site(out, tmp_path / "site")
     assert sorted(frames) == [("", False), ("../", False), ("../../", True)]

@@ -5,8 +5,6 @@ import json
 import re
 from collections.abc import AsyncIterator
 from pathlib import Path
-from typing import Any
-from urllib.parse import quote
 
 import aiohttp
 import pytest
@@ -17,12 +15,12 @@ from chatrest import RequestInvalidError
 from chatrest.export import verify
 from tests.stored_exports import StoredRuns
 
-from .chats import SEARCHES, grep, make_export, message, records, searched_records
+from .chats import Page, files, make_export, message, records
 
 pytest.importorskip("jinja2")
 
-from chatrest.site import Viewer
-from chatrest.site.view_index import index_path
+from chatrest.site import Viewer, write_site
+from chatrest.site.viewer import view_folder
 
 
 @pytest.fixture(scope="module")
@@ -40,11 +38,6 @@ async def viewer(export_seen: Path) -> AsyncIterator[Viewer]:
 async def browser() -> AsyncIterator[aiohttp.ClientSession]:
     async with aiohttp.ClientSession() as session:
         yield session
-
-
-def results(html: str) -> list[str]:
-    """Return the ids of results, in order."""
-    return re.findall(r'<a href="c/\w+/\d+\.html#m(\d+)"><span class="meta">', html)
 
 
 async def get(browser: aiohttp.ClientSession, viewer: Viewer, path: str = "") -> str:
@@ -71,50 +64,7 @@ async def test_each_link_of_a_page_leads_to_a_page(viewer: Viewer, browser: aioh
                 waiting.append("/".join(parts).lstrip("/"))
     kinds = {re.sub(r"\d+|\w{16}", "X", path) for path in visited}
     expected = "c/X/X c/X/X-source c/X/days c/X/last c/X/threads-X c/X/mX u/X people"
-    assert {f"{name}.html" for name in expected.split()} | {"site.css", "search"} <= kinds
-
-
-@pytest.mark.parametrize(
-    "words", ["draft", "встреча", "会", "你了", "👍", "no12", "12:30", '"the deleted"', "zzz"]
-)
-async def test_a_search_finds_what_grep_finds(
-    words: str, viewer: Viewer, browser: aiohttp.ClientSession, made: list[dict[str, Any]]
-) -> None:
-    html = await get(browser, viewer, f"search?q={quote(words)}")
-    assert set(results(html)) == grep(made, words.strip('"'))
-
-
-@pytest.fixture(scope="module")
-def searched(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return make_export(tmp_path_factory.mktemp("searched") / "out", searched_records())
-
-
-async def test_the_best_results_are_first_with_all_marked_and_a_line_around_them(
-    searched: Path, browser: aiohttp.ClientSession
-) -> None:
-    async with Viewer(searched) as viewer:
-        ids_by_query = {query: results(await get(browser, viewer, f"search?{query}")) for query in SEARCHES}
-        assert ids_by_query == {query: ids.split() for query, ids in SEARCHES.items()}
-        html = await get(browser, viewer, "search?q=ausfall")
-        assert re.findall("<mark>(.*?)</mark>", html) == ["ausfall", "AUSFALL"]
-        near = re.findall(r'class="near" dir="auto"><bdi>(.*?)</bdi>: (.*?)</span>', html)
-        assert near == [("Ann &lt;b&gt;", "manana with no tilde"), ("Ann &lt;b&gt;", "it was edited")]
-        html = await get(browser, viewer, "search?q=it+nowhere&is=file&is=wrong")
-        assert "0 found: nothing has “nowhere”. Try fewer words" in html
-        assert re.findall('value="([a-z]+)" checked', html) == ["file"]
-
-
-async def test_many_results_are_on_several_pages(
-    viewer: Viewer, browser: aiohttp.ClientSession, made: list[dict[str, Any]]
-) -> None:
-    result_ids: list[str] = []
-    path = "search?person==ann"
-    while path:
-        html = await get(browser, viewer, path)
-        result_ids += results(html)
-        path = next(iter(re.findall(r'href="(search\?[^"]*skip=[^"]*)"', html)), "").replace("&amp;", "&")
-    own = {each["id"] for each in made if each["sender"] == "ann"}
-    assert (len(result_ids), set(result_ids)) == (len(own), own)
+    assert {f"{name}.html" for name in expected.split()} | {"site.css", "site.js"} <= kinds
 
 
 async def test_a_connection_that_sends_half_a_request_is_closed(
@@ -128,15 +78,6 @@ async def test_a_connection_that_sends_half_a_request_is_closed(
         assert await asyncio.wait_for(reader.read(), 60) == b""
         writer.close()
         await get(browser, viewer)
-
-
-async def test_a_search_is_narrowed(viewer: Viewer, browser: aiohttp.ClientSession) -> None:
-    html = await get(
-        browser, viewer, "search?q=reply&conversation=more&person=bob&since=2026-01-01&until=2026-01-20"
-    )
-    assert results(html) == ["611"]
-    assert "0 found" in await get(browser, viewer, "search?q=reply&until=2025-01-01")
-    assert "Write what to search for" in await get(browser, viewer, "search?q=&since=never")
 
 
 @pytest.mark.parametrize(
@@ -155,7 +96,7 @@ async def test_a_search_is_narrowed(viewer: Viewer, browser: aiohttp.ClientSessi
         ("GET", "{token}/files/ab/" + "a" * 64 + ".png", {}, 404),
         ("GET", "{token}/c/x'--/1.html", {}, 404),
         ("GET", "{token}/index-2.html", {}, 404),
-        ("GET", "{token}/index-0.html", {}, 200),
+        ("GET", "{token}/", {}, 200),
         ("HEAD", "{token}/index.html", {}, 200),
         ("GET", "/favicon.ico", {}, 204),
     ],
@@ -213,66 +154,39 @@ async def test_attachments_are_served_as_what_they_are(
                 assert (response.status, await response.read()) == (206, path.read_bytes()[:4])
 
 
-async def test_an_export_that_grows_is_brought_up_to_date(
+async def test_the_pages_are_those_of_a_site_beside_the_export_and_follow_it(
     tmp_path: Path, browser: aiohttp.ClientSession
 ) -> None:
-    talk = [message(number, f"said {number}") for number in range(1, 301)]
-    out = tmp_path / "out"
-    await asyncio.to_thread(make_export, out, talk[:200])
-    async with Viewer(out) as viewer:
-        assert "200 messages" in await get(browser, viewer)
-    changed = [*talk[:150], message(200, "was changed", editedAt=9), *talk[200:]]
-    await asyncio.to_thread(make_export, out, talk)
-    async with Viewer(out) as viewer:
-        html = await get(browser, viewer)
-        assert "300 messages" in html
-        assert "1 found" in await get(browser, viewer, "search?q=%22said+300%22")
-    other = tmp_path / "other"
-    await asyncio.to_thread(make_export, other, changed)
-    (index_path(out)).rename(index_path(other))  # the index of another time: messages are changed, and gone
-    async with Viewer(other) as viewer:
-        assert "251 messages" in await get(browser, viewer)
-        assert "1 found" in await get(browser, viewer, "search?q=changed")
-        assert "0 found" in await get(browser, viewer, "search?q=%22said+180%22")
-
-
-async def test_what_the_service_has_removed_is_shown_as_deleted(
-    tmp_path: Path, browser: aiohttp.ClientSession
-) -> None:
-    runs = StoredRuns(tmp_path / "out")
+    runs, folder = StoredRuns(tmp_path / "out"), tmp_path / "out.view" / "site"
     runs.run([json.dumps(message(number, f"said {number}")).encode() for number in (1, 2)])
-    for number, heading in ((2, "1 found"), (1, "0 found")):
-        runs.run(deleted=[number])
-        async with Viewer(runs.folder) as viewer:
-            assert heading in await get(browser, viewer, "search?q=said")
-            index = await get(browser, viewer)
-            page = await get(browser, viewer, re.findall(r'href="(c/\w+/1.html)#end"', index)[0])
-            assert page.count("Deleted from the service") == 3 - number
+    for count, options in ((2, {}), (3, {"timezone": "Asia/Tokyo", "title": "Another"})):
+        async with Viewer(runs.folder, **options) as viewer:
+            for name, data in files(folder).items():
+                async with browser.get(viewer.url + name) as response:
+                    assert await response.read() == data
+        write_site(runs.folder, tmp_path / "site", **options)
+        assert files(folder) == files(tmp_path / "site")
+        assert f"{count} messages" in Page(folder / "index.html").text
+        runs.run([json.dumps(message(3, "said 3")).encode()], deleted=[1])
+    assert verify(runs.folder).ok
 
 
-async def test_the_index_is_beside_the_export(export_seen: Path, viewer: Viewer) -> None:
-    assert index_path(export_seen) == export_seen.with_name("out.view.sqlite")
-    assert index_path(export_seen).exists()
-    assert verify(export_seen).ok
+async def test_attachments_are_links_to_those_of_the_export(with_files: Path) -> None:
+    async with Viewer(with_files):
+        shown = [path for path in view_folder(with_files).rglob("files/*/*") if path.is_file()]
+    assert {path.stat().st_nlink for path in shown} == {2}
 
 
-async def test_a_viewer_shows_the_export_of_its_start_while_another_takes_in_what_is_new(
-    tmp_path: Path, browser: aiohttp.ClientSession
-) -> None:
-    runs = StoredRuns(tmp_path / "out")
-    runs.run([json.dumps(message(1, "said 1")).encode()])
-    async with Viewer(runs.folder) as viewer:
-        runs.run([json.dumps(message(2, "said 2")).encode()])
-        async with Viewer(runs.folder) as other:
-            for each, count in ((viewer, 1), (other, 2)):
-                assert f"{count} messages in 1 conv" in await get(browser, each)
-                assert f"{count} found" in await get(browser, each, "search?q=said")
-
-
-async def test_a_file_that_is_no_index_is_left_alone(tmp_path: Path) -> None:
+async def test_a_folder_of_somebody_else_is_left_alone(tmp_path: Path) -> None:
     await asyncio.to_thread(make_export, tmp_path / "out", [message(1, "one")])
-    index_path(tmp_path / "out").write_text("my own notes" * 1000)
-    with pytest.raises(RequestInvalidError, match="is not an index of this viewer"):
+    notes = view_folder(tmp_path / "out") / "notes.txt"
+    notes.parent.mkdir(parents=True)
+    notes.write_text("my own notes")
+    with pytest.raises(RequestInvalidError, match="does not say that they are of a site"):
         async with Viewer(tmp_path / "out"):
             pass
-    assert index_path(tmp_path / "out").read_text().startswith("my own notes")
+    assert [path.name for path in notes.parent.iterdir()] == ["notes.txt"]
+
+
+def test_the_site_of_an_object_store_is_in_the_current_folder() -> None:
+    assert view_folder("s3://bucket/chat/") == Path("chat.view", "site")

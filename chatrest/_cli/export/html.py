@@ -141,8 +141,8 @@ def view(out: str, port: int, title: str, timezone: str) -> None:
     Prints the address on standard output. It has a random token, without which nothing is answered, and only
     programs of this machine can ask. OUT is a folder or the address of an object store, and may still be
     growing: each start takes in what the runs have brought that have ended. The messages are in the database
-    OUT.sqlite beside OUT, as `chatrest load` makes it, the index of words in OUT.view.sqlite; both can be
-    removed at any time. It needs the extra `html`, and no credentials.
+    OUT.sqlite beside OUT, as `chatrest load` makes it, the pages in OUT.view; both can be removed at any
+    time. It needs the extra `html`, and no credentials.
 
     \b
     Examples:
@@ -158,7 +158,7 @@ async def _serve(out: str, port: int, title: str, timezone: str) -> None:
 
     with ProgressLine() as line:
         line.show("reading the export")
-        viewer = Viewer(out, port=port, title=title, timezone=timezone, progress=lambda *_: None)
+        viewer = Viewer(out, port=port, title=title, timezone=timezone, progress=line.share)
         await viewer.__aenter__()
     try:
         streams.write_lines([viewer.url])

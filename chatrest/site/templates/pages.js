@@ -58,9 +58,10 @@ all("#column, #results, main").forEach((list) => {
 // ── conversations ──
 // Of each: name, title, initials, colour, pages, last day, messages, is a group, by whom its last words are, places of faces.
 const SHOWN = 300;
+const open = location.pathname.split("/").at(-2);
 const rowOf = (pictures) => ([name, title, initials, colour, pages, day, messages, , by, words, faces]) => make("li", "", make("a", {
   href: `${root}c/${name}/${pages}.html#end`,
-  ariaCurrent: location.pathname.includes(`/c/${name}/`) ? "page" : null,
+  ariaCurrent: name === open ? "page" : null,
 }, make("span", { className: `face c${colour}`, ariaHidden: true }, initials,
   ...faces.map((at) => make("img", { src: root + pictures[at], alt: "", loading: "lazy" }))), make("b", "", make("bdi", "", title)),
 make("time", "", day), make("span", "excerpt", make("bdi", "", by), by && ": ", make("bdi", "", words)),
@@ -82,7 +83,7 @@ const control = (parent, sorts, lists) => {
     note.textContent = newest < total ? `the newest ${count(newest)} of ${count(total)}` : "";
     shown.forEach((list, group) => {
       const own = found.filter((row) => shown.length < 2 || row[7] === group);
-      list.replaceChildren(...own.slice(0, limit).map(rowOf(pictures)));
+      list.replaceChildren(...own.filter((row, at) => at < limit || row[0] === open).map(rowOf(pictures)));
       if (own.length > limit) list.append(make("li", "", make("button", { onclick: more }, `${count(own.length - limit)} more`)));
     });
     rove(parent);

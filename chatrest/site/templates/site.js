@@ -16,7 +16,6 @@
     event.preventDefault();
     to.focus();
   };
-  if ("served" in form.dataset) return;
 
   // Times are in the site's zone, whatever the reader's is; Swedish writes them as 2026-11-22 13:11:03.
   const localTime = new Intl.DateTimeFormat("sv-SE", { timeZone: zone, dateStyle: "short", timeStyle: "medium" }).format;
@@ -101,7 +100,7 @@
   };
 
   // ── the search ──
-  const AT_ONCE = 8, MOST = 20_000, IN_FOLDER = 1000;
+  const AT_ONCE = 8, MOST = 2e4, IN_FOLDER = 1000;
   const textsOf = ([page]) => load(`search/p/${Math.floor(page / IN_FOLDER)}/${page}.js`);
   let run = 0, asked = "";
 

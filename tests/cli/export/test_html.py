@@ -76,7 +76,7 @@ def test_what_cannot_be_shown_is_a_line_and_status_2(
     result = CliRunner().invoke(root, given)
     assert result.exit_code == 2
     assert re.fullmatch(f"chatrest: .*{expected}.*\n", result.stderr)
-    assert not list(tmp_path.rglob("*.view.sqlite"))
+    assert not list(tmp_path.rglob("*.view"))
 
 
 def test_a_site_is_packed_and_a_document_is_written(backup: Path, tmp_path: Path) -> None:
