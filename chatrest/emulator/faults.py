@@ -1,7 +1,7 @@
 """Faults as data: each says what differs in the way of a request, and `middleware` goes that way.
 
 A fault may rewrite the request, withhold it from the service, answer in its place, change the reply, delay or
-hold it, or end the connection in the midst: a hook each, which changes nothing where it is not overridden.
+hold it, or end the connection early: a hook each, which changes nothing where it is not overridden.
 
 Your own derive from `Fault`, or from `LostReply` where the service's own answer does not come; their fields
 are those of a frozen struct.

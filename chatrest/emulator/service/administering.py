@@ -444,7 +444,7 @@ def _flag_message(call: ServiceCall) -> None:
 def _with_terms(operation: Handler, call: ServiceCall) -> Any:
     """Do an operation on a keyword list whose terms are a comma-separated list, an array, or a file."""
     terms = call.body.pop("file", call.body.get("searchTerms", []))
-    parts = terms.replace("\n", ",").split(",") if isinstance(terms, str) else terms
+    parts = (terms if isinstance(terms, str) else ",".join(terms)).replace("\n", ",").split(",")
     call.body["searchTerms"] = [part.strip() for part in parts if part.strip()]
     return operation(call)
 

@@ -1,6 +1,6 @@
 """The query and the body of a call, parsed by its endpoint; what is wrong is refused with 400, by its field.
 
-- A parameter has the type of the endpoint's filter, or that of `_PAGING`: lists continue by parameters that
+- A parameter has the type of the endpoint's filter, or that of `_Paging`: lists continue by parameters that
   their filters do not have. One that neither knows stays the text that was sent.
 - A boolean is `true`, `false`, `1` or `0`. A list is one comma list, as a repeated key or as `key[]`.
   Where another key is repeated, its last value counts. An empty value is an absent one.
@@ -13,25 +13,11 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from email.parser import BytesParser
 from functools import cache
 from operator import eq, ge, gt, le, lt
-from types import NoneType, UnionType
-from typing import (
-    Annotated,
-    Any,
-    Final,
-    NamedTuple,
-    NotRequired,
-    Required,
-    TypeAlias,
-    TypedDict,
-    Union,
-    get_args,
-    get_origin,
-    get_type_hints,
-)
+from typing import Annotated, Any, Final, TypeAlias, get_type_hints
 from urllib.parse import parse_qsl
 
 import msgspec
-from msgspec import Meta, Struct, UnsetType, structs
+from msgspec import UNSET, Meta, Struct, UnsetType, structs
 
 from ..._core.requests.endpoint import Endpoint
 from ..._parameters.checked import Affix, Size
@@ -42,57 +28,37 @@ from .refusals import ServiceRefusal, bad_request, refused
 # ── queries ──
 
 _LARGEST: Final = 10**18
-"""Of a number: beyond this a database has no integers."""
+"""The largest number: a clock has none beyond it."""
 _Number = Annotated[int, Meta(ge=0, le=_LARGEST)]
-_PAGING: Final[dict[str, Any]] = {
-    "page": Annotated[int, Meta(ge=1, le=10**9)], "perPage": Size, "limit": Size, "affix": Affix,
-    "id": _Number, "sentAt": _Number, "updatedAt": _Number, "createdAt": _Number, "cursor": str,
-}  # fmt: skip
-"""The types of the parameters by which lists continue."""
 _ALIASES: Final = {"per_page": "perPage", "mentionswithTagInfo": "mentionsWithTagInfo"}
-_TYPED_DICT: Final[Any] = TypedDict
 
 
-class _QueryType(NamedTuple):
-    rule: Any
-    lists: frozenset[str]
+class _Paging(Struct, rename="camel"):
+    """The parameters by which lists continue."""
+
+    page: Annotated[int, Meta(ge=1, le=10**9)] | UnsetType = UNSET
+    per_page: Size | UnsetType = UNSET
+    limit: Size | UnsetType = UNSET
+    affix: Affix | UnsetType = UNSET
+    id: _Number | UnsetType = UNSET
+    sent_at: _Number | UnsetType = UNSET
+    updated_at: _Number | UnsetType = UNSET
+    created_at: _Number | UnsetType = UNSET
 
 
 @cache
-def _query_type(kind: type[Struct] | None) -> _QueryType:
-    hints = get_type_hints(kind, include_extras=True) if kind else {}
-    fields = structs.fields(kind) if kind else ()
-    types = _PAGING | {field.encode_name: _without_none(hints[field.name]) for field in fields}
-    types = {**types, "id": _Number}  # its type in a filter is that of records, which have digits
-    required = {field.encode_name for field in fields if field.required}
-    members = {
-        name: Required[rule] if name in required else NotRequired[rule] for name, rule in types.items()
+def _lists_of(kind: type[Struct]) -> dict[str, str]:
+    """Return the types of the members of a struct that are lists, or may be."""
+    hints = {name: str(hint) for name, hint in get_type_hints(kind).items()}
+    return {
+        each.encode_name: hints[each.name] for each in structs.fields(kind) if "tuple" in hints[each.name]
     }
-    lists = frozenset(name for name, rule in types.items() if tuple in _kinds(rule))
-    return _QueryType(_TYPED_DICT("Query", members), lists)
-
-
-def _without_none(hint: Any) -> Any:
-    """Return a type without None and UNSET, of which a query has neither: `null` would become None."""
-    if get_origin(hint) not in (Union, UnionType):
-        return hint
-    return Union[tuple(part for part in get_args(hint) if part not in (NoneType, UnsetType))]  # noqa: UP007
-
-
-_LIST: Final = {tuple, UnsetType}
-
-
-def _kinds(rule: Any) -> set[Any]:
-    origin = get_origin(rule)
-    if origin in (Union, UnionType):
-        return {kind for part in get_args(rule) for kind in _kinds(part)}
-    return _kinds(get_args(rule)[0]) if origin is Annotated else {origin or rule}
 
 
 def read_query(query: str, endpoint: Endpoint[Any]) -> Document:
     if not query and endpoint.query is None:
         return {}
-    rule, lists = _query_type(endpoint.query)
+    lists = _lists_of(endpoint.query or _Paging)
     sent: dict[str, Any] = {}
     for key, value in parse_qsl(query, errors="replace"):
         name = key.removesuffix("[]")
@@ -101,14 +67,17 @@ def read_query(query: str, endpoint: Endpoint[Any]) -> Document:
             sent.setdefault(name, []).extend(part for part in value.split(",") if part)
         else:
             sent[name] = value
+    read = dict(sent)
     try:
-        read: Document = msgspec.convert(sent, rule, strict=False)
+        for kind in filter(None, (endpoint.query, _Paging)):
+            typed = msgspec.to_builtins(msgspec.convert(sent, kind, strict=False))
+            read |= {name: value for name, value in typed.items() if value is not None}
     except msgspec.ValidationError as error:
-        raise _refusal(error) from None
+        raise _refusal(error, endpoint.query) from None
     for name, value in read.items():
         if type(value) is int and value > _LARGEST:
             raise bad_request({name: [f"Expected `int` <= {_LARGEST}"]})
-    return sent | read
+    return read
 
 
 # ── bodies ──
@@ -165,8 +134,8 @@ def _read_form(content_type: str, body: bytes, kind: type[Struct]) -> dict[str, 
         data, file_name = part.get_payload(decode=True) or b"", part.get_filename()
         value = data.decode(errors="replace") if file_name is None else File(data, name="file")
         members.setdefault(name, []).append(value)
-    hints = get_type_hints(kind, include_extras=True)
-    lists = {each.encode_name for each in structs.fields(kind) if _kinds(hints[each.name]) <= _LIST}
+    # What may be a text as well is a list only where it is repeated.
+    lists = [name for name, hint in _lists_of(kind).items() if "str, tuple" not in hint]
     return {name: each if name in lists or len(each) > 1 else each[0] for name, each in members.items()}
 
 

@@ -21,7 +21,7 @@ from typing import Any, Final, TypeAlias
 from msgspec import UNSET
 
 from ..store.directory import SYSTEM, untagged
-from ..store.documents import Document, selected
+from ..store.documents import Document
 from ..store.message_index import StoredMessage, conversation_list
 from ..store.views import ConversationView, Kind, Receipt
 from .arguments import has_tag
@@ -73,8 +73,8 @@ def _party_record(context: Context, view: ConversationView) -> Document:
 
 def pin_fields(context: Context, view: ConversationView) -> Document:
     """Return `pinnedBy` and `pinnedAt`; the app's pin goes before the user's own."""
-    if pin := context.store.views.app_pins.get(f"{view.kind}/{view.party}"):
-        return selected(pin, ("pinnedBy", "pinnedAt"))
+    if pin := context.store.views.app_pins.get((view.kind, view.party)):
+        return pin
     return {} if view.pinned_at is None else {"pinnedBy": view.uid, "pinnedAt": view.pinned_at}
 
 
@@ -129,15 +129,12 @@ def list_conversations(call: ServiceCall) -> Records:
 
 def _views(context: Context, reader: str | None) -> list[ConversationView]:
     """The conversations that a user sees, or those of all users, in the order of the list."""
-    pins = {
-        (pin["conversationType"], pin["conversationId"]): place
-        for place, pin in enumerate(context.store.views.app_pins.values())
-    }
     views, rows = context.store.views, []
+    places = {key: place for place, key in enumerate(views.app_pins)}
     for view in views.all(reader):
         if not views.is_removed(view):
             own = _NO_PIN if view.pinned_at is None else _OWN_PIN
-            place = pins.get((view.kind, _pin_id(view.kind, view.party)), own) if reader else view.uid
+            place = places.get((view.kind, view.party), own) if reader else view.uid
             rows.append((place, -_updated_at(view, views.last(view)), view.party, view))
     return [view for *_, view in sorted(rows, key=itemgetter(0, 1, 2))]
 
@@ -248,51 +245,35 @@ def _message_number(call: ServiceCall, view: ConversationView) -> int | None:
 # ── pins ──
 
 
-OWN_PINS: Final = 5
-"""The documented limit."""
-
-
 def change_pin(call: ServiceCall) -> Document:
     """Pin a conversation for the acting user, or unpin it; the first `pinnedAt` stays. 403 where the app has
     pinned it.
     """
-    view, views, is_wanted = own_view(call), call.store.views, call.endpoint.method == "POST"
+    view, is_wanted = own_view(call), call.endpoint.method == "POST"
     if pin_fields(call, view).get("pinnedBy") == APP:
         raise refused("ERR_SYSTEM_PINNED_CONVERSATION")
-    if is_wanted and view.pinned_at is None and views.pinned_count(view.uid) >= OWN_PINS:
-        raise refused("ERR_PINNED_CONVERSATIONS_LIMIT_EXCEEDED", OWN_PINS)
     if is_wanted is (view.pinned_at is None):
         view.pinned_at = call.now if is_wanted else None
     record = {"conversationId": view.conversation, "conversationType": view.kind}
     return record | pin_fields(call, view)
 
 
-def _pin_id(kind: Kind, party: str) -> str:
-    """Return the id of the app's pin; there is no one conversation with a user, so that is the uid."""
-    return f"group_{party}" if kind == "group" else party
-
-
 def list_pinned(call: ServiceCall) -> list[Document]:
-    """The app's pins, in their order, without `meta`."""
-    return [*call.store.views.app_pins.values()]
+    """The app's pins, in their order, without `meta`; the id of one with a user is the uid."""
+    return [
+        {"conversationId": f"group_{party}" if kind == "group" else party, "conversationType": kind, **pin}
+        for (kind, party), pin in call.store.views.app_pins.items()
+    ]
 
 
 def replace_pinned(call: ServiceCall) -> list[Document]:
     """Put other pins in the place of all; those that stay keep their time."""
-    parties: list[tuple[Kind, str]] = [
-        ("user", pin["uid"]) if "uid" in pin else ("group", pin["guid"])
-        for pin in call.body["pinnedConversations"]
-    ]
-    for kind, party in parties:
+    views, new = call.store.views, {"pinnedBy": APP, "pinnedAt": call.now}
+    bodies = call.body["pinnedConversations"]
+    keys = [("user", pin["uid"]) if "uid" in pin else ("group", pin["guid"]) for pin in bodies]
+    for kind, party in keys:
         party_record(call, kind, party)
-    pins, new = call.store.views.app_pins, {"pinnedBy": APP, "pinnedAt": call.now}
-    records = {
-        f"{kind}/{party}": {"conversationId": _pin_id(kind, party), "conversationType": kind, **new}
-        for kind, party in parties
-    }
-    records |= {key: pin for key in records if (pin := pins.get(key))}
-    pins.clear()
-    pins |= records
+    views.app_pins = {key: views.app_pins.get(key, new) for key in keys}
     return list_pinned(call)
 
 

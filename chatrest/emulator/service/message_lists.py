@@ -40,7 +40,7 @@ from operator import attrgetter, ge, gt, le, lt
 from typing import Any, Final
 
 from msgspec import UNSET
-from msgspec.json import decode, encode
+from msgspec.json import encode
 
 from ..store.documents import Document, selected
 from ..store.message_index import (
@@ -74,6 +74,7 @@ _FILTERS: Final[Filters] = {
     "hideDeleted": lambda each, _: each.deleted_at is UNSET,
     "onlyDeleted": lambda each, _: each.deleted_at is not UNSET,
     "hideQuotedMessages": lambda each, _: each.quoted_message is None,
+    "pinned": lambda each, _: each.pinned_at,
     "category": lambda each, category: each.category == category,
     "type": lambda each, kind: each.type == kind,
     "sender": lambda each, sender: each.sender == sender,
@@ -118,8 +119,6 @@ def _own_tests(call: ServiceCall) -> Iterator[Test]:
         yield lambda each: any(
             mark.kind == "save" and mark.owner == actor for mark in store.marks.on(each.number)
         )
-    if query.get("pinned"):
-        yield lambda each: any(mark.kind == "pin" for mark in store.marks.on(each.number))
     if query.get("myMentionsOnly"):
         yield lambda each: actor in each.mentions
     if "sentAt" in query and "id" not in query:
@@ -149,14 +148,14 @@ def _page_reply(call: ServiceCall, name: str, condition: Condition, size: int) -
     else:
         span = call.store.before(name, END if start is None else start, size, condition)
     ids = span.ids
-    records = _records(call, ids)
+    records = call.store.records(ids, with_tags=call.query.get("withTags", False))
     edge = start if not ids else ids[-1] if affix == "append" else ids[0]
     if "uid" in call.path:
         cursor = {"affix": affix} if edge is None else {"id": edge, "affix": affix}
         meta = {"pagination": pagination(span.left, len(ids), size), "cursor": cursor}
     else:
         meta = {"current": {"limit": size, "count": len(ids)}, "next": _next(call, edge, affix)}
-    return list_reply(records, {"meta": meta})
+    return list_reply(with_personal(call.store, ids, records, call.acting_user), {"meta": meta})
 
 
 def _count_reply(call: ServiceCall, name: str, condition: Condition, size: int) -> bytes:
@@ -180,37 +179,11 @@ def _count_reply(call: ServiceCall, name: str, condition: Condition, size: int) 
     )
 
 
-def _records(call: ServiceCall, ids: Sequence[int]) -> list[bytes]:
-    store, query = call.store, call.query
-    records = store.records(ids, with_tags=query.get("withTags", False))
-    if query.get("mentionsWithBlockedInfo") or query.get("mentionsWithTagInfo"):
-        records = [
-            _with_mention_info(call, record) if store.messages[number].mentions else record
-            for number, record in zip(ids, records, strict=True)
-        ]
-    return with_personal(store, ids, records, call.acting_user)
-
-
 def _next(call: ServiceCall, id: int | None, affix: str) -> Document:
     if id is None:
         return {"affix": affix}
     message = call.store.messages.get(id)
     return {"affix": affix, **({"sentAt": message.sent_at} if message else {}), "id": str(id)}
-
-
-def _with_mention_info(call: ServiceCall, record: bytes) -> bytes:
-    people, relations, reader = call.store.people, call.store.relations, call.acting_user
-    message = decode(record, type=Document)
-    mentions = message["data"]["mentions"]
-    for uid, user in mentions.items() if isinstance(mentions, dict) else ():
-        if not isinstance(user, dict):
-            continue
-        if call.query.get("mentionsWithTagInfo"):
-            user["tags"] = people.users.get(uid, {}).get("tags", [])
-        if call.query.get("mentionsWithBlockedInfo") and reader:
-            user["blockedByMe"] = uid in relations.of("blocked", reader)
-            user["hasBlockedMe"] = reader in relations.of("blocked", uid)
-    return encode(message)
 
 
 # ── the lists of messages ──

@@ -176,52 +176,40 @@ def _changed(call: ServiceCall, message: NumberedMessage, action: str) -> Docume
 # ── pins, saves, interactions, subscriptions ──
 
 
-PINS_PER_CONVERSATION: Final = 100
-SAVES_PER_USER: Final = 100
-"""The documented limit."""
-
-
 def change_pin(call: ServiceCall) -> bytes:
     """Pin a message for everybody, or unpin it; without an acting user the app does. `pinnedAt` stays."""
-    message, marks, is_wanted = readable_message(call), call.store.marks, call.endpoint.method == "POST"
-    conversation = str(message.record.get("conversationId"))
-    if is_wanted is bool(message.record.get("pinnedAt")):
-        return message_reply(call, message)
-    if is_wanted and marks.count("pin", conversation) >= PINS_PER_CONVERSATION:
-        raise refused("ERR_PINNED_MESSAGES_LIMIT_EXCEEDED", PINS_PER_CONVERSATION)
-    (marks.add if is_wanted else marks.remove)("pin", message.number, conversation)
-    pin = {"pinnedAt": call.now, "pinnedBy": call.acting_user or APP} if is_wanted else {}
-    record = {name: value for name, value in message.record.items() if name not in ("pinnedAt", "pinnedBy")}
-    call.store.rewrite({message.number: record | pin})
-    return message_reply(call, message._replace(record=record | pin))
-
-
-def change_save(call: ServiceCall) -> bytes:
-    """Save a message for the acting user, or remove that again; the first `savedAt` stays."""
-    message, marks, uid = readable_message(call), call.store.marks, str(call.acting_user)
-    if call.endpoint.method == "DELETE":
-        marks.remove("save", message.number, uid)
-        return message_reply(call, message)
-    is_saved = any(mark.kind == "save" and mark.owner == uid for mark in marks.on(message.number))
-    if not is_saved and marks.count("save", uid) >= SAVES_PER_USER:
-        raise refused("ERR_SAVED_MESSAGES_LIMIT_EXCEEDED", SAVES_PER_USER)
-    marks.add("save", message.number, uid, call.now)
+    message, is_wanted = readable_message(call), call.endpoint.method == "POST"
+    if is_wanted is not bool(message.record.get("pinnedAt")):
+        pin = {"pinnedAt": call.now, "pinnedBy": call.acting_user or APP} if is_wanted else {}
+        rest = {name: value for name, value in message.record.items() if not name.startswith("pinned")}
+        message = message._replace(record=rest | pin)
+        call.store.rewrite({message.number: message.record})
     return message_reply(call, message)
 
 
-def mark_interacted(call: ServiceCall) -> Document:
+def change_mark(call: ServiceCall, kind: str, message: NumberedMessage, value: str = "") -> bool:
+    """Add or remove a mark of the acting user; the first time stays. False where nothing changes."""
+    marks, uid = call.store.marks, str(call.acting_user)
+    if call.endpoint.method == "POST":
+        return marks.add(kind, message.number, uid, call.now, value)
+    return marks.remove(kind, message.number, uid, value)
+
+
+def change_save(call: ServiceCall) -> bytes:
     message = readable_message(call)
-    for element in call.body["interactions"]:
-        call.store.marks.add("interaction", message.number, str(call.acting_user), call.now, element)
-    return ack(f"The interactions with the message {message.number} have been noted.")
+    change_mark(call, "save", message)
+    return message_reply(call, message)
 
 
 def change_subscription(call: ServiceCall) -> Document:
     """Begin or end the acting user's subscription; a later reply of that user subscribes again."""
-    marks = call.store.marks
-    change = marks.add if call.endpoint.method == "POST" else marks.remove
-    change("subscription", readable_message(call).number, str(call.acting_user))
+    change_mark(call, "subscription", readable_message(call))
     return ack()
+
+
+def mark_interacted(call: ServiceCall) -> Document:
+    """Acknowledge interactions, which no operation shows."""
+    return ack(f"The interactions with the message {readable_message(call).number} have been noted.")
 
 
 # ── reactions ──
@@ -245,14 +233,9 @@ def list_reactions(call: ServiceCall) -> list[Document]:
 
 
 def change_reaction(call: ServiceCall) -> bytes:
-    message, emoji, uid = readable_message(call), call.path["reaction"], str(call.acting_user)
-    marks = call.store.marks
-    if call.endpoint.method == "POST":
-        change = int(marks.add("reaction", message.number, uid, call.now, emoji))
-    else:
-        change = -int(marks.remove("reaction", message.number, uid, emoji))
-    if change:
-        _count(call, message, emoji, change)
+    message, emoji = readable_message(call), call.path["reaction"]
+    if change_mark(call, "reaction", message, emoji):
+        _count(call, message, emoji, 1 if call.endpoint.method == "POST" else -1)
     return message_reply(call, message)
 
 

@@ -7,7 +7,6 @@ from collections.abc import Callable
 from functools import partial
 from typing import Final
 
-from ..._parameters.users import MOST
 from ..store.directory import Relation
 from ..store.documents import Document
 from .arguments import is_named
@@ -66,8 +65,6 @@ def _befriend(context: Context, uid: str, friend: str) -> str:
     user_record(context, friend)
     if friend in relations.of("friend", uid):
         raise refused("ERR_ALREADY_FRIEND", friend, uid)
-    if MOST in (len(relations.of("friend", uid)), len(relations.of("friend", friend))):
-        raise refused("ERR_FAILED_TO_ADD_FRIEND", MOST)
     for owner, other in ((uid, friend), (friend, uid)):
         relations.add("friend", owner, other, context.now)
     return f"The user with UID {friend} is a friend of {uid} now."

@@ -6,7 +6,7 @@ The handler of a list gives all its documents, and `LISTS` says how the list con
 |------------|------------------------------------------------|
 | `number`   | a number of them, with `meta.pagination`       |
 | `position` | those beyond a member of the last one          |
-| `cursor`   | those beyond the one in an opaque text         |
+| `cursor`   | those beyond the one with an id                |
 | `limit`    | the first ones                                 |
 | `whole`    | all of them, without `meta`                    |
 
@@ -16,13 +16,12 @@ By a position, such as `createdAt`:
 - A page that has documents has a `next`, also if it is the last; an empty page repeats the position of its
   request, and has none where the request had none.
 
-By an opaque cursor:
+By a cursor, which is the id of a document:
 - With `affix=append` (the default) it goes from the newest document to the oldest, with `prepend` from the
   oldest to the newest. A document is older than another where its id is less as a text.
 - `next` and `previous` are there only where there is such a page.
 """
 
-from base64 import b64decode, urlsafe_b64encode
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import takewhile
 from operator import itemgetter
@@ -34,7 +33,6 @@ from ..._core.requests.endpoint import Endpoint
 from ..store.documents import Document
 from ..store.message_index import number_of
 from .context import ServiceCall
-from .refusals import bad_request
 
 _Item = TypeVar("_Item")
 
@@ -181,28 +179,16 @@ def by_cursor(order: ListForm, query: Mapping[str, Any], documents: Iterable[Doc
     ordered = sorted(((str(each[order.by]), each) for each in documents), key=itemgetter(0))
     if affix == "append":
         ordered.reverse()
-    start = 0
-    if "cursor" in query:
-        last = _decoded(query["cursor"])
+    start, last = 0, query.get("cursor")
+    if last is not None:
         start = sum(key >= last if affix == "append" else key <= last for key, _ in ordered)
     page = ordered[start : start + size]
     meta = _current(page, size)
     if page and start:
-        meta["previous"] = {"affix": OPPOSITES[affix], "cursor": _encoded(page[0][0])}
+        meta["previous"] = {"affix": OPPOSITES[affix], "cursor": page[0][0]}
     if start + size < len(ordered):
-        meta["next"] = {"affix": affix, "cursor": _encoded(page[-1][0])}
+        meta["next"] = {"affix": affix, "cursor": page[-1][0]}
     return encode({"data": [document for _, document in page], "meta": meta})
-
-
-def _encoded(id: str) -> str:
-    return urlsafe_b64encode(id.encode()).decode()
-
-
-def _decoded(cursor: str) -> str:
-    try:
-        return b64decode(cursor, altchars=b"-_", validate=True).decode()
-    except ValueError:  # not ASCII, not base64, or not UTF-8
-        raise bad_request({"cursor": ["The cursor is not one of this list."]}) from None
 
 
 def _limited(order: ListForm, query: Mapping[str, Any], documents: Iterable[Document]) -> bytes:

@@ -50,8 +50,6 @@ class Documents:
 # ── login tokens ──
 
 
-MOST: Final = 100
-"""Tokens of one user; a further one puts the oldest away."""
 _TOKENS: Final = "/users/{uid}/auth_tokens"
 _OWN: Final = frozenset({"uid", "authToken", "createdAt"})
 """The members of a token that are not its scope."""
@@ -77,8 +75,6 @@ class LoginTokens:
         digest = hashlib.sha256(f"{uid}\0{self._documents.next_number()}".encode()).hexdigest()[:40]
         token = {"uid": uid, "authToken": f"{uid}_{digest}", "createdAt": at}
         known[str(token["authToken"])] = token
-        if len(known) > MOST:
-            del known[next(iter(known))]
         return token
 
 

@@ -86,6 +86,7 @@ class StoredMessage(Struct, gc=False, rename="camel"):
     read_at: Any = UNSET
     delivered_at: Any = UNSET
     deleted_at: Any = UNSET
+    pinned_at: Any = None
     tags: Any = None
     data: _Data = _Data()
 

@@ -4,7 +4,6 @@ Rules:
 - A conversation begins with its first message, or is added without one.
 - Users see the conversations that they send or receive in, and those of the groups that they are members of.
 - The last message is the newest one that is no action; actions on messages move no conversation.
-- A pin of a message is for everybody, and its owner is the conversation; other marks are a user's.
 """
 
 from bisect import bisect_right
@@ -23,11 +22,12 @@ from .message_index import MessageLists, StoredMessage, conversation_id, convers
 
 class Mark(NamedTuple):
     id: int
-    kind: Literal["pin", "save", "subscription", "interaction", "reaction"]
+    kind: str
+    """save, subscription or reaction."""
     message: int
     owner: str
     value: str = ""
-    """The emoji of a reaction, the element of an interaction."""
+    """The emoji of a reaction."""
     at: int = 0
     """In epoch seconds."""
 
@@ -46,7 +46,7 @@ class MessageMarks:
         """Store a mark; False if it is there already, and then it keeps its time."""
         if self._find(kind, message, owner, value):
             return False
-        self.insert([Mark(0, kind, message, owner, value, at)])  # type: ignore[arg-type]
+        self.insert([Mark(0, kind, message, owner, value, at)])
         return True
 
     def insert(self, marks: Iterable[Mark]) -> None:
@@ -64,10 +64,6 @@ class MessageMarks:
     def _find(self, kind: str, message: int, owner: str, value: str) -> list[Mark]:
         wanted = kind, message, owner, value
         return [mark for mark in self.on(message) if mark[1:5] == wanted]
-
-    def count(self, kind: str, owner: str) -> int:
-        every = (mark for marks in self._marks.values() for mark in marks)
-        return sum(mark.kind == kind and mark.owner == owner for mark in every)
 
     def forget(self, messages: Iterable[int]) -> None:
         """Remove all marks on messages."""
@@ -116,8 +112,8 @@ class ConversationViews:
         self._messages, self._members = messages, members
         self._conversations: dict[str, _Conversation] = {}
         self._views: dict[tuple[str, str], ConversationView] = {}
-        self.app_pins: dict[str, Document] = {}
-        """The pins of the app, which are for all users."""
+        self.app_pins: dict[tuple[str, str], Document] = {}
+        """The pins of the app, which are for all users, by kind and party."""
 
     def note(self, messages: Iterable[StoredMessage]) -> None:
         """Begin the conversations of new messages that have none yet."""
@@ -160,9 +156,6 @@ class ConversationViews:
         """Return the last message up to which a user has done so, by conversation; others are left out."""
         views = (view for (owner, _), view in self._views.items() if owner == uid)
         return {view.conversation: getattr(view, kind) for view in views if getattr(view, kind)}
-
-    def pinned_count(self, uid: str) -> int:
-        return sum(view.uid == uid and view.pinned_at is not None for view in self._views.values())
 
     def last(self, view: ConversationView) -> StoredMessage | None:
         """Return the last message that a user sees; None if there is none."""

@@ -81,25 +81,6 @@ def test_filters_of_the_whole_app(generated: Asker, query: str) -> None:
     assert generated("/v3/messages", f"limit=1000&{query}").ids == expected
 
 
-def test_tags_and_blocks_of_mentioned_users(ask: Asker) -> None:
-    ask.store.add_user("dan", tags=["x", "y"])
-    ask.store.relations.add("blocked", "ann", "dan")
-    for number in range(3):
-        mentions = {"dan": {"uid": "dan"}, "gone": {"uid": "gone"}} if number == 1 else {}
-        ask.store.add_message("bob", "ann", "hi", data={"mentions": mentions})
-
-    def mention(query: str, acting_user: str | None = "ann") -> Any:
-        answer = ask("/v3/users/bob/messages", query, acting_user=acting_user)
-        assert answer.ids == [1, 2, 3]
-        return answer.json["data"][1]["data"]["mentions"]["dan"]
-
-    assert mention("") == {"uid": "dan"}
-    assert mention("mentionsWithTagInfo=true") == {"uid": "dan", "tags": ["x", "y"]}
-    assert mention("mentionsWithBlockedInfo=1") == {"uid": "dan", "blockedByMe": True, "hasBlockedMe": False}
-    assert mention("mentionsWithBlockedInfo=1", acting_user=None) == {"uid": "dan"}
-    assert mention("mentionsWithBlockedInfo=1&mentionsWithTagInfo=1")["tags"] == ["x", "y"]
-
-
 ANNS = "/v3/users/ann/messages"
 
 

@@ -5,7 +5,6 @@ from urllib.parse import quote
 
 import pytest
 
-from chatrest.emulator.service.messages import PINS_PER_CONVERSATION, SAVES_PER_USER
 from tests.emulator.conftest import NOW, Asker
 
 PATH = "/v3/messages/1"
@@ -87,25 +86,6 @@ def test_the_windows_of_changes_skip_what_was_never_changed(chat: Asker) -> None
     assert chat(path, "sentAt[from]=55&sentAt[to]=60").ids == [2]
     wrong = chat(path, "updatedAt[from]=soon")
     assert list(wrong.json["error"]["details"]) == ["updatedAt[from]"]
-
-
-@pytest.fixture
-def three(ask: Asker) -> Asker:
-    for number in range(1, 102):
-        ask.store.add_message("ann", "bob", f"text {number}")
-    return ask
-
-
-def test_pins_and_saves_have_limits(three: Asker) -> None:
-    for action, most in (("pin", PINS_PER_CONVERSATION), ("save", SAVES_PER_USER)):
-        for number in range(1, most + 1):
-            assert three(f"/v3/messages/{number}/{action}", method="POST", acting_user="ann").status == 200
-        over = three(f"/v3/messages/{most + 1}/{action}", method="POST", acting_user="ann")
-        code = f"ERR_{'PINNED' if action == 'pin' else 'SAVED'}_MESSAGES_LIMIT_EXCEEDED"
-        assert (over.status, over.code) == (400, code)
-        assert three(f"/v3/messages/1/{action}", method="POST", acting_user="ann").status == 200
-        three(f"/v3/messages/1/{action}", method="DELETE", acting_user="ann")
-        assert three(f"/v3/messages/{most + 1}/{action}", method="POST", acting_user="ann").status == 200
 
 
 REACTIONS = "/v3/messages/1/reactions"
