@@ -214,7 +214,7 @@ def limits(requests: int, as_json: bool) -> None:
       chatrest limits --requests 20 --json
     """
     facts = run(_limits(requests))
-    streams.write_result(facts, _lines(facts), as_json=as_json)
+    streams.write_result(facts, streams.fact_lines(_limit_facts(facts)), as_json=as_json)
 
 
 async def _limits(requests: int) -> dict[str, Any]:
@@ -247,22 +247,20 @@ async def _limits(requests: int) -> dict[str, Any]:
     }
 
 
-def _lines(facts: dict[str, Any]) -> Iterator[str]:
-    yield f"app        {facts['app']}, region {facts['region']}"
-    yield f"requests   {facts['requests']:,}, {facts['limited']:,} answered 429"
-    stated = "none" if facts["stated"] is None else f"{facts['stated']:,.0f} a window"
+def _limit_facts(facts: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    yield "app", f"{facts['app']}, region {facts['region']}"
+    yield "requests", f"{facts['requests']:,}, {facts['limited']:,} answered 429"
     left = "" if facts["remaining"] is None else f", {facts['remaining']:,.0f} of them left"
-    yield f"stated     {stated}{left}"
+    yield "stated", "none" if facts["stated"] is None else f"{facts['stated']:,.0f} a window{left}"
     asked = facts["limited"] and facts["retry_after"]
-    if asked:
-        yield f"wait       {duration(asked)}, as the service asks to"
+    yield "wait", f"{duration(asked)}, as the service asks to" if asked else ""
     for each in facts["limits"]:
         known = "no limit known" if each["limit"] is None else f"{_rate(each['limit'])}, {each['source']}"
         now = "" if each["rate"] is None else f"; a session now sends {_rate(each['rate'])}"
         slot = 0 if asked else each["next_slot"]
         wait = f"; the next request may go in {slot:.1f} s" if slot else ""
-        yield f"{each['rate_class']:<10} {known}{now}{wait}"
-    yield f"documented {', '.join(f'{name} {_rate(rate)}' for name, rate in facts['documented'].items())}"
+        yield each["rate_class"], f"{known}{now}{wait}"
+    yield "documented", ", ".join(f"{name} {_rate(rate)}" for name, rate in facts["documented"].items())
 
 
 def _rate(rate: float) -> str:

@@ -45,9 +45,7 @@ def export_apps(
         raise
     totals = _totals(results) | {"seconds": time.monotonic() - began}
     members = {"export": out, "apps": [_members(each) for each in results], **totals}
-    rows = list(_rows(results, out, totals))
-    width = max(len(name) for name, _ in rows)
-    lines = (f"{name:<{width}} {streams.one_line(text)}" for name, text in rows)
+    lines = streams.fact_lines(_facts(results, out, totals))
     streams.write_result(members, lines, as_json=as_json, quiet=quiet)
     _check(results)
 
@@ -125,7 +123,7 @@ def _members(app_run: "AppResult") -> dict[str, Any]:
     }
 
 
-def _rows(results: "list[AppResult]", out: str, totals: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+def _facts(results: "list[AppResult]", out: str, totals: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     reports = [each.report for each in results if each.report is not None]
     count = f"{sum(each.complete for each in reports):,} of {plural(len(results), 'app')} complete"
     is_part, partly = (
@@ -135,8 +133,8 @@ def _rows(results: "list[AppResult]", out: str, totals: Mapping[str, Any]) -> It
     yield "export", f"{out}, {partly if is_part else count}"
     for each in results:
         yield _name(each), _state(each)
-        if each.report is not None and each.report.only:
-            yield "", f"unread: {unread_words(each.report)}"
+        if each.report is not None:
+            yield "  unread", unread_words(each.report)
     yield "messages", f"{totals['messages']:,}, {totals['written']:,} of them new"
     limited = sum(each.progress.limited for each in results)
     yield "requests", f"{totals['requests']:,}, {limited:,} answered 429"

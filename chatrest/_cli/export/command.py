@@ -22,7 +22,7 @@ from ..options import QUIET, AgeOption, TimeOption, check_together, option_table
 from ..process import can_continue, continuation, run
 from ..progress import ProgressLine, regularly
 from .apps import export_apps
-from .summary import Totals, estimate_lines, failure_lines, place_of, summary_lines
+from .summary import Totals, estimate_facts, failure_lines, place_of, summary
 
 if TYPE_CHECKING:
     from ...export import Plan, Progress, Report
@@ -217,8 +217,8 @@ def export(
         totals = _files(Path(out) if root is None else root, report.part)
         seconds, reasons = monitor.elapsed, {"reasons": report.all_reasons}
         members = {"export": out} | structs.asdict(report) | reasons | totals._asdict() | {"seconds": seconds}
-        lines = summary_lines(report, progress, out, totals, seconds, is_claimed=given["claim"])
-        streams.write_result(members, lines, as_json=as_json, quiet=quiet)
+        facts = summary(report, progress, out, totals, seconds, is_claimed=given["claim"])
+        streams.write_result(members, streams.fact_lines(facts), as_json=as_json, quiet=quiet)
         for text in (*report.warnings, *failure_lines(report, _FAILURES_SHOWN, place_of(report, out))):
             streams.warn(text)
         report.check()
@@ -309,7 +309,8 @@ def _estimate(out: str, plan: "Plan | None", options: Mapping[str, Any], *, as_j
     result, workers = run(work()), options["workers"]
     members = {"export": out, "workers": workers, **structs.asdict(result)}
     members["plan"] = Raw(result.plan.encoded())
-    streams.write_result(members, estimate_lines(result, out, workers), as_json=as_json)
+    facts = streams.fact_lines(estimate_facts(result, out, workers))
+    streams.write_result(members, facts, as_json=as_json)
     result.check()
 
 

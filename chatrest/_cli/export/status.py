@@ -28,7 +28,6 @@ _STATES: Final = {
 _AS_FAR: Final = " as far as the app's own list shows"
 _SHOWN: Final = 5
 _PARTS_SHOWN: Final = 100
-_INDENT: Final = 10
 
 
 @click.command(short_help="Show what is in an export, how far it is, and what is missing.")
@@ -52,8 +51,7 @@ def status(out: str, as_json: bool) -> None:
 
     facts = facts_of(out)
     members = msgspec.structs.asdict(facts) | {"next": next_steps(facts)}
-    lines = (f"{name:<{_INDENT}}{streams.visible(text)}" for name, text in lines_of(facts))
-    streams.write_result(members, lines, as_json=as_json)
+    streams.write_result(members, streams.fact_lines(lines_of(facts)), as_json=as_json)
 
 
 def lines_of(facts: "ExportFacts") -> Iterator[tuple[str, str]]:
@@ -92,10 +90,10 @@ def _contents(facts: "ExportFacts") -> Iterator[tuple[str, str]]:
     is_known = facts.until and facts.state == "complete" and not _is_by_app_list(facts)
     until = f", complete up to id {facts.until}" if is_known else ""
     yield "messages", f"{facts.messages:,}{ids}{until}"
-    if facts.deleted:
-        yield "deleted", f"{facts.deleted:,} that the service no longer returns; they stay in the export"
-    if facts.missing:
-        yield "missing", f"{facts.missing:,} that were in a lost file, and that the service no longer returns"
+    deleted = f"{facts.deleted:,} that the service no longer returns; they stay in the export"
+    yield "deleted", deleted if facts.deleted else ""
+    missing = f"{facts.missing:,} that were in a lost file, and that the service no longer returns"
+    yield "missing", missing if facts.missing else ""
     counts = facts.sources
     parts = (
         (counts.complete, "complete"), (counts.left, "left to the next run"), (counts.failed, "failed"),
@@ -106,12 +104,13 @@ def _contents(facts: "ExportFacts") -> Iterator[tuple[str, str]]:
         yield "", f"{each.source}: {each.error}"
     if (more := len(facts.failed) - _SHOWN) > 0:
         yield "", f"and {more:,} more: see manifest.json"
-    if facts.tables:
-        yield "tables", ", ".join(f"{rows:,} {table}" for table, rows in facts.tables.items())
+    yield "tables", ", ".join(f"{rows:,} {table}" for table, rows in facts.tables.items())
     yield "files", f"{facts.files:,}, {size(facts.bytes)}"
-    if facts.missing_files:
-        names = name_list(facts.missing_files, _SHOWN)
-        yield "", f"{len(facts.missing_files):,} of them not there, or not of their size: {names}"
+    names = name_list(facts.missing_files, _SHOWN)
+    yield (
+        "",
+        f"{len(facts.missing_files):,} of them not there, or not of their size: {names}" if names else "",
+    )
 
 
 def _is_by_app_list(facts: "ExportFacts") -> bool:

@@ -67,14 +67,12 @@ def test_all_complete_is_status_0_and_a_folder_of_another_plan_is_status_2(
     first = command("export", str(out), "--apps", str(apps), **game)
     assert first.exit_code == 0
     assert f"chatrest: {name}: complete: " in first.stderr
-    assert first.stdout.splitlines()[0] == f"export   {out}, 2 of 2 apps complete"
-    assert first.stdout.splitlines()[1].startswith(f"{name} complete: ")
+    assert first.stdout.splitlines()[0] == f"export    {out}, 2 of 2 apps complete"
+    assert first.stdout.splitlines()[1].startswith(f"{name:<10}complete: ")
     only = command("export", str(out), "--apps", str(apps), "--only", "--since", "2020-09-14", **game)
-    assert (only.exit_code, only.stdout.splitlines()[0]) == (
-        0,
-        f"export   {out}, a part of the plan of 2 apps",
-    )
-    unread = "         unread: the others of the plan: only everything, since=2020-09-14"
+    assert only.exit_code == 0
+    assert only.stdout.splitlines()[0] == f"export    {out}, a part of the plan of 2 apps"
+    unread = "  unread  the others of the plan: only everything, since=2020-09-14"
     assert only.stdout.splitlines().count(unread) == 2
     second = command("export", str(out), "--apps", str(apps), "--format", "parquet", "--quiet", **game)
     assert second.exit_code == 2

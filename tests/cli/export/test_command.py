@@ -14,7 +14,7 @@ from click.testing import CliRunner
 from chatrest._cli.export import command as command_module
 from chatrest._cli.export.command import TABLES, WORKERS, _files, export
 from chatrest._cli.export.copies import DELETED
-from chatrest._cli.export.summary import Totals, attachments_line, estimate_lines, summary_lines
+from chatrest._cli.export.summary import Totals, attachments_text, estimate_facts, summary
 from chatrest._cli.root import root
 from chatrest.database import Deleted
 from chatrest.export import AttachmentCounts, ExportFailure, Plan, Progress, Report
@@ -165,17 +165,16 @@ def test_attachments_are_in_the_summary_and_the_limit_asks_for_them(command: Run
 def test_the_summary_names_what_is_not_there() -> None:
     counts = AttachmentCounts(stored=1200, fetched=3, bytes=2_500_000, gone=2, failed=1)
     expected = "1,200, 3 of them new (2.5 MB), 2 no longer on their server, 1 failed"
-    assert attachments_line(counts) == expected
+    assert attachments_text(counts) == expected
     report = Report(complete=True, changed=3, deleted=1, missing=2)
-    lines = list(summary_lines(report, Progress(), "out", Totals("ndjson", 1, 10**7), 1.0))
-    for begin in ("missing   2 from", "changed   3;", "deleted   1, by"):
-        assert any(line.startswith(begin) for line in lines)
+    facts = dict(summary(report, Progress(), "out", Totals("ndjson", 1, 10**7), 1.0))
+    for name, begin in (("missing", "2 from"), ("changed", "3;"), ("deleted", "1, by")):
+        assert facts[name].startswith(begin)
 
 
 def test_a_summary_of_parts_that_other_machines_have_run_names_no_files(tmp_path: Path) -> None:
-    lines = list(summary_lines(Report(complete=True), Progress(), "s3://b/x", _files(tmp_path), 1.0))
-    assert lines[0].split() == ["export", "s3://b/x,", "complete"]
-    assert not any(line.startswith("files") for line in lines)
+    facts = dict(summary(Report(complete=True), Progress(), "s3://b/x", _files(tmp_path), 1.0))
+    assert (facts["export"], facts["files"]) == ("s3://b/x, complete", "")
 
 
 def test_a_dry_run_writes_nothing(service: EmulatorThread, command: Run, out: Path) -> None:
@@ -228,8 +227,7 @@ def test_an_estimate_says_what_it_does_not_know() -> None:
 
 
 def printed(**members: Any) -> dict[str, str]:
-    lines = estimate_lines(SimpleNamespace(**members), "out", 32)  # type: ignore[arg-type]
-    return dict(line.split(maxsplit=1) for line in lines)
+    return dict(estimate_facts(SimpleNamespace(**members), "out", 32))  # type: ignore[arg-type]
 
 
 # ── load ──
