@@ -6,9 +6,9 @@
 3. `manifest.json` is replaced by one conditional write: from here on readers see the new version. It can only
    take the place of the version that this writer continues, so no two writers are ever mixed, with a lease
    or without one.
-4. What this version has and the one before had not any more is deleted. At the end of a run all is listed
-   again, and what is ours and no part of the version goes, too: uploads of a run that was killed, or of a
-   writer that lost its lease.
+4. The files that change, as the version before had them, are deleted. At the end of a run all is listed
+   again, and what is ours and no part of the version goes, too: files that were replaced, uploads of a run
+   that was killed, or of a writer that lost its lease.
 
 A kill after any step leaves the last version with all of its files. Deleting cannot harm a successor: what
 was listed before a renewal of the lease that succeeded was put before any successor began, and of that a
@@ -19,6 +19,7 @@ import hashlib
 import re
 import time
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path, PurePosixPath
 from secrets import token_hex
 from typing import Final, NamedTuple
@@ -111,56 +112,42 @@ class Publisher:
         """The version that this writer continues, and the e-tag of its manifest."""
         self._doubtful: Version | None = None
         """The one that was about to take its place when the store failed."""
-        self._there: dict[str, int] = {}
-        """The sizes of objects that are there, as they were listed and have been put since."""
-        self.changed: set[str] = set()
-        """Objects that were there at the beginning with other content than was put; they do not count."""
-        self.etags: dict[str, str] = {}
-        """Of the objects of the version that is there at the end of a run."""
-        self.published: dict[str, int] = {}
-        """The sizes of the files of the current version that never change, as far as they are there.
+        self.there: Final[dict[str, int]] = {}
+        """The sizes of objects that are there, as they were listed and have been put since.
 
         It is one object: an export in another thread asks it.
         """
         self.changing_seconds: float = 0.0
         """The time that sending the files that change took last."""
 
-    async def begin(self, etags: Mapping[str, str] | None = None) -> Version:
+    async def begin(self) -> Version:
         """Return the version to go on from; in an empty store one without files, which is written there.
 
-        `etags` are those that a publisher had at its end. Raises `RequestInvalidError` where our objects
-        are there, and no manifest.
+        Raises `RequestInvalidError` where our objects are there, and no manifest.
         """
-        known = etags or {}
-        listed = {info.name: info async for info in self._store.list()}
-        self.changed = {name for name, info in listed.items() if known.get(name, info.etag) != info.etag}
-        self._there = {name: info.size for name, info in listed.items() if name not in self.changed}
+        self.there.clear()
+        async for info in self._store.list():
+            self.there[info.name] = info.size
         try:
             self._current, self._etag = await _read(self._store)
         except ObjectNotFoundError:
-            check_manifest_is_lost(self._store.address, self._there, self._is_own)
+            check_manifest_is_lost(self._store.address, self.there, self._is_own)
             self._etag = await self._store.put_new(MANIFEST, EMPTY.encoded()) or ""
             self._current = EMPTY
         return self._current
 
     async def find(self, files: Mapping[str, int], lost: Container[str]) -> None:
-        """Learn which of these files that never change are there, with these sizes.
+        """Learn which of these files that never change are not there with these sizes.
 
         One that is `lost` elsewhere, and that the list did not show, is asked for: nothing counts as missing
         because a list was not whole.
         """
-        self.published.clear()
         for name, size in files.items():
-            if self._there.get(name) != size and name in lost:
-                try:
-                    self._there[name] = (await self._store.head(name)).size
-                except ObjectNotFoundError:
-                    continue
-            if self._there.get(name) == size:
-                self.published[name] = size
-
-    def listed(self, folder: str) -> dict[str, int]:
-        return {name: size for name, size in self._there.items() if name.startswith(f"{folder}/")}
+            if name in lost and name not in self.there:
+                with suppress(ObjectNotFoundError):
+                    self.there[name] = (await self._store.head(name)).size
+            if self.there.get(name, size) != size:
+                del self.there[name]
 
     async def publish(
         self,
@@ -199,22 +186,23 @@ class Publisher:
         version = Version(former.number + 1, files, complete, dict(about or {}))
         if structs.replace(version, number=former.number) != former:
             await self._write_manifest(version)
-        await self._forget({file.name: file.size for file in fixed}, former)
+        objects = {file.object for file in self._current.files}
+        await self._delete({file.object for file in former.files} - objects)
         if not is_partial:
             await self._clean({file.name for file in (*fixed, *beside)})
         return self._current
 
     def _has(self, entry: PublishedFile, file: LocalFile) -> bool:
-        is_there = self._there.get(entry.object) == entry.size
+        is_there = self.there.get(entry.object) == entry.size
         return is_there and (entry.size, entry.sha256) == (file.size, file.sha256)
 
     async def _send(self, files: Iterable[LocalFile]) -> None:
         async def send(file: LocalFile) -> None:
             self._lease.check()
             await self._store.put_file(file.name, file.path, sha256=file.sha256)
-            self._there[file.name] = file.size
+            self.there[file.name] = file.size
 
-        missing = [file for file in files if self._there.get(file.name) != file.size]
+        missing = [file for file in files if self.there.get(file.name) != file.size]
         for file in missing:
             if file.size > _SMALL:
                 await send(file)
@@ -247,30 +235,19 @@ class Publisher:
 
     # ── what is no part of the version ──
 
-    async def _forget(self, fixed: Mapping[str, int], former: Version) -> None:
-        """Delete what the version before had, and this one has not."""
-        self.published.update(fixed)
-        gone = self.published.keys() - fixed.keys()
-        for name in gone:
-            del self.published[name]
-        objects = {file.object for file in self._current.files}
-        await self._delete(gone | {file.object for file in former.files} - objects)
-
     async def _clean(self, fixed: Iterable[str]) -> None:
         """Delete what is ours and no part of the version, whoever has put it; the run has ended."""
-        listed = {info.name: info.etag async for info in self._store.list()}
+        listed = {info.name async for info in self._store.list()}
         await self._lease.confirm()  # no successor has put anything of that
         named = {*fixed, *(file.object for file in self._current.files)}
-        others = listed.keys() - named - {MANIFEST, LEASE}
+        others = listed - named - {MANIFEST, LEASE}
         await self._delete({name for name in others if self._is_own(name)})
-        self._there = {name: size for name, size in self._there.items() if name in listed}
-        self.etags = {name: etag for name in named if (etag := listed.get(name)) is not None}
 
     async def _delete(self, names: Iterable[str]) -> None:
         async def delete(name: str) -> None:
             self._lease.check()
             await self._store.delete(name)
-            self._there.pop(name, None)
+            self.there.pop(name, None)
 
         await for_each(sorted(names), delete, _AT_ONCE)
 

@@ -1,7 +1,6 @@
 """A store of objects under a prefix: whole writes, conditional writes, and checked transfers of files."""
 
 import asyncio
-import hashlib
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from functools import partial
 from itertools import count
@@ -59,8 +58,6 @@ class ObjectInfo(Struct, frozen=True):
     """In bytes."""
     etag: str | None
     """Changes with the content; None from a store that has none."""
-    sha256: str | None = None
-    """Hexadecimal, as recorded by `put_file`; None if it was not, and in a list."""
 
 
 class StoredObject(Struct, frozen=True):
@@ -193,7 +190,7 @@ class ObjectStore:
         async def read() -> StoredObject:
             result = await self._obstore.get_async(self._client, name)
             data = bytes(await result.bytes_async())
-            return StoredObject(self._info(name, result.meta, result.attributes), data)
+            return StoredObject(self._info(name, result.meta), data)
 
         return await self._call("read", name, read)
 
@@ -203,7 +200,7 @@ class ObjectStore:
 
         async def read() -> ObjectInfo:
             result = await self._obstore.get_async(self._client, name, options={"head": True})
-            return self._info(name, result.meta, result.attributes)
+            return self._info(name, result.meta)
 
         return await self._call("read", name, read)
 
@@ -227,7 +224,7 @@ class ObjectStore:
             return await self._obstore.list(self._client, prefix or None, chunk_size=1000).collect_async()
 
         for meta in await self._call("list", prefix, read):
-            yield self._info(meta["path"], meta, {})
+            yield self._info(meta["path"], meta)
 
     async def entries(self) -> tuple[frozenset[str], frozenset[str]]:
         """Return the names of the objects, and of the folders, that are directly in the prefix."""
@@ -247,18 +244,17 @@ class ObjectStore:
         `sha256` is the file's hash if it is known, else it is computed first. At most some parts are in
         memory. A file with another hash, an error, or a cancellation ends the upload, and nothing is visible;
         only a process that is killed leaves the parts of one, which the store does not list as an object.
-        Afterwards size and recorded hash are read back; a difference is an `ObjectStoreError`. The bytes of
-        each request are checked by the store itself, as its signature covers them.
+        Afterwards the size is read back; a difference is an `ObjectStoreError`. The bytes of each request are
+        checked by the store itself, as its signature covers them.
         """
         check_name(name)
         send = partial(upload, self._put_function(name), path, sha256, self._part_size)
-        sent_hash, sent = await self._call("upload", name, send)
+        sent = await self._call("upload", name, send)
         info = await self.head(name)
-        stored_hash = info.sha256 or await self.stored_sha256(name)
-        if info.size != sent or stored_hash != sent_hash:
+        if info.size != sent:
             raise ObjectStoreError(
-                f"could not write {self._target(name)}: {sent} bytes with SHA-256 {sent_hash} were sent, and "
-                f"the store has {info.size} bytes with {stored_hash}"
+                f"could not write {self._target(name)}: {sent:,} bytes were sent, and the store has "
+                f"{info.size:,}"
             )
         return info
 
@@ -273,24 +269,14 @@ class ObjectStore:
     ) -> None:
         """Write an object to a file, which appears whole or not at all.
 
-        The hash is checked against `sha256`, or else against the one recorded by `put_file`. `size` is the
-        object's, if it is known: one of a single part then costs one request, and nothing is checked without
-        `sha256`. The file survives a loss of power if it `is_durable`. Raises `ObjectChangedError` if the
-        object changes meanwhile, and OSError if the file cannot be written.
+        The hash is checked against `sha256`, if that is given. `size` is the object's, if it is known: one of
+        a single part then costs one request. The file survives a loss of power if it `is_durable`. Raises
+        `ObjectChangedError` if the object changes meanwhile, and OSError if the file cannot be written.
         """
         if size is not None and size <= self._part_size:
             await download(self._single_part(name), name, path, sha256, is_durable=is_durable)
             return
-        info = await self.head(name)
-        expected = sha256 if size is not None else sha256 or info.sha256
-        await download(self._parts(info), name, path, expected, is_durable=is_durable)
-
-    async def stored_sha256(self, name: str) -> str:
-        """Read an object and return the hash of its content; at most one part is in memory."""
-        digest = hashlib.sha256()
-        async for part in self._parts(await self.head(name)):
-            digest.update(part)
-        return digest.hexdigest()
+        await download(self._parts(await self.head(name)), name, path, sha256, is_durable=is_durable)
 
     async def _single_part(self, name: str) -> AsyncIterator[bytes]:
         yield (await self.get(name)).data
@@ -357,9 +343,8 @@ class ObjectStore:
         """The member of obstore's results that a conditional write compares; for `gs`, the version."""
         return "version" if self._address.scheme == "gs" else "e_tag"
 
-    def _info(self, name: str, meta: Any, attributes: Any) -> ObjectInfo:
-        etag, sha256 = meta[self._tag_key], attributes.get("sha256")
-        return ObjectInfo(name, meta["size"], etag, sha256)
+    def _info(self, name: str, meta: Any) -> ObjectInfo:
+        return ObjectInfo(name, meta["size"], meta[self._tag_key])
 
     def _target(self, name: str) -> str:
         return f"{self._address}/{name}"

@@ -67,24 +67,23 @@ class FileSource:
             return await asyncio.to_thread(read)
 
 
-async def upload(put: Put, path: Path, sha256: str | None, part_size: int) -> tuple[str, int]:
-    """Write a file to the object that `put` writes; return its hash and size.
+async def upload(put: Put, path: Path, sha256: str | None, part_size: int) -> int:
+    """Write a file to the object that `put` writes; return its size.
 
-    A file of up to one part is sent in one request. The store keeps the hash beside the content.
+    A file of up to one part is sent in one request.
     """
     with _readable(path):
         size = (await asyncio.to_thread(path.stat)).st_size
         sha256 = sha256 if sha256 is not None else await asyncio.to_thread(file_sha256, path)
-    options: dict[str, Any] = {"attributes": {"sha256": sha256}}
     source, block_size = FileSource(path, sha256), min(part_size, _BLOCK)
     if size <= part_size:
         data = b"".join([block async for block in source.blocks(block_size)])
-        await put(data, use_multipart=False, **options)
-        return sha256, len(data)
+        await put(data, use_multipart=False)
+        return len(data)
     chunk_size = max(part_size, -(-size // _MOST_PARTS))
-    options |= {"use_multipart": True, "chunk_size": chunk_size, "max_concurrency": _PARTS_AT_ONCE}
+    options = {"use_multipart": True, "chunk_size": chunk_size, "max_concurrency": _PARTS_AT_ONCE}
     await _send_parts(lambda: put(source.blocks(block_size), **options), source)
-    return sha256, size
+    return size
 
 
 async def _send_parts(put: Callable[[], Awaitable[Any]], source: FileSource) -> None:

@@ -1,7 +1,6 @@
 """Faults between a store and an S3 server: errors, lost replies, cut connections, refused conditions."""
 
 import asyncio
-import hashlib
 import logging
 import traceback
 from collections.abc import Awaitable, Callable
@@ -212,7 +211,7 @@ async def test_a_passing_fault_of_an_upload_is_not_noticed(
     (tmp_path / "file").write_bytes(LARGE)
     proxy.add(kind, matches)
     await store.put_file("a", tmp_path / "file")
-    assert await store.stored_sha256("a") == hashlib.sha256(LARGE).hexdigest()
+    assert (await store.get("a")).data == LARGE
     assert open_uploads(proxy) == 0
 
 
@@ -250,7 +249,7 @@ async def test_a_store_that_kept_other_bytes_is_noticed(
 ) -> None:
     (tmp_path / "file").write_bytes(b"content")
     proxy.truncates = True
-    with pytest.raises(ObjectStoreError, match=r"7 bytes with SHA-256 .* were sent, and the store has 3"):
+    with pytest.raises(ObjectStoreError, match="7 bytes were sent, and the store has 3"):
         await store.put_file("a", tmp_path / "file")
 
 

@@ -27,7 +27,7 @@ from ..folder.opening import no_export
 from ..folder.part_files import FolderFiles, PartFiles, find_parts, is_settled, read_state
 from ..plan.file_names import local_path
 from ..plan.parts import FOREIGN, NAME as PARTS, Parts, is_app_name, part_number
-from .folder_view import FolderView, open_view
+from .folder_view import FolderView
 
 if TYPE_CHECKING:
     from ..._cloud.store import ObjectStore
@@ -53,9 +53,22 @@ class ExportAddress(NamedTuple):
     name: str = ""
     """Its path below what was asked for, such as `app=shop/part=03`; empty for an export itself."""
 
-    def open(self) -> FolderView:
-        """Return its view, of one in a folder of exports also before a run has begun it."""
-        return open_view(self.out, name=self.name)
+    @classmethod
+    def of(cls, out: object) -> "ExportAddress":
+        """Return that of a folder's path or a store's address; `RequestInvalidError` for a wrong one."""
+        return cls(out if isinstance(out, str) and is_address(out) else local_path(out))
+
+    def open(self, *, may_be_new: bool = False) -> FolderView:
+        """Return its view, of one in a folder of exports also before a run has begun it.
+
+        Raises `RequestInvalidError` for an address without an export unless it `may_be_new`, and without the
+        extra `cloud`; `ObjectStoreError` where the store fails.
+        """
+        if isinstance(self.out, Path):
+            return FolderView(self.out, self.name)
+        from .store_view import StoreView
+
+        return StoreView(self.out, self.name, may_be_new=may_be_new or bool(self.name))
 
     def below(self, name: str) -> "ExportAddress":
         out = self.out / name if isinstance(self.out, Path) else f"{self.out.rstrip('/')}/{name}"
@@ -85,7 +98,7 @@ def addresses_of(out: object) -> list[ExportAddress]:
     Raises `RequestInvalidError` for a wrong path or address; `ChatRestError` for a damaged `parts.json`;
     `ObjectStoreError` where a store fails. Costs one to four requests to a store.
     """
-    own = ExportAddress(out if isinstance(out, str) and is_address(out) else local_path(out))
+    own = ExportAddress.of(out)
     return list(_below(own)) or [own]
 
 

@@ -3,28 +3,32 @@
 from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
-from typing import Protocol, Self
+from typing import Final, Self
 
-from ..._cloud.address import is_address
 from ..folder.journal import NAME as JOURNAL
 from ..folder.manifest import NAME as MANIFEST
-from ..plan.file_names import local_path
 
 
-class FolderView(Protocol):
-    """A folder with the manifest, journal and log of an export, and its other files one at a time."""
+class FolderView:
+    """A folder with the manifest, journal and log of an export, and its other files one at a time.
 
-    folder: Path
-    name: str
-    """The folder's path, or the address of the store."""
-    is_remote: bool
+    This one is of this machine, as it is: all files are there.
+    """
+
+    is_remote = False
     """True if a file costs a download."""
-    export: str
-    """Its path in a folder of exports, such as `part=03`; empty for an export itself."""
+
+    def __init__(self, folder: Path, export: str = "") -> None:
+        self.folder: Final = folder
+        self.name = str(folder)
+        """The folder's path, or the address of the store."""
+        self.export: Final = export
+        """Its path in a folder of exports, such as `part=03`; empty for an export itself."""
 
     @property
     def is_begun(self) -> bool:
         """False where no run has written anything yet."""
+        return any((self.folder / name).exists() for name in (MANIFEST, JOURNAL))
 
     def __enter__(self) -> Self:
         return self
@@ -52,33 +56,3 @@ class FolderView(Protocol):
     def unknown(self) -> Iterator[tuple[str, bool]]:
         """Yield the names of objects that are no part of the export, and True for leftovers."""
         return iter(())
-
-
-class LocalView(FolderView):
-    """A folder of this machine, as it is: all files are there."""
-
-    is_remote = False
-
-    def __init__(self, folder: Path, export: str = "") -> None:
-        self.folder = folder
-        self.name = str(folder)
-        self.export = export
-
-    @property
-    def is_begun(self) -> bool:
-        return any((self.folder / name).exists() for name in (MANIFEST, JOURNAL))
-
-
-def open_view(out: object, *, name: str = "", may_be_new: bool = False) -> FolderView:
-    """Return the view of the export at `out`, a folder's path or a store's address.
-
-    `name` is its path in a folder of exports, where no run may have begun it.
-
-    Raises `RequestInvalidError` for a wrong path or address, for an address without an export unless it
-    `may_be_new`, and without the extra `cloud`; `ObjectStoreError` where the store fails.
-    """
-    if isinstance(out, str) and is_address(out):
-        from ..remote.store_view import StoreView
-
-        return StoreView(out, name, may_be_new=may_be_new or bool(name))
-    return LocalView(local_path(out), name)

@@ -2,5 +2,5 @@
 
 - `store_export`: a run, or a merge of files, in a local working folder, whose result is published.
 - `working_folder`: the folder of `--journal`: the copy of the export, and what it continues from.
-- `store_view`: an export in a store for readers: a file at a time is on the local disk.
+- `part_objects`: the objects that the parts of an export have in common.
 """

@@ -26,7 +26,7 @@ from tempfile import TemporaryDirectory
 from typing import Final, NamedTuple
 
 from ..._cloud.lease import Lease, Sleep
-from ..._cloud.publication import Facts, LocalFile, Publisher, Version, fetch_file
+from ..._cloud.publication import Facts, LocalFile, Publisher, Version, base_name, fetch_file
 from ..._cloud.store import ObjectStore
 from ..._cloud.store_errors import ObjectDamagedError, ObjectNotFoundError
 from ..._cloud.transfer import file_sha256
@@ -37,11 +37,10 @@ from ..folder.export_folder import ExportFolder
 from ..folder.journal import GENERATION, NAME as JOURNAL, Journal
 from ..folder.manifest import NAME as MANIFEST, Manifest, find
 from ..folder.run_log import NAME as RUNS
-from ..folder.tables import ATTACHMENTS, is_as
-from ..plan.file_names import HISTORY, MESSAGES, path_inside
+from ..folder.tables import ATTACHMENTS, TABLES, is_as
+from ..plan.file_names import HISTORY, MESSAGES, STEM, path_inside
 from ..plan.report import Phase, Progress
 from ..store.journal import StoreFile
-from .store_view import is_own, remedy
 from .working_folder import WorkingFolder
 
 PUBLISH_SECONDS: Final = 600.0
@@ -55,6 +54,13 @@ _LINKS: Final = f"{ATTACHMENTS}/{ATTACHMENT_JOURNAL}"
 _FILES: Final = f"{ATTACHMENTS}/files"
 """The folder of attachments, each named by the hash of its content."""
 _CONTENT_NAME: Final = re.compile(r"[0-9a-f]{64}(?:\.[a-z0-9]{1,10})?", re.ASCII)
+
+
+_OWN: Final = re.compile(
+    rf"(?:messages/(?:[^/]+/)?messages|history|journal|manifest|runs|attachments/journal"
+    rf"|({'|'.join((*TABLES, ATTACHMENTS))})/\1)\.[a-z.]+"
+)
+"""The names of an export's files, without what makes an object's name unique."""
 
 
 class _Stage(NamedTuple):
@@ -89,15 +95,13 @@ class StoreExport:
         self._failures = 0
         """Publications of the running export that have failed."""
         self._failure = ""
-        self._changed: list[str] = []
-        """Files of messages whose objects are not as they were put, and of which there is no copy."""
         self.former_copy: Path | None = None
         """The former copy, if it may hold messages that the store's version lacks."""
 
     @property
     def names(self) -> Mapping[str, int]:
-        """The names and sizes of the sealed files in the store."""
-        return self._publisher.published
+        """The names and sizes of the objects in the store: sealed files have the same names there."""
+        return self._publisher.there
 
     def fetch(self, name: str, path: Path, sha256: str) -> None:
         """Download a sealed file; its bytes are checked. Called outside of the event loop's thread."""
@@ -111,11 +115,6 @@ class StoreExport:
         if self._failures:
             times = "a publication" if self._failures == 1 else f"{self._failures:,} publications"
             texts.append(f"{times} failed while the run was writing: {self._failure}; all is published now")
-        if self._changed:
-            texts.append(
-                f"{len(self._changed):,} objects are not as this machine has put them, such as "
-                f"{self._changed[0]}: `chatrest verify {self._store.address}` says what is wrong"
-            )
         if self.former_copy is not None:
             texts.append(
                 f"another machine has continued this export: the former copy in '{self.former_copy}' may "
@@ -126,15 +125,15 @@ class StoreExport:
 
     async def update(self) -> None:
         """Fetch the store's version where the local copy does not continue it, but for the data files."""
-        version = await self._publisher.begin(await in_thread(self._working.etags))
+        version = await self._publisher.begin()
         if not await in_thread(partial(self._working.is_current, version)):
             self.former_copy = await in_thread(self._working.begin_fetch)
             for file in version.files:
                 path = path_inside(self.folder, file.name)
                 if not await in_thread(partial(is_as, path, file.size, file.sha256)):
                     await self._fetched(version, file.name, fetch_file(self._store, file, path))
-            attachments = self._publisher.listed(_FILES)
-            for name, size in attachments.items():
+            attachments = [item for item in self.names.items() if item[0].startswith(f"{_FILES}/")]
+            for name, size in attachments:
                 path = path_inside(self.folder, name)
                 if not path.is_file() or path.stat().st_size != size:
                     content = self._store.download(name, path, sha256=path.stem, size=size)
@@ -142,9 +141,7 @@ class StoreExport:
             names = {file.name for file in version.files}
             is_part = lambda name: name in names or name.startswith(f"{_FILES}/")  # noqa: E731
             await in_thread(partial(self._working.end_fetch, version, is_part))
-        sealed, lost = await in_thread(self._sealed)
-        await self._publisher.find(sealed, lost)
-        self._changed = sorted(self._publisher.changed & lost)
+        await self._publisher.find(*await in_thread(self._sealed))
 
     async def _fetched(self, version: Version, name: str, download: Awaitable[None]) -> None:
         try:
@@ -167,7 +164,6 @@ class StoreExport:
             stage = await in_thread(partial(self._stage_at_rest, Path(staging)))
             await self._publish(stage, is_running=False)
             await in_thread(partial(self._drop, stage))
-            await in_thread(partial(self._working.note_etags, self._publisher.etags))
         self._progress.unpublished = ""
 
     @asynccontextmanager
@@ -358,3 +354,34 @@ async def store_export(
 def _remove_staging(root: Path) -> None:
     for path in root.glob("staging-*"):
         shutil.rmtree(path)
+
+
+# ── its objects ──
+
+
+def remedy(address: str, name: str, machine: object) -> str:
+    """Return the way to mend a file whose object is lost or damaged; `machine` has published it last.
+
+    Files of messages are in the store only, all others in the machine's local copy as well.
+    """
+    if name.startswith(HISTORY):
+        return (
+            f"restore an earlier version of the object {address}/{name}, as older versions cannot "
+            "be read again; without one keep it: what can still be read of it is nowhere else"
+        )
+    if name.startswith(f"{STEM}/"):
+        return (
+            f"restore an earlier version of the object {address}/{name}, as what was deleted in the service "
+            "is in it alone; or keep a copy of what is left of it, delete it there, and run "
+            f"`chatrest export {address}` again: its messages are read again"
+        )
+    return (
+        f"delete the object of {name} below {address}, and run `chatrest export {address}` on the machine "
+        f"'{machine}', with its `--journal` if it had one: it has published this last, and puts it there "
+        "again from its local copy"
+    )
+
+
+def is_own(name: str) -> bool:
+    """Return True for a name that a run gives; not for attachments, which are named by their content."""
+    return _OWN.fullmatch(base_name(name)) is not None

@@ -4,7 +4,6 @@
 |-----------------|---------------------------------------------------------------------------------------|
 | `export`        | the export's folder, without data files that are in the store                         |
 | `export.kept-N` | a copy with a run that was never published, while another machine has gone on         |
-| `objects.json`  | the e-tags of the objects that were there at the end of the last run                  |
 | `store.json`    | the address, and the version that `export` continues                                   |
 """
 
@@ -30,7 +29,6 @@ from ..plan.file_names import DAMAGED
 from ..store.disk import Disk, make_folder, sync_folder
 
 _STATE: Final = "store.json"
-_OBJECTS: Final = "objects.json"
 _EXPORT: Final = "export"
 
 
@@ -101,16 +99,6 @@ class WorkingFolder:
         """Note in the copy that data files may be in the store only, before the first is."""
         if not (path := self.folder / INCOMPLETE).exists():
             put(Disk(), path, f"{self._state.address}\n".encode())
-
-    def etags(self) -> dict[str, str]:
-        """Return the e-tags of the objects that were there at the end of the last run of this copy."""
-        try:
-            return msgspec.json.decode((self._root / _OBJECTS).read_bytes(), type=dict[str, str])
-        except (FileNotFoundError, msgspec.DecodeError, UnicodeDecodeError):
-            return {}
-
-    def note_etags(self, etags: dict[str, str]) -> None:
-        put(Disk(), self._root / _OBJECTS, msgspec.json.encode(etags))
 
     # ── a newer version ──
 

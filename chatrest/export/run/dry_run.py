@@ -42,7 +42,7 @@ from ..plan.message_ids import LAST, Gap, key_of, number
 from ..plan.ownership import Source
 from ..plan.plan import Plan
 from ..plan.report import ExportFailure
-from ..read.folder_view import open_view
+from ..read.exports import ExportAddress
 from .run import NEWEST
 
 T = TypeVar("T")
@@ -111,7 +111,7 @@ async def estimate(
     read = partial(read_stored, plan=plan, app_id=session.app.app_id, only=only, change_plan=change_plan)
     with ExitStack() as stack:
         if out is not None:
-            view = stack.enter_context(await in_thread(lambda: open_view(out, may_be_new=True)))
+            view = stack.enter_context(await in_thread(lambda: ExportAddress.of(out).open(may_be_new=True)))
         rows = await newest(session, NEWEST)
         last = next(iter(rows), Row())
         until = number(last.id) or LAST

@@ -1,6 +1,7 @@
 """When no run writes, a bucket holds what its manifest names, no other file, and each message once."""
 
 import asyncio
+import re
 import socket
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
@@ -15,7 +16,7 @@ from chatrest._cloud.store_errors import ObjectStoreError
 from chatrest.emulator import Emulator
 from chatrest.export import Plan, export, read, verify
 from chatrest.export.folder.export_folder import ExportFolder
-from chatrest.export.remote.store_export import StoreExport, store_export
+from chatrest.export.remote.store_export import store_export
 from chatrest.export.run.run import export_folder
 from tests.cloud.store_double import StoreDouble
 from tests.export.remote.stores import assert_bucket
@@ -155,12 +156,14 @@ async def test_what_a_machine_has_a_copy_of_it_puts_again_and_others_name_it(
         [victim] = [each for each in store.objects if each.startswith(f"{name}-")]
         damage *= len(store.objects[victim].data)  # as many bytes, or none
         await store.put(victim, damage)
-        machine = rf"run `chatrest export {ADDRESS}` on the machine '{socket.gethostname()}'"
+        host = socket.gethostname()
+        machine = rf"delete the object of .* run `chatrest export {ADDRESS}` on the machine '{host}'"
         if name != "runs" and (name, damage) != ("journal", b""):  # which is no journal, as in a folder
             problems = (await asyncio.to_thread(verify, ADDRESS)).problems
-            assert any(machine in problem.remedy for problem in problems), problems
+            assert any(re.match(machine, problem.remedy) for problem in problems), problems
         with pytest.raises(ObjectStoreError, match=machine):
             await export(session, ADDRESS, journal=tmp_path / "b")
+        await store.delete(victim)
         assert (await export(session, ADDRESS, journal=tmp_path / "a")).complete
         assert (await asyncio.to_thread(verify, ADDRESS)).ok
         await assert_bucket(store, all_ids(emulator))
@@ -175,26 +178,10 @@ async def test_messages_that_are_damaged_in_the_store_alone_are_told_and_the_adv
         await export(session, ADDRESS, PLANS["one file"], journal=tmp_path / "a")
         [victim] = [each for each in store.objects if each.startswith("messages/")]
         await store.put(victim, b"x" * len(store.objects[victim].data))
-        [warning] = (await export(session, ADDRESS, journal=tmp_path / "a")).warnings
-        assert f"such as {victim}: `chatrest verify {ADDRESS}` says" in warning
         problems = (await asyncio.to_thread(verify, ADDRESS)).problems
         [remedy] = {problem.remedy for problem in problems if problem.kind == "damaged"}
         assert f"delete it there, and run `chatrest export {ADDRESS}` again: its messages are read" in remedy
         await store.delete(victim)
         assert (await export(session, ADDRESS, journal=tmp_path / "a")).complete
-        assert (await asyncio.to_thread(verify, ADDRESS)).ok
-        await assert_bucket(store, all_ids(emulator))
-
-
-async def test_messages_of_which_a_copy_is_left_are_put_again(
-    tmp_path: Path, at: Callable[[StoreDouble], StoreDouble], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    store = at(StoreDouble())
-    monkeypatch.setattr(StoreExport, "_drop", lambda *_: None)  # as of a run that was killed before
-    async with Emulator(users=4, messages=40) as emulator, AsyncSession(emulator.app) as session:
-        await export(session, ADDRESS, PLANS["one file"], journal=tmp_path / "a")
-        [victim] = [each for each in store.objects if each.startswith("messages/")]
-        await store.put(victim, b"x" * len(store.objects[victim].data))
-        assert (await export(session, ADDRESS, journal=tmp_path / "a")).warnings == []
         assert (await asyncio.to_thread(verify, ADDRESS)).ok
         await assert_bucket(store, all_ids(emulator))

@@ -1,6 +1,5 @@
 """An export in a store for readers: manifest, journal and log are fetched, other files as they are read."""
 
-import re
 import shutil
 import weakref
 from collections.abc import Iterable, Iterator
@@ -8,17 +7,18 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import mkdtemp
-from typing import Final, Self
+from typing import Final
 
-from ..._cloud.publication import EMPTY, Version, base_name, fetch_file, read_version
+from ..._cloud.publication import EMPTY, Version, fetch_file, read_version
 from ..._cloud.store import ObjectStore
 from ..._cloud.store_errors import ObjectNotFoundError, ObjectStoreError
 from ..._threads import wait_for
 from ...errors import ChatRestError, RequestInvalidError
 from ..folder.journal import NAME as JOURNAL, Journal
 from ..folder.manifest import NAME as MANIFEST, find_undamaged
-from ..folder.tables import ATTACHMENTS, TABLES
-from ..plan.file_names import HISTORY, MESSAGES, STEM, path_inside
+from ..plan.file_names import MESSAGES, path_inside
+from ..remote.store_export import is_own, remedy
+from .folder_view import FolderView
 
 _AT_ONCE: Final = (MANIFEST, JOURNAL, "runs.jsonl")
 """The files that each reader needs."""
@@ -27,15 +27,10 @@ _READINGS: Final = 5
 _FILES_AHEAD: Final = 8
 _BYTES_AHEAD: Final = 64 << 20
 """No further file is fetched ahead while those that wait have so many bytes."""
-_OWN: Final = re.compile(
-    rf"(?:messages/(?:[^/]+/)?messages|history|journal|manifest|runs|attachments/journal"
-    rf"|({'|'.join((*TABLES, ATTACHMENTS))})/\1)\.[a-z.]+"
-)
-"""The names of an export's files, without what makes an object's name unique."""
 
 
-class StoreView:
-    """The version that was current when the view was made; see `FolderView`.
+class StoreView(FolderView):
+    """The version that was current when the view was made.
 
     Files are downloaded a few ahead of the reader, and removed after it: the local disk has room for
     `_AT_ONCE`, and for the largest of the others and 64 MiB. An object that is gone since, as a newer version
@@ -45,10 +40,9 @@ class StoreView:
     is_remote = True
 
     def __init__(self, address: str, export: str = "", *, may_be_new: bool = False) -> None:
-        self.export = export
         self._store = ObjectStore.open(address)
+        super().__init__(Path(mkdtemp(prefix="chatrest-")), export)
         self.name = self._store.address
-        self.folder = Path(mkdtemp(prefix="chatrest-"))
         self._threads = ThreadPoolExecutor(_FILES_AHEAD)
         self._end = weakref.finalize(self, _clean_up, self._threads, self.folder)
         self._expected: Iterator[str] = iter(())
@@ -67,19 +61,14 @@ class StoreView:
     def is_begun(self) -> bool:
         return bool(self._version.number)
 
-    def __enter__(self) -> Self:
-        return self
-
     def __exit__(self, *_: object) -> None:
         self._end()
 
     def expect(self, names: Iterable[str]) -> None:
-        """Fetch these files ahead, in this order, which is that of the reader."""
         self._expected = iter([name for name in names if name not in _AT_ONCE])
 
     @contextmanager
     def file(self, name: str) -> Iterator[None]:
-        """Have a file in the folder within the block; the reader checks what is in it."""
         if name in _AT_ONCE:
             yield
             return
@@ -95,16 +84,12 @@ class StoreView:
             path_inside(self.folder, name).unlink(missing_ok=True)
 
     def has(self, name: str) -> bool:
-        """Return True if the version has the file."""
         return name in self._sizes
 
     def remedy(self, name: str) -> str:
-        """Return the way to mend a file that is lost or damaged in the store."""
         return remedy(self.name, name, self._version.about.get("machine"))
 
     def unknown(self) -> Iterator[tuple[str, bool]]:
-        """Yield the objects in the folder of messages that the version does not have."""
-
         async def names() -> list[str]:
             return sorted([info.name async for info in self._store.list(MESSAGES)])
 
@@ -176,33 +161,3 @@ def _sizes(folder: Path) -> dict[str, int]:
 def _clean_up(threads: ThreadPoolExecutor, folder: Path) -> None:
     threads.shutdown(cancel_futures=True)
     shutil.rmtree(folder, ignore_errors=True)
-
-
-# ── its objects ──
-
-
-def remedy(address: str, name: str, machine: object) -> str:
-    """Return the way to mend a file whose object is lost or damaged; `machine` has published it last.
-
-    Files of messages are in the store only, all others in the machine's local copy as well.
-    """
-    if name.startswith(HISTORY):
-        return (
-            f"restore an earlier version of the object {address}/{name}, as older versions cannot "
-            "be read again; without one keep it: what can still be read of it is nowhere else"
-        )
-    if name.startswith(f"{STEM}/"):
-        return (
-            f"restore an earlier version of the object {address}/{name}, as what was deleted in the service "
-            "is in it alone; or keep a copy of what is left of it, delete it there, and run "
-            f"`chatrest export {address}` again: its messages are read again"
-        )
-    return (
-        f"run `chatrest export {address}` on the machine '{machine}', with its `--journal` if it had one: it "
-        "has published this last, and puts it there again from its local copy"
-    )
-
-
-def is_own(name: str) -> bool:
-    """Return True for a name that a run gives; not for attachments, which are named by their content."""
-    return _OWN.fullmatch(base_name(name)) is not None
