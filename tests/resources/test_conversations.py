@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from msgspec import UNSET
 
-from chatrest import AsyncSession, BadRequestError, NewMessage, PermissionDeniedError
+from chatrest import AsyncSession, NewMessage, PermissionDeniedError
 from chatrest._parameters.conversations import ConversationPin, ConversationQuery
 from chatrest._resources.conversations import Conversations
 from chatrest.emulator import Emulator
@@ -141,9 +141,3 @@ async def test_pins_of_a_user_and_of_the_app(ann: AsyncSession) -> None:
     assert [pin.conversation_id async for pin in ann.conversations.list_pinned()] == ["group_den", "bob"]
     with pytest.raises(PermissionDeniedError, match="ERR_SYSTEM_PINNED_CONVERSATION"):
         await ann.conversations.pin_group("den")
-    for uid in ("dan", "eva", "fay", "gus"):
-        await ann.conversations.pin_user(uid)
-    assert not (await ann.conversations.unpin_user("gus")).pinned_by
-    await ann.conversations.pin_user("ann")
-    with pytest.raises(BadRequestError, match="ERR_PINNED_CONVERSATIONS_LIMIT_EXCEEDED"):
-        await ann.conversations.pin_user("gus")
