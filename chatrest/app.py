@@ -151,7 +151,7 @@ def allows_http(environ: Mapping[str, str]) -> bool:
     """Return whether `CHATREST_ALLOW_HTTP` permits http; `RequestInvalidError` for neither 0 nor 1."""
     value = environ.get("CHATREST_ALLOW_HTTP") or "0"
     if value not in ("0", "1"):
-        raise RequestInvalidError(f"CHATREST_ALLOW_HTTP = {value!r}: expected 0 and 1")
+        raise RequestInvalidError(f"CHATREST_ALLOW_HTTP = {value!r}: expected 0 or 1")
     return value == "1"
 
 

@@ -217,7 +217,7 @@ def test_http_to_any_host_where_the_app_allows_it() -> None:
     for allowed in ({}, {"CHATREST_ALLOW_HTTP": "0"}):
         with pytest.raises(RequestInvalidError, match="CHATREST_ALLOW_HTTP=1"):
             App.from_env({**environ, **allowed})
-    with pytest.raises(RequestInvalidError, match="CHATREST_ALLOW_HTTP = 'yes': expected 0 and 1"):
+    with pytest.raises(RequestInvalidError, match="CHATREST_ALLOW_HTTP = 'yes': expected 0 or 1"):
         App.from_env({**environ, "CHATREST_ALLOW_HTTP": "yes"})
     with pytest.raises(RequestInvalidError, match="base_url: expected"):
         App("a", "k", base_url="ftp://emulator/v3", allow_http=True)

@@ -134,10 +134,10 @@ _UID_IN_LIST: Final = Meta(min_length=1, pattern=rf"\A[^,{_CONTROL}{_SURROGATE}]
 
 Flag: TypeAlias = Annotated[bool, Meta(description="True or False")]
 """True or False."""
-Text: TypeAlias = Annotated[str, _TEXT, Meta(description="a non-empty text, and is valid Unicode")]
+Text: TypeAlias = Annotated[str, _TEXT, Meta(description="a non-empty text (valid Unicode)")]
 """A text that is not empty."""
 Uid: TypeAlias = Annotated[
-    str, _UID, Meta(description="a non-empty text without control characters, and is valid Unicode")
+    str, _UID, Meta(description="a non-empty text without control characters (valid Unicode)")
 ]
 """An id: a non-empty text without control characters."""
 Size: TypeAlias = Annotated[int, Meta(ge=1, le=1000, description="a whole number from 1 to 1000")]
@@ -154,7 +154,7 @@ Json: TypeAlias = Annotated[dict[str, Any], Meta(description="a JSON object, as 
 """A JSON object, as a mapping with text keys."""
 Texts: TypeAlias = Annotated[
     Listed[Annotated[str, _TEXT]],
-    Meta(min_length=1, description="a list of texts, none of them empty, and all valid Unicode"),
+    Meta(min_length=1, description="a list of texts, none of them empty (valid Unicode)"),
 ]
 """A list of texts, none of them empty."""
 Uids: TypeAlias = Annotated[

@@ -81,14 +81,14 @@ def text_of(least: int, most: int, kind: str = "a text") -> Meta:
         min_length=least or None,
         max_length=most,
         pattern=VALID,
-        description=f"{kind} of {count} characters, and valid Unicode",
+        description=f"{kind} of {count} characters (valid Unicode)",
     )
 
 
 def words_of(values: Iterable[object], *, is_list: bool = False) -> str:
-    """Return values in words: `'a', 'b' or 'c'`, or `a list of 'a', 'b' and 'c'`; empty for none."""
+    """Return values in words: `'a', 'b' or 'c'`, or `a list of 'a', 'b' or 'c'`; empty for none."""
     *others, last = [*map(repr, values)] or [""]
-    words = f"{', '.join(others)} {'and' if is_list else 'or'} {last}" if others else last
+    words = f"{', '.join(others)} or {last}" if others else last
     return f"a list of {words}" if is_list and words else words
 
 
@@ -105,7 +105,7 @@ ShortText: TypeAlias = Annotated[str, text_of(1, 100)]
 Description: TypeAlias = Annotated[str, text_of(0, 255)]
 """A text of at most 255 characters."""
 AnyText: TypeAlias = Annotated[
-    str, Meta(pattern=VALID, description="a text, which may be empty, and is valid Unicode")
+    str, Meta(pattern=VALID, description="a text, which may be empty (valid Unicode)")
 ]
 """A text, which may be empty."""
 Url: TypeAlias = Annotated[str, text_of(1, 3000, "a URL")]
@@ -115,7 +115,7 @@ Count: TypeAlias = Annotated[int, Meta(ge=0, description="a whole number, 0 or m
 Whole: TypeAlias = Annotated[int, Meta(description="a whole number")]
 
 _Tag: TypeAlias = Annotated[str, Meta(min_length=1, max_length=100, pattern=VALID)]
-_OF_TAGS: Final = "25 tags of 1 to 100 characters each, and all valid Unicode"
+_OF_TAGS: Final = "25 tags of 1 to 100 characters each (valid Unicode)"
 Tags: TypeAlias = Annotated[Listed[_Tag], Meta(max_length=25, description=f"a list of at most {_OF_TAGS}")]
 """A list of at most 25 tags of 1 to 100 characters."""
 MessageTags: TypeAlias = Annotated[
@@ -162,5 +162,5 @@ AuthMeta: TypeAlias = Annotated[
 ]
 AnyTexts: TypeAlias = Annotated[
     Listed[Annotated[str, Meta(min_length=1, pattern=r"\A[^\ud800-\udfff]+\Z")]],
-    Meta(description="a list of texts, which may be empty; none of the texts is, and all are valid Unicode"),
+    Meta(description="a list of texts, none of them empty (valid Unicode); the list may be empty"),
 ]

@@ -127,16 +127,21 @@ def _is_export(file: str | PathLike[str]) -> bool:
 
 def _detected_kind(path: Path) -> Kind:
     """Return the kind of the first record that shows one, within the first 1,000 lines."""
+    fault = ""
     for line in read_lines(path):
         if line.end.line > _LINES_FOR_KIND:
             break
-        if line.raw is not None and (kind := kind_of(_object(line.raw))) is not None:
-            # Nothing in a banned user's record may tell it from that of a member.
-            if kind == "members" and path.name.startswith("bans."):
-                break
+        try:
+            kind = kind_of(read_object(line.raw or b"{}"))
+        except RequestInvalidError as error:
+            fault = fault or f" ({path.name}:{line.end.line}: {error})"
+            continue
+        if kind == "members" and path.name.startswith("bans."):
+            break  # nothing in a banned user's record may tell it from that of a member
+        if kind is not None:
             return kind
     raise RequestInvalidError(
-        f"{path}: no record shows its kind; give the kind, which is one of {', '.join(KINDS)}"
+        f"{path}: no record shows its kind{fault}; give the kind, which is one of {', '.join(KINDS)}"
     )
 
 

@@ -30,7 +30,7 @@ def asgi_app(on_event: OnEvent, **options: Unpack[ReceiverOptions]) -> AsgiApp:
         elif scope["type"] == "http":
             await _http(receiver, scope, receive, send)
         else:
-            raise RequestInvalidError(f"scope type = {shown(scope['type'])}: expected http and lifespan")
+            raise RequestInvalidError(f"scope type = {shown(scope['type'])}: expected http or lifespan")
 
     return app
 

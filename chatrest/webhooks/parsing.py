@@ -5,6 +5,7 @@ Records in an event are held as those in a list are: strictly where they fit, el
 why, so that nothing is dropped without notice.
 """
 
+from contextlib import suppress
 from functools import cache
 from types import NoneType
 from typing import Any, Final, TypeAlias, cast, get_args
@@ -36,14 +37,11 @@ Parts: TypeAlias = dict[str, bytes]
 _BOM: Final = b"\xef\xbb\xbf"
 _GZIP: Final = b"\x1f\x8b"
 _MESSAGES: Final = frozenset(get_args(Message))
-_TEXTS: Final = {"appId": "app_id", "region": "region", "webhook": "webhook"}
 _MESSAGE_LIST: Final = tuple[Message, ...]
 _MESSAGE_MEMBERS: Final = frozenset({"category", "receiver", "sender"})
-_EXTRAS: Final[dict[str, tuple[str, type[Any]]]] = {
-    "type": ("type", str),
-    "chatAPIVersion": ("chat_api_version", str),
-    "origin": ("origin", dict),
-}
+_ENVELOPE: Final = [
+    field for field in structs.fields(UnknownEvent) if field.name not in ("trigger", "data", "raw", "reason")
+]
 
 
 def parse(body: bytes | bytearray | memoryview | str) -> Event:
@@ -57,7 +55,7 @@ def parse(body: bytes | bytearray | memoryview | str) -> Event:
     if isinstance(body, str):
         body = bytes_of(body)
     if not isinstance(body, bytes | bytearray | memoryview):
-        raise RequestInvalidError(f"body: expected bytes and a text, not {type(body).__name__}")
+        raise RequestInvalidError(f"body: expected bytes or a text, not {type(body).__name__}")
     raw = bytes(body)
     try:
         return _event(raw)
@@ -104,16 +102,11 @@ def _value(parts: Parts, name: str, absent: Any = UNSET) -> Any:
 def _envelope_fields(envelope: Parts) -> dict[str, Any]:
     """Return the envelope's other members; of one that has another type than documented, nothing."""
     fields: dict[str, Any] = {}
-    for wire, name in _TEXTS.items():
-        text = _value(envelope, wire)
-        if isinstance(text, str):
-            fields[name] = text
-        elif type(text) is int:
-            fields[name] = str(text)
-    for wire, (name, kind) in _EXTRAS.items():
-        value = _value(envelope, wire)
-        if isinstance(value, kind) and not isinstance(value, TooDeep):
-            fields[name] = value
+    for field in _ENVELOPE:
+        value = _value(envelope, field.encode_name)
+        with suppress(CoercionError):
+            if value is not UNSET and value is not None and not isinstance(value, TooDeep):
+                fields[field.name] = coerced(value, shape(field.type), "", [])
     return fields
 
 

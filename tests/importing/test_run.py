@@ -191,6 +191,8 @@ def test_wrong_arguments_are_named(write: Write, tmp_path: Path) -> None:
     path = write("file.ndjson", [{}])
     with pytest.raises(RequestInvalidError, match="no record shows its kind"):
         check([path])
+    with pytest.raises(RequestInvalidError, match=r"kind \(lines:1: the line is not JSON: .*\); give the"):
+        check([write("lines", ["hi", "there"])])
     with pytest.raises(RequestInvalidError, match="kind = 'calls': expected users, groups"):
         check([path], kind="calls")  # type: ignore[arg-type]
     with pytest.raises(RequestInvalidError, match="there is no"):

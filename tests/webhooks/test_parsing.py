@@ -213,7 +213,7 @@ def test_a_body_of_too_many_values_is_not_decoded() -> None:
 
 
 def test_another_argument_than_a_body_is_named() -> None:
-    with pytest.raises(RequestInvalidError, match="body: expected bytes and a text, not dict"):
+    with pytest.raises(RequestInvalidError, match="body: expected bytes or a text, not dict"):
         parse_event({})  # type: ignore[arg-type]
 
 

@@ -251,7 +251,7 @@ async def test_a_body_that_never_ends_is_given_up() -> None:
 @virtual
 async def test_other_protocols_are_refused() -> None:
     app = asgi_app(Handler())
-    with pytest.raises(RequestInvalidError, match="scope type = 'websocket': expected http and lifespan"):
+    with pytest.raises(RequestInvalidError, match="scope type = 'websocket': expected http or lifespan"):
         await app({"type": "websocket"}, None, None)  # type: ignore[arg-type]
 
 
