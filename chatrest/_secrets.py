@@ -193,13 +193,17 @@ def longest(secrets: Iterable[str]) -> int:
     return max((_LONGEST_ESCAPE * len(secret) for secret in secrets), default=0)
 
 
+def is_word(value: object) -> bool:
+    """Return True for a short text of letters, which no key is."""
+    return isinstance(value, str) and _WORD.fullmatch(value) is not None
+
+
 def description(value: object) -> str:
     """Return a wrong argument for its error text: a number, None or a short word, else only its type.
 
     If a caller swaps arguments, the wrong argument may be a key: these have digits, or are longer.
     """
-    is_word = isinstance(value, str) and _WORD.fullmatch(value)
-    if value is None or is_word or isinstance(value, bool | int | float):
+    if value is None or is_word(value) or isinstance(value, bool | int | float):
         return shown(value)
     return f"<{value.__name__}>" if isinstance(value, type) else f"[{type(value).__name__}]"
 

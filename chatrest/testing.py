@@ -12,6 +12,8 @@
 
 The fixtures of `chatrest.pytest_plugin` are made of it. Faults, rate limits and events for webhooks are
 those of `chatrest.emulator`.
+
+A file of its own because it is public: it is imported by tests of users, and by the plugin here.
 """
 
 import asyncio

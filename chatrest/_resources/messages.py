@@ -10,7 +10,7 @@ from typing import Any, Final, TypeVar, final
 from msgspec import UNSET, structs
 
 from .._core.replies.decode import ACK, Ack, Listing, Outcomes, many, one
-from .._core.replies.expectation import is_changed_by_other, is_reaction_of_other, is_sent_by_other
+from .._core.replies.expectation import is_sent_by_other
 from .._core.requests.arguments import check_count
 from .._core.requests.dialects import BY_ID, BY_NEXT, BY_THREAD, BY_UPDATED, SMALLEST_DEFAULT, Paging
 from .._core.requests.endpoint import Call, Endpoint
@@ -81,11 +81,11 @@ LIST_THREAD: Final = _list("list_thread", "/messages/{id}/thread", BY_THREAD)
 GET: Final = Endpoint("messages.get", "GET", "/messages/{id}", one(Message), acting="optional")
 UPDATE: Final = Endpoint(
     "messages.update", "PUT", "/messages/{id}", one(Message), "idempotent",
-    body=MessageChanges, acting="optional", is_by_other=is_changed_by_other,
+    body=MessageChanges, acting="optional",
 )  # fmt: skip
 DELETE: Final = Endpoint(
     "messages.delete", "DELETE", "/messages/{id}", one(Message), "idempotent",
-    body=MessageDeletion, acting="optional", is_by_other=is_changed_by_other,
+    body=MessageDeletion, acting="optional",
 )  # fmt: skip
 MARK_INTERACTED: Final = Endpoint(
     "messages.mark_interacted", "PATCH", "/messages/{id}/interacted", ACK, "idempotent",
@@ -101,7 +101,7 @@ LIST_REACTION: Final = Endpoint(
 )  # fmt: skip
 ADD_REACTION: Final = Endpoint(
     "messages.add_reaction", "POST", "/messages/{id}/reactions/{reaction}", one(Message), "idempotent",
-    acting="required", is_by_other=is_reaction_of_other,
+    acting="required",
 )  # fmt: skip
 REMOVE_REACTION: Final = Endpoint(
     "messages.remove_reaction", "DELETE", "/messages/{id}/reactions/{reaction}", one(Message), "idempotent",

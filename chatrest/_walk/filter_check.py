@@ -44,7 +44,7 @@ class FilterCheck(Struct):
         """
         if is_start and not listing.items and self.expectation.is_with_oneself and not self.is_quiet:
             self._warn(_WITH_ONESELF)
-        misfits = self.expectation.mismatches(listing.items, is_start=is_start)
+        misfits = self.expectation.mismatches(listing.items)
         if not misfits:
             return listing
         if self.is_strict and ON_BEHALF_OF in misfits.values():

@@ -1,8 +1,7 @@
 """The records that a list was asked for: `Expectation` finds those among what came that do not fit.
 
-Services ignore filters and acting users without a word, so what came is compared with what was asked. Only
-what a record shows counts: a member that is absent or empty never mismatches. In doubt a record
-counts as fitting:
+Services ignore filters and acting users without a word, so what came is compared with what was asked. What a
+record does not show is no mismatch, but for the parent of a reply. In doubt a record counts as fitting:
 
 - A window is about whole seconds where the units differ; the service may include its ends or not.
 - Between users, what the app itself sent to one of them fits, and so does every message of a group.
@@ -21,7 +20,7 @@ import msgspec
 from msgspec import UNSET, Struct
 
 from ..._models.conversations import Conversation
-from ..._models.messages import ActionMessage, Message, UnknownMessage
+from ..._models.messages import Message
 from ..._models.raw_json import REFUSED, read_value
 from ...times import MILLISECONDS_FROM
 from ..requests.encode import filter_values
@@ -93,8 +92,6 @@ class QueryChecks(Struct, frozen=True):
     """The checks of a query's filters."""
 
     checks: "tuple[_Check, ...]" = ()
-    at_start: "tuple[_Check, ...]" = ()
-    """Of the list's first page alone: a list that begins at a time (`sent_at`) continues by id."""
     is_elsewhere: bool = False
     """True if a user's list may have messages of other conversations."""
     is_counting: bool = False
@@ -104,20 +101,14 @@ class QueryChecks(Struct, frozen=True):
     def of(cls, query: Struct | Mapping[str, Any] | None) -> "QueryChecks":
         """Return the checks of a `MessageQuery`, or of its values by their names in the query."""
         asked = query if isinstance(query, Mapping) else filter_values(query) or {}
-        return cls(
-            tuple(_filters(asked)),
-            tuple(_start(asked)),
-            any(asked.get(name) for name in _ELSEWHERE),
-            bool(asked.get("count")),
-        )
+        is_elsewhere = any(asked.get(name) for name in _ELSEWHERE)
+        return cls(tuple(_filters(asked)), is_elsewhere, bool(asked.get("count")))
 
 
 class Expectation(Struct, frozen=True):
     """The request for a list: `mismatch(record)` names the filter that a record does not fit."""
 
     checks: "tuple[_Check, ...]" = ()
-    at_start: "tuple[_Check, ...]" = ()
-    """Of the list's first page alone: a list that begins at a time (`sent_at`) continues by id."""
     is_with_oneself: bool = False
     """True for the messages between a user and the same user: a caller may have meant all of them."""
 
@@ -180,7 +171,7 @@ class Expectation(Struct, frozen=True):
             first += (_Group("guid", "receiver", frozenset({guid})),)
         if parent_id is not None:
             first += (_Thread("message_id", "parent_id", frozenset({parent_id})),)
-        return cls(first + checks.checks, checks.at_start, uid is not None and uid == acting_user)
+        return cls(first + checks.checks, uid is not None and uid == acting_user)
 
     def mismatch(self, record: Any) -> str | None:
         """Return the name of the filter that a record does not fit, as `MessageQuery` or the path names it.
@@ -189,16 +180,15 @@ class Expectation(Struct, frozen=True):
         """
         return next((name for check in self.checks if (name := check.misfit(record)) is not None), None)
 
-    def mismatches(self, records: Sequence[Any], *, is_start: bool = False) -> dict[int, str]:
+    def mismatches(self, records: Sequence[Any]) -> dict[int, str]:
         """Return the indexes of the records that do not fit, with the filter's name; usually none.
 
-        `is_start`: they are the first page of the list. Costs a few operations for a whole page, as long as
-        all of it fits.
+        Costs a few operations for a whole page, as long as all of it fits.
         """
         misfits: dict[int, str] = {}
         if not records:
             return misfits
-        for check in self.checks + self.at_start if is_start else self.checks:
+        for check in self.checks:
             if not check.fit(records):
                 for index, record in enumerate(records):
                     if index not in misfits and (name := check.misfit(record)) is not None:
@@ -258,22 +248,13 @@ class _OneOf(_Check, frozen=True):
         return _folded(value) in set(map(_folded, self.allowed))
 
 
-class _InConversation(_Check, frozen=True):
-    """The messages of one conversation."""
-
-    def fits(self, value: Any, record: Any) -> bool:
-        [own], conversation = self.allowed, _conversation_id(record)
-        return not conversation or _parts(conversation) == _parts(own.casefold())
-
-
 class _Thread(_Check, frozen=True):
     """The replies to a message."""
 
     def fits(self, value: Any, record: Any) -> bool:
-        if not isinstance(value, str | int) or value in _ABSENT:
-            return True
         [own] = self.allowed
-        return own.lstrip("0") in (str(value).lstrip("0"), str(record.id).lstrip("0"))
+        parent = value if isinstance(value, str | int) else ""
+        return own.lstrip("0") in (str(parent).lstrip("0"), str(record.id).lstrip("0"))
 
 
 class _Group(_Check, frozen=True):
@@ -359,15 +340,6 @@ def _filters(asked: Mapping[str, Any]) -> Iterator[_Check]:
     for wire, name, attribute in _TEXTS:
         if value := asked.get(wire):
             yield _OneOf(name, attribute, _ABSENT.union((value,) if isinstance(value, str) else value))
-    if text := asked.get("conversationId"):
-        yield _InConversation("conversation_id", "conversation_id", frozenset({text}))
-
-
-def _start(asked: Mapping[str, Any]) -> Iterator[_Check]:
-    """Yield the check of the time that a list begins at."""
-    stamp, affix = asked.get("sentAt"), asked.get("affix")
-    if type(stamp) is int and affix is not None and asked.get("id") is None:
-        yield _Bound("sent_at", "sent_at", stamp=stamp, is_first=affix == "append")
 
 
 def _parties(record: Any) -> set[str]:
@@ -455,37 +427,5 @@ def is_of_others(record: Any, uid: str) -> bool:
 
 
 def is_sent_by_other(record: Any, uid: str) -> bool:
-    return _is_other(getattr(record, "sender", None), uid)
-
-
-def is_changed_by_other(record: Any, uid: str) -> bool:
-    """Return True for an edit or a deletion by another user: the action, or the changed message."""
-    return _is_other(_changer(record), uid) or is_of_others(record, uid)
-
-
-def is_reaction_of_other(record: Any, uid: str) -> bool:
-    """Return True for a message with a new reaction of another user, or the record of that reaction."""
-    if isinstance(record, UnknownMessage):
-        return isinstance(record.data, dict) and _is_other(record.data.get("uid"), uid)
-    reactions = getattr(getattr(record, "data", None), "reactions", None)
-    is_ours = [each.reacted_by_me for each in reactions] if isinstance(reactions, tuple) else []
-    is_of_none = bool(is_ours) and all(each is False for each in is_ours)
-    return is_of_none or is_of_others(record, uid)
-
-
-def _changer(record: Any) -> object:
-    """Return the uid of who edited or deleted a message; None if the record does not say it."""
-    if isinstance(record, ActionMessage):
-        by = getattr(record.data.entities or None, "by", None)
-        changer = getattr(getattr(by, "entity", None), "uid", None) or record.sender
-        # An action in a group may be sent in the name of another one than the user who acted.
-        is_told = changer != record.sender or record.receiver_type == "user" or changer in APP_UIDS
-        return changer if is_told else None
-    for changer in (getattr(record, "deleted_by", None), getattr(record, "edited_by", None)):
-        if isinstance(changer, str) and changer:
-            return changer
-    return getattr(record, "sender", None) if getattr(record, "receiver_type", None) == "user" else None
-
-
-def _is_other(actor: object, uid: str) -> bool:
-    return isinstance(actor, str) and bool(actor) and actor.casefold() != uid.casefold()
+    sender = getattr(record, "sender", None)
+    return isinstance(sender, str) and bool(sender) and sender.casefold() != uid.casefold()

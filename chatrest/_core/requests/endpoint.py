@@ -14,7 +14,7 @@ from urllib.parse import quote, unquote
 
 from msgspec import Struct, structs
 
-from ..._secrets import HIDDEN, is_credential
+from ..._secrets import HIDDEN, description, is_credential, is_word
 from ...errors import RequestInvalidError
 from .dialects import ONE_LIMITED_REPLY, ONE_REPLY, Paging
 
@@ -237,10 +237,10 @@ def check_acting_user(uid: object, name: str = "on_behalf_of") -> str | None:
 def any_path(path: object) -> str:
     """A path given by hand, percent-encoded where it has to be, that cannot leave the base address.
 
-    The error never repeats the path: `/apikeys/{apiKey}` is one of the documented ones.
+    The error repeats the words of the path alone: `/apikeys/{apiKey}` is one of the documented ones.
     """
     if not isinstance(path, str):
-        raise RequestInvalidError(f"path = {HIDDEN}: expected a text, not {type(path).__name__}")
+        raise RequestInvalidError(f"path = {description(path)}: expected a text")
     if _PLAIN.fullmatch(path):
         return path
     read = unquote(path)  # as a server reads it: what hides behind %2f or %5c counts too
@@ -254,7 +254,8 @@ def any_path(path: object) -> str:
     )
     for is_wrong, words in refused:
         if is_wrong:
-            raise RequestInvalidError(f"path = {HIDDEN}: {words}")
+            known = "/".join(part if is_word(part) else "…" for part in path.split("/"))
+            raise RequestInvalidError(f"path = {known!r}: {words}")
     return quote(path, safe="/%:@!$&'()*+,;=~")
 
 

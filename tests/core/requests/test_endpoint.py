@@ -169,15 +169,15 @@ def test_a_query_by_hand_is_a_mapping_with_text_keys() -> None:
         ("/a/%zz", "two hexadecimal digits"), ("/a/%0d%0ab", "control characters"),
         ("k3y", "begins with one '/'"), ("/k3y?x", "not allowed"), ("/k3y#x", "not allowed"),
         ("/k3y\\x", "not allowed"), ("/k3y\n", "control characters"), ("/k3y/\ud800", "lone surrogate"),
-        ("/k3y\x00", "control characters"), (b"/k3y", "not bytes"), (5, "not int"),
+        ("/k3y\x00", "control characters"), (b"/k3y", r"path = \[bytes\]: expected a text"),
+        (5, "path = 5: expected a text"), ("users/bob7/a", "path = 'users/…/a': "),
     ],
 )  # fmt: skip
-def test_a_refused_path_is_told_by_what_is_wrong_and_never_repeated(path: Any, words: str) -> None:
+def test_a_refused_path_is_told_by_what_is_wrong_and_shows_words_alone(path: Any, words: str) -> None:
     """DELETE /apikeys/{apiKey}: a path may hold a key."""
     with pytest.raises(RequestInvalidError, match=words) as caught:
         any_path(path)
     assert "k3y" not in f"{caught.value!r} {caught.value.__context__!r}"
-    assert not path or str(path) not in str(caught.value)
 
 
 def test_an_encoded_slash_or_percent_that_hides_nothing_is_taken() -> None:
