@@ -59,13 +59,6 @@ def test_wrong_usage_is_one_line_with_status_2(tmp_path: Path, args: list[str], 
     assert words in error_line(cat(stored(tmp_path, "ndjson"), *args), 2)
 
 
-def test_a_file_that_is_missing_is_one_line_that_names_verify(tmp_path: Path) -> None:
-    folder = stored(tmp_path, "ndjson")
-    next(folder.glob("messages/**/*.ndjson")).unlink()
-    line = error_line(cat(folder), 1)
-    assert "it is not there any more; `chatrest verify` says what is damaged" in line
-
-
 # ── by sender, conversation and time ──
 
 
@@ -94,15 +87,6 @@ def test_it_answers_what_a_person_asks(of_people: Path) -> None:
     assert ids(cat(of_people, "--sender", "nobody")) == []
     assert ids(cat(of_people, "--sender", "ann", "--until", "2020-09-13")) == ["3", "4"]
     assert ids(cat(of_people, "--sort", "time", "--since", START + 3600)) == ["2", "1", "4"]
-
-
-def test_of_many_apps_it_answers_for_all(tmp_path: Path) -> None:
-    for app in ("one", "two"):
-        own = [record(1, text=f"invoice of {app}"), record(2, sender="bob")]
-        StoredRuns(tmp_path / "out" / f"app={app}").run(own)
-    result = cat(tmp_path / "out", "--sender", "ann", "--sort", "time")
-    texts = [json.loads(line)["data"]["text"] for line in result.stdout.splitlines()]
-    assert texts == ["invoice of one", "invoice of two"]
 
 
 # ── changes ──

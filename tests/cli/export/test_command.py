@@ -5,9 +5,8 @@ import sqlite3
 from contextlib import closing
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, get_args
 
-import click
 import pytest
 from click.testing import CliRunner
 
@@ -19,7 +18,7 @@ from chatrest._cli.root import root
 from chatrest.database import Deleted
 from chatrest.export import AttachmentCounts, ExportFailure, Plan, Progress, Report
 from chatrest.export.fetch import worker_pool
-from chatrest.export.folder.tables import TABLES as OF_THE_PACKAGE
+from chatrest.export.folder import tables
 from chatrest.export.plan import plan as plans
 from tests.cases import loop_over
 from tests.commands import Run, all_ids, ids_of, summary_of
@@ -137,10 +136,6 @@ def test_a_narrower_window_is_refused_with_the_ways_on(command: Run, out: Path) 
     assert part.exit_code == 0, part.output
 
 
-def test_the_names_are_those_of_the_package() -> None:
-    assert TABLES == OF_THE_PACKAGE
-
-
 def test_a_name_of_no_table_is_refused(command: Run, out: Path) -> None:
     line = error_line(command("export", str(out), "--with", "groups,user"), 2)
     assert "'user' is not a table: expected users, groups" in line
@@ -248,30 +243,19 @@ def test_it_says_what_it_has_loaded(tmp_path: Path) -> None:
         assert db.execute("SELECT text FROM messages WHERE id = '2'").fetchall() == [(None,)]
 
 
-def test_the_choices_are_those_of_the_function() -> None:
-    assert Deleted.__args__ == DELETED
-
-
 # ── options ──
+
+
+def test_copies_of_constants_are_those_of_the_package() -> None:
+    names = ("FORMATS", "COMPRESS", "PARTITIONS")
+    assert [getattr(command_module, name) for name in names] == [getattr(plans, name) for name in names]
+    assert (tables.TABLES, worker_pool.WORKERS, get_args(Deleted)) == (TABLES, WORKERS, DELETED)
 
 
 def planned(*args: str) -> Plan | None:
     """Return the plan that `args` make."""
     given = export.make_context("export", ["out", *args], help_option_names=["-h", "--help"]).params
     return command_module._plan_of(given)
-
-
-def test_the_choices_are_those_of_a_plan() -> None:
-    options = {param.name: param for param in export.params}
-    for name, choices in (
-        ("format_", plans.FORMATS),
-        ("compress", plans.COMPRESS),
-        ("partition", plans.PARTITIONS),
-    ):
-        choice = options[name].type
-        assert isinstance(choice, click.Choice)
-        assert tuple(choice.choices) == choices
-    assert worker_pool.WORKERS == WORKERS
 
 
 @loop_over(

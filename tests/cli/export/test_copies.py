@@ -116,7 +116,8 @@ def test_a_folder_of_several_exports_names_one(command: Run, out: Path) -> None:
     assert error_line(command("status", str(out.parent)), 2).endswith(f"; an export is in '{out}'")
 
 
-@pytest.mark.parametrize("name", ["verify", "cat"])
+@pytest.mark.parametrize("name", ["verify", "cat", "status"])
+@pytest.mark.usefixtures("buckets")
 def test_what_is_no_export_is_wrong_usage(command: Run, tmp_path: Path, name: str) -> None:
     (tmp_path / "file").write_text("")
     for path, words in (
@@ -126,6 +127,7 @@ def test_what_is_no_export_is_wrong_usage(command: Run, tmp_path: Path, name: st
     ):
         assert f"is not an export: {words}" in error_line(command(name, str(tmp_path / path)), 2)
     assert "the scheme 'https' is unknown" in error_line(command(name, "https://bucket/chat"), 2)
+    assert "holds no export" in error_line(command(name, "s3://nowhere/at/all"), 2)
     assert "Missing argument 'OUT'" in error_line(command(name), 2)
 
 

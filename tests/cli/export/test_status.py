@@ -18,7 +18,7 @@ from tests.commands import PATIENCE, Run, Start, all_ids
 from tests.small_service import Record, SmallService, talk
 from tests.stored_exports import StoredExport, StoredParts, StoredRuns, record
 
-from ..conftest import EmulatorThread, error_line
+from ..conftest import EmulatorThread
 
 pytestmark = pytest.mark.usefixtures("called")
 STUCK_AT = 9
@@ -236,22 +236,6 @@ def test_a_run_that_writes_and_one_that_was_killed(
     assert "INTERRUPTED" in lines["export"]
     assert members["sources"]["left"] >= 1 or members["plan"] is None  # it was killed before its manifest
     assert lines["next"].endswith(f" export {out}   # continues it")
-
-
-@pytest.mark.parametrize(
-    ("out", "status", "words"),
-    [
-        (".", 2, "is not an export"),
-        ("s4://x/y", 2, "the scheme 's4' is unknown"),
-        ("s3://nowhere/at/all", 2, "holds no export"),
-    ],
-)
-@pytest.mark.usefixtures("buckets")
-def test_what_is_no_export_is_wrong_usage(
-    command: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, out: str, status: int, words: str
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    assert words in error_line(command("status", out), status)
 
 
 @pytest.mark.usefixtures("buckets")
