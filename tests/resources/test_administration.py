@@ -36,7 +36,7 @@ from chatrest._parameters.roles import NewRole, RoleChanges
 from chatrest._resources import OPERATIONS
 from chatrest._walk.walk import Walk
 from chatrest.emulator import Emulator
-from chatrest.emulator.service.administering import COLLECTIONS, document_path
+from chatrest.emulator.service.administering import COLLECTIONS, document_path, key_member
 from tests.cases import loop_over
 from tests.resources.test_parity import arguments_of, camel
 
@@ -82,8 +82,8 @@ class World:
             about = document_path(OPERATIONS[name])
             parent = "2/emulated" if collection == "webhooks" else ""
             made = [*self.emulator.store.documents.of(about.collection, parent).values()]
-            if made and about.key in made[-1]:
-                self.keys.setdefault(about.collection, str(made[-1][about.key]))
+            if made and key_member(about.collection) in made[-1]:
+                self.keys.setdefault(about.collection, str(made[-1][key_member(about.collection)]))
         return result
 
     def arguments(self, endpoint: Endpoint[Any]) -> dict[str, Any]:

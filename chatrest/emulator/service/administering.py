@@ -21,7 +21,7 @@ a 404, in the path as well. A reply has what its struct requires beside: from th
 empty value of its type.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from functools import cache, partial
 from typing import Any, Final, NamedTuple, TypeAlias, get_args, get_origin
 
@@ -35,7 +35,7 @@ from ..store import Store
 from ..store.data import EPOCH
 from ..store.documents import Document, DocumentSet, apply_changes, merged, selected
 from ..store.message_index import parse_record
-from .context import Context, Handler, ServiceCall
+from .context import Handler, ServiceCall
 from .groups import group_record
 from .messages import message_record
 from .refusals import ServiceRefusal, bad_request, outcomes, refused
@@ -92,14 +92,10 @@ class DocumentPath(NamedTuple):
     """The path's parameter with the document's key; empty for all documents, or for a single one."""
     is_list: bool = True
 
-    @property
-    def key(self) -> str:
-        """The documents' member with their key."""
-        return _key_member(self.collection)
-
 
 @cache
-def _key_member(collection: str) -> str:
+def key_member(collection: str) -> str:
+    """Return the documents' member with their key."""
     children = [each.path.removeprefix(f"{collection}/{{") for each in OPERATIONS.values()]
     named = next((each[:-1] for each in children if each.endswith("}") and "/" not in each), "id")
     return _KEYS.get(collection.rpartition("/")[2], named)
@@ -170,28 +166,18 @@ def existing(documents: DocumentSet, key: str) -> Document:
     raise ServiceRefusal(404, f"ERR_{noun}_NOT_FOUND", text)
 
 
-def new_document(
-    call: ServiceCall, about: DocumentPath, documents: DocumentSet, body: Mapping[str, Any]
-) -> Document:
+def new_document(call: ServiceCall, documents: DocumentSet) -> Document:
     """Store a document; 400 for a key that is taken."""
-    key = str(body.get(about.key) or 10**9 + call.store.documents.next_number())
+    member = key_member(documents.kind)
+    key = str(call.body.get(member) or 10**9 + call.store.documents.next_number())
     if key in documents:
-        raise bad_request({about.key: [f"The {about.key} has already been taken."]})
-    document = {**body, about.key: key, **_times(call, about, "createdAt", "updatedAt")}
-    documents[key] = document
-    return document
+        raise bad_request({member: [f"The {member} has already been taken."]})
+    documents[key] = {**call.body, member: key, **_times(call, documents, "createdAt", "updatedAt")}
+    return documents[key]
 
 
-def _times(context: Context, about: DocumentPath, *names: str) -> Document:
-    return dict.fromkeys(names, context.now_ms if about.collection.startswith(_AGENTS) else context.now)
-
-
-def _changed(call: ServiceCall, about: DocumentPath, documents: DocumentSet, key: str) -> Document:
-    old = existing(documents, key)
-    own = {name: old[name] for name in (about.key,) if name in old} | _times(call, about, "updatedAt")
-    document = apply_changes(merged(old, call.body), own)
-    documents[key] = document
-    return document
+def _times(call: ServiceCall, documents: DocumentSet, *names: str) -> Document:
+    return dict.fromkeys(names, call.now_ms if documents.kind.startswith(_AGENTS) else call.now)
 
 
 # ── what is done ──
@@ -204,92 +190,82 @@ def handler(endpoint: Endpoint[Any]) -> Handler:
         before = endpoint.path.removesuffix(f"/{end}")
         change = _change_documents if before in _lists() else _change_names
         return enveloped(endpoint, partial(change, before, end == "add"))
-    about = document_path(endpoint)
-    work = _work_on_one if about.parameter else _work_on_all if about.is_list else _work_on_single
-    return enveloped(endpoint, partial(work, about))
+    return enveloped(endpoint, partial(_work, document_path(endpoint)))
 
 
-def _work_on_one(about: DocumentPath, call: ServiceCall) -> Document:
+def _work(about: DocumentPath, call: ServiceCall) -> Any:
     documents, method = documents_of(call, about.collection), call.endpoint.method
-    key = call.path[about.parameter]
-    if method not in ("GET", "DELETE"):
-        return _changed(call, about, documents, key)
-    document = existing(documents, key)
-    if method == "DELETE":
-        del documents[key]
-        call.store.documents.clear_below(documents, key)
-    return document
-
-
-def _work_on_all(about: DocumentPath, call: ServiceCall) -> Any:
-    documents, method = documents_of(call, about.collection), call.endpoint.method
+    if not about.is_list:
+        return _work_on(documents, "", call, must_exist="/providers/" in about.collection)
+    if about.parameter:
+        return _work_on(documents, call.path[about.parameter], call)
     if method == "GET":
         return matching(documents.values(), call)
-    lists = [call.body[name] for name in _ITEMS if name in call.body]
-    items = {_key_of(item, about): item for each in lists for item in each}
+    items = [item for name in _ITEMS for item in call.body.get(name, ())]
     if method == "DELETE":
-        return _removed(documents, about, items if lists else None)
-    if lists:
-        return _put(call, documents, about, items)
+        return _removed(documents, items or documents)
+    if items:
+        return _put(call, documents, items)
     if method == "POST":
-        return new_document(call, about, documents, call.body)
-    return _changed(call, about, documents, str(call.body.get(about.key, "")))
+        return new_document(call, documents)
+    return _work_on(documents, str(call.body.get(key_member(documents.kind), "")), call)
 
 
-def _work_on_single(about: DocumentPath, call: ServiceCall) -> Document:
-    documents, method = documents_of(call, about.collection), call.endpoint.method
-    if method != "POST" and "/providers/" in about.collection:
-        existing(documents, "")
+def _work_on(documents: DocumentSet, key: str, call: ServiceCall, *, must_exist: bool = True) -> Document:
+    """Give, change, make or remove the document of a key."""
+    method, member = call.endpoint.method, key_member(documents.kind)
+    if method == "POST":
+        documents.pop(key, None)
+    old = existing(documents, key) if must_exist and method != "POST" else documents.get(key, {})
     if method == "DELETE":
-        documents.clear()
-        return {}
-    document = documents.get("", {})
-    if method != "GET":
-        document = merged({} if method == "POST" else document, call.body)
-        documents[""] = document
-    return document
+        documents.pop(key, None)
+        call.store.documents.clear_below(documents, key)
+    elif method != "GET":
+        own = {name: old[name] for name in (member,) if name in old} | _times(call, documents, "updatedAt")
+        documents[key] = apply_changes(merged(old, call.body), own)
+        return documents[key]
+    return old
 
 
-def _key_of(item: Any, about: DocumentPath) -> str:
-    return str(item.get(about.key, next(iter(item.values()), ""))) if isinstance(item, dict) else str(item)
+def _key_of(item: Any, documents: DocumentSet) -> str:
+    """Return the key that an item is, or that it has as its member, or as its first one."""
+    if not isinstance(item, dict):
+        return str(item)
+    return str(item.get(key_member(documents.kind), next(iter(item.values()), "")))
 
 
-def _put(
-    call: ServiceCall, documents: DocumentSet, about: DocumentPath, items: Mapping[str, Any]
-) -> Document:
+def _put(call: ServiceCall, documents: DocumentSet, items: Iterable[Any]) -> Document:
     """Store items as documents; one that is there already is a success, too."""
+    by_key = {_key_of(item, documents): item for item in items}
 
     def put(key: str) -> str:
-        old, item = documents.get(key) or _times(call, about, "createdAt"), items[key]
-        documents[key] = {**old, **(item if isinstance(item, dict) else {}), about.key: key}
+        old, item = documents.get(key) or _times(call, documents, "createdAt"), by_key[key]
+        new = item if isinstance(item, dict) else {}
+        documents[key] = {**old, **new, key_member(documents.kind): key}
         return "done"
 
-    return outcomes(items, put)
+    return outcomes(by_key, put)
 
 
-def _removed(documents: DocumentSet, about: DocumentPath, keys: Iterable[str] | None) -> list[Document]:
-    """Remove the documents of these keys, all for None; return them."""
-    gone = [each for each in documents.values() if keys is None or str(each[about.key]) in keys]
-    for document in gone:
-        del documents[str(document[about.key])]
-    return gone
+def _removed(documents: DocumentSet, items: Iterable[Any]) -> list[Document]:
+    """Remove the documents of these items; return them."""
+    keys = [_key_of(item, documents) for item in items]
+    return [documents.pop(key) for key in keys if key in documents]
 
 
 def _change_documents(before: str, adds: bool, call: ServiceCall) -> Any:
-    documents, about = documents_of(call, before), DocumentPath(before)
-    names = {name: name for value in call.body.values() if isinstance(value, list | tuple) for name in value}
-    return _put(call, documents, about, names) if adds else _removed(documents, about, names)
+    documents = documents_of(call, before)
+    names = [name for value in call.body.values() if isinstance(value, list | tuple) for name in value]
+    return _put(call, documents, names) if adds else _removed(documents, names)
 
 
 def _change_names(before: str, adds: bool, call: ServiceCall) -> Document:
     owner, _, parameter = before.partition("/{")
-    documents, key = documents_of(call, owner), call.path[parameter.partition("}")[0]]
-    document = existing(documents, key)
+    document = existing(documents_of(call, owner), call.path[parameter.partition("}")[0]])
     for member, names in call.body.items():
         member = _NAMED.get(call.path.get("sourceType", member), member)
         others = [each for each in document.get(member, ()) if each not in names]
         document[member] = [*others, *names] if adds else others
-    documents[key] = document
     return document
 
 
@@ -411,7 +387,7 @@ def key_scope(store: Store, key: str) -> str:
 
 def _create_app(call: ServiceCall) -> Document:
     """Add an app, which serves nothing, with a key of each scope."""
-    app = new_document(call, DocumentPath("/apps"), call.store.documents.of("/apps"), call.body)
+    app = new_document(call, call.store.documents.of("/apps"))
     keys = {f"{app['id']}-{scope}": scope for scope in _SCOPES}
     app["apiKeys"] = {key: {"apiKey": key, "name": _SCOPES[keys[key]], "scope": keys[key]} for key in keys}
     return app

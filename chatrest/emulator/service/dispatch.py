@@ -27,7 +27,7 @@ from . import (
     sending,
     users,
 )
-from .administering import document_path, key_scope, prepare
+from .administering import document_path, key_member, key_scope, prepare
 from .arguments import read_body, read_query
 from .context import Context, Handler, OutgoingReply, ServiceCall, ServiceRequest
 from .refusals import ServiceRefusal, bad_request, refused
@@ -43,7 +43,7 @@ HANDLERS: Final[Mapping[str, Handler]] = MappingProxyType(
 )
 """The handlers of all operations, by the operation's name."""
 _ORDERS: Final = {
-    name: order_of(endpoint, document_path(endpoint).key)
+    name: order_of(endpoint, key_member(document_path(endpoint).collection))
     for name, endpoint in OPERATIONS.items()
     if isinstance(endpoint.reply, ManyRecords)
 }
