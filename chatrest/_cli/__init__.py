@@ -1,15 +1,14 @@
 """The command `chatrest`. It needs the extra `cli` (click and rich); nothing else in the package does.
 
-| file                                 | holds                                                        |
-|--------------------------------------|--------------------------------------------------------------|
-| `root`                               | the command group, its exit statuses, `completion`           |
-| `records` `call`                     | commands that read and write; `call` is a folder             |
-| `export`                             | a folder: `export`, and the commands that read an export     |
-| `importing`                          | `import`                                                     |
-| `trial`                              | `emulator` and `demo`: a service to try it with              |
-| `guide`                              | the manual                                                   |
-| `options` `filters` `environment`    | what commands take: option types, filters, credentials       |
-| `streams` `process` `replies`        | all output, signals, and replies as JSON                     |
+| file                               | holds                                                                |
+|------------------------------------|----------------------------------------------------------------------|
+| `root`                             | the command group, its exit statuses, `guide` and `completion`       |
+| `records` `call`                   | commands that read and write; `call` is a folder: any operation      |
+| `export`                           | a folder: `export`, and the commands that read an export             |
+| `importing` `trial` `doctor`       | `import`; `emulator` and `demo`; `doctor` and `limits`               |
+| `options` `value_types`            | what commands take: option types, filters, values as texts           |
+| `environment` `process`            | credentials and sessions; signals, and the command that continues    |
+| `streams` `progress` `record_formats` | all output: safe lines, the line of progress, text, CSV and JSON  |
 """
 
 import sys

@@ -4,7 +4,7 @@ A text that does not fit the type is returned as it is: the struct that gets it 
 expected.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import suppress
 from datetime import UTC
 from typing import Any, Final
@@ -20,11 +20,7 @@ from ..times import Now, timestamp_of
 
 _LISTS: Final = (inspect.CollectionType, inspect.TupleType)
 _OBJECTS: Final = (inspect.DictType, inspect.StructType, inspect.TypedDictType, inspect.DataclassType)
-_SCALARS: Final[Mapping[type, type]] = {
-    inspect.BoolType: bool, inspect.IntType: int, inspect.FloatType: float, inspect.LiteralType: int
-}  # fmt: skip
 _LONGEST_CHOICES: Final = 44
-_FLAG: Final = "true|false"
 _TIMES: Final = (
     "a date such as 2026-01-31, a time such as 2026-01-31T12:00Z, a timestamp such as 1767225600, "
     "today, yesterday, or an age such as 7d"
@@ -104,21 +100,13 @@ class ValueType(Struct, frozen=True):
                 return msgspec.json.decode(text)
         if self.takes_text or self.takes(inspect.AnyType):
             return text
-        for kind in self._scalars:
+        is_flag = any(map(_is_flag, self.kinds))
+        for plain in (bool,) if is_flag else (int, float):
             with suppress(msgspec.ValidationError):
-                return msgspec.convert(text, kind, strict=False)
-        if self.label == _FLAG:
+                return msgspec.convert(text, plain, strict=False)
+        if is_flag:
             raise RequestInvalidError(f"{name} = {shown(text)}: expected true or false")
         return text
-
-    @property
-    def _scalars(self) -> Iterator[type]:
-        """The plain types of numbers and truth values: 0 and 1 are given as true and false, too."""
-        for kind in self.kinds:
-            if isinstance(kind, inspect.LiteralType) and set(kind.values) == {0, 1}:
-                yield bool
-            elif type(kind) in _SCALARS:
-                yield _SCALARS[type(kind)]
 
     @property
     def label(self) -> str:
@@ -160,12 +148,8 @@ def read_json(name: str, text: str) -> Any:
     try:
         return msgspec.json.decode(text)
     except (msgspec.DecodeError, UnicodeEncodeError, RecursionError) as error:
-        value = HIDDEN if is_credential(name) else shown(shortened(text))
+        value = HIDDEN if is_credential(name) else shown(text if len(text) <= 60 else f"{text[:60]}…")
         raise RequestInvalidError(f"{name} = {value}: it is not JSON ({error})") from None
-
-
-def shortened(text: str) -> str:
-    return text if len(text) <= 60 else f"{text[:60]}…"
 
 
 def _is_text(kind: inspect.Type) -> bool:
@@ -174,10 +158,16 @@ def _is_text(kind: inspect.Type) -> bool:
     return isinstance(kind, inspect.StrType)
 
 
+def _is_flag(kind: inspect.Type) -> bool:
+    """Return True for a truth value, also for one that is sent as 0 or 1."""
+    values = kind.values if isinstance(kind, inspect.LiteralType) else ()
+    return isinstance(kind, inspect.BoolType) or set(values) == {0, 1}
+
+
 def _label(kind: inspect.Type) -> str:
     match kind:
         case inspect.BoolType():
-            return _FLAG
+            return "true|false"
         case inspect.IntType():
             return "N"
         case inspect.FloatType():
