@@ -11,7 +11,6 @@ SQLite in `attachments/journal.sqlite`, one transaction a step: a link is added 
 | too_large | larger than `max_bytes` was (`bytes` is that limit)            | with a larger limit  |
 | refused   | the address is not allowed                                     | looks again          |
 | failed    | any other failure                                              | fetches it           |
-| none      | who takes part in a message, and has no face: in no table      | looks again          |
 """
 
 import re
@@ -34,7 +33,7 @@ CREATE TABLE attachments(kind TEXT NOT NULL, owner TEXT NOT NULL, position INTEG
     extension TEXT, state TEXT NOT NULL, file TEXT, bytes INTEGER, sha256 TEXT, error TEXT,
     checked_at INTEGER,
     PRIMARY KEY(kind, owner, position), CHECK(kind IN ('message', 'user', 'group')),
-    CHECK(state IN ('new', 'stored', 'gone', 'too_large', 'refused', 'failed', 'none')),
+    CHECK(state IN ('new', 'stored', 'gone', 'too_large', 'refused', 'failed')),
     CHECK(typeof(position) = 'integer' AND typeof(bytes) IN ('integer', 'null')),
     CHECK(state != 'stored' OR (typeof(file) = 'text' AND typeof(sha256) = 'text')));
 CREATE TABLE searched(ids BLOB NOT NULL);
@@ -52,14 +51,14 @@ _FAILED: Final = """SELECT rowid, owner, position, url, name, mime_type, extensi
 _STORED: Final = """SELECT rowid, file, bytes, sha256 FROM attachments
     WHERE state = 'stored' AND rowid > ? ORDER BY rowid LIMIT ?"""
 _COUNTS: Final = """SELECT state, count(*) FROM attachments
-    WHERE state != 'none' AND (kind = 'message' OR state NOT IN ('new', 'failed')) GROUP BY state"""
+    WHERE kind = 'message' OR state NOT IN ('new', 'failed') GROUP BY state"""
 _MISSING_FACES: Final = """SELECT count(*) FROM attachments
     WHERE kind != 'message' AND state IN ('new', 'failed')"""
 _ERRORS: Final = """SELECT error, count(*) FROM attachments WHERE kind = 'message' AND state = 'failed'
     GROUP BY error ORDER BY 2 DESC, 1 LIMIT ?"""
 ERRORS_SHOWN: Final = 5
 _ALL: Final = """SELECT kind, owner, position, url, name, mime_type, extension, state, file, bytes, sha256,
-    error, checked_at FROM attachments WHERE state != 'none' ORDER BY kind, length(owner), owner, position"""
+    error, checked_at FROM attachments ORDER BY kind, length(owner), owner, position"""
 _OWNERS: Final = {"message": "messageId", "user": "uid", "group": "guid"}
 _MEMBERS: Final = (
     "position", "url", "name", "mimeType", "extension", "state", "file", "bytes", "sha256",
@@ -75,7 +74,6 @@ class Link(NamedTuple):
     position: int
     """Among the attachments of the message, from 0."""
     url: str
-    """Empty of a user or a group without a face."""
     name: str | None = None
     mime_type: str | None = None
     extension: str | None = None
@@ -158,25 +156,21 @@ class AttachmentJournal(JournalFile):
             raise ChatRestError(f"{path} is a symbolic link, and may lead out of the folder; remove it")
         super().__init__(path, _LAYOUT, lambda _: None)
 
-    def add(self, links: Iterable[Link], *, only_known: bool = False) -> None:
+    def add(self, links: Iterable[Link]) -> None:
         """Add links, or change those that are known; a file is fetched again for another path or name.
 
-        The query of an address may hold a signature that differs each time. `only_known` is for the tables:
-        it adds no one, and who has no face there has none any more.
+        The query of an address may hold a signature that differs each time.
         """
         rows = [(*link, link.url.partition("?")[0]) for link in links]
-        known = "EXISTS (SELECT 1 FROM attachments WHERE (kind, owner, position) = (?7, ?1, ?2))"
         with self.transaction():
             self._db.executemany(
-                f"""INSERT INTO attachments(owner, position, url, name, mime_type, extension, kind, seen_at,
-                path, state) SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, iif(?3 = '', 'none', 'new')
-                WHERE {known if only_known else "true"}
+                """INSERT INTO attachments(owner, position, url, name, mime_type, extension, kind, seen_at,
+                path, state) VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, 'new')
                 ON CONFLICT(kind, owner, position) DO UPDATE SET url = excluded.url, name = excluded.name,
                 mime_type = excluded.mime_type, extension = excluded.extension, path = excluded.path,
                 seen_at = excluded.seen_at,
-                state = CASE WHEN path = excluded.path AND name IS excluded.name THEN state
-                ELSE excluded.state END
-                WHERE (excluded.url <> '' OR {int(only_known)}) AND excluded.seen_at >= seen_at""",
+                state = iif(path = excluded.path AND name IS excluded.name, state, 'new')
+                WHERE excluded.seen_at >= seen_at""",
                 rows,
             )
 

@@ -13,13 +13,11 @@ stored messages → links in the journal → each file: fetched, synced, renamed
   the rest of a server is left to the next run: one that is down is not asked for each of its files.
 - A message names who wrote it and who it was written to, each with the address of a face: the avatar of a
   user, the icon of a group. So faces need no table, and are of those alone who take part in the messages of
-  this export, deleted users included. Where the export has the tables `users` and `groups`, the faces are
-  those of the tables, which are newer.
+  this export, deleted users included. Of each the newest message that names it decides.
 """
 
 from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
-from contextlib import suppress
 from functools import partial
 from itertools import count, islice
 from pathlib import Path
@@ -37,8 +35,7 @@ from ...app import is_loopback
 from ...errors import ChatRestError
 from ...session import AsyncSession
 from ..folder.export_folder import ExportFolder
-from ..folder.manifest import table_entries
-from ..folder.tables import ATTACHMENTS, find_table, read_table
+from ..folder.tables import ATTACHMENTS
 from ..formats.stored_records import SourceLines, milliseconds, piece_of
 from ..plan.id_set import IdSet
 from ..plan.message_ids import LAST, number
@@ -163,9 +160,6 @@ class AttachmentRun:
         raws = (bytes(row.raw) for row in rows if _is_among(row, new))
         while await in_thread(partial(self._add_some, raws)):
             pass
-        faces = faces_of_tables(export)
-        while batch := await in_thread(lambda: list(islice(faces, _RECORDS))):
-            await in_thread(partial(self._journal.add, batch, only_known=True))
         if is_settled:
             await in_thread(partial(self._journal.set_searched, written))
 
@@ -288,43 +282,23 @@ class _Message(Struct, gc=False, rename="camel"):
     sent_at: Any = None
 
 
-NEWEST: Final = 1 << 62
-"""When the face of a table is seen: in the same run, and in each later one again."""
+_LATEST: Final = 1 << 62  # which SQLite can hold
 _MESSAGE: Final = msgspec.json.Decoder(_Message)
-_ENTITY: Final = msgspec.json.Decoder(_Entity)
 
 
 def add_faces(faces: dict[tuple[str, str], Link], raw: bytes) -> None:
-    """Add who a message names, each with the newest face; that of who has none is an empty address."""
-    for face in _faces_of(raw):
-        known = faces.get(key := (face.kind, face.owner))
-        if known is None or (known.url != "", known.seen_at) <= (face.url != "", face.seen_at):
-            faces[key] = face
-
-
-def _faces_of(raw: bytes) -> Iterator[Link]:
-    with suppress(*REFUSED):  # a record of another shape names nobody
+    """Add the faces that a message shows, of each user and group the newest."""
+    try:
         message = _MESSAGE.decode(raw)
-        entities = message.data and message.data.entities
-        sent = message.sent_at if type(message.sent_at) is int else 0
-        seen_at = min(max(milliseconds(sent), 0), NEWEST - 1)
-        for each in (entities.sender, entities.by, entities.receiver, entities.for_) if entities else ():
-            if each is not None and each.entity is not None:
-                yield from _face(each.entity, seen_at)
-
-
-def _face(entity: _Entity, seen_at: int) -> Iterator[Link]:
-    kind, key, url = (
-        ("user", entity.uid, entity.avatar) if entity.uid else ("group", entity.guid, entity.icon)
-    )
-    if owner := text_or_none(key):
-        yield Link(owner, 0, text_or_none(url) or "", kind=kind, seen_at=seen_at)
-
-
-def faces_of_tables(export: ExportFolder) -> Iterator[Link]:
-    """Yield the faces of the tables `users` and `groups`, as far as the export has them."""
-    for entry in table_entries(export.journal):
-        if entry.table in ("users", "groups") and (path := find_table(export.folder, entry)) is not None:
-            for raw in read_table(path, entry.table):
-                with suppress(*REFUSED):
-                    yield from _face(_ENTITY.decode(raw), NEWEST)
+    except REFUSED:  # a record of another shape names nobody
+        return
+    entities = message.data and message.data.entities
+    sent = message.sent_at if type(message.sent_at) is int else 0
+    seen_at = min(max(milliseconds(sent), 0), _LATEST)
+    for each in (entities.sender, entities.by, entities.receiver, entities.for_) if entities else ():
+        who = (each and each.entity) or _Entity()
+        kind, key, url = ("user", who.uid, who.avatar) if who.uid else ("group", who.guid, who.icon)
+        if (owner := text_or_none(key)) and (address := text_or_none(url)):
+            known = faces.get((kind, owner))
+            if known is None or known.seen_at <= seen_at:
+                faces[kind, owner] = Link(owner, 0, address, kind=kind, seen_at=seen_at)
