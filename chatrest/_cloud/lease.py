@@ -142,11 +142,6 @@ class Lease:
                 await self._write_own(released=True)
             self._loss = "was given back"
 
-    @property
-    def generation(self) -> int:
-        """The number of this holder; that of each successor is higher."""
-        return self._record.generation
-
     def check(self) -> None:
         """Raise `LeaseLostError` if the lease has passed to another writer, or has run out. Sends nothing."""
         held = self._clock() - self._confirmed

@@ -101,6 +101,8 @@ def load(out: str, database: str, deleted: str | None, search: bool, as_json: bo
             progress=lambda count: line.show(f"loading the export: {count:,} messages"),
         )
     counts = [f"{getattr(report, kind):,} {kind}" for kind in ("new", "changed", "deleted")]
+    if report.blanked:
+        counts.append(f"{report.blanked:,} blanked")
     if report.removed:
         counts.append(f"{report.removed:,} of removed apps")
     rows = [f"{plural(rows, 'row')} of {table}" for table, rows in report.tables.items()]
@@ -123,7 +125,7 @@ PROBLEMS_SHOWN: Final = 20
 @click.argument("out")
 @option_table(
     ("--root", None, "HASH", "Of a bag of `chatrest seal`: the root hash that it must have."),
-    ("--report", None, "FILE", "Write a report for an auditor as well: FILE.html or FILE.md."),
+    ("--report", None, "FILE", "Write a report for an auditor as well: FILE.html."),
     AS_JSON,
     QUIET,
 )

@@ -41,7 +41,7 @@ from ..formats.stored_records import (
     milliseconds,
     record_batches,
 )
-from ..plan.file_names import MESSAGES, STEM, path_inside, source_name
+from ..plan.file_names import STEM, path_inside
 from ..plan.id_set import IdSet
 from ..plan.message_ids import key_of, number
 from ..plan.ownership import Source
@@ -228,20 +228,18 @@ def _sources_of(view: FolderView) -> list[Source]:
 
 def _of_journal(folder: Path, journal: Journal, choice: _Choice) -> Iterator[MessageFile]:
     stored = list(files_now(folder, journal, STEM))
-    files = [file for file, *_ in stored]
-    is_wanted = None if choice.sources is None else _SourceIds(journal, files, choice.sources)
+    of_sources = (
+        _SourceIds(journal, [file for file, *_ in stored], choice.sources) if choice.sources else None
+    )
     for file, path, name in stored:
-        is_chosen = _is_of_sources(file.name, choice)
-        if is_chosen is False or (choice.window != ALL_TIMES and not _may_hold(journal, file, choice.window)):
+        if choice.window != ALL_TIMES and not _may_hold(journal, file, choice.window):
             continue
-        ids = journal.ids_in([file])
-        is_any = choice.left is None and (is_chosen or is_wanted is None)
-        if is_chosen is None and is_wanted is not None:
-            ids = is_wanted.of(file)
+        all_ids = journal.ids_in([file])
+        ids = all_ids if of_sources is None else of_sources.of(file)
         if choice.left is not None:
             ids = ids & choice.left
-        if is_any or ids:
-            wanted = None if is_any else _one_of(journal, ids)
+        if ids or not all_ids:
+            wanted = None if len(ids) == len(all_ids) else _one_of(journal, ids)
             yield MessageFile(path, name, ids, file.size, is_wanted=wanted)
 
 
@@ -298,16 +296,6 @@ class _SourceIds:
         return ids
 
 
-def _is_of_sources(name: str, choice: _Choice) -> bool | None:
-    """Return whether a file holds rows of the sources, as its folder says; None if that does not."""
-    if choice.sources is None:
-        return True
-    folder, prefix = name.rpartition("/")[0], f"{MESSAGES}/source="
-    if not folder.startswith(prefix):
-        return None
-    return folder.removeprefix(prefix) in set(map(source_name, choice.sources))
-
-
 # ── their records ──
 
 
@@ -359,15 +347,11 @@ def table_records(view: FolderView, entry: TableEntry) -> Iterator[bytes]:
     """Yield the records of a table of an open export; raises as `read_table`."""
     with view.file(entry.file):
         if (path := find_table(view.folder, entry)) is None:
-            raise changed_file(view, entry.file)
+            raise RequestInvalidError(
+                f"{view.name}/{entry.file} is not as the manifest says: `chatrest verify {view.name}` shows "
+                "what is wrong"
+            )
         yield from records_of(path, entry.table)
-
-
-def changed_file(view: FolderView, name: str) -> RequestInvalidError:
-    """Return the error for a file that is not as the manifest says."""
-    return RequestInvalidError(
-        f"{view.name}/{name} is not as the manifest says: `chatrest verify {view.name}` shows what is wrong"
-    )
 
 
 @contextmanager

@@ -1,4 +1,4 @@
-"""A report of `verify` for an auditor, as HTML or Markdown: what an export is, has, and has not.
+"""A report of `verify` for an auditor, as HTML: what an export is, has, and has not.
 
 Rows are written as they are read, so a report of a million files needs no more memory than one of ten. It
 opens without a network, and has no text of a message.
@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 from itertools import chain
 from os import PathLike
 from pathlib import Path
-from typing import Final, NamedTuple, TextIO, TypeAlias
+from typing import Final, NamedTuple, TypeAlias
 
 import msgspec
 
@@ -58,16 +58,15 @@ class _Attachment(msgspec.Struct):
 def write_report(out: str | PathLike[str], file: str | PathLike[str], result: VerifyResult) -> None:
     """Write what an auditor asks for of the export in `out`, which `verify` has just checked with `result`.
 
-    `file` is replaced when the report is complete; its name ends with `.html` or `.md`.
+    `file` is replaced when the report is complete; its name ends with `.html`.
     Reads the times of all messages, and the table of attachments. Raises as `verify`, and
     `RequestInvalidError` for another name.
     """
     path = check_name(file)
-    sections = _sections(os.fspath(out), result)
     new = path.with_name(f"{path.name}.new")
     try:
         with new.open("w", encoding="utf-8", newline="\n") as opened:
-            (_write_html if path.suffix == ".html" else _write_markdown)(opened, sections)
+            opened.writelines(_html(_sections(os.fspath(out), result)))
         new.replace(path)
     except BaseException:
         new.unlink(missing_ok=True)
@@ -75,10 +74,10 @@ def write_report(out: str | PathLike[str], file: str | PathLike[str], result: Ve
 
 
 def check_name(file: str | PathLike[str]) -> Path:
-    """Return the path of a report; `RequestInvalidError` for a name that says neither form."""
+    """Return the path of a report; `RequestInvalidError` for one of another form."""
     path = Path(file)
-    if path.suffix not in (".html", ".md"):
-        raise RequestInvalidError(f"report = {str(file)!r}: expected a name that ends with .html or .md")
+    if path.suffix != ".html":
+        raise RequestInvalidError(f"report = {str(file)!r}: expected a name that ends with .html")
     return path
 
 
@@ -94,7 +93,7 @@ def _sections(out: str, result: VerifyResult) -> Iterator[ReportTable]:
         if sent > 0:
             time = seconds(sent)
             times = [min(time, *times), max(time, *times)] if times else [time]
-    yield ReportTable("Export", ("", ""), list(_facts(out, facts, result, times)))
+    yield ReportTable("Export", (), list(_facts(out, facts, result, times)))
     yield ReportTable(
         "Problems", ("file or source", "problem"), [(each.place, each.text) for each in result.problems]
     )
@@ -221,7 +220,7 @@ def _files_of(view: FolderView, state: FolderState) -> Iterator[Cells]:
             yield name, path.stat().st_size, file_sha256(path)
 
 
-# ── its two forms ──
+# ── its form ──
 
 _STYLE: Final = (
     "@page{size:A4;margin:18mm 16mm 20mm;@bottom-right{content:'Page ' counter(page) ' of ' counter(pages);"
@@ -238,62 +237,38 @@ _NUMBERS: Final = ("messages", "bytes", "attachment")
 """Columns of numbers."""
 
 
-def _write_html(file: TextIO, sections: Iterable[ReportTable]) -> None:
-    file.write(
+def _html(sections: Iterable[ReportTable]) -> Iterator[str]:
+    yield (
         '<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><title>Report of an export</title>\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
         f"<style>{_STYLE}</style></head>\n<body><main><h1>Report of an export</h1>\n"
     )
+    for section in sections:
+        yield f"<h2>{section.title}</h2>\n"
+        rows = iter(section.rows)
+        if (first := next(rows, None)) is None:
+            yield f"<p>{section.none}</p>\n"
+        else:
+            yield from _table(section.columns, chain([first], rows))
+    yield "</main></body></html>\n"
 
+
+def _table(columns: Sequence[str], rows: Iterable[Cells]) -> Iterator[str]:
     def cell(value: object) -> str:
         if isinstance(value, int):
             return f'<td class="n">{value:,}</td>'
         return f"<td>{html.escape(_printable(value))}</td>"
 
-    def head(value: object) -> str:
-        return f'<th scope="row">{html.escape(_printable(value))}</th>'
-
-    for section in sections:
-        file.write(f"<h2>{section.title}</h2>\n")
-        if (rows := _with_first(section.rows)) is None:
-            file.write(f"<p>{section.none}</p>\n")
-            continue
-        if any(section.columns):
-            heads = "".join(
-                f"<th scope=col{' class=n' if each in _NUMBERS else ''}>{each}</th>"
-                for each in section.columns
-            )
-            file.write(f"<table>\n<thead><tr>{heads}</tr></thead>\n")
-            file.writelines(f"<tr>{''.join(map(cell, row))}</tr>\n" for row in rows)
-        else:
-            file.write('<table class="of">\n')
-            file.writelines(f"<tr>{head(name)}{''.join(map(cell, rest))}</tr>\n" for name, *rest in rows)
-        file.write("</table>\n")
-    file.write("</main></body></html>\n")
-
-
-def _write_markdown(file: TextIO, sections: Iterable[ReportTable]) -> None:
-    def cell(value: object) -> str:
-        if isinstance(value, int):
-            return f"{value:,}"
-        text = html.escape(_printable(value), quote=False)
-        return "".join(f"\\{letter}" if letter in "\\`*_[]|#~" else letter for letter in text)
-
-    file.write("# Report of an export\n")
-    for section in sections:
-        file.write(f"\n## {section.title}\n\n")
-        if (rows := _with_first(section.rows)) is None:
-            file.write(f"{section.none}\n")
-            continue
-        file.write(f"| {' | '.join(section.columns)} |\n|{'---|' * len(section.columns)}\n")
-        file.writelines(f"| {' | '.join(map(cell, row))} |\n" for row in rows)
-
-
-def _with_first(rows: Iterable[Cells]) -> Iterator[Cells] | None:
-    """Return the same rows; None where there is not one."""
-    rest = iter(rows)
-    first = next(rest, None)
-    return None if first is None else chain([first], rest)
+    if columns:
+        heads = (f"<th scope=col{' class=n' if each in _NUMBERS else ''}>{each}</th>" for each in columns)
+        yield f"<table>\n<thead><tr>{''.join(heads)}</tr></thead>\n"
+        yield from (f"<tr>{''.join(map(cell, row))}</tr>\n" for row in rows)
+    else:
+        yield '<table class="of">\n'
+        for name, *rest in rows:
+            head = f'<th scope="row">{html.escape(_printable(name))}</th>'
+            yield f"<tr>{head}{''.join(map(cell, rest))}</tr>\n"
+    yield "</table>\n"
 
 
 def _printable(value: object) -> str:

@@ -102,8 +102,9 @@ async def test_a_face_is_fetched_by_the_rules_of_attachments(
     assert "1 face (avatars and icons) not fetched" in report.warnings
     [(_, headers)] = [each for each in files.requests if each[0] == "/gone"]
     assert "apikey" not in {name.lower() for name in headers}
-    write_report(tmp_path / "out", tmp_path / "report.md", verify(tmp_path / "out"))
-    assert "| avatar of gone | 0 | gone: " in (tmp_path / "report.md").read_text()
+    write_report(tmp_path / "out", tmp_path / "report.html", verify(tmp_path / "out"))
+    text = (tmp_path / "report.html").read_text()
+    assert '<td>avatar of gone</td><td class="n">0</td><td>gone: ' in text
 
 
 def message(sent_at: Any, sender: Any, receiver: Any) -> bytes:

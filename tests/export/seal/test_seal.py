@@ -346,6 +346,6 @@ def test_the_period_is_that_of_all_dated_messages(times: list[int], period: str,
     export.run([record(number, sent_at=time) for number, time in enumerate(times, 1)])
     seal(folder, folder.with_name(f"bag-{times[0]}"))
     assert dict(info_of(folder.with_name(f"bag-{times[0]}")))["Chat-Period"] == period
-    report = folder.with_name("report.md")
+    report = folder.with_name("report.html")
     write_report(folder, report, verify(folder))
     assert period in report.read_text()

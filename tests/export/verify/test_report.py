@@ -84,11 +84,7 @@ def test_what_is_wrong_and_hostile_names_are_said_and_do_not_act(tmp_path: Path)
     assert "img" not in tables.tags
     assert ["user <img src=x onerror=alert(1)>|`\\u202e", "1"] in tables.rows["Messages by source"]
     assert len(tables.rows["Problems"]) > 1
-    write_report(stored.folder, tmp_path / "report.md", verify(stored.folder))
-    text = (tmp_path / "report.md").read_text(encoding="utf-8")
-    assert "<img" not in text
-    assert "\\|\\`\\\\u202e | 1 |" in text
-    assert "NOT in order" in text
+    assert "NOT in order" in str(tables.rows["Export"])
 
 
 def test_parts_and_bags(tmp_path: Path) -> None:
@@ -129,7 +125,7 @@ def test_the_command_writes_it_whatever_the_result_is(tmp_path: Path) -> None:
     assert call("report.html").exit_code == 1
     assert "NOT in order" in html.unescape((tmp_path / "report.html").read_text(encoding="utf-8"))
     refused = call("report.pdf")
-    assert (refused.exit_code, "ends with .html or .md" in refused.stderr) == (2, True)
+    assert (refused.exit_code, "ends with .html" in refused.stderr) == (2, True)
     assert not re.findall(r"report\.\w+\.new", " ".join(path.name for path in tmp_path.iterdir()))
     with pytest.raises(RequestInvalidError, match="ends with"):
         write_report(stored.folder, "report", verify(stored.folder))
