@@ -22,7 +22,6 @@ from typing import Any, Final, NamedTuple
 from .._cloud.address import is_address
 from .._models.raw_json import write_value
 from ..errors import RequestInvalidError
-from ..export.folder.manifest import NAME as MANIFEST
 from ..export.read.exports import addresses_of
 from ..export.read.facts import ExportFacts, facts_of
 from ..export.read.reading import read_raw, read_table
@@ -122,7 +121,7 @@ def read_inputs(
 def _is_export(file: str | PathLike[str]) -> bool:
     if isinstance(file, str) and is_address(file):
         return True
-    return Path(file).is_dir() and (addresses_of(file)[0].name != "" or (Path(file) / MANIFEST).is_file())
+    return Path(file).is_dir() and any(each.name or each.open().is_begun for each in addresses_of(file))
 
 
 def _detected_kind(path: Path) -> Kind:
