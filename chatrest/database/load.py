@@ -37,7 +37,7 @@ from ..export.read.exports import (
 from ..export.read.folder_view import FolderView
 from ..export.read.reading import table_entries, table_records
 from .rows import COLUMNS, batched, clean_records, message_values, table_row
-from .schema import BLANK, INDEXES, SEARCH, STATE, VERSION, tables, views
+from .schema import BLANK, BLANKED, INDEXES, SEARCH, STATE, VERSION, tables, views
 from .sqlite import Batch, SqliteDatabase
 
 Deleted: TypeAlias = Literal["keep", "blank"]
@@ -66,6 +66,8 @@ class LoadReport(Struct, frozen=True, kw_only=True):
     changed: int = 0
     deleted: int = 0
     """Messages that their authors have deleted, or that no list of the service shows any more."""
+    blanked: int = 0
+    """Deleted messages whose content was removed, those of earlier loads included that still had it."""
     removed: int = 0
     """Messages of apps that the folder does not have any more."""
     replaced: int = 0
@@ -214,6 +216,7 @@ class _Load:
         if state["deleted"] == "blank" and (
             self._counts or self._rows or self._before.get("deleted") != "blank"
         ):
+            self._counts["blanked"] = target.execute(f"SELECT count(*) FROM messages WHERE {BLANKED}")[0][0]  # noqa: S608
             target.erase(BLANK)
             _erase_in_others(target)
         if "search" in state and not self._has_search:
@@ -224,7 +227,7 @@ class _Load:
             target.execute(f"DELETE FROM {STATE}")  # noqa: S608
             for item in state.items():
                 target.execute(f"INSERT INTO {STATE} VALUES({mark}, {mark})", item)
-        counts = {kind: self._counts[kind] for kind in (*_KINDS, "removed", "replaced")}
+        counts = {kind: self._counts[kind] for kind in (*_KINDS, "blanked", "removed", "replaced")}
         return LoadReport(run=news.run, tables=dict(self._rows), **counts)
 
     def _is_of_another(self) -> RequestInvalidError:

@@ -75,8 +75,10 @@ INDEXES: Final = (
 """Made after the rows of the first load, which takes half of the time."""
 _GONE: Final = "(SELECT app, id FROM messages WHERE deleted_reason IS NOT NULL)"
 _NO_FILE: Final = "url = NULL, name = NULL, file = NULL, raw = NULL"
+BLANKED: Final = "deleted_reason IS NOT NULL AND raw IS NOT NULL"
+"""True of the messages whose content `BLANK` removes."""
 BLANK: Final = (
-    "UPDATE messages SET text = NULL, raw = NULL WHERE deleted_reason IS NOT NULL AND raw IS NOT NULL",
+    f"UPDATE messages SET text = NULL, raw = NULL WHERE {BLANKED}",  # noqa: S608
     f"DELETE FROM versions WHERE (app, id) IN {_GONE}",  # noqa: S608
     f"UPDATE attachments SET {_NO_FILE} WHERE (app, message_id) IN {_GONE}",  # noqa: S608
     f"UPDATE conversations SET raw = NULL WHERE (app, last_message_id) IN {_GONE}",  # noqa: S608

@@ -51,8 +51,8 @@ COLUMNS: Final = (
     " ifnull(CAST(m.raw AS BLOB), x'7b7d')"  # of a deleted message whose record was erased
 )
 _ALIASES: Final = """
-SELECT name, iif(min(nullif(person, 0)) = max(person), max(person), 0) AS number, max(is_name)
-FROM aliases GROUP BY name ORDER BY number
+SELECT name, iif(min(nullif(person, 0)) = max(person), max(person), 0) AS number, max(is_name), app
+FROM aliases GROUP BY name, app ORDER BY number
 """
 """What two people have in common leads to neither."""
 _STORED: Final = "posts p JOIN chat.messages m ON m.place = p.place"
@@ -176,7 +176,6 @@ class Index:
     def __init__(self, path: Path, choice: Choice = EVERYTHING) -> None:
         self.choice = choice
         self.redaction = Redaction(redact=choice.redact, patterns=choice.patterns)
-        self.hide = self.redaction.hide
         self.hidden: dict[int, Counter[str]] = {}
         """By rank of a message: how often something of a kind was hidden in it, since it was cleared."""
         self.person: Callable[[int], PersonEntry] = lru_cache(_PEOPLE)(self._person)
@@ -201,6 +200,11 @@ class Index:
         """Hide the names of people from now on, where that is chosen."""
         if self.choice.pseudonyms:
             self.redaction.names = Pseudonyms(self.db.execute(_ALIASES))
+
+    def hide(self, text: str, app: str = "") -> str:
+        """Return a text of an app without what is hidden."""
+        self.redaction.app = app
+        return self.redaction.hide(text)
 
     def attach(self, database: Path) -> None:
         """Have the export's database as `chat`; a load into it does not wait for its readers from now on."""
@@ -259,7 +263,7 @@ class Index:
         )
 
     def _shown_id(self, app: str, key: str) -> str:
-        return f"{app}/{shown(self.hide(key[len(app) + 1 :]))}" if app else shown(self.hide(key))
+        return f"{app}/{shown(self.hide(key[len(app) + 1 :], app))}" if app else shown(self.hide(key))
 
     def pages(self, conversation: int) -> list[PageCut]:
         """Return the pages of a conversation, oldest first."""
@@ -337,6 +341,7 @@ class Index:
             app = self.person(each.sender).app
             each.raw = without_deleted_texts(each.raw, each.flags != 0, partial(self._is_deleted, app))
             if self.choice.hides:
+                self.redaction.app = app
                 each.raw = self._redacted(each.rank, each.raw)
         return entries
 
@@ -377,7 +382,7 @@ class Index:
         )
         if not rows or (place := self.place(app, rank)) is None:
             return None
-        return QuotedMessage(rows[0][0], self.hide(rows[0][1]), place)
+        return QuotedMessage(rows[0][0], self.hide(rows[0][1], app), place)
 
     def reactors(self, app: str, ranks: Iterable[int]) -> list[tuple[int, str, str]]:
         """Return (rank, reaction, uid) of who has reacted to any of these messages, as records have them."""
@@ -387,7 +392,7 @@ class Index:
             app,
             msgspec.json.encode(list(ranks)).decode(),
         )
-        return [(message, self.hide(reaction), self.hide(uid)) for message, reaction, uid in rows]
+        return [(message, self.hide(reaction, app), self.hide(uid, app)) for message, reaction, uid in rows]
 
     def reactors_of_page(self, conversation: ConversationEntry, cut: PageCut) -> list[tuple[int, str, str]]:
         """Return the same for the messages of a page, and those of the same time as its last one."""
@@ -443,7 +448,7 @@ class Index:
             app,
         )
         self.redaction.counts.clear()
-        versions = [(shown(self.hide(text or "")), time or 0) for text, time in rows]
+        versions = [(shown(self.hide(text or "", app)), time or 0) for text, time in rows]
         if self.redaction.counts:
             self.hidden.setdefault(rank, Counter()).update(self.redaction.counts)
         return versions
@@ -484,7 +489,8 @@ class Index:
             " WHERE number IN (SELECT sender FROM posts WHERE conversation = ?1)) ORDER BY m.uid",
             conversation.number,
         )
-        return [(shown(self.hide(name)), shown(self.hide(uid))) for name, uid in rows]
+        app = conversation.app
+        return [(shown(self.hide(name, app)), shown(self.hide(uid, app))) for name, uid in rows]
 
     def _person(self, number: int) -> PersonEntry:
         return next(self._persons("WHERE number = ?", number), _NOBODY)
@@ -527,10 +533,11 @@ class Index:
         )  # fmt: skip
         return ((self.person(number), *rest) for number, *rest in rows)
 
-    def record_of_person(self, number: int) -> bytes | None:
+    def record_of_person(self, person: PersonEntry) -> bytes | None:
         """Return a user's record, where the export has the table of users."""
         record = "(SELECT record FROM people WHERE number = ?)"
-        rows = self._all(f"SELECT CAST(raw AS BLOB) FROM chat.users WHERE rowid = {record}", number)  # noqa: S608
+        rows = self._all(f"SELECT CAST(raw AS BLOB) FROM chat.users WHERE rowid = {record}", person.number)  # noqa: S608
+        self.redaction.app = person.app
         return (self.redaction.record(rows[0][0]) if self.choice.hides else rows[0][0]) if rows else None
 
     def conversations_of(self, sender: int, limit: int) -> list[tuple[int, int, int, int]]:

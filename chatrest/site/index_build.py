@@ -34,7 +34,7 @@ _MARKUP: Final = 250
 _LONGEST_NAME: Final = 200
 _NEWEST: Final = 20
 """Messages of somebody that are looked through for a name."""
-_VERSION: Final = 11
+_VERSION: Final = 12
 _BATCH: Final = 2_000
 _KNOWN: Final = 20_000
 """People that are kept in memory, of whom most messages name two that others have named."""
@@ -63,7 +63,8 @@ CREATE TABLE days(conversation INTEGER, day INTEGER, page INTEGER, messages INTE
     PRIMARY KEY(conversation, day)) WITHOUT ROWID;
 CREATE TABLE threads(conversation INTEGER, page INTEGER, parent INTEGER, skipped INTEGER, replies INTEGER,
     PRIMARY KEY(conversation, page, parent)) WITHOUT ROWID;
-CREATE TABLE aliases(name TEXT, person INTEGER, is_name INTEGER, PRIMARY KEY(name, person, is_name));
+CREATE TABLE aliases(name TEXT, person INTEGER, is_name INTEGER, app TEXT,
+    PRIMARY KEY(name, person, is_name, app));
 CREATE TABLE state(state TEXT NOT NULL)
 """
 _KEY: Final = """CASE WHEN conversation_id <> '' OR ifnull(receiver, '') = '' THEN ifnull(conversation_id, '')
@@ -158,17 +159,16 @@ UPDATE conversations SET faces = a.file FROM chat.attachments a
     WHERE a.state = 'stored' AND a.file > '' AND a.guid = conversations.guid AND a.app = conversations.app
 """  # noqa: S608
 """A face is a name: none where names are hidden. Of two people in the order of their title."""
-_STRANGERS: Final = f"FROM chat.users u WHERE {_key('u.uid', 'u.app')} NOT IN (SELECT uid FROM people)"  # noqa: S608
 _PSEUDONYMS: Final = (
-    "INSERT OR IGNORE INTO aliases SELECT own, number, 0 FROM people WHERE own <> ''",
-    "INSERT OR IGNORE INTO aliases SELECT name, number, 1 FROM people WHERE name <> '' AND name <> own",
-    f"INSERT OR IGNORE INTO aliases SELECT uid, 0, 0 {_STRANGERS}",
-    "INSERT OR IGNORE INTO aliases SELECT uid, 0, 0 FROM reactors WHERE uid NOT IN (SELECT own FROM people)",
-    f"INSERT OR IGNORE INTO aliases SELECT name, 0, 1 {_STRANGERS} AND name > ''",
+    "INSERT OR IGNORE INTO aliases SELECT own, number, 0, app FROM people WHERE own <> ''",
+    "INSERT OR IGNORE INTO aliases SELECT name, number, 1, app FROM people WHERE name <> '' AND name <> own",
+    "INSERT OR IGNORE INTO aliases SELECT uid, 0, 0, app FROM chat.users",
+    "INSERT OR IGNORE INTO aliases SELECT uid, 0, 0, app FROM reactors",
+    "INSERT OR IGNORE INTO aliases SELECT name, 0, 1, app FROM chat.users WHERE name > ''",
 )
 _ALIAS: Final = """
 INSERT OR IGNORE INTO aliases
-SELECT ?1, ifnull((SELECT number FROM people WHERE uid = ?2), 0), ?3 WHERE ?1 <> ''
+SELECT ?1, ifnull((SELECT number FROM people WHERE uid = ?2), 0), ?3, ?4 WHERE ?1 <> ''
 """
 """Of a name with its uid, by which it is known whose it is."""
 _SAME_NAMES: Final = """
@@ -189,12 +189,12 @@ _BLANK: Final = (
 """Names of spaces, in whose place an id is shown."""
 _NAMES: Final = (
     ("conversations", "name, title", """
-SELECT c.number, c.id, iif(c.guid IS NULL, NULL, ifnull(nullif(c.title, ''), c.guid)),
+SELECT c.number, c.id, c.app, iif(c.guid IS NULL, NULL, ifnull(nullif(c.title, ''), c.guid)),
     ifnull(nullif(a.name, ''), a.own), ifnull(nullif(b.name, ''), b.own),
     ifnull(nullif(c.id, ''), '(no conversation)')
 FROM conversations c LEFT JOIN people a ON a.number = c.one LEFT JOIN people b ON b.number = c.other
 ORDER BY c.first, c.id"""),
-    ("people", "file, name", "SELECT number, uid, NULL, name, NULL, own FROM people ORDER BY number"),
+    ("people", "file, name", "SELECT number, uid, app, NULL, name, NULL, own FROM people ORDER BY number"),
 )  # fmt: skip
 """The names of files and titles, and what they are made of."""
 
@@ -372,8 +372,8 @@ def _name_in(index: Index, key: str, where: str, number: int) -> str:
     return ""
 
 
-def _people_in_records(index: Index) -> Iterator[tuple[str, str, bool]]:
-    """Yield (text, uid, is a name) of all who are named in messages: not all of them are in a table."""
+def _people_in_records(index: Index) -> Iterator[tuple[str, str, bool, str]]:
+    """Yield (text, uid, is a name, app) of all who are named in messages: not all of them are in a table."""
     rows = index.db.execute("SELECT app, CAST(raw AS BLOB) FROM posts JOIN chat.messages USING(place)")
     known = set[tuple[str, str, str]]()
     for app, raw in rows:
@@ -384,9 +384,9 @@ def _people_in_records(index: Index) -> Iterator[tuple[str, str, bool]]:
                 known.clear()
             known.add((app, uid, name))
             key = f"{app}/{uid}" if app else uid
-            yield uid, key, False
+            yield uid, key, False, app
             if name != uid:
-                yield name, key, True
+                yield name, key, True, app
 
 
 def _name_all(index: Index) -> None:
@@ -395,29 +395,24 @@ def _name_all(index: Index) -> None:
         rows, place = index.db.execute(select), count(1)
         file, title = columns.split(", ")
         while batch := rows.fetchmany(_BATCH):
-            index.db.executemany(
-                f"UPDATE {table} SET {file} = ?, {title} = ? WHERE number = ?",  # noqa: S608
-                [
-                    (
-                        str(next(place)) if index.choice.hides else token(key),
-                        _title(index, *names),
-                        number,
-                    )
-                    for number, key, *names in batch
-                ],
-            )
+            named = [
+                (str(next(place)) if index.choice.hides else token(key), _title(index, *names), number)
+                for number, key, *names in batch
+            ]
+            index.db.executemany(f"UPDATE {table} SET {file} = ?, {title} = ? WHERE number = ?", named)  # noqa: S608
 
 
-def _title(index: Index, group: str | None, person: str | None, other_person: str | None, id: str) -> str:
+def _title(
+    index: Index, app: str, group: str | None, person: str | None, other_person: str | None, id: str
+) -> str:
     """Return the title of a conversation, by the name of its group or the names of its people.
 
     Names that are pseudonyms already are not hidden again.
     """
     is_hidden = index.choice.pseudonyms
-    names = {name if is_hidden else index.hide(_name(name)) for name in (person, other_person) if name}
-    return shown(
-        index.hide(_name(group or "")) or " & ".join(sorted(names, key=str.casefold)) or index.hide(id)
-    )
+    names = {name if is_hidden else index.hide(_name(name), app) for name in (person, other_person) if name}
+    people = " & ".join(sorted(names, key=str.casefold))
+    return shown(index.hide(_name(group or ""), app) or people or index.hide(id, app))
 
 
 def _is_seen(name: str) -> bool:

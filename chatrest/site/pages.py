@@ -254,7 +254,7 @@ class Pages:
         return self._render("people", "", rows=rows, part=part, parts=parts)
 
     def person(self, person: PersonEntry) -> str:
-        raw = self.index.record_of_person(person.number)
+        raw = self.index.record_of_person(person)
         avatar = record_of(raw).get("avatar") if raw else None
         rows = self.index.conversations_of(person.number, _PLACES)
         places = [

@@ -11,6 +11,7 @@ A pseudonym is made once, and is never looked through itself: somebody's name ma
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
+from operator import itemgetter
 from typing import Any, Final, final
 from unicodedata import category, normalize
 
@@ -69,28 +70,32 @@ def people_in(value: Any, name: str = "") -> Iterator[tuple[str, str]]:
 
 @final
 class Pseudonyms:
-    """Replaces the `names` of people: each a text, the number of its person, and 0 for a uid."""
+    """Replaces the `names` of people: each a text, the number of its person, 0 for a uid, and the app.
 
-    def __init__(self, names: Iterable[tuple[str, int, int]]) -> None:
-        self._uids = set[str]()
-        self._exact: dict[str, str] = {}
+    In a text of an app a name is that of its people, if it has any of this name; `app` says which app it is.
+    """
+
+    def __init__(self, names: Iterable[tuple[str, int, int, str]]) -> None:
+        self.app = ""
+        self._uids = set[tuple[str, str]]()
+        self._exact = _Aliases(self)
         """By a uid, else by a name: somebody may be called as another one's uid."""
-        self._whole: dict[str, str] = {}
-        """By what is left of a name without its case; "[name]" for that of several people."""
-        self._pseudonyms: dict[str, str] = {}
+        self._whole = _Aliases(self)
+        """By what is left of a name without its case."""
+        self._pseudonyms = _Aliases(self)
         self._lengths: dict[str, set[int]] = {}
         """The lengths of what is found, by their first words."""
-        self._words: dict[str, str] = {}
-        for name, number, is_name in names:
+        self._words = _Aliases(self)
+        for name, number, is_name, self.app in sorted(names, key=itemgetter(2)):
             self._add(name, pseudonym(number), bool(is_name))
 
     def _add(self, name: str, alias: str, is_name: bool) -> None:
         if not is_name:
-            self._uids.add(name)
-            self._exact[name] = alias
-        elif name not in self._uids:
-            _put(self._exact, name, alias)
-        _put(self._whole, name.lower(), alias)
+            self._uids.add((self.app, name))
+            self._exact.put(name, alias)
+        elif (self.app, name) not in self._uids:
+            self._exact.put(name, alias)
+        self._whole.put(name.lower(), alias)
         folded = _folded(name)[0].strip()
         self._find(folded, alias, is_name)
         words = _RUN.findall(folded) if is_name else []
@@ -102,7 +107,7 @@ class Pseudonyms:
                 if len(word) > 1:
                     self._find(word, alias, is_name)
             elif (len(word) >= _LEAST or is_outer) and not word.isdigit():
-                _put(self._words, word, alias)
+                self._words.put(word, alias)
 
     def _find(self, name: str, alias: str, is_name: bool) -> None:
         """Look for a name inside of texts; that of several people stands for no number."""
@@ -111,7 +116,7 @@ class Pseudonyms:
         if first is None or len(name) < (_LEAST - is_spaceless * (1 + is_name)):
             return
         name = name[first.start() :]
-        _put(self._pseudonyms, name, alias)
+        self._pseudonyms.put(name, alias)
         self._lengths.setdefault(first[0], set()).add(len(name))
 
     def of_id(self, text: str) -> str | None:
@@ -119,14 +124,14 @@ class Pseudonyms:
 
         The uids may be too short to be found in another text.
         """
-        if (alias := self._of(text)) is not None:
+        if alias := self._of(text):
             return alias
         first, pair, second = text.partition(_PAIR)
         if pair and (alias := self._of(first)) and (other := self._of(second)):
             return f"{alias}{_PAIR}{other}"
         return None
 
-    def _of(self, name: str) -> str | None:
+    def _of(self, name: str) -> str:
         return self._exact.get(name) or self._whole.get(name.lower())
 
     def mentions(self, text: str) -> list[str]:
@@ -156,14 +161,28 @@ class Pseudonyms:
         at = word.start()
         for length in sorted(self._lengths.get(word[0], ()), reverse=True):
             end = at + length
-            if end <= len(folded) and folded[at:end] in self._pseudonyms and _ends(folded, end):
-                return self._pseudonyms[folded[at:end]], length
-        return ("" if is_lower else self._words.get(word[0], "")), len(word[0])
+            if end <= len(folded) and _ends(folded, end) and (alias := self._pseudonyms.get(folded[at:end])):
+                return alias, length
+        return ("" if is_lower else self._words.get(word[0])), len(word[0])
 
 
-def _put(aliases: dict[str, str], name: str, alias: str) -> None:
-    """Set what stands for a name; for that of several people no number does."""
-    aliases[name] = alias if aliases.get(name, alias) == alias else pseudonym(0)
+@final
+class _Aliases:
+    """What stands for names: in the app of `of`, else in any; for those of several people no number does."""
+
+    def __init__(self, of: Pseudonyms) -> None:
+        self._of = of
+        self._aliases: dict[str, dict[str, str]] = {}
+        """By app; "" has those of all apps."""
+
+    def put(self, name: str, alias: str) -> None:
+        for app in {self._of.app, ""}:
+            aliases = self._aliases.setdefault(app, {})
+            aliases[name] = alias if aliases.get(name, alias) == alias else pseudonym(0)
+
+    def get(self, name: str) -> str:
+        own = self._aliases.get(self._of.app, {}).get(name)
+        return own or self._aliases.get("", {}).get(name, "")
 
 
 def _ends(folded: str, end: int) -> bool:

@@ -3,9 +3,10 @@
 | kind        | hidden is                                                                        |
 |-------------|----------------------------------------------------------------------------------|
 | e-mail      | an address, also with `%40`, `&#64;`, `(at)` or `[at]` for the @                 |
-| phone       | seven to nineteen digits, also between letters of scripts without spaces         |
-| card        | thirteen to nineteen digits with the right checksum                              |
-| IBAN        | with the right checksum, and what has its form and digits alone                  |
+| phone       | seven to nineteen digits, also between letters of scripts without spaces; on two |
+|             | lines where the first begins with 0 or + and is no number in itself              |
+| card        | thirteen to nineteen digits with the right checksum, on one line or two          |
+| IBAN        | with the right checksum, and what has its form and digits alone, likewise        |
 | own pattern | what one of the choice's regular expressions matches                             |
 | name        | a name or uid of somebody, with pseudonyms                                       |
 
@@ -46,12 +47,15 @@ _MAIL: Final = re.compile(
 )
 # Letters of scripts without spaces may be beside a number, those of Latin may not: it would be a hash. A
 # word may be before it, and one or two letters of which the last is in no hash.
-_BEFORE: Final = (
-    r"(?:(?<![\dA-Za-z])|(?<=[A-Za-z]{3})(?<![A-Fa-f]{3})|(?<=\b[G-Zg-z])|(?<=\b[A-Za-z][G-Zg-z]))"
-)
+_WORD_BEFORE: Final = r"(?<![\dA-Za-z])|(?<=[A-Za-z]{3})(?<![A-Fa-f]{3})"
+_LETTERS_BEFORE: Final = r"(?<=\b[G-Zg-z])|(?<=\b[A-Za-z][G-Zg-z])"
+_BEFORE: Final = f"(?:{_WORD_BEFORE}|{_LETTERS_BEFORE})"
+_BEFORE_PHONE: Final = f"(?:{_WORD_BEFORE}|(?:{_LETTERS_BEFORE})(?=[0+]))"
+"""A number after one or two letters may be that of a bill."""
 _AFTER: Final = r"(?![\dA-Za-z])"
+_IN_LINE: Final = r"[ .\-_\u00ad]|,(?=\d)"
 # A line may end in a number, where three digits or letters are on both sides: less is a list of numbers.
-_BETWEEN: Final = r"(?:[ .\-_\u00ad]|,(?=\d)|(?:(?<=[^\W_]{3})|(?<=[^\W_]{3}[ \-/.]))\r?\n(?=\+?[^\W_]{3}))"
+_BETWEEN: Final = rf"(?:{_IN_LINE}|(?:(?<=[^\W_]{{3}})|(?<=[^\W_]{{3}}[ \-/.]))\r?\n(?=\+?[^\W_]{{3}}))"
 _SECRET: Final = re.compile(rb'("secret"\s*:\s*)"(?:[^"\\]|\\.)*"', re.DOTALL)
 """A member of a record that is a text. To replace it takes a tenth of decoding the record."""
 _ESCAPED_LETTER: Final = re.compile(rb"\\u00[4-7]")
@@ -63,7 +67,12 @@ _DATE: Final = (
 )
 _PHONE: Final = re.compile(  # a number may come after a date
     rf"{_BEFORE}(?P<date>{_DATE})"
-    rf"|{_BEFORE}(?<!\d\+)(?:\+|00)?\(?\d(?:(?:[()（）/]|{_BETWEEN}){{0,3}}\d){{6,18}}{_AFTER}"
+    rf"|{_BEFORE_PHONE}(?<!\d\+)(?:\+|00)?\(?\d(?:(?:[()（）/]|{_IN_LINE}){{0,3}}\d){{6,18}}{_AFTER}"
+)
+# Less than ten digits on the first line, and no line of digits before or after: that would be a column.
+_PHONE_OF_TWO_LINES: Final = re.compile(
+    rf"{_BEFORE_PHONE}(?<!\d\n)(?=\(?[0+])\+?\(?\d(?:(?:[()（）/]|{_IN_LINE}){{0,3}}\d){{2,8}}"
+    rf"[ \-/.)]?\r?\n\d(?:(?:[()（）/]|{_IN_LINE}){{0,3}}\d){{2,10}}{_AFTER}(?!\r?\n\d)"
 )
 _CARD: Final = re.compile(rf"{_BEFORE}\d(?:{_BETWEEN}{{0,2}}\d){{12,18}}{_AFTER}")
 _IBAN: Final = re.compile(
@@ -97,6 +106,8 @@ class Redaction:
         self._redact = redact
         self._patterns = [re.compile(pattern) for pattern in patterns]
         self._names: Pseudonyms | None = None
+        self.app = ""
+        """The app of the texts that are hidden: two of them may have the same names."""
         self._known = lru_cache(_TEXTS)(self._counted)
         self.counts = Counter[str]()
 
@@ -113,12 +124,12 @@ class Redaction:
         """Return a text without what is hidden."""
         if len(text) > _SHORT:
             return self._hide(text)
-        hidden, counts = self._known(text)
+        hidden, counts = self._known(self.app, text)
         if counts:
             self.counts.update(counts)
         return hidden
 
-    def _counted(self, text: str) -> tuple[str, Counter[str]]:
+    def _counted(self, _: str, text: str) -> tuple[str, Counter[str]]:
         """Return a text without what is hidden, and what that was, which is not added to `counts`."""
         counts, self.counts = self.counts, Counter()
         try:
@@ -145,6 +156,7 @@ class Redaction:
     def _hidden(self, text: str) -> str:
         if (names := self.names) is None:
             return self._without_data(text)
+        names.app = self.app
         if (alias := names.of_id(text)) is not None:
             self.counts["name"] += 1 + ("_user_" in alias)
             return alias
@@ -169,6 +181,7 @@ class Redaction:
         if _MANY_DIGITS.search(plain):
             text = self._replaced(_IBAN, text, "IBAN", "[IBAN]", _iban_length)
             text = self._replaced(_CARD, text, "card", "[card]", _card_length)
+            text = self._replaced(_PHONE_OF_TWO_LINES, text, "phone", "[phone]", _two_lines_length)
             text = self._replaced(_PHONE, text, "phone", "[phone]", _phone_length)
         return text
 
@@ -298,17 +311,27 @@ def _phone_length(text: str) -> int:
     return len(text) if match is None or match["date"] is None else 0
 
 
+def _two_lines_length(text: str) -> int:
+    return len(text) if len(re.findall(r"\d", text)) >= 7 else 0
+
+
 def _prefixes(text: str) -> Iterable[tuple[int, str]]:
-    """Yield the lengths of beginnings that end where a group does, the longest first, with their letters."""
+    """Yield the lengths of beginnings of at most two lines, the longest first, with their letters.
+
+    Each ends where a group does.
+    """
     ends = [match.start() for match in re.finditer(_BETWEEN, text)]
     for end in (len(text), *reversed(ends)):
-        yield end, re.sub(_BETWEEN, "", text[:end])
+        if text.count("\n", 0, end) < 2:
+            yield end, re.sub(_BETWEEN, "", text[:end])
 
 
 def _card_length(text: str) -> int:
     for length, digits in _prefixes(text):
         doubled = [int(each) * (1 + place % 2) for place, each in enumerate(reversed(digits))]
-        if len(digits) >= 13 and sum(each - 9 * (each > 9) for each in doubled) % 10 == 0:
+        is_right = len(digits) >= 13 and sum(each - 9 * (each > 9) for each in doubled) % 10 == 0
+        is_likely = "\n" not in text[:length] or digits[0] in "3456"  # one of ten columns is right by chance
+        if is_right and is_likely:
             return length
     return 0
 

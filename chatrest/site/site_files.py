@@ -25,13 +25,14 @@ CREATE TABLE files(path TEXT PRIMARY KEY, size INTEGER NOT NULL, run INTEGER NOT
 CREATE TABLE pages(number INTEGER PRIMARY KEY, path TEXT UNIQUE NOT NULL, hash BLOB NOT NULL DEFAULT '',
     uses BLOB, files TEXT NOT NULL DEFAULT '[]', terms BLOB,
     hidden TEXT);
-CREATE TABLE state(run INTEGER NOT NULL, is_complete INTEGER NOT NULL, has_search INTEGER NOT NULL);
-INSERT INTO state VALUES(0, 0, 0)
+CREATE TABLE state(run INTEGER NOT NULL, is_complete INTEGER NOT NULL, has_search INTEGER NOT NULL,
+    first_runs TEXT NOT NULL);
+INSERT INTO state VALUES(0, 0, 0, '[]')
 """
 _LAYOUT: Final = Layout(
     "chatrest html",
     _SCHEMA,
-    version=3,
+    version=4,
     application=0x63_72_68_74,
     remedy="remove the site, and write it again",
 )
@@ -87,10 +88,20 @@ class SiteFiles(JournalFile):
         self.folder, self._links = folder, links
         self.written = self.removed = 0
         self._placeholder = b""
-        [(run, self._is_complete, self._has_search)] = self._all("SELECT * FROM state")
+        [(run, self._is_complete, self._has_search, first_runs)] = self._all("SELECT * FROM state")
+        self._first_runs: list[str] = msgspec.json.decode(first_runs)
         self._run = run + 1
         self._db.execute("UPDATE state SET run = ?", (self._run,))
         self._db.execute("BEGIN")
+
+    def check_is_of(self, out: object, first_runs: list[str]) -> None:
+        """Raise `RequestInvalidError` for a site of an export whose first run was none of these."""
+        if self._first_runs and first_runs and not {*self._first_runs} & {*first_runs}:
+            raise RequestInvalidError(
+                f"{self.folder} is a site of another export than {out}, or of one that was made again: "
+                f"expected another folder; or remove it, and {state_folder(self.folder)}"
+            )
+        self._db.execute("UPDATE state SET first_runs = ?", (msgspec.json.encode(first_runs).decode(),))
 
     # ── files ──
 

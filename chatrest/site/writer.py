@@ -13,7 +13,7 @@ complete, so a kill leaves none that looks complete. Each file is replaced by re
 
 import zlib
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from functools import cache
 from hashlib import blake2b
 from itertools import accumulate, chain
@@ -29,7 +29,7 @@ from msgspec import Struct
 
 from .._cloud.address import is_address
 from ..errors import RequestInvalidError
-from ..export import attachment_files, read_raw
+from ..export import attachment_files, read_raw, runs
 from .headings import LISTED, conversations_script
 from .index import Choice, ConversationEntry, Index, PageCut, disk_errors
 from .index_build import SiteOptions, bring_up_to_date, choice_of, database_of
@@ -75,9 +75,9 @@ def write_site(
     `options` are those of `SiteOptions`. Memory is flat; the folder `SITE.chatrest` beside the site keeps all
     records for later runs, which take in what is new. It is no part of what is handed on: the names of all
     files and conversations are in it. It reads and writes a disk, and blocks.
-    Raises `RequestInvalidError` for a wrong argument, for a folder with something else in it, where another
-    process writes there, and for a choice without messages; `ChatRestError` for a damaged export and for a
-    full disk; OSError.
+    Raises `RequestInvalidError` for a wrong argument, a folder with something else in it, a site of another
+    export, one that another process is writing, and a choice without messages; `ChatRestError` for a damaged
+    export and a full disk; OSError.
     """
     return bring_site(out, Path(site), progress, options)
 
@@ -95,6 +95,7 @@ def bring_site(
         for each in (folder, state_folder(folder)):
             each.mkdir(parents=True, exist_ok=True)
         state = stack.enter_context(SiteFiles(folder, links=links))
+        state.check_is_of(out, _first_runs(out))
         database = database_of(out, state_folder(folder))
         index = stack.enter_context(_opened(state_folder(folder) / "index.sqlite", choice))
         bring_up_to_date(index, out, database, lambda count: progress("reading", count, None))
@@ -105,6 +106,15 @@ def bring_site(
         files = stack.enter_context(attachment_files(out))
         pages = Pages(index, options.get("title") or "Messages", files)
         return _Writer(state, pages, files, progress).write()
+
+
+def _first_runs(out: str | PathLike[str]) -> list[str]:
+    """Return what tells an export from others, or of several each of them; nothing before a run has ended."""
+    first = dict[str, str]()
+    with suppress(OSError):  # there is no log of runs
+        for each in runs(out):
+            first.setdefault(each.part, f"{each.part} {each.started} {each.finished}")
+    return list(first.values())
 
 
 def _opened(path: Path, choice: Choice) -> Index:

@@ -179,10 +179,12 @@ def test_contents_of_deleted_messages_are_removed_for_who_asks(database: Databas
     runs.run(changed=[record(1, text="wordnext"), record(2, text="wordlast", deletedAt=START)])
     load(runs.folder, database.url, search=database.is_sqlite or None)
     assert database.texts() == {"1": "wordnext", "2": "wordlast", "3": "kept"}
-    load(runs.folder, database.url, deleted="blank")
+    assert load(runs.folder, database.url, deleted="blank").blanked == 1
     assert database.texts() == {"1": "wordnext", "2": None, "3": "kept"}
     runs.run(deleted=[1])
-    load(runs.folder, database.url)
+    report = load(runs.folder, database.url)
+    assert (report.deleted, report.blanked) == (1, 1)
+    assert load(runs.folder, database.url).blanked == 0
     assert database.texts() == {"1": None, "2": None, "3": "kept"}
     reasons = dict(database.ask("SELECT id, deleted_reason FROM messages"))
     assert reasons == {"1": "not_shown", "2": "by_author", "3": None}

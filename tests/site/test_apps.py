@@ -109,6 +109,10 @@ def test_pseudonyms_are_of_people_and_not_of_names(out: Path, tmp_path: Path) ->
     people = [page for name, page in pages(tmp_path / "site").items() if name.startswith("u/")]
     names = [re.findall(r"Person \d+", page.text)[0] for page in people]
     assert len(names) == len(set(names)) > 4, "ann of one and ann of two are two people"
+    mentions = [
+        re.findall(r"hello (@Person \d+|@\[name\])", page.text) for page in pages(tmp_path / "site").values()
+    ]
+    assert len({each for found in mentions for each in found}) == 2, "ann of each app has a number"
 
 
 def test_a_document_has_all_apps(out: Path, tmp_path: Path) -> None:

@@ -186,7 +186,8 @@ def redacted(text: str) -> str:
         "+49 170 1234567", "(030) 123 456 78", "0170/1234567", "555-0123-456", "+1.202.555.0143",
         "٠١٢٣٤٥٦٧٨٩", "+49\u200b170\u20601234567", "%2B491701234567", "00491701234567", "8613800138000",
         "０９０－１２３４－５６７８", "0151\u2007123\u30004567", "0151\t123_4567", "0151,123,4567",
-        "0151−1234567", "0151—1234567", "0151 \u2066123 4567", "0170\n1234567", "0170-\r\n1234567")]
+        "0151−1234567", "0151—1234567", "0151 \u2066123 4567", "0170\n1234567", "0170-\r\n1234567",
+        "+49 170\n123 4567", "+1 202 555\n0143", "(030) 123\n45678")]
     + [(each, "e-mail") for each in (
         "ann.b+c@mail.example.org", "ünal@bücher.example", "o'hara@x.ie", "ann%40mail.example",
         "ann＠mail.example", "ann (at) mail.example", "ann[at]mail[dot]example",
@@ -211,7 +212,9 @@ def test_personal_data_are_hidden(secret: str, mark: str) -> None:
     "text",
     ["at 12:30", "2026-11-22", "2026-11-22 12:30:15", "22.11.2026 12:30", "IMG_20261122.png",
      "1\n2\n3\n4\n5\n6\n7\n8", "12\n34\n56\n78", "at home.\nThen",
-     "100 % of 12,345", "v1.2.3", "a@b", "meet @ noon", "meet @ 12.30", "a3f4567890123b", "50%20off"],
+     "100 % of 12,345", "v1.2.3", "a@b", "meet @ noon", "meet @ 12.30", "a3f4567890123b", "50%20off",
+     "2001\n2002\n2003", "Bill 100\n200\n300", "0100\n0200\n0300", "4111\n1111\n1111\n1111", "2001\r\n2002",
+     "G1234567", "RE1234567", "Flat 012\n100 m"],
 )  # fmt: skip
 def test_other_texts_stay(text: str) -> None:
     assert redacted(text) == text
@@ -222,6 +225,9 @@ def test_a_number_is_hidden_beside_a_date_and_in_an_id() -> None:
     assert redacted("ann_user_+491701234567") == "ann_user_[phone]"
     assert redacted("Tel0151 1234567") == "Tel[phone]"
     assert redacted("T0170123456 Nr0170123456") == "T[phone] Nr[phone]"
+    assert redacted("Room 123\n0170 1234567\n100 m") == "Room 123\n[phone]\n100 m"
+    assert redacted("G4111111111111111 or Nr+491701234567") == "G[card] or Nr[phone]"
+    assert redacted("0170 1234567\n0151 7654321") == "[phone]\n[phone]"
     assert redacted("mail ann@example.com.\nThen") == "mail [e-mail].\nThen"
     assert redacted("电话13800138000吗") == "电话[phone]吗"
     assert redacted("4111 1111 1111 1111 12/28") == "[card] 12/28"
@@ -242,9 +248,28 @@ def test_members_of_a_record_are_hidden(record: Any, expected: Any) -> None:
     assert json.loads(Redaction(redact=True).record(json.dumps(record).encode())) == expected
 
 
+def pseudonyms(names: list[tuple[str, int, int]], app: str = "") -> Pseudonyms:
+    return Pseudonyms((*each, app) for each in names)
+
+
+def test_a_name_of_two_apps_is_in_each_of_them_its_own_persons() -> None:
+    one = [("ann", 1, 0), ("Ann Moss", 1, 1), ("bob", 2, 0), ("Max", 1, 1), ("Max", 2, 1)]
+    two = [("ann", 3, 0), ("Ann Moss", 3, 1), ("eve", 4, 0)]
+    redaction = Redaction()
+    redaction.names = Pseudonyms([(*each, "one") for each in one] + [(*each, "two") for each in two])
+    text = "ann, <@uid:ann>, Ann Moss, bob, Eve and Max"
+    for app, expected in (
+        ("one", "Person 1, @Person 1, Person 1, Person 2, Person 4 and [name]"),
+        ("two", "Person 3, @Person 3, Person 3, Person 2, Person 4 and [name]"),
+        ("three", "[name], @[name], [name], Person 2, Person 4 and [name]"),
+    ):
+        redaction.app = app
+        assert redaction.hide(text) == expected
+
+
 def test_names_and_uids_of_people_are_hidden_in_texts() -> None:
     redaction = Redaction()
-    redaction.names = Pseudonyms([
+    redaction.names = pseudonyms([
         ("ann", 1, 0), ("Ann Smith", 1, 1), ("user-007", 2, 0), ("Bob Smith", 2, 1), ("7", 3, 0), ("8", 4, 0),
         ("İbrahim", 5, 1), ("José", 5, 1), ("李娜", 6, 1), ("王小明", 7, 1),
         ("Anna Müller", 8, 1), ("Straße Weiß", 9, 1),
@@ -291,7 +316,7 @@ def test_names_and_uids_of_people_are_hidden_in_texts() -> None:
 )  # fmt: skip
 def test_a_pseudonym_is_of_one_person(names: list[tuple[str, int, int]], expected: dict[str, str]) -> None:
     redaction = Redaction()
-    redaction.names = Pseudonyms(names)
+    redaction.names = pseudonyms(names)
     assert {text: redaction.hide(text) for text in expected} == expected
 
 

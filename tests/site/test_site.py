@@ -19,7 +19,7 @@ from tests.stored_exports import StoredRuns
 pytest.importorskip("jinja2")
 
 from chatrest.database import LoadReport, load
-from chatrest.site import index_build, site_files, write_document, write_site
+from chatrest.site import index_build, site_files, write_document, write_site, writer
 from chatrest.site.contents import file_link
 from chatrest.site.index import Index
 from chatrest.site.pages import Pages
@@ -327,6 +327,7 @@ def test_a_page_is_made_again_where_anything_that_it_shows_has_changed(
         change(other)
     else:
         monkeypatch.setitem(NAMES, "ann", change)
+    monkeypatch.setattr(writer, "_first_runs", lambda _: [])
     write_site(out, tmp_path / "site")
     rendered.clear()
     changed = make_export(tmp_path / "out", other)
@@ -471,6 +472,20 @@ def test_a_folder_with_something_else_is_refused(out: Path, tmp_path: Path) -> N
     with pytest.raises(RequestInvalidError, match="in the folder of the export"):
         write_site(out, out / "site")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["photo.jpg"]
+
+
+def test_a_site_of_another_export_is_refused_and_left_as_it_is(out: Path, tmp_path: Path) -> None:
+    write_site(out, tmp_path / "site")
+    before = files(tmp_path / "site")
+    runs = StoredRuns(tmp_path / "other")
+    runs.run([json.dumps(message(1, "one")).encode()])
+    with pytest.raises(
+        RequestInvalidError, match=r"of another export than .*other.*expected another"
+    ):
+        write_site(runs.folder, tmp_path / "site")
+    assert files(tmp_path / "site") == before
+    shutil.copytree(out, tmp_path / "copy")
+    assert write_site(tmp_path / "copy", tmp_path / "site").written == 0, "it is the same export"
 
 
 def test_without_jinja_nothing_is_read_or_made(

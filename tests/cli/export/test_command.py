@@ -235,10 +235,12 @@ def test_it_says_what_it_has_loaded(tmp_path: Path) -> None:
     assert (result.exit_code, result.stdout) == (0, "run 1: messages 2 new, 0 changed, 0 deleted\n")
     assert "1 character that no database can hold became U+FFFD" in result.stderr
     runs.run(deleted=[2])
-    args = ["load", str(runs.folder), database, "--deleted", "blank", "--json"]
-    report = json.loads(CliRunner().invoke(root, args).stdout)
-    counts = {"new": 0, "changed": 0, "deleted": 1, "removed": 0, "replaced": 0}
+    args = ["load", str(runs.folder), database, "--deleted", "blank"]
+    report = json.loads(CliRunner().invoke(root, [*args, "--json"]).stdout)
+    counts = {"new": 0, "changed": 0, "deleted": 1, "blanked": 1, "removed": 0, "replaced": 0}
     assert report == {"run": 2, "tables": {}, **counts}
+    runs.run(deleted=[1])
+    assert "1 deleted, 1 blanked\n" in CliRunner().invoke(root, args).stdout
     with closing(sqlite3.connect(database)) as db:
         assert db.execute("SELECT text FROM messages WHERE id = '2'").fetchall() == [(None,)]
 
