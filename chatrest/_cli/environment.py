@@ -24,7 +24,7 @@ import click
 from .._secrets import shown
 from .._texts import duration
 from ..app import App, allows_http, headers_from_env
-from ..errors import ApiError, AuthenticationError, ChatRestError, ConnectError, RequestInvalidError
+from ..errors import ApiError, AuthenticationError, ConnectError, RequestInvalidError
 from . import streams
 from .process import NAME
 
@@ -96,22 +96,15 @@ def the_app() -> App:
 
     Raises `RequestInvalidError` as `App.from_env` and `read_app`.
     """
-    if (named := named_app()) is not None:
-        return named.app
+    if (name := app_name()) is not None:
+        from ..export.plan.app_file import read_app
+
+        return _hidden([read_app(apps_file(), name)])[0].app
     try:
         return App.from_env()
     except RequestInvalidError as error:
         error.add_note(f"{SEE_HELP}; '{NAME} emulator' is a service to try")
         raise
-
-
-def named_app() -> "AppExport | None":
-    """Return the app of `--app` or `CHATREST_APP`, None without either; errors as `read_app`."""
-    if (name := app_name()) is None:
-        return None
-    from ..export.plan.app_file import read_app
-
-    return _hidden([read_app(apps_file(), name)])[0]
 
 
 def all_apps(file: str) -> "list[AppExport]":
@@ -159,28 +152,21 @@ def hint(error: BaseException) -> str:
         return f"; the service asks to wait {duration(error.retry_after)}"
     if not isinstance(error, AuthenticationError | ConnectError):
         return ""
-    is_key, is_management = isinstance(error, AuthenticationError), _is_management(error)
-    if is_management:
+    from .._resources import OPERATIONS
+
+    is_key, endpoint = isinstance(error, AuthenticationError), OPERATIONS.get(error.operation)
+    if endpoint is not None and endpoint.interface == "management":
         names: tuple[str, ...] = _MANAGEMENT if is_key else _MANAGEMENT[:1]
     elif app_name() is not None:
         what = "id, region and key" if is_key else "the address"
         names = (f"{what} of app {shown(app_name())} in the file of apps",)
+    elif is_key:
+        names = _ACCOUNT
     else:
-        names = _ACCOUNT if is_key else _address()
+        names = ("CHATREST_BASE_URL",) if os.environ.get("CHATREST_BASE_URL") else _HOST
     if not is_key and proxy() is not None:
         names += (_PROXY,)
     return f"; check {' and '.join(filter(None, (', '.join(names[:-1]), names[-1])))}"
-
-
-def _is_management(error: ChatRestError) -> bool:
-    from .._resources import OPERATIONS
-
-    endpoint = OPERATIONS.get(error.operation)
-    return endpoint is not None and endpoint.interface == "management"
-
-
-def _address() -> tuple[str, ...]:
-    return ("CHATREST_BASE_URL",) if os.environ.get("CHATREST_BASE_URL") else _HOST
 
 
 def proxy() -> str | None:
