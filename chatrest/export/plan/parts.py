@@ -30,18 +30,6 @@ group's, stores messages twice as soon as a user is listed.
 
 Of each night a set of 32-bit hashes is in memory: some two bytes a user, 100 MB for 50 million. Where two
 uids have one hash, one of them may count as listed that is not: for all parts alike, so the rule stays one.
-
-| call (`chatrest.export`)                            | does                                              |
-|-----------------------------------------------------|---------------------------------------------------|
-| `export(session, out, plan, parts=P)`, or later     | begins a night, or continues one that was killed, |
-| `export(session, out)` of such a folder             | and runs all parts one by one                     |
-| `export(…, part=N)`                                 | begins a night where part N has read the newest,  |
-|                                                     | runs part N; who is last settles all              |
-| `export(…, claim=True)`                             | runs the next free part, until all are            |
-|                                                     | read and settled                                  |
-| `run.run_parts.prepare(session, out, plan, …)`      | begins a night where one is due; gives a `Parts`  |
-| `run.run_parts.run_part(session, out, number, …)`   | one run of one part: its `Report`; `InUseError`   |
-|                                                     | or `LeaseHeldError` where another one runs it     |
 """
 
 import gzip
@@ -184,6 +172,7 @@ class PartState(Struct, frozen=True, kw_only=True):
     complete: bool = False
     """True if that run was complete (`Report.complete`)."""
     messages: int = 0
+    sources: int = 0
     taken: dict[str, str] = {}
     """By the name of each file in `foreign/` that was taken in, its stamp: another one, or one that is not
     here, holds what is to be taken in still, and the part is not complete."""

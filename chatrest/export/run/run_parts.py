@@ -1,4 +1,5 @@
-"""Runs of an export of parts: a night is begun once, each part is run, and then what they left one another.
+"""Runs of an export, which may be of parts: a night is begun once, each part is run, and then what they left
+one another.
 
 ```
 prepare (users, newest messages, news) → run_part for each part → run_part again where others left something
@@ -25,9 +26,11 @@ from ..._storage import InUseError
 from ..._threads import for_each
 from ...errors import ChatRestError, RequestInvalidError
 from ...session import AsyncSession
+from ..dataset.attachments import AttachmentOptions
 from ..fetch.part_news import NewsOfNight, list_users
 from ..fetch.part_run import PartRun
 from ..fetch.source_list import sent_by
+from ..fetch.worker_pool import WORKERS
 from ..folder.part_files import (
     PartFiles,
     StampedFile,
@@ -38,6 +41,7 @@ from ..folder.part_files import (
     read_state,
     read_users,
 )
+from ..folder.tables import Table
 from ..plan.parts import (
     MOST_PARTS,
     NAME,
@@ -168,13 +172,13 @@ async def _is_due(files: PartFiles, parts: Parts, part: int | None) -> bool:
     return not await left_parts(files, parts)
 
 
-async def left_parts(files: PartFiles, parts: Parts) -> list[int]:
+async def left_parts(files: PartFiles, parts: Parts, *, is_read: bool = False) -> list[int]:
     """Return the parts whose lists are to be read in the newest night; where all are read, those that were
-    left something that they have not taken in.
+    left something that they have not taken in. With `is_read` these alone.
     """
     states = [await read_state(files, parts, number) for number in range(parts.parts)]
     if unread := [number for number, state in enumerate(states) if state.night < parts.night]:
-        return unread
+        return [] if is_read else unread
     return [
         number for number, state in enumerate(states) if not await is_settled(files, parts, number, state)
     ]
@@ -277,6 +281,7 @@ async def run_part(
         night=max(state.night, parts.night),
         complete=report.complete,
         messages=report.messages,
+        sources=report.sources,
         taken=part.taken,
     )
     await _put(files, f"{name}/{STATE}", state.encoded())
@@ -325,7 +330,7 @@ async def export_parts(
     if part is not None:
         first = await run(part)
         # Who finds that all parts are read runs again those that were left something.
-        again = await run_rounds(partial(_unsettled, files, prepared), run_free, sleep=None)
+        again = await run_rounds(partial(left_parts, files, prepared, is_read=True), run_free, sleep=None)
         report = reduce(_joined, again.get(part, []), first)
         report.part = part_name(part, prepared.parts)
     else:
@@ -384,10 +389,91 @@ async def _is_left(files: PartFiles, parts: Parts, number: int) -> bool:
     return state.night < parts.night or not await is_settled(files, parts, number, state)
 
 
-async def _unsettled(files: PartFiles, parts: Parts) -> list[int]:
-    """Return the parts that were left something, if all are read."""
-    states = [await read_state(files, parts, number) for number in range(parts.parts)]
-    return [] if any(state.night < parts.night for state in states) else await left_parts(files, parts)
+# ── the public function ──
+
+
+async def export(
+    session: AsyncSession,
+    out: str | PathLike[str],
+    plan: Plan | None = None,
+    *,
+    journal: str | PathLike[str] | None = None,
+    tables: Sequence[Table] = (),
+    attachments: bool | AttachmentOptions = False,
+    only: bool = False,
+    change_plan: bool = False,
+    recheck: int | None = None,
+    parts: int | None = None,
+    part: int | None = None,
+    claim: bool = False,
+    workers: int = WORKERS,
+    progress: Progress | None = None,
+) -> Report:
+    """Export the messages of `plan` into the folder or object store `out`, or continue the export there.
+
+    Reads every source of the plan up to the message that is the app's newest when it begins. Called again for
+    the same folder, it reads what is new since. Without a plan it takes the folder's own, or `Plan()` for a
+    new folder. The plan of a folder never changes in silence: sources or a window that differ from it are
+    refused, unless one of these says what they mean.
+
+    - `only`: this run reads just the sources of `plan`, which are some of the folder's, or just its window,
+      which is within the folder's. The folder's plan stays, and the report says what was not read (`only`,
+      `not_read`).
+    - `change_plan`: what `plan` gives becomes the folder's plan, once the service has shown that its new
+      sources exist (one request per source). The messages of other sources are kept, and nothing new is
+      read of them. The window can become wider, and no narrower.
+    - `tables`: any of `users`, `groups`, `members`, `conversations`, `bans`, `friends`, `blocks` and
+      `reactions`, which become files beside the messages: snapshots that each run reads again, after the
+      messages. They are remembered for later runs.
+    - `attachments`: also fetch the files that messages link to, and the avatars and icons of who takes part
+      in them, with the limits of `AttachmentOptions` or its defaults for True. Later runs continue with it.
+    - `recheck`: read the messages of the last so many seconds again, to find those that were edited or
+      deleted. The newest version of a message takes its place in the export; older versions and deleted
+      messages are kept.
+    - `parts`: make the export of so many exports, `out/part=00` and so on: each complete in itself, with its
+      own journal and proof, so that any number of processes and machines can read it. The users are spread
+      over them by a hash, and listed once for all. Their number and the plan never change; a message is in
+      one part. Later calls need no number.
+    - `part`: of an export of parts, run this one only. Of the processes that do so, one begins a night by
+      listing the users, and the last one settles what parts have left one another. `complete` is of this
+      part.
+    - `claim`: of an export of parts, run the next part that no other process has, until all are read: call
+      it in as many processes as you like. A part whose process was killed is free when its lock is gone, or
+      its lease has run out.
+    - `workers`: how many sources are read at the same time. Memory is needed for about as many pages.
+    - `journal`: where `out` is the address of an object store, such as `s3://bucket/prefix`: the local folder
+      of its working copy, which is made from the store where it is new or older, and which has what is not
+      published yet; by default one of the user's own, named by the address.
+    - `progress`: numbers to watch while it runs.
+
+    A crash, a kill or a cancel loses only the pages that were not yet on disk: call it again, and it
+    continues.
+
+    Returns a report, whose `complete` says whether the export holds all of its plan, and whose `check()`
+    raises where it does not; `report.failed` lists the sources that could not be read to their end. Each run
+    leaves a line in `runs.jsonl` (`runs(out)`). Raises `RequestInvalidError` for a folder that holds
+    something else or an export of another plan, `AuthenticationError` where the key is refused, OSError where
+    the disk fails, and `ObjectStoreError` where the store does or another writer holds it. What is on disk by
+    then stays, and readers of a store see its last whole version.
+    """
+    shown = progress or Progress()
+    options = ExportOptions(
+        tables=tables, attachments=attachments, only=only, change_plan=change_plan, recheck=recheck,
+        workers=workers,
+    )  # fmt: skip
+    if parts is not None or part is not None or claim or await has_parts(out):
+        if only or change_plan:
+            option = "--only (only=True)" if only else "--change-plan (change_plan=True)"
+            raise RequestInvalidError(
+                f"{out} is an export of parts, whose plan never changes and is read completely: expected no "
+                f"{option}, or another folder"
+            )
+        check(part is None or not claim, "claim", claim, "a part by its number, or claim=True")
+        return await export_parts(
+            session, out, plan, options, parts=parts, part=part, claim=claim, journal=journal, progress=shown
+        )
+    run = partial(export_folder, session, plan=plan, options=options, progress=shown)
+    return await run_at(out, journal_root(out, journal), shown, run)
 
 
 # ── their reports ──
@@ -403,7 +489,9 @@ def _joined(first: Report, again: Report) -> Report:
 
 
 def _merged(parts: Parts, states: Sequence[PartState], reports: Mapping[int, Report]) -> Report:
-    """Return the report of all parts; of those that others have run there is what they say of themselves."""
+    """Return the report of all parts: its messages and sources are of the whole export, and the rest of what
+    this run has done, and not what other processes have.
+    """
     ran = [reports[number] for number in sorted(reports)]
     named = {number: part_name(number, parts.parts) for number in range(parts.parts)}
     attachments = [report.attachments for report in ran if report.attachments is not None]
@@ -421,12 +509,12 @@ def _merged(parts: Parts, states: Sequence[PartState], reports: Mapping[int, Rep
         next_run=max((report.next_run for report in ran), key=list(NextRun).index, default=NextRun.NOTHING),
         until=max((report.until or 0 for report in ran), default=0) or None,
         by_app_list=bool(ran) and all(report.by_app_list for report in ran),
-        messages=sum(state.messages for state in states),
+        **sums(states, ("messages", "sources")),
         reasons=reasons,
         warnings=[
             f"{named[number]}: {text}" for number, report in reports.items() for text in report.warnings
         ],
         tables=next((report.tables for report in ran if report.tables), {}),
         attachments=AttachmentCounts(**sums(attachments, _ATTACHMENTS)) if attachments else None,
-        **sums(ran, (*_COUNTS, "missing", "sources", "failed", "deleted_users", "kept")),
+        **sums(ran, (*_COUNTS, "missing", "failed", "deleted_users", "kept")),
     )

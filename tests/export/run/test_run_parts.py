@@ -153,7 +153,7 @@ async def test_several_claim_parts_at_once(tmp_path: Path, monkeypatch: pytest.M
             export(service.session, tmp_path, parts=7, claim=True) for _ in range(4)
         ))  # fmt: skip
         assert sum(report.written for report in reports) == 400
-        assert all(report.complete for report in reports)
+        assert all((each.complete, each.messages, each.sources) == (True, 400, 5) for each in reports)
         assert sorted(stored(tmp_path)) == sorted(service.expected())
     assert parts_in(tmp_path).night == 0, "who comes later joins the night of the first"
 
