@@ -21,6 +21,7 @@ from typing import Any, Final, NamedTuple
 
 from .._cloud.address import is_address
 from .._models.raw_json import write_value
+from .._secrets import shown
 from ..errors import RequestInvalidError
 from ..export.read.exports import addresses_of
 from ..export.read.facts import ExportFacts, facts_of
@@ -99,7 +100,10 @@ def read_inputs(
     inputs: list[ImportInput] = []
     omissions: Counter[str] = Counter()
     roles: set[str] = set()
-    for file in [files] if isinstance(files, str | PathLike) else files:
+    paths: Any = [files] if isinstance(files, str | PathLike) else files
+    for file in paths if isinstance(paths, Iterable) else [paths]:
+        if not isinstance(file, str | PathLike):
+            raise RequestInvalidError(f"files = {shown(files)}: expected a path, or a list of paths")
         if _is_export(file):
             export = _Export(file, kind, stack, allow_incomplete=allow_incomplete)
             inputs += export.parts()

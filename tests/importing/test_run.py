@@ -197,6 +197,9 @@ def test_wrong_arguments_are_named(write: Write, tmp_path: Path) -> None:
         check([path], kind="calls")  # type: ignore[arg-type]
     with pytest.raises(RequestInvalidError, match="there is no"):
         check([tmp_path / "nothing"])
+    for wrong in (5, [5, path], None, b"file.ndjson"):
+        with pytest.raises(RequestInvalidError, match=r"^files = .*: expected a path, or a list of paths$"):
+            check(wrong)  # type: ignore[arg-type]
     with pytest.raises(RequestInvalidError, match="expected at least one file or folder"):
         check([])
     (tmp_path / "empty").mkdir()
