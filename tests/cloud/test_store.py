@@ -5,6 +5,9 @@ import pickle
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+from unittest.mock import AsyncMock
 
 import pytest
 
@@ -19,6 +22,7 @@ from chatrest._cloud.store_errors import (
 from chatrest.errors import RequestInvalidError
 from tests.buckets import memory_store
 from tests.cases import loop_over
+from tests.cloud.s3_settings import PART_SIZE
 
 LARGE = bytes(range(256)) * (11 << 6)  # 176 KiB: eleven parts
 
@@ -182,3 +186,27 @@ def test_the_process_waits_at_its_end_for_the_threads_of_the_client() -> None:
         "threading.Thread(target=write, daemon=True).start()"
     )
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, check=True).stdout == b"written"
+
+
+async def test_conditions_of_a_google_store_compare_the_generation_and_not_the_etag(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Its e-tags do not change with the content."""
+    store, calls = memory_store("gs://bucket/chat", part_size=PART_SIZE), list[Any]()
+    meta = {"e_tag": "same", "version": "7", "size": 3 * PART_SIZE}
+
+    async def put(client: object, name: str, data: bytes, **options: Any) -> Any:
+        calls.append(options["mode"])
+        return meta
+
+    async def get(client: object, name: str, options: Any) -> Any:
+        calls.append(options)
+        return SimpleNamespace(meta=meta, bytes_async=AsyncMock(return_value=bytes(PART_SIZE)))
+
+    monkeypatch.setattr("obstore.put_async", put)
+    monkeypatch.setattr("obstore.get_async", get)
+    assert await store.put_new("a", b"1") == "7"
+    assert await store.replace("a", b"2", "6") == "7"
+    assert calls == ["create", {"version": "6"}]
+    [part, *_] = [each async for each in store._parts(await store.head("a"))]
+    assert (part, calls[3]) == (bytes(PART_SIZE), {"version": "7", "range": (0, PART_SIZE)})

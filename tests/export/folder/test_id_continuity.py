@@ -9,7 +9,7 @@ import pytest
 
 from chatrest import AsyncSession
 from chatrest.emulator import Emulator
-from chatrest.export import Plan, Report, export, verify
+from chatrest.export import Plan, Remedy, Report, export, verify
 from tests.compatible_service import CompatibleService
 from tests.export_runs import ids_of
 from tests.scripted_server import no_wait
@@ -233,3 +233,15 @@ async def test_lower_ids_and_later_times_alone_are_no_proof(tmp_path: Path) -> N
         service.talk(17)
         report = await export(session, tmp_path / "out")
     assert "ids of the app begin again" in words_of(report)[0]
+
+
+async def test_runs_of_some_sources_name_a_reason_once(tmp_path: Path) -> None:
+    async with Night("documented") as night:
+        night.talk(50)
+        await export(night.session, tmp_path / "out", Plan(users=["ann", "bob"]))
+        night.lose_data()
+        night.talk(60, NOW + 86_400)
+        for _ in range(2):
+            await export(night.session, tmp_path / "out", Plan(users=["ann"]), only=True)
+    [problem] = verify(tmp_path / "out").problems
+    assert ("begin again" in problem.text, problem.advice) == (True, Remedy.NOTHING)

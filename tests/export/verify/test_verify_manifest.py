@@ -7,9 +7,10 @@ import pytest
 from msgspec import structs
 
 from chatrest.errors import RequestInvalidError
-from chatrest.export import Plan, verify
+from chatrest.export import NextRun, Plan, Remedy, verify
 from chatrest.export.folder.journal import NAME as JOURNAL
 from chatrest.export.folder.manifest import NAME as MANIFEST
+from chatrest.export.read.facts import facts_of
 from tests.damaged_exports import (
     COUNT,
     change_entry,
@@ -46,6 +47,24 @@ def test_an_incomplete_one_has_its_reasons(out: Path) -> None:
     assert "user ann: 403" in result.problems[0].text
     change_manifest(out, reasons=[])
     assert "it has no reason" in only_problem(out).text
+
+
+def test_another_plan_is_advised_where_a_source_has_failed_and_not_for_other_reasons(out: Path) -> None:
+    """Such as after a run that was refused, as the ids of the service begin again."""
+    change_manifest(out, complete=False, next_run=NextRun.FAILS, reasons=["the ids begin again"])
+    assert (only_problem(out).advice, only_problem(out).remedy) == (Remedy.NOTHING, "")
+    change_sources(out, f"UPDATE sources SET state = 'failed', error = '403' WHERE number = {ANN}")
+    assert only_problem(out).advice is Remedy.CHANGE_PLAN
+
+
+def test_what_is_damaged_has_its_plan_and_its_end(out: Path) -> None:
+    good = verify(out)
+    assert (good.plan, good.until) == ("all users; groups den, oak; pair ann and bob", COUNT)
+    with flipped(out / largest_entry_name(out), 1000):
+        damaged = verify(out)
+    assert (damaged.ok, damaged.plan, damaged.until) == (False, good.plan, good.until)
+    facts = facts_of(str(out))
+    assert (facts.state, facts.until) == ("complete", COUNT)
 
 
 def test_another_version_is_refused(out: Path) -> None:
