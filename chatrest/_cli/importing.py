@@ -110,7 +110,7 @@ def _imported(files: tuple[str, ...], journal: Path | None, options: dict[str, A
 
 def _summary(result: "ImportResult") -> Iterator[str]:
     for file in result.files:
-        count = file.imported + file.existing
+        count = file.imported
         parts = [f"{plural(count, file.kind.removesuffix('s'))} {_done(result, count)}"]
         parts += [f"{file.refused:,} refused"] if file.refused else []
         parts += [f"{file.skipped:,} skipped (they cannot be made again)"] if file.skipped else []

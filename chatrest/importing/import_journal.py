@@ -31,8 +31,7 @@ CREATE TABLE files(number INTEGER PRIMARY KEY, name TEXT NOT NULL, kind TEXT NOT
     line INTEGER NOT NULL DEFAULT 0, offset INTEGER NOT NULL DEFAULT 0, digest BLOB NOT NULL DEFAULT x'',
     open_line INTEGER NOT NULL DEFAULT 0, open_offset INTEGER NOT NULL DEFAULT 0,
     open_digest BLOB NOT NULL DEFAULT x'', imported INTEGER NOT NULL DEFAULT 0,
-    existing INTEGER NOT NULL DEFAULT 0, skipped INTEGER NOT NULL DEFAULT 0,
-    refused INTEGER NOT NULL DEFAULT 0);
+    skipped INTEGER NOT NULL DEFAULT 0, refused INTEGER NOT NULL DEFAULT 0);
 CREATE TABLE refused(file INTEGER, line INTEGER, key TEXT NOT NULL, code TEXT NOT NULL, message TEXT NOT NULL,
     PRIMARY KEY(file, line)) WITHOUT ROWID;
 CREATE TABLE omitted(what TEXT PRIMARY KEY, count INTEGER NOT NULL) WITHOUT ROWID
@@ -125,7 +124,6 @@ class ImportJournal(JournalFile):
         omissions: Mapping[str, int] = MappingProxyType({}),
         *,
         imported: int = 0,
-        existing: int = 0,
     ) -> None:
         """Note the outcomes of the lines up to `end`; it is on the disk afterwards."""
         refused = [note for note in notes if not note.is_skipped]
@@ -136,8 +134,8 @@ class ImportJournal(JournalFile):
             self._db.executemany("INSERT INTO refused VALUES(?, ?, ?, ?, ?)", values)
             self._db.execute(
                 """UPDATE files SET line = ?, offset = ?, digest = ?, imported = imported + ?,
-                existing = existing + ?, skipped = skipped + ?, refused = refused + ? WHERE number = ?""",
-                (*end, imported, existing, skipped, len(refused), file),
+                skipped = skipped + ?, refused = refused + ? WHERE number = ?""",
+                (*end, imported, skipped, len(refused), file),
             )
             self._db.executemany(
                 "INSERT INTO omitted VALUES(?, ?) ON CONFLICT DO UPDATE SET count = count + excluded.count",
@@ -146,7 +144,7 @@ class ImportJournal(JournalFile):
 
     def results(self) -> tuple[FileResult, ...]:
         """Return the counts of all files."""
-        rows = self._all("SELECT number, name, kind, line, imported, existing, skipped, refused FROM files")
+        rows = self._all("SELECT number, name, kind, line, imported, skipped, refused FROM files")
         counts = {number: values for number, *values in rows}
         fields = FileResult.__struct_fields__
         return tuple(FileResult(**dict(zip(fields, counts[n], strict=True))) for n in self._numbers)

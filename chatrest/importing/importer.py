@@ -287,19 +287,16 @@ class _Outcomes:
         self._file = file
         self._secrets = secrets
         self.imported = imported
-        self.existing = 0
         self.notes: list[LineNote] = []
 
     def add(self, records: Iterable[ImportRecord], replies: Replies, sent_to: int) -> None:
         """Add what the replies say of each record; up to the line `sent_to` it may have been sent before."""
         for record in records:
             reply, line = replies.get(record.key), record.end.line
-            if getattr(reply, "success", None) is True:
-                self.imported += 1
-                continue
             code, message = _reason(reply)
-            if line <= sent_to and _says_it_exists(code):
-                self.existing += 1
+            is_there = line <= sent_to and _says_it_exists(code)
+            if getattr(reply, "success", None) is True or is_there:
+                self.imported += 1
             else:
                 code, message = scrub(code, self._secrets), scrub(message, self._secrets)
                 note = LineNote(file=self._file.name, line=line, key=record.key, code=code, message=message)
@@ -321,9 +318,8 @@ class _Ledger:
         omissions = Counter(skipped.values())
         for record in batch.records:
             omissions.update(() if record.end.line in skipped else record.left_out)
-        imported, existing = outcomes.imported, outcomes.existing
-        self._journal.finish(number, batch.end, notes, omissions, imported=imported, existing=existing)
-        self._imported += imported + existing
+        self._journal.finish(number, batch.end, notes, omissions, imported=outcomes.imported)
+        self._imported += outcomes.imported
         self._refused += sum(not note.is_skipped for note in notes)
         if self._listener is not None:
             line, done, refused = batch.end.line, self._imported, self._refused

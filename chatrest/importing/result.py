@@ -49,9 +49,8 @@ class FileResult(Struct, frozen=True, kw_only=True):
     kind: Kind
     lines: int = 0
     imported: int = 0
-    """Records that the service accepted; in a dry run, records that would be sent."""
-    existing: int = 0
-    """Records of an interrupted request that was sent again, and had arrived the first time."""
+    """Records that the service has accepted, also those of an interrupted request that was sent again and had
+    arrived the first time; in a dry run, records that would be sent."""
     skipped: int = 0
     refused: int = 0
 
@@ -77,7 +76,7 @@ class ImportResult(Struct, frozen=True, kw_only=True):
     @property
     def imported(self) -> int:
         """The records that the service has, of all files."""
-        return sum(file.imported + file.existing for file in self.files)
+        return sum(file.imported for file in self.files)
 
     @property
     def skipped(self) -> int:

@@ -132,7 +132,6 @@ async def test_what_was_applied_before_the_refusal_of_a_whole_batch_is_there(
     bad = {"k5": "ERR_BAD_REQUEST"} if status == 400 else {}
     assert refused(result) == bad
     assert sorted(service.stored[kind]) == sorted(f"k{n}" for n in range(10) if f"k{n}" not in bad)
-    assert result.files[0].existing == (5 if status == 400 else 10)
     assert result.imported == 10 - len(bad)
 
 
@@ -143,7 +142,7 @@ async def test_what_a_reply_that_cannot_be_read_was_for_is_there(write: Write, k
     path = write(f"{kind}.ndjson", [record(kind, number) for number in range(10)])
     async with service.session() as session:
         result = await run(session, [path])
-    assert (refused(result), result.imported, result.files[0].existing) == ({}, 10, 10)
+    assert (refused(result), result.imported) == ({}, 10)
 
 
 async def test_replies_that_can_never_be_read_end_the_import(write: Write) -> None:
@@ -154,7 +153,7 @@ async def test_replies_that_can_never_be_read_end_the_import(write: Write) -> No
         with pytest.raises(ReplyUnreadableError):
             await run(session, [path])
         service.habit = script()
-        assert (await run(session, [path])).files[0].existing == 10
+        assert (await run(session, [path])).imported == 10
 
 
 async def test_what_was_never_sent_before_is_refused_where_it_exists(write: Write) -> None:
@@ -164,7 +163,7 @@ async def test_what_was_never_sent_before_is_refused_where_it_exists(write: Writ
     async with service.session() as session:
         result = await run(session, [path])
     assert refused(result) == {"k4": "ERR_IMPORT_MUID_ALREADY_EXISTS"}
-    assert (result.imported, result.files[0].existing) == (9, 0)
+    assert result.imported == 9
 
 
 async def test_a_group_that_is_full_has_no_member_that_is_there(write: Write) -> None:
