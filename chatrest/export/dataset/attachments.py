@@ -69,8 +69,6 @@ class AttachmentOptions(Struct, frozen=True, kw_only=True):
     """The limits of attachments.
 
     - `max_bytes`: the largest file that is fetched, in bytes; a larger one is noted as too large.
-    - `total_bytes`: the bytes that one run fetches at most, but for the files that are on their way then;
-      None for no limit.
     - `concurrency`: the number of files that are fetched at once.
     - `allow_private`: also fetch from addresses that are not public, and by `http` from loopback. Users of
       the app write the addresses: allow it only where none of them may misuse this machine's network.
@@ -79,15 +77,12 @@ class AttachmentOptions(Struct, frozen=True, kw_only=True):
     """
 
     max_bytes: int = 100 * 1024 * 1024
-    total_bytes: int | None = None
     concurrency: int = 8
     allow_private: bool = False
 
     def __post_init__(self) -> None:
         check_count("max_bytes", self.max_bytes)
         check_count("concurrency", self.concurrency)
-        if self.total_bytes is not None:
-            check_count("total_bytes", self.total_bytes)
         check(isinstance(self.allow_private, bool), "allow_private", self.allow_private, "True or False")
 
 
@@ -174,12 +169,10 @@ class AttachmentRun:
         return is_more
 
     async def _pending(self) -> AsyncIterator[Link]:
-        """Yield the links to fetch, until a limit of the run is reached."""
-        links, total = self._journal.pending(self._options.max_bytes), self._options.total_bytes
+        """Yield the links to fetch, until too many have failed."""
+        links = self._journal.pending(self._options.max_bytes)
         served = (link for link in links if self._failures[_server(link)] < MOST_FAILURES)
-        while (link := await in_thread(lambda: next(served, None))) is not None:
-            if self._failures[""] >= _MOST_OF_ALL or (total is not None and self._counts.bytes >= total):
-                return
+        while (link := await in_thread(lambda: next(served, None))) and self._failures[""] < _MOST_OF_ALL:
             yield link
 
     # ── one file ──

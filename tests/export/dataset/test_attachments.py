@@ -265,20 +265,6 @@ async def test_a_file_that_comes_compressed_is_stored_as_it_is_and_stays_bounded
     assert problems(out) == []
 
 
-async def test_a_run_ends_at_its_total_and_the_next_one_goes_on(
-    session: AsyncSession, emulator: Emulator, files: FileServer, out: Path
-) -> None:
-    files.files = {f"/{n}": bytes([n]) * 10 for n in range(6)}
-    send(emulator, *map(files.url, files.files))
-    report = await attach(session, out, total_bytes=25, concurrency=1)
-    assert not report.complete
-    stored = counts(report).stored
-    assert 3 <= stored <= 4
-    report = await export(session, out, attachments=True)
-    assert report.complete
-    assert len(files.requests) == 6
-
-
 async def test_redirects_are_followed_within_the_rules(
     session: AsyncSession, emulator: Emulator, files: FileServer, out: Path
 ) -> None:
@@ -294,7 +280,7 @@ async def test_redirects_are_followed_within_the_rules(
     ]
 
 
-@loop_over("wrong", [{"max_bytes": 0}, {"concurrency": 1.5}, {"total_bytes": -1}, {"allow_private": 1}])
+@loop_over("wrong", [{"max_bytes": 0}, {"concurrency": 1.5}, {"allow_private": 1}])
 def test_wrong_limits_are_refused(wrong: dict[str, Any]) -> None:
     with pytest.raises(ChatRestError, match=next(iter(wrong))):
         AttachmentOptions(**wrong)
