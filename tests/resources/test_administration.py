@@ -301,5 +301,5 @@ async def test_push_tokens_are_of_a_login(world: World, session: AsyncSession) -
     with pytest.raises(BadRequestError, match="ERR_BAD_REQUEST"):
         await notifications.register_push_token(NewPushToken(auth_token=other))
     with pytest.raises(AuthenticationError, match="AUTH_ERR_AUTH_TOKEN_NOT_FOUND"):
-        await notifications.list_push_tokens("none")
+        await notifications.register_push_token(NewPushToken(auth_token="none", device_token="d"))
     assert len((await notifications.unregister_push_tokens(other)).push_tokens or ()) == 1

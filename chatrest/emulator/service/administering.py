@@ -21,7 +21,7 @@ a 404, in the path as well. A reply has what its struct requires beside: from th
 empty value of its type.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache, partial
 from typing import Any, Final, NamedTuple, TypeAlias, get_args, get_origin
 
@@ -72,7 +72,7 @@ _NAMED: Final = {
 """The lists of an agent, where they are not named like the member of a body."""
 _NOUNS: Final = {
     "api-tools": "TOOL", "calls": "CALL_SESSION", "frontend-actions": "TOOL", "knowledge-base": "KB",
-    "mcp-servers": "TOOL", "messages": "MESSAGE_ID", "providers": "PROVIDER",
+    "mcp-servers": "TOOL", "messages": "MESSAGE_ID", "providers": "PROVIDER", "tokens": "PUSH_TOKEN",
 }  # fmt: skip
 """The noun in the code of a 404, by a word of the collection; else it is the singular of its last plural."""
 _PARTIES: Final = {"/users": user_record, "/groups": group_record}
@@ -203,7 +203,7 @@ def _work(about: DocumentPath, call: ServiceCall) -> Any:
         return matching(documents.values(), call)
     items = [item for name in _ITEMS for item in call.body.get(name, ())]
     if method == "DELETE":
-        return _removed(documents, items or documents)
+        return _removed(documents, items or [*_equal(documents.values(), call.body)])
     if items:
         return _put(call, documents, items)
     if method == "POST":
@@ -275,10 +275,16 @@ def matching(documents: Iterable[Document], call: ServiceCall) -> list[Document]
     texts = [str(query.pop(name)).casefold() for name in ("search", "searchKey", "key") if name in query]
     return [
         each
-        for each in documents
-        if all(each[name] == value for name, value in query.items() if name in each)
-        and all(any(text in str(each.get(name, "")).casefold() for name in _SEARCHED) for text in texts)
+        for each in _equal(documents, query)
+        if all(any(text in str(each.get(name, "")).casefold() for name in _SEARCHED) for text in texts)
     ]
+
+
+def _equal(documents: Iterable[Document], members: Mapping[str, Any]) -> Iterator[Document]:
+    """Give the documents that differ in none of these members that they have."""
+    for each in documents:
+        if all(each[name] == value for name, value in members.items() if name in each):
+            yield each
 
 
 _SEARCHED: Final = ("name", "description", "id", "uid", "slug")
@@ -364,7 +370,7 @@ ROLES: Final = "/roles"
 _SCOPES: Final = {"authOnly": "Auth Key", "fullAccess": "REST API Key"}
 _MODELS: Final = "/ai-agents/agent-builder/agents/available-models"
 _KNOWLEDGE: Final = "/ai-agents/agent-builder/knowledge-base"
-_PUSH_TOKENS: Final = ("fcmToken", "deviceToken", "voipToken")
+_PUSH_TOKENS: Final = "/notifications/push/v1/tokens"
 
 
 def prepare(store: Store, app: Document, full_access: str, auth_only: str) -> None:
@@ -452,26 +458,16 @@ def _preferences(operation: Handler, call: ServiceCall) -> Document:
     return {"preferences": named, "sound": {}, "templates": selected(settings, ("usePrivacyTemplate",))}
 
 
-def _push_tokens(call: ServiceCall) -> Document:
-    """Register, list or remove the push tokens of a login, or the one of the path."""
-    method, login = call.endpoint.method, call.query.get("authToken") or call.body["authToken"]
-    if call.store.auth_tokens.owner(login) is None:
+def _register_push_token(call: ServiceCall) -> Document:
+    """Store a push token of a login; of each kind there is another member for it."""
+    if call.store.auth_tokens.owner(call.body["authToken"]) is None:
         raise refused("AUTH_ERR_AUTH_TOKEN_NOT_FOUND")
-    tokens = call.store.documents.of("/notifications/push/v1/tokens", login)
-    if method == "POST":
-        names = [name for name in _PUSH_TOKENS if name in call.body]
-        if not names:
-            raise bad_request({name: ["One of the tokens is required."] for name in _PUSH_TOKENS})
-        token, kind = call.body[names[0]], names[0].removesuffix("Token")
-        tokens[token] = {**call.body, "pushToken": token, "pushTokenType": kind}
-        return {"success": True}
-    if "pushToken" in call.path and call.path["pushToken"] not in tokens:
-        raise refused("ERR_PUSH_TOKEN_NOT_FOUND")
-    chosen = [each for key, each in tokens.items() if key == call.path.get("pushToken", key)]
-    if method == "DELETE":
-        for each in chosen:
-            del tokens[each["pushToken"]]
-    return {"pushTokens": chosen}
+    names = [name for name in ("fcmToken", "deviceToken", "voipToken") if name in call.body]
+    if not names:
+        raise bad_request({"fcmToken": ["One of the tokens is required."]})
+    kind, token = names[0].removesuffix("Token"), call.body[names[0]]
+    call.store.documents.of(_PUSH_TOKENS)[token] = {**call.body, "pushToken": token, "pushTokenType": kind}
+    return {"success": True}
 
 
 HANDLERS: dict[str, Handler] = {
@@ -490,11 +486,8 @@ HANDLERS |= {
     "apps.create": enveloped(OPERATIONS["apps.create"], _create_app),
     "auth_tokens.create": _create_token,
     "moderation.flag_message": enveloped(OPERATIONS["moderation.flag_message"], _flag_message),
-    "notifications.delete_push_token": _push_tokens,
-    "notifications.list_push_tokens": _push_tokens,
-    "notifications.register_push_token": _push_tokens,
+    "notifications.register_push_token": _register_push_token,
     "notifications.set_default_apns_provider": _set_default,
     "notifications.set_default_fcm_provider": _set_default,
-    "notifications.unregister_push_tokens": _push_tokens,
     **dict.fromkeys(("rbac.set_role", "rbac.set_scope", "rbac.unset_role", "rbac.unset_scope"), _permissions),
 }

@@ -5,8 +5,8 @@ its lists, with `deletedAt`, unless the deletion is permanent. The action is sen
 sender, so that it is in the same lists; `data.entities.by` is the one who acted.
 """
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Final, NamedTuple, TypeAlias
+from collections.abc import Sequence
+from typing import Final, NamedTuple
 
 from msgspec.json import encode
 
@@ -108,47 +108,29 @@ def _data(record: Document) -> Document:
 # ── edits and deletions ──
 
 
-_Rules: TypeAlias = Mapping[str, Callable[[Document], bool]]
-"""The codes of what may be wrong with the data of a message, in the order in which it is checked."""
-
-
-def _are_wrong(attachments: Any) -> bool:
-    return not isinstance(attachments, list) or not all(
-        isinstance(each, dict) and isinstance(each.get("url"), str) for each in attachments
-    )
-
-
-_RULES: Final[Mapping[str, _Rules]] = {
-    "any": {"ERR_INVALID_METADATA": lambda data: not isinstance(data.get("metadata", {}), dict)},
-    "text": {
-        "ERR_INVALID_MESSAGE_TEXT": lambda data: not isinstance(data.get("text", ""), str),
-        "ERR_EMPTY_MESSAGE_TEXT": lambda data: not data.get("text", "").strip(),
-    },
-    "media": {
-        "ERR_EMPTY_MESSAGE_FILE": lambda data: not data.get("attachments"),
-        "ERR_INVALID_MEDIA_MESSAGE": lambda data: _are_wrong(data["attachments"]),
-    },
-    "custom": {
-        "ERR_EMPTY_CUSTOM_DATA": lambda data: not data.get("customData"),
-        "ERR_INVALID_CUSTOM_DATA": lambda data: not isinstance(data["customData"], dict),
-    },
-    "interactive": {
-        "ERR_INVALID_MESSAGE_DATA": lambda data: not isinstance(data.get("interactiveData"), dict)
-    },
+_CONTENT: Final[dict[str, tuple[str, type, str, str]]] = {
+    "text": ("text", str, "ERR_EMPTY_MESSAGE_TEXT", "ERR_INVALID_MESSAGE_TEXT"),
+    "media": ("attachments", list, "ERR_EMPTY_MESSAGE_FILE", "ERR_INVALID_MEDIA_MESSAGE"),
+    "custom": ("customData", dict, "ERR_EMPTY_CUSTOM_DATA", "ERR_INVALID_CUSTOM_DATA"),
+    "interactive": ("interactiveData", dict, "ERR_INVALID_MESSAGE_DATA", "ERR_INVALID_MESSAGE_DATA"),
 }
+"""By kind of message: the member that its data needs, its type, and the codes of none and of a wrong one."""
 
 
-def check_data(data: Document, *kinds: str) -> None:
-    for kind in kinds:
-        for code, is_broken in _RULES[kind].items():
-            if is_broken(data):
-                raise refused(code)
+def check_data(data: Document, kind: str) -> None:
+    member, content_type, empty, invalid = _CONTENT[kind]
+    content = data.get(member)
+    if content is not None and not isinstance(content, content_type):
+        raise refused(invalid)
+    if not content or str(content).isspace():
+        raise refused(empty)
 
 
 def update_message(call: ServiceCall) -> Document:
     message, body = changeable_message(call), call.body
     if "data" in body:
-        check_data(body["data"], *(("any", "text") if "text" in body["data"] else ("any",)))
+        if "text" in body["data"]:
+            check_data(body["data"], "text")
         message.record["data"] = _data(message.record) | body["data"]
     if "tags" in body:
         message.record["tags"] = body["tags"]

@@ -28,12 +28,12 @@ def checked_data(data: Document, category: str, kind: str) -> Document:
     if category == "message" and kind not in _TYPES:
         raise refused("ERR_INVALID_MESSAGE_TYPE", ", ".join(_TYPES))
     is_media = category == "message" and kind != "text"
-    check_data(data, "any", "media" if is_media else kind if category == "message" else category)
+    check_data(data, "media" if is_media else kind if category == "message" else category)
     if not is_media:
         return data
     # Sizes come as digits and are shown as numbers.
     sized = [item | _size(item.get("size")) for item in data["attachments"]]
-    return data | {"attachments": sized, "url": sized[0]["url"]}
+    return data | {"attachments": sized, "url": sized[0].get("url")}
 
 
 def _size(size: Any) -> Document:

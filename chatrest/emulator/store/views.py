@@ -131,25 +131,21 @@ class ConversationViews:
     def all(self, uid: str | None, conversation: str | None = None) -> list[ConversationView]:
         """Return the views of a user, or of all users; of one conversation, or of all."""
         names = self._conversations if conversation is None else {conversation} & self._conversations.keys()
-        views = (self._of(name, self._conversations[name]) for name in names)
-        return [view for each in views for view in each if uid in (None, view.uid)]
+        views = (view for name in names for view in self._of(name, self._conversations[name]))
+        return [view for view in views if uid in (None, view.uid)]
 
     def _of(self, name: str, about: _Conversation) -> Iterator[ConversationView]:
+        parties = {about.sender: about.receiver, about.receiver: about.sender}
         if about.kind == "group":
-            for uid in self._members.of(about.receiver):
-                yield self._view(uid, name, about.kind, about.receiver, about.created_at)
-            return
-        for uid, party in {about.sender: about.receiver, about.receiver: about.sender}.items():
-            yield self._view(uid, name, about.kind, party, about.created_at)
+            parties = dict.fromkeys(self._members.of(about.receiver), about.receiver)
+        for uid, party in parties.items():
+            view = self.view(uid, about.kind, party, name)
+            view.created_at = about.created_at
+            yield view
 
-    def _view(self, uid: str, name: str, kind: Kind, party: str, at: int) -> ConversationView:
-        view = self._views.setdefault((uid, name), ConversationView(uid, name, kind, party))
-        view.created_at = at
-        return view
-
-    def view(self, uid: str, kind: Kind, party: str) -> ConversationView:
+    def view(self, uid: str, kind: Kind, party: str, name: str = "") -> ConversationView:
         """Return the view of a user on a conversation that may have no message yet."""
-        name = conversation_id(uid, party) if kind == "user" else f"group_{party}"
+        name = name or (conversation_id(uid, party) if kind == "user" else f"group_{party}")
         return self._views.setdefault((uid, name), ConversationView(uid, name, kind, party))
 
     def ids_of(self, uid: str, kind: Literal["read_id", "delivered_id", "reset_id"]) -> dict[str, int]:
