@@ -229,7 +229,7 @@ class ActiveCall(CallProgress, Generic[R]):
         if limit.limited and is_of_user(limit, self._call):
             self._gate.pacer.forget()
         else:
-            self._gate.observe(ended, limit, began)
+            self._gate.pacer.observe(ended, limit, began)
         # The loop's timer knows nothing of a clock that tests have set.
         if options.deadline is not None and ended - self.began > options.deadline:
             self.sent = True

@@ -27,11 +27,10 @@ operation costs the same for any number of apps.
 """
 
 import asyncio
-from collections import OrderedDict
+from collections import OrderedDict, defaultdict
 from collections.abc import Iterator
 from operator import attrgetter
 from typing import Final, Literal, TypeAlias
-from weakref import WeakValueDictionary
 
 Priority: TypeAlias = Literal["interactive", "bulk"]
 PRIORITIES: Final[tuple[Priority, ...]] = ("interactive", "bulk")
@@ -110,7 +109,7 @@ class LaneQueues:
 class AppShare:
     """The places that one app holds, and its calls that wait for one."""
 
-    __slots__ = ("__weakref__", "held", "lanes", "waiting")
+    __slots__ = ("held", "lanes", "waiting")
 
     def __init__(self) -> None:
         self.held: int = 0
@@ -138,15 +137,10 @@ class PrioritySemaphore:
         self._holders = 0  # apps that hold a place
         self._rankings = {lane: _Ranking() for lane in PRIORITIES}
         self._timer: asyncio.TimerHandle | None = None
-        # A share lives as long as a rate gate of its app does.
-        self._shares: WeakValueDictionary[str, AppShare] = WeakValueDictionary()
+        self._shares: defaultdict[str, AppShare] = defaultdict(AppShare)
 
     def share(self, app_id: str) -> AppShare:
-        """Return the share of an app; the caller keeps it for as long as it uses it."""
-        share = self._shares.get(app_id)
-        if share is None:
-            share = self._shares[app_id] = AppShare()
-        return share
+        return self._shares[app_id]
 
     def try_acquire(self, share: AppShare, lane: Priority) -> bool:
         """Take a place if the rules allow it now; return False otherwise."""

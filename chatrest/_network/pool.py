@@ -101,7 +101,7 @@ class PoolState:
     @property
     def waiting(self) -> int:
         """The number of requests that wait for a place or for a rate limit."""
-        return sum(gate.waiting for _, gate in self._pool.gates.known())
+        return sum(gate.waiting for gate in self._pool.gates.values())
 
     @property
     def is_full(self) -> bool:
@@ -115,8 +115,8 @@ class PoolState:
 
     @property
     def limits(self) -> tuple[LimitState, ...]:
-        """The rate limit of each app and rate class that is in use or was used lately."""
-        return tuple(_limit_state(*key, gate) for key, gate in self._pool.gates.known())
+        """The rate limit of each app and rate class that was used."""
+        return tuple(_limit_state(*key, gate) for key, gate in self._pool.gates.items())
 
     def __repr__(self) -> str:
         lending = ", lending" if self.is_lending else ""
@@ -126,7 +126,7 @@ class PoolState:
         )
 
     def _held_back(self) -> str:
-        limits = (_limit_state(*key, gate) for key, gate in self._pool.gates.known() if gate.waiting)
+        limits = (_limit_state(*key, gate) for key, gate in self._pool.gates.items() if gate.waiting)
         apps = dict.fromkeys(limit.app_id for limit in limits if limit.is_held_back)
         if not apps:
             return ""

@@ -5,14 +5,10 @@ and a place that were given to a cancelled call go to the next one, and so does 
 """
 
 import asyncio
-from collections import OrderedDict
-from collections.abc import Callable, Iterator
-from itertools import chain
+from collections.abc import Callable
 from typing import Final, TypeAlias
-from weakref import WeakValueDictionary
 
 from .._core.pace.pacer import GatePacer
-from .._core.replies.rate_signal import Signal
 from .._core.requests.endpoint import RateClass
 from .places import AppShare, LaneQueues, Priority, PrioritySemaphore, Waiter
 from .timing import Timing
@@ -22,12 +18,6 @@ MakePacer: TypeAlias = Callable[[str, RateClass], GatePacer]
 GateKey: TypeAlias = tuple[str, RateClass]
 """App id and rate class."""
 
-MAX_IDLE_GATES: Final = 500
-"""Gates that are kept whatever they know."""
-MOST_LEARNT: Final = 5000
-"""Gates up to which learnt limits are kept."""
-LEARNT_SECONDS: Final = 300.0
-"""Seconds after the last reply for which a learnt limit is kept."""
 _POLL_SECONDS: Final = 0.25  # while the end of a limit is unknown, any reply may show it
 _YIELD_SECONDS: Final = 0.01  # bulk checks again after this while an interactive call goes first
 
@@ -47,8 +37,6 @@ class RateGate:
         """The places that the app holds, in all rate classes."""
         self.lanes: LaneQueues = LaneQueues()
         """The waiting requests."""
-        self.replied_at: float = timing.now()
-        """The time of the last reply, or of the start."""
         self._timing = timing
         self._places = places
         self._leaders: dict[Priority, Waiter] = {}
@@ -69,10 +57,6 @@ class RateGate:
     def expected(self, lane: Priority) -> float:
         """Return the estimated seconds that a new request in `lane` would wait for its slot."""
         return self.delay(lane) + self.lanes.ahead(lane) * self.interval
-
-    def observe(self, now: float, signal: Signal, sent: float) -> None:
-        self.replied_at = now
-        self.pacer.observe(now, signal, sent)
 
     def try_enter(self, lane: Priority, now: float) -> bool:
         """Take a slot and a place if both are free at `now`; return False otherwise."""
@@ -147,47 +131,13 @@ class RateGate:
             first.wake()
 
 
-class RateGates(OrderedDict[GateKey, RateGate]):
-    """The gates by app id and rate class; `gates[key]` makes the one that is missing.
-
-    | beyond 500 gates, a gate …                                 | is let go                         |
-    |------------------------------------------------------------|-----------------------------------|
-    | that has waiters, or holds requests back at this moment    | never                             |
-    | that learnt a limit from 429 replies, or looks for its end | 300 s after its last reply, or    |
-    |                                                            | at once beyond 5000 gates         |
-    | any other: the next reply shows what it knew               | at once                           |
-
-    Each gate that is made costs a look at the two oldest, so there is no background task and no full scan.
-    A gate that was let go while a call still uses it is found again: two gates would double the rate.
-    """
+class RateGates(dict[GateKey, RateGate]):
+    """The gates by app id and rate class; `gates[key]` makes the one that is missing. Each takes 1.2 kB."""
 
     def __init__(self, make_pacer: MakePacer, timing: Timing, places: PrioritySemaphore) -> None:
         super().__init__()
         self._make_pacer, self._timing, self._places = make_pacer, timing, places
-        self._released: WeakValueDictionary[GateKey, RateGate] = WeakValueDictionary()
 
     def __missing__(self, key: GateKey) -> RateGate:
-        gate = self._released.pop(key, None)
-        if gate is None:
-            gate = RateGate(self._make_pacer(*key), self._timing, self._places, key[0])
-        self._let_go()
-        self[key] = gate
+        gate = self[key] = RateGate(self._make_pacer(*key), self._timing, self._places, key[0])
         return gate
-
-    def known(self) -> Iterator[tuple[GateKey, RateGate]]:
-        return chain(list(self.items()), list(self._released.items()))
-
-    def _let_go(self) -> None:
-        for _ in range(min(2, len(self) - MAX_IDLE_GATES + 1)):
-            key, gate = self.popitem(last=False)
-            if self._is_needed(gate):
-                self[key] = gate  # as the newest
-            else:
-                self._released[key] = gate
-
-    def _is_needed(self, gate: RateGate) -> bool:
-        if gate.waiting or gate.delay("bulk") > 0:
-            return True
-        age = self._timing.now() - gate.replied_at
-        has_learnt = gate.pacer.rate_source == "learnt" or gate.pacer.is_probing
-        return has_learnt and age < LEARNT_SECONDS and len(self) < MOST_LEARNT

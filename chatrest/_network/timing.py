@@ -38,32 +38,18 @@ class Timing:
         self._reached = max(self._reached, until)
 
 
-class _Forks:
-    """The number of forks that led to this process; cheaper to compare than the process id."""
-
-    count = 0
-
-    @classmethod
-    def add(cls) -> None:
-        cls.count += 1
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_Forks.add)
-
-
 class Home:
     """The process and the event loop that a session was opened in, which own its sockets and timers."""
 
-    __slots__ = ("_forks", "_loop")
+    __slots__ = ("_loop", "_process")
 
     def __init__(self) -> None:
         self._loop = asyncio.get_running_loop()
-        self._forks = _Forks.count
+        self._process = os.getpid()
 
     def check(self) -> None:
         """Raise `RequestInvalidError` in another process or event loop; takes less than a microsecond."""
-        if self._forks != _Forks.count:
+        if os.getpid() != self._process:
             raise RequestInvalidError(
                 "the session was opened before this process was forked: open another session there"
             )

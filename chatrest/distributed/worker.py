@@ -107,7 +107,7 @@ class WorkerRate:
     def _waiting(self, rate_class: RateClass) -> int:
         """Return how many requests of a class wait for the rate."""
         pools = self._session._client._pools.values() if self._session is not None else ()
-        gates = (each for pool in pools for each in pool.gates.known())
+        gates = (each for pool in pools for each in pool.gates.items())
         return sum(gate.waiting for (_, gate_class), gate in gates if gate_class == rate_class)
 
     def receive(self, rate_class: RateClass, message: bytes) -> None:

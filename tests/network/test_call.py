@@ -296,7 +296,7 @@ async def test_an_app_that_fills_the_pool_does_not_starve_a_paced_app(
 
     tasks = [asyncio.create_task(work(busy, "bulk")) for _ in range(20)]
     if struck:
-        paced.gate.observe(paced.timing.now(), Signal(True, retry_after=5), paced.now)
+        paced.gate.pacer.observe(paced.timing.now(), Signal(True, retry_after=5), paced.now)
     await asyncio.sleep(1)
     tasks += [asyncio.create_task(work(paced, lane)) for _ in range(workers)]
     await asyncio.sleep(30)

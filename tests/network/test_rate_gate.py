@@ -102,12 +102,12 @@ async def no_wait(seconds: float) -> None:
 @in_time
 async def test_a_probe_is_answered_while_others_wait_with_a_sleep_that_never_waits() -> None:
     gate = make_gate(Pacer(Pace()), Timing(lambda: 0.0, no_wait))
-    gate.observe(0.0, Signal(True), 0.0)
+    gate.pacer.observe(0.0, Signal(True), 0.0)
     await gate.enter("interactive")  # the probe
     task = asyncio.create_task(gate.enter("interactive"))
     await run_loop(3)
     assert not task.done()
-    gate.observe(0.0, Signal(False), 1.0)
+    gate.pacer.observe(0.0, Signal(False), 1.0)
     await task
 
 
@@ -165,11 +165,11 @@ async def test_a_reply_that_shows_the_end_of_a_limit_releases_the_waiters() -> N
     monitored = MonitoredGate()
     gate, began = monitored.gate, monitored.began
     assert gate.try_enter("interactive", began)
-    gate.observe(began, Signal(True), began)  # names no time: after a short hold one goes as a probe
+    gate.pacer.observe(began, Signal(True), began)  # names no time: after a short hold one goes as a probe
     tasks = spawn(*(monitored.go("interactive", number) for number in range(3)))
     await asyncio.sleep(5.0)
     assert monitored.names == [0]
-    gate.observe(began + 5.0, Signal(False), began + 5.0)
+    gate.pacer.observe(began + 5.0, Signal(False), began + 5.0)
     await ended(tasks)
     assert monitored.names == [0, 1, 2]
     assert monitored.order[1][1] <= 5.5
