@@ -6,13 +6,12 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias, final
 from msgspec import UNSET, UnsetType, ValidationError, convert, field, structs
 
 from .._secrets import guarded
-from ..errors import ReplyUnreadableError
 from .calls import CallContent
 from .entities import Entity, EntityWrapper, Parties
 from .lenient import CoercionError, coerced, shape
 from .outcomes import ItemOutcome
-from .raw_json import read_value, write_value
-from .record import NO_NUMBER, NO_TEXT, Count, Id, Json, Maybe, OfCount, OfId, OfIdAndCount, Record
+from .raw_json import write_value
+from .record import NO_NUMBER, NO_TEXT, AsServed, Count, Id, Json, Maybe, OfCount, OfId, OfIdAndCount, Record
 from .views import views
 
 
@@ -297,7 +296,7 @@ for _kind in (TextMessage, MediaMessage, CustomMessage, ActionMessage, CallMessa
     _kind.category = str(_kind.__struct_config__.tag)
 
 
-class UnknownMessage(_Message, kw_only=True):
+class UnknownMessage(AsServed, _Message, kw_only=True):
     """A record that no other message class can hold: `raw` is its JSON, byte for byte.
 
     `reason` is the reason. All readable fields have their values; unreadable ones are `""`, 0 or None if they
@@ -317,23 +316,6 @@ class UnknownMessage(_Message, kw_only=True):
         data = self.data if isinstance(self.data, dict) else {}
         texts = (data.get(name) for name in ("text", "caption"))
         return next((text for text in texts if text and isinstance(text, str)), None)
-
-    def to_dict(self) -> Json:
-        """Return the record as it was served, read from `raw`.
-
-        Raises `ReplyUnreadableError` if it is not an object or nested too deeply.
-        """
-        try:
-            record = read_value(self.raw)
-        except (ValueError, RecursionError):
-            record = None
-        if not isinstance(record, dict):
-            raise ReplyUnreadableError(f"the record cannot be read as a dict: {self.reason}")
-        return record
-
-    def to_json(self) -> bytes:
-        """Return `raw`, the record's JSON byte for byte as served."""
-        return self.raw
 
 
 Message: TypeAlias = (

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, TypeAlias, Type
 from msgspec import UNSET, Struct, UnsetType, field
 
 from .._secrets import TOO_DEEP, masked_fields
+from ..errors import ReplyUnreadableError
 from .raw_json import read_value, write_value
 
 T = TypeVar("T")
@@ -116,3 +117,29 @@ class Record(Struct, frozen=True, gc=False, rename="camel", omit_defaults=True):
         """Return the names and values that the service sent, credentials hidden, for `repr` and rich."""
         pairs = ((name, getattr(self, name)) for name in self.__struct_fields__)
         return masked_fields(self, [(name, value) for name, value in pairs if not is_absent(value)])
+
+
+class AsServed:
+    """The forms of a record that has its JSON, byte for byte."""
+
+    __slots__ = ()
+
+    raw: bytes
+    reason: Any = "it is not JSON, or nested too deeply"
+
+    def to_dict(self) -> Json:
+        """Return the record as it was served, read from `raw`; credentials are not hidden.
+
+        Raises `ReplyUnreadableError` if it is not an object or nested too deeply.
+        """
+        try:
+            record = read_value(self.raw)
+        except (ValueError, RecursionError):
+            record = None
+        if not isinstance(record, dict):
+            raise ReplyUnreadableError(f"the record cannot be read as a dict: {self.reason}")
+        return record
+
+    def to_json(self) -> bytes:
+        """Return `raw`, the record's JSON byte for byte as served."""
+        return self.raw

@@ -8,9 +8,7 @@ from typing import Any, Final, TypeAlias
 from msgspec import UNSET, field
 
 from .._models.messages import Message
-from .._models.raw_json import read_value
-from .._models.record import Json, Maybe, Record
-from ..errors import ReplyUnreadableError
+from .._models.record import AsServed, Json, Maybe, Record
 from .payloads import (
     CallMessageData,
     CallSession,
@@ -29,7 +27,7 @@ from .payloads import (
 )
 
 
-class _Event(Record, kw_only=True):
+class _Event(AsServed, Record, kw_only=True):
     """The members of every envelope; texts that are absent are ""."""
 
     trigger: str
@@ -45,21 +43,6 @@ class _Event(Record, kw_only=True):
     """Only in legacy envelopes."""
     raw: bytes
     """The body of the delivery, byte for byte."""
-
-    def to_dict(self) -> Json:
-        """Return the delivery as it was served, read from `raw`; credentials are not hidden.
-
-        Raises `ReplyUnreadableError` if it is nested too deeply.
-        """
-        try:
-            envelope: Json = read_value(self.raw)
-        except (ValueError, RecursionError):
-            raise ReplyUnreadableError("the delivery cannot be read as a dict") from None
-        return envelope
-
-    def to_json(self) -> bytes:
-        """Return `raw`, the delivery byte for byte."""
-        return self.raw
 
 
 class MessageEvent(_Event, kw_only=True):
