@@ -188,7 +188,7 @@ async def _export_everything(session: "AsyncSession", out: Path, messages: int) 
         _done("interrupted", f"on purpose, with {first.written:,} messages on disk; then continued")
     megabytes = (first.received + second.received) / 1e6
     sent = sum(pool.sent for pool in session.pools.values()) - sent
-    amount = f"{report.messages:,} messages of {report.sources:,} users, {megabytes:,.1f} MB"
+    amount = f"{report.messages:,} messages of {report.sources:,} users, {megabytes:,.1f} MB received"
     _done("all users", f"{amount}, {sent:,} requests in {seconds:.2f} s")
     _done("", f"{report.messages / seconds:,.0f} messages/s, with the emulator in the same process")
 

@@ -46,22 +46,18 @@ _MOST_WORKERS: Final = 90  # as many calls as a session runs at a time for bulk 
 _FAILURES_SHOWN: Final = 20
 
 
-_PARTS: Final = "--parts --part --claim"
 _TOGETHER: Final = (
     ("--only", "--change-plan",
      "--only leaves the plan as it is, and --change-plan changes it: give one of them"),
-    ("--dask", "--only --change-plan",
-     ("--dask makes an export of parts, which reads all of its plan, and the plan never changes: "
-      "give it without --only and --change-plan")),
     ("--part", "--claim", "--part names a part, and --claim takes the next one: give one of them"),
-    (_PARTS, "--only --change-plan",
-     ("the plan of an export of parts never changes, and is read completely: give --parts, --part and "
-      "--claim without --only and --change-plan")),
+    ("--parts --part --claim --dask", "--only --change-plan",
+     ("the plan of an export of parts (also of --dask) never changes, and is read completely: give it "
+      "without --only and --change-plan")),
     ("--dask", "--part --claim", "--dask runs all parts: give it without --part and --claim"),
-    ("--dry-run", _PARTS, "--dry-run estimates all parts together: give it without --parts"),
-    ("--dry-run", "--apps", "--dry-run estimates one app: give it without --apps"),
     ("--dask", "--apps", "--dask reads one app: for many, run the command with --claim on several machines"),
-    ("--dry-run", "--dask", "--dry-run reads a few pages only: give it without --dask"),
+    ("--dry-run", "--parts --part --claim --dask --apps",
+     ("--dry-run estimates the export of one app, all parts together: give it without --parts, --part, "
+      "--claim, --dask and --apps")),
 )  # fmt: skip
 
 

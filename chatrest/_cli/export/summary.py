@@ -38,13 +38,13 @@ def summary(
     yield "missing", missing if report.missing else ""
     if report.changed or report.deleted:
         yield "changed", f"{report.changed:,}; their older versions are kept in the history"
-        kept = "by their authors or no longer returned; they stay in the export"
-        yield "deleted", f"{report.deleted:,}, {kept}"
+        reason = "by their authors or no longer returned"
+        yield "deleted", f"{report.deleted:,}, {reason}; they stay in the export"
     failed = f", {len(report.failed):,} of them failed" if report.failed else ""
     yield "sources", f"{report.sources:,}{failed}"
     yield "unread", unread_words(report)
-    kept = f"{name_list(report.kept, _KEPT_SHOWN)}; no longer asked for, not read by this run"
-    yield "kept", kept if report.kept else ""
+    names = f"{name_list(report.kept, _KEPT_SHOWN)}; no longer asked for, not read by this run"
+    yield "kept", names if report.kept else ""
     users = f"deleted: {name_list(report.deleted_users)}; their messages stay in the export"
     yield "users", users if report.deleted_users else ""
     yield "tables", ", ".join(f"{rows:,} {table}" for table, rows in report.tables.items())

@@ -91,7 +91,7 @@ def test_wrong_usage_is_one_line_and_makes_no_folder(command: Run, apps: Path, o
     missing = error_line(command("export", str(out), "--apps", str(apps)), 2)
     assert missing == f"{apps}: the environment lacks GAME_KEY"
     dry = error_line(command("export", str(out), "--apps", str(apps), "--dry-run", GAME_KEY="k3y"), 2)
-    assert "give it without --apps" in dry
+    assert "--dry-run estimates the export of one app" in dry
     assert not out.exists()
 
 

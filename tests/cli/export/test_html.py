@@ -63,7 +63,7 @@ def test_a_part_is_chosen(backup: Path, tmp_path: Path) -> None:
         (["html", "{out}", "{new}", "--redact-pattern", "/dev/null"], "expected a pattern per line"),
         (["html", "{out}", "{new}", "--zip", "{out}/a.zip"], "a.zip is in the folder of the export"),
         (["html", "{out}", "{out}/a.html", "--print"], "a.html is in the folder of the export"),
-        (["verify", "{out}", "--report", "{out}/a.md"], "a.md is in the folder of the export"),
+        (["verify", "{out}", "--report", "{out}/r.html"], "r.html is in the folder of the export"),
         (["load", "{out}", "sqlite:///{out}/a.db"], "a.db is in the folder of the export"),
         (["html", "{new}/nothing", "{new}/site"], "nothing"),
         (["view", "{new}/nothing"], "nothing"),
