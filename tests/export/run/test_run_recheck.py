@@ -152,7 +152,7 @@ async def test_a_deletion_counts_once_whatever_shows_it_first(at_once: bool, tmp
         await service.session.messages.delete("5", permanent=True, on_behalf_of=author)
         for recheck in (ALL, ALL) if at_once else (None, ALL, ALL):
             deleted.append((await export(service.session, out, recheck=recheck)).deleted)
-        assert deleted == [0, 1, 0] if at_once else [0, 1, 0, 0]
+        assert deleted == ([0, 1, 0] if at_once else [0, 1, 0, 0])
         assert [
             (each.run, each.id, each.reason) for each in changes(out, after=1) if each.kind == "deleted"
         ] == [(2, "5", "by_author")]
