@@ -184,3 +184,11 @@ def test_a_plan_in_words_has_its_window() -> None:
     plan = Plan(all_users=True, groups=["den"], since="2026-01-01", until="2026-02-01T10:00:00Z")
     assert plan.full_words == "all users; group den, since=2026-01-01, until=2026-02-01T10:00:00Z"
     assert Plan(users=["ann"]).full_words == "user ann"
+
+
+def test_a_plan_that_continues_another_one_has_its_order_and_what_it_does_not_give() -> None:
+    first = Plan(users=["ann", "bob"], groups=["den", "oak"], since=5, format="parquet", partition="day")
+    again = first.continued(Plan(groups=["oak", "den"], users=["bob", "ann", "bob"]))
+    assert (again, again.users) == (first, ("ann", "bob"))
+    changed = first.continued(Plan(users=["eve"], until=9, format="ndjson"))
+    assert changed == Plan(users=["eve"], since=5, until=9)

@@ -135,14 +135,9 @@ async def test_a_folder_that_holds_something_else_is_not_touched(tmp_path: Path)
         assert service.emulator.requests == type(service.emulator.requests)(maxlen=0)
 
 
-async def test_another_plan_or_app_is_refused_and_told(tmp_path: Path) -> None:
+async def test_another_app_is_refused_and_told(tmp_path: Path) -> None:
     async with served(30) as service, served(30, app_id="other-app") as other:
-        plan = Plan(users=("ann", "bob"), since=5)
-        await export(service.session, tmp_path / "out", plan)
-        with pytest.raises(RequestInvalidError) as refused:
-            await export(service.session, tmp_path / "out", Plan(users=("ann",), since=6))
-        words = "was exported with since=5, and this plan has since=6: a window can become wider"
-        assert words in str(refused.value)
+        await export(service.session, tmp_path / "out", Plan(users=("ann", "bob")))
         with pytest.raises(RequestInvalidError, match=r"'emulated'.*'other-app'"):
             await export(other.session, tmp_path / "out")
         assert (await export(service.session, tmp_path / "out")).complete
@@ -188,18 +183,6 @@ async def refused(service: Served, out: Path, plan: Plan | None = None) -> None:
 async def test_a_wrong_key_keeps_the_plan_and_the_right_one_goes_on_with_it(tmp_path: Path) -> None:
     async with served(50) as service:
         await refused(service, tmp_path / "out", Plan(users=("ann",), format="parquet"))
-        assert (await export(service.session, tmp_path / "out")).complete
-        assert_whole(tmp_path / "out", service.expected(service.users_ids("ann")))
-
-
-async def test_no_other_format_once_sources_were_asked_for(tmp_path: Path) -> None:
-    async with served(50) as service:
-        service.emulator.weather.add(Status(401, route="messages.list_user"))
-        with pytest.raises(AuthenticationError):
-            await export(service.session, tmp_path / "out", Plan(users=("ann",)))
-        service.emulator.weather.clear()
-        with pytest.raises(RequestInvalidError, match=r"format=ndjson.*, and this plan has .*format=parquet"):
-            await export(service.session, tmp_path / "out", Plan(users=("bob",), format="parquet"))
         assert (await export(service.session, tmp_path / "out")).complete
         assert_whole(tmp_path / "out", service.expected(service.users_ids("ann")))
 
