@@ -1,5 +1,7 @@
 """Merging: small files of daily runs become large ones, and the export stays complete at every step."""
 
+import errno
+import os
 import sqlite3
 from contextlib import closing
 from pathlib import Path
@@ -10,7 +12,14 @@ from chatrest import AsyncSession, AuthenticationError, ChatRestError
 from chatrest.emulator import Emulator, Status
 from chatrest.export import Plan, export, read_raw, verify
 from chatrest.export.folder import export_folder as folder_module
+from chatrest.export.folder.fetched_page import FetchedPage
+from chatrest.export.plan.id_set import IdSet
+from chatrest.export.plan.message_ids import PageIds
+from chatrest.export.run.run import export_folder
+from chatrest.export.store.disk import Disk
+from tests.export_runs import manifest_of
 from tests.exported_files import files, ids
+from tests.stored_exports import START, StoredExport
 
 
 def data_files(folder: Path) -> list[str]:
@@ -35,6 +44,41 @@ async def test_small_files_are_merged_and_the_export_goes_on(
         assert (report.complete, report.written) == (True, 1)
         assert verify(tmp_path).ok
     assert ids(tmp_path) == list(range(1, 45))
+
+
+class NoRename(Disk):
+    """No file of messages gets its name."""
+
+    def replace(self, old: Path, new: Path) -> None:
+        if new.suffix == ".ndjson":
+            raise OSError(errno.EIO, os.strerror(errno.EIO), str(new))
+        super().replace(old, new)
+
+
+async def test_a_run_that_fails_while_it_merges_leaves_no_manifest_that_says_complete(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with Emulator(users=4, messages=40) as emulator, AsyncSession(emulator.app) as session:
+        for _ in range(2):
+            emulator.store.add_message("user-001", "user-002", "another day")
+            await export(session, tmp_path, Plan(partition="none"))
+        monkeypatch.setattr(folder_module, "MANY_SMALL_FILES", 2)
+        with pytest.raises(OSError, match="Input/output error"):
+            await export_folder(session, tmp_path, disk=NoRename())
+        assert not manifest_of(tmp_path).complete
+        assert (await export(session, tmp_path)).complete
+    assert (verify(tmp_path).ok, len(data_files(tmp_path))) == (True, 1)
+
+
+def test_messages_of_two_sources_that_are_back_are_missing_again(tmp_path: Path) -> None:
+    with StoredExport(tmp_path, Plan(users=["ann", "bob"])) as stored:
+        for number, source in enumerate(stored.plan.sources, 1):
+            seen = PageIds(IdSet([number]), {})
+            stored.export.commit([FetchedPage(number=number, source=source, seen=seen)])
+            stored.export.note_deleted(number, [number], START, missing=True)
+        assert not stored.export.missing()
+        stored.export.look_again([1, 2])
+        assert (stored.export.missing(), stored.export.lost) == (IdSet([1, 2]), IdSet())
 
 
 async def test_a_run_with_a_refused_key_leaves_the_sources_of_the_messages_readable(tmp_path: Path) -> None:
