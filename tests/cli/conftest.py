@@ -205,21 +205,8 @@ def no_log_of_progress(request: pytest.FixtureRequest, monkeypatch: pytest.Monke
 @pytest.fixture(autouse=True)
 def clean_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     """Remove the variables of the developer's own shell."""
-    for name in (
-        "APP_ID",
-        "API_KEY",
-        "REGION",
-        "SERVICE_DOMAIN",
-        "BASE_URL",
-        "HEADERS",
-        "LOG",
-        "PROXY",
-        "APP",
-        "APPS_FILE",
-    ):
-        monkeypatch.delenv(f"CHATREST_{name}", raising=False)
-    for name in ("URL", "KEY", "SECRET"):
-        monkeypatch.delenv(f"CHATREST_MANAGEMENT_{name}", raising=False)
+    for name in [each for each in os.environ if each.startswith("CHATREST_")]:
+        monkeypatch.delenv(name)
 
 
 @pytest.fixture

@@ -221,59 +221,28 @@ def test_a_message_is_a_line(members: dict[str, Any], line: str) -> None:
     assert message_line(talk(**members), ZONE) == line
 
 
+def action(verb: str, **target: Any) -> dict[str, Any]:
+    entities = {"by": {"entity": {"uid": "carol"}}, "on": {"entity": target}}
+    return {"category": "action", "data": {"action": verb, "entities": entities}}
+
+
+CAT = {"text": "my cat", "attachments": [{"name": "cat.png", "url": "https://x/y"}]}
+
+
 @loop_over(
     ("members", "text"),
     [
         ({"data": {"text": "hi <@uid:bob> and <@all:everyone>!"}}, "hi @bob and @everyone!"),
-        (
-            {
-                "type": "image",
-                "data": {"text": "my cat", "attachments": [{"name": "cat.png", "url": "https://x/y"}]},
-            },
-            "my cat [image cat.png]",
-        ),
+        ({"type": "image", "data": CAT}, "my cat [image cat.png]"),
         ({"type": "file", "data": {"url": "https://x.example/a/b.pdf?token=1"}}, "[file b.pdf]"),
         ({"type": "text", "data": {"text": "see", "attachments": [{"name": "a.md"}]}}, "see [file a.md]"),
         ({"type": "audio", "data": {}}, "[audio]"),
-        (
-            {
-                "category": "action",
-                "data": {
-                    "action": "added",
-                    "entities": {"by": {"entity": {"uid": "carol"}}, "on": {"entity": {"uid": "bob"}}},
-                },
-            },
-            "[carol added bob]",
-        ),
-        (
-            {
-                "category": "action",
-                "data": {
-                    "action": "edited",
-                    "entities": {"by": {"entity": {"uid": "carol"}}, "on": {"entity": {"id": 9}}},
-                },
-            },
-            "[carol edited message 9]",
-        ),
-        (
-            {
-                "category": "action",
-                "data": {
-                    "action": "joined",
-                    "entities": {"by": {"entity": {"uid": "carol"}}, "on": {"entity": {"guid": "team"}}},
-                },
-            },
-            "[carol joined team]",
-        ),
+        (action("added", uid="bob"), "[carol added bob]"),
+        (action("edited", id=9), "[carol edited message 9]"),
+        (action("joined", guid="team"), "[carol joined team]"),
         ({"category": "call", "type": "video", "data": {"action": "ongoing"}}, "[video call ongoing]"),
-        (
-            {"category": "custom", "type": "poll", "data": {"customData": {"question": "?"}}},
-            '[poll] {"question":"?"}',
-        ),
-        (
-            {"category": "interactive", "type": "form", "data": {"text": "Fill this", "interactiveData": {}}},
-            "[form] Fill this",
-        ),
+        ({"category": "custom", "type": "poll", "data": {"customData": {"q": "?"}}}, '[poll] {"q":"?"}'),
+        ({"category": "interactive", "type": "form", "data": {"text": "Fill this"}}, "[form] Fill this"),
         ({"category": "hologram", "type": "3d", "data": {"beam": 1}}, '[hologram 3d] {"beam":1}'),
     ],
 )
