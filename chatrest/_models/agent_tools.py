@@ -94,9 +94,6 @@ class McpServer(StoredRecord, kw_only=True):
     updated_at: Maybe[int] = UNSET
 
 
-# ── variables ──
-
-
 class Variable(StoredRecord, kw_only=True):
     """A value that instructions and tools refer to by its name: from a message, from a user, or constant.
 

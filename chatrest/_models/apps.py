@@ -24,9 +24,6 @@ class AppInfo(Record):
     access_key: Maybe[Json | str] = UNSET
 
 
-# ── API keys ──
-
-
 class ApiKey(Record):
     """A key of the app. `api_key` is a credential: the attribute shows it, the repr does not.
 
@@ -44,9 +41,6 @@ class ApiKey(Record):
     def identity(self) -> str:
         """A digest of the key, by which a cursor knows it."""
         return digest(self.api_key)
-
-
-# ── usage figures ──
 
 
 class UsageFigures(Record, rename={}):
@@ -92,9 +86,6 @@ class MessageMetrics(Record):
     start_time: Maybe[str] = UNSET
     end_time: Maybe[str] = UNSET
     data_points: Maybe[tuple[MessageDataPoint, ...]] = UNSET
-
-
-# ── webhooks and their triggers ──
 
 
 class Webhook(Record):

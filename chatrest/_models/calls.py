@@ -65,9 +65,6 @@ class CallContent(Record, kw_only=True):
     resource: Maybe[str] = UNSET
 
 
-# ── the log of calls ──
-
-
 class CallParticipant(Record):
     """The part of one user in a call; durations are in minutes."""
 

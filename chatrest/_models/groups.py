@@ -39,9 +39,6 @@ class Group(Record):
     online_members_count: Maybe[int] = UNSET
 
 
-# ── members ──
-
-
 class Member(UserFields):
     """A user as a member of a group, or as one who is banned from it, with the fields of a `User`.
 

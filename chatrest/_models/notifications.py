@@ -126,9 +126,6 @@ class NotificationLog(Record):
         return self._id
 
 
-# ── providers ──
-
-
 class PushProviders(Record):
     """Push providers as JSON: the documents show no members of them."""
 

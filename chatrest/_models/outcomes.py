@@ -102,9 +102,6 @@ def _words(key: str, outcome: Any) -> str:
     return f"{key} ({reason[:_LONGEST]})" if isinstance(reason, str) and reason else key
 
 
-# ── the outcome of one item ──
-
-
 class ItemOutcome(Record, omit_defaults=False):
     """The outcome of one item, with its record in `data`. One without `success` is a failure."""
 

@@ -107,8 +107,6 @@ class NewMcpServer(McpServerChanges):
     description: Text
 
 
-# ── variables ──
-
 _SourceKind: TypeAlias = Literal["message_metadata", "user_metadata", "constant"]
 _Name: TypeAlias = Annotated[
     str,

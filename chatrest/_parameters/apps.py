@@ -30,8 +30,6 @@ class NewApp(Body):
     """Make the app without sample users and groups."""
 
 
-# ── API keys ──
-
 KeyScope: TypeAlias = Literal["authOnly", "fullAccess"]
 
 
@@ -57,9 +55,6 @@ class ApiKeyChanges(Body):
     scope: KeyScope | UnsetType = UNSET
 
 
-# ── usage figures ──
-
-
 class UsageQuery(Filter):
     """The window of GET /stats; `RequestInvalidError` if it ends before it begins."""
 
@@ -70,8 +65,6 @@ class UsageQuery(Filter):
     to_date: Millis
     """Until this time."""
 
-
-# ── webhooks and their triggers ──
 
 _HOST: Final = r"[^\s/?#@\x00-\x1f\x7f-\x9f\ud800-\udfff]+"
 _REST: Final = r"[^\s\x00-\x1f\x7f-\x9f\ud800-\udfff]*"

@@ -110,8 +110,6 @@ class ReceiptMark(Body):
         super().__post_init__()
 
 
-# ── calls ──
-
 CallType: TypeAlias = Literal["audio", "video"]
 CallMode: TypeAlias = Literal["call", "meet", "presenter"]
 CallStatus: TypeAlias = Literal["initiated", "ongoing", "ended", "unanswered", "rejected", "canceled"]

@@ -69,8 +69,6 @@ MEANINGS: Final[Mapping[str, str]] = {
 """The meaning of a field by its name, where the class has no words under it."""
 
 
-# ── texts and counts with the documented limits ──
-
 VALID: Final = r"\A[^\ud800-\udfff]*\Z"
 
 
@@ -124,8 +122,6 @@ MessageTags: TypeAlias = Annotated[
 """A list of 1 to 25 tags of 1 to 100 characters."""
 
 
-# ── messages and conversations ──
-
 ReceiverType: TypeAlias = Literal["user", "group"]
 
 if TYPE_CHECKING:  # the types of arguments
@@ -141,8 +137,6 @@ Switch: TypeAlias = _Switch
 MessageNumber: TypeAlias = _MessageNumber
 """The id of a message: its digits, or a number."""
 
-
-# ── agents ──
 
 HttpMethod: TypeAlias = Literal["GET", "POST", "PUT", "PATCH", "DELETE"]
 SourceType: TypeAlias = Literal["uploads", "text", "website"]

@@ -22,8 +22,6 @@ from .checked import (
 )
 from .fields import Count, Description, Given, Listed, NewId, ShortText, Tags
 
-# ── members ──
-
 
 class MemberQuery(PageQuery):
     """The filter of GET /groups/{guid}/members; a walk starts at `page`."""
@@ -59,8 +57,6 @@ class NewScope(Body):
 
     scope: ScopeName
 
-
-# ── groups ──
 
 GroupType: TypeAlias = Literal["public", "password", "private"]
 ListedType: TypeAlias = Annotated[

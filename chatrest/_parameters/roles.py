@@ -48,8 +48,6 @@ class RoleChanges(_RoleFields):
     unset: UnsetOfRole | UnsetType = UNSET
 
 
-# ── permissions ──
-
 if TYPE_CHECKING:
     PermissionValues: TypeAlias = Mapping[str, str | Sequence[str]]
 else:
@@ -66,9 +64,6 @@ class NewPermissions(Body):
     """The values of permissions by id: `allow`, `deny`, a mode, or a list of texts."""
 
     permissions: PermissionValues
-
-
-# ── restricted features ──
 
 
 class Restriction(Body):

@@ -102,9 +102,6 @@ class Reactivation(Body):
     uids_to_activate: Uids
 
 
-# ── auth tokens ──
-
-
 class NewToken(Body):
     """The body of a request for an auth token."""
 
@@ -120,8 +117,6 @@ class TokenChanges(Body):
     app_info: Json | UnsetType = UNSET
     """Any facts about the client application."""
 
-
-# ── friends and blocked users ──
 
 MOST: Final = 1000
 """Friends of one user."""
@@ -155,9 +150,6 @@ class FormerFriends(Body):
     """The uids that are friends no longer."""
 
     friends: Uids
-
-
-# ── blocked users ──
 
 
 class BlockedUids(Body):

@@ -68,9 +68,6 @@ class Groups(Collection):
         return await self._call(GROUPS_DELETE, on_behalf_of=on_behalf_of, guid=guid)
 
 
-# ── members ──
-
-
 def _acknowledged_scope(reply: Any) -> dict[str, Any] | None:
     """The record for `{group, success: {uid: {success}}}`, as some services acknowledge a change.
 

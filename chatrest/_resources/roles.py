@@ -48,9 +48,6 @@ class Roles(Collection):
         return await self._call(ROLES.delete, role=role)
 
 
-# ── permissions ──
-
-
 class _PermissionReader(Struct, frozen=True):
     """Reads `{"data": {id: ack, …, "permissions": {id: value}}}`."""
 
@@ -128,8 +125,6 @@ class Rbac(Collection):
         """Give a permission of a scope its default again, and return those that are still set."""
         return await self._call(RBAC_UNSET_SCOPE, guid=guid, scope=scope, permission=permission)
 
-
-# ── restricted features ──
 
 _PATH: Final = "/roles/{role}/restrictedfeatures"
 

@@ -97,9 +97,6 @@ def test_its_state_is_that_of_a_model(
     journal.close()
 
 
-# ── files that change between two runs ──
-
-
 async def test_a_file_that_has_changed_is_refused(session: AsyncSession, write: Write) -> None:
     lines = [user(n) for n in range(60)]
     await run(session, [write("users.ndjson", lines)])
@@ -124,9 +121,6 @@ async def test_a_line_of_a_request_under_way_may_not_change_either(
     assert [each async for each in session.users.list()] == []
     write("users.ndjson", lines)
     assert (await run(session, [path])).imported == 10
-
-
-# ── lines and batches ──
 
 
 @given(st.lists(st.integers(0, 30), max_size=200), st.data())

@@ -99,8 +99,6 @@ def plain(value: Any) -> Any:
     return value.to_dict() if isinstance(value, Record) else value
 
 
-# ── required members ──
-
 REQUIRED = {
     "message_data_call": "entities", "member": "uid", "conversation": "conversationId",
     "auth_token": "uid authToken", "webhook": "id", "user": "uid", "group": "guid", "call": "sessionId",

@@ -36,8 +36,6 @@ def test_a_wrong_moment_is_refused_by_its_name(value: Any) -> None:
         UsageQuery(from_date=value, to_date=5)
 
 
-# ── webhooks ──
-
 HOOK = {"id": "w1", "name": "First", "webhook_url": "https://example.com/hook"}
 
 

@@ -34,9 +34,6 @@ async def test_apps_are_listed_also_where_one_is_shown_for_a_list(body: bytes) -
     assert dict(second.position) == {"page": "2", "perPage": "1000"}
 
 
-# ── API keys, on the emulator ──
-
-
 def app_with(emulator: Emulator, key: str) -> App:
     return App(emulator.app.app_id, key, base_url=emulator.base_url)
 
@@ -73,8 +70,6 @@ async def test_a_key_goes_as_far_as_its_scope(people: Emulator, session: AsyncSe
     assert (await other.users.get("ann")).uid == "ann"
 
 
-# ── usage figures ──
-
 FIGURES = b'{"audio_minutes":1,"video_minutes":2,"recorded_minutes":3,"active_users":4,"concurrent_users":5}'
 POINT = b'{"messagesSent":1,"readReceipts":2,"deliveryReceipts":3,"startTime":"60","endTime":"90"}'
 RECEIPTS = b'{"appId":"app","startTime":"60","endTime":"120","dataPoints":[%b]}' % POINT
@@ -103,8 +98,6 @@ async def test_receipts_are_read_with_and_without_data_around_them(body: bytes) 
     assert (point.messages_sent, point.read_receipts, point.delivery_receipts) == (1, 2, 3)
     assert (point.start_time, point.end_time) == ("60", "90")
 
-
-# ── webhooks ──
 
 APP = "emulated"
 URL = "https://example.com/hook"

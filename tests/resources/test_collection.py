@@ -55,9 +55,6 @@ class Notes(Collection):
         return await self._call(endpoint, body, query=query, on_behalf_of=on_behalf_of, id="5")
 
 
-# ── the acting user ──
-
-
 @loop_over(
     ("acting", "of_view", "of_call", "header"),
     [("never", "bob", None, None), ("optional", "bob", None, "bob"), ("optional", None, "eve", "eve"),
@@ -86,9 +83,6 @@ async def test_the_header_is_sent_by_what_the_operation_says(
     assert headers == [header]
 
 
-# ── what an operation takes ──
-
-
 @loop_over(
     ("kind", "body", "allowed"),
     [
@@ -114,9 +108,6 @@ async def test_a_query_is_refused_where_there_is_none(query: Any) -> None:
         await Notes(Sender(REPLY)).write(write("never"), query=query)
 
 
-# ── the one table ──
-
-
 @loop_over("endpoint", OPERATIONS.values())
 def test_an_operations_query_has_the_parameters_by_which_its_list_is_paged(endpoint: Endpoint[Any]) -> None:
     """A caller who names a page's size by them must not be overruled."""
@@ -130,9 +121,6 @@ def test_a_repr_names_the_operations() -> None:
     assert repr(session.groups) == "<Groups: create, delete, get, list, update>"
     assert repr(session.messages).startswith("<Messages: add_reaction, ")
     assert repr(session.messages).endswith(" more>")
-
-
-# ── signatures and help ──
 
 
 def test_methods_have_signatures_docs_and_kinds() -> None:

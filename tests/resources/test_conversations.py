@@ -37,9 +37,6 @@ async def test_the_deprecated_operations_name_their_replacements() -> None:
     assert sent(remover) == Sent("DELETE", "/conversations/a%2Fb", "idempotent")
 
 
-# ── lists ──
-
-
 def page(*numbers: int, **more: Any) -> Any:
     return {"data": [CONVERSATION | {"conversationId": str(number)} for number in numbers], **more}
 
@@ -75,8 +72,6 @@ async def test_the_views_of_several_users_are_several_items() -> None:
     sender = pages({"data": views}, page())
     assert len(await Conversations(sender).list().collect()) == 3
 
-
-# ── on the emulator ──
 
 USERS = ("ann", "bob", "cat", "dan", "eva", "fay", "gus")
 

@@ -37,9 +37,6 @@ async def test_messages_that_were_handed_in_go_on_by_positions_without_a_size() 
     }  # fmt: skip
 
 
-# ── keyword lists ──
-
-
 @pytest.fixture
 async def session() -> AsyncIterator[AsyncSession]:
     async with Emulator(users=3, messages=0) as emulator, AsyncSession(emulator.app) as session:

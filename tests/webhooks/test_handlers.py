@@ -114,9 +114,6 @@ async def test_a_body_of_unknown_length_is_read_up_to_the_cap() -> None:
     assert sent < 100_000_000
 
 
-# ── importing ──
-
-
 def test_only_the_aiohttp_handler_imports_aiohttp() -> None:
     code = (
         "import sys, chatrest\n"
