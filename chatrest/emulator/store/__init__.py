@@ -6,7 +6,7 @@ from typing import Any, Self, final
 from msgspec.json import encode
 
 from .directory import Directory, Membership, Memberships, Relations
-from .documents import Documents, LoginTokens
+from .documents import Documents, LoginTokens, selected
 from .message_index import MessageLists, conversation_id
 from .views import ConversationViews, Mark, MessageMarks
 
@@ -67,17 +67,29 @@ class Store(MessageLists):
     ) -> dict[str, Any]:
         """Add a message with the next id, and return its record.
 
-        `data` gets `text` and the entities of sender and receiver; `sent_at`, epoch seconds, is at least
-        that of the message before; `fields` are the record's other members under wire names (`tags`,
-        `parentId`), and go before: `sentAt=5` is a message that is older than those before it.
+        `data` gets `text` and, where it has none, the entities of sender and receiver; `sent_at`, epoch
+        seconds, is at least that of the message before; `fields` are the record's other members under wire
+        names (`tags`, `parentId`), and go before: `sentAt=5` is a message older than those before it.
         """
-        entities = {
-            "sender": self.people.entity("user", sender),
-            "receiver": self.people.entity(receiver_type, receiver),
+        people, is_group = self.people, receiver_type == "group"
+        ends = {"sender": people.entity("user", sender), "receiver": people.entity(receiver_type, receiver)}
+        content = ({} if text is None else {"text": text}) | {"entities": ends} | dict(data or {})
+        at = max(self.last_sent_at, sent_at or 0)
+        record = {
+            "id": str(self.last_id + 1),
+            "conversationId": f"group_{receiver}" if is_group else conversation_id(sender, receiver),
+            "sender": sender,
+            "receiverType": receiver_type,
+            "receiver": receiver,
+            "category": category,
+            "type": type,
+            "data": content,
+            "sentAt": at,
+            "updatedAt": at,
+            **fields,
         }
-        content = ({} if text is None else {"text": text}) | dict(data or {}) | {"entities": entities}
-        about = {"category": category, "type": type, "data": content}
-        return self._append(sender, receiver_type, receiver, about, sent_at, fields)
+        self.add_records([encode(record)])
+        return record
 
     def add_action(
         self, by: str, action: str, on: Mapping[str, Any], message: Mapping[str, Any], *, sent_at: int
@@ -89,34 +101,16 @@ class Store(MessageLists):
         """
         sender, kind, receiver = (str(message.get(name)) for name in ("sender", "receiverType", "receiver"))
         ends = {"by": self.people.entity("user", by), "on": on, "for": self.people.entity(kind, receiver)}
-        data = {"action": action, "entities": ends}
-        about = {"category": "action", "type": "message", "data": data}
-        place = {name: message[name] for name in ("conversationId",) if name in message}
-        return self._append(sender, kind, receiver, about, sent_at, place)
-
-    def _append(
-        self,
-        sender: str,
-        receiver_type: str,
-        receiver: str,
-        about: Mapping[str, Any],
-        sent_at: int | None,
-        fields: Mapping[str, Any],
-    ) -> dict[str, Any]:
-        is_group, at = receiver_type == "group", max(self.last_sent_at, sent_at or 0)
-        record = {
-            "id": str(self.last_id + 1),
-            "conversationId": f"group_{receiver}" if is_group else conversation_id(sender, receiver),
-            "sender": sender,
-            "receiverType": receiver_type,
-            "receiver": receiver,
-            **about,
-            "sentAt": at,
-            "updatedAt": at,
-            **fields,
-        }
-        self.add_records([encode(record)])
-        return record
+        return self.add_message(
+            sender,
+            receiver,
+            receiver_type=kind,
+            category="action",
+            type="message",
+            data={"action": action, "entities": ends},
+            sent_at=sent_at,
+            **selected(message, ("conversationId",)),
+        )
 
     def add_records(self, records: Iterable[bytes]) -> None:
         """Add messages given as JSON bytes, as odd as a test wants them, in one transaction.
