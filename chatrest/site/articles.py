@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
 from typing import Final, TypeAlias, final
 
-from .contents import FileLink, Location, Poll
+from .contents import FileLink
 from .index import MessagePlace, PersonEntry
 from .items import Item, Note, Quote
 from .text import EscapedBytes, EscapedText, TextPart, escaped_json
@@ -113,7 +113,7 @@ class Articles:
             yield f'<p class="text" dir="auto">{link}</p>'
         elif item.text:
             yield self._text(item)
-        elif not (item.files or item.poll or item.location or item.members or item.merged):
+        elif not (item.files or item.members or item.merged):
             yield f'<p class="deleted">No text ({self._escape(item.label or "message")})</p>'
         if item.is_long and item.text:
             link = f'<a href="{item.source_href}">The whole message, {item.letters:,} letters</a>'
@@ -122,10 +122,6 @@ class Articles:
     def _attached(self, item: Item) -> Iterator[str]:
         if item.files:
             yield self._files(item)
-        if item.poll:
-            yield self._poll(item.poll)
-        if item.location:
-            yield self._location(item.location)
         if item.members:
             yield self._members(item)
         if item.reactions:
@@ -162,8 +158,7 @@ class Articles:
         href, name = _ROOT + self._escape(file.href), self._escape(file.name)
         size = f" · {file.size}" if file.size else ""
         return (
-            f'<figure><a href="{href}"><img src="{href}" alt="{name}" width="{file.width}"'
-            f' height="{file.height}" loading="lazy"></a><figcaption>'
+            f'<figure><a href="{href}"><img src="{href}" alt="{name}" loading="lazy"></a><figcaption>'
             f"{self._stored(file, f'<bdi>{name}</bdi>')}{size}{_digest(file)}</figcaption></figure>\n"
         )
 
@@ -182,27 +177,6 @@ class Articles:
         return (
             f'<div class="file">{player}\n<span class="kind" aria-hidden="true">{kind}</span>'
             f"<p>{name}\n<small>{file.kind}{size}{end}</small></p></div>\n"
-        )
-
-    def _poll(self, poll: Poll) -> str:
-        options = "".join(
-            f'<li><span dir="auto">{text}</span> <small>{option.votes}</small>'
-            f'<meter min="0" max="100" value="{option.share}" aria-label="{text}"></meter></li>'
-            for option in poll.options
-            for text in [self._escape(option.text)]
-        )
-        return (
-            '<div class="poll" role="group" aria-label="Poll">'
-            f'<p dir="auto"><b>{self._escape(poll.question)}</b></p>\n<ul>{options}</ul>\n'
-            f"<small>{poll.votes} {'vote' if poll.votes == 1 else 'votes'}</small></div>"
-        )
-
-    def _location(self, location: Location) -> str:
-        name = f"<bdi>{self._escape(location.name or 'Location')}</bdi>"
-        return (
-            '<div class="file"><span class="kind" aria-hidden="true">map</span>'
-            f'<p><a href="{self._escape(location.href)}" {_OUT}>{name}</a>'
-            f" <small>{location.position}</small></p></div>"
         )
 
     def _members(self, item: Item) -> str:

@@ -5,21 +5,15 @@ table shows. All texts are harmless.
 """
 
 import re
-from collections import Counter
 from collections.abc import Iterator
-from math import isfinite
 from typing import Any, Final, NamedTuple
 
-from .picture import Picture
 from .text import is_address, shown
 
 _NAME: Final = 120
 _MOST_OPTIONS: Final = 50
 _MOST_MEMBERS: Final = 200
 _MOST_REACTIONS: Final = 100
-MOST_BYTES: Final = 1_000_000
-MOST_PIXELS: Final = 4_096
-"""The largest face that is shown: a page may have some hundred of them."""
 _STORED: Final = re.compile(r"files/([0-9a-f]{2})/([0-9a-f]{64})(?:\.([a-z0-9]{1,10}))?", re.ASCII)
 _SIZE: Final = re.compile("[0-9]{1,18}")
 _DURATION: Final = re.compile(r"(\d{1,4}):([0-5]\d):([0-5]\d)", re.ASCII)
@@ -58,9 +52,6 @@ class FileLink(NamedTuple):
     size: str
     digest: str = ""
     """The SHA-256 of one that the site has."""
-    width: int = 0
-    """Of a picture, in pixels; 0 where that is not known."""
-    height: int = 0
 
     @property
     def extension(self) -> str:
@@ -88,11 +79,10 @@ def file_link(file: dict[str, Any], stored: str, type: str) -> FileLink:
     return FileLink(kind, name[:_NAME], shown(str(url)) if is_address(url) else "", "", text)
 
 
-def face_link(stored: str, picture: Picture) -> str:
-    """Return where a site has a face, below its folder; empty for a file that is not shown as such."""
+def face_link(stored: str) -> str:
+    """Return where a site has a face, below its folder; empty for a file that is no picture."""
     match = _STORED.fullmatch(stored)
-    fits = picture.bytes <= MOST_BYTES and max(picture.width, picture.height) <= MOST_PIXELS
-    return f"files/{match[1]}/{match[2]}.{picture.extension}" if match and picture.is_whole and fits else ""
+    return stored if match and KIND_OF.get(match[3] or "") == "image" else ""
 
 
 def size_text(size: float) -> str:
@@ -111,100 +101,6 @@ def reactions_of(counts: Any) -> Iterator[tuple[str, str]]:
     for each in (counts if isinstance(counts, list) else [])[:_MOST_REACTIONS]:
         if isinstance(each, dict) and isinstance(each.get("reaction"), str) and "count" in each:
             yield shown(each["reaction"])[:30], f"{each['count']}"[:12]
-
-
-# ── polls and locations ──
-
-
-class PollOption(NamedTuple):
-    text: str
-    votes: int
-    share: int
-    """Of all votes, in percent."""
-
-
-class Poll(NamedTuple):
-    question: str
-    options: tuple[PollOption, ...]
-    votes: int
-
-
-def poll_of(data: dict[str, Any]) -> Poll | None:
-    """Return the poll of a message's data; None if it is another content."""
-    content = object_of(data.get("customData"))
-    question, options = text_of(content.get("question")), content.get("options")
-    listed = _options(options)
-    if not (question and listed):
-        return None
-    injected = object_of(object_of(data.get("metadata")).get("@injected"))
-    results = object_of(object_of(object_of(injected.get("extensions")).get("polls")).get("results"))
-    own = {key: _votes(each) for key, each in _options(results.get("options")).items()}
-    votes = own or _cast(content.get("votes")) or {key: _votes(each) for key, each in listed.items()}
-    total = sum(votes.get(key, 0) for key in listed)
-    return Poll(
-        shown(question[: 10 * _NAME]),
-        tuple(
-            PollOption(_option_text(each), votes.get(key, 0), round(100 * votes.get(key, 0) / (total or 1)))
-            for key, each in listed.items()
-        ),
-        total,
-    )
-
-
-def _options(options: Any) -> dict[str, Any]:
-    """Return options by their key; those of a list are counted from 1."""
-    if isinstance(options, list):
-        options = {str(object_of(each).get("id", n)): each for n, each in enumerate(options, 1)}
-    return dict(list(object_of(options).items())[:_MOST_OPTIONS])
-
-
-def _option_text(option: Any) -> str:
-    text = option if isinstance(option, str) else object_of(option).get("text") or option
-    return shown(str(text)[:_NAME])
-
-
-def _votes(option: Any) -> int:
-    """Return the votes of an option: a number, or as many as there are voters."""
-    if isinstance(option, dict):
-        option = next((option[name] for name in ("count", "votes", "voters") if name in option), 0)
-    if isinstance(option, list | dict):
-        return len(option)
-    return option if type(option) is int and option > 0 else 0
-
-
-def _cast(votes: Any) -> dict[str, int]:
-    """Return the votes by option: given so, or as each voter's option."""
-    members = object_of(votes)
-    if members and all(isinstance(each, str) for each in members.values()):
-        return dict(Counter(members.values()))
-    return {key: _votes(each) for key, each in members.items()}
-
-
-class Location(NamedTuple):
-    name: str
-    position: str
-    """Latitude and longitude."""
-    href: str
-
-
-def location_of(data: dict[str, Any]) -> Location | None:
-    """Return the location of a message's data; None if it is another content."""
-    content = object_of(data.get("customData"))
-    latitude, longitude = (_degrees(content.get(name)) for name in ("latitude", "longitude"))
-    if latitude is None or longitude is None or abs(latitude) > 90 or abs(longitude) > 180:
-        return None
-    name = next(filter(None, (text_of(content.get(each)) for each in ("name", "title", "address"))), "")
-    place = f"mlat={latitude:.6f}&mlon={longitude:.6f}#map=15/{latitude:.6f}/{longitude:.6f}"
-    href = f"https://www.openstreetmap.org/?{place}"
-    return Location(shown(name[:_NAME]), f"{latitude:.6f}, {longitude:.6f}", href)
-
-
-def _degrees(value: Any) -> float | None:
-    try:
-        number = float(value) if isinstance(value, str | int | float) and type(value) is not bool else None
-    except (ValueError, OverflowError):
-        return None
-    return number if number is not None and isfinite(number) else None
 
 
 # ── calls ──

@@ -184,7 +184,7 @@ class _Document:
         self, index: Index, title: str, files: Any, progress: Callable[..., None], log: HiddenLog | None
     ) -> None:
         self._index, self._files, self._progress, self._log = index, files, progress, log
-        self._pages = Pages(index, title, files)
+        self._pages = Pages(index, title)
         self._maker = self._pages.maker
         self._numbers = count(1)
         self.missing = 0
@@ -209,7 +209,7 @@ class _Document:
         """Yield the faces of all people and groups, each once, with the SHA-256 of the file."""
         for stored in self._index.faces():
             if href := self._pages.face(stored):
-                with self._files(stored) as path:
+                with self._files(stored) as path, suppress(FileNotFoundError):
                     yield href[9:73], _data_of(href, path)
 
     def _conversations(self) -> Iterator[dict[str, Any]]:

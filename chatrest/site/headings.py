@@ -4,8 +4,7 @@ The scripts hold what would change many pages or make each of them long: all con
 how many pages and which days a conversation has.
 """
 
-import shlex
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import lru_cache
 from typing import Any, Final, NamedTuple, final
 
@@ -13,7 +12,6 @@ from .._texts import plural
 from .index import ConversationEntry, Index, PersonEntry, initials
 from .items import Items
 from .search import script
-from .text import shown
 from .zone import day_text
 
 LISTED: Final = 20_000
@@ -30,8 +28,6 @@ class Heading(NamedTuple):
     people: tuple[PersonEntry, ...]
     has_more: bool
     first: str
-    commands: tuple[str, ...]
-    """Those that export and print just this; none where ids are hidden."""
 
 
 class ConversationRow(NamedTuple):
@@ -102,8 +98,7 @@ class Headings:
         numbers = dict.fromkeys([*writers, *(each for each in pair if each is not None)])
         people = tuple(map(self._index.person, list(numbers)[:_PEOPLE]))
         kind, first = "Group" if guid is not None else "One to one", self._maker.zone.day(conversation.first)
-        commands = () if self._index.choice.hides else tuple(self._commands(conversation, guid, people))
-        return Heading(kind, people, len(numbers) > _PEOPLE, first, commands)
+        return Heading(kind, people, len(numbers) > _PEOPLE, first)
 
     def until(self, conversation: ConversationEntry) -> str:
         """Return what new messages and members change: the last day, and how many take part."""
@@ -112,21 +107,6 @@ class Headings:
             return last
         wrote = len(self._writers(conversation.number))
         return f"{last} · {plural(conversation.members, 'member')}, {wrote:,} wrote"
-
-    def _commands(
-        self, conversation: ConversationEntry, guid: str | None, people: tuple[PersonEntry, ...]
-    ) -> Iterator[str]:
-        """Yield what exports just this conversation, and what prints it."""
-        app = conversation.app
-        uids = [each.uid.removeprefix(f"{app}/") if app else each.uid for each in people]
-        key = conversation.id.removeprefix(f"{app}/") if app else conversation.id
-        if guid is not None and shown(guid) == guid:
-            yield f"chatrest export OUT --group {shlex.quote(guid)}"
-        elif guid is None and len(uids) == 2 and all(uids):
-            yield f"chatrest export OUT --pair {shlex.join(uids)}"
-        if key:
-            out = shlex.quote(f"OUT/app={app}") if app else "OUT"
-            yield f"chatrest html {out} conversation.html --print --conversation {shlex.quote(key)}"
 
 
 def conversations_script(rows: list[list[Any]], total: int) -> bytes:

@@ -150,13 +150,17 @@ CREATE INDEX by_last ON conversations(last DESC, id);
 CREATE INDEX by_messages ON people(messages DESC, uid);
 CREATE INDEX pages_by_place ON pages(conversation, time, rank)
 """  # noqa: S608
+_LARGEST_FACE: Final = 1_000_000
+"""Bytes: a page may have some hundred of them."""
 _FACES: Final = f"""
 UPDATE people SET face = a.file FROM chat.attachments a
-    WHERE a.state = 'stored' AND a.file > '' AND a.uid > '' AND {_key("a.uid", "a.app")} = people.uid;
+    WHERE a.state = 'stored' AND a.file > '' AND a.bytes <= {_LARGEST_FACE}
+        AND a.uid > '' AND {_key("a.uid", "a.app")} = people.uid;
 UPDATE conversations SET faces = ifnull((SELECT group_concat(face, ' ') FROM (SELECT face FROM people
     WHERE number IN (one, other) AND face <> '' ORDER BY casefold(name), name)), '') WHERE guid IS NULL;
 UPDATE conversations SET faces = a.file FROM chat.attachments a
-    WHERE a.state = 'stored' AND a.file > '' AND a.guid = conversations.guid AND a.app = conversations.app
+    WHERE a.state = 'stored' AND a.file > '' AND a.bytes <= {_LARGEST_FACE}
+        AND a.guid = conversations.guid AND a.app = conversations.app
 """  # noqa: S608
 """A face is a name: none where names are hidden. Of two people in the order of their title."""
 _PSEUDONYMS: Final = (

@@ -4,7 +4,7 @@
 |---------------------------|----------------------------------------------------------------------------|
 | text, media               | its text, its files, what it quotes or answers, its reactions              |
 | action, call              | one line; on a page one for all messages of a call                         |
-| custom, interactive       | a poll, a location, or a table of the members of its content               |
+| custom, interactive       | a table of the members of its content                                      |
 | anything else             | its text where it has one, and a table of its members                      |
 | with `deletedAt`, or gone | that it was deleted, when and by whom; no text                             |
 """
@@ -20,15 +20,11 @@ from msgspec import Struct
 from .contents import (
     CallState,
     FileLink,
-    Location,
-    Poll,
     call_of,
     duration_text,
     file_link,
-    location_of,
     members_of,
     object_of,
-    poll_of,
     reactions_of,
     text_of,
 )
@@ -56,9 +52,6 @@ _MOST_NAMES: Final = 8
 _QUOTED: Final = 1_000
 """Letters of a message of which a quote is made."""
 _MOST_FILES: Final = 50
-_PICTURE: Final = (400, 300)
-_PICTURES: Final = (260, 150)
-"""The largest picture that stands alone, and one of several, in pixels."""
 FLAGS: Final = ("edited", "deleted", "flagged", "file", "thread")
 """What a search can be narrowed to; a static site has them as bits, from 1."""
 _SENTENCES: Final = {
@@ -130,8 +123,6 @@ class Item(Struct, gc=False):
     files: tuple[FileLink, ...] = ()
     reactions: tuple[tuple[str, str, str], ...] = ()
     """Each with its count, and who reacted so, as far as that is known."""
-    poll: Poll | None = None
-    location: Location | None = None
     members: tuple[tuple[str, str], ...] = ()
     """Content that has no other form."""
     words: str = ""
@@ -199,11 +190,10 @@ class Item(Struct, gc=False):
 
 
 class Items:
-    """Makes items of messages; `measure` returns the width and height of a stored picture."""
+    """Makes items of messages."""
 
-    def __init__(self, index: Index, measure: Callable[[str], tuple[int, int]] = lambda _: (0, 0)) -> None:
+    def __init__(self, index: Index) -> None:
         self._index = index
-        self._measure = measure
         self.zone = Zone(index.choice.timezone)
         self._iso = self.zone.iso
         self._person_of: Callable[[str, str], PersonEntry | None] = lru_cache(10_000)(index.person_of)
@@ -306,7 +296,7 @@ class Items:
             item.reactions = tuple((*each, "") for each in reactions_of(data.reactions))
         item.is_plain = bool(item.text) and not (
             item.is_long or item.files or item.reactions or item.quote or item.edited or item.about
-            or item.poll or item.location or item.members
+            or item.members
         )  # fmt: skip
         return item
 
@@ -392,9 +382,7 @@ class Items:
         contents = list(_strings([record.data.custom_data, data.get("interactiveData")]))
         if record.category not in ("custom", "interactive"):
             item.kind = "unknown"
-        item.poll, item.location = poll_of(data), location_of(data)
-        if item.poll is None and item.location is None:
-            item.members = tuple(members_of(data, members, LONGEST_TEXT))
+        item.members = tuple(members_of(data, members, LONGEST_TEXT))
         if item.kind == "unknown":
             contents += (text for _, text in item.members)
         item.words = shown("\n".join(dict.fromkeys(filter(None, contents))))
@@ -408,22 +396,11 @@ class Items:
             return ()
         self.uses.files.add(item.rank)
         stored = self._index.files(self._app, item.rank) if self._index.has_files else {}
-        links = [
+        return tuple(
             file_link(each, stored.get(position, ""), text_of(record.type))
             for position, each in enumerate(files[:_MOST_FILES])
             if isinstance(each, dict)
-        ]
-        pictures = sum(each.is_picture for each in links)
-        return tuple(self._sized(each, pictures > 1) if each.is_picture else each for each in links)
-
-    def _sized(self, file: FileLink, is_one_of_several: bool) -> FileLink:
-        """Return a picture with the size in which it is shown."""
-        most_wide, most_high = _PICTURES if is_one_of_several else _PICTURE
-        width, height = self._measure(file.stored)
-        if not (width and height):
-            return file._replace(width=most_high, height=most_high)
-        share = min(1, most_wide / width, most_high / height)
-        return file._replace(width=max(1, round(width * share)), height=max(1, round(height * share)))
+        )
 
 
 def call_text(label: str, call: CallState) -> str:

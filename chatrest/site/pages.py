@@ -19,7 +19,6 @@ import re
 import sys
 from bisect import bisect_right
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager
 from functools import cache, lru_cache
 from importlib.util import find_spec
 from itertools import chain, groupby, islice
@@ -35,7 +34,6 @@ from .headings import ConversationRow, Headings, days_script
 from .heads import record_of
 from .index import ConversationEntry, Index, PageCut, PersonEntry
 from .items import FLAGS, Item, Items, excerpt, one_line_a_call
-from .picture import Picture, picture_of
 from .text import EscapedBytes, EscapedText, is_address, shown_json
 from .zone import day_text, weekday_of
 
@@ -51,8 +49,6 @@ _SPACES: Final = re.compile(r"/\*.*?\*/|\s*([{}>])\s*|(?<=[:;,])\s+|;\s*(?=})")
 _BREAKS: Final = re.compile(r"([;,({])\n")
 """The ends of lines that a script does not need: no text in one goes over several lines."""
 _SHORT: Final = 500
-_PICTURES: Final = 10_000
-"""Pictures whose size is kept."""
 _DAY: Final = attrgetter("day")
 _CUT: Final = "\0cut\0"
 """Where the frame is divided: nothing that is shown has it."""
@@ -77,24 +73,11 @@ class SiteWords(NamedTuple):
 
 @final
 class Pages:
-    """Renders the pages of an index, where `check_installed` has found Jinja2.
+    """Renders the pages of an index, where `check_installed` has found Jinja2."""
 
-    `files` gives the path of an attachment by its name in the export, within a block.
-    """
-
-    def __init__(
-        self,
-        index: Index,
-        title: str,
-        files: Callable[[str], AbstractContextManager[Path]],
-    ) -> None:
-        @lru_cache(_PICTURES)
-        def picture(stored: str) -> Picture:
-            with files(stored) as path:
-                return picture_of(path)
-
-        self.face = lru_cache(_PICTURES)(lambda stored: face_link(stored, picture(stored)) if stored else "")
-        self.maker = Items(index, lambda stored: picture(stored)[1:3])
+    def __init__(self, index: Index, title: str) -> None:
+        self.face = cache(face_link)
+        self.maker = Items(index)
         self.headings = Headings(index, self.maker, self.face)
         zone, choice = self.maker.zone, index.choice
         self.site = SiteWords(title, zone.name, zone.window(choice.since, choice.until))

@@ -104,7 +104,7 @@ def bring_site(
                 f"{out}: no message is of {_named(choice)}: expected those of the export"
             )
         files = stack.enter_context(attachment_files(out))
-        pages = Pages(index, options.get("title") or "Messages", files)
+        pages = Pages(index, options.get("title") or "Messages")
         return _Writer(state, pages, files, progress).write()
 
 
@@ -318,12 +318,9 @@ class _Writer:
 
     def _copy_faces(self) -> None:
         for stored in self._index.faces():
-            if not (href := self._pages.face(stored)):
+            if (href := self._pages.face(stored)) and not self._state.is_there(href):
                 with self._files(stored) as path:
-                    self._missing += not path.is_file()
-            elif not self._state.is_there(href):
-                with self._files(stored) as path:
-                    self._state.copy(href, path)
+                    self._missing += not self._state.copy(href, path)
 
     def _people(self) -> None:
         for person in self._index.everybody():

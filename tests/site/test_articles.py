@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from msgspec import structs
 
-from chatrest.site.contents import FileLink, Location, Poll, PollOption
+from chatrest.site.contents import FileLink
 from chatrest.site.index import MessagePlace, PersonEntry
 from chatrest.site.items import Item, Note, Quote
 from chatrest.site.text import TextPart
@@ -46,15 +46,14 @@ def test_each_part_is_escaped(tmp_path: Path) -> None:
 def test_each_part_of_a_content_is_escaped(tmp_path: Path) -> None:
     ann, note = PersonEntry(1, "ann", "Ann", "a", "A"), Note(_HOSTILE, "2026-11-22T13:11:03+01:00")
     files = tuple(
-        FileLink(kind, _HOSTILE, _HOSTILE, stored, "1 KB", "f" * 64, 4, 3)
+        FileLink(kind, _HOSTILE, _HOSTILE, stored, "1 KB", "f" * 64)
         for kind, stored in (("image", "x"), ("video", "x"), ("file", "x"), ("file", ""))
     )
     plain = Item("1", 1, "m1", ann, "c0", 0, "", b"", is_long=False)
     first = structs.replace(
         plain, text=_HOSTILE, edited=note, versions=((_HOSTILE, "then"),), files=files, label=_HOSTILE,
         quote=Quote(_HOSTILE, _HOSTILE, is_deleted=False, place=None), members=((_HOSTILE, _HOSTILE),),
-        poll=Poll(_HOSTILE, (PollOption(_HOSTILE, 1, 100),), 1), reactions=((_HOSTILE, _HOSTILE, _HOSTILE),),
-        location=Location(_HOSTILE, "1, 2", _HOSTILE), merged=(structs.replace(plain, id=_HOSTILE),),
+        reactions=((_HOSTILE, _HOSTILE, _HOSTILE),), merged=(structs.replace(plain, id=_HOSTILE),),
     )  # fmt: skip
     second = structs.replace(
         plain, text=_HOSTILE, about=MessagePlace("c", 1, 7, 0), deleted=None,
@@ -65,10 +64,10 @@ def test_each_part_of_a_content_is_escaped(tmp_path: Path) -> None:
     page.write_bytes(Articles(escape, lambda _: "").of([first, second, deleted]).data)
     parsed = Page(page)
     assert not {"script", "amp"} & {name for name, _ in parsed.tags}
-    # Quote, text, files, poll, location, table, reaction, edit and version; answer and text; deletion.
-    assert parsed.text.count(_HOSTILE) == 2 + 1 + 4 + 2 + 1 + 3 + 3 + 2 + 3 + 1
+    # Quote, text, files, table, reaction, edit and version; answer and text; deletion.
+    assert parsed.text.count(_HOSTILE) == 2 + 1 + 4 + 3 + 3 + 2 + 3 + 1
     assert parsed.values("data-id")[:2] == ["1", _HOSTILE]
     assert set(parsed.values("download")) == {_HOSTILE}
     assert {_HOSTILE, f"../../{_HOSTILE}", "../c/1.html#m9", "../c/1.html#m7"} <= set(parsed.values("href"))
     assert parsed.values("alt").count(_HOSTILE) == 1
-    assert set(parsed.values("aria-label")) >= {_HOSTILE, "Poll", "Reactions"}
+    assert set(parsed.values("aria-label")) >= {_HOSTILE, "Reactions"}
