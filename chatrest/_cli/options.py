@@ -15,7 +15,7 @@ from .._parameters.apps import AppQuery
 from .._parameters.checked import Filter, meaning
 from .._parameters.messages import MessageQuery
 from .._parameters.users import UserQuery
-from ..times import Now, age_seconds
+from ..times import Now, age_seconds, is_relative
 from .value_types import ValueType, parse_time
 
 if TYPE_CHECKING:
@@ -28,17 +28,22 @@ Q = TypeVar("Q", bound=Filter)
 
 
 class TimeOption(_ParamType):
-    """A time as `parse_time` reads it; `now` is the clock for relative ones."""
+    """A time as `parse_time` reads it; `keeps_age` leaves a relative one as it is, `now` is its clock."""
 
     name = "time"
 
-    def __init__(self, *, end: bool = False, per_second: int = 1, now: Now | None = None) -> None:
+    def __init__(
+        self, *, end: bool = False, per_second: int = 1, now: Now | None = None, keeps_age: bool = False
+    ) -> None:
+        self._keeps_age = keeps_age
         self._end = end
         self._per_second = per_second
         self._now = now
 
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         if isinstance(value, int):
+            return value
+        if self._keeps_age and is_relative(value):
             return value
         try:
             return parse_time(value, per_second=self._per_second, end=self._end, now=self._now)

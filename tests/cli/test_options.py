@@ -58,7 +58,10 @@ def test_an_export_keeps_the_moment(command: Run, out: Path) -> None:
     assert command("export", str(out), "--user", "user-001", "--since", "3650d", "--quiet").exit_code == 0
     since = json.loads(bytes(manifest.read(out / manifest.NAME).plan))["since"]
     assert before - 3650 * DAY <= since <= int(time.time()) - 3650 * DAY
-    assert command("export", str(out), "--quiet").exit_code == 0
+    assert command("export", str(out), "--user", "user-001", "--since", "3650d", "--quiet").exit_code == 0
+    assert json.loads(bytes(manifest.read(out / manifest.NAME).plan))["since"] == since
+    wider = error_line(command("export", str(out), "--user", "user-001", "--since", "5000d"), 2)
+    assert "was exported with since=" in wider
     older = [row["sentAt"] for row in rows(command("cat", str(out), "--until", "yesterday"))]
     assert older
     assert max(older) < before // DAY * DAY

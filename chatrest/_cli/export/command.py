@@ -81,9 +81,9 @@ def _tables(ctx: click.Context, param: click.Parameter, value: str | None) -> tu
      {"nargs": 2, "multiple": True}),
     ("--group groups", None, "GUID", "A group's messages. May be repeated.", {"multiple": True}),
     ("--everything", bool, None, "The app's own list of all messages, instead of other sources."),
-    ("--since", TimeOption(), "T",
+    ("--since", TimeOption(keeps_age=True), "T",
      ("Sent at T or later: 2026-11-01, 2026-11-01T12:00+02:00, a timestamp, yesterday, or 7d (ago). "
-      "Without a zone it is UTC. Later runs keep the moment of the first one: give it only once.")),
+      "Without a zone it is UTC. Of yesterday or an age, later runs keep the moment of the first one.")),
     ("--until", TimeOption(end=True), "T",
      "Sent at T or earlier. A date, also today or yesterday, means the END of that day (UTC)."),
     ("--format format_", FORMATS, None, "Format of the files.  [default: ndjson]"),

@@ -421,7 +421,7 @@ def agreed(
             f"folder '{folder}' holds an export of the app {app!r}, and not of {app_id!r}: choose another"
         )
     stored = Plan.parse(encoded)
-    continued = stored if plan is None else stored.continued(plan)
+    continued = stored if plan is None else stored.continued(plan, is_literal=may_change)
     old, new = growth_fault(stored, continued)
     if old and not (may_change and is_unused):
         in_window = structs.replace(continued, since=stored.since, until=stored.until)

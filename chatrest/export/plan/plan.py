@@ -4,6 +4,7 @@ A plan is checked when it is made, and kept in the journal.
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from datetime import timedelta
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, TypeVar, cast
 
@@ -14,7 +15,7 @@ from ..._core.requests.arguments import check
 from ..._core.requests.endpoint import check_acting_user, segment
 from ..._names import NamedFields
 from ...errors import RequestInvalidError
-from ...times import Time as AnyTime, parse_timestamp, timestamp_words
+from ...times import Time as AnyTime, is_relative, parse_timestamp, timestamp_words
 from .ownership import Source, pair_of
 
 T = TypeVar("T")
@@ -79,6 +80,7 @@ class Plan(Struct, metaclass=NamedFields, frozen=True, kw_only=True, dict=True, 
 
     def __post_init__(self) -> None:
         self.__dict__["given"] = self._given_names()
+        self.__dict__["is_age"] = is_relative(self.since) or isinstance(self.since, timedelta)
         self._set("format", "ndjson" if self.format is _NOT_GIVEN else self.format)
         given = [getattr(self, name) for name in ("users", "pairs", "groups", "all_users")]
         is_everybody = all(value is UNSET for value in given) and self.everything is not True
@@ -118,12 +120,16 @@ class Plan(Struct, metaclass=NamedFields, frozen=True, kw_only=True, dict=True, 
     def _set(self, name: str, value: Any) -> None:
         structs.force_setattr(self, name, value)
 
-    def continued(self, plan: "Plan") -> "Plan":
+    def continued(self, plan: "Plan", *, is_literal: bool = False) -> "Plan":
         """Return the plan by which an export by this one continues: what `plan` does not give stays.
 
-        So does the order of the sources, where they are the same.
+        So does the order of the sources, where they are the same, and unless `is_literal` the `since` that an
+        age such as `7d` was read as by the first run: the same command can be run again.
         """
         given: frozenset[str] = plan.__dict__["given"]
+        (begin, _), (later, _) = self.window, plan.window
+        if plan.__dict__["is_age"] and not is_literal and begin is not None and (later or 0) >= begin:
+            given -= {"since"}
         if _sources(plan) == _sources(self):
             given -= {"sources"}
         names = given - {"sources"} | (SOURCES if "sources" in given else set())
@@ -168,7 +174,7 @@ class Plan(Struct, metaclass=NamedFields, frozen=True, kw_only=True, dict=True, 
 
         Raises `RequestInvalidError` for what is not of the other plan.
         """
-        part = plan.continued(self)
+        part = plan.continued(self, is_literal=True)
         old, new = _joined_difference(plan, part, {"since", "until"})
         foreign = [str(each) for each in part.sources if not plan.holds(each)]
         foreign += ["all users"] if part.all_users and not plan.all_users else []

@@ -192,3 +192,13 @@ def test_a_plan_that_continues_another_one_has_its_order_and_what_it_does_not_gi
     assert (again, again.users) == (first, ("ann", "bob"))
     changed = first.continued(Plan(users=["eve"], until=9, format="ndjson"))
     assert changed == Plan(users=["eve"], since=5, until=9)
+
+
+@loop_over("age", ["7d", "yesterday", timedelta(days=7)])
+def test_an_age_is_the_moment_that_the_first_run_has_read(age: Any) -> None:
+    again, older = Plan(since=age), Plan(since="2001-01-01")
+    assert older.continued(again).since == older.since
+    assert older.continued(again, is_literal=True).since == again.since
+    assert again.part_of(older) == again  # --only reads from the moment that it is given
+    newer = Plan(since=datetime.now(UTC))
+    assert newer.continued(again).since == again.since  # earlier than the folder's: not kept in silence
