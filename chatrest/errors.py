@@ -191,10 +191,12 @@ class ReplyUnreadableError(TransportError):
     """A reply was cut off, too large, not JSON, or not of the documented shape.
 
     `answered` is True for a complete reply with a success status that is only too large, or not of the
-    documented shape: the call was applied, and a repetition would bring the same.
+    documented shape: the call was applied, and a repetition would bring the same. `muid` is then that of the
+    message, for the operations that send one, as in an `OutcomeUnknownError`.
     """
 
     answered: bool = False
+    muid: str | None = None
     is_json: bool = True
     """False if the reply's text is not JSON, is cut off, or is nested too deeply to be read."""
 

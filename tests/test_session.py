@@ -78,7 +78,7 @@ async def test_a_success_without_a_message_is_no_sent_message(http: aioresponses
             await session.messages.send(NewMessage.text("bob", "hello", muid="m1"))
     is_json = len(body) > 1
     assert type(caught.value) is (ReplyUnreadableError if is_json else OutcomeUnknownError)
-    assert getattr(caught.value, "muid", "m1") == "m1"
+    assert caught.value.muid == "m1"
     assert ("expected one record, got" in str(caught.value)) is is_json
 
 

@@ -31,7 +31,7 @@ from .._parameters.messages import (
 )
 from .._secrets import shown
 from .._walk.walk import Walk
-from ..errors import OutcomeUnknownError, RequestInvalidError
+from ..errors import OutcomeUnknownError, ReplyUnreadableError, RequestInvalidError
 from .collection import Collection, Start
 from .sent_messages import (
     NEWEST,
@@ -243,10 +243,11 @@ class Messages(Collection):
         """POST /messages: send `message` as `on_behalf_of`, and return it as the service stored it.
 
         Without an acting user the app itself is the sender. A message without `muid` gets a random one. Sent
-        once: where no reply came and the message may have been taken, `OutcomeUnknownError`, whose `muid` is
-        for `find_sent`. With `multiple_receivers` the first message of the reply; `ApiError` where the reply
-        says that one of them failed. `send_each` gives the outcome of each. A cancelled send has no error to
-        carry the muid: to settle it, give the message one.
+        once: where no reply came and the message may have been taken, `OutcomeUnknownError`, and where the
+        reply holds no message, `ReplyUnreadableError`; the `muid` of both is for `find_sent`. With
+        `multiple_receivers` the first message of the reply; `ApiError` where the reply says that one of them
+        failed. `send_each` gives the outcome of each. A cancelled send has no error to carry the muid: to
+        settle it, give the message one.
         """
         return await self._send_one(SEND, message, on_behalf_of)
 
@@ -474,9 +475,9 @@ class Messages(Collection):
 
 
 async def _sent(message: MessageBody, reply: Awaitable[R]) -> R:
-    """Return the result of a send; an unknown outcome gets the message's `muid`."""
+    """Return the result of a send; an error after which the message may be stored gets its `muid`."""
     try:
         return await reply
-    except OutcomeUnknownError as error:
+    except (OutcomeUnknownError, ReplyUnreadableError) as error:
         error.muid = getattr(message, "muid", None)
         raise
