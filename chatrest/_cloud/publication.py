@@ -6,9 +6,9 @@
 3. `manifest.json` is replaced by one conditional write: from here on readers see the new version. It can only
    take the place of the version that this writer continues, so no two writers are ever mixed, with a lease
    or without one.
-4. The files that change, as the version before had them, are deleted. At the end of a run all is listed
-   again, and what is ours and no part of the version goes, too: files that were replaced, uploads of a run
-   that was killed, or of a writer that lost its lease.
+4. What the version before had and this one has not is deleted. At the end of a run all is listed again, and
+   what is ours and no part of the version goes, too: uploads of a run that was killed, or of a writer that
+   lost its lease.
 
 A kill after any step leaves the last version with all of its files. Deleting cannot harm a successor: what
 was listed before a renewal of the lease that succeeded was put before any successor began, and of that a
@@ -17,7 +17,6 @@ successor names only what the version names.
 
 import hashlib
 import re
-import time
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path, PurePosixPath
@@ -30,7 +29,7 @@ from msgspec import Struct, structs
 from .._threads import for_each
 from ..errors import RequestInvalidError
 from .address import check_name
-from .lease import LEASE, Clock, Lease
+from .lease import LEASE, Lease
 from .store import ObjectStore
 from .store_errors import ObjectChangedError, ObjectExistsError, ObjectNotFoundError
 
@@ -101,24 +100,23 @@ class Publisher:
         *,
         is_own: Callable[[str], bool] = lambda name: bool(base_name(name)),
         on_version: Callable[[Version], object] = lambda _: None,
-        clock: Clock = time.monotonic,
     ) -> None:
         """`is_own` says of an object whether an export has put it, and so may delete it; `on_version` is
         called with each version right before its manifest is written.
         """
         self._store, self._lease = store, lease
-        self._is_own, self._on_version, self._clock = is_own, on_version, clock
+        self._is_own, self._on_version = is_own, on_version
         self._current, self._etag = EMPTY, ""
         """The version that this writer continues, and the e-tag of its manifest."""
         self._doubtful: Version | None = None
         """The one that was about to take its place when the store failed."""
+        self._fixed: set[str] = set()
+        """The files of that version that never change."""
         self.there: Final[dict[str, int]] = {}
         """The sizes of objects that are there, as they were listed and have been put since.
 
         It is one object: an export in another thread asks it.
         """
-        self.changing_seconds: float = 0.0
-        """The time that sending the files that change took last."""
 
     async def begin(self) -> Version:
         """Return the version to go on from; in an empty store one without files, which is written there.
@@ -148,6 +146,7 @@ class Publisher:
                     self.there[name] = (await self._store.head(name)).size
             if self.there.get(name, size) != size:
                 del self.there[name]
+        self._fixed = set(files)
 
     async def publish(
         self,
@@ -179,17 +178,16 @@ class Publisher:
                 new.append(file._replace(name=name))
             entries[file.name] = entry
         await self._send([*fixed, *beside])
-        begun = self._clock()
         await self._send(new)
-        self.changing_seconds = self._clock() - begun
         files = [entries[name] for name in sorted(entries)]
         version = Version(former.number + 1, files, complete, dict(about or {}))
         if structs.replace(version, number=former.number) != former:
             await self._write_manifest(version)
-        objects = {file.object for file in self._current.files}
-        await self._delete({file.object for file in former.files} - objects)
+        named = {*(file.name for file in fixed), *(file.object for file in self._current.files)}
+        await self._delete({*self._fixed, *(file.object for file in former.files)} - named)
+        self._fixed = {file.name for file in fixed}
         if not is_partial:
-            await self._clean({file.name for file in (*fixed, *beside)})
+            await self._clean({*named, *(file.name for file in beside)})
         return self._current
 
     def _has(self, entry: PublishedFile, file: LocalFile) -> bool:
@@ -235,11 +233,10 @@ class Publisher:
 
     # ── what is no part of the version ──
 
-    async def _clean(self, fixed: Iterable[str]) -> None:
+    async def _clean(self, named: set[str]) -> None:
         """Delete what is ours and no part of the version, whoever has put it; the run has ended."""
         listed = {info.name async for info in self._store.list()}
         await self._lease.confirm()  # no successor has put anything of that
-        named = {*fixed, *(file.object for file in self._current.files)}
         others = listed - named - {MANIFEST, LEASE}
         await self._delete({name for name in others if self._is_own(name)})
 

@@ -27,7 +27,6 @@ class HeldRequests:
 
     def __init__(self) -> None:
         self.reached = asyncio.Event()
-        self.all_reached = asyncio.Event()
         self.release = asyncio.Event()
 
 
@@ -122,8 +121,6 @@ class FaultProxy:
             if matches(request):
                 self._holds.remove(hold)
                 held.reached.set()
-                if hold not in self._holds:
-                    held.all_reached.set()
                 await held.release.wait()
                 return
 

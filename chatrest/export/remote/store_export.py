@@ -9,7 +9,7 @@ published.
 
 Sealed files have the same names in the store. They are removed from the copy after each publication, and
 fetched when their bytes are needed: the local disk has room for what is not published yet. The journal is
-sent whole each time, and the next publication waits at least 20 times as long as that took.
+sent whole each time, and the next publication waits at least as long as the last one took.
 """
 
 import asyncio
@@ -17,7 +17,6 @@ import re
 import shutil
 import socket
 import sqlite3
-import time
 from collections.abc import AsyncIterator, Awaitable, Iterable, Mapping
 from contextlib import asynccontextmanager, closing
 from functools import partial
@@ -45,9 +44,6 @@ from .working_folder import WorkingFolder
 
 PUBLISH_SECONDS: Final = 600.0
 """The least time between two publications of a run that is writing."""
-_JOURNAL_TIMES: Final = 20
-"""Times the seconds that copying and sending the journal took, between two publications: it is sent whole,
-and so takes at most a twentieth of the time, whatever its size."""
 _RETRY_SECONDS: Final = 60.0
 """The time before one that has failed is tried again; it doubles, up to that of the others."""
 _LINKS: Final = f"{ATTACHMENTS}/{ATTACHMENT_JOURNAL}"
@@ -90,8 +86,6 @@ class StoreExport:
         self._progress, self._sleep = progress, sleep
         self._turn = asyncio.Lock()
         """Held by a publication."""
-        self._journal_seconds = 0.0
-        """The time that the last one needed to copy and send what changes."""
         self._failures = 0
         """Publications of the running export that have failed."""
         self._failure = ""
@@ -203,8 +197,7 @@ class StoreExport:
                 else:
                     self._progress.unpublished = ""
                     succeeded, retry = now(), _RETRY_SECONDS
-                    # Half of the time: else it could not keep up.
-                    wait = max(PUBLISH_SECONDS, succeeded - begun, _JOURNAL_TIMES * self._journal_seconds)
+                    wait = max(PUBLISH_SECONDS, succeeded - begun)  # half of the time at most
 
     async def _publish_running(self, export: ExportFolder) -> None:
         with self._staging() as staging:
@@ -239,7 +232,6 @@ class StoreExport:
             about=_facts(stage.manifest),
             is_partial=is_running,
         )
-        self._journal_seconds += self._publisher.changing_seconds
         await in_thread(partial(self._working.note_base, version))
 
     # ── the state of a moment ──
@@ -275,11 +267,9 @@ class StoreExport:
         return stage._replace(changing=[*stage.changing, *_local_files(paths)])
 
     def _stage(self, journal: Journal, manifest: Manifest, staging: Path) -> _Stage:
-        begun = time.monotonic()
         (staging / MANIFEST).write_bytes((self.folder / MANIFEST).read_bytes())
         journal.write_snapshot(staging / JOURNAL)
         changing = _local_files({name: staging / name for name in (JOURNAL, MANIFEST)})
-        self._journal_seconds = time.monotonic() - begun
         return _Stage(manifest, _fixed(journal.files("sealed")), changing)
 
     def _attachments(self) -> list[LocalFile]:

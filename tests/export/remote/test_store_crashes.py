@@ -11,7 +11,7 @@ import pytest
 
 from chatrest import AsyncSession
 from chatrest._cloud.lease import LEASE, LeaseRecord
-from chatrest._cloud.publication import EMPTY, Publisher, read_version
+from chatrest._cloud.publication import EMPTY, read_version
 from chatrest._cloud.store import ObjectInfo
 from chatrest._cloud.store_errors import LeaseLostError, ObjectStoreError
 from chatrest.emulator import Emulator
@@ -179,33 +179,6 @@ async def test_publications_of_a_running_export_that_fail_are_seen_repeated_and_
     assert re.search(r"6 publications failed while .* answered 503 .*; all is published now", warning)
     assert progress.unpublished == ""
     assert messages() == 400
-
-
-async def test_a_journal_that_takes_long_to_send_is_sent_seldom(
-    tmp_path: Path, at: Callable[[StoreDouble], None], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Each publication sends all of it: the time for it stays a twentieth of the run's."""
-    store = StoreDouble()
-    at(store)
-    publications, waits, publish = Publications(monkeypatch), list[float](), Publisher.publish
-
-    async def slow(self: Publisher, *args: Any, **options: Any) -> Any:
-        version = await publish(self, *args, **options)
-        self.changing_seconds = 100.0
-        return version
-
-    async def wait(seconds: float) -> None:
-        waits.append(seconds)
-        if len(waits) > 1:
-            publications.end()
-        publications.note()
-        await asyncio.sleep(0)
-
-    monkeypatch.setattr(Publisher, "publish", slow)
-    async with Emulator(users=10, messages=300) as emulator, AsyncSession(emulator.app) as session:
-        await run(session, tmp_path, Plan(all_users=True), wait)
-    assert waits[0] == 600
-    assert 2000 <= max(waits) < 2100
 
 
 async def test_a_run_ends_when_its_lease_has_passed_to_another_writer(
