@@ -25,7 +25,6 @@ class _NoText(StrEnum):
     """The default of a text that is "" where it is absent."""
 
     ABSENT = ""
-    __hash__ = str.__hash__
     __repr__ = str.__repr__
 
 
@@ -33,7 +32,6 @@ class _NoNumber(IntEnum):
     """The default of a number that is 0 where it is absent."""
 
     ABSENT = 0
-    __hash__ = int.__hash__
     __repr__ = int.__repr__
 
 

@@ -222,7 +222,8 @@ def test_an_absent_text_or_number_is_empty_and_is_not_written(
     assert (thing.name, thing.age, thing.to_dict(), len(notes)) == ("", 0, written, count)
     for twin in (pickle.loads(pickle.dumps(thing)), deepcopy(thing), structs.replace(thing)):
         assert twin.to_dict() == written
-    assert {"": 1, 0: 2}[thing.name] == 1
+    assert [{"": 1, 0: 2}[each] for each in (thing.name, thing.age)] == [1, 2]
+    assert repr(thing) == f"Thing({', '.join(f'{name}={value!r}' for name, value in written.items())})"
     assert (f"{thing.name!r}{thing.age!r}", str(thing.name), encode([thing.name, thing.age])) == (
         "''0", "", b'["",0]'
     )  # fmt: skip
