@@ -105,7 +105,7 @@ async def test_machines_claim_the_parts_of_a_bucket(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:  # fmt: skip
     s3_environment(s3_server)
-    monkeypatch.setattr("chatrest.export.run.run_parts.PAUSE", 0.0)
+    monkeypatch.setattr("chatrest.export.run.night.PAUSE", 0.0)
     address, dice = f"s3://{bucket}/chat", Random(7)
     async with served(fill_in=lambda _: None) as service:
         town = Town(service.store, dice)
@@ -136,7 +136,7 @@ async def test_a_machine_that_is_lost_loses_its_part_to_the_next_one(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:  # fmt: skip
     s3_environment(s3_server)
-    monkeypatch.setattr("chatrest.export.run.run_parts.PAUSE", 0.05)
+    monkeypatch.setattr("chatrest.export.run.night.PAUSE", 0.05)
     monkeypatch.setitem(Lease.__init__.__kwdefaults__, "seconds", 1.0)  # type: ignore[attr-defined]
     address, dice = f"s3://{bucket}/chat", Random(3)
     async with served(fill_in=lambda _: None) as service:

@@ -290,7 +290,7 @@ def _options_of(given: Mapping[str, Any], max_megabytes: int | None) -> dict[str
 
 def _estimate(out: str, plan: "Plan | None", options: Mapping[str, Any], *, as_json: bool) -> None:
     from ...export.run.dry_run import Estimate, estimate
-    from ...export.run.run_parts import has_parts
+    from ...export.run.night import has_parts
 
     known = {name: value for name, value in options.items() if name not in ("tables", "attachments")}
 
@@ -371,5 +371,8 @@ def _files(out: Path, part: str = "") -> Totals:
     paths = [path for place in places for path in sorted(out.glob(f"{place}{manifest.NAME}"))]
     contents = [manifest.read(path) for path in paths]
     sizes = [file.bytes for each in contents for file in each.files]
-    made = Plan.parse(bytes(contents[0].plan)).format if contents else ""
-    return Totals(made, len(sizes), sum(sizes))
+    if not contents:
+        return Totals("", "", 0, 0)
+    plan = Plan.parse(bytes(contents[0].plan))
+    words = plan.full_words if len(contents) == 1 and not part else ""
+    return Totals(words, plan.format, len(sizes), sum(sizes))

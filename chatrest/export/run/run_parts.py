@@ -1,8 +1,7 @@
-"""Runs of an export, which may be of parts: a night is begun once, each part is run, and then what they left
-one another.
+"""Runs of an export, which may be of parts: each part is run, and then again where others left it something.
 
 ```
-prepare (users, newest messages, news) → run_part for each part → run_part again where others left something
+night.prepare (users, newest messages, news) → run_part for each part → run_part again for what was left
 ```
 
 No part talks to another one. Whoever runs a part has its lock, or its lease; who finds that all parts are
@@ -14,225 +13,45 @@ import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
 from functools import partial, reduce
-from itertools import chain
 from os import PathLike
-from typing import Any, Final, NamedTuple, TypeAlias
+from typing import Any, Final, TypeAlias
 
 from msgspec import structs
 
-from ..._cloud.store_errors import LeaseHeldError
 from ..._core.requests.arguments import check
-from ..._storage import InUseError
 from ..._threads import for_each
-from ...errors import ChatRestError, RequestInvalidError
+from ...errors import RequestInvalidError
 from ...session import AsyncSession
 from ..dataset.attachments import AttachmentOptions
-from ..fetch.part_news import NewsOfNight, list_users
 from ..fetch.part_run import PartRun
 from ..fetch.source_list import sent_by
 from ..fetch.worker_pool import WORKERS
 from ..folder.part_files import (
     PartFiles,
-    StampedFile,
     find_parts,
     is_settled,
-    ownership,
-    read_news,
     read_state,
-    read_users,
 )
 from ..folder.tables import Table
 from ..plan.parts import (
-    MOST_PARTS,
     NAME,
     STATE,
-    Night,
-    NightNews,
-    NightUsers,
-    PartOwnership,
     Parts,
     PartState,
-    packed,
     part_name,
 )
-from ..plan.plan import Plan, difference
+from ..plan.plan import Plan
 from ..plan.report import AttachmentCounts, NextRun, Phase, Progress, Report, sums
 from ..read.exports import part_files
+from . import night as nights
+from .night import HELD, OpenNight, check_part, has_parts, left_parts, open_night, prepare, put
 from .place import journal_root, place_in, run_at
 from .run import DEFAULTS, ExportOptions, export_folder
 
-PAUSE: Final = 1.0
-"""Seconds before it is asked again whether a part that another process has is free."""
-_HELD: Final = (InUseError, LeaseHeldError)
 RunLeft: TypeAlias = Callable[
     [Parts, Callable[[], Awaitable[list[int]]]], Awaitable[Mapping[int, Sequence[Report]]]
 ]
 """Runs what is left of a night elsewhere, until nothing is; gives the reports of each part by its number."""
-
-
-class OpenNight(NamedTuple):
-    """A night, with all that its parts need to know."""
-
-    parts: Parts
-    users: list[NightUsers]
-    """The users of each night."""
-    news: NightNews
-    rule: PartOwnership
-
-
-async def has_parts(out: str | PathLike[str]) -> bool:
-    """Return whether there is an export of parts; costs a request where `out` is an address."""
-    return await part_files(out).read(NAME) is not None
-
-
-# ── a night ──
-
-
-async def prepare(
-    session: AsyncSession,
-    out: str | PathLike[str],
-    plan: Plan | None = None,
-    *,
-    parts: int | None = None,
-    part: int | None = None,
-    disk: Any = None,
-) -> Parts:
-    """Begin a night where one is due, and return what `parts.json` says then.
-
-    One is due where no part of the newest one is left to be run, or for the run of one `part` where that was
-    read. Costs the list of users, and a few requests. Processes that begin at once wait for the first.
-    Raises `RequestInvalidError` for what is no export of parts, or one of another number, plan or app.
-    """
-    files = part_files(out, disk)
-    _check_count(parts)
-    fits = plan is None or not plan.everything
-    check(fits, "everything", True, "other sources, as the app's own list has no parts")
-    while True:
-        stored = await find_parts(files)
-        if stored is None and parts is None:
-            await files.check_free()
-            raise RequestInvalidError(
-                f"{files.place} is not an export of parts: it has no {NAME}: expected parts=P (--parts P)"
-            )
-        if stored is not None:
-            _check_same(files, stored[0], plan, parts, part, session.app.app_id)
-            if not await _is_due(files, stored[0], part):
-                return stored[0]
-        elif part is not None and parts is not None:
-            _check_part(part, parts)
-        if await files.is_held():
-            await asyncio.sleep(PAUSE)
-            continue
-        try:
-            async with files.turn():
-                again = await find_parts(files)
-                if (again and again[0]) == (stored and stored[0]):
-                    return await _begin(session, files, stored, plan, parts or 0, session.sender.now())
-        except _HELD:
-            await asyncio.sleep(PAUSE)
-
-
-def _check_count(parts: object) -> None:
-    fits = parts is None or (type(parts) is int and 0 < parts <= MOST_PARTS)
-    check(fits, "parts", parts, f"a whole number from 1 to {MOST_PARTS:,}, or None")
-
-
-def _check_part(part: object, parts: int) -> None:
-    check(type(part) is int and 0 <= part < parts, "part", part, f"a number from 0 to {parts - 1}")
-
-
-def _check_same(
-    files: PartFiles, stored: Parts, plan: Plan | None, parts: int | None, part: int | None, app_id: str
-) -> None:
-    place = files.place
-    if stored.app_id != app_id:
-        raise RequestInvalidError(
-            f"{place} holds an export of the app {stored.app_id!r}, and not of {app_id!r}"
-        )
-    if parts is not None and parts != stored.parts:
-        raise RequestInvalidError(
-            f"{place} is an export of {stored.parts} parts, and not of {parts}: their number never changes; "
-            "expected no number, or another folder"
-        )
-    old, new = ("", "") if plan is None else difference(stored.plan, stored.plan.continued(plan))
-    if old or new:
-        raise RequestInvalidError(
-            f"{place} was exported with {old}, and this plan has {new}: the plan of an export of parts never "
-            "changes; expected no plan at all, or another folder"
-        )
-    if part is not None:
-        _check_part(part, stored.parts)
-
-
-async def _is_due(files: PartFiles, parts: Parts, part: int | None) -> bool:
-    if not parts.nights:
-        return True
-    if part is not None:
-        return (await read_state(files, parts, part)).night >= parts.night
-    return not await left_parts(files, parts)
-
-
-async def left_parts(files: PartFiles, parts: Parts, *, is_read: bool = False) -> list[int]:
-    """Return the parts whose lists are to be read in the newest night; where all are read, those that were
-    left something that they have not taken in. With `is_read` these alone.
-    """
-    states = [await read_state(files, parts, number) for number in range(parts.parts)]
-    if unread := [number for number, state in enumerate(states) if state.night < parts.night]:
-        return [] if is_read else unread
-    return [
-        number for number, state in enumerate(states) if not await is_settled(files, parts, number, state)
-    ]
-
-
-async def _begin(
-    session: AsyncSession, files: PartFiles, stored: tuple[Parts, StampedFile] | None, plan: Plan | None,
-    count: int, now: int,
-) -> Parts:  # fmt: skip
-    """Ask what all parts need to know, and write it down; called by one process at a time."""
-    if stored is None:
-        await files.check_free()
-        parts = Parts(parts=count, app_id=session.app.app_id, plan=plan or Plan())
-    else:
-        parts = stored[0]
-    number, uids = len(parts.nights), await read_users(files, parts)
-    former = await read_news(files, parts, number - 1) if number else None
-    rule = ownership(parts, uids)
-    asking = NewsOfNight(session, parts.plan, rule, former)
-    news, known = await asking.newest(), set(chain(*uids))
-    listed = await list_users(session.with_options(priority="bulk"), parts.plan, known)
-    rule.add_night(listed.new)
-    sources = len(known) + len(listed.new) + len(parts.plan.groups) + len(parts.plan.pairs)
-    new = await asking.read(news, known, sources)
-    news = structs.replace(
-        news,
-        gone=listed.gone,
-        fault=listed.fault,
-        after=None if new is None else new[0],
-        believed=0 if new is None or former is None else former.believed + 1,
-        rows=[] if new is None else [row.raw for row in new[1]],
-    )
-    if news.newest and parts.plan.all_users and not sources:
-        news = structs.replace(news, fault="the service lists no users, although the app has messages")
-    night = Night(now, f"news/{number:04}.msgpack.gz", f"users/{number:04}.msgpack.gz" if listed.new else "")
-    await _put(files, night.news, packed(news))
-    if night.users:
-        await _put(files, night.users, packed(NightUsers.of(listed.new, parts.parts)))
-    parts = structs.replace(parts, nights=(*parts.nights, night))
-    if not await files.write(NAME, parts.encoded(), None if stored is None else stored[1]):
-        raise ChatRestError(f"{files.place}/{NAME}: another process has begun a night; run it again")
-    return parts
-
-
-async def _put(files: PartFiles, name: str, data: bytes) -> None:
-    """Write a file of a night, over what a process has left there that was killed before the night began."""
-    while not await files.write(name, data, await files.read(name)):
-        pass
-
-
-async def open_night(files: PartFiles, parts: Parts) -> OpenNight:
-    """Return the newest night. Costs the reading of the users of all nights."""
-    users = await read_users(files, parts)
-    return OpenNight(parts, users, await read_news(files, parts, parts.night), ownership(parts, users))
 
 
 # ── a part ──
@@ -261,7 +80,7 @@ async def run_part(
             raise RequestInvalidError(f"{files.place} is not an export of parts: it has no {NAME}")
         night = await open_night(files, stored[0])
     parts = night.parts
-    _check_part(number, parts.parts)
+    check_part(number, parts.parts)
     name, shown = part_name(number, parts.parts), progress or Progress()
     root = journal_root(out, journal)
     state = await read_state(files, parts, number)
@@ -284,7 +103,7 @@ async def run_part(
         sources=report.sources,
         taken=part.taken,
     )
-    await _put(files, f"{name}/{STATE}", state.encoded())
+    await put(files, f"{name}/{STATE}", state.encoded())
     return report
 
 
@@ -323,7 +142,7 @@ async def export_parts(
             files, prepared, number
         ):
             return None
-        with suppress(*_HELD):
+        with suppress(*HELD):
             return await run(number)
         return None
 
@@ -378,7 +197,7 @@ async def run_rounds(
         if not has_run:
             if sleep is None:
                 break
-            await sleep(PAUSE if pause is None else pause)
+            await sleep(nights.PAUSE if pause is None else pause)
         has_run = False
         await for_each(sorted(numbers, key=lambda number: (number < begin, number)), run_one, at_once)
     return reports

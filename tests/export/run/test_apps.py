@@ -53,7 +53,7 @@ async def test_each_app_has_a_folder_and_some_run_at_once(tmp_path: Path) -> Non
 
 
 async def test_several_claim_the_apps_of_one_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("chatrest.export.run.run_parts.PAUSE", 0.0)
+    monkeypatch.setattr("chatrest.export.run.night.PAUSE", 0.0)
     async with AsyncExitStack() as stack:
         first, *others = [each.app for each in await started(stack, 3)]
         apps = [AppExport(first, name="shop"), *map(AppExport, others)]

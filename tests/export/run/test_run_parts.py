@@ -147,7 +147,7 @@ async def test_every_seventh_night_asks_each_list(tmp_path: Path) -> None:
 
 
 async def test_several_claim_parts_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("chatrest.export.run.run_parts.PAUSE", 0.0)
+    monkeypatch.setattr("chatrest.export.run.night.PAUSE", 0.0)
     async with served(400) as service:
         reports = await asyncio.gather(*(
             export(service.session, tmp_path, parts=7, claim=True) for _ in range(4)
