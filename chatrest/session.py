@@ -1,17 +1,15 @@
 """The session: the collections of one app, with one acting user and one set of options."""
 
-from typing import TYPE_CHECKING, Any, Self, Unpack, final
-
-from msgspec import structs
+from typing import TYPE_CHECKING, Self, Unpack, final
 
 from ._core.requests.arguments import check_unquoted, hides_arguments
 from ._core.requests.endpoint import check_acting_user
-from ._core.requests.wire import LOGIN_HEADER, Headers
+from ._core.requests.wire import Headers
 from ._fan_out.stream import fan_out as _fan_out
 from ._network.options import ClientOptions, Destination
 from ._network.view import ClientView
 from ._resources.lazy import collection
-from .app import App, check_key
+from .app import App
 from .errors import RequestInvalidError
 
 if TYPE_CHECKING:  # a collection's module is loaded when its attribute is first used
@@ -72,29 +70,13 @@ class AsyncSession(ClientView):
         """Return a view for another app, which uses the pool of that app's region."""
         return self._view(destination=_destination(app))
 
-    @hides_arguments
-    def as_user(self, uid: str, *, auth_token: str | None = None) -> Self:
-        """Return a view whose calls act on behalf of `uid`: the header `onBehalfOf` (Authentication 8).
-
-        With a login token of that user, the view sends the token in place of the app's key and that header: a
-        service without acting users sees the user then, too. A call `on_behalf_of` another user is a
-        `RequestInvalidError`. The token is a secret like the key.
-        """
+    def as_user(self, uid: str) -> Self:
+        """Return a view whose calls act on behalf of `uid`: the header `onBehalfOf` (Authentication 8)."""
         if uid is None:
             raise RequestInvalidError("uid = None: expected a user's uid")
-        acting_user = check_acting_user(uid, "uid")
-        if auth_token is None:
-            return self._view(acting_user=acting_user)
-        keys = Headers({LOGIN_HEADER: check_key("auth_token", auth_token)})
-        own = structs.replace(self._options.destination, keys=keys)
-        return self._view(acting_user=acting_user, destination=own)
+        return self._view(acting_user=check_acting_user(uid, "uid"))
 
     fan_out = _fan_out
-
-    def _view(self, **changes: Any) -> Self:
-        if "acting_user" in changes and "destination" not in changes:
-            changes["destination"] = _destination(self.app)  # the token of one user is not another one's
-        return super()._view(**changes)
 
     # One attribute per collection, in the order of the alphabet; it has the name of its module.
     agents: "collection[Agents]" = collection()

@@ -16,7 +16,7 @@ from .._core.paging.cursor import CursorKey
 from .._core.paging.walk_state import PageSizes
 from .._core.requests.arguments import detach
 from .._core.requests.endpoint import Call
-from .._core.requests.wire import LOGIN_HEADER, Headers, Request, request
+from .._core.requests.wire import Headers, Request, request
 from .._telemetry import LOGGER, REQUESTS, Listener, log_attempt, notify
 from ..app import check_way
 from ..errors import ChatRestError, DeadlineExceededError, RequestInvalidError
@@ -29,6 +29,8 @@ from .transport import Transport, Verify
 
 R = TypeVar("R")
 
+_LOGIN_HEADER: Final = "authtoken"
+"""The header of a user's login token."""
 _NUMBERS = count(1)  # process-wide, as one listener may serve several sessions
 
 
@@ -121,21 +123,15 @@ class Sender:
         self.cursor_key: Final = client.cursor_key
         self.check_acting_user: Final = client.check_acting_user
         self._client, self._options = client, options
-        keys = options.destination.keys
-        self._headers = Headers(keys, Accept="application/json")
+        self._headers = Headers(options.destination.keys, Accept="application/json")
         if (app := options.destination.app) is not None and app.base_url is not None:
             self._headers["appId"] = app.app_id  # the service's own addresses name the app
-        replaced = {name.lower() for name in keys}  # by the view's own, such as the token of its user
-        self._headers.update(
-            (name, value) for name, value in options.headers.items() if name.lower() not in replaced
-        )
+        self._headers.update(options.headers)
 
     @property
     def has_reader_token(self) -> bool:
         """True if a login token is sent beside the app's key: lists may be those of the token's user."""
-        options = self._options
-        names = {name.lower() for name in options.headers}
-        return LOGIN_HEADER not in options.destination.keys and LOGIN_HEADER.lower() in names
+        return _LOGIN_HEADER in map(str.lower, self._options.headers)
 
     def sleep(self, seconds: float, /) -> Awaitable[None]:
         return self._client.context.timing.sleep(seconds)
@@ -152,12 +148,6 @@ class Sender:
         if self.acting_user is not None and call.acting_user is None and call.endpoint.acting != "never":
             call = structs.replace(call, acting_user=self.acting_user)
         try:
-            user = call.acting_user
-            if user is not None and LOGIN_HEADER in self._headers and user != self.acting_user:
-                raise RequestInvalidError(
-                    f"on_behalf_of = {user!r}: the view has the login token of "
-                    f"{self.acting_user!r}, expected that user, or session.as_user(uid) with the app's key"
-                )
             options, destination = self._options, self._options.destination
             if options.ends_at is not None:
                 options = _with_time_left(options, call.endpoint.name, self._client.clock())

@@ -179,17 +179,6 @@ OF_USER = Reply(429, CIMultiDict({"X-Rate-Limit": "30", "Retry-After": "20"}), b
 
 
 @in_time
-async def test_the_limit_of_one_user_delays_no_other_call() -> None:
-    harness = VirtualPool(OF_USER, OK)
-    limited = asyncio.create_task(harness.call(user_limit=30))
-    await asyncio.sleep(STEP)
-    assert await harness.call() == {}
-    assert harness.now == STEP
-    assert await limited == {}
-    assert harness.now >= 20
-
-
-@in_time
 async def test_a_probe_that_meets_the_limit_of_one_user_lets_another_one_go() -> None:
     harness = VirtualPool(LIMITED, OF_USER, OK, dice=0.0)
     limited = asyncio.create_task(harness.call(user_limit=30))

@@ -196,8 +196,8 @@ def _hint(status: int, code: str | None, *, is_unserved: bool) -> str:
         return " (no record is named: the service may not serve this operation)"
     if code == "ERR_NO_AUTH":
         return (
-            " (if the key is right, this service wants a user's login token: "
-            "session.as_user(uid, auth_token=…), or a header authtoken in CHATREST_HEADERS)"
+            " (if the key is right, this service wants a user's login token: headers={'authtoken': …}, "
+            "or CHATREST_HEADERS)"
         )
     if status < 200:
         return " (an interim status, and no reply came after it)"

@@ -15,8 +15,6 @@ from ...errors import RequestInvalidError
 from .encode import encoded, filter_values, query_pairs
 from .endpoint import Call, Method
 
-LOGIN_HEADER: Final = "authToken"
-"""The header of a user's login token, in place of the app's key."""
 _NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 _VALUE = re.compile(r"[^\x00-\x08\x0a-\x1f\x7f\ud800-\udfff]*")
 _OURS = frozenset({
@@ -64,7 +62,7 @@ def request(call: Call[Any], base: str, headers: Headers) -> Request:
     added: dict[str, str] = {}
     if call.headers is not None:
         added.update(check_headers(dict(query_pairs(call.headers))))
-    if call.acting_user is not None and LOGIN_HEADER not in headers:
+    if call.acting_user is not None:
         added["onBehalfOf"] = call.acting_user
     body: bytes | None = None
     if call.body is not None and call.endpoint.media == "multipart":
