@@ -14,8 +14,10 @@ _KEPT_SHOWN: Final = 5
 
 
 class Totals(NamedTuple):
-    """The files of an export."""
+    """The files of an export, and what they are of."""
 
+    plan: str
+    """In words; empty for parts."""
     format: str
     files: int
     bytes: int
@@ -30,6 +32,7 @@ def summary(
 ) -> Iterator[tuple[str, str]]:  # fmt: skip
     """Yield the facts of a run that took `seconds`, those that do not apply without a text."""
     yield "export", ", ".join(filter(None, (place_of(report, out), totals.format, state_words(report))))
+    yield "plan", totals.plan
     yield "part", f"only {report.part} was read: `status {out}` shows all parts" if report.part else ""
     claimed = "messages and files are of all parts, the rest of those that this process has read"
     yield "parts", claimed if is_claimed else ""

@@ -39,7 +39,7 @@ def test_all_users_is_the_default_and_a_second_run_has_nothing_to_do(
     summary = summary_of(first)
     assert summary["export"] == f"{out}, ndjson, complete"
     assert summary["messages"] == f"{count:,}, {count:,} of them new"
-    assert summary["sources"] == "6"
+    assert (summary["plan"], summary["sources"]) == ("all users", "6")
     assert summary["requests"].endswith(", 0 answered 429")
     assert "messages/s" in summary["time"]
     assert "MB" in summary["files"]
@@ -162,7 +162,7 @@ def test_the_summary_names_what_is_not_there() -> None:
     expected = "1,200, 3 of them new (2.5 MB), 2 no longer on their server, 1 failed"
     assert attachments_text(counts) == expected
     report = Report(complete=True, changed=3, deleted=1, missing=2)
-    facts = dict(summary(report, Progress(), "out", Totals("ndjson", 1, 10**7), 1.0))
+    facts = dict(summary(report, Progress(), "out", Totals("", "ndjson", 1, 10**7), 1.0))
     for name, begin in (("missing", "2 from"), ("changed", "3;"), ("deleted", "1, by")):
         assert facts[name].startswith(begin)
 
