@@ -43,7 +43,7 @@ from ..plan.ownership import Source
 from ..plan.plan import Plan
 from ..plan.report import ExportFailure
 from ..read.exports import ExportAddress
-from .run import NEWEST
+from .run_end import NEWEST
 
 T = TypeVar("T")
 SAMPLES: Final = 20

@@ -4,9 +4,7 @@
 newest id → sources → pieces of lists → export.commit → … until no gap is left → missing → finish
 ```
 
-- The end is frozen: no id above the newest of the app at the beginning; if that is not known, above the
-  newest of each list when its reading begins. Newer messages are for the next run, whose gaps begin
-  at the end of this run's intervals.
+- The end is fixed when the run begins (`run_end`); the next run's gaps begin there.
 - A source that the service refuses is noted, and the rest continues; a key that it refuses ends the run.
 - Gaps are searched for repeatedly: users may be created while others are read, and a worker that begins in
   the middle of a list may get the reply that there is no such position.
@@ -21,7 +19,6 @@ from typing import Final, NamedTuple
 
 from msgspec import Struct, structs
 
-from ..._core.replies.rows import Row
 from ..._core.requests.arguments import check, check_count
 from ..._threads import in_thread
 from ...errors import ChatRestError, RequestInvalidError
@@ -38,16 +35,13 @@ from ..fetch.news import (
     prove_by_app_list,
     runs_by_app_list,
 )
-from ..fetch.page_check import PageCheck, Window, falls
+from ..fetch.page_check import PageCheck, Window
 from ..fetch.part_run import PartRun
 from ..fetch.rereads import Rereads
 from ..fetch.source_list import (
     GOES_BACKWARDS,
     SourceList,
     ago,
-    goes_backwards,
-    in_order,
-    newest,
     sent_by,
     user_with_messages,
 )
@@ -60,16 +54,15 @@ from ..folder.journal import NAME as JOURNAL, SourceState
 from ..folder.manifest import NAME as MANIFEST, Manifest, find_undamaged
 from ..folder.run_log import append_run
 from ..folder.tables import Table, tables_of
-from ..plan.message_ids import LAST, Gap, ids_of, number, numbers_in
+from ..plan.message_ids import LAST, Gap, number
 from ..plan.ownership import OwnershipRules
 from ..plan.plan import Plan
 from ..plan.report import ExportFailure, NextRun, Phase, Progress, Report
 from ..store.disk import Disk
+from .run_end import RunEnd, find_end, hides_newer
 
 ROUNDS: Final = 4
 """How often gaps are looked for."""
-NEWEST: Final = 100
-"""The app's newest messages that are asked for: that of the last run is usually among them."""
 
 
 class ExportOptions(Struct, frozen=True, kw_only=True):
@@ -177,24 +170,6 @@ async def export_folder(
     return report
 
 
-class RunEnd(Struct, frozen=True):
-    """The end of a run, which is fixed when it begins: later messages are for the next one."""
-
-    until: int = LAST
-    """The app's newest id; LAST if that does not show where its lists end."""
-    newest: Row | None = None
-    """The app's newest message, if it is known."""
-    is_checked: bool = False
-    """True if this run has found that the app's own list can be read backwards."""
-    knows_unit: bool = False
-    """True if the newest messages show the unit of the service's times."""
-
-    @property
-    def names(self) -> set[str]:
-        """The parties of the newest message."""
-        return set() if self.newest is None else {self.newest.sender, self.newest.receiver}
-
-
 class News(NamedTuple):
     """The answer to which lists have new messages."""
 
@@ -252,7 +227,7 @@ class Run:
         rereads = Rereads(self._pool, self._sources, began)
         progress.enter(Phase.LISTING_SOURCES)
         try:
-            self._end = await self._find_end()
+            self._end = await find_end(self._pool, self._part)
         except IdsBeginAnewError as error:  # its messages would be mixed up with others: nothing is read
             self._sources.refresh()
             self._count(report, await in_thread(export.finish))
@@ -332,48 +307,6 @@ class Run:
             return await rereads.read_missing()
         return await in_thread(lambda: not export.missing())
 
-    async def _find_end(self) -> RunEnd:
-        """Return the end of the run, by the app's newest messages. Raises `IdsBeginAnewError`."""
-        part, journal = self._part, self._pool.export.journal
-        rows = part.newest if part is not None else await newest(self._session, NEWEST)
-        ordered = in_order(rows)
-        last = next(iter(ordered), None)
-        if knows_unit := last is not None and last.sent_at > 0:
-            self._pool.ends.note_unit(last.sent_at)
-        if last is None or number(last.id) is None:
-            return RunEnd(newest=last, knows_unit=knows_unit)  # an id that is not a number is not an end
-        is_checked = False
-        if not journal[GOES_BACKWARDS]:
-            is_checked = (
-                part.news.goes_backwards if part is not None else await goes_backwards(self._session, last)
-            )
-            if not is_checked:
-                return RunEnd(knows_unit=knows_unit)
-        await self._pool.ids.check_app(rows)
-        ids = numbers_in(ordered)  # all are numbers, as one is
-        highest = ordered[ids.index(max(filter(None, ids)))]
-        # In another order the end is not known: messages after the last one may have lower ids.
-        is_open = not falls(ordered) or await self._may_hide_newer(highest, rows)
-        until = LAST if is_open else number(highest.id) or LAST
-        return RunEnd(until, highest, is_checked, knows_unit)
-
-    async def _may_hide_newer(self, highest: Row, rows: list[Row]) -> bool:
-        """Return whether the app may have newer messages than that with the highest id of its newest ones.
-
-        So it is if these are not the newest, such as those that were edited last, or if ids that are not
-        numbers are new: they do not show their position.
-        """
-        if self._pool.ids.may_hide_newer(highest):
-            return True
-        keys = {*ids_of(rows).others}
-        return bool(keys) and await in_thread(lambda: self._has_new_key(keys, number(highest.id) or 0))
-
-    def _has_new_key(self, keys: set[str], until: int) -> bool:
-        journal = self._pool.export.journal
-        proven = max((known.proven for known in journal.iter_sources()), default=0)
-        named, written = journal.names(keys), self._pool.export.store.written
-        return until <= proven and not all(named.get(key, 0) in written for key in keys)
-
     # ── what is to be read ──
 
     async def _walk(self) -> None:
@@ -383,20 +316,10 @@ class Run:
             await self._sources.update()
             return
         await self._read_left()
-        if await self._hides_newer():
+        if await hides_newer(self._pool, self._end):
             self._end, self._news = structs.replace(self._end, until=LAST), News(asks_all=True)
             self._pool.forget_ends()
             await self._read_left()
-
-    async def _hides_newer(self) -> bool:
-        """Return whether the app's own list lacks what a list has shown after the frozen end.
-
-        Costs a request if one has: newer messages exist by now, and are for the next run.
-        """
-        shown = self._pool.findings.highest
-        if self._end.until == LAST or shown <= self._end.until:
-            return False
-        return all((number(row.id) or 0) < shown for row in await newest(self._session, NEWEST))
 
     async def _read_left(self) -> None:
         for count in range(ROUNDS):
