@@ -128,6 +128,9 @@ async def test_several_apps_and_a_damaged_export_are_refused(tmp_path: Path) -> 
     file.write_bytes(b"")
     with pytest.raises(RequestInvalidError, match=rf"{file.name} is not as the manifest says"):
         check(tmp_path / "app=a", allow_incomplete=True)
+    (tmp_path / "app=b" / "manifest.json").write_bytes(b"{")
+    with pytest.raises(RequestInvalidError, match="is damaged "):
+        check(tmp_path / "app=b", allow_incomplete=True)
 
 
 def test_an_address_without_an_export_is_named(buckets: Buckets) -> None:

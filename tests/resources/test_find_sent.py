@@ -299,6 +299,10 @@ async def test_lists_of_a_login_tokens_user_do_not_prove_that_nothing_arrived(
     with pytest.raises(OutcomeUnknownError, match="a login token is sent with the app's key") as caught:
         await Messages(sender).find_sent("m-1", receiver="bob", on_behalf_of=acting_user, pauses=())
     assert caught.value.muid == "m-1"
+    messages = Messages(sender)
+    assert await messages.find_sent("m-1", receiver="den", receiver_type="group", pauses=()) is None
+    sender.answers = [b'{"data":[{"id":"1","sender":"app_system","receiver":"bob","muid":"m-1"}]}']
+    assert await messages.find_sent("m-1", receiver="bob", on_behalf_of=acting_user, pauses=()) is not None
 
 
 @pytest.mark.parametrize("sent_at", [10**17, 10**18, -(10**18)])
