@@ -11,7 +11,7 @@ from .._texts import plural
 from ..errors import ChatRestError
 from . import streams
 from .environment import session
-from .options import AS_JSON, QUIET, option_table
+from .options import AS_JSON, QUIET, LocalPath, option_table
 from .process import can_continue, continuation, run
 from .progress import ProgressLine
 
@@ -28,7 +28,7 @@ KINDS: Final = ("users", "groups", "members", "messages")
 @click.argument("files", nargs=-1, required=True, metavar="FILE...", type=click.Path())
 @option_table(
     ("--kind", KINDS, None, "The records of all files.  [default: detected per file]"),
-    ("--journal", click.Path(path_type=Path), None,
+    ("--journal", LocalPath(), None,
      "What is imported already.  [default: the first FILE's name with .import-journal]"),
     ("--incomplete", bool, None, "Also import an export that is not complete."),
     ("--dry-run", bool, None, "Send nothing; check every line, without network."),

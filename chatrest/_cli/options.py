@@ -69,6 +69,18 @@ class AgeOption(_ParamType):
         return seconds
 
 
+class LocalPath(click.Path):
+    """A path of this machine; the address of an object store would be a strange folder."""
+
+    def __init__(self) -> None:
+        super().__init__(path_type=Path)
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        if "://" in str(value):
+            self.fail(f"{value} is an address: expected a path of this machine", param, ctx)
+        return super().convert(value, param, ctx)
+
+
 def shown_default(value: object) -> dict[str, Any]:
     """Return what a row has for a default that the help shows."""
     return {"default": value, "show_default": True}

@@ -18,7 +18,7 @@ from .. import __version__
 from .._texts import install_command, plural
 from ..errors import ChatRestError, RequestInvalidError
 from . import streams
-from .options import PORT, option_table, shown_default
+from .options import PORT, LocalPath, option_table, shown_default
 from .process import invocation, run
 from .progress import ProgressLine
 
@@ -107,7 +107,7 @@ _NEXT_WITH_HTML: Final = (
 @option_table(
     ("--users", click.IntRange(2, 1000), "N", "Number of users.", shown_default(50)),
     ("--messages", click.IntRange(0, 1_000_000), "N", "Number of messages.", shown_default(100_000)),
-    ("--out", click.Path(path_type=Path), "DIRECTORY",
+    ("--out", LocalPath(), "DIRECTORY",
      f"A new or empty folder for the exported files.  [default: {_FOLDER}, or {_FOLDER}-2 …]"),
 )  # fmt: skip
 def demo(users: int, messages: int, out: Path | None) -> None:

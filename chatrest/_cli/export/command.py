@@ -18,7 +18,7 @@ from ..._texts import plural
 from ...errors import AuthenticationError, ChatRestError, ExportIncompleteError
 from .. import streams
 from ..environment import proxy, session
-from ..options import QUIET, AgeOption, TimeOption, check_together, option_table, shown_default
+from ..options import QUIET, AgeOption, LocalPath, TimeOption, check_together, option_table, shown_default
 from ..process import can_continue, continuation, run
 from ..progress import ProgressLine, regularly
 from .apps import export_apps
@@ -73,7 +73,7 @@ def _tables(ctx: click.Context, param: click.Parameter, value: str | None) -> tu
 @click.command(short_help="Export messages to files; continues after an interruption.")
 @click.argument("out")
 @option_table(
-    ("--journal", click.Path(path_type=Path), "DIR",
+    ("--journal", LocalPath(), "DIR",
      "The local folder of an export in an object store.  [default: one of yours, named by the address]"),
     ("--all-users", bool, None, "The messages of every user.  [default if no source is named]"),
     ("--user users", None, "UID", "The messages of UID. May be repeated.", {"multiple": True}),

@@ -11,7 +11,7 @@ from msgspec import structs
 from ..._texts import plural, size
 from ...errors import ChatRestError
 from .. import streams
-from ..options import AS_JSON, QUIET, check_outside, option_table
+from ..options import AS_JSON, QUIET, LocalPath, check_outside, option_table
 from ..progress import ProgressLine
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @click.command(short_help="Seal an export: a BagIt bag with one root hash.")
 @click.argument("out")
-@click.argument("bag", type=click.Path(path_type=Path))
+@click.argument("bag", type=LocalPath())
 @option_table(
     AS_JSON,
     ("--quiet -q", bool, None, "Print the root hash alone."),
@@ -125,11 +125,11 @@ PROBLEMS_SHOWN: Final = 20
 @click.argument("out")
 @option_table(
     ("--root", None, "HASH", "Of a bag of `chatrest seal`: the root hash that it must have."),
-    ("--report", None, "FILE", "Write a report for an auditor as well: FILE.html."),
+    ("--report", LocalPath(), "FILE", "Write a report for an auditor as well: FILE.html."),
     AS_JSON,
     QUIET,
 )
-def verify(out: str, root: str | None, report: str | None, as_json: bool, quiet: bool) -> None:
+def verify(out: str, root: str | None, report: Path | None, as_json: bool, quiet: bool) -> None:
     """Check the export in OUT, a folder or the address of an object store.
 
     Reads all files and compares them with the manifest and journal: every checksum and record, that no

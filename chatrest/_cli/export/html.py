@@ -10,7 +10,7 @@ from msgspec import structs
 
 from ..._texts import plural
 from .. import streams
-from ..options import AS_JSON, PORT, QUIET, check_outside, option_table, shown_default
+from ..options import AS_JSON, PORT, QUIET, LocalPath, check_outside, option_table, shown_default
 from ..process import run
 from ..progress import ProgressLine
 
@@ -23,7 +23,7 @@ _TIMEZONE: Final = (
 
 @click.command(short_help="Write an export as pages to read, search and hand on.")
 @click.argument("out")
-@click.argument("site", type=click.Path(path_type=Path))
+@click.argument("site", type=LocalPath())
 @option_table(
     ("--conversation conversations", None, "ID",
      "Only this conversation; of one app APP/ID. May be repeated.", {"multiple": True}),
@@ -38,7 +38,7 @@ _TIMEZONE: Final = (
      "Hide what these match, too: a regular expression a line."),
     ("--pseudonyms", bool, None, "Call people 'Person 1', in texts and mentions, too."),
     ("--print as_document", bool, None, "Write one document into the file SITE, to print."),
-    ("--zip", click.Path(path_type=Path, dir_okay=False), "FILE", "Pack the site into FILE, too."),
+    ("--zip", LocalPath(), "FILE", "Pack the site into FILE, too."),
     AS_JSON,
     QUIET,
 )  # fmt: skip

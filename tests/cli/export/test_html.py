@@ -65,6 +65,8 @@ def test_a_part_is_chosen(backup: Path, tmp_path: Path) -> None:
         (["html", "{out}", "{out}/a.html", "--print"], "a.html is in the folder of the export"),
         (["verify", "{out}", "--report", "{out}/r.html"], "r.html is in the folder of the export"),
         (["load", "{out}", "sqlite:///{out}/a.db"], "a.db is in the folder of the export"),
+        (["html", "{out}", "s3://bucket/site"], "'SITE': s3://bucket/site is an address: expected a path"),
+        (["seal", "{out}", "s3://bucket/bag"], "'BAG': s3://bucket/bag is an address: expected a path"),
         (["html", "{new}/nothing", "{new}/site"], "nothing"),
         (["view", "{new}/nothing"], "nothing"),
     ],
