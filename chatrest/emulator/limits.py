@@ -146,14 +146,15 @@ def limit_headers(
     verdict: Verdict, spelling: Spelling, now: float, *, as_date: str | None = None
 ) -> Mapping[str, str]:
     """Return the headers of a reply at `now`, epoch seconds; `as_date` is Retry-After as a date."""
-    limit, left = str(verdict.limit), str(verdict.remaining)
+    values = str(verdict.limit), str(verdict.remaining), str(ceil(now + verdict.wait))
+    names: tuple[str, ...] = _HEADERS.get(spelling, ())
     if verdict.allowed:
-        return {"X-Rate-Limit": limit, "X-Rate-Limit-Remaining": left} if spelling == "b" else {}
-    after = {"Retry-After": as_date or str(max(1, ceil(verdict.wait)))}
-    reset = str(ceil(now + verdict.wait))
-    if spelling == "a":
-        names = {"X-RateLimit-Limit": limit, "X-RateLimit-Remaining": left, "X-RateLimit-Reset": reset}
-        return names | after
-    if spelling == "b":
-        return {"X-Rate-Limit": limit, "X-Rate-Limit-Remaining": left, "X-Rate-Limit-Reset": reset} | after
-    return after if spelling == "retry-after" else {}
+        return dict(zip(names[:2], values, strict=False)) if spelling == "b" else {}
+    after = {} if spelling == "none" else {"Retry-After": as_date or str(max(1, ceil(verdict.wait)))}
+    return dict(zip(names, values, strict=False)) | after
+
+
+_HEADERS: Final = {
+    "a": ("X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset"),
+    "b": ("X-Rate-Limit", "X-Rate-Limit-Remaining", "X-Rate-Limit-Reset"),
+}

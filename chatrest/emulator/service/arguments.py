@@ -23,7 +23,7 @@ from ..._core.requests.endpoint import Endpoint
 from ..._parameters.checked import Affix, Size
 from ..._parameters.files import File
 from ..store.documents import Document
-from .refusals import ServiceRefusal, bad_request, refused
+from .refusals import ServiceRefusal, bad_request
 
 # ── queries ──
 
@@ -86,15 +86,6 @@ def read_query(query: str, endpoint: Endpoint[Any]) -> Document:
 _FIELDS: Final = (r"`\$\.(\w+(?:\[[a-z]+\])?)", r"required field `([^`]+)`", r"^(\w+) = ")
 
 
-_SENDS: Final = ("messages.send", "messages.send_bot", "messages.send_thread")
-_CODES: Final = {
-    "receiver": "ERR_EMPTY_RECEIVER", "receiverType": "ERR_INVALID_RECEIVER_TYPE",
-    "category": "ERR_INVALID_MESSAGE_CATEGORY", "type": "ERR_EMPTY_MESSAGE_TYPE",
-}  # fmt: skip
-"""By the member of a message whose value is not expected: all else is `ERR_BAD_REQUEST`."""
-_OTHER_TYPE: Final = re.compile("got `(?!null)")
-
-
 def read_body(body: bytes, content_type: str, endpoint: Endpoint[Any]) -> Document:
     # An import has a code for each of its records.
     kind: Any = dict[str, Any] if endpoint.name.startswith("data_import.") else endpoint.body
@@ -108,10 +99,7 @@ def read_body(body: bytes, content_type: str, endpoint: Endpoint[Any]) -> Docume
             read = msgspec.json.decode(body or b"{}", type=kind)
         document: Document = msgspec.to_builtins(read, enc_hook=_content)
     except msgspec.ValidationError as error:
-        refusal = _refusal(error, kind)
-        [(field, [words])] = refusal.error["details"].items()
-        code = _CODES.get(field) if endpoint.name in _SENDS and not _OTHER_TYPE.search(words) else None
-        raise refusal if code is None else refused(code) from None
+        raise _refusal(error, kind) from None
     except (msgspec.DecodeError, RecursionError):
         raise bad_request({"body": ["The body must be a JSON object in UTF-8."]}) from None
     return document

@@ -14,7 +14,7 @@ from ..._parameters.data_import import MOST_ENTRIES, GroupImport, MemberImport, 
 from ..store.documents import Document, selected
 from .administering import ROLES
 from .context import Context, Handler, ServiceCall
-from .groups import APP, add_group, check_password, group_record, party_record
+from .groups import APP, check_password, group_record, party_record
 from .refusals import ServiceRefusal, bad_request, outcomes, refused
 from .users import tagged_user
 
@@ -78,7 +78,7 @@ def _import_group(context: Context, record: Document) -> Document:
     if (old := store.people.groups.get(guid)) is not None:
         store.people.replace_group({**old, **record, "updatedAt": context.now}, password)
     else:
-        add_group(context, {"createdAt": context.now, **record}, password)
+        store.people.add_group({"createdAt": context.now, **record}, password)
         if owner != APP:
             store.members.add(guid, owner, "admin", context.now)
     return group_record(context, guid)

@@ -144,15 +144,10 @@ def create_group(call: ServiceCall) -> Document:
         scopes[owner] = "admin"
     for uid in scopes:
         user_record(call, uid)
-    add_group(call, body | {"guid": guid, "owner": owner, "createdAt": call.now}, password)
+    call.store.people.add_group(body | {"guid": guid, "owner": owner, "createdAt": call.now}, password)
     for uid, scope in scopes.items():
         admit(call, guid, uid, scope)
     return _group_view(call, group_record(call, guid))
-
-
-def add_group(context: Context, group: Document, password: str | None) -> None:
-    counted = {"membersCount": 0, "conversationId": f"group_{group['guid']}"}
-    context.store.people.add_group(group | counted, password)
 
 
 def check_password(type: str, password: str | None) -> None:

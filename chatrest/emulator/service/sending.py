@@ -6,14 +6,14 @@ message itself is refused completely. Creations answer 200.
 """
 
 from functools import partial
-from typing import Any, Final, NamedTuple, get_args
+from typing import Any, Final, get_args
 
 from ..._parameters.messages import MediaType
 from ..store.documents import Document, selected
 from ..store.message_index import conversation_id, parse_record
 from .context import Context, Handler, ServiceCall
 from .groups import APP, party_record
-from .messages import check_data, count_replies, message_record, readable_message
+from .messages import NumberedMessage, check_data, count_replies, message_record, readable_message
 from .refusals import outcomes, refused
 
 # ── the content of a message ──
@@ -43,32 +43,15 @@ def _size(size: Any) -> Document:
 # ── to its receivers ──
 
 
-_NO_THREADS: Final = ("action", "call")
-
-
-class _Draft(NamedTuple):
-    """A message that is right in itself, for whomever."""
-
-    sender: str
-    category: str
-    type: str
-    data: Document
-    fields: Document
-    """Further members of the record."""
-    conversation: str | None = None
-    """The one conversation that it may be sent to; None for any."""
-
-
 def send_message(call: ServiceCall) -> Document:
-    return _send(call, call.body, _draft(call, call.acting_user or APP))
+    return _send(call, call.acting_user or APP)
 
 
 def send_bot_message(call: ServiceCall) -> Document:
     """Store a message of a bot, which may be interactive; here every user may be a bot."""
-    uid = call.path["uid"]
-    if call.store.people.user(uid) is None:
-        raise refused("ERR_BOT_NOT_FOUND", uid)
-    return _send(call, call.body, _draft(call, uid))
+    if call.store.people.user(call.path["uid"]) is None:
+        raise refused("ERR_BOT_NOT_FOUND", call.path["uid"])
+    return _send(call, call.path["uid"])
 
 
 def send_thread_message(call: ServiceCall) -> Document:
@@ -78,60 +61,42 @@ def send_thread_message(call: ServiceCall) -> Document:
     parent, sender = readable_message(call), str(call.acting_user)
     if parent.record.get("parentId"):
         raise refused("ERR_MESSAGE_THREAD_NESTING")
-    if parent.record.get("category") in _NO_THREADS:
+    if parent.record.get("category") in ("action", "call"):
         raise refused("ERR_WRONG_MESSAGE_THREAD_CATEGORY")
-    draft = _draft(call, sender)
-    reply = draft._replace(
-        fields=draft.fields | {"parentId": str(parent.number)},
-        conversation=str(parent.record.get("conversationId")),
-    )
-    answer = _send(call, call.body, reply)
+    answer = _send(call, sender, parent)
     count_replies(call.store, str(parent.number))
     for uid in (sender, str(parent.record.get("sender"))):
         call.store.marks.add("subscription", parent.number, uid)
     return answer
 
 
-def _draft(call: ServiceCall, sender: str) -> _Draft:
-    body, category, kind = call.body, call.body.get("category", "message"), call.body["type"]
-    data, fields = checked_data(body["data"], category, kind), selected(body, ("muid", "tags"))
+def _send(call: ServiceCall, sender: str, parent: NumberedMessage | None = None) -> Document:
+    """Store the message of the body for its receiver, or for each of several."""
+    body, category = call.body, call.body.get("category", "message")
+    data = checked_data(body["data"], category, body["type"])
+    fields = {name: value for name, value in selected(body, ("muid", "tags")).items() if value}
     if "quotedMessageId" in body:
         quoted = parse_record(message_record(call, body["quotedMessageId"]))
         fields["quotedMessage"] = {name: quoted[name] for name in quoted if name != "quotedMessage"}
-    return _Draft(sender, category, kind, data, {name: value for name, value in fields.items() if value})
+    if parent is not None:
+        fields["parentId"] = str(parent.number)
 
+    def store(kind: str, receiver: str) -> Document:
+        _check_addressee(call, kind, receiver, sender)
+        conversation = conversation_id(sender, receiver, kind)
+        if parent is not None and conversation != parent.record.get("conversationId"):
+            raise refused("ERR_WRONG_MESSAGE_THREAD")
+        about = {"category": category, "type": body["type"], "data": data, "sent_at": call.now}
+        return call.store.add_message(sender, receiver, receiver_type=kind, **about, **fields)
 
-def _send(context: Context, body: Document, draft: _Draft) -> Document:
     kind, receiver = body.get("receiverType", "user"), body.get("receiver")
     if "multipleReceivers" not in body:
-        return _store(context, draft, kind, str(receiver))
-    lists = {name: [*body["multipleReceivers"].get(name, ())] for name in ("uids", "guids")}
+        return store(kind, str(receiver))
+    kinds = {"uids": "user", "guids": "group"}
+    lists = {name: [*body["multipleReceivers"].get(name, ())] for name in kinds}
     if receiver:
         lists["guids" if kind == "group" else "uids"].insert(0, receiver)
-    kinds = {"uids": "user", "guids": "group"}
-    return {
-        name: outcomes(ids, partial(_store, context, draft, kinds[name]), "data")
-        for name, ids in lists.items()
-        if ids
-    }
-
-
-def _store(context: Context, draft: _Draft, kind: str, receiver: str) -> Document:
-    """Store the message for one receiver; `sentAt` is never below that of the message before."""
-    _check_addressee(context, kind, receiver, draft.sender)
-    conversation = f"group_{receiver}" if kind == "group" else conversation_id(draft.sender, receiver)
-    if draft.conversation not in (None, conversation):
-        raise refused("ERR_WRONG_MESSAGE_THREAD")
-    return context.store.add_message(
-        draft.sender,
-        receiver,
-        receiver_type=kind,
-        category=draft.category,
-        type=draft.type,
-        data=draft.data,
-        sent_at=context.now,
-        **draft.fields,
-    )
+    return {name: outcomes(ids, partial(store, kinds[name]), "data") for name, ids in lists.items() if ids}
 
 
 def _check_addressee(context: Context, kind: str, receiver: str, sender: str) -> None:

@@ -5,10 +5,10 @@ from typing import Any, Self, final
 
 from msgspec.json import encode
 
-from .directory import Directory, Membership, Memberships, Relations
+from .directory import Directory, Memberships, Relations
 from .documents import Documents, LoginTokens, selected
 from .message_index import MessageLists, conversation_id
-from .views import ConversationViews, Mark, MessageMarks
+from .views import ConversationViews, MessageMarks
 
 
 @final
@@ -44,13 +44,12 @@ class Store(MessageLists):
     def add_user(self, uid: str, name: str | None = None, **fields: Any) -> None:
         """Add a user; any text is a uid here. `fields` are the record's other members, wire names."""
         record = {"uid": uid, "name": name or uid, "status": "offline", "role": "default"}
-        self.add_all([record | {"createdAt": 0} | fields], (), ())
+        self.people.add_users([record | {"createdAt": 0} | fields])
 
     def add_group(self, guid: str, name: str | None = None, **fields: Any) -> None:
         """Add a group without members; any text is a guid here. `fields` as those of `add_user`."""
         record = {"guid": guid, "name": name or guid, "type": "public", "owner": "app_system"}
-        counted = {"createdAt": 0, "membersCount": 0, "conversationId": f"group_{guid}"}
-        self.add_all((), [record | counted | fields], ())
+        self.people.add_group(record | {"createdAt": 0} | fields)
 
     def add_message(
         self,
@@ -71,13 +70,13 @@ class Store(MessageLists):
         seconds, is at least that of the message before; `fields` are the record's other members under wire
         names (`tags`, `parentId`), and go before: `sentAt=5` is a message older than those before it.
         """
-        people, is_group = self.people, receiver_type == "group"
-        ends = {"sender": people.entity("user", sender), "receiver": people.entity(receiver_type, receiver)}
+        entity = self.people.entity
+        ends = {"sender": entity("user", sender), "receiver": entity(receiver_type, receiver)}
         content = ({} if text is None else {"text": text}) | {"entities": ends} | dict(data or {})
         at = max(self.last_sent_at, sent_at or 0)
         record = {
             "id": str(self.last_id + 1),
-            "conversationId": f"group_{receiver}" if is_group else conversation_id(sender, receiver),
+            "conversationId": conversation_id(sender, receiver, receiver_type),
             "sender": sender,
             "receiverType": receiver_type,
             "receiver": receiver,
@@ -113,35 +112,15 @@ class Store(MessageLists):
         )
 
     def add_records(self, records: Iterable[bytes]) -> None:
-        """Add messages given as JSON bytes, as odd as a test wants them, in one transaction.
+        """Add messages given as JSON bytes, as odd as a test wants them.
 
         A record's own `id` counts where it is a number, or digits, above the last; else it is stored
         under the next one, and served as it is. `RequestInvalidError` for what is not JSON, and then
         none of them is added.
         """
-        self.add_all((), (), records)
-
-    def add_all(
-        self,
-        users: Iterable[Mapping[str, Any]],
-        groups: Iterable[Mapping[str, Any]],
-        messages: Iterable[bytes],
-        members: Iterable[tuple[str, str, Membership]] = (),
-        marks: Iterable[Mark] = (),
-    ) -> None:
-        """Add users, groups, messages, members (guid, uid, member) and marks: all, or none.
-
-        Members do not change a group's `membersCount`: it is in the group's record already. The marks are
-        read after the messages, and get new ids.
-        """
-        read, added = self.index(messages), [*users]
-        self.people.add_users(added)
-        for group in groups:
-            self.people.add_group(group)
-        self.members.insert(members)
-        self.insert(read)
-        self.views.note(read)
-        self.marks.insert(marks)
+        messages = self.index(records)
+        self.insert(messages)
+        self.views.note(messages)
 
     def remove(self, ids: Iterable[int]) -> None:
         """Remove messages for good, with all that was attached to them; unknown ids are passed over."""

@@ -22,7 +22,6 @@ from msgspec.json import encode
 
 from ..media import FAMILY, FILES, GIVEN, LANGUAGES, MEDIA, MEDIA_SIZES, PHRASES, REACTIONS, TAGS
 from . import Store
-from .directory import Membership
 from .documents import Document, selected
 from .message_index import conversation_id
 from .views import Mark
@@ -247,8 +246,15 @@ def fill(
     rooms = [_group(dice, index, groups, user_records, media_url) for index in range(group_count)]
     groups_by_guid = {group["guid"]: group for group, _ in rooms}
     writer = Writer(dice, {user["uid"]: user for user in user_records}, groups_by_guid, media_url)
-    records = _records(store, dice, writer, user_records, rooms, messages)
-    store.add_all(user_records, groups_by_guid.values(), records, _members(rooms), writer.reactions)
+    store.add_records(_records(dice, writer, user_records, rooms, messages))
+    store.marks.insert(writer.reactions)
+    store.people.add_users(user_records)
+    for group, uids in rooms:
+        store.people.add_group(group)
+        # They join one second after the other, the owner first.
+        for index, uid in enumerate(uids):
+            scope = "admin" if uid == group["owner"] else "moderator" if index % 5 == 1 else "participant"
+            store.members.add(group["guid"], uid, scope, group["createdAt"] + index)
 
 
 def _user(dice: Random, index: int, media_url: str) -> Document:
@@ -288,17 +294,8 @@ def _group(dice: Random, index: int, groups: int, users: list[Document], media_u
     return group, members
 
 
-def _members(rooms: list[_Room]) -> Iterator[tuple[str, str, Membership]]:
-    """The members of every group, as they join one second after the other, the owner first."""
-    for group, uids in rooms:
-        for index, uid in enumerate(uids):
-            scope = "moderator" if index % 5 == 1 else "participant"
-            scope = "admin" if uid == group["owner"] else scope
-            yield group["guid"], uid, Membership(scope, group["createdAt"] + index)
-
-
 def _records(
-    store: Store, dice: Random, writer: Writer, users: list[Document], rooms: list[_Room], messages: int
+    dice: Random, writer: Writer, users: list[Document], rooms: list[_Room], messages: int
 ) -> Iterator[bytes]:
     if not messages:
         return

