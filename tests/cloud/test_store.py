@@ -44,10 +44,7 @@ async def test_an_object_is_created_only_where_there_is_none(store: ObjectStore)
     with pytest.raises(ObjectExistsError, match=r"could not write .*a/b: "):
         await store.put_new("a/b", b"second")
     assert (await store.get("a/b")).data == b"first"
-
-
-async def test_creating_the_same_content_again_is_a_success(store: ObjectStore) -> None:
-    assert await store.put_new("a", b"same") == await store.put_new("a", b"same")
+    assert await store.put_new("a", b"same") == await store.put_new("a", b"same"), "its reply was lost"
 
 
 async def test_an_object_is_replaced_only_with_its_etag(store: ObjectStore) -> None:
@@ -58,15 +55,10 @@ async def test_an_object_is_replaced_only_with_its_etag(store: ObjectStore) -> N
     with pytest.raises(ObjectChangedError):
         await store.replace("a", b"3", first)
     assert (await store.get("a")).data == b"2"
-
-
-async def test_a_deleted_object_is_not_replaced(store: ObjectStore) -> None:
-    etag = await store.put_new("a", b"1")
-    assert etag is not None
-    await store.delete("a")
-    await store.delete("a")
+    for _ in range(2):
+        await store.delete("a")
     with pytest.raises(ObjectChangedError):
-        await store.replace("a", b"2", etag)
+        await store.replace("a", b"3", str(second))
     assert await names(store) == set()
 
 

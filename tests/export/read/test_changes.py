@@ -232,15 +232,6 @@ def test_of_files_that_a_run_merges_meanwhile_all_is_told_once(
     assert [each.id for each in [*begun, *listed]] == ["1", "2", "3"]
 
 
-def test_a_file_that_is_lost_is_an_error_and_not_looked_for_without_end(tmp_path: Path) -> None:
-    Runs(tmp_path / "out", **FORMATS[0]).run([record(1)])
-    listed = changes(tmp_path / "out")
-    for path in (tmp_path / "out").glob("messages/**/*.*"):
-        path.unlink()
-    with pytest.raises(ChatRestError, match="it is not there any more"):
-        list(listed)
-
-
 async def test_the_numbers_are_those_of_the_reports(tmp_path: Path) -> None:
     out = tmp_path / "out"
     async with served(60) as service:

@@ -10,7 +10,6 @@ import pytest
 
 import chatrest
 from chatrest import ChatRestError, RequestInvalidError
-from chatrest.database import load
 from chatrest.export import Plan, attachment_files, changes, export, read, read_raw, read_table, runs
 from chatrest.export.plan.parts import NAME as PARTS
 from chatrest.export.read.exports import addresses_of
@@ -147,23 +146,6 @@ def test_of_a_part_that_began_later_all_is_new(tmp_path: Path) -> None:
 def test_another_position_is_refused(parts: StoredParts, wrong: Any) -> None:
     with pytest.raises(RequestInvalidError, match=r"^after"):
         changes(parts.folder, after=wrong)
-
-
-def test_one_database_has_all_parts_and_takes_what_is_new(parts: StoredParts, tmp_path: Path) -> None:
-    import sqlite3
-
-    database = tmp_path / "chat.sqlite"
-    assert load(parts.folder, database).new == 30
-    parts.each[1].run([record(100)], changed=[record(4, text="b")], deleted=[7])
-    report = load(parts.folder, database)
-    assert (report.new, report.changed, report.deleted) == (1, 1, 1)
-    assert report.run == "part=00:1,part=01:2,part=02:1"
-    assert load(parts.folder, database).new == 0
-    with sqlite3.connect(database) as db:
-        texts = dict(db.execute("SELECT id, text FROM messages"))
-    assert (len(texts), texts["4"]) == (31, "b")
-    with pytest.raises(RequestInvalidError, match="loaded from another export"):
-        load(parts.folder / "part=00", database)
 
 
 def test_duckdb_reads_all_parts_with_the_part_as_a_column(parts: StoredParts) -> None:

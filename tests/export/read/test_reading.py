@@ -95,13 +95,12 @@ def test_the_journal_is_not_needed(stored: StoredExport) -> None:
     assert Counter(read_raw(stored.folder)) == Counter(ALL)
 
 
-def test_a_journal_whose_values_are_damaged_is_not_needed_either(tmp_path: Path) -> None:
-    with StoredExport(tmp_path, plan_of("ndjson")) as export:
-        export.commit(PAGES[0])
-        export.finish()
-    by_hand(tmp_path / JOURNAL, "UPDATE files SET state = 'x'")
-    vouch_for_journal(tmp_path)
-    assert len(list(read_raw(tmp_path))) == sum(map(len, PAGES[0].values()))
+def test_nor_is_one_whose_values_are_damaged(stored: StoredExport) -> None:
+    stored.finish()
+    stored.export.close()
+    by_hand(stored.folder / JOURNAL, "UPDATE files SET state = 'x'")
+    vouch_for_journal(stored.folder)
+    assert Counter(read_raw(stored.folder)) == Counter(ALL)
 
 
 def test_what_a_killed_run_has_committed_is_read(stored: StoredExport, tmp_path: Path) -> None:
@@ -484,8 +483,7 @@ def test_reading_is_lazy(tmp_path: Path) -> None:
         for page in PAGES:
             export.commit(page)
         export.finish()
-    [path] = tmp_path.rglob("*.ndjson")
     messages = read(tmp_path)
     assert next(messages).id == "101"
-    path.unlink()
+    next(tmp_path.rglob("*.ndjson")).unlink()
     assert len(list(messages)) == len(ALL) - 1, "the open file is read on"

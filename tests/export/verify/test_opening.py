@@ -7,7 +7,6 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -154,15 +153,11 @@ def read_plan(out: Path) -> Plan:
     return Plan.parse(bytes(manifest_of(out).plan))
 
 
-def test_without_a_journal_and_with_a_damaged_manifest_nothing_is_touched(out: Path) -> None:
+def test_without_a_journal_and_a_manifest_nothing_is_touched(out: Path) -> None:
     (out / JOURNAL).unlink()
     (out / MANIFEST).write_bytes(b"{}")
     assert "journal.sqlite is lost or empty" in refusal(out)
-
-
-def test_without_manifest_and_journal_files_are_not_touched(out: Path) -> None:
     (out / MANIFEST).unlink()
-    (out / JOURNAL).unlink()
     assert "holds something else than an export" in refusal(out)
     out.rename(out.with_name("app=shop"))
     assert "has many apps, such as app=shop: expected --apps FILE" in refusal(out.parent)
@@ -231,16 +226,9 @@ def test_what_this_user_may_not_read_is_no_damage(out: Path, name: str) -> None:
 # ── paths ──
 
 OUTSIDE = [
-    "../victim",
-    "/tmp/victim",
-    "messages/../../victim",
-    "",
-    ".",
-    "messages/",
-    "a\x00b",
-    "c:\\victim",
+    "../victim", "/tmp/victim", "messages/../../victim", "", ".", "messages/", "a\x00b", "c:\\victim",
     "a" * 300,
-]
+]  # fmt: skip
 OWN = ["manifest.json", "journal.sqlite", "JOURNAL.sqlite-wal", "runs.jsonl"]
 
 
@@ -259,40 +247,16 @@ def test_a_name_that_is_no_data_files_is_refused(out: Path, name: str) -> None:
     assert (out.parent / "victim").read_bytes() == b"precious" * 1000
 
 
-def _link_file(out: Path, victim: Path) -> None:
-    path = out / largest_entry(out).name
-    victim.write_bytes(path.read_bytes())
-    path.unlink()
+@pytest.mark.parametrize("name", ["a file", "messages", JOURNAL, "messages/source=user-new", "spool"])
+def test_a_link_that_leads_out_of_the_folder_is_refused(out: Path, name: str) -> None:
+    path, victim = out / (largest_entry(out).name if name == "a file" else name), out.parent / "victim"
+    if path.exists():
+        path.rename(victim)
     path.symlink_to(victim)
-
-
-def _link_folder(out: Path, victim: Path) -> None:
-    (out / "messages").rename(victim)
-    (out / "messages").symlink_to(victim)
-
-
-def _link_partition(out: Path, victim: Path) -> None:
-    victim.mkdir()
-    (out / "messages" / "source=user-new").symlink_to(victim)
-
-
-def _link_journal(out: Path, victim: Path) -> None:
-    (out / JOURNAL).rename(victim)
-    (out / JOURNAL).symlink_to(victim)
-
-
-def _link_to_nothing(out: Path, victim: Path) -> None:
-    (out / "spool").symlink_to(victim)
-
-
-@pytest.mark.parametrize("link", [_link_file, _link_folder, _link_partition, _link_journal, _link_to_nothing])
-def test_a_link_that_leads_out_of_the_folder_is_refused(out: Path, link: Any) -> None:
-    victim = out.parent / "victim"
-    link(out, victim)
-    before = contents_of(victim) if victim.is_dir() else {}
+    before = contents_of(victim)
     assert "symbolic link" in refusal(out)
     assert "unsafe" in [problem.kind for problem in verify(out).problems]
-    assert before == (contents_of(victim) if victim.is_dir() else {})
+    assert contents_of(victim) == before
 
 
 def test_a_link_inside_of_the_folder_is_no_data_file(out: Path) -> None:
