@@ -84,9 +84,9 @@ def _show_lines(out: str, message: str, format_: Format | None) -> None:
     for each in stored_lines:
         facts = structs.asdict(each)
         record = facts.pop("raw").decode(errors="replace")
-        lines = [f"{name:<12} {streams.visible(str(value))}" for name, value in facts.items()]
-        lines.append(streams.visible(record))
-        streams.write_result({**facts, "record": record}, lines, as_json=not is_text)
+        lines = streams.fact_lines((name, str(value)) for name, value in facts.items())
+        members = {**facts, "record": record}
+        streams.write_result(members, [*lines, streams.visible(record)], as_json=not is_text)
     if not stored_lines:
         raise ChatRestError(f"{out} has no message with the id {message!r}")
 
