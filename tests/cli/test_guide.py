@@ -60,16 +60,6 @@ def test_the_file_is_what_the_table_says() -> None:
     assert text == reference(), "run: python -m tests.reference > chatrest/guide/operations.md"
 
 
-def test_every_operation_has_an_entry_with_its_request() -> None:
-    entries = FILE.read_text(encoding="utf-8").split("\n### ")[1:]
-    requests = {entry.partition("\n")[0]: entry for entry in entries}
-    assert sorted(requests) == sorted(OPERATIONS)
-    assert next(iter(requests)) == "users.list"
-    assert next(reversed(requests)).startswith("agents.")
-    for name, endpoint in OPERATIONS.items():
-        assert f"`{endpoint.method} {endpoint.path}`" in requests[name]
-
-
 def test_the_first_page_leads_to_operations() -> None:
     page = FILE.read_text(encoding="utf-8").partition("## I want to")[2].partition("\n## ")[0]
     names = re.findall(r"\[([a-z_.]+)\]\(#([a-z_]+)\)", page)
