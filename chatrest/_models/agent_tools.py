@@ -40,7 +40,17 @@ class StoredRecord(Record):
         return self.id
 
 
-class ApiTool(StoredRecord, kw_only=True):
+class _Tool(StoredRecord):
+    name: Maybe[str] = UNSET
+    description: Maybe[str] = UNSET
+    icon: Maybe[str] = UNSET
+    parameters: Maybe[tuple[ToolParameter, ...]] = UNSET
+    tool: Maybe[ToolDefinition] = UNSET
+    created_at: Maybe[int] = UNSET
+    updated_at: Maybe[int] = UNSET
+
+
+class ApiTool(_Tool, kw_only=True):
     """A request that an agent may make. `headers` and `body_template` are JSON texts.
 
     `headers` may hold credentials: the attribute shows them, a repr does not.
@@ -50,34 +60,20 @@ class ApiTool(StoredRecord, kw_only=True):
     hidden_fields: ClassVar[frozenset[str]] = frozenset({"headers"})
 
     slug: str
-    name: Maybe[str] = UNSET
-    description: Maybe[str] = UNSET
-    icon: Maybe[str] = UNSET
     endpoint: Maybe[str] = UNSET
     method: Maybe[str] = UNSET
     enable_basic_auth: Maybe[bool] = UNSET
     headers: Maybe[str] = UNSET
     body_template: Maybe[str] = UNSET
     allow_additional_properties: Maybe[bool] = UNSET
-    parameters: Maybe[tuple[ToolParameter, ...]] = UNSET
-    tool: Maybe[ToolDefinition] = UNSET
-    created_at: Maybe[int] = UNSET
-    updated_at: Maybe[int] = UNSET
 
 
-class FrontendAction(StoredRecord, kw_only=True):
+class FrontendAction(_Tool, kw_only=True):
     """A function of the client's page that an agent may call. Its path takes `id`."""
 
     identified_by: ClassVar[str] = "trigger_function"
 
     trigger_function: str
-    name: Maybe[str] = UNSET
-    description: Maybe[str] = UNSET
-    icon: Maybe[str] = UNSET
-    parameters: Maybe[tuple[ToolParameter, ...]] = UNSET
-    tool: Maybe[ToolDefinition] = UNSET
-    created_at: Maybe[int] = UNSET
-    updated_at: Maybe[int] = UNSET
 
 
 class McpServer(StoredRecord, kw_only=True):

@@ -95,10 +95,7 @@ class EnabledAction(Record):
     description: Maybe[str] = UNSET
 
 
-class _EnabledItem(Record):
-    slug: Maybe[str] = UNSET
-    name: Maybe[str] = UNSET
-    description: Maybe[str] = UNSET
+class _EnabledItem(EnabledAction):
     icon: Maybe[str] = UNSET
 
 

@@ -42,60 +42,6 @@ class ModerationFilter(Record):
     value: Maybe[tuple[str, ...] | str] = UNSET
 
 
-class _RuleFields(Record):
-    id: str
-    name: Maybe[str] = UNSET
-    description: Maybe[str] = UNSET
-    enabled: Maybe[bool] = UNSET
-    conditions: Maybe[tuple[ModerationCondition, ...]] = UNSET
-    filters: Maybe[tuple[ModerationFilter, ...]] = UNSET
-    action: Maybe[tuple[str, ...]] = UNSET
-    active: Maybe[bool] = UNSET
-    created_at: Maybe[int] = UNSET
-    updated_at: Maybe[int] = UNSET
-    revision_id: Maybe[str] = UNSET
-    default: Maybe[bool] = UNSET
-
-
-class ModerationRule(_RuleFields):
-    """A rule: what is done (`action`) with a message that meets its conditions.
-
-    `default` is True on built-in rules only. Actions such as blockMessage and dropMessage are known.
-    """
-
-
-class RuleRevision(_RuleFields):
-    """A rule as it was after one change; only the newest revision is `active`."""
-
-    identified_by: ClassVar[str] = "revision_id"
-
-
-class KeywordList(Record):
-    """A list of words, patterns or sentences that rules refer to by its id.
-
-    Lists of keyword lists also have `_id`, `app_id` and `document_version` (`__v` on the wire).
-    """
-
-    id: str
-    name: Maybe[str] = UNSET
-    description: Maybe[str] = UNSET
-    category: Maybe[str] = UNSET
-    is_csv: Maybe[bool] = field(default=UNSET, name="isCSV")
-    search_terms: Maybe[tuple[str, ...]] = UNSET
-    active: Maybe[bool] = UNSET
-    created_at: Maybe[int] = UNSET
-    updated_at: Maybe[int] = UNSET
-    revision_id: Maybe[str] = UNSET
-    default: Maybe[bool] = UNSET
-    _id: Maybe[str] = field(default=UNSET, name="_id")
-    app_id: Maybe[str] = UNSET
-    document_version: Maybe[int] = field(default=UNSET, name="__v")
-
-
-# The attribute's name on the wire, too: inside the class Python would mangle it.
-setattr(KeywordList, "__v", vars(KeywordList)["document_version"])
-
-
 class Reason(Record):
     """A reason that a user may give for flagging a message; `default` is True on built-in ones."""
 
@@ -105,6 +51,47 @@ class Reason(Record):
     created_at: Maybe[int] = UNSET
     updated_at: Maybe[int] = UNSET
     default: Maybe[bool] = UNSET
+
+
+class _Revised(Reason):
+    active: Maybe[bool] = UNSET
+    revision_id: Maybe[str] = UNSET
+
+
+class ModerationRule(_Revised):
+    """A rule: what is done (`action`) with a message that meets its conditions.
+
+    `default` is True on built-in rules only. Actions such as blockMessage and dropMessage are known.
+    """
+
+    enabled: Maybe[bool] = UNSET
+    conditions: Maybe[tuple[ModerationCondition, ...]] = UNSET
+    filters: Maybe[tuple[ModerationFilter, ...]] = UNSET
+    action: Maybe[tuple[str, ...]] = UNSET
+
+
+class RuleRevision(ModerationRule):
+    """A rule as it was after one change; only the newest revision is `active`."""
+
+    identified_by: ClassVar[str] = "revision_id"
+
+
+class KeywordList(_Revised):
+    """A list of words, patterns or sentences that rules refer to by its id.
+
+    Lists of keyword lists also have `_id`, `app_id` and `document_version` (`__v` on the wire).
+    """
+
+    category: Maybe[str] = UNSET
+    is_csv: Maybe[bool] = field(default=UNSET, name="isCSV")
+    search_terms: Maybe[tuple[str, ...]] = UNSET
+    _id: Maybe[str] = field(default=UNSET, name="_id")
+    app_id: Maybe[str] = UNSET
+    document_version: Maybe[int] = field(default=UNSET, name="__v")
+
+
+# The attribute's name on the wire, too: inside the class Python would mangle it.
+setattr(KeywordList, "__v", vars(KeywordList)["document_version"])
 
 
 @views(message_of, "message")
