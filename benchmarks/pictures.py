@@ -31,7 +31,7 @@ from chatrest import AsyncSession, TextMessage
 from chatrest.emulator import Emulator, Latency
 from chatrest.emulator.store import Store
 from chatrest.export import Plan, Progress, export
-from chatrest.export.run.monitor import Monitor, progress_line
+from chatrest.export.run.monitor import Monitor
 
 FOLDER: Final = Path(__file__).parents[1] / "chatrest" / "guide" / "pictures"
 WIDTH: Final = 92
@@ -130,9 +130,9 @@ async def running_export(*, users: int = 40, messages: int = 40_000, delay: floa
             while not run.done():
                 await asyncio.sleep(0.02)
                 snapshot = monitor.snapshot(session.pools.values())
-                if (snapshot.share or 0) >= _SHARE:
+                if progress.covered >= _SHARE * (progress.ids or 1):
                     break
-            picture = svg(Text(progress_line(snapshot)), "chatrest export backup")  # before it changes
+            picture = svg(Text(snapshot.line), "chatrest export backup")  # before it changes
             await run
     return picture
 

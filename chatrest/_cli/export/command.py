@@ -236,7 +236,6 @@ def _local_copy(out: str, journal: Path | None) -> Path | None:
 def _shown(monitor: "Monitor", line: ProgressLine, chat: "AsyncSession") -> AbstractAsyncContextManager[None]:
     """Show the progress of this task during the block; a service that does not answer is wrong."""
     from ...export import Phase
-    from ...export.run.monitor import progress_line
 
     task = asyncio.current_task()
     assert task is not None
@@ -244,8 +243,8 @@ def _shown(monitor: "Monitor", line: ProgressLine, chat: "AsyncSession") -> Abst
     def update() -> None:
         snapshot = monitor.snapshot(chat.pools.values(), stopping=task.cancelling() > 0)
         phase = "" if snapshot.phase is Phase.BEGINNING else snapshot.phase
-        is_outage = snapshot.progress.trouble not in (None, "RateLimitError")
-        line.show(progress_line(snapshot), phase, is_wrong=is_outage and snapshot.waits is not None)
+        is_outage = monitor.progress.trouble not in (None, "RateLimitError")
+        line.show(snapshot.line, phase, is_wrong=is_outage and bool(snapshot.waits))
 
     return regularly(update)
 

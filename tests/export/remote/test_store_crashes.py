@@ -20,7 +20,7 @@ from chatrest.export.folder.export_folder import ExportFolder
 from chatrest.export.plan.plan import Format, Partition
 from chatrest.export.plan.report import Progress
 from chatrest.export.remote.store_export import Sleep, StoreExport, store_export
-from chatrest.export.run.monitor import Monitor, progress_line
+from chatrest.export.run.monitor import Monitor
 from chatrest.export.run.run import export_folder
 from tests.cloud.store_double import CrashError, StoreDouble
 from tests.export.remote.stores import Publications, assert_bucket
@@ -153,7 +153,7 @@ async def test_publications_of_a_running_export_that_fail_are_seen_repeated_and_
     async def wait(seconds: float) -> None:
         if progress.unpublished:
             waits.append(seconds)
-            line = progress_line(Monitor(progress).snapshot())
+            line = Monitor(progress).snapshot().line
             failure = (
                 "cannot start a tr" if len(waits) == 3 else "could not write messages/a: the store answered"
             )
