@@ -23,7 +23,6 @@ from . import (
     groups,
     message_lists,
     messages,
-    relations,
     sending,
     users,
 )
@@ -36,7 +35,7 @@ from .router import ROUTER
 from .users import no_such_user
 
 _FILES: Final = (
-    administering, conversations, data_import, groups, message_lists, messages, relations, sending, users,
+    administering, conversations, data_import, groups, message_lists, messages, sending, users,
 )  # fmt: skip
 HANDLERS: Final[Mapping[str, Handler]] = MappingProxyType(
     {name: handler for file in _FILES for name, handler in file.HANDLERS.items()}

@@ -1,6 +1,7 @@
-"""The operations of groups and their members.
+"""The operations of groups, their members, and users that are banned from them.
 
-Scopes of acting users are not checked: who may do what is not documented.
+Scopes of acting users are not checked: who may do what is not documented. A ban and its end are reported to
+the group by an action message.
 """
 
 from functools import partial
@@ -14,7 +15,7 @@ from .arguments import Filters, bounds, filtered, has_tag, is_named
 from .context import Context, Handler, ServiceCall
 from .refusals import bad_request, outcomes, refused
 from .replies import Records, ack, changed_at
-from .users import path_user, user_record
+from .users import path_user, related_users, user_record
 
 APP: Final = str(SYSTEM["uid"])
 """The uid of the app itself."""
@@ -237,6 +238,30 @@ def _path_member(call: ServiceCall) -> tuple[str, str, Membership]:
     return guid, uid, member
 
 
+# ── banned users ──
+
+
+def list_banned(call: ServiceCall) -> list[Document]:
+    return related_users(call, "banned", path_group(call))
+
+
+def ban_user(call: ServiceCall) -> Document:
+    """Ban a user, member or not, who is no member from then on."""
+    guid, uid = path_group(call), path_user(call)
+    ban(call, guid, uid)
+    tell_group(call, guid, "banned", uid)
+    return ack(f"The user with UID {uid} has been banned from the group {guid}.")
+
+
+def unban_user(call: ServiceCall) -> Document:
+    """End a ban; the user may join again, and is no member yet."""
+    guid, uid = path_group(call), path_user(call)
+    if call.store.relations.of("banned", guid).pop(uid, None) is None:
+        raise refused("ERR_NOT_A_BANNED_USER", uid, guid)
+    tell_group(call, guid, "unbanned", uid)
+    return ack(f"The user with UID {uid} has been unbanned from the group {guid}.")
+
+
 HANDLERS: Final[dict[str, Handler]] = {
     "groups.list": list_groups,
     "groups.get": get_group,
@@ -247,4 +272,7 @@ HANDLERS: Final[dict[str, Handler]] = {
     "members.add": add_members,
     "members.change_scope": change_scope,
     "members.kick": kick_member,
+    "banned_users.list": list_banned,
+    "banned_users.ban": ban_user,
+    "banned_users.unban": unban_user,
 }

@@ -36,8 +36,6 @@ from msgspec.json import encode
 from ..store.documents import Document, selected
 from ..store.message_index import (
     ALL,
-    BEGIN,
-    END,
     Condition,
     StoredMessage as Stored,
     Test,
@@ -134,10 +132,7 @@ def _page_reply(call: ServiceCall, name: str, condition: Condition, size: int) -
     """Return one page of the list `name`."""
     start: int | None = call.query.get("id")
     affix: str = call.query.get("affix") or ("prepend" if start is None else "append")
-    if affix == "append":
-        span = call.store.after(name, BEGIN if start is None else start, size, condition)
-    else:
-        span = call.store.before(name, END if start is None else start, size, condition)
+    span = call.store.span(name, start, size, condition, ascending=affix == "append")
     ids = span.ids
     records = call.store.records(ids, with_tags=call.query.get("withTags", False))
     edge = start if not ids else ids[-1] if affix == "append" else ids[0]

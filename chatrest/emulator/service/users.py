@@ -1,13 +1,18 @@
-"""The operations of users. A user that is switched off is not found, and keeps its uid."""
+"""The operations of users, of friends and of blocked users.
 
+A user that is switched off is not found, and keeps its uid.
+"""
+
+from collections.abc import Callable
+from functools import partial
 from typing import Any, Final
 
-from ..store.directory import Directory, untagged
+from ..store.directory import Directory, Relation, untagged
 from ..store.documents import Document, apply_changes
 from ..store.message_index import conversation_id
 from .arguments import Filters, bounds, filtered, has_tag, is_named
 from .context import Context, Handler, ServiceCall
-from .refusals import ServiceRefusal, bad_request, refused
+from .refusals import ServiceRefusal, bad_request, outcomes, refused
 from .replies import Records, ack, changed_at, list_reply, pagination
 
 _FILTERS: Final[Filters] = {
@@ -149,6 +154,83 @@ def reactivate_users(call: ServiceCall) -> Document:
     return {"nonDeactivatedUids": uids}
 
 
+# ── friends, which have no direction, and blocked users ──
+
+
+def related_users(call: ServiceCall, kind: Relation, owner: str) -> list[Document]:
+    """Return the users in a relation to a user, or to a group, in the order of its beginnings.
+
+    `searchKey` begins uid or name, without regard to case.
+    """
+    key, people = call.query.get("searchKey", ""), call.store.people
+    users = [people.user(uid) for uid in call.store.relations.of(kind, owner)]
+    return [user for user in users if user and is_named(user, key, ("uid", "name"))]
+
+
+def list_friends(call: ServiceCall) -> list[Document]:
+    return related_users(call, "friend", path_user(call))
+
+
+def add_friends(call: ServiceCall) -> Document:
+    uid = path_user(call)
+    acks = outcomes(call.body["accepted"], partial(_befriend, call, uid))
+    for friend, result in acks.items():
+        if call.body.get("addToConversations") and result["success"]:
+            call.store.views.add(uid, friend, call.now)
+    return acks
+
+
+def _befriend(context: Context, uid: str, friend: str) -> str:
+    relations = context.store.relations
+    if friend == uid:
+        raise refused("ERR_CANNOT_FORM_SELF_RELATION", uid)
+    user_record(context, friend)
+    if friend in relations.of("friend", uid):
+        raise refused("ERR_ALREADY_FRIEND", friend, uid)
+    for owner, other in ((uid, friend), (friend, uid)):
+        relations.add("friend", owner, other, context.now)
+    return f"The user with UID {friend} is a friend of {uid} now."
+
+
+def remove_friends(call: ServiceCall) -> Document:
+    """End friendships; where one of the users is no friend, none of them ends."""
+    uid, friends, relations = path_user(call), call.body["friends"], call.store.relations
+    for friend in friends:
+        if friend not in relations.of("friend", uid):
+            raise refused("ERR_NOT_A_FRIEND", friend, uid)
+    for friend in friends:
+        relations.of("friend", uid).pop(friend, None)
+        relations.of("friend", friend).pop(uid, None)
+    return ack(f"The friends of the user with UID {uid} have been removed.")
+
+
+def list_blocked(call: ServiceCall) -> list[Document]:
+    times = call.store.relations.of("blocked", path_user(call))
+    return [
+        user | {"blockedByMe": True, "blockedByMeAt": times[user["uid"]], "blockedAt": times[user["uid"]]}
+        for user in related_users(call, "blocked", path_user(call))
+    ]
+
+
+def change_blocks(act: Callable[[Context, str, str], str], call: ServiceCall) -> Document:
+    """Block or unblock each user of the body, with an outcome for each."""
+    return outcomes(call.body["blockedUids"], partial(act, call, path_user(call)))
+
+
+def _block(context: Context, uid: str, blocked: str) -> str:
+    if blocked == uid:
+        raise refused("ERR_CANNOT_BLOCK_SELF", uid)
+    user_record(context, blocked)
+    context.store.relations.add("blocked", uid, blocked, context.now)
+    return f"The user with UID {uid} has blocked the user with UID {blocked}."
+
+
+def _unblock(context: Context, uid: str, blocked: str) -> str:
+    user_record(context, blocked)
+    context.store.relations.of("blocked", uid).pop(blocked, None)
+    return f"The user with UID {uid} has unblocked the user with UID {blocked}."
+
+
 HANDLERS: Final[dict[str, Handler]] = {
     "users.list": list_users,
     "users.create": create_user,
@@ -157,4 +239,10 @@ HANDLERS: Final[dict[str, Handler]] = {
     "users.delete": delete_user,
     "users.deactivate": deactivate_users,
     "users.reactivate": reactivate_users,
+    "friends.list": list_friends,
+    "friends.add": lambda call: {"accepted": add_friends(call)},
+    "friends.remove": remove_friends,
+    "blocked_users.list": list_blocked,
+    "blocked_users.block": partial(change_blocks, _block),
+    "blocked_users.unblock": partial(change_blocks, _unblock),
 }

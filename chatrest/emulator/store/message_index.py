@@ -21,8 +21,6 @@ from ...errors import RequestInvalidError
 
 ALL: Final = "*"
 """The list that holds every message of the app."""
-BEGIN: Final = 0
-END: Final = 2**63 - 1
 
 
 def conversation_list(conversation: str) -> str:
@@ -201,16 +199,15 @@ class MessageLists:
     def size(self, name: str) -> int:
         return len(self.lists.get(name, ()))
 
-    def after(self, name: str, id: int, size: int, condition: Condition = NO_CONDITION) -> Span:
-        """Return the oldest `size` messages of a list with an id above `id`."""
+    def span(
+        self, name: str, id: int | None, size: int, condition: Condition = NO_CONDITION, *, ascending: bool
+    ) -> Span:
+        """Return the `size` messages of a list that are next to an id, or to an end of the list for None."""
         ids = self.matching(name, condition)
-        first = bisect_right(ids, id)
-        return Span(ids[first : first + size], len(ids) - first)
-
-    def before(self, name: str, id: int, size: int, condition: Condition = NO_CONDITION) -> Span:
-        """Return the newest `size` messages of a list with an id below `id`."""
-        ids = self.matching(name, condition)
-        end = bisect_left(ids, id)
+        if ascending:
+            first = 0 if id is None else bisect_right(ids, id)
+            return Span(ids[first : first + size], len(ids) - first)
+        end = len(ids) if id is None else bisect_left(ids, id)
         return Span(ids[max(0, end - size) : end], end)
 
     def matching(self, name: str, condition: Condition = NO_CONDITION) -> Sequence[int]:

@@ -20,11 +20,17 @@ def test_a_removed_message_leaves_no_gap_in_its_lists(chat: Store) -> None:
     chat.remove([2, 4, 99])
     assert chat.ids() == [1, 3, 5, 6]
     assert chat.size(ALL) == chat.size(PAIR) == 4
-    assert [chat.after(ALL, number, 1).left for number in (0, 1, 3, 5, 6)] == [4, 3, 2, 1, 0]
-    assert chat.before(PAIR, 6, 9) == ([1, 3, 5], 3)
+    assert [chat.span(ALL, number, 1, ascending=True).left for number in (None, 1, 3, 5, 6)] == [
+        4,
+        3,
+        2,
+        1,
+        0,
+    ]
+    assert chat.span(PAIR, 6, 9, ascending=False) == ([1, 3, 5], 3)
     assert chat.message(4) is None
     assert chat.add_message("ann", "bob", "next")["id"] == "7"
-    assert chat.after(ALL, 6, 1).left == 1
+    assert chat.span(ALL, 6, 1, ascending=True).left == 1
     chat.remove([6])
     assert chat.size(thread_list("2")) == 0
 

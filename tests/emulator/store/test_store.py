@@ -55,7 +55,7 @@ def test_messages_are_hidden_from_lists_and_shown_again(store: Store) -> None:
     filled(store, "ttttt")
     store.hide([2, 3], participant_list("ann"))
     assert (store.ids(participant="ann"), store.ids()) == ([1, 4, 5], [1, 2, 3, 4, 5])
-    assert store.after(participant_list("ann"), 1, 1) == ([4], 2)
+    assert store.span(participant_list("ann"), 1, 1, ascending=True) == ([4], 2)
     store.hide([5])
     store.show([3, 4], participant_list("ann"))
     assert (store.ids(participant="ann"), store.ids(participant="bob")) == ([1, 3, 4], [1, 2, 3, 4])
