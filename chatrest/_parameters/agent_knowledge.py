@@ -24,7 +24,7 @@ _FileSize: TypeAlias = Annotated[
 
 
 class _Window(Filter):
-    """A filter with a window of time, in milliseconds."""
+    """A filter with a window of time, in milliseconds, of a list that goes by cursors."""
 
     windows: ClassVar[tuple[tuple[str, str], ...]] = (("start_time", "end_time"),)
 
@@ -32,6 +32,9 @@ class _Window(Filter):
     """From this time on."""
     end_time: Millis | None = None
     """Until this time."""
+    cursor: Text | None = None
+    limit: PageLimit | None = None
+    affix: Affix | None = None
 
 
 class KnowledgeQuery(_Window):
@@ -41,9 +44,6 @@ class KnowledgeQuery(_Window):
     without them.
     """
 
-    cursor: Text | None = None
-    limit: PageLimit | None = None
-    affix: Affix | None = None
     start: Whole | None = None
     """The begin of the range, as the service counts it."""
     end: Whole | None = None
@@ -61,9 +61,6 @@ class SourcePageQuery(Filter):
 class DiscoveredUrlQuery(_Window):
     """The filter of the addresses that a website led to. A walk starts at `cursor`."""
 
-    cursor: Text | None = None
-    limit: PageLimit | None = None
-    affix: Affix | None = None
     status: UrlStatus | None = None
 
 

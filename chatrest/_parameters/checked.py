@@ -428,3 +428,20 @@ class PageQuery(Filter):
 
     per_page: Size | None = None
     page: Ordinal | None = None
+
+
+class TaggedQuery(PageQuery):
+    """The filter of a list of users or groups, by their tags and by when they were made and changed."""
+
+    windows: ClassVar[tuple[tuple[str, str], ...]] = (
+        ("created_at_from", "created_at_to"),
+        ("updated_at_from", "updated_at_to"),
+    )
+
+    with_tags: Flag | None = None
+    tags: Texts | None = None
+    """Only those with these tags."""
+    created_at_from: Stamp | None = msgspec.field(default=None, name="createdAt[from]")
+    created_at_to: Stamp | None = msgspec.field(default=None, name="createdAt[to]")
+    updated_at_from: Stamp | None = msgspec.field(default=None, name="updatedAt[from]")
+    updated_at_to: Stamp | None = msgspec.field(default=None, name="updatedAt[to]")

@@ -1,6 +1,6 @@
 """Filters and bodies of groups and of their members."""
 
-from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias
 
 from msgspec import UNSET, Meta, UnsetType, field
 
@@ -15,6 +15,7 @@ from .checked import (
     ScopeName as ScopeName,
     Scopes,
     Stamp,
+    TaggedQuery,
     Text,
     Texts,
     Uid,
@@ -76,17 +77,12 @@ else:
     SearchGroupsIn: TypeAlias = Texts
 
 
-class GroupQuery(PageQuery):
+class GroupQuery(TaggedQuery):
     """The filter of GET /groups; a walk starts at `page`.
 
     With `updated_at` and `affix` the service lists the groups that were changed after (`append`) or before
     (`prepend`) that time.
     """
-
-    windows: ClassVar[tuple[tuple[str, str], ...]] = (
-        ("created_at_from", "created_at_to"),
-        ("updated_at_from", "updated_at_to"),
-    )
 
     search_key: Text | None = None
     """Words to look for."""
@@ -99,19 +95,12 @@ class GroupQuery(PageQuery):
     affix: Affix | None = None
     updated_at: Stamp | None = None
     """The time from which the list continues, see `affix`."""
-    with_tags: Flag | None = None
-    tags: Texts | None = None
-    """Only those with these tags."""
     type: ListedType | None = None
     types: Texts | None = None
     has_joined: Flag | None = None
     """Only groups that the acting user has joined."""
     guid: Uid | None = None
     guids: Uids | None = None
-    created_at_from: Stamp | None = field(default=None, name="createdAt[from]")
-    created_at_to: Stamp | None = field(default=None, name="createdAt[to]")
-    updated_at_from: Stamp | None = field(default=None, name="updatedAt[from]")
-    updated_at_to: Stamp | None = field(default=None, name="updatedAt[to]")
     members_count_gt: Count | None = field(default=None, name="membersCount[gt]")
     """Groups with more members."""
     members_count_gte: Count | None = field(default=None, name="membersCount[gte]")

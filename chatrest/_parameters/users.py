@@ -1,8 +1,8 @@
 """Filters and bodies of users, of their auth tokens, and of friends and blocked users."""
 
-from typing import Annotated, ClassVar, Final, Literal, TypeAlias
+from typing import Annotated, Final, Literal, TypeAlias
 
-from msgspec import UNSET, Meta, UnsetType, field
+from msgspec import UNSET, Meta, UnsetType
 
 from .checked import (
     Body,
@@ -11,7 +11,7 @@ from .checked import (
     PageQuery,
     Presence,
     SearchIn,
-    Stamp,
+    TaggedQuery,
     Text,
     Texts,
     Uids,
@@ -25,13 +25,8 @@ Presences: TypeAlias = Annotated[
 UnsetOfUser: TypeAlias = Listed[Literal["avatar", "link", "metadata"]]
 
 
-class UserQuery(PageQuery):
+class UserQuery(TaggedQuery):
     """The filter of GET /users; a walk starts at `page`."""
-
-    windows: ClassVar[tuple[tuple[str, str], ...]] = (
-        ("created_at_from", "created_at_to"),
-        ("updated_at_from", "updated_at_to"),
-    )
 
     search_key: Text | None = None
     """The text that the name or uid begins with."""
@@ -45,17 +40,10 @@ class UserQuery(PageQuery):
     """Only users with this role."""
     roles: Texts | None = None
     """Only users with one of these roles."""
-    tags: Texts | None = None
-    """Only those with these tags."""
-    with_tags: Flag | None = None
     only_deactivated: Flag | None = None
     """Only users who are switched off."""
     with_deactivated: Flag | None = None
     """Include users who are switched off."""
-    created_at_from: Stamp | None = field(default=None, name="createdAt[from]")
-    created_at_to: Stamp | None = field(default=None, name="createdAt[to]")
-    updated_at_from: Stamp | None = field(default=None, name="updatedAt[from]")
-    updated_at_to: Stamp | None = field(default=None, name="updatedAt[to]")
 
 
 class _UserFields(Body):
