@@ -28,6 +28,8 @@ def _counted(operation: str) -> Any:
         self.names.append(f"{operation} {name}")
         is_crash = len(self.names) == self.crash_at
         await asyncio.sleep(0)
+        if self.is_down:
+            raise ObjectStoreError("the store is down")
         if is_crash and not (self.crash_is_late or self.crash_is_lost):
             raise CrashError
         result = await getattr(self.inner, operation)(name, *args, **options)
@@ -48,8 +50,10 @@ class StoreDouble(ObjectStore):
     At the operation number `crash_at` (from 1) a `CrashError` is raised, after the store has applied it if
     `crash_is_late`; or the reply of this one is lost, if `crash_is_lost`. A double made from another is
     another process at the same store. `names` has the operations that were begun, `applied` those that the
-    store has applied.
+    store has applied. While it `is_down` every operation fails.
     """
+
+    is_down = False
 
     put, put_new, replace, put_file, get, head, download, delete = map(
         _counted, ("put", "put_new", "replace", "put_file", "get", "head", "download", "delete")

@@ -172,31 +172,6 @@ async def test_a_writer_goes_on_after_a_lost_reply_at_any_of_its_operations(tmp_
 # ── other writers ──
 
 
-class InterferingStore:
-    """A store at which another writer publishes `NEW` before the first call of an operation."""
-
-    def __init__(self, store: StoreDouble, operation: str, folder: Path) -> None:
-        self._store = store
-        self._operation = operation
-        self._folder = folder
-        self._task: asyncio.Task[Version] | None = None
-
-    def __getattr__(self, name: str) -> object:
-        function = getattr(self._store, name)
-        if name != self._operation:
-            return function
-
-        async def interfere(*args: object, **options: object) -> object:
-            if self._task is None:
-                self._store.end_lease()
-                work = publish_files(StoreDouble(self._store), NEW, self._folder)
-                self._task = asyncio.create_task(work)
-            await self._task
-            return await function(*args, **options)
-
-        return interfere
-
-
 @pytest.mark.parametrize("operation", ["put_file", "replace", "delete"])
 async def test_a_writer_that_is_late_at_any_operation_breaks_no_version_of_its_successor(
     tmp_path: Path, operation: str
@@ -205,18 +180,27 @@ async def test_a_writer_that_is_late_at_any_operation_breaks_no_version_of_its_s
     await publish_files(store, OLD, tmp_path)
     (tmp_path / "other").mkdir()
     files = local_files({"a.ndjson": b"late", "x/b": b"same", "x/late": b"late"}, tmp_path)
+    late, successor = StoreDouble(store), list[asyncio.Task[Version]]()
+    inner = getattr(late, operation)
+
+    async def after_another(*args: object, **options: object) -> object:
+        """Let another writer publish `NEW` before the first call."""
+        if not successor:
+            late.end_lease()
+            work = publish_files(StoreDouble(store), NEW, tmp_path / "other")
+            successor.append(asyncio.create_task(work))
+        await successor[0]
+        return await inner(*args, **options)
+
+    setattr(late, operation, after_another)
     async with lease_of(StoreDouble(store)) as lease:
-        publisher = Publisher(interfering(store, operation, tmp_path / "other"), lease)
+        publisher = Publisher(late, lease)
         await publisher.begin()
         with pytest.raises((LeaseLostError, ObjectChangedError)):
             await publisher.publish(*files)
     assert await visible(store, tmp_path) == NEW
     await publish_files(store, NEW, tmp_path)  # what was late is deleted
     assert await stored_names(store) == await named(store, tmp_path)
-
-
-def interfering(store: StoreDouble, operation: str, folder: Path) -> Any:
-    return InterferingStore(store, operation, folder)
 
 
 class Unleased:
