@@ -78,20 +78,19 @@ class ConversationChanges(Body):
     """All tags from now on."""
 
 
-class UserReset(Body):
+class GroupReset(Body):
+    """The reset of a conversation with a group."""
+
+    preserve_order: Flag | UnsetType = UNSET
+
+
+class UserReset(GroupReset):
     """The reset of a conversation with a user."""
 
     conversation_with: Uid | UnsetType = UNSET
     """The uid of the other user, as in the path."""
     delete_messages_permanently: Flag | UnsetType = UNSET
     """Remove the messages for both users."""
-    preserve_order: Flag | UnsetType = UNSET
-
-
-class GroupReset(Body):
-    """The reset of a conversation with a group."""
-
-    preserve_order: Flag | UnsetType = UNSET
 
 
 class ReceiptMark(Body):

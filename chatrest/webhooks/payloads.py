@@ -9,10 +9,10 @@ from typing import Any, ClassVar
 from msgspec import UNSET, UnsetType, field
 
 from .._models.conversations import Conversation
-from .._models.groups import Group
+from .._models.groups import Group, Member
 from .._models.messages import Message, Reaction
 from .._models.record import Json, Maybe, Record
-from .._models.users import User, UserFields
+from .._models.users import User
 
 
 class MessageData(Record):
@@ -132,12 +132,10 @@ class UserConnection(Record):
     user_presence_changed: Maybe[bool] = UNSET
 
 
-class GroupMember(UserFields):
+class GroupMember(Member):
     """A user as a member of the event's group; `old_scope` is the scope before a change."""
 
-    scope: Maybe[str] = UNSET
     old_scope: Maybe[str] = UNSET
-    joined_at: Maybe[int] = UNSET
 
 
 class GroupData(Record):
