@@ -19,7 +19,7 @@ By a position, such as `createdAt`:
 By a cursor, which is the id of a document:
 - With `affix=append` (the default) it goes from the newest document to the oldest, with `prepend` from the
   oldest to the newest. A document is older than another where its id is less as a text.
-- `next` and `previous` are there only where there is such a page.
+- `next` is there only where there is such a page, and `previous` after the first one.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -145,9 +145,9 @@ def by_position(order: ListForm, query: Mapping[str, Any], documents: Iterable[D
     page = beyond(ranks, None if position is None else _rank(position), size, ascending=affix == "append")
     meta = _current(page, size)
     if page:
-        before = {order.by: ""} if position is None else _position(order, page[0])
-        meta["previous"] = {"affix": OPPOSITES[affix], **before}
-        meta["next"] = {"affix": affix, **_position(order, page[-1])}
+        first, last = ({name: page[at].get(name) for name in (*order.beside, order.by)} for at in (0, -1))
+        meta["previous"] = {"affix": OPPOSITES[affix], **({order.by: ""} if position is None else first)}
+        meta["next"] = {"affix": affix, **last}
     elif position is not None:
         number, text = _rank(position)
         meta["next"] = {"affix": affix, order.by: text or number}
@@ -164,10 +164,6 @@ def beyond(items: Iterable[tuple[Any, _Item]], rank: Any, size: int, *, ascendin
     return [item for _, item in page]
 
 
-def _position(order: ListForm, document: Document) -> Document:
-    return {name: document.get(name) for name in (*order.beside, order.by)}
-
-
 def _rank(value: object) -> tuple[int, str]:
     """Return a key by which numbers, also as digits, go by their size, and other texts after them."""
     number = number_of(value)
@@ -176,19 +172,15 @@ def _rank(value: object) -> tuple[int, str]:
 
 def by_cursor(order: ListForm, query: Mapping[str, Any], documents: Iterable[Document]) -> bytes:
     size, affix = query.get("limit", order.size), query.get("affix", "append")
-    ordered = sorted(((str(each[order.by]), each) for each in documents), key=itemgetter(0))
-    if affix == "append":
-        ordered.reverse()
-    start, last = 0, query.get("cursor")
-    if last is not None:
-        start = sum(key >= last if affix == "append" else key <= last for key, _ in ordered)
-    page = ordered[start : start + size]
+    rows = ((str(each[order.by]), each) for each in documents)
+    matches = beyond(rows, query.get("cursor"), size + 1, ascending=affix == "prepend")
+    page = matches[:size]
     meta = _current(page, size)
-    if page and start:
-        meta["previous"] = {"affix": OPPOSITES[affix], "cursor": page[0][0]}
-    if start + size < len(ordered):
-        meta["next"] = {"affix": affix, "cursor": page[-1][0]}
-    return encode({"data": [document for _, document in page], "meta": meta})
+    if page and "cursor" in query:
+        meta["previous"] = {"affix": OPPOSITES[affix], "cursor": page[0][order.by]}
+    if page != matches:
+        meta["next"] = {"affix": affix, "cursor": page[-1][order.by]}
+    return encode({"data": page, "meta": meta})
 
 
 def _limited(order: ListForm, query: Mapping[str, Any], documents: Iterable[Document]) -> bytes:
