@@ -14,18 +14,20 @@ SQLite in `attachments/journal.sqlite`, one transaction a step: a link is added 
 """
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path, PurePosixPath
 from typing import Any, Final, Literal, NamedTuple, TypeAlias, get_args
 from urllib.parse import urlsplit
 
 from ..._storage import JournalFile, Layout
 from ...errors import ChatRestError
-from ..formats.record_members import clean, read
+from ..formats.record_members import clean
+from ..formats.stored_records import milliseconds
 from ..plan.id_set import IdSet
 
 NAME: Final = "journal.sqlite"
 AttachmentState: TypeAlias = Literal["new", "stored", "gone", "too_large", "refused", "failed"]
+_LATEST: Final = 1 << 62  # which SQLite can hold
 _EXTENSION: Final = re.compile(r"[a-z0-9]{1,10}", re.ASCII)
 _SCHEMA: Final = """
 CREATE TABLE attachments(kind TEXT NOT NULL, owner TEXT NOT NULL, position INTEGER NOT NULL,
@@ -83,24 +85,31 @@ class Link(NamedTuple):
     """When a face was seen: the newer one is right."""
 
 
-def links_of(raw: bytes) -> Iterator[Link]:
-    """Yield the links of a message's record.
+def links_of(record: Mapping[str, Any]) -> Iterator[Link]:
+    """Yield the links of a message's record: its files, and the faces of those that it names.
 
     A media message without attachments has the address of its file in `url`.
     """
-    if b'"url"' not in raw:
-        return
-    record = read(raw)
-    data = record.get("data")
-    if not isinstance(data, dict) or not (message := text_or_none(record.get("id"))):
+    message, data = text_or_none(record.get("id")), record.get("data")
+    if not isinstance(data, dict):
         return
     attachments = data.get("attachments")
     if not attachments and record.get("category") == "message":
         attachments = [data]
-    for position, each in enumerate(attachments if isinstance(attachments, list) else ()):
+    for position, each in enumerate(attachments if message and isinstance(attachments, list) else ()):
         if isinstance(each, dict) and (url := text_or_none(each.get("url"))):
             name, mime_type, extension = map(text_or_none, map(each.get, ("name", "mimeType", "extension")))
-            yield Link(message, position, url, name, mime_type, extension)
+            yield Link(message or "", position, url, name, mime_type, extension)
+    entities, sent_at = data.get("entities"), record.get("sentAt")
+    seen_at = min(max(milliseconds(sent_at) if type(sent_at) is int else 0, 0), _LATEST)
+    for role in ("sender", "by", "receiver", "for") if isinstance(entities, dict) else ():
+        wrapper = entities.get(role)
+        who = wrapper.get("entity") if isinstance(wrapper, dict) else None
+        if isinstance(who, dict):
+            kind, key, face = ("user", "uid", "avatar") if who.get("uid") else ("group", "guid", "icon")
+            owner, url = text_or_none(who.get(key)), text_or_none(who.get(face))
+            if owner and url:
+                yield Link(owner, 0, url, kind=kind, seen_at=seen_at)
 
 
 def stored_name(sha256: str, link: Link) -> str:

@@ -21,7 +21,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from functools import partial
 from itertools import count, islice
 from pathlib import Path
-from typing import Any, Final, Self
+from typing import Final, Self
 from urllib.parse import urlsplit
 
 import msgspec
@@ -29,14 +29,14 @@ from msgspec import Struct
 
 from ..._core.replies.rows import Row
 from ..._core.requests.arguments import check, check_count
-from ..._models.raw_json import REFUSED
 from ..._threads import in_thread
 from ...app import is_loopback
 from ...errors import ChatRestError
 from ...session import AsyncSession
 from ..folder.export_folder import ExportFolder
 from ..folder.tables import ATTACHMENTS
-from ..formats.stored_records import SourceLines, milliseconds, piece_of
+from ..formats.record_members import read
+from ..formats.stored_records import SourceLines, piece_of
 from ..plan.id_set import IdSet
 from ..plan.message_ids import LAST, number
 from ..plan.report import AttachmentCounts
@@ -49,7 +49,6 @@ from .attachment_journal import (
     is_page,
     links_of,
     stored_name,
-    text_or_none,
 )
 from .downloads import Download, Downloader, DownloadError
 
@@ -159,13 +158,15 @@ class AttachmentRun:
             await in_thread(partial(self._journal.set_searched, written))
 
     def _add_some(self, raws: Iterator[bytes]) -> bool:
-        """Add the links and faces of some messages; False if there are no more."""
-        links, faces, is_more = list[Link](), dict[tuple[str, str], Link](), False
+        """Add the links of some messages, of each face the newest; False if there are no more."""
+        links, is_more = dict[tuple[str, str, int], Link](), False
         for raw in islice(raws, _MESSAGES):
             is_more = True
-            links.extend(links_of(raw))
-            add_faces(faces, raw)
-        self._journal.add([*links, *faces.values()])
+            for link in links_of(read(raw)):
+                key = (link.kind, link.owner, link.position)
+                if (known := links.get(key)) is None or known.seen_at <= link.seen_at:
+                    links[key] = link
+        self._journal.add(links.values())
         return is_more
 
     async def _pending(self) -> AsyncIterator[Link]:
@@ -243,55 +244,3 @@ def make_own_folder(disk: Disk, folder: Path) -> None:
     if folder.is_symlink():
         raise ChatRestError(f"{folder} is a symbolic link, and may lead out of the folder; remove it")
     make_folder(disk, folder)
-
-
-# ── faces ──
-
-
-class _Entity(Struct, gc=False):
-    uid: Any = None
-    avatar: Any = None
-    guid: Any = None
-    icon: Any = None
-
-
-class _Wrapper(Struct, gc=False):
-    entity: _Entity | None = None
-
-
-class _Entities(Struct, gc=False, rename={"for_": "for"}):
-    sender: _Wrapper | None = None
-    by: _Wrapper | None = None
-    receiver: _Wrapper | None = None
-    for_: _Wrapper | None = None
-
-
-class _Data(Struct, gc=False):
-    entities: _Entities | None = None
-
-
-class _Message(Struct, gc=False, rename="camel"):
-    data: _Data | None = None
-    sent_at: Any = None
-
-
-_LATEST: Final = 1 << 62  # which SQLite can hold
-_MESSAGE: Final = msgspec.json.Decoder(_Message)
-
-
-def add_faces(faces: dict[tuple[str, str], Link], raw: bytes) -> None:
-    """Add the faces that a message shows, of each user and group the newest."""
-    try:
-        message = _MESSAGE.decode(raw)
-    except REFUSED:  # a record of another shape names nobody
-        return
-    entities = message.data and message.data.entities
-    sent = message.sent_at if type(message.sent_at) is int else 0
-    seen_at = min(max(milliseconds(sent), 0), _LATEST)
-    for each in (entities.sender, entities.by, entities.receiver, entities.for_) if entities else ():
-        who = (each and each.entity) or _Entity()
-        kind, key, url = ("user", who.uid, who.avatar) if who.uid else ("group", who.guid, who.icon)
-        if (owner := text_or_none(key)) and (address := text_or_none(url)):
-            known = faces.get((kind, owner))
-            if known is None or known.seen_at <= seen_at:
-                faces[kind, owner] = Link(owner, 0, address, kind=kind, seen_at=seen_at)

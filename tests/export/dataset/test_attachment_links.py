@@ -1,6 +1,5 @@
 """The links of messages, and the addresses that are allowed. No request is sent."""
 
-import json
 import socket
 from ipaddress import IPv6Address
 from typing import Any
@@ -15,7 +14,7 @@ from tests.cases import loop_over
 
 
 def links(record: Any) -> list[tuple[str, int, str]]:
-    return [link[:3] for link in links_of(json.dumps(record).encode())]
+    return [link[:3] for link in links_of(record)]
 
 
 def test_attachments_come_with_their_position() -> None:
@@ -34,7 +33,6 @@ def test_attachments_come_with_their_position() -> None:
         ({"id": "7", "data": [{"url": "https://a"}]}, []),
         ({"data": {"attachments": [{"url": "https://a"}]}}, []),
         ({"id": "7", "data": {"attachments": [{"url": 7.5}, {"url": ""}]}}, []),
-        (["url"], []),
     ],
 )
 def test_records_of_any_shape(record: Any, expected: Any) -> None:

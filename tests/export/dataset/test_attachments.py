@@ -162,8 +162,8 @@ async def test_a_run_looks_through_the_messages_that_are_new(
     session: AsyncSession, emulator: Emulator, files: FileServer, out: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     files.files = {f"/{n}": b"x" for n in range(4)}
-    searched: list[bytes] = []
-    monkeypatch.setattr(attachments, "links_of", lambda raw: searched.append(raw) or links_of(raw))
+    searched: list[Any] = []
+    monkeypatch.setattr(attachments, "links_of", lambda record: searched.append(record) or links_of(record))
     for count, path in enumerate(files.files, start=1):
         send(emulator, files.url(path))
         report = await attach(session, out)

@@ -10,8 +10,7 @@ import pytest
 from chatrest import AsyncSession
 from chatrest.emulator import Emulator
 from chatrest.export import Plan, Report, export, verify
-from chatrest.export.dataset.attachment_journal import Link
-from chatrest.export.dataset.attachments import add_faces
+from chatrest.export.dataset.attachment_journal import links_of
 from chatrest.export.verify.report import write_report
 from tests.cases import loop_over
 from tests.scripted_server import no_wait
@@ -107,34 +106,26 @@ async def test_a_face_is_fetched_by_the_rules_of_attachments(
     assert '<td>avatar of gone</td><td class="n">0</td><td>gone: ' in text
 
 
-def message(sent_at: Any, sender: Any, receiver: Any) -> bytes:
+def message(sent_at: Any, sender: Any, receiver: Any) -> dict[str, Any]:
     entities = {"sender": {"entity": sender}, "receiver": {"entity": receiver}}
-    return json.dumps({"sentAt": sent_at, "data": {"entities": entities}}).encode()
+    return {"sentAt": sent_at, "data": {"entities": entities}}
 
 
 @loop_over(
-    ("raws", "faces"),
+    ("record", "faces"),
     [
-        ([message(2, {"uid": "a", "avatar": "new"}, {"uid": "b"}),
-          message(1, {"uid": "a", "avatar": "old"}, {})],
-         [("a", "new", "user")]),
-        ([message(1, {"uid": "a", "avatar": "its"}, {"guid": "g", "icon": "icon"}),
-          message(2, {"uid": "a"}, {})],
-         [("a", "its", "user"), ("g", "icon", "group")]),
-        ([message(1 << 80, {"uid": "a", "avatar": "odd"}, {}), message(-(1 << 80), {"uid": "b"}, {})],
-         [("a", "odd", "user")]),
-        ([message(1_700_000_000_000, {"uid": "a", "avatar": "old"}, {}),
-          message(1_700_000_001, {"uid": "a", "avatar": "new"}, {})],
-         [("a", "new", "user")]),
-        ([message("soon", {"uid": 7, "avatar": ["x"]}, {"guid": "", "icon": "x"})], []),
-        ([message(1, "a", 7), b"7", b"{}", b"{", b'{"data": {"entities": []}}', b"\xff"], []),
+        (message(2, {"uid": "a", "avatar": "x"}, {"uid": "b"}), [("a", "x", "user", 2000)]),
+        (message(1_700_000_000_000, {"uid": 7, "avatar": "x"}, {"guid": "g", "icon": "i"}),
+         [("7", "x", "user", 1_700_000_000_000), ("g", "i", "group", 1_700_000_000_000)]),
+        (message(1 << 80, {"uid": "a", "avatar": "x"}, {}), [("a", "x", "user", 1 << 62)]),
+        (message(-(1 << 80), {"uid": "a", "avatar": "x"}, None), [("a", "x", "user", 0)]),
+        (message("soon", {"uid": 7, "avatar": ["x"]}, {"guid": "", "icon": "x"}), []),
+        (message(1, "a", 7), []),
+        ({"data": {"entities": []}}, []),
+        ({"data": {"entities": {"sender": 7}}}, []),
     ],
 )  # fmt: skip
-def test_each_face_is_the_newest_of_records_of_any_shape(
-    raws: list[bytes], faces: list[tuple[str, str, str]]
+def test_a_record_of_any_shape_names_those_with_a_face(
+    record: dict[str, Any], faces: list[tuple[str, str, str, int]]
 ) -> None:
-    links = dict[tuple[str, str], Link]()
-    for raw in raws:
-        add_faces(links, raw)
-    assert [(link.owner, link.url, link.kind) for link in links.values()] == faces
-    assert all(0 <= link.seen_at < 1 << 63 for link in links.values())
+    assert [(link.owner, link.url, link.kind, link.seen_at) for link in links_of(record)] == faces
