@@ -100,9 +100,10 @@ def links_of(record: Mapping[str, Any]) -> Iterator[Link]:
         if isinstance(each, dict) and (url := text_or_none(each.get("url"))):
             name, mime_type, extension = map(text_or_none, map(each.get, ("name", "mimeType", "extension")))
             yield Link(message or "", position, url, name, mime_type, extension)
-    entities, sent_at = data.get("entities"), record.get("sentAt")
+    sent_at, named = record.get("sentAt"), data.get("entities")
+    entities: dict[str, Any] = named if isinstance(named, dict) else {}
     seen_at = min(max(milliseconds(sent_at) if type(sent_at) is int else 0, 0), _LATEST)
-    for role in ("sender", "by", "receiver", "for") if isinstance(entities, dict) else ():
+    for role in ("sender", "by", "receiver", "for"):
         wrapper = entities.get(role)
         who = wrapper.get("entity") if isinstance(wrapper, dict) else None
         if isinstance(who, dict):
