@@ -126,12 +126,8 @@ class Expectation(Struct, frozen=True):
         if (subject := _MESSAGE_LISTS.get(endpoint.name)) is not None:
             value = call.path[endpoint.value_place] if subject else ""
             value = unquote(value) if "%" in value else value
-            return cls.of_messages(
-                uid=value if subject == "uid" else None,
-                guid=value if subject == "guid" else None,
-                parent_id=value if subject == "id" else None,
-                acting_user=acting_user,
-                checks=QueryChecks.of(call.query) if checks is None else checks,
+            return _of_list(
+                subject, value, acting_user, QueryChecks.of(call.query) if checks is None else checks
             )
         if endpoint.name in _CONVERSATION_LISTS and acting_user is not None:
             return cls.of_conversations(acting_user)
@@ -157,21 +153,9 @@ class Expectation(Struct, frozen=True):
         `uid`: the messages of a user, with `acting_user` those between the two; `guid`: of a group;
         `parent_id`: of a thread; `checks`: of its query.
         """
-        if checks.is_counting:
-            return cls()
-        first: tuple[_Check, ...] = ()
-        if acting_user is not None and acting_user != uid:
-            if uid is None or checks.is_elsewhere:
-                first = (_UserOf(ON_BEHALF_OF, uid=acting_user),)
-            else:
-                first = (_Pair(uid=uid, acting_user=acting_user),)
-        elif uid is not None and not checks.is_elsewhere:
-            first = (_UserOf("uid", uid=uid),)
-        if guid is not None:
-            first += (_Group("guid", "receiver", frozenset({guid})),)
-        if parent_id is not None:
-            first += (_Thread("message_id", "parent_id", frozenset({parent_id})),)
-        return cls(first + checks.checks, uid is not None and uid == acting_user)
+        subjects = (("uid", uid), ("guid", guid), ("id", parent_id))
+        subject, value = next((pair for pair in subjects if pair[1] is not None), ("", ""))
+        return _of_list(subject, value or "", acting_user, checks)
 
     def mismatch(self, record: Any) -> str | None:
         """Return the name of the filter that a record does not fit, as `MessageQuery` or the path names it.
@@ -186,14 +170,32 @@ class Expectation(Struct, frozen=True):
         Costs a few operations for a whole page, as long as all of it fits.
         """
         misfits: dict[int, str] = {}
-        if not records:
-            return misfits
-        for check in self.checks:
+        for check in self.checks if records else ():
             if not check.fit(records):
                 for index, record in enumerate(records):
                     if index not in misfits and (name := check.misfit(record)) is not None:
                         misfits[index] = name
         return misfits
+
+
+def _of_list(subject: str, value: str, acting_user: str | None, checks: QueryChecks) -> Expectation:
+    """Return what a list of messages is asked for: by its path's parameter `subject` those of a `value`."""
+    if checks.is_counting:
+        return EVERY_RECORD
+    uid = value if subject == "uid" else None
+    first: tuple[_Check, ...] = ()
+    if acting_user is not None and acting_user != uid:
+        if uid is None or checks.is_elsewhere:
+            first = (_UserOf(ON_BEHALF_OF, uid=acting_user),)
+        else:
+            first = (_Pair(uid=uid, acting_user=acting_user),)
+    elif uid is not None and not checks.is_elsewhere:
+        first = (_UserOf("uid", uid=uid),)
+    if subject == "guid":
+        first += (_Group("guid", "receiver", frozenset({value})),)
+    elif subject == "id":
+        first += (_Thread("message_id", "parent_id", frozenset({value})),)
+    return Expectation(first + checks.checks, uid is not None and uid == acting_user)
 
 
 EVERY_RECORD: Final = Expectation()
