@@ -14,8 +14,8 @@ from ..process import invocation
 from ..record_formats import LINE_TIME, local_time
 
 if TYPE_CHECKING:
-    from ...export import Plan
-    from ...export.read.facts import ExportFacts, PartFacts, RunFacts
+    from ...export import Plan, RunEntry
+    from ...export.read.facts import ExportFacts, PartFacts
 
 _STATES: Final = {
     "complete": "complete",
@@ -47,10 +47,12 @@ def status(out: str, as_json: bool) -> None:
       chatrest status out
       chatrest status s3://bucket/chat --json | jq -r .state
     """
+    from ...export.folder.run_log import members_of
     from ...export.read.facts import facts_of  # imports aiohttp, which a help text does not need
 
     facts = facts_of(out)
     members = msgspec.structs.asdict(facts) | {"next": next_steps(facts)}
+    members["runs"] = list(map(members_of, facts.runs))
     streams.write_result(members, streams.fact_lines(lines_of(facts)), as_json=as_json)
 
 
@@ -99,7 +101,8 @@ def _contents(facts: "ExportFacts") -> Iterator[tuple[str, str]]:
         (counts.complete, "complete"), (counts.left, "left to the next run"), (counts.failed, "failed"),
         (counts.deleted_users, "users that were deleted"), (counts.kept, "no longer asked for, kept"),
     )  # fmt: skip
-    yield "sources", ", ".join(f"{count:,} {words}" for count, words in parts if count) or "none yet"
+    unknown = "not known" if facts.state == "damaged" else "none yet"
+    yield "sources", ", ".join(f"{count:,} {words}" for count, words in parts if count) or unknown
     for each in facts.failed[:_SHOWN]:
         yield "", f"{each.source}: {each.error}"
     if (more := len(facts.failed) - _SHOWN) > 0:
@@ -125,13 +128,14 @@ def _plan_text(plan: "Plan") -> str:
     return f"{plan.full_words}, {files}{packing}"
 
 
-def _run_text(run: "RunFacts") -> str:
+def _run_text(run: "RunEntry") -> str:
     changes = ((run.written, "new"), (run.changed, "changed"), (run.deleted, "deleted"))
     counts = ", ".join(f"{count:,} {words}" for count, words in changes if count) or "nothing new"
     end = "complete" if run.complete else "not complete"
     end += _AS_FAR if run.complete and run.by_app_list else ""
     took = duration(max(0, run.finished - run.started))
-    return f"{local_time(run.started, LINE_TIME)}, {took}: {counts}, {plural(run.requests, 'request')}, {end}"
+    text = f"{local_time(run.started, LINE_TIME)}, {took}: {counts}, {plural(run.requests, 'request')}, {end}"
+    return f"{text}, {run.part}" if run.part else text
 
 
 def next_steps(facts: "ExportFacts") -> list[str]:

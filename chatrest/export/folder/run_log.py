@@ -7,7 +7,7 @@ has no line.
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Final, TypeAlias
+from typing import Any, Final, TypeAlias
 
 import msgspec
 
@@ -26,7 +26,7 @@ _FIELDS: Final = (
 def append_run(disk: Disk, folder: Path, report: Report) -> None:
     """Append a line for a run that has ended; an unfinished last line is cut off before. Raises OSError."""
     path = folder / NAME
-    line = msgspec.json.encode({name: getattr(report, name) for name in _FIELDS}) + b"\n"
+    line = msgspec.json.encode(members_of(report)) + b"\n"
     with ErrorPath(path), path.open("a+b", buffering=0) as file:
         file.seek(0)
         content = file.read()
@@ -39,6 +39,12 @@ def append_run(disk: Disk, folder: Path, report: Report) -> None:
         disk.sync(file.fileno())
     if not size:
         sync_folder(disk, folder)
+
+
+def members_of(entry: RunEntry) -> dict[str, Any]:
+    """Return what a line has, and the part where it was read of one."""
+    part = {"part": entry.part} if entry.part else {}
+    return part | {name: getattr(entry, name) for name in _FIELDS}
 
 
 def runs_in(folder: Path) -> Iterator[RunEntry]:

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from ..folder.journal import SourceState
 from ..folder.manifest import NAME as MANIFEST, FileEntry
 from ..folder.opening import FolderState, with_state
-from ..folder.run_log import runs_in
+from ..folder.run_log import RunEntry, runs_in
 from ..plan.file_names import STEM
 from ..plan.message_ids import number
 from ..plan.plan import Plan
@@ -42,19 +42,6 @@ class SourceCounts(Struct, frozen=True):
     """Those that the next run reads."""
     kept: int = 0
     """Beside the total: those that the plan asks for no longer."""
-
-
-class RunFacts(Struct, frozen=True):
-    """A run that came to its end."""
-
-    started: int
-    finished: int
-    complete: bool
-    written: int
-    changed: int
-    deleted: int
-    requests: int
-    by_app_list: bool = False
 
 
 class PartFacts(Struct, frozen=True):
@@ -97,7 +84,7 @@ class ExportFacts(Struct, frozen=True, kw_only=True):
     bytes: int = 0
     missing_files: list[str] = []
     """Files that the manifest lists, and that are not there or have another size."""
-    runs: list[RunFacts] = []
+    runs: list[RunEntry] = []
     """The newest ones, oldest first."""
     parts: list[PartFacts] = []
     """Of a folder of exports each of these; empty for an export itself."""
@@ -135,7 +122,7 @@ def _sum(out: str, each: list[tuple[str, ExportFacts]]) -> ExportFacts:
     """Return the facts of a folder of exports: the worst state, and sums."""
     begun = [facts for _, facts in each if facts.state != "not begun"]
     ids = [int(each) for facts in begun for each in (facts.first_id, facts.last_id) if each]
-    runs = sorted((run for facts in begun for run in facts.runs), key=attrgetter("started"))
+    runs = [replace(run, part=name) for name, facts in each for run in facts.runs]
     ends = [facts.finished for facts in begun]
     untils = [facts.until for facts in begun if facts.until is not None]
     apps, plans = sorted({facts.app for facts in begun}), {bytes(facts.plan) for facts in begun}
@@ -156,7 +143,7 @@ def _sum(out: str, each: list[tuple[str, ExportFacts]]) -> ExportFacts:
             for name, facts in each for failed in facts.failed
         ],
         missing_files=[f"{name}/{file}" for name, facts in each for file in facts.missing_files],
-        runs=runs[-RUNS_SHOWN:],
+        runs=sorted(runs, key=attrgetter("started"))[-RUNS_SHOWN:],
         parts=[PartFacts(name, facts.state, facts.messages, facts.reasons) for name, facts in each],
         **sums(begun, ("tables", "messages", "deleted", "missing", "files", "bytes")),
     )  # fmt: skip
@@ -248,9 +235,8 @@ def _is_missing(view: FolderView, state: FolderState, file: FileEntry) -> bool:
     return has_other_size or not view.has(file.name)
 
 
-def _runs(folder: Path) -> list[RunFacts]:
+def _runs(folder: Path) -> list[RunEntry]:
     try:
-        newest = deque(runs_in(folder), maxlen=RUNS_SHOWN)
+        return list(deque(runs_in(folder), maxlen=RUNS_SHOWN))
     except OSError:  # no run has ended yet
         return []
-    return [json.decode(json.encode(each), type=RunFacts) for each in newest]

@@ -13,6 +13,7 @@ from chatrest import ChatRestError, RequestInvalidError
 from chatrest.export import Plan, attachment_files, changes, export, read, read_raw, read_table, runs
 from chatrest.export.plan.parts import NAME as PARTS
 from chatrest.export.read.exports import addresses_of
+from chatrest.export.read.facts import facts_of
 from tests.buckets import ADDRESS, Buckets
 from tests.export_runs import served
 from tests.stored_exports import StoredParts, StoredRuns, record
@@ -95,6 +96,9 @@ def test_runs_say_of_which_part_they_are(parts: StoredParts) -> None:
     assert [(each.part, each.run) for each in runs(parts.folder)] == [
         ("part=00", 1), ("part=01", 1), ("part=01", 2), ("part=02", 1),
     ]  # fmt: skip
+    assert [(each.part, each.run) for each in facts_of(str(parts.folder)).runs] == [
+        (each.part, each.run) for each in runs(parts.folder)
+    ]
     assert [each.part for each in runs(parts.folder / "part=01")] == ["", ""]
     with pytest.raises(RequestInvalidError, match=r"'.*none' is not an export: there is no such folder"):
         next(runs(parts.folder / "none"))
