@@ -172,8 +172,10 @@ def _connection_with_reply(app: App) -> Check:
     way = "" if proxy() is None else ", by the proxy"
     if address.scheme == "https":
         return Check("connection", "ok", f"{address.netloc}{way}, its certificate is accepted")
+    if is_loopback(address.hostname or ""):
+        return Check("connection", "ok", f"{address.netloc}{way}, on this machine, without TLS")
     text = f"{address.netloc}{way}, without TLS: everybody on the way can read the key"
-    return Check("connection", "ok" if is_loopback(address.hostname or "") else "warning", text)
+    return Check("connection", "warning", text)
 
 
 def _service(reply: "RawReply", error: ChatRestError | None) -> Check:

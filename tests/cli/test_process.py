@@ -30,13 +30,17 @@ def test_a_closed_pipe_is_no_failure(process: Start, service: EmulatorThread) ->
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
-@pytest.mark.parametrize("args", [TALK, ("token", "user-001"), ("--help",), ("emulator",)])
+@pytest.mark.parametrize(
+    "args", [TALK, ("token", "user-001"), ("--help",), ("emulator",), ("export", "out", "--json")]
+)
 def test_a_full_disk_is_one_error_line(
     service: EmulatorThread,
     args: tuple[str, ...],
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
+    tmp_path: Path,
 ) -> None:
+    monkeypatch.chdir(tmp_path)
     for name, value in service.env.items():
         monkeypatch.setenv(name, value)
     handlers = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
@@ -47,7 +51,9 @@ def test_a_full_disk_is_one_error_line(
     for number, handler in handlers.items():
         signal.signal(number, handler)
     assert end.value.code == 1
-    assert capsys.readouterr().err.splitlines()[-1].startswith("chatrest: No space left on device")
+    line = capsys.readouterr().err.splitlines()[-1]
+    assert line.startswith("chatrest: No space left on device")
+    assert "continue" not in line  # what was to be done is done
 
 
 def test_progress_goes_to_the_terminal_and_the_output_is_plain(

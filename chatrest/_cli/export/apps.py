@@ -18,7 +18,7 @@ from .. import streams
 from ..environment import all_apps, in_own_words, proxy
 from ..process import can_continue, continuation, run
 from ..progress import ProgressLine, regularly
-from .summary import failure_lines, state_words, unread_words
+from .summary import failure_lines, skipped_words, state_words
 
 if TYPE_CHECKING:
     from ...export import Plan
@@ -134,7 +134,7 @@ def _facts(results: "list[AppResult]", out: str, totals: Mapping[str, Any]) -> I
     for each in results:
         yield _name(each), _state(each)
         if each.report is not None:
-            yield "  unread", unread_words(each.report)
+            yield "  skipped", skipped_words(each.report)
     yield "messages", f"{totals['messages']:,}, {totals['written']:,} of them new"
     limited = sum(each.progress.limited for each in results)
     yield "requests", f"{totals['requests']:,}, {limited:,} answered 429"

@@ -8,6 +8,7 @@ import asyncio
 import errno
 from collections.abc import Iterator, Mapping
 from contextlib import AbstractAsyncContextManager, contextmanager
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -207,16 +208,17 @@ def export(
     if root is not None and not quiet:
         streams.warn(f"the local copy of {out} is in {root}")
     again = {"--journal": journal, "--dask": dask, "--part": given["part"], "--claim": given["claim"]}
-    with _resume_hint(out, {} if is_part else again, progress):
-        with ProgressLine(quiet=quiet) as line:
-            report = run(work())
-        totals = _files(Path(out) if root is None else root, report.part)
-        seconds, reasons = monitor.elapsed, {"reasons": report.all_reasons}
-        members = {"export": out} | structs.asdict(report) | reasons | totals._asdict() | {"seconds": seconds}
-        facts = summary(report, progress, out, totals, seconds, is_claimed=given["claim"])
-        streams.write_result(members, streams.fact_lines(facts), as_json=as_json, quiet=quiet)
-        for text in (*report.warnings, *failure_lines(report, _FAILURES_SHOWN, place_of(report, out))):
-            streams.warn(text)
+    hint = partial(_resume_hint, out, {} if is_part else again, progress)
+    with hint(), ProgressLine(quiet=quiet) as line:
+        report = run(work())
+    totals = _files(Path(out) if root is None else root, report.part)
+    seconds, reasons = monitor.elapsed, {"reasons": report.all_reasons}
+    members = {"export": out} | structs.asdict(report) | reasons | totals._asdict() | {"seconds": seconds}
+    facts = summary(report, progress, out, totals, seconds, is_claimed=given["claim"])
+    streams.write_result(members, streams.fact_lines(facts), as_json=as_json, quiet=quiet)
+    for text in (*report.warnings, *failure_lines(report, _FAILURES_SHOWN, place_of(report, out))):
+        streams.warn(text)
+    with hint():
         report.check()
 
 

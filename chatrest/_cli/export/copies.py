@@ -156,7 +156,7 @@ def verify(out: str, root: str | None, report: Path | None, as_json: bool, quiet
         check_name(report)
         check_outside(out, report)
     with ProgressLine(quiet=quiet) as line:
-        result = verify_export(out, root=root, progress=partial(line.share, "verifying"))
+        result = verify_export(out, root=root and root.lower(), progress=partial(line.share, "verifying"))
     if report is not None:
         write_report(out, report, result)
     if as_json:

@@ -45,7 +45,7 @@ def summary(
         yield "deleted", f"{report.deleted:,}, {reason}; they stay in the export"
     failed = f", {len(report.failed):,} of them failed" if report.failed else ""
     yield "sources", f"{report.sources:,}{failed}"
-    yield "unread", unread_words(report)
+    yield "skipped", skipped_words(report)
     names = f"{name_list(report.kept, _KEPT_SHOWN)}; no longer asked for, not read by this run"
     yield "kept", names if report.kept else ""
     users = f"deleted: {name_list(report.deleted_users)}; their messages stay in the export"
@@ -73,7 +73,7 @@ def state_words(report: "Report") -> str:
     return "complete as far as the app's own list shows" if report.by_app_list else "complete"
 
 
-def unread_words(report: "Report") -> str:
+def skipped_words(report: "Report") -> str:
     """Return what a run with --only has not read; "" of another run."""
     if not report.only:
         return ""

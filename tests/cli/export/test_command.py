@@ -114,7 +114,7 @@ def test_other_sources_are_refused_read_once_or_made_the_plan(command: Run, out:
     part = command(*arguments, "--only")
     assert part.exit_code == 0
     assert summary_of(part)["export"].endswith(", a part of the plan")
-    assert summary_of(part)["unread"].endswith(" other sources of the plan: only user user-001")
+    assert summary_of(part)["skipped"].endswith(" other sources of the plan: only user user-001")
     members = json.loads(command(*arguments, "--only", "--json").stdout)
     assert (members["complete"], members["only"]) == (False, ["user user-001"])
     assert json.loads(command("export", str(out), "--json").stdout)["not_read"] == 0
