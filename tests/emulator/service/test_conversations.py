@@ -4,7 +4,6 @@ from typing import Any
 
 import pytest
 
-from tests.cases import loop_over
 from tests.emulator.conftest import Answer, Asker
 
 USER = "/v3/users/bob/conversation"
@@ -67,20 +66,6 @@ def test_receipts_of_a_group_are_those_of_one_member(chat: Asker) -> None:
     assert "readAt" not in chat("/v3/messages/5").json["data"]
 
 
-@loop_over("what", ["delivered", "read", "unread"])
-@loop_over(
-    ("body", "status", "code"),
-    [
-        ({"messageId": 4}, 404, "ERR_MESSAGE_ID_NOT_FOUND"),
-        ({"messageId": 99}, 404, "ERR_MESSAGE_ID_NOT_FOUND"),
-        ({"messageId": "1"}, 400, "ERR_BAD_REQUEST"),
-    ],
-)
-def test_receipts_that_are_refused(chat: Asker, what: str, body: Any, status: int, code: str) -> None:
-    answer = mark(chat, what, body)
-    assert (answer.status, answer.code) == (status, code)
-
-
 def test_a_reset_may_remove_the_messages_for_both(chat: Asker) -> None:
     body = {"conversationWith": "cat"}
     assert chat(USER, method="DELETE", body=body, acting_user="ann").code == "ERR_BAD_REQUEST"
@@ -88,22 +73,6 @@ def test_a_reset_may_remove_the_messages_for_both(chat: Asker) -> None:
     chat(USER, method="DELETE", body=body, acting_user="ann")
     assert chat("/v3/messages").ids == [4, 5]
     assert chat("/v3/users/ann/messages", acting_user="bob").ids == []
-
-
-@pytest.mark.parametrize(
-    ("path", "user", "status", "code"),
-    [
-        ("/v3/users/cat/conversation", "ann", 403, "ERR_CONVERSATION_NOT_ACCESSIBLE"),
-        (GROUP, "cat", 403, "ERR_CONVERSATION_NOT_ACCESSIBLE"),
-    ],
-)
-def test_conversations_that_are_not_accessible(
-    chat: Asker, path: str, user: str | None, status: int, code: str
-) -> None:
-    requests = [("GET", ""), ("PUT", ""), ("DELETE", ""), ("POST", "/read"), ("POST", "/delivered")]
-    for method, end in requests:
-        answer = chat(f"{path}{end}", method=method, body={"tags": ["x"]}, acting_user=user)
-        assert (answer.status, answer.code) == (status, code)
 
 
 # ── the list ──

@@ -45,27 +45,6 @@ def test_unknown_operations(ask: Asker, method: str, path: str) -> None:
     assert ask("/management/users", headers=management).code == "ERR_API_NOT_FOUND"
 
 
-@loop_over(
-    ("path", "acting_user", "code"),
-    [
-        ("/v3/users/nobody", None, "ERR_UID_NOT_FOUND"),
-        ("/v3/users/nobody/messages", None, "ERR_UID_NOT_FOUND"),
-        ("/v3/users/ann/messages", "nobody", "ERR_UID_NOT_FOUND"),
-        ("/v3/users/ann/messages", "\udcff", "ERR_UID_NOT_FOUND"),
-        ("/v3/users/../messages", None, "ERR_UID_NOT_FOUND"),
-        ("/v3/users/%FF%00", None, "ERR_UID_NOT_FOUND"),
-        ("/v3/groups/none/messages", None, "ERR_GUID_NOT_FOUND"),
-        ("/v3/messages/1", None, "ERR_MESSAGE_ID_NOT_FOUND"),
-        ("/v3/messages/x", None, "ERR_MESSAGE_ID_NOT_FOUND"),
-        ("/v3/messages/99999999999999999999999", None, "ERR_MESSAGE_ID_NOT_FOUND"),
-        ("/v3/messages/1/thread", None, "ERR_MESSAGE_ID_NOT_FOUND"),
-    ],
-)
-def test_unknown_users_groups_and_messages(ask: Asker, path: str, acting_user: str | None, code: str) -> None:
-    answer = ask(path, acting_user=acting_user)
-    assert (answer.status, answer.code) == (404, code)
-
-
 def test_which_messages_stand_in_which_list(ask: Asker) -> None:
     add = ask.store.add_message
     add("ann", "bob", "1")

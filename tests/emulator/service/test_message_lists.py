@@ -208,27 +208,6 @@ def test_a_reply_that_is_removed_is_counted_no_more(chat: Asker) -> None:
     assert chat("/v3/threads").ids == []
 
 
-@loop_over(
-    ("parent", "user", "body", "status", "code"),
-    [
-        (9, "ann", {"receiver": "bob"}, 404, "ERR_MESSAGE_ID_NOT_FOUND"),
-        (1, "ann", {"receiver": "cat"}, 400, "ERR_WRONG_MESSAGE_THREAD"),
-        (1, "cat", {"receiver": "ann"}, 403, "ERR_MESSAGE_NO_ACCESS"),
-        (4, "ann", {"receiver": "bob"}, 400, "ERR_MESSAGE_THREAD_NESTING"),
-        (5, "ann", {"receiver": "bob"}, 400, "ERR_WRONG_MESSAGE_THREAD_CATEGORY"),
-        (1, "ann", {"receiver": "bob", "data": {"text": ""}}, 400, "ERR_EMPTY_MESSAGE_TEXT"),
-    ],
-)
-def test_replies_that_are_refused(
-    chat: Asker, parent: int, user: str, body: dict[str, Any], status: int, code: str
-) -> None:
-    reply(chat, 1, "bob", {"receiver": "ann"})
-    chat("/v3/messages/1", method="PUT", body={"tags": ["x"]})
-    answer = reply(chat, parent, user, body)
-    assert (answer.status, answer.code) == (status, code)
-    assert chat.post("/v3/messages/1/thread", {"data": {"text": "x"}}).code == "ERR_BAD_REQUEST"
-
-
 def test_threads_of_one_second_are_never_torn(chat: Asker) -> None:
     for parent in (1, 2, 3):
         reply(chat, parent, "ann", {})

@@ -3,7 +3,13 @@ from collections.abc import Iterator
 import pytest
 
 from chatrest.emulator import Store
-from chatrest.emulator.store.message_index import ALL, Condition, participant_list
+from chatrest.emulator.store.message_index import (
+    ALL,
+    Condition,
+    conversation_list,
+    participant_list,
+    thread_list,
+)
 from chatrest.errors import RequestInvalidError
 
 
@@ -59,3 +65,50 @@ def test_messages_are_hidden_from_lists_and_shown_again(store: Store) -> None:
     store.hide([5])
     store.show([3, 4], participant_list("ann"))
     assert (store.ids(participant="ann"), store.ids(participant="bob")) == ([1, 3, 4], [1, 2, 3, 4])
+
+
+def test_a_number_is_not_given_twice(store: Store) -> None:
+    rules = store.documents.of("rules")
+    numbers = []
+    for _ in range(3):
+        numbers.append(store.documents.next_number())
+        rules["a"] = {}
+        del rules["a"]
+    assert numbers == sorted(set(numbers))
+
+
+# ── removals ──
+
+
+@pytest.fixture
+def chat(store: Store) -> Store:
+    for number in range(1, 6):
+        store.add_message("ann", "bob", f"text {number}", sent_at=number)
+    return store
+
+
+def test_a_removed_message_leaves_no_gap_in_its_lists(chat: Store) -> None:
+    chat.add_message("bob", "ann", "re", parentId="2")
+    chat.remove([2, 4, 99])
+    assert chat.ids() == [1, 3, 5, 6]
+    assert chat.size(ALL) == chat.size(conversation_list("ann_user_bob")) == 4
+    assert [chat.span(ALL, number, 1, ascending=True).left for number in (None, 1, 3, 5, 6)] == [
+        4,
+        3,
+        2,
+        1,
+        0,
+    ]
+    assert chat.span(conversation_list("ann_user_bob"), 6, 9, ascending=False) == ([1, 3, 5], 3)
+    assert chat.message(4) is None
+    assert chat.add_message("ann", "bob", "next")["id"] == "7"
+    assert chat.span(ALL, 6, 1, ascending=True).left == 1
+    chat.remove([6])
+    assert chat.size(thread_list("2")) == 0
+
+
+def test_what_was_attached_goes_with_the_message(chat: Store) -> None:
+    chat.marks.add("reaction", 3, "bob", 1, "+")
+    chat.marks.add("pin", 3, "ann_user_bob")
+    chat.remove([3])
+    assert chat.marks.on(3) == []
