@@ -129,12 +129,12 @@ def file(
     """A file of two apps in the current folder, and nothing in the user's own configuration."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
-    (tmp_path / "shop.key").write_text(SECRETS[0])
+    monkeypatch.setenv("SHOP_KEY", SECRETS[0])
     path = tmp_path / "apps.toml"
     path.write_text(
         f'[[app]]\nid = "{service.emulator.app.app_id}"\nkey_env = "FIRST_KEY"\n'
         f'base_url = "{service.emulator.base_url}"\n'
-        '[[app]]\nname = "shop"\nid = "2087shop"\nkey_file = "shop.key"\n'
+        '[[app]]\nname = "shop"\nid = "2087shop"\nkey_env = "SHOP_KEY"\n'
         f'base_url = "{shop.emulator.base_url}"\n'
     )
     return path
@@ -158,7 +158,6 @@ def test_a_file_in_the_current_folder_is_not_read_for_a_variable(command: Run, f
     home = file.parent / "config" / "chatrest"
     home.mkdir(parents=True)
     file.rename(home / "apps.toml")
-    (home / "shop.key").write_text(SECRETS[0])
     assert len(rows(command("users", CHATREST_APP="shop"))) == 2
     assert len(rows(command("--app", "shop", "users"))) == 2
 
@@ -179,8 +178,7 @@ def test_a_wrong_name_or_file_is_wrong_usage(
 
 
 def test_a_key_of_the_file_is_hidden_in_every_line(command: Run, file: Path, proxy: MakeProxy) -> None:
-    (file.parent / "shop.key").write_text(FILE_KEY)
-    result = command("--app", "shop", "users")
+    result = command("--app", "shop", "users", SHOP_KEY=FILE_KEY)
     assert error_line(result).endswith("; check id, region and key of app 'shop' in the file of apps")
     assert FILE_KEY not in result.output
     assert FILE_KEY not in streams.without_keys(f"a {FILE_KEY} b")
@@ -199,6 +197,5 @@ def test_an_export_of_an_app_is_continued_with_it(command: Run, file: Path, call
     result = command("--app", "shop", "export", "out", "--quiet")
     assert result.exit_code == 0
     assert json.loads(Path("out/manifest.json").read_text())["app_id"] == "2087shop"
-    (file.parent / "shop.key").write_text(FILE_KEY)
-    line = error_line(command("--app", "shop", "export", "out", "--quiet"))
+    line = error_line(command("--app", "shop", "export", "out", "--quiet", SHOP_KEY=FILE_KEY))
     assert line.endswith("continue with: /of/a/venv/bin/chatrest --app shop export out")

@@ -11,17 +11,15 @@
     since = 2026-01-01
     format = "parquet"
 
-In the place of `key_env`, `key_file = "shop.key"` names a file that has the key; a relative path is from the
-folder of the apps file. The key itself is never in the file of apps.
+The key itself is never in the file of apps.
 """
 
 import os
 from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
 from os import PathLike
-from os.path import expanduser  # unlike that of `Path`, it accepts a user without a home
 from pathlib import Path
-from typing import Annotated, Any, NamedTuple, TypeAlias
+from typing import Annotated, Any, TypeAlias
 
 import msgspec
 from msgspec import Meta, Struct
@@ -54,11 +52,11 @@ def read_apps(path: str | PathLike[str], environ: Mapping[str, str] | None = Non
     variables that are missing are in one.
     """
     env = os.environ if environ is None else environ
-    file = _read(Path(path))
-    names = [table.key_env for _, table in file.apps if table.key_env is not None]
+    apps = _read(Path(path))
+    names = [table.key_env for _, table in apps]
     if missing := [name for name in dict.fromkeys(names) if not env.get(name)]:
         raise RequestInvalidError(f"{path}: the environment lacks {', '.join(missing)}")
-    return [_app(file, place, table, env) for place, table in file.apps]
+    return [_app(place, table, env) for place, table in apps]
 
 
 def read_app(path: str | PathLike[str], name: str, environ: Mapping[str, str] | None = None) -> AppExport:
@@ -66,12 +64,12 @@ def read_app(path: str | PathLike[str], name: str, environ: Mapping[str, str] | 
 
     Errors are those of `read_apps`, and `RequestInvalidError` where there is no such app.
     """
-    file = _read(Path(path))
+    apps = _read(Path(path))
     for member in ("name", "id"):
-        for place, table in file.apps:
+        for place, table in apps:
             if getattr(table, member) == name:
-                return _app(file, place, table, os.environ if environ is None else environ)
-    known = [table.name or table.id for _, table in file.apps]
+                return _app(place, table, os.environ if environ is None else environ)
+    known = [table.name or table.id for _, table in apps]
     near = ", ".join(get_close_matches(name, known, 3) or known[:5])
     raise RequestInvalidError(f"{path}: no app is called {shown(name)}: expected one such as {near}")
 
@@ -82,29 +80,18 @@ class _Table(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     id: _Text
     name: _Text | None = None
     region: _Text = "us"
-    key_env: _Variable | None = None
-    key_file: _Text | None = None
+    key_env: _Variable
     service_domain: _Text | None = None
     base_url: _Text | None = None
     plan: dict[str, Any] | None = None
-
-    def __post_init__(self) -> None:
-        if (self.key_env is None) == (self.key_file is None):
-            given = "no key" if self.key_env is None else "key_env and key_file"
-            raise ValueError(f"{given} given, expected one of key_env, key_file")
 
 
 class _Tables(Struct, frozen=True, forbid_unknown_fields=True):
     app: Annotated[list[_Table], Meta(min_length=1)]
 
 
-class _AppFile(NamedTuple):
-    path: Path
-    apps: list[tuple[str, _Table]]
-    """The words for the place of each app, and its table."""
-
-
-def _read(path: Path) -> _AppFile:
+def _read(path: Path) -> list[tuple[str, _Table]]:
+    """Return the words for the place of each app, and its table."""
     try:
         data = path.read_bytes()
     except OSError as error:
@@ -114,7 +101,7 @@ def _read(path: Path) -> _AppFile:
     except UnicodeDecodeError as error:
         raise RequestInvalidError(f"{path}: byte {error.start} is not UTF-8: expected TOML") from None
     except msgspec.ValidationError as error:  # which names types and places, and no value: it may be a key
-        raise RequestInvalidError(f"{path}: {error}: expected tables [[app]] with id and a key") from None
+        raise RequestInvalidError(f"{path}: {error}: expected tables [[app]] with id and key_env") from None
     except msgspec.DecodeError as error:
         raise RequestInvalidError(f"{path}: {error}: expected TOML") from None
     places = [f"{path}, app {number}" for number in range(1, len(tables) + 1)]
@@ -122,7 +109,7 @@ def _read(path: Path) -> _AppFile:
     check_names([table.id for table in tables], places)
     named = [(place, table.name) for place, table in apps if table.name is not None]
     check_names([name for _, name in named], [place for place, _ in named], member="name")
-    return _AppFile(path, apps)
+    return apps
 
 
 def check_names(names: Sequence[str], places: Sequence[str], *, member: str = "id") -> None:
@@ -136,17 +123,15 @@ def check_names(names: Sequence[str], places: Sequence[str], *, member: str = "i
             )
 
 
-def _app(file: _AppFile, place: str, table: _Table, env: Mapping[str, str]) -> AppExport:
+def _app(place: str, table: _Table, env: Mapping[str, str]) -> AppExport:
     domain, base_url = table.service_domain, table.base_url
     if domain is None and base_url is None:
         domain = env.get("CHATREST_SERVICE_DOMAIN") or None
         base_url = env.get("CHATREST_BASE_URL") or None
     failure = ""
     try:
-        if table.key_file is not None:
-            key = _file_text(file.path.absolute().parent / expanduser(table.key_file))  # noqa: PTH111
-        else:
-            key = _variable(table.key_env or "", env)
+        if not (key := env.get(table.key_env)):
+            raise RequestInvalidError(f"the environment lacks {table.key_env}")
         app = App(
             table.id, key, table.region, service_domain=domain, base_url=base_url, allow_http=allows_http(env)
         )
@@ -155,26 +140,6 @@ def _app(file: _AppFile, place: str, table: _Table, env: Mapping[str, str]) -> A
     except RequestInvalidError as error:
         failure = str(error)
     raise RequestInvalidError(f"{place}: {failure}")
-
-
-# ── where a key comes from; no error repeats what may be one ──
-
-
-def _variable(name: str, env: Mapping[str, str]) -> str:
-    if key := env.get(name):
-        return key
-    raise RequestInvalidError(f"the environment lacks {name}")
-
-
-def _file_text(path: Path) -> str:
-    try:
-        key = path.read_text("utf-8").strip()
-    except (OSError, ValueError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
-        raise RequestInvalidError(f"key_file: {path}: {reason}") from None
-    if not key:
-        raise RequestInvalidError(f"key_file: {path} is empty")
-    return key
 
 
 def _plan(table: dict[str, Any] | None) -> Plan | None:

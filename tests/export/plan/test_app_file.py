@@ -57,7 +57,7 @@ def test_an_app_has_an_address_a_key_of_the_environment_and_a_plan(tmp_path: Pat
         ('id = "game"', "id = 7", r"apps.toml: Expected `str`, got `int` - at `\$.app\[1\].id`"),
         ('id = "game"\n', "", r"missing required field `id` - at `\$.app\[1\]`"),
         ('"SHOP_KEY"', f'"{KEY}"', r"matching regex .* - at `\$.app\[0\].key_env`"),
-        ("key_env =", "api_key =", "unknown field `api_key` .*expected tables .* a key"),
+        ("key_env =", "api_key =", "unknown field `api_key` .*expected tables .* key_env"),
         ("since = 2026-01-01", "since = 'soon'", "app 1: since = 'soon'"),
         ("format =", "formats =", "app 1: plan.formats is not known: expected users, pairs"),
         ("format =", "query =", "app 1: plan.query is not known"),
@@ -102,9 +102,9 @@ SHOP = '[[app]]\nname = "Shop"\nid = "2087shop"\nservice_domain = "chat.example.
 
 
 def test_one_app_is_found_by_its_name_or_id_and_no_other_key_is_read(tmp_path: Path) -> None:
-    path = written(tmp_path, f"{TWO}\n{SHOP}key_file = 'not-there'\n")
+    path = written(tmp_path, f"{TWO}\n{SHOP}key_env = 'NOT_THERE'\n")
     assert read_app(path, "game", {"GAME_KEY": "g"}).app.api_key == "g"
-    with pytest.raises(RequestInvalidError, match=r"app 3: key_file: .*not-there: No such file"):
+    with pytest.raises(RequestInvalidError, match=r"app 3: the environment lacks NOT_THERE"):
         read_app(path, "2087shop", {})
     with pytest.raises(RequestInvalidError, match="app 2: the environment lacks GAME_KEY"):
         read_app(path, "game", {})
@@ -118,29 +118,12 @@ def test_two_apps_of_one_name_are_refused(tmp_path: Path) -> None:
         read_apps(written(tmp_path, text), ENV)
 
 
-def test_a_key_comes_from_a_file_beside_it(tmp_path: Path) -> None:
-    path = written(tmp_path, f'{SHOP}key_file = "shop.key"\n')
-    (tmp_path / "shop.key").write_text(f" {KEY}\n")
-    [shop] = read_apps(path, {})
-    assert (shop.app.api_key, shop.name, shop.key_env) == (KEY, "Shop", None)
-    with pytest.raises(RequestInvalidError, match=r"key_file: .*~nobody-here/x: No such file"):
-        read_apps(written(tmp_path, f'{SHOP}key_file = "~nobody-here/x"\n'), {})
-    path = written(tmp_path, f'{SHOP}key_file = "shop.key"\n')
-    (tmp_path / "shop.key").write_text("\n")
-    with pytest.raises(RequestInvalidError, match=r"key_file: .*shop.key is empty"):
-        read_apps(path, {})
-    (tmp_path / "shop.key").write_bytes(b"\xff")
-    with pytest.raises(RequestInvalidError, match=r"key_file: .*shop.key: it is not UTF-8"):
-        read_apps(path, {})
-
-
 @loop_over(
     ("lines", "expected"),
     [
-        ("", "no key given, expected one of key_env, key_file"),
-        ('key_file = "b"\nkey_env = "A"', "key_env and key_file given, expected one of"),
-        (f'key = "{KEY}"', "unknown field `key`"),
-        ("key_file = 5", "Expected `str.*key"),
+        ("", "missing required field `key_env`.*expected tables .* with id and key_env"),
+        (f'key_env = "A"\nkey = "{KEY}"', "unknown field `key`"),
+        ("key_env = 5", "Expected `str.*key"),
         ('key_env = "A"\nname = ""', "length >= 1 .*name"),
     ],
 )
