@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from chatrest import ChatRestError, ConnectError, DeadlineExceededError, NotFoundError
+from chatrest import ConnectError, DeadlineExceededError, NotFoundError
 from chatrest._resources import users
 from chatrest._telemetry import CallStart, Telemetry
 from tests.scripted_server import KEY
@@ -80,16 +80,6 @@ async def test_an_error_leaves_it_after_the_outcome(answer: Any, error: type[Exc
     assert CURRENT.get() == "outside"
 
 
-async def test_a_cancelled_call_is_left() -> None:
-    log: list[tuple[str, str]] = []
-    task = asyncio.create_task(Stage(forever, telemetry=Surrounding(log)).list())
-    await turns()
-    assert order(log) == ["a enter messages.list_user"]
-    task.cancel()
-    await asyncio.gather(task, return_exceptions=True)
-    assert order(log)[1:] == ["a Attempt", "a Outcome", "a exit"]
-
-
 # ── the context ──
 
 
@@ -105,16 +95,6 @@ async def test_it_is_entered_in_the_task_that_awaits_the_call() -> None:
 
     assert await asyncio.create_task(await_it()) == "another task"
     assert log[0] == ("a enter users.list", "another task")
-    assert CURRENT.get() == "outside"
-
-
-async def test_a_call_that_is_closed_in_its_own_context_is_left() -> None:
-    log: list[tuple[str, str]] = []
-    running = (await Stage(forever, telemetry=Surrounding(log)).opened()).request("GET", "/users")
-    running.send(None)
-    assert CURRENT.get() != "outside"
-    running.close()
-    assert order(log)[1:] == ["a Attempt", "a Outcome", "a exit"]
     assert CURRENT.get() == "outside"
 
 
@@ -267,21 +247,3 @@ async def test_an_interrupt_while_entering_leaves_what_was_entered() -> None:
     with pytest.raises(KeyboardInterrupt):
         running.send(None)
     assert left == ["a"]
-
-
-async def test_a_start_is_what_the_records_have_in_common() -> None:
-    starts: list[CallStart] = []
-    stage = Stage(reply())
-    around = Around()
-    around.around_call = lambda start: (starts.append(start), _Manager(around))[1]  # type: ignore[method-assign]
-    stage = Stage(reply(404), telemetry=[around, stage.records.append])
-    with pytest.raises(ChatRestError):
-        await stage.list()
-    [start] = starts
-    assert (start.operation, start.method, start.template) == (
-        "messages.list_user",
-        "GET",
-        "/users/{uid}/messages",
-    )
-    assert UID not in repr(start)
-    assert KEY not in repr(start)

@@ -107,13 +107,6 @@ PASSING: list[Answer] = [
 ]
 
 
-@loop_over("method", ["GET", "PUT", "DELETE"])
-async def test_a_temporary_error_is_repeated(method: Method) -> None:
-    bench = SessionHarness(*PASSING[-4:], OK)
-    assert await bench.call(method) == {"a": 1}
-    assert (bench.pool.sent, len(bench.slept)) == (5, 4)
-
-
 @loop_over("fault", PASSING)
 @loop_over("method", ONCE)
 async def test_a_call_that_must_not_be_repeated_is_not(method: Method, fault: Answer) -> None:
@@ -135,13 +128,6 @@ async def test_a_5xx_for_a_post_is_a_server_error_and_an_unknown_outcome(status:
     assert "ERR_X" in str(error)
 
 
-async def test_the_unknown_outcome_of_a_lost_reply_has_its_cause() -> None:
-    lost = TransportError("lost")
-    error = await SessionHarness(lost).fails("POST")
-    assert type(error) is OutcomeUnknownError
-    assert error.__cause__ is lost
-
-
 # ── how often, and how long ──
 
 
@@ -151,13 +137,6 @@ async def test_a_date_is_measured_on_the_services_own_clock(name: str) -> None:
     bench = SessionHarness(Reply(429, CIMultiDict(times), b""), OK, dice=0.0)
     await bench.call()
     assert bench.time.now == 1009.0
-
-
-@loop_over("date", ["", "soon", "Wed, 99 Jan 99999 00:00:00 GMT", "-1"])
-async def test_an_invalid_date_is_ignored(date: str) -> None:
-    bench = SessionHarness(Reply(429, CIMultiDict({"Date": date, "Retry-After": "3"}), b""), OK, dice=0.0)
-    await bench.call()
-    assert bench.time.now == 1003.0
 
 
 # ── a success that is none ──

@@ -240,17 +240,3 @@ def test_a_service_that_refuses_everything_is_asked_seldom(
     headers: dict[str, str], priority: Priority
 ) -> None:
     assert run(refused_for_a_minute(headers, priority)) <= 6 * CALLERS
-
-
-def test_a_reset_too_small_for_an_epoch_is_seconds_to_go() -> None:
-    async def first_wait(reset: str) -> float:
-        clock = asyncio.get_running_loop().time
-        async with (
-            Faulty(reply(b"", 429, date=DATE, x_ratelimit_reset=reset), reply()) as server,
-            AsyncSession(server.app(), clock=clock, sleep=asyncio.sleep, dice=lambda: 0.0) as session,
-        ):
-            await session.request("GET", "/a")
-            return clock()
-
-    for reset in ("7", str(NOW + 7), str(1000 * (NOW + 7))):
-        assert run(first_wait(reset)) == pytest.approx(7.0, abs=0.3), reset
