@@ -88,7 +88,7 @@ async def measure_cluster(server: ServerProcess, workers: int, uids: Sequence[st
 
 
 async def _measure_cluster(server: ServerProcess, workers: int, uids: Sequence[str]) -> ClusterRun:
-    async with connect(f"local:{workers}", quiet=True) as client:
+    async with connect(f"local:{workers}") as client:
         before, own, cpu = server.counts(), await _worker_cpu(client), process_time()
         began = perf_counter()
         with TemporaryDirectory() as folder:  # nobody names the rate

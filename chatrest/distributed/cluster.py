@@ -37,18 +37,17 @@ class PartHeldError(Exception):
 
 
 @asynccontextmanager
-async def connect(address: str, *, quiet: bool = False) -> AsyncIterator["Client"]:
+async def connect(address: str) -> AsyncIterator["Client"]:
     """Connect to the cluster at an address; `local:N` starts N processes here, and ends them behind.
 
-    `quiet` keeps what Dask itself logs from standard error. Raises `RequestInvalidError` for a wrong address,
-    and `ClusterError` where there is no scheduler.
+    What Dask itself logs is kept from standard error. Raises `RequestInvalidError` for a wrong address, and
+    `ClusterError` where there is no scheduler.
     """
     local = _LOCAL.fullmatch(address)
     fits = local is not None or _ADDRESS.fullmatch(address) is not None
     check(fits, "dask", address, "tcp://HOST:PORT, tls://HOST:PORT, or local:N with 1 to 999 workers")
-    if quiet:
-        for name in ("distributed", "distributed.client"):  # Dask gives the second a level of its own
-            logging.getLogger(name).setLevel(logging.CRITICAL)
+    for name in ("distributed", "distributed.client"):  # Dask gives the second a level of its own
+        logging.getLogger(name).setLevel(logging.CRITICAL)
     if local is None:
         async with _client(address) as client:
             yield client
@@ -56,7 +55,7 @@ async def connect(address: str, *, quiet: bool = False) -> AsyncIterator["Client
     options: dict[str, Any] = {
         "n_workers": int(local[1]), "threads_per_worker": 2, "processes": True, "memory_limit": 0,
         "dashboard_address": "127.0.0.1:0", "asynchronous": True, "preload": [_IGNORE_CTRL_C],
-        **({"silence_logs": logging.CRITICAL} if quiet else {}),
+        "silence_logs": logging.CRITICAL,
     }  # fmt: skip
     async with LocalCluster(**options) as cluster, _client(cluster) as client:
         yield client

@@ -41,8 +41,6 @@ _SILENT_SECONDS: Final = 3.0  # without a worker, after which the progress says 
 _POLL_SECONDS: Final = 0.25
 _END_SECONDS: Final = 10.0
 _SHOWN: Final = 5  # workers that an error names
-_RESOURCE: Final = "chatrest"
-"""The resource of workers that takes parts, one of it each, where any worker of the cluster has it."""
 
 
 class ClusterJob:
@@ -108,11 +106,9 @@ class ClusterJob:
             texts = list(self.unfit.values())
             more = [f"and {len(texts) - _SHOWN:,} more"] if len(texts) > _SHOWN else []
             raise ClusterError("; ".join([*texts[:_SHOWN], *more]))
-        has_resource = any(_RESOURCE in info["resources"] for info in workers.values())
         key = f"part-{number:02}-{next(self._numbers)}-{self._plugin.name}"
         future = self._client.submit(
             run_task, self._plugin.name, number, key=key, pure=False,
-            resources={_RESOURCE: 1} if has_resource else None,
             workers=fit if len(fit) < len(workers) else None, allow_other_workers=len(fit) < len(workers),
         )  # fmt: skip
         try:

@@ -193,18 +193,6 @@ async def test_a_worker_without_the_package_is_an_error_with_what_to_install(
                 pass
 
 
-async def test_parts_take_one_of_the_resource_of_workers_that_have_it(tmp_path: Path) -> None:
-    leave_parts(tmp_path)
-    options = {"n_workers": 2, "resources": {"chatrest": 1}, "threads_per_worker": 4}
-    async with near_cluster(**options) as (_, client), job_of(client, tmp_path, clusters.hangs) as job:
-        running = [asyncio.create_task(job.run(number)) for number in range(4)]
-        await until(lambda: clusters.runs["hanging"] == 2)
-        for task in running:
-            task.cancel()
-        await asyncio.wait(running)
-    assert clusters.runs["cancelled"] == 2, "the other two have not begun"
-
-
 def test_dask_does_not_log_each_message_about_the_rate() -> None:
     from chatrest.distributed.plugin import is_rare_call
 

@@ -232,6 +232,6 @@ def test_what_the_command_says_without_a_cluster(
 
 
 async def test_processes_of_this_machine_leave_ctrl_c_to_the_command() -> None:
-    async with connect("local:1", quiet=True) as client:
+    async with connect("local:1") as client:
         handlers = await client.run(signal.getsignal, signal.SIGINT)
     assert list(handlers.values()) == [signal.SIG_IGN]

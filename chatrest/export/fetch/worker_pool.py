@@ -74,7 +74,7 @@ class WorkerPool:
         failed, ended, whole = {*self.findings.failed}, {*self.findings.ended}, set[int]()
 
         async def read(piece: ListPiece) -> None:
-            number, self.progress.jobs = piece.of.number, len(queue)
+            number = piece.of.number
             if number in failed or number in whole:
                 return
             result = await self._read(piece, queue)

@@ -72,8 +72,6 @@ class Progress:
         """The step of the run."""
         self.detail = ""
         """What the step is about, such as the seconds that it waits; often empty."""
-        self.jobs = 0
-        """Pieces of lists that wait to be read."""
         self.ids = 0
         """The size of the range of ids to be read, over all sources; 0 where the service does not show."""
         self.covered = 0
