@@ -134,38 +134,27 @@ def test_wrong_settings_stop_it_before_anything_is_sent(
     assert words in checks(command, failed="settings", **variables)["settings"]["text"]
 
 
+CLOUD: dict[str, str | None] = {"CHATREST_BASE_URL": None, "CHATREST_SERVICE_DOMAIN": "service.invalid"}
+CLOSED = "http://127.0.0.1:1"
+
+
 @loop_over(
-    ("variables", "text", "advice"),
+    ("variables", "advice"),
     [
-        (
-            {"CHATREST_BASE_URL": None, "CHATREST_SERVICE_DOMAIN": "service.invalid"},
-            "emulated.api-us.service.invalid:443",
-            "check the network, then the app's id and region",
-        ),
-        (
-            {"CHATREST_BASE_URL": "http://127.0.0.1:1/v3"},
-            "nothing was sent: Connection refused",
-            "check the a",
-        ),
-        (
-            {"CHATREST_PROXY": "http://127.0.0.1:1"},
-            "nothing was sent: Connection refused",
-            "check CHATREST_P",
-        ),
+        (CLOUD, "check the network, then the app's id and region"),
+        ({"CHATREST_BASE_URL": f"{CLOSED}/v3"}, "check the address, its port"),
+        ({"CHATREST_PROXY": CLOSED}, "check CHATREST_PROXY"),
     ],
 )
-def test_a_way_to_the_service_that_ends(
-    command: Run, variables: dict[str, str | None], text: str, advice: str
-) -> None:
+def test_a_way_to_the_service_that_ends(command: Run, variables: dict[str, str | None], advice: str) -> None:
     result = checks(command, failed="connection", **variables)["connection"]
-    assert text in result["text"]
+    assert "nothing was sent" in result["text"]
     assert result["advice"].startswith(advice)
 
 
 def test_a_proxy_that_refuses_the_host(command: Run, proxy: MakeProxy) -> None:
-    variables = {"CHATREST_BASE_URL": None, "CHATREST_SERVICE_DOMAIN": "service.invalid"}
     with proxy(lambda *_: (403, b"no")) as url:  # it knows no CONNECT either
-        results = checks(command, failed="connection", CHATREST_PROXY=url.removesuffix("/v3"), **variables)
+        results = checks(command, failed="connection", CHATREST_PROXY=url.removesuffix("/v3"), **CLOUD)
     assert results["connection"]["advice"].startswith("check the proxy")
 
 
