@@ -35,7 +35,7 @@ class AsyncSession(ClientView):
     - `priority`: "interactive" (the default) or "bulk", which lets interactive calls go first.
     - `headers` are sent with every request, and their values are secrets like the key; `max_reply_bytes` (64
       MiB) limits the size of a reply, before and after decompression.
-    - `telemetry`: one listener or several, see `chatrest._telemetry`.
+    - `telemetry`: one listener or several, see the page `telemetry` of the guide.
     - `verify`: True, or an `ssl.SSLContext`; `proxy`: the URL of a proxy, https or http (the environment is
       not read). A request to an http address goes through one on loopback only.
     - `cursor_key`: bytes that sign cursor tokens (32 random ones are best); other tokens are an error.

@@ -15,14 +15,14 @@ from contextvars import ContextVar, Token
 from typing import Final, TypeAlias, final
 
 from opentelemetry import context, trace
-from opentelemetry.propagators.textmap import TextMapPropagator
 from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
 
 from .._core.requests.arguments import check_unquoted
-from .._telemetry import LOGGER, Attempt, CallListener, CallStart, Outcome, Telemetry
+from .._telemetry import Attempt, CallListener, CallStart, Outcome, Telemetry
 
 _Attributes: TypeAlias = dict[str, str | int | float]
 
+_TRACE_CONTEXT: Final = TraceContextTextMapPropagator()
 _ENTERED: Final[ContextVar[bool]] = ContextVar("chatrest_call_span_entered")
 
 
@@ -35,25 +35,21 @@ class OpenTelemetryListener(CallListener):
 
     - `tracer`: by default the global provider's.
     - `propagate`: True sends the headers `traceparent` and `tracestate` of W3C Trace Context with each
-      request, and never baggage, as that may hold data of users. A propagator in its place, such as
-      `opentelemetry.propagate.get_global_textmap()`, sends what it injects. False, the default, sends
-      nothing. Headers that the request already has are not replaced.
+      request, and never baggage, as that may hold data of users. False, the default, sends nothing. Headers
+      that the request already has are not replaced.
 
     Raises `RequestInvalidError` if `propagate` is something else.
     """
 
-    def __init__(
-        self, tracer: trace.Tracer | None = None, *, propagate: bool | TextMapPropagator = False
-    ) -> None:
-        allowed = "True, False, or a TextMapPropagator"
-        check_unquoted(isinstance(propagate, bool | TextMapPropagator), "propagate", propagate, allowed)
+    def __init__(self, tracer: trace.Tracer | None = None, *, propagate: bool = False) -> None:
+        check_unquoted(isinstance(propagate, bool), "propagate", propagate, "True or False")
         self._tracer = tracer or trace.get_tracer("chatrest")
-        self._propagator = TraceContextTextMapPropagator() if propagate is True else propagate or None
+        self._propagates = propagate
         self._spans: dict[int, trace.Span] = {}
 
     def around_call(self, start: CallStart) -> "_CallSpan":
         """Return the context manager that makes the span of a call current."""
-        return _CallSpan(start, self._tracer, self._propagator, self._spans)
+        return _CallSpan(start, self._tracer, self._spans, propagates=self._propagates)
 
     def __call__(self, telemetry: Telemetry) -> None:
         """Add telemetry to the span of its call."""
@@ -72,21 +68,19 @@ class _CallSpan:
     """The span of one call, current from `__enter__` to `__exit__`, which ends it."""
 
     def __init__(
-        self,
-        start: CallStart,
-        tracer: trace.Tracer,
-        propagator: TextMapPropagator | None,
-        spans: dict[int, trace.Span],
+        self, start: CallStart, tracer: trace.Tracer, spans: dict[int, trace.Span], *, propagates: bool
     ) -> None:
-        self._start, self._tracer, self._propagator, self._spans = start, tracer, propagator, spans
+        self._start, self._tracer, self._spans, self._propagates = start, tracer, spans, propagates
 
-    def __enter__(self) -> Mapping[str, str] | None:
+    def __enter__(self) -> Mapping[str, str]:
         start = self._start
         name = f"{start.method} {start.template}"
         span = self._tracer.start_span(name, kind=trace.SpanKind.CLIENT, attributes=_of_start(start))
         self._span = self._spans[start.call] = span
         entered = trace.set_span_in_context(span)
-        headers = self._headers(entered)
+        headers: dict[str, str] = {}
+        if self._propagates:
+            _TRACE_CONTEXT.inject(headers, entered)
         self._tokens = _ENTERED.set(True), context.attach(entered)  # last: nothing fails after it
         return headers
 
@@ -96,17 +90,6 @@ class _CallSpan:
         finally:
             self._spans.pop(self._start.call, None)
             self._span.end()
-
-    def _headers(self, entered: context.Context) -> Mapping[str, str] | None:
-        if self._propagator is None:
-            return None
-        headers: dict[str, str] = {}
-        try:
-            self._propagator.inject(headers, entered)
-        except Exception:
-            LOGGER.exception("the propagator %s failed", type(self._propagator).__name__)
-            return None
-        return headers
 
 
 def _detach(entered: Token[bool], token: Token[context.Context]) -> None:
