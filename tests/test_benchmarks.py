@@ -1,7 +1,5 @@
 """Each benchmark runs in its smallest size and prints its table; no time is asserted."""
 
-import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from contextlib import nullcontext
 from functools import partial
@@ -108,19 +106,6 @@ async def test_a_use_is_counted(
     use: instructions.Use, client: str, replies: App, server: ServerProcess
 ) -> None:
     await instructions.repeat(use, client, server.app if use.messages else replies, 2)
-
-
-def test_the_uses_by_hand_do_not_load_chatrest(replies: App) -> None:
-    program = "import sys; from benchmarks.memory_uses import main; main(); print('chatrest' in sys.modules)"
-    command = (sys.executable, "-c", program, "idle_by_hand", replies.chat_url, "1")
-    done = subprocess.run(command, check=True, capture_output=True, text=True)
-    assert done.stdout.split()[1] == "False"
-
-
-def test_scale_says_what_parts_need(capsys: pytest.CaptureFixture[str]) -> None:
-    scale.main(["--model"])
-    rows = capsys.readouterr().out.splitlines()[2:]
-    assert [row.split()[2] for row in rows] == ["1", "16", "64", "64", "2,000"]
 
 
 def test_the_pictures_of_the_readme_are_drawn(tmp_path: Path, fast_ramp: None) -> None:

@@ -396,9 +396,9 @@ class MessageQuery(Filter):
     sent_at: Stamp | None = None
     """The time from which the list continues, see `affix`."""
     sent_at_from: Stamp | None = field(default=None, name="sentAt[from]")
-    """Sent at this time or later."""
+    """Sent at this time or later, as `from_timestamp`, which all services know."""
     sent_at_to: Stamp | None = field(default=None, name="sentAt[to]")
-    """Sent at this time or earlier."""
+    """Sent at this time or earlier, as `to_timestamp`, which all services know."""
     updated_at_from: Stamp | None = field(default=None, name="updatedAt[from]")
     updated_at_to: Stamp | None = field(default=None, name="updatedAt[to]")
     edited_at_from: Stamp | None = field(default=None, name="editedAt[from]")
