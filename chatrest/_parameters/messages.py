@@ -455,12 +455,6 @@ class MessageChanges(Body):
         return cls(data=_text_data(text, metadata))
 
 
-class MessageDeletion(Body):
-    """The body of a message's deletion; `permanent` removes the record too."""
-
-    permanent: Flag | UnsetType = UNSET
-
-
 class Interactions(Body):
     """The elements of an interactive message that the acting user has used, by their ids."""
 

@@ -73,7 +73,7 @@ class UserChanges(_UserFields):
 
 
 class Deletion(Body):
-    """The way to delete a user."""
+    """The way to delete a user or a message."""
 
     permanent: Flag | UnsetType = UNSET
 

@@ -21,7 +21,6 @@ from .._parameters.messages import (
     Interactions,
     MessageBody,
     MessageChanges,
-    MessageDeletion,
     MessageQuery,
     NewBotMessage,
     NewMessage,
@@ -29,6 +28,7 @@ from .._parameters.messages import (
     ThreadQuery,
     TrackedMessage,
 )
+from .._parameters.users import Deletion
 from .._secrets import shown
 from .._walk.walk import Walk
 from ..errors import OutcomeUnknownError, ReplyUnreadableError, RequestInvalidError
@@ -85,7 +85,7 @@ UPDATE: Final = Endpoint(
 )  # fmt: skip
 DELETE: Final = Endpoint(
     "messages.delete", "DELETE", "/messages/{id}", one(Message), "idempotent",
-    body=MessageDeletion, acting="optional",
+    body=Deletion, acting="optional",
 )  # fmt: skip
 MARK_INTERACTED: Final = Endpoint(
     "messages.mark_interacted", "PATCH", "/messages/{id}/interacted", ACK, "idempotent",
@@ -368,7 +368,7 @@ class Messages(Collection):
         The record stays, with `deleted_at`, unless `permanent`. `PermissionDeniedError` for an acting user
         who is not its sender.
         """
-        body = None if permanent is None else MessageDeletion(permanent=permanent)
+        body = None if permanent is None else Deletion(permanent=permanent)
         return await self._call(DELETE, body, on_behalf_of=on_behalf_of, id=message_id)
 
     async def mark_interacted(

@@ -14,7 +14,6 @@ from chatrest._parameters.messages import (
     InteractionGoal,
     Interactions,
     MessageChanges,
-    MessageDeletion,
     MessageQuery,
     MultipleReceivers,
     NewAttachment,
@@ -230,7 +229,6 @@ def test_changes_of_a_message() -> None:
     }  # fmt: skip
     assert body(MessageChanges.text("new")) == {"data": {"text": "new"}}
     assert body(MessageChanges(tags=[])) == {"tags": []}
-    assert body(MessageDeletion(permanent=True)) == {"permanent": True}
     assert body(Interactions(interactions=["a"])) == {"interactions": ["a"]}
 
 
