@@ -18,7 +18,6 @@ from .errors import RequestInvalidError
 REGIONS: Final = ("us", "eu", "in")
 _LABEL = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?")
 _DOMAIN = re.compile(rf"{_LABEL.pattern}(?:\.{_LABEL.pattern})*(?::(?P<port>[0-9]{{1,5}}))?")
-_VERSION = re.compile(r"v[0-9]{1,4}(?:\.[0-9]{1,4})*")
 _KEY = re.compile(r"[\x21-\x7e]+")
 
 
@@ -27,11 +26,10 @@ _KEY = re.compile(r"[\x21-\x7e]+")
 class App:
     """One application's address and key: a value, hashable, safe to print (the key is never shown).
 
-    The chat interface is `https://{app_id}.api-{region}.{service_domain}/{version}`, the calls interface has
+    The chat interface is `https://{app_id}.api-{region}.{service_domain}/v3`, the calls interface has
     `call-` for `api-`; `base_url` stands for both where it is given (an emulator, a proxy, another
-    deployment), with its version. Raises `RequestInvalidError` for a region other than us, eu, in,
-    an app id that is not one DNS label, a key that cannot be in a header, an address that is neither https
-    nor loopback, or a version that is not `v` and a number.
+    deployment). Raises `RequestInvalidError` for a region other than us, eu, in, an app id that is not one
+    DNS label, a key that cannot be in a header, or an address that is neither https nor loopback.
 
     It cannot be pickled, as its key would go where the pickle goes: `TypeError`.
 
@@ -43,7 +41,6 @@ class App:
     region: str
     service_domain: str | None
     base_url: str | None
-    version: str
     allow_http: bool
 
     @hides_arguments
@@ -55,7 +52,6 @@ class App:
         *,
         service_domain: str | None = None,
         base_url: str | None = None,
-        version: str = "v3",
         allow_http: bool = False,
     ) -> None:
         _check("app_id", app_id, _LABEL, "one DNS label: letters, digits and inner dashes, 1 to 63")
@@ -69,8 +65,7 @@ class App:
             raise RequestInvalidError("allow_http: expected True and False")
         if base_url is not None:
             base_url = check_url("base_url", base_url, allow_http=allow_http)
-        _check("version", version, _VERSION, "'v' and a number, such as 'v3' or 'v3.1'")
-        values = (app_id, api_key, region, service_domain, base_url, version, allow_http)
+        values = (app_id, api_key, region, service_domain, base_url, allow_http)
         for name, value in zip(self.__slots__, values, strict=True):
             object.__setattr__(self, name, value)
 
@@ -100,7 +95,7 @@ class App:
             return self.base_url
         if self.service_domain is None:
             raise RequestInvalidError(f"app {self.app_id}: no address; give service_domain or base_url")
-        return f"https://{self.app_id}.{interface}-{self.region}.{self.service_domain}/{self.version}"
+        return f"https://{self.app_id}.{interface}-{self.region}.{self.service_domain}/v3"
 
     @classmethod
     @hides_arguments

@@ -31,17 +31,6 @@ def test_a_base_address_stands_for_both_without_its_last_slash() -> None:
     assert app.chat_url == app.calls_url == "https://proxy.example.com:8443/chat/v3"
 
 
-@loop_over("version", ["v3", "v4", "v3.1", "v10"])
-def test_the_version_is_part_of_both_addresses(version: str) -> None:
-    app = App("12ab", "k", service_domain=DOMAIN, version=version)
-    assert app.chat_url == f"https://12ab.api-us.{DOMAIN}/{version}"
-    assert app.calls_url == f"https://12ab.call-us.{DOMAIN}/{version}"
-
-
-def test_an_address_given_by_hand_has_its_own_version() -> None:
-    assert App("a", "k", base_url="https://h.example.com/v3", version="v4").chat_url.endswith(".com/v3")
-
-
 def test_an_app_is_a_value() -> None:
     app = App("a", "k", "eu", service_domain=DOMAIN)
     assert app == App("a", "k", "eu", service_domain=DOMAIN) == copy.copy(app)
@@ -55,8 +44,6 @@ def test_an_app_is_a_value() -> None:
     ("name", "values", "error"),
     [
         ("region", ["", "US", "uk", "us ", None, 1, ["us"]], r"^region = .*: expected us, eu, in$"),
-        ("version", ["", "3", "v", "v3/", "v3/..", "../v3", "V3", "v3?", "v3\n", 3, None],
-         r"^version: expected 'v' and a number"),
         ("app_id", ["", "a.b", "-a", "a-", "a_b", "a" * 64, "a b", "ä", "a/b", "a@b", "a\n", "a#", None, 5,
                     "a:1"], "^app_id"),
         ("api_key", ["", " ", "k ", "k\n", "k\r\nx: y", "k\x00", "ké", None, 5, b"k", "a b", "\x7f"],
