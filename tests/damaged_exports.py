@@ -77,6 +77,12 @@ def vouch_for_journal(out: Path) -> None:
         change_manifest(out, journal_facts=journal.facts())
 
 
+def change_vouched(out: Path, sql: str, *values: Any) -> None:
+    """Change the journal, and let the manifest vouch for it."""
+    assert change_journal(out, sql, *values)
+    vouch_for_journal(out)
+
+
 # ── files ──
 
 

@@ -1,29 +1,40 @@
-"""`verify` has no problem with an undamaged export, and finds content, files and bits that are wrong."""
+"""`verify` has no problem with an undamaged export, and finds files, a journal or a manifest that are wrong."""
 
 import json
 import random
 import re
+import sqlite3
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import pytest
+from msgspec import structs
 
 from chatrest.errors import ChatRestError, RequestInvalidError
-from chatrest.export import Problem, VerifyResult, export, verify
+from chatrest.export import NextRun, Plan, Problem, Remedy, VerifyResult, export, verify
 from chatrest.export.folder.export_folder import ExportFolder
-from chatrest.export.folder.journal import NAME as JOURNAL
+from chatrest.export.folder.journal import NAME as JOURNAL, Journal
 from chatrest.export.folder.manifest import NAME as MANIFEST
 from chatrest.export.formats.compression import compression
+from chatrest.export.plan.id_set import IdSet
+from chatrest.export.read.facts import facts_of
 from chatrest.export.verify.result import MOST_PROBLEMS
 from tests.damaged_exports import (
     COUNT,
     PLANS,
+    change_entry,
+    change_journal,
+    change_manifest,
+    change_vouched,
     contents_of,
     flipped,
     largest_entry,
     only_problem,
     places_of,
     rewrite,
+    vouch_for_journal,
 )
 from tests.export_runs import manifest_of, raws_of, served
 
@@ -253,3 +264,269 @@ def test_a_flipped_bit_of_the_journal_is_found_or_is_harmless(out: Path) -> None
         assert {**contents_of(out), JOURNAL: b""} == {**good, JOURNAL: b""}, bit
         (out / JOURNAL).write_bytes(good[JOURNAL])
     assert 0 < harmless < FLIPS
+
+
+# ── the journal ──
+
+ROWS = (
+    "INSERT INTO rechecks VALUES(1, 5, 5, 5, '[]')",
+    "INSERT INTO shown(source, ids) VALUES(1, x'00')",
+    "INSERT INTO changed VALUES('5', 5, x'7b7d')",
+    "INSERT INTO deleted VALUES('5', 1, 5, 0)",
+    f"INSERT INTO foreign_ids(part, ids) VALUES(1, x'{IdSet([5]).to_bytes().hex()}')",
+    "INSERT INTO foreign_rows VALUES('5', x'7b7d', 1, 0, 0)",
+)
+"""Rows of the tables that are empty after a run."""
+
+
+# ── files that are no part ──
+
+
+@pytest.mark.parametrize("name", ["x.ndjson", "x.ndjson.gz", "x.parquet", "messages/x.txt"])
+def test_files_that_the_manifest_does_not_know(out: Path, name: str) -> None:
+    (out / name).write_bytes(b"x")
+    problem = only_problem(out)
+    assert (problem.kind, problem.place) == ("unknown", name)
+    assert "keep it" in problem.remedy
+    (out / name).write_bytes(b"")
+    assert verify(out).ok
+
+
+def test_what_a_killed_run_left_is_a_note_and_other_files_are_ignored(out: Path) -> None:
+    for name in ("manifest.json.new", "README.txt", ".DS_Store"):
+        (out / name).write_bytes(b"x")
+    (out / "more").mkdir()
+    result = verify(out)
+    assert result.ok
+    assert [note.place for note in result.notes] == [".DS_Store", "manifest.json.new"]
+
+
+# ── edited rows ──
+
+
+def columns(out: Path) -> list[tuple[str, str]]:
+    """Return (table, column) of all columns of the journal."""
+    with closing(sqlite3.connect(out / JOURNAL)) as db:
+        tables = db.execute("SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite%'")
+        return [
+            (table, name)
+            for (table,) in tables.fetchall()
+            for _, name, *_ in db.execute(f"PRAGMA table_info({table})")
+        ]
+
+
+def other_value(value: Any) -> Any:
+    """Return another value of the same type."""
+    match value:
+        case None:
+            return 1
+        case int():
+            return value + 1000
+        case str():
+            return value + "x"
+        case bytes():
+            return value + b"\x00"
+    raise AssertionError(value)
+
+
+OF_RUNS = ("news", "edits")
+
+
+def test_a_change_of_any_column_of_any_table_is_found(out: Path) -> None:
+    for sql in ROWS:
+        change_journal(out, sql)
+    change_manifest(out, deleted=["5"])
+    vouch_for_journal(out)
+    assert verify(out).ok
+    content = (out / JOURNAL).read_bytes()
+    # What is told of a run is noted at the next opening: `news` is not of the proof.
+    every = [(table, column) for table, column in columns(out) if table not in OF_RUNS]
+    assert len(every) > 45
+    for table, column in every:
+        with closing(sqlite3.connect(out / JOURNAL)) as db, db:
+            [value] = db.execute(f"SELECT {column} FROM {table} LIMIT 1").fetchone()
+            sql = f"UPDATE {table} SET {column} = ? WHERE {column} IS ?"
+            assert db.execute(sql, (other_value(value), value)).rowcount, (table, column)
+        result = verify(out)
+        assert {problem.place for problem in result.problems} >= {JOURNAL}, (table, column, result.problems)
+        (out / JOURNAL).write_bytes(content)
+
+
+@pytest.mark.parametrize(
+    ("sql", "words"),
+    [
+        (
+            "UPDATE meta SET value = 'other' WHERE name = 'app'",
+            "it is of the app 'other', and",
+        ),
+        (
+            "UPDATE names SET key = 'new' WHERE number = 1",
+            "1 message of its list not in the export: new",
+        ),
+        ("DELETE FROM names", "only in the file"),
+        # damage
+        ("UPDATE blocks SET rows = 'x'", "is damaged"),
+        ("UPDATE blocks SET ids = x'00'", "is damaged"),
+        ("UPDATE seen SET ids = 'x'", "is damaged"),
+        ("UPDATE sources SET key = 'x' WHERE number = 1", "is damaged"),
+        ("UPDATE sources SET key = '[]' WHERE number = 1", "is damaged"),
+        ("UPDATE sources SET key = x'ff' WHERE number = 1", "is damaged"),
+    ],
+)
+def test_a_journal_that_contradicts_the_files(out: Path, sql: str, words: str) -> None:
+    """Its hash in the manifest is that of the changed rows: what they say is compared."""
+    change_vouched(out, sql)
+    result = verify(out)
+    assert not result.ok
+    texts = [problem.text for problem in result.problems]
+    assert any(words in text for text in texts), texts
+
+
+def test_ids_that_were_seen_and_are_not_in_the_export(out: Path) -> None:
+    with closing(Journal(out / JOURNAL, {})) as journal, journal.transaction():
+        journal.see(1, IdSet([5, 600_001, 600_002]))
+        [name] = [str(source.source) for source in journal.sources() if source.number == 1]
+    vouch_for_journal(out)
+    problem = only_problem(out)
+    assert (problem.kind, problem.place) == ("coverage", name)
+    assert "2 messages of its list not in the export: 600001, 600002" in problem.text
+    assert problem.remedy == f"run `chatrest export {out}` again"
+
+    change_vouched(out, "INSERT INTO deleted VALUES('600001', 1, 5, 1), ('600002', 1, 5, 1)")
+    change_manifest(out, missing=["600001", "600002"])
+    result = verify(out)
+    assert places_of(result) == []
+    assert "2 messages seen once, not in the export" in result.notes[0].text
+
+
+# ── no journal of this export ──
+
+
+@pytest.mark.parametrize("sql", ["DROP TABLE blocks", "PRAGMA user_version = 9", "DROP INDEX seen_of_source"])
+def test_a_journal_with_another_schema(out: Path, sql: str) -> None:
+    change_journal(out, sql)
+    result = verify(out)
+    assert {problem.place for problem in result.problems} == {JOURNAL}
+
+
+@pytest.mark.parametrize(
+    ("sql", "words"),
+    [
+        ("DELETE FROM meta WHERE name LIKE '%generation'", "it is older than manifest.json"),
+        ("UPDATE meta SET value = '9-x' WHERE name = 'generation'", "it does not belong to manifest.json"),
+    ],
+)
+def test_a_journal_of_another_generation(out: Path, sql: str, words: str) -> None:
+    change_journal(out, sql)
+    problem = only_problem(out)
+    assert words in problem.text
+    assert problem.remedy == f"run `chatrest export {out}` again"
+
+
+# ── the manifest ──
+
+
+def test_without_a_manifest_the_journal_has_the_files(out: Path) -> None:
+    (out / MANIFEST).write_bytes((out / MANIFEST).read_bytes() + b" ")
+    assert places_of(verify(out)) == [("manifest", MANIFEST)]
+    (out / MANIFEST).unlink()
+    result = verify(out)
+    assert (places_of(result), result.messages) == ([("manifest", MANIFEST)], COUNT)
+    with flipped(out / largest_entry_name(out), 1000):
+        assert [kind for kind, _ in places_of(verify(out))] == ["manifest", "damaged"]
+
+
+def largest_entry_name(out: Path) -> str:
+    path = max((out / "messages").rglob("*.ndjson"), key=lambda path: path.stat().st_size)
+    return path.relative_to(out).as_posix()
+
+
+def test_an_incomplete_one_has_its_reasons(out: Path) -> None:
+    change_manifest(out, complete=False, reasons=["user ann: 403", "run it again"])
+    result = verify(out)
+    assert places_of(result) == [("incomplete", MANIFEST)] * 2
+    assert "user ann: 403" in result.problems[0].text
+    change_manifest(out, reasons=[])
+    assert "it has no reason" in only_problem(out).text
+
+
+def test_another_plan_is_advised_where_a_source_has_failed_and_not_for_other_reasons(out: Path) -> None:
+    """Such as after a run that was refused, as the ids of the service begin again."""
+    change_manifest(out, complete=False, next_run=NextRun.FAILS, reasons=["the ids begin again"])
+    assert (only_problem(out).advice, only_problem(out).remedy) == (Remedy.NOTHING, "")
+    change_vouched(out, f"UPDATE sources SET state = 'failed', error = '403' WHERE number = {ANN}")
+    assert only_problem(out).advice is Remedy.CHANGE_PLAN
+
+
+def test_what_is_damaged_has_its_plan_and_its_end(out: Path) -> None:
+    good = verify(out)
+    assert (good.plan, good.until) == ("all users; groups den, oak; pair ann and bob", COUNT)
+    with flipped(out / largest_entry_name(out), 1000):
+        damaged = verify(out)
+    assert (damaged.ok, damaged.plan, damaged.until) == (False, good.plan, good.until)
+    facts = facts_of(str(out))
+    assert (facts.state, facts.until) == ("complete", COUNT)
+
+
+def test_another_version_is_refused(out: Path) -> None:
+    change_manifest(out, version=4)
+    with pytest.raises(RequestInvalidError, match="is of version 4: this library reads version 1"):
+        verify(out)
+
+
+ANN = """(SELECT number FROM sources WHERE key = '["user", "ann"]')"""
+
+
+def test_a_source_with_a_gap(out: Path) -> None:
+    change_vouched(out, f"UPDATE covered SET last = 50 WHERE source = {ANN}")
+    change_vouched(out, f"INSERT INTO covered VALUES({ANN}, 81, 90, '')")
+    problem = only_problem(out)
+    assert (problem.place, problem.text) == ("user ann", "ids 51 to 80 were not read")
+
+
+@pytest.mark.parametrize(
+    ("proven", "words"),
+    [(0, "its end was never confirmed"), (5, "its end was confirmed up to id 5 only")],
+)
+def test_a_source_whose_end_was_not_confirmed(out: Path, proven: int, words: str) -> None:
+    change_vouched(out, f"UPDATE sources SET proven = {proven} WHERE number = {ANN}")
+    problem = only_problem(out)
+    assert (problem.kind, problem.place) == ("coverage", "user ann")
+    assert words in problem.text
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [{"bytes": 10**18}, {"bytes": -1}, {"sha256": "no hash"}, {"name": "messages/other.ndjson"}],
+    ids=str,
+)
+def test_an_entry_that_was_edited(out: Path, changes: dict[str, Any]) -> None:
+    name = largest_entry(out).name
+    change_entry(out, name, **changes)
+    assert places_of(verify(out)) == [("manifest", MANIFEST)]
+    (out / JOURNAL).unlink()
+    assert {each.place for each in verify(out).problems} > {JOURNAL}
+
+
+def test_a_manifest_that_names_no_files_is_not_that_of_the_export(out: Path) -> None:
+    """Readers go by it."""
+    change_manifest(out, files=[])
+    assert "its files are not those of journal.sqlite" in only_problem(out).text
+
+
+def test_without_a_manifest_a_damaged_journal_is_a_problem_as_well(out: Path) -> None:
+    (out / MANIFEST).unlink()
+    change_journal(out, "UPDATE files SET state = x'00'")
+    assert sorted(places_of(verify(out))) == [("journal", JOURNAL), ("manifest", MANIFEST)]
+
+
+def test_a_failed_source_of_a_complete_export(out: Path) -> None:
+    change_vouched(out, f"UPDATE sources SET state = 'failed', error = '403' WHERE number = {ANN}")
+    assert only_problem(out).text == "it was not read to its end: 403"
+
+
+def test_a_source_of_the_plan_that_was_not_read(out: Path) -> None:
+    plan = structs.replace(Plan.parse(bytes(manifest_of(out).plan)), users=("nobody",))
+    change_vouched(out, "UPDATE meta SET value = ? WHERE name = 'plan'", plan.encoded().decode())
+    problem = only_problem(out)
+    assert (problem.place, problem.text) == ("user nobody", "it is in the plan, and was not read")
