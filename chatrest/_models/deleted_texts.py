@@ -33,8 +33,8 @@ def without_deleted_texts(raw: bytes, is_gone: bool, is_deleted: Callable[[Any],
     # What is in a record with another message in it: one expression of all takes ten times as long.
     if not (
         is_gone
-        or b"quotedMessage" in raw or b"lastReply" in raw or b"lastMessage" in raw or b"deletedAt" in raw
-        or b"\\u00" in raw or _ABOUT_A_MESSAGE.search(raw)
+        or b"quotedMessage" in raw or b"deletedAt" in raw or b'"last' in raw
+        or (b"\\" in raw and b"\\u00" in raw) or _ABOUT_A_MESSAGE.search(raw)
     ):  # fmt: skip
         return raw
     try:

@@ -11,7 +11,7 @@ from typing import Final, TypeAlias, final
 from .contents import FileLink
 from .index import MessagePlace, PersonEntry
 from .items import Item, Note, Quote
-from .text import EscapedBytes, EscapedText, TextPart, escaped_json
+from .text import EscapedText, TextPart, escaped_json
 from .zone import words_of
 
 Escape: TypeAlias = Callable[[str], str]
@@ -32,14 +32,13 @@ class Articles:
         self._face_of = face_of
         self._sender = lru_cache(10_000)(self._made_sender)
 
-    def of(self, items: Iterable[Item], *, is_place: bool = True) -> EscapedBytes:
+    def of(self, items: Iterable[Item], *, is_place: bool = True) -> EscapedText:
         """Return the articles of messages.
 
         A message that follows one of the same sender is shown without the name. Its time has the day, where
         no heading has it.
         """
-        articles = self._articles(items, is_place=is_place)
-        return EscapedBytes.of(article.encode("utf-8", "replace") for article in articles)
+        return EscapedText("".join(self._articles(items, is_place=is_place)))
 
     def face(self, root: str, initials: str, colour: str, pictures: Iterable[str]) -> EscapedText:
         """Return a face: initials, which pictures cover."""
@@ -238,12 +237,13 @@ def _digest(file: FileLink) -> str:
     return f' <code title="SHA-256 {file.digest}">{file.digest[:12]}</code>'
 
 
-def records(items: Iterable[Item], address: str) -> EscapedBytes:
+def records(items: Iterable[Item], address: str) -> EscapedText:
     """Return the records of messages, each with a link to it on the page at this address."""
     shown = [item for item in items if not item.is_long]
     texts = escaped_json([item.raw for item in shown])
-    return EscapedBytes.of(
+    parts = (
         b'<section class="record" id="%b"><a href="%b">message</a><pre>%b</pre></section>\n'
         % (item.anchor.encode(), f"{address}#{item.anchor}".encode(), text)
         for item, text in zip(shown, texts, strict=True)
     )
+    return EscapedText(b"".join(parts).decode("utf-8", "replace"))

@@ -320,18 +320,6 @@ class Index:
             parent, conversation, limit, offset,
         )  # fmt: skip
 
-    def newest_of(self, sender: int, limit: int) -> list[MessageEntry]:
-        return self.stored("WHERE p.sender = ? ORDER BY p.time DESC, p.rank DESC LIMIT ?", sender, limit)
-
-    def newest_places(self, sender: int, limit: int) -> list[tuple[int, int]]:
-        """Return the conversation and the page of each of the same messages."""
-        return self._all(
-            "SELECT m.conversation, (SELECT page FROM pages p WHERE p.conversation = m.conversation"
-            " AND (p.time, p.rank) <= (m.time, m.rank) ORDER BY p.time DESC, p.rank DESC LIMIT 1)"
-            " FROM posts m WHERE m.sender = ? ORDER BY m.time DESC, m.rank DESC LIMIT ?",
-            sender, limit,
-        )  # fmt: skip
-
     def stored(self, rest: str, *values: Any) -> list[MessageEntry]:
         """Return messages with their records, in which nothing is that the choice hides."""
         rows = self.db.execute(f"SELECT {COLUMNS} FROM {_STORED} {rest}", values)  # noqa: S608

@@ -7,7 +7,7 @@
 | u/PERSON.html               | a person                                                  |
 | c/CONVERSATION/3.html       | a page of a conversation, oldest first                    |
 | …/3-source.html             | the records of its messages                               |
-| …/days.html, …/last.html    | where there is more than one page; `days.js` has its days |
+| …/days.html                 | where there is more than one page; `days.js` has its days |
 | …/threads-2.html            | threads, each by the message that it began with           |
 | …/mRANK.html                | a message that is too large for its page                  |
 
@@ -33,8 +33,8 @@ from .contents import face_link
 from .headings import ConversationRow, Headings, days_script
 from .heads import record_of
 from .index import ConversationEntry, Index, PageCut, PersonEntry
-from .items import FLAGS, Item, Items, excerpt, one_line_a_call
-from .text import EscapedBytes, EscapedText, is_address, shown_json
+from .items import FLAGS, Item, Items, one_line_a_call
+from .text import EscapedText, is_address, shown_json
 from .zone import day_text, weekday_of
 
 TEMPLATES: Final = Path(__file__).parent / "templates"
@@ -43,7 +43,6 @@ STATIC: Final = {"site.css": ("site.css",), "site.js": ("pages.js", "site.js")}
 LIST: Final = 400
 """Rows of a page of a list."""
 _PLACES: Final = 500
-_NEWEST: Final = 20
 _SPACES: Final = re.compile(r"/\*.*?\*/|\s*([{}>])\s*|(?<=[:;,])\s+|;\s*(?=})")
 """What a style sheet does not need: spaces and comments."""
 _BREAKS: Final = re.compile(r"([;,({])\n")
@@ -110,22 +109,6 @@ class Pages:
         parts: Iterator[str] = self._template(f"{template}.html").generate(root="", **values)
         return parts
 
-    def _in_bytes(self, template: str, conversation: ConversationEntry, **values: Any) -> bytes:
-        """Return a page with parts that are bytes."""
-        root = "../../"
-        frame = self._frame(root, True)
-        parts = self._template(f"{template}.html").generate(
-            root=root, frame=frame, conversation=conversation, **values
-        )
-        data, texts = list[bytes](), list[str]()
-        for part in parts:
-            if type(part) is EscapedBytes:
-                data += "".join(texts).encode("utf-8", "replace"), part.data
-                texts.clear()
-            else:
-                texts.append(part)
-        return b"".join([*data, "".join(texts).encode("utf-8", "replace")])
-
     def _in(self, template: str, conversation: ConversationEntry, **values: Any) -> str:
         return self._render(template, "../../", conversation=conversation, **values)
 
@@ -140,17 +123,17 @@ class Pages:
             item.source_href = f"{item.anchor}.html" if item.is_long else source + item.anchor
         return items
 
-    def page(self, conversation: ConversationEntry, cut: PageCut, items: list[Item], pages: int) -> bytes:
+    def page(self, conversation: ConversationEntry, cut: PageCut, items: list[Item], pages: int) -> str:
         days = groupby(one_line_a_call(items), key=_DAY)
         groups = [(day, self._articles.of(each)) for day, each in days]
         until = self.headings.until(conversation) if cut.page == pages else ""
-        return self._in_bytes("conversation", conversation, page=cut.page, groups=groups, until=until,
+        return self._in("conversation", conversation, page=cut.page, groups=groups, until=until,
                         is_last=cut.page == pages, has_days=has_days(conversation, pages),
                         heading=self.headings.of(conversation))  # fmt: skip
 
-    def source(self, conversation: ConversationEntry, cut: PageCut, items: list[Item]) -> bytes:
+    def source(self, conversation: ConversationEntry, cut: PageCut, items: list[Item]) -> str:
         own = records(items, f"{cut.page}.html")
-        return self._in_bytes("source", conversation, page=cut.page, records=own)
+        return self._in("source", conversation, page=cut.page, records=own)
 
     def whole(self, conversation: ConversationEntry, page: int, item: Item) -> str:
         return self._in("whole", conversation, page=page, item=item)
@@ -167,17 +150,14 @@ class Pages:
         days = self.index.days(conversation.number)
         return days_script(self.headings.until(conversation), pages, days)
 
-    def last(self, conversation: ConversationEntry, pages: int) -> str:
-        return self._in("last", conversation, pages=pages)
-
-    def threads(self, conversation: ConversationEntry) -> Iterator[tuple[int, bytes]]:
+    def threads(self, conversation: ConversationEntry) -> Iterator[tuple[int, str]]:
         """Yield the pages of a conversation's threads with their numbers."""
         rows = self.index.threads(conversation.number)
         cuts = self.index.pages(conversation.number)
         for page, group in groupby(rows, key=itemgetter(0)):
             threads = list(self._threads(conversation, cuts, [row[1:] for row in group]))
             is_last = page == rows[-1][0]
-            yield page, self._in_bytes("threads", conversation, page=page, threads=threads, is_last=is_last)
+            yield page, self._in("threads", conversation, page=page, threads=threads, is_last=is_last)
 
     def _threads(
         self, conversation: ConversationEntry, cuts: list[PageCut], rows: list[tuple[int, int, int]]
@@ -248,18 +228,7 @@ class Pages:
         return self._render(
             "person", "../", person=person, record=shown_json(raw)[:_SHORT * 20] if raw else "",
             avatar=avatar if is_address(avatar) and not person.face else "", places=places,
-            newest=list(self._newest(person)),
         )  # fmt: skip
-
-    def _newest(self, person: PersonEntry) -> Iterator[dict[str, Any]]:
-        items = self.maker.of(self.index.newest_of(person.number, _NEWEST))
-        places = self.index.newest_places(person.number, _NEWEST)
-        for item, (number, page) in zip(items, places, strict=True):
-            conversation = self._conversation(number)
-            yield {
-                "href": f"c/{conversation.name}/{page}.html#{item.anchor}", "at": item.at, "iso": item.iso,
-                "title": conversation.title, "excerpt": excerpt(item.excerpt),
-            }  # fmt: skip
 
     def unfinished(self) -> str:
         return self._render("unfinished", "")
@@ -286,29 +255,12 @@ def _escape() -> Escape:
 
 def _environment(values: dict[str, Any]) -> Any:
     """Return an environment that escapes every value, with these ones in each template."""
-    from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template
-    from markupsafe import escape
-
-    escape_text = _escape()
-
-    def escaped(value: Any) -> str:
-        if isinstance(value, EscapedText):
-            return value
-        text: str = escape_text(value) if type(value) is str else escape(value)
-        return text
-
-    class PageTemplate(Template):
-        @classmethod
-        def from_code(cls, environment: Any, code: Any, globals: Any, uptodate: Any = None) -> Template:
-            template = super().from_code(environment, code, globals, uptodate)
-            template.root_render_func.__globals__["escape"] = escaped
-            return template
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
     environment = Environment(
         loader=FileSystemLoader(TEMPLATES), autoescape=True, undefined=StrictUndefined,
         trim_blocks=True, lstrip_blocks=True, auto_reload=False,
     )  # fmt: skip
-    environment.template_class = PageTemplate
     environment.globals |= values
     return environment
 

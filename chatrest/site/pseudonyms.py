@@ -168,7 +168,7 @@ class Pseudonyms:
 
 @final
 class _Aliases:
-    """What stands for names: in the app of `of`, else in any; for those of several people no number does."""
+    """The pseudonyms of names, of the app of `of` or else of all; none of what several people are called."""
 
     def __init__(self, of: Pseudonyms) -> None:
         self._of = of

@@ -146,27 +146,11 @@ def shown_json(raw: bytes) -> str:
 
 
 class EscapedText(str):
-    """A text of HTML: of a template, or a record's JSON, whose quotes need no escape in an element."""
+    """A text of HTML."""
 
     __slots__ = ()
 
     def __html__(self) -> str:
-        return self
-
-
-class EscapedBytes(EscapedText):
-    """A large part of a page in UTF-8: as a text with an emoji it would take four bytes a letter.
-
-    A template hands it on as it is; as a text it is empty.
-    """
-
-    __slots__ = ("data",)
-    data: bytes
-
-    @classmethod
-    def of(cls, parts: Iterable[bytes]) -> "EscapedBytes":
-        self = cls()
-        self.data = b"".join(parts)
         return self
 
 

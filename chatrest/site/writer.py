@@ -109,7 +109,7 @@ def bring_site(
 
 
 def _first_runs(out: str | PathLike[str]) -> list[str]:
-    """Return what tells an export from others, or of several each of them; nothing before a run has ended."""
+    """Return what identifies an export, of several each of them; nothing before a run has ended."""
     first = dict[str, str]()
     with suppress(OSError):  # there is no log of runs
         for each in runs(out):
@@ -235,13 +235,12 @@ class _Writer:
                 yield cut.messages
             else:
                 changed.append(cut)
-        names = [f"{folder}/{name}" for name in (["days.html", "last.html", "days.js"] if is_listed else [])]
+        names = [f"{folder}/{name}" for name in (["days.html", "days.js"] if is_listed else [])]
         numbers = dict.fromkeys(page for page, *_ in self._index.threads(conversation.number))
         names += [f"{folder}/threads-{page}.html" for page in numbers]
         if not all(list(map(state.is_there, names))) or changed:
             if is_listed:
                 state.write(f"{folder}/days.html", pages.days(conversation, len(cuts)))
-                state.write(f"{folder}/last.html", pages.last(conversation, len(cuts)))
                 state.write(f"{folder}/days.js", pages.days_script(conversation, len(cuts)))
             for page, html in pages.threads(conversation):
                 state.write(f"{folder}/threads-{page}.html", html)

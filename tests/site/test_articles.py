@@ -33,7 +33,7 @@ def test_each_part_is_escaped(tmp_path: Path) -> None:
         Item("3", 3, "m3", ann, "c0", 0, "", b"", is_long=False, text="half \ud83d", is_plain=True),
     ]
     page = tmp_path / "page.html"
-    page.write_bytes(Articles(escape, lambda _: "").of(items).data)
+    page.write_bytes(Articles(escape, lambda _: "").of(items).encode("utf-8", "replace"))
     parsed = Page(page)
     assert {name for name, _ in parsed.tags} == {"article", "header", "a", "p", "bdi", "span"}
     assert parsed.text.count(_HOSTILE) == 8
@@ -61,7 +61,7 @@ def test_each_part_of_a_content_is_escaped(tmp_path: Path) -> None:
     )  # fmt: skip
     page = tmp_path / "page.html"
     deleted = structs.replace(plain, deleted=note)
-    page.write_bytes(Articles(escape, lambda _: "").of([first, second, deleted]).data)
+    page.write_text(Articles(escape, lambda _: "").of([first, second, deleted]), "utf-8")
     parsed = Page(page)
     assert not {"script", "amp"} & {name for name, _ in parsed.tags}
     # Quote, text, files, table, reaction, edit and version; answer and text; deletion.

@@ -111,7 +111,8 @@ def test_the_end_of_a_long_conversation_is_opened_from_the_index(browser: Any, s
     click(browser, "Later")
     click(browser, "Earlier")
     assert all_of(browser, "[data-id='1']")
-    browser.find_element("link text", "Last").click()
+    click(browser, "Days")
+    click(browser, "Last")
     until(browser, lambda: all_of(browser, f"[data-id='{LONG}']"))
 
 
