@@ -7,7 +7,7 @@ from msgspec.structs import force_setattr
 
 from ..errors import RequestInvalidError
 from .checked import Body, Flag, PageQuery, Stamp, Text, Texts, Uid
-from .fields import Count, Listed, MessageNumber, ReceiverType, Switch, Tags
+from .fields import Count, Listed, MessageNumber, Omitted, ReceiverType, Switch, Tags
 
 APP_PINS: Final = 5
 """Conversations that an app may pin."""
@@ -81,15 +81,15 @@ class ConversationChanges(Body):
 class GroupReset(Body):
     """The reset of a conversation with a group."""
 
-    preserve_order: Flag | UnsetType = UNSET
+    preserve_order: Omitted[Flag] = UNSET
 
 
 class UserReset(GroupReset):
     """The reset of a conversation with a user."""
 
-    conversation_with: Uid | UnsetType = UNSET
+    conversation_with: Omitted[Uid] = UNSET
     """The uid of the other user, as in the path."""
-    delete_messages_permanently: Flag | UnsetType = UNSET
+    delete_messages_permanently: Omitted[Flag] = UNSET
     """Remove the messages for both users."""
 
 

@@ -3,13 +3,14 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, TypeAlias, TypeVar
 
-from msgspec import Meta
+from msgspec import Meta, UnsetType
 
 T = TypeVar("T")
 
 if TYPE_CHECKING:  # the types of arguments: a checked struct makes tuples of lists, and structs of mappings
     Listed: TypeAlias = Sequence[T]
     Given: TypeAlias = T | Mapping[str, Any]
+    Omitted: TypeAlias = T | UnsetType | None
 else:
 
     class Listed:
@@ -23,6 +24,12 @@ else:
 
         def __class_getitem__(cls, kind: Any) -> Any:
             return kind
+
+    class Omitted:
+        """`Omitted[T]`: a T that is not sent where it is `UNSET` or None."""
+
+        def __class_getitem__(cls, kind: Any) -> Any:
+            return kind | UnsetType
 
 
 MEANINGS: Final[Mapping[str, str]] = {

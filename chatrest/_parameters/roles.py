@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias
 from msgspec import UNSET, Meta, UnsetType
 
 from .checked import Body, Flag, Json, Texts
-from .fields import Description, Given, Listed, ShortText
+from .fields import Description, Given, Listed, Omitted, ShortText
 
 Reach: TypeAlias = Literal["all", "friendsOnly"]
 
@@ -76,7 +76,7 @@ class Restriction(Body):
 class Allowance(Body):
     """The keys of the features to switch on again, or all of them."""
 
-    features_to_allow: Texts | UnsetType = UNSET
+    features_to_allow: Omitted[Texts] = UNSET
     """Keys of the features to allow again, such as u.listUsers."""
-    allow_all: Flag | UnsetType = UNSET
+    allow_all: Omitted[Flag] = UNSET
     """Allow all features."""

@@ -16,7 +16,7 @@ from .checked import (
     Texts,
     Uids,
 )
-from .fields import AnyText, Listed, NewId, ShortText, Tags, Url
+from .fields import AnyText, Listed, NewId, Omitted, ShortText, Tags, Url
 
 Presences: TypeAlias = Annotated[
     Presence | Annotated[Listed[Presence], Meta(min_length=1)],
@@ -75,7 +75,7 @@ class UserChanges(_UserFields):
 class Deletion(Body):
     """The way to delete a user or a message."""
 
-    permanent: Flag | UnsetType = UNSET
+    permanent: Omitted[Flag] = UNSET
 
 
 class Deactivation(Body):
@@ -93,7 +93,7 @@ class Reactivation(Body):
 class NewToken(Body):
     """The body of a request for an auth token."""
 
-    force: Flag | UnsetType = UNSET
+    force: Omitted[Flag] = UNSET
     """Make a new token even if the user has one."""
 
 
@@ -130,7 +130,7 @@ class NewFriends(Body):
 
     accepted: FriendUids
     """Uids of the users who become friends."""
-    add_to_conversations: Flag | UnsetType = UNSET
+    add_to_conversations: Omitted[Flag] = UNSET
     """Make a conversation with each new friend."""
 
 

@@ -4,7 +4,7 @@ import builtins
 from collections.abc import Awaitable
 from typing import Final, NamedTuple, TypeVar, final
 
-from msgspec import UNSET, UnsetType, structs
+from msgspec import structs
 
 from .._core.replies.decode import ACK, Ack, many, one
 from .._core.requests.dialects import BY_PAGE, Paging
@@ -28,7 +28,6 @@ from .._walk.walk import Walk
 from .collection import Collection, Start
 
 R = TypeVar("R")
-T = TypeVar("T")
 
 CURSORED: Final = Paging(numbered=True)
 """The list under `use_cursored_index`: by positions where the reply has them, else by page numbers."""
@@ -168,9 +167,9 @@ class Conversations(Collection):
         list.
         """
         body = UserReset(
-            conversation_with=_given(conversation_with),
-            delete_messages_permanently=_given(delete_messages_permanently),
-            preserve_order=_given(preserve_order),
+            conversation_with=conversation_with,
+            delete_messages_permanently=delete_messages_permanently,
+            preserve_order=preserve_order,
         )
         return await self._call(USER.reset, body, on_behalf_of=on_behalf_of, uid=uid)
 
@@ -271,11 +270,6 @@ class Conversations(Collection):
 def _mark(message_id: MessageNumber | None) -> ReceiptMark | None:
     """Return the body of a receipt; None, and so no body, where it is about all messages."""
     return None if message_id is None else ReceiptMark(message_id=message_id)
-
-
-def _given(value: T | None) -> T | UnsetType:
-    """Return what an argument stands for in a body: None is not sent."""
-    return UNSET if value is None else value
 
 
 # ── calls: the history of calls and meetings, on a separate interface ──

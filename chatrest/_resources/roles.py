@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Final, final
 
-from msgspec import UNSET, Struct, structs
+from msgspec import Struct, structs
 
 from .._core.replies.decode import ACK, Ack, Outcomes, each, many, one, parse, read_json
 from .._core.requests.dialects import BY_PAGE, BY_REPLY_PAGE
@@ -157,8 +157,5 @@ class RestrictedFeatures(Collection):
         self, role: str, features_to_allow: Sequence[str] | None = None, *, allow_all: bool | None = None
     ) -> Ack:
         """Switch features on again: those of the keys given, or all with `allow_all=True`."""
-        body = Allowance(
-            features_to_allow=UNSET if features_to_allow is None else features_to_allow,
-            allow_all=UNSET if allow_all is None else allow_all,
-        )
+        body = Allowance(features_to_allow=features_to_allow, allow_all=allow_all)
         return await self._call(RESTRICTED_FEATURES_ALLOW, body, role=role)

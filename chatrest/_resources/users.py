@@ -6,8 +6,6 @@ Methods that take a token are plain functions: a coroutine's frame would hold it
 from collections.abc import Awaitable, Sequence
 from typing import Any, Final, final
 
-from msgspec import UNSET
-
 from .._core.replies.decode import ACK, Ack, Outcomes, each, many, one
 from .._core.replies.outcomes import outcomes_of
 from .._core.requests.arguments import hides_arguments
@@ -89,9 +87,7 @@ class Users(Collection):
 
     async def delete(self, uid: str, *, permanent: bool | None = None) -> Ack:
         """Delete a user: switch it off, or remove it for good with `permanent=True`."""
-        return await self._call(
-            USERS_DELETE, Deletion(permanent=UNSET if permanent is None else permanent), uid=uid
-        )
+        return await self._call(USERS_DELETE, Deletion(permanent=permanent), uid=uid)
 
     async def deactivate(self, uids_to_deactivate: Sequence[str]) -> DeactivatedUsers:
         """Switch users off, and return the uids of those that were."""
@@ -140,9 +136,7 @@ class AuthTokens(Collection):
         Raises `NotFoundError` for a user that the app does not have. Sent once: where no reply came and a
         token may have been made, `OutcomeUnknownError`.
         """
-        return await self._call(
-            AUTH_TOKENS_CREATE, NewToken(force=UNSET if force is None else force), uid=uid
-        )
+        return await self._call(AUTH_TOKENS_CREATE, NewToken(force=force), uid=uid)
 
     @hides_arguments
     def update(self, uid: str, auth_token: str, changes: TokenChanges) -> Awaitable[AuthToken]:
@@ -184,10 +178,8 @@ class Friends(Collection):
         self, uid: str, accepted: Sequence[str], *, add_to_conversations: bool | None = None
     ) -> Outcomes[ItemAck]:
         """Make users friends of `uid`, and give the outcome of each by uid."""
-        wish = UNSET if add_to_conversations is None else add_to_conversations
-        return await self._call(
-            FRIENDS_ADD, NewFriends(accepted=accepted, add_to_conversations=wish), uid=uid
-        )
+        body = NewFriends(accepted=accepted, add_to_conversations=add_to_conversations)
+        return await self._call(FRIENDS_ADD, body, uid=uid)
 
     async def remove(self, uid: str, friends: Sequence[str]) -> Ack:
         """End friendships; `NotFoundError` where one of the users is no friend (`ERR_NOT_A_FRIEND`)."""
