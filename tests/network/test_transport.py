@@ -336,6 +336,7 @@ MANY = b"HTTP/1.1 200 OK\r\n" + b"X: y\r\n" * 5000 + b"\r\n"
         cut(LONG),
         cut(MANY),
         reply(b"hello", content_encoding="gzip"),
+        reply(gzip.compress(b'{"a":1}')[:-4], content_encoding="gzip"),
         reply(b"hello", content_encoding="deflate"),
         reply(b"hello", content_encoding="br"),
     ],

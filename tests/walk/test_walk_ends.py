@@ -1,5 +1,6 @@
 """The end of a walk: at the last page, and nowhere else; cycles, and how an end is shown."""
 
+import weakref
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
@@ -192,6 +193,7 @@ def test_a_walk_tells_where_it_stands() -> None:
     assert repr(walk) == "<Walk messages.list_user: not begun>"
     run(first(walk, 2))
     assert repr(walk) == "<Walk messages.list_user: append, last id 2>"
+    assert weakref.ref(walk)() is walk
 
 
 def test_a_page_shows_how_much_it_holds_and_not_what() -> None:
@@ -294,9 +296,6 @@ def test_a_code_of_an_expired_cursor_is_a_cursor_error(code: str) -> None:
     with pytest.raises(CursorError, match="the service refuses the position") as caught:
         all_of(walk_over(failing(FIRST, missing(code, 400)), START))
     assert isinstance(caught.value.__cause__, ApiError)
-
-
-# ── services that mislead a walk ──
 
 
 # ── small lists ──
