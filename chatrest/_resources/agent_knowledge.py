@@ -169,13 +169,13 @@ class KnowledgeOperations(Collection):
 
     async def add_knowledge(self, uid: str, source_type: SourceType, unique_ids: Sequence[str]) -> Ack:
         """Let an agent use sources of one kind."""
-        body = SourceIds(unique_ids=unique_ids)
-        return await self._call(ADD_KNOWLEDGE, body, uid=uid, sourceType=source_type)
+        source, body = checked_source(source_type), SourceIds(unique_ids=unique_ids)
+        return await self._call(ADD_KNOWLEDGE, body, uid=uid, sourceType=source)
 
     async def remove_knowledge(self, uid: str, source_type: SourceType, unique_ids: Sequence[str]) -> Ack:
         """No longer let an agent use sources of one kind."""
-        body = SourceIds(unique_ids=unique_ids)
-        return await self._call(REMOVE_KNOWLEDGE, body, uid=uid, sourceType=source_type)
+        source, body = checked_source(source_type), SourceIds(unique_ids=unique_ids)
+        return await self._call(REMOVE_KNOWLEDGE, body, uid=uid, sourceType=source)
 
     # ── texts ──
 

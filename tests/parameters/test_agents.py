@@ -8,7 +8,6 @@ from chatrest._core.requests.encode import query_pairs
 from chatrest._core.requests.wire import json_body
 from chatrest._parameters.agent_knowledge import (
     KnowledgeQuery,
-    checked_source,
 )
 from chatrest._parameters.agent_tools import NewApiTool
 from chatrest._parameters.agents import (
@@ -32,7 +31,6 @@ EXTERNAL: dict[str, Any] = {"name": "n", "icon": "https://i", "integrate_with": 
     [
         (lambda: NewApiTool(**TOOL, enable_basic_auth=True), "enable_basic_auth"),
         (lambda: NewApiTool(**TOOL, parameters=[{"key": "k"}]), "parameters"),
-        (lambda: checked_source("texts"), "source_type"),  # type: ignore[arg-type]
         (lambda: NewExternalAgent(**EXTERNAL, integration_meta=IntegrationMeta()), "integration_meta"),
         (lambda: NewExternalTool(name="t", display_name="T", execution_text="e"), "description"),
     ],

@@ -8,6 +8,8 @@ from chatrest._models.agents import Agent
 from chatrest._parameters.agent_knowledge import NewUpload
 from chatrest._parameters.agents import NewAgent
 from chatrest._resources.agents import Agents
+from chatrest.errors import RequestInvalidError
+from tests.cases import loop_over
 from tests.session_double import Sender
 
 AGENT = b'{"uid":"a","metaData":[],"modelMetaData":{"maxTokens":5},"other":1}'
@@ -94,3 +96,15 @@ async def test_knowledge_ends_where_no_next_page_is_named() -> None:
     records = await Agents(sender).list_knowledge().collect()
     assert [record.unique_id for record in records] == [f"k{number}" for number in range(200)]
     assert [dict(call.position).get("cursor") for call in sender.calls] == [None, "c"]
+
+
+@loop_over("ask", [
+    lambda agents: agents.list_source_pages("texts", "k"), lambda agents: agents.sync_knowledge("texts", "k"),
+    lambda agents: agents.add_knowledge("a", "texts", ["k"]),
+    lambda agents: agents.remove_knowledge("a", "texts", ["k"]),
+])  # fmt: skip
+async def test_a_kind_of_sources_that_is_not_known_is_refused(ask: Any) -> None:
+    sender = Sender()
+    with pytest.raises(RequestInvalidError, match=r"^source_type = 'texts': expected 'uploads', 'text' or"):
+        await ask(Agents(sender))
+    assert sender.calls == []
