@@ -79,8 +79,6 @@ class Attempt(_CallTelemetry, frozen=True, kw_only=True, gc=False):
     """The rate limit that the reply states, in requests of a window that it does not name."""
     remaining: float | None = None
     """The requests that remain of it."""
-    reached_network: bool = True
-    """True if a request was sent, or at least a connection was tried."""
     error: str | None
     """The class name of the attempt's error; None for a success."""
     cause: str | None

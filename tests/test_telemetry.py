@@ -199,21 +199,6 @@ async def until_cancelled(seconds: float) -> None:
     await asyncio.Event().wait()
 
 
-async def test_an_attempt_that_never_began_to_send_did_not_reach_the_network() -> None:
-    stage = Stage(reply(), pace=Pace(rate=60), sleep=until_cancelled)
-    await stage.list()
-    tasks = [asyncio.create_task(stage.list()) for _ in range(8)]
-    await turns()
-    for task in tasks:
-        task.cancel()
-    await asyncio.gather(*tasks, return_exceptions=True)
-    attempts = [record for record in stage.records if isinstance(record, Attempt)]
-    assert {(each.reached_network, each.error) for each in attempts} == {
-        (True, None),
-        (False, "CancelledError"),
-    }
-
-
 async def test_a_call_begins_when_it_is_awaited() -> None:
     stage = Stage(reply(), slow=0.25)
     running = (await stage.opened()).sender(users.USERS_LIST())

@@ -182,7 +182,6 @@ def attempt_telemetry(
         request_id=None if request_id is None else scrub(request_id, secrets),
         limit=stated.limit,
         remaining=stated.remaining,
-        reached_network=is_planned or progress.stage == "network",
         error=error_name,
         cause=None if cause is None else type(cause).__name__,
     )
