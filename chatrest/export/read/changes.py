@@ -39,8 +39,7 @@ from ..._core.replies.decode import parse
 from ..._core.replies.rows import Row, row_of
 from ..._models.messages import Message
 from ..._storage import sql_in
-from ...errors import ChatRestError
-from ..folder.journal import NAME as JOURNAL, Journal
+from ..folder.journal import Journal
 from ..folder.opening import FolderState, with_state
 from ..formats.action_records import is_deleted
 from ..formats.stored_records import damaged, record_batches
@@ -140,12 +139,10 @@ def changes(out: str | PathLike[str], *, after: Position = 0) -> ExportChanges:
     return ExportChanges(news.changes(), news.run)
 
 
-def _journal(folder: Path, state: FolderState) -> Journal:
+def _journal(view: FolderView, state: FolderState) -> Journal:
     if state.journal is None:
-        fault = state.journal_fault or "it is lost"
-        raise ChatRestError(
-            f"{folder / JOURNAL}: {fault}; only the journal knows what is new, and by a new one all messages "
-            f"are: {state.journal_remedy or 'export again'}"
+        raise view.without_journal(
+            state, "only the journal knows what is new, and by a new one all messages are"
         )
     return state.journal
 
@@ -182,7 +179,7 @@ class _JournalNews(NamedTuple):
 
 
 def _read_journal(view: FolderView, state: FolderState, after: int) -> _JournalNews:
-    journal = _journal(view.folder, state)
+    journal = _journal(view, state)
     if after > journal.run:
         raise PositionError(
             f"after = {after}: expected a run of '{view.name}', whose newest one is {journal.run}, or the "
@@ -363,7 +360,7 @@ def _from_each(stored: _JournalNews, ids: IdSet, work: Callable[[MessageFile], I
         return [each._replace(ids=own) for each in files if (own := each.ids & ids)]
 
     def again(left: IdSet) -> list[MessageFile]:
-        now = with_state(folder, lambda state: _files(folder, _journal(folder, state), STEM))
+        now = with_state(folder, lambda state: _files(folder, _journal(stored.view, state), STEM))
         return with_ids(now, left)
 
     return from_each(stored.view, with_ids(stored.files, ids), again, work)

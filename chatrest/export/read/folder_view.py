@@ -5,8 +5,10 @@ from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Final, Self
 
+from ...errors import ChatRestError
 from ..folder.journal import NAME as JOURNAL
 from ..folder.manifest import NAME as MANIFEST
+from ..folder.opening import FolderState
 
 
 class FolderView:
@@ -52,6 +54,12 @@ class FolderView:
     def remedy(self, name: str) -> str:
         """Return the way to mend a file that is lost or damaged; an empty text for that of a folder."""
         return ""
+
+    def without_journal(self, state: FolderState, text: str) -> ChatRestError:
+        """Return the error for what only the journal knows, as `text` says, where there is none to read."""
+        fault = state.journal_fault or "it is lost"
+        advice = self.remedy(JOURNAL) or state.journal_remedy or "export again"
+        return ChatRestError(f"{self.name}/{JOURNAL}: {fault}; {text}: {advice}")
 
     def unknown(self) -> Iterator[tuple[str, bool]]:
         """Yield the names of objects that are no part of the export, and True for leftovers."""

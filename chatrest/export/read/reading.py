@@ -153,7 +153,7 @@ def _records(
         for view in views:
             with ExitStack() as stack:
                 stack.enter_context(view)
-                files = _files_of(view.folder, choice)
+                files = _files_of(view, choice)
                 stack.pop_all()
             yield _batches(view, files, choice)
 
@@ -184,16 +184,16 @@ def _named_sources(source: Sources, sources: Collection[Source]) -> Iterator[Sou
 # ── the files ──
 
 
-def _files_of(folder: Path, choice: _Choice) -> list[MessageFile]:
+def _files_of(view: FolderView, choice: _Choice) -> list[MessageFile]:
     """Return what is to be read: what is committed now, while a run writes, too.
 
     Raises `ChatRestError` where no one knows what is committed.
     """
-    return with_state(folder, lambda state: _files(folder, state, choice))
+    return with_state(view.folder, lambda state: _files(view, state, choice))
 
 
-def _files(folder: Path, state: FolderState, choice: _Choice) -> list[MessageFile]:
-    manifest, journal = state.manifest, state.journal
+def _files(view: FolderView, state: FolderState, choice: _Choice) -> list[MessageFile]:
+    folder, manifest, journal = view.folder, state.manifest, state.journal
     is_finished = manifest is not None and manifest.finished is not None
     if journal is not None:
         try:
@@ -207,9 +207,8 @@ def _files(folder: Path, state: FolderState, choice: _Choice) -> list[MessageFil
         parts = [entry for entry in manifest.files if entry.role == "part"]
         return [MessageFile(path_inside(folder, each.name), each.name, IdSet(), each.bytes) for each in parts]
     if manifest is None:
-        raise ChatRestError(f"{folder / MANIFEST}: {state.manifest_fault}")
-    fault = state.journal_fault or "it is lost, and the last run did not come to its end"
-    raise ChatRestError(f"{folder / JOURNAL}: {fault}: {state.journal_remedy or 'export again'}")
+        raise ChatRestError(f"{view.name}/{MANIFEST}: {state.manifest_fault}")
+    raise view.without_journal(state, "only it knows what the last run has committed, which did not end")
 
 
 def _sources_of(view: FolderView) -> list[Source]:
@@ -218,7 +217,7 @@ def _sources_of(view: FolderView) -> list[Source]:
     def sources(state: FolderState) -> list[Source]:
         if state.journal is None:
             raise ChatRestError(
-                f"{view.folder / JOURNAL}: only it says which source wrote a message, and it is lost or "
+                f"{view.name}/{JOURNAL}: only it says which source wrote a message, and it is lost or "
                 "damaged: read without source"
             )
         return [each.source for each in state.journal.sources()]
@@ -310,9 +309,7 @@ def _batches(
                 yield file.path, raws
 
     with view:
-        yield from from_each(
-            view, files, lambda left: _files_of(view.folder, choice._replace(left=left)), records
-        )
+        yield from from_each(view, files, lambda left: _files_of(view, choice._replace(left=left)), records)
 
 
 # ── beside the messages ──

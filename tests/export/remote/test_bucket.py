@@ -10,11 +10,11 @@ from typing import Any
 
 import pytest
 
-from chatrest import AsyncSession, RequestInvalidError
+from chatrest import AsyncSession, ChatRestError, RequestInvalidError
 from chatrest._cloud.publication import MANIFEST
 from chatrest._cloud.store_errors import ObjectStoreError
 from chatrest.emulator import Emulator
-from chatrest.export import Plan, export, read, verify
+from chatrest.export import Plan, changes, export, read, verify
 from chatrest.export.folder.export_folder import ExportFolder
 from chatrest.export.remote.store_export import store_export
 from chatrest.export.run.run import export_folder
@@ -161,6 +161,9 @@ async def test_what_a_machine_has_a_copy_of_it_puts_again_and_others_name_it(
         if name != "runs" and (name, damage) != ("journal", b""):  # which is no journal, as in a folder
             problems = (await asyncio.to_thread(verify, ADDRESS)).problems
             assert any(re.match(machine, problem.remedy) for problem in problems), problems
+        if name == "journal":
+            with pytest.raises(ChatRestError, match=rf"^{ADDRESS}/journal\.sqlite: it .*: {machine}"):
+                await asyncio.to_thread(changes, ADDRESS)
         with pytest.raises(ObjectStoreError, match=machine):
             await export(session, ADDRESS, journal=tmp_path / "b")
         await store.delete(victim)

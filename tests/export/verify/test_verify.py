@@ -1,4 +1,4 @@
-"""`verify` has no problem with an undamaged export, and finds files, a journal or a manifest that are wrong."""
+"""`verify` has no problem with an undamaged export, and finds wrong files, journals and manifests."""
 
 import json
 import random
