@@ -4,8 +4,8 @@ Its structs are made with all their fields written out, as a call with `**` take
 """
 
 import re
-from collections.abc import Mapping
-from contextlib import AbstractContextManager
+from collections.abc import Iterator, Mapping
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from functools import lru_cache
 from typing import Any, Final
 from urllib.parse import urlsplit
@@ -55,51 +55,38 @@ class CallProgress(Durations):
     """The reply of the current or last attempt."""
 
 
-class CallScope:
-    """The context managers that listeners put around one call, as one: see `telemetry.CallListener`.
+@contextmanager
+def call_scope(listeners: tuple[Listener, ...], start: CallStart) -> Iterator[Headers]:
+    """Put the context managers of listeners around one call, as one: see `telemetry.CallListener`.
 
-    Entering it gives the headers that the listeners add. No exception of a listener leaves it.
+    Yields the headers that the listeners add. The managers are left without the error of the call, and no
+    exception of a listener leaves this.
     """
+    headers = Headers()
+    with ExitStack() as entered:
+        for listener in listeners:
+            with _logged():
+                if (around_call := getattr(listener, "around_call", None)) is not None:
+                    manager = around_call(start)
+                    added = manager.__enter__()
+                    entered.callback(_leave, manager)
+                    for name, value in check_headers(added).items():
+                        headers.setdefault(name, value)
+        yield headers
 
-    __slots__ = ("_entered", "_listeners", "_start")
 
-    def __init__(self, listeners: tuple[Listener, ...], start: CallStart) -> None:
-        self._listeners, self._start = listeners, start
-        self._entered: list[AbstractContextManager[Any]] = []
+def _leave(manager: AbstractContextManager[Any]) -> None:
+    with _logged():
+        manager.__exit__(None, None, None)
 
-    def __enter__(self) -> Headers:
-        headers = Headers()
-        try:
-            for listener in self._listeners:
-                self._enter(listener, headers)
-        except BaseException:  # such as KeyboardInterrupt: `__exit__` is not called then
-            self._leave()
-            raise
-        return headers
 
-    def __exit__(self, *_: object) -> None:
-        self._leave()
-
-    def _enter(self, listener: Any, headers: Headers) -> None:
-        try:
-            if not hasattr(listener, "around_call"):
-                return
-            manager = listener.around_call(self._start)
-            added = manager.__enter__()
-            self._entered.append(manager)
-            for name, value in check_headers(added).items():
-                headers.setdefault(name, value)
-        except Exception:
-            LOGGER.exception(LISTENER_FAILED)
-
-    def _leave(self) -> None:
-        """Leave the context managers, the last one first, and without the error of the call."""
-        while self._entered:
-            manager = self._entered.pop()
-            try:
-                manager.__exit__(None, None, None)
-            except Exception:
-                LOGGER.exception(LISTENER_FAILED)
+@contextmanager
+def _logged() -> Iterator[None]:
+    """Log the exception of a listener."""
+    try:
+        yield
+    except Exception:
+        LOGGER.exception(LISTENER_FAILED)
 
 
 def call_start(number: int, call: Call[Any], request: Request, options: CallOptions) -> CallStart:

@@ -21,7 +21,7 @@ from .._telemetry import LOGGER, REQUESTS, Listener, log_attempt, notify
 from ..app import check_way
 from ..errors import ChatRestError, DeadlineExceededError, RequestInvalidError
 from .call import ActiveCall, CallContext
-from .call_telemetry import CallScope, call_start, log_request
+from .call_telemetry import call_scope, call_start, log_request
 from .options import CallOptions, Dice
 from .pool import MakePacer, Pool, PoolState
 from .timing import Clock, Home, Sleep, Timing
@@ -205,7 +205,7 @@ async def _observed(active: ActiveCall[R], deadline: float | None, context: Call
     """Return the result of a call, with the listeners' context managers around it and its telemetry."""
     assert context.start is not None
     error_name: str | None = "CancelledError"
-    with CallScope(context.listeners, context.start) as headers:
+    with call_scope(context.listeners, context.start) as headers:
         try:
             active.add_headers(headers)
             result = await (active.result() if deadline is None else _bounded(active, deadline))
