@@ -259,6 +259,15 @@ def test_a_position_that_is_not_found_is_no_end_unless_all_was_counted(
     assert items == ["1", "2", "3"], "all that was given before comes first"
 
 
+def test_a_page_number_beyond_the_last_one_may_be_not_found() -> None:
+    async def fetch(position: tuple[tuple[str, str], ...]) -> Listing[Item]:
+        if dict(position).get("page", "1") != "1":
+            raise missing(None)
+        return Listing([Item("a"), Item("b")], Meta(), b"{}")
+
+    assert all_of(walk_over(fetch, Cursor("q", by_id=False), rules_for(2, "perPage", BY_PAGE))) == ["a", "b"]
+
+
 @loop_over("is_refused", [True, False])
 @loop_over("way", ["append", "prepend"])
 @loop_over("cap", [4, 10, 100])
