@@ -20,6 +20,7 @@ from typing import Final, NamedTuple
 from msgspec import Struct, structs
 
 from ..._core.requests.arguments import check, check_count
+from ..._names import NamedFields
 from ..._threads import in_thread
 from ...errors import ChatRestError, RequestInvalidError
 from ...session import AsyncSession
@@ -65,7 +66,7 @@ ROUNDS: Final = 4
 """How often gaps are looked for."""
 
 
-class ExportOptions(Struct, frozen=True, kw_only=True):
+class ExportOptions(Struct, metaclass=NamedFields, frozen=True, kw_only=True):
     """The options of `chatrest.export.export` that a folder and each part of many have, as it describes them.
 
     Raises `RequestInvalidError` where a value is wrong.

@@ -126,6 +126,12 @@ async def export_parts(
 ) -> Report:
     """Run an export of parts, or a part of it, as `export` says; with `run_left` all of it."""
     options.check(session, plan)
+    if options.only or options.change_plan:
+        option = "--only (only=True)" if options.only else "--change-plan (change_plan=True)"
+        raise RequestInvalidError(
+            f"{out} is an export of parts, whose plan never changes and is read completely: expected no "
+            f"{option}, or another folder"
+        )
     shown = progress or Progress()
     started, sent, files = session.sender.now(), sent_by(session), part_files(out, disk)
     sent_elsewhere = 0
@@ -281,12 +287,6 @@ async def export(
         workers=workers,
     )  # fmt: skip
     if parts is not None or part is not None or claim or await has_parts(out):
-        if only or change_plan:
-            option = "--only (only=True)" if only else "--change-plan (change_plan=True)"
-            raise RequestInvalidError(
-                f"{out} is an export of parts, whose plan never changes and is read completely: expected no "
-                f"{option}, or another folder"
-            )
         check(part is None or not claim, "claim", claim, "a part by its number, or claim=True")
         return await export_parts(
             session, out, plan, options, parts=parts, part=part, claim=claim, journal=journal, progress=shown

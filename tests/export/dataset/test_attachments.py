@@ -86,14 +86,6 @@ def problems(out: Path) -> list[tuple[str, str]]:
 # ── what is fetched ──
 
 
-async def test_files_of_an_emulators_own_messages_are_all_there(out: Path) -> None:
-    async with Emulator(users=5, messages=300, groups=0) as emulator, AsyncSession(emulator.app) as session:
-        report = await export(session, out, Plan(everything=True), attachments=True)
-    assert counts(report).fetched == len(rows(out)) > 10
-    assert {row["state"] for row in rows(out)} == {"stored"}
-    assert problems(out) == []
-
-
 async def test_files_are_named_by_their_content_and_listed_by_message(
     session: AsyncSession, emulator: Emulator, files: FileServer, out: Path
 ) -> None:

@@ -120,6 +120,17 @@ async def test_an_apps_own_plan_takes_the_place_of_the_runs(tmp_path: Path) -> N
     assert (tmp_path / "app=app-0" / "messages" / "source=user-user-001").is_dir()
 
 
+async def test_a_run_of_some_sources_says_of_each_app_what_it_did_not_read(tmp_path: Path) -> None:
+    async with AsyncExitStack() as stack:
+        apps = [AppExport(each.app) for each in await started(stack, 2)]
+        await export_apps(apps, tmp_path)
+        for result in await export_apps(apps, tmp_path, Plan(users=["user-001"]), only=True):
+            result.check()
+            assert result.report is not None
+            assert (result.report.complete, result.report.only) == (False, ["user user-001"])
+            assert result.report.not_read > 0
+
+
 async def test_wrong_arguments_are_refused_before_anything_is_written(tmp_path: Path) -> None:
     app = AppExport(App("app-1", "k3y", base_url="https://chat.example.com"))
     for apps, at_once, expected in (([], 1, "apps"), ([app, app], 1, "also that of"), ([app], 0, "at_once")):

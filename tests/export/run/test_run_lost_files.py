@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 
-from chatrest.emulator import Status
 from chatrest.errors import ChatRestError
 from chatrest.export import Plan, export, verify
 from tests.damaged_exports import MIXED
@@ -42,18 +41,6 @@ async def test_files_that_were_harmed_are_read_again(harm: Callable[[Path], None
         report = await service.export_whole(tmp_path / "out")
         assert report.written > 0
         assert (await export(service.session, tmp_path / "out")).written == 0
-
-
-async def test_the_lost_file_of_a_user_that_is_refused_comes_from_the_other_side(tmp_path: Path) -> None:
-    async with served(90) as service:
-        await export(service.session, tmp_path / "out", Plan(all_users=True))
-        part_of(tmp_path / "out", "user-ann").unlink()
-        service.emulator.weather.add(Status(403, route="/users/ann/messages"))
-        report = await export(service.session, tmp_path / "out")
-        assert not report.complete
-        assert_holds(tmp_path / "out", service.expected(service.users_ids("bob", "cat", "dan")))
-        service.emulator.weather.clear()
-        await service.export_whole(tmp_path / "out")
 
 
 async def test_the_lost_file_of_a_user_that_is_gone_is_no_silent_loss(tmp_path: Path) -> None:
