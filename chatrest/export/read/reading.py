@@ -227,14 +227,16 @@ def _sources_of(view: FolderView) -> list[Source]:
 
 def _of_journal(folder: Path, journal: Journal, choice: _Choice) -> Iterator[MessageFile]:
     stored = list(files_now(folder, journal, STEM))
-    of_sources = (
-        _SourceIds(journal, [file for file, *_ in stored], choice.sources) if choice.sources else None
-    )
+    files, sources = [file for file, *_ in stored], choice.sources
+    of_sources = None if sources is None else _SourceIds(journal, files, sources)
     for file, path, name in stored:
         if choice.window != ALL_TIMES and not _may_hold(journal, file, choice.window):
             continue
+        chosen = None if of_sources is None else of_sources.of(file)
+        if chosen is not None and not chosen:
+            continue  # without a query for each of perhaps a million files
         all_ids = journal.ids_in([file])
-        ids = all_ids if of_sources is None else of_sources.of(file)
+        ids = all_ids if chosen is None else chosen
         if choice.left is not None:
             ids = ids & choice.left
         if ids or not all_ids:
