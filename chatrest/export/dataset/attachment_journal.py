@@ -149,15 +149,6 @@ class FetchResult(NamedTuple):
     error: str | None = None
 
 
-class AttachmentFile(NamedTuple):
-    """A file that is in the folder."""
-
-    number: int
-    file: str
-    bytes: int
-    sha256: str
-
-
 class AttachmentJournal(JournalFile):
     """The open journal, for one thread after the other; raises as `JournalFile`."""
 
@@ -214,10 +205,9 @@ class AttachmentJournal(JournalFile):
                 (*fetched, checked_at, link.kind, link.owner, link.position),
             )
 
-    def stored(self) -> Iterator[AttachmentFile]:
-        """Yield the files that the journal takes for stored."""
-        for row in self._pages(_STORED):
-            yield AttachmentFile(*row)
+    def stored(self) -> Iterator[tuple[int, str, int, str]]:
+        """Yield the number, the name, the size and the SHA-256 of each link whose file is noted as stored."""
+        yield from self._pages(_STORED)
 
     def reset(self, number: int) -> None:
         """Note that a stored file is not there: it is fetched again."""

@@ -139,11 +139,11 @@ class AttachmentRun:
         """Remove what a killed run left, and note the files that are not there any more."""
         for path in self._folder.glob(f"{_PARTIAL}*"):
             self._export.disk.remove(path)
-        for stored in self._journal.stored():
-            path = self._folder / stored.file
-            is_named_so = path.name.partition(".")[0] == stored.sha256
-            if not is_named_so or not path.is_file() or path.stat().st_size != stored.bytes:
-                self._journal.reset(stored.number)
+        for link, name, size, sha256 in self._journal.stored():
+            path = self._folder / name
+            is_named_so = path.name.partition(".")[0] == sha256
+            if not is_named_so or not path.is_file() or path.stat().st_size != size:
+                self._journal.reset(link)
 
     async def _add_links(self, *, is_settled: bool) -> None:
         export = self._export
