@@ -1,1 +1,1 @@
-"""The sinks, one for each format, and their common parts: growing files, recovery, the history."""
+"""The forms of stored records: compressed lines, columns and Parquet; how they are read back."""
