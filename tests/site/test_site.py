@@ -5,6 +5,7 @@ import re
 import shutil
 import sys
 from collections.abc import Callable
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +23,7 @@ from chatrest.database import LoadReport, load
 from chatrest.site import index_build, site_files, write_document, write_site, writer
 from chatrest.site.contents import file_link
 from chatrest.site.index import Index
-from chatrest.site.pages import Pages
+from chatrest.site.pages import TEMPLATES, Pages
 from chatrest.site.site_files import SiteFiles
 
 from .chats import (
@@ -160,6 +161,39 @@ def test_a_large_message_is_shortened_and_whole_on_a_page_of_its_own(site: Path)
     [whole] = [page for other, page in pages(site).items() if re.search(r"/m\d+\.html$", other)
                and HOSTILE["huge"] in page.text]  # fmt: skip
     assert "needle" in whole.text
+
+
+def test_a_name_of_spaces_is_the_id(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(NAMES, "blank", " \u200b\u3164")
+    write_site(make_export(tmp_path / "out", [message(1, "hello", "blank")]), tmp_path / "site")
+    assert "blank & Bob" in Page(tmp_path / "site" / "index.html").text
+    assert re.search(r"\bblank\b", Page(tmp_path / "site" / page_of(tmp_path / "site", "hello")).text)
+    assert [page for name, page in pages(tmp_path / "site").items() if "\u3164" in page.text] == []
+
+
+@pytest.mark.parametrize("scheme", [0, 1], ids=["light", "dark"])
+def test_colours_have_contrast(scheme: int) -> None:
+    css = (TEMPLATES / "site.css").read_text()
+    sheets = [
+        dict(re.findall("--([\\w-]+): (#[0-9a-f]{6})", each)) for each in css.split("@media screen")[:2]
+    ]
+    colours = {**sheets[0], **sheets[scheme]}
+    pairs = [("mark-text", "mark"), *product(("text", "quiet", "link", "warn"), ("ground", "card", "target"))]
+    pairs += product((f"c{n}" for n in range(8)), ("card", "target", "face"))
+    low = {pair: ratio for pair in pairs if (ratio := contrast(*(colours[name] for name in pair))) < 4.5}
+    assert low == {}
+
+
+def contrast(color: str, background: str) -> float:
+    """Return the contrast of two colours, as WCAG defines it."""
+
+    def luminance(colour: str) -> float:
+        parts = [int(colour[at : at + 2], 16) / 255 for at in (1, 3, 5)]
+        linear = [part / 12.92 if part <= 0.03928 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
+        return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+    high, low = sorted((luminance(color), luminance(background)), reverse=True)
+    return (high + 0.05) / (low + 0.05)
 
 
 # ── nothing acts ──
@@ -542,27 +576,3 @@ def test_an_attachment_that_is_not_there_is_counted(with_files: Path, tmp_path: 
     shutil.copytree(with_files, tmp_path / "out")
     next((tmp_path / "out" / "attachments" / "files").rglob("*.png")).unlink()
     assert write_site(tmp_path / "out", tmp_path / "site").missing == 1
-
-
-@pytest.mark.parametrize("format", ["ndjson", "parquet"])
-def test_any_format_gives_the_same_site(
-    format: str, site: Path, made: list[dict[str, Any]], tmp_path: Path
-) -> None:
-    if format == "parquet":
-        pytest.importorskip("pyarrow")
-    write_site(make_export(tmp_path / "out", made, format=format), tmp_path / "site", title="The archive")
-    assert files(tmp_path / "site") == files(site)
-
-
-def test_the_frame_is_made_once_for_each_kind_of_page(
-    out: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    frames, made = list[tuple[str, bool]](), Pages._made_frame
-
-    def counted(self: Pages, root: str, has_column: bool) -> Any:
-        frames.append((root, has_column))
-        return made(self, root, has_column)
-
-    monkeypatch.setattr(Pages, "_made_frame", counted)
-    write_site(out, tmp_path / "site")
-    assert sorted(frames) == [("", False), ("../", False), ("../../", True)]

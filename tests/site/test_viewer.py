@@ -46,27 +46,6 @@ async def get(browser: aiohttp.ClientSession, viewer: Viewer, path: str = "") ->
         return await response.text()
 
 
-async def test_each_link_of_a_page_leads_to_a_page(viewer: Viewer, browser: aiohttp.ClientSession) -> None:
-    waiting, visited = ["index.html"], set[str]()
-    while waiting:
-        path = waiting.pop()
-        if path in visited:
-            continue
-        visited.add(path)
-        folder = path.rpartition("/")[0]
-        for link in re.findall(r'(?:href|src)="([^"]*)"', await get(browser, viewer, path)):
-            target = link.partition("#")[0].partition("?")[0]
-            if target and not target.startswith("https:"):
-                parts = f"{folder}/{target}".split("/")
-                for _ in range(parts.count("..")):
-                    place = parts.index("..")
-                    del parts[place - 1 : place + 1]
-                waiting.append("/".join(parts).lstrip("/"))
-    kinds = {re.sub(r"\d+|\w{16}", "X", path) for path in visited}
-    expected = "c/X/X c/X/X-source c/X/days c/X/threads-X c/X/mX u/X people"
-    assert {f"{name}.html" for name in expected.split()} | {"site.css", "site.js"} <= kinds
-
-
 async def test_a_connection_that_sends_half_a_request_is_closed(
     export_seen: Path, browser: aiohttp.ClientSession, monkeypatch: pytest.MonkeyPatch
 ) -> None:
