@@ -1,1 +1,1 @@
-"""The data beside the messages: `dataset` reads lists of the service as tables, `attachments` fetches files."""
+"""The data beside the messages: `dataset` reads lists as tables, `attachments` fetches files."""
