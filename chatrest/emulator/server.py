@@ -89,7 +89,7 @@ class Emulator:
     - `app_id`: the one app that it serves; a request that names another one is answered 401. Where it is not
       given, the app is called "emulated", and requests of every app are served.
     - Attachments of generated messages are small files that the emulator serves itself, without a key.
-    - `weather`: faults, see `chatrest.emulator.weather`; more can be added while it runs.
+    - `weather`: faults, see `chatrest.emulator`; more can be added while it runs.
     - `limit`: a rate limit that it enforces on all clients together; without one it has none. It can be
       replaced while it runs: `emulator.limit = RateLimit(…)`.
     - Webhooks of the service get nothing by themselves: `post_event()` sends an event to yours.

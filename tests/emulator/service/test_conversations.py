@@ -57,6 +57,14 @@ def test_read_messages_are_counted_no_more(chat: Asker, path: str) -> None:
     assert len(chat(listed, "unread=1", acting_user="ann").ids) == 2
 
 
+def test_the_sender_of_a_message_sees_that_it_was_read(chat: Asker) -> None:
+    mark(chat, "delivered", {"messageId": 1})
+    mark(chat, "read", {"messageId": 1})
+    first, third = (chat(f"/v3/messages/{number}", acting_user="bob").json["data"] for number in (1, 3))
+    assert {"deliveredAt", "readAt"} <= first.keys()
+    assert "deliveredAt" not in third
+
+
 def test_receipts_of_a_group_are_those_of_one_member(chat: Asker) -> None:
     chat.store.members.add("den", "cat")
     mark(chat, "read", path=GROUP)

@@ -30,6 +30,14 @@ def test_old_filters_are_dropped_from_the_cache_and_computed_again(store: Store)
     assert list(store.matching(ALL, above(0))) == [1, 2]
 
 
+def test_a_filter_goes_by_the_new_version_of_a_message(store: Store) -> None:
+    filled(store, "tt")
+    texts = Condition((lambda message: message.type == "text",), "texts")
+    assert store.matching(ALL, texts) == [1, 2]
+    store.rewrite({1: store.record(1) | {"type": "image"}})
+    assert store.matching(ALL, texts) == [2]
+
+
 def test_an_error_while_adding_leaves_nothing(store: Store) -> None:
     filled(store, "t")
 
