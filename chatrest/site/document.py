@@ -7,7 +7,6 @@ written as it is made, so memory does not grow with it.
 
 import mimetypes
 import re
-import sys
 from base64 import b64encode
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, suppress
@@ -29,6 +28,7 @@ from ..export import attachment_files, read_raw, runs
 from ..export.folder.manifest import NAME as MANIFEST
 from ..export.read.exports import bag_of, open_exports
 from ..export.seal.bag import TAG_MANIFEST
+from ..export.seal.seal import version
 from .contents import FileLink, members_of, object_of
 from .heads import record_of
 from .index import Choice, ConversationEntry, Index, disk_errors
@@ -39,7 +39,6 @@ from .redaction import HiddenLog
 from .text import shown
 from .zone import Zone
 
-_VERSION: Final = str(vars(sys.modules[__name__.partition(".")[0]])["__version__"])
 _UTC: Final = Zone("UTC")
 _HASH: Final = re.compile("[0-9a-f]{64}")
 _FOOT: Final = 90
@@ -138,7 +137,7 @@ def _facts(out: Any, index: Index, choice: Choice, now: datetime) -> list[tuple[
         ("Window", _window(index, zone)),
         ("Zone", zone.name),
         ("Exported", zone.words(max(ended) * 1000) if ended else ""),
-        ("Made", f"{zone.words(round(now.timestamp() * 1000))}, by chatrest {_VERSION}"),
+        ("Made", f"{zone.words(round(now.timestamp() * 1000))}, by chatrest {version()}"),
         *_hashes(out),
         ("Selected", ", ".join(map(index.hide, sorted({*choice.conversations, *choice.users})))),
         ("Names", "people have pseudonyms" if choice.pseudonyms else ""),

@@ -1,5 +1,6 @@
 """The articles of messages: nothing that others have written becomes an element or leaves its attribute."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -71,3 +72,12 @@ def test_each_part_of_a_content_is_escaped(tmp_path: Path) -> None:
     assert {_HOSTILE, f"../../{_HOSTILE}", "../c/1.html#m9", "../c/1.html#m7"} <= set(parsed.values("href"))
     assert parsed.values("alt").count(_HOSTILE) == 1
     assert set(parsed.values("aria-label")) >= {_HOSTILE, "Reactions"}
+
+
+def test_a_sender_is_shown_once_in_ten_minutes() -> None:
+    ann = PersonEntry(1, "ann", "Ann", "a", "A")
+    minutes = (0, 9, 10, 19, 21)
+    iso = "2026-11-22T13:11:03+01:00"
+    items = [Item(str(n), n, f"m{n}", ann, "c0", n * 60_000, iso, b"", is_long=False) for n in minutes]
+    html = Articles(escape, lambda _: "").of(items)
+    assert re.findall(r'class="message( more)?"', html) == ["", " more", "", " more", ""]

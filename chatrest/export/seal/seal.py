@@ -103,7 +103,7 @@ def seal(
         facts = facts_of(os.fspath(out))
         work = _new_folder(target)
         try:
-            return _made(_Work(work, target, progress), out, addresses, views, facts)
+            return _made(work, target, progress, addresses, views, facts)
         except BaseException:
             shutil.rmtree(work, ignore_errors=True)
             raise
@@ -131,12 +131,6 @@ def _new_folder(target: Path) -> Path:
     work.mkdir(parents=True)
     (work / DECLARATION).touch()  # so that the next one knows it as its own
     return work
-
-
-class _Work(NamedTuple):
-    folder: Path
-    target: Path
-    progress: Callable[[int, int], object]
 
 
 class _ExpectedFile(NamedTuple):
@@ -176,13 +170,14 @@ class _ExpectedFile(NamedTuple):
 
 
 def _made(
-    work: _Work,
-    out: str | PathLike[str],
+    work: Path,
+    target: Path,
+    progress: Callable[[int, int], object],
     addresses: list[ExportAddress],
     views: list[FolderView],
     facts: ExportFacts,
 ) -> SealResult:
-    data, linked, period, disk = work.folder / DATA, 0, list[int](), Disk()
+    data, linked, period, disk = work / DATA, 0, list[int](), Disk()
     noted = dict[Path, _ExpectedFile]()
     for view in views:
         linked += _take(view, data / PurePosixPath(view.export), period, noted)
@@ -194,23 +189,23 @@ def _made(
     def step(count: int) -> None:
         nonlocal done
         done += count
-        work.progress(done, total)
+        progress(done, total)
 
     hashes = dict[str, str]()
     for path in files:
         digest = file_sha256(path, step)
-        hashes[path.relative_to(work.folder).as_posix()] = digest
+        hashes[path.relative_to(work).as_posix()] = digest
         if path in noted:
             noted[path].check(path, digest)
     oxum = ("Payload-Oxum", f"{total}.{len(files)}")
     info = [field for field in (*_info(facts, period), oxum) if field[1]]
-    root_hash = write_tags(work.folder, hashes, info)
-    for folder in [work.folder, *(path for path in work.folder.rglob("*") if path.is_dir())]:
+    root_hash = write_tags(work, hashes, info)
+    for folder in [work, *(path for path in work.rglob("*") if path.is_dir())]:
         sync_folder(disk, folder)
-    work.folder.rename(work.target)
-    sync_folder(disk, work.target.parent)
+    work.rename(target)
+    sync_folder(disk, target.parent)
     return SealResult(
-        bag=str(work.target), root=root_hash, files=len(files), bytes=total, linked=linked,
+        bag=str(target), root=root_hash, files=len(files), bytes=total, linked=linked,
         messages=facts.messages, complete=facts.state == "complete",
     )  # fmt: skip
 
@@ -274,8 +269,6 @@ def _files(view: FolderView, journal: Journal | None, manifest: Manifest | None)
             is_open = file.state != "sealed" and path.exists()
             name = path.relative_to(view.folder).as_posix() if is_open else file.name
             yield _ExpectedFile(view, name, file.size, (file.sha256 or b"").hex(), is_open)
-            if file.stem.partition("/")[0] == STEM:
-                continue
             if file.stem.partition("/")[0] == ATTACHMENTS:
                 tables.append(file.name)
     elif manifest is not None:
