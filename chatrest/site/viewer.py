@@ -49,11 +49,14 @@ _TYPES: Final = {name: f"text/{kind}; charset=utf-8" for name, kind in
 
 
 def view_folder(out: str | PathLike[str]) -> Path:
-    """Return the folder of the viewer's site: beside the export; of an object store in the current folder."""
+    """Return the folder of the viewer's site: beside the export; of an object store in the current folder.
+
+    That of `app=shop` is `shop.view`: `app=…` would be one more app of the folder.
+    """
     if isinstance(out, str) and is_address(out):
         return Path(f"{out.rstrip('/').rpartition('/')[2]}{SUFFIX}", "site")
     folder = Path(out).resolve()
-    return folder.with_name(f"{folder.name}{SUFFIX}") / "site"
+    return folder.with_name(f"{folder.name.removeprefix('app=')}{SUFFIX}") / "site"
 
 
 @final

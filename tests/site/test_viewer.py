@@ -167,5 +167,13 @@ async def test_a_folder_of_somebody_else_is_left_alone(tmp_path: Path) -> None:
     assert [path.name for path in notes.parent.iterdir()] == ["notes.txt"]
 
 
+async def test_the_pages_of_one_app_are_no_app(tmp_path: Path) -> None:
+    for app in ("one", "two"):
+        StoredRuns(tmp_path / f"app={app}").run([json.dumps(message(1, "hello")).encode()])
+    async with Viewer(tmp_path / "app=one"):
+        assert (tmp_path / "one.view" / "site" / "index.html").is_file()
+    assert verify(tmp_path).ok
+
+
 def test_the_site_of_an_object_store_is_in_the_current_folder() -> None:
     assert view_folder("s3://bucket/chat/") == Path("chat.view", "site")
