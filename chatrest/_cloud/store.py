@@ -1,11 +1,11 @@
 """A store of objects under a prefix: whole writes, conditional writes, and checked transfers of files."""
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable
 from functools import partial
 from itertools import count
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, NoReturn, TypeVar
+from typing import TYPE_CHECKING, Any, Final, NoReturn, TypeVar
 
 from msgspec import Struct
 
@@ -26,25 +26,6 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
-class _Operation(NamedTuple):
-    verb: str
-    is_repeated: bool
-
-
-_OPERATIONS: Final[Mapping[str, _Operation]] = {
-    "read": _Operation("read", is_repeated=True),  # it changes nothing
-    "list": _Operation("list", is_repeated=True),  # it begins again: no reply says how far the last one was
-    "delete": _Operation("delete", is_repeated=True),  # what is gone already counts as deleted
-    "write": _Operation("write", is_repeated=True),  # the same bytes under the same name
-    "upload": _Operation("write", is_repeated=True),  # the same: the file, from its beginning
-    "create": _Operation("write", is_repeated=False),  # it may have arrived: what is stored is compared
-    "replace": _Operation("replace", is_repeated=False),  # the same
-}
-"""What is repeated here after a fault that `is_passing`.
-
-obstore itself repeats every request after 408, 429, 5xx and a connection that ends before the reply begins,
-and reads on where the content of an object is cut off; all other replies that are cut off it takes as errors.
-"""
 _CONFLICTS: Final = 3
 """Attempts at a create that the store refuses although there is no object: a delete was under way."""
 _REACHABLE_SECONDS: Final = 20.0
@@ -154,7 +135,7 @@ class ObjectStore:
         """
         for _ in range(_CONFLICTS):
             try:
-                return await self._put("create", name, data, "create")
+                return await self._put("write", name, data, "create", is_once=True)
             except (ConditionUnsupportedError, ObjectNotFoundError):
                 raise
             except ObjectStoreError as error:
@@ -172,7 +153,7 @@ class ObjectStore:
         counts as replaced. Raises `ConditionUnsupportedError` if the store refuses the condition.
         """
         try:
-            return await self._put("replace", name, data, {self._tag_key: etag})
+            return await self._put("replace", name, data, {self._tag_key: etag}, is_once=True)
         except ConditionUnsupportedError:
             raise
         except ObjectStoreError as error:
@@ -249,7 +230,7 @@ class ObjectStore:
         """
         check_name(name)
         send = partial(upload, self._put_function(name), path, sha256, self._part_size)
-        sent = await self._call("upload", name, send)
+        sent = await self._call("write", name, send)
         info = await self.head(name)
         if info.size != sent:
             raise ObjectStoreError(
@@ -305,11 +286,14 @@ class ObjectStore:
 
         return put
 
-    async def _put(self, operation: str, name: str, data: bytes, mode: Any) -> str | None:
+    async def _put(
+        self, verb: str, name: str, data: bytes, mode: Any, *, is_once: bool = False
+    ) -> str | None:
         """Write an object on a condition, which is the `mode` of obstore's `put`; return its e-tag."""
         check_name(name)
         put = self._put_function(name)
-        result = await self._call(operation, name, lambda: put(data, mode=mode, use_multipart=False))
+        request = partial(put, data, mode=mode, use_multipart=False)
+        result = await self._call(verb, name, request, is_once=is_once)
         etag: str | None = result[self._tag_key]
         return etag
 
@@ -320,12 +304,19 @@ class ObjectStore:
         except ObjectStoreError:
             return None
 
-    async def _call(self, operation: str, name: str, request: Callable[[], Awaitable[T]]) -> T:
-        """Await a request, repeated as its operation allows, and raise its failure as an `ObjectStoreError`.
+    async def _call(
+        self, verb: str, name: str, request: Callable[[], Awaitable[T]], *, is_once: bool = False
+    ) -> T:
+        """Await a request, and raise its failure as an `ObjectStoreError`; repeat it unless it `is_once`.
+
+        obstore itself repeats every request after 408, 429, 5xx and a connection that ends before the reply
+        begins, and reads on where the content of an object is cut off. All other replies that are cut off it
+        takes as errors: these are repeated here. Reading and listing change nothing, what is gone counts as
+        deleted, and the same bytes go under the same name; of a conditional write, which may have arrived,
+        what is stored is compared instead.
 
         The error is made within the handler and raised after it, so that no context keeps obstore's text.
         """
-        verb, is_repeated = _OPERATIONS[operation]
         for number in count():
             try:
                 return await request()
@@ -333,7 +324,7 @@ class ObjectStore:
                 raise
             except (self._obstore.exceptions.BaseError, OSError, ValueError, NotImplementedError) as error:
                 failure = store_error(error, verb, self._target(name))
-            if not (is_repeated and failure.is_passing) or number >= self._limits.retries:
+            if is_once or not failure.is_passing or number >= self._limits.retries:
                 break
             await asyncio.sleep(self._limits.wait(number))
         raise failure
