@@ -5,7 +5,7 @@ from typing import Final
 import msgspec
 from msgspec import Struct, structs
 
-from ..export.plan.report import Active, Progress, Report
+from ..export.plan.report import Progress, Report
 from .rate_shares import RateReport
 
 _SHOWN: Final = 20  # failed sources of a part, and deleted users, that travel
@@ -50,15 +50,6 @@ class PartsProgress:
         for name in _COUNTS:
             known = self._runs if name in _ADDED else self._newest
             setattr(self.progress, name, self._before[name] + sum(each[name] for each in known.values()))
-        if (active := self.progress.active.get(part)) is not None:
-            active.messages, active.share = counts["written"], counts["covered"] / max(1, counts["ids"])
-
-    def show(self, part: int, state: str = "") -> None:
-        """Show a part among those that run now."""
-        self.progress.active[part] = Active(f"part {part}{state}")
-
-    def end(self, part: int) -> None:
-        self.progress.active.pop(part, None)
 
 
 def shortened(report: Report, part: int) -> Report:

@@ -126,7 +126,6 @@ async def run_on_cluster(
     async def run(number: int) -> Report | None:
         reason = ""
         for _ in range(_TRIES):
-            job.parts.show(number)
             try:
                 report = await job.run(number)
             except PartHeldError:
@@ -136,8 +135,6 @@ async def run_on_cluster(
             else:
                 runs[number] += 1
                 return report
-            finally:
-                job.parts.end(number)
         runs[number] = _MOST_RUNS
         return Report(reasons=[f"it failed {_TRIES} times: {reason}"])
 

@@ -213,15 +213,7 @@ class Parts:
     def __init__(self, **ends: list[str]) -> None:
         self.ends = {int(name[1:]): iter(texts) for name, texts in ends.items()}
         self.left = {int(name[1:]) for name in ends}
-        self.parts: Any = self
-        self.shown: list[int] = []
         self.naps = 0
-
-    def show(self, part: int) -> None:
-        self.shown.append(part)
-
-    def end(self, part: int) -> None:
-        pass
 
     async def run(self, number: int) -> Report:
         match next(self.ends[number]):

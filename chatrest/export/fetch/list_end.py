@@ -105,7 +105,9 @@ class ListEnds:
         if not is_later or reading.is_timed:
             return Head(rows)
         is_seen = await self._is_seen(reading, rows)
-        if not is_seen and ids_of(rows).numbers.first > piece.after:  # else the head has shown the order there
+        if (
+            not is_seen and ids_of(rows).numbers.first > piece.after
+        ):  # else the head has shown the order there
             await self._check_start(job, piece.after)
         return Head(rows, has_news=not is_seen)
 

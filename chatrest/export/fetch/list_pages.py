@@ -7,7 +7,7 @@ from ..._walk.source import Page
 from ..folder.fetched_page import Covered, FetchedPage, ListOrder
 from ..plan.id_set import IdSet
 from ..plan.message_ids import LAST, PageIds
-from ..plan.report import Active, Progress
+from ..plan.report import Progress
 from .backlog import Backlog
 from .jobs import Ending, ListJob, ListPiece, PieceResult
 from .page_check import PageCheck, Window, left_out
@@ -23,7 +23,7 @@ class ListPages:
         self.progress = progress
 
     async def put(
-        self, job: ListJob, served: Page[Row], rows: list[Row], ids: PageIds, active: Active, asked: Window,
+        self, job: ListJob, served: Page[Row], rows: list[Row], ids: PageIds, asked: Window,
         covered: Covered, order: ListOrder | None = None,
     ) -> None:  # fmt: skip
         """Hand over the rows of a reply; the ids of `covered` count as read once they are written.
@@ -39,10 +39,8 @@ class ListPages:
             job, rows, ids, covered=covered, order=order, bytes=size, repeated=repeated
         ))  # fmt: skip
         progress.received += size
-        active.messages += len(rows)
         if job.until != LAST:
             progress.covered += covered.last - covered.after
-            active.share = covered.last / job.until
 
     async def put_seen(self, job: ListJob, ids: IdSet) -> None:
         """Note ids as seen, so that they are missing until they are read."""

@@ -24,7 +24,6 @@ from ..._parameters.messages import MessageQuery
 from ..._resources.messages import Messages
 from ...errors import CursorError
 from ..plan.message_ids import LAST, ids_of, number
-from ..plan.report import Active
 from .jobs import Ending, ListPiece, PieceQueue, PieceResult
 from .list_end import ListEnds
 from .list_pages import ListPages
@@ -53,20 +52,15 @@ class ListReader:
 
         Raises the errors of a walk, and that of a source whose list showed messages of others.
         """
-        key, active = id(piece), Active(str(piece.of.source))
-        self._pages.progress.active[key] = active
-        try:
-            result = await self._read_by_id(piece, queue, active)
-            return await self._whole.read(piece, active) if result is None else result
-        finally:
-            del self._pages.progress.active[key]
+        result = await self._read_by_id(piece, queue)
+        return await self._whole.read(piece) if result is None else result
 
-    async def _read_by_id(self, piece: ListPiece, queue: PieceQueue, active: Active) -> PieceResult | None:
+    async def _read_by_id(self, piece: ListPiece, queue: PieceQueue) -> PieceResult | None:
         """Read a piece; None if the ids of its list are no positions."""
         if piece.of.order == "other":
             return None
         try:
-            return await self._read(piece, queue, active)
+            return await self._read(piece, queue)
         except PositionRefusedError as error:
             return PieceResult(piece.of.number, Ending.UNCUT if error.is_guess else Ending.REFUSED)
         except ListTooShortError:
@@ -74,9 +68,9 @@ class ListReader:
         except (NotOrderedByIdError, CursorError):
             return None
 
-    async def _read(self, piece: ListPiece, queue: PieceQueue, active: Active) -> PieceResult:
+    async def _read(self, piece: ListPiece, queue: PieceQueue) -> PieceResult:
         job = piece.of
-        reading = ListReading.of(piece, await self._ends.shown_before(job), active)
+        reading = ListReading.of(piece, await self._ends.shown_before(job))
         has_news = not piece.is_open or await self._look(reading)
         if has_news:
             is_over = await self._read_to_end(reading, queue)
@@ -163,9 +157,7 @@ class ListReader:
                     is_over = is_over or reading.has_passed_head()
                 is_ascending = not is_first or (part.leads == "append" and is_over)
                 covered = reading.cover(reading.covered if is_ascending else 0)
-                await self._pages.put(
-                    job, part.page, rows, ids, reading.active, asked, covered, reading.order
-                )
+                await self._pages.put(job, part.page, rows, ids, asked, covered, reading.order)
                 leads, is_first = part.leads if is_first else None, False
                 if window.is_past(part.items) or (is_over and is_ascending):
                     return True

@@ -17,7 +17,6 @@ from ..._core.requests.endpoint import Pairs
 from ..folder.fetched_page import Covered, ListOrder
 from ..plan.id_set import IdSet
 from ..plan.message_ids import LAST, PageIds, ids_of, number
-from ..plan.report import Active
 from .jobs import ListJob, ListPiece
 from .page_check import last_id
 from .piece_reader import PiecePage
@@ -33,8 +32,6 @@ class ListReading(Struct, eq=False):
     """With the end that it has now: it may be cut while it is read."""
     shown_before: IdSet
     """The ids that the list has shown to earlier runs."""
-    active: Active
-    """What is displayed of its progress."""
     begun_after: int
     """The id after which the piece began."""
     covered: int
@@ -54,10 +51,10 @@ class ListReading(Struct, eq=False):
     """The highest id that it has shown, after the end of the piece, too."""
 
     @classmethod
-    def of(cls, piece: ListPiece, shown_before: IdSet, active: Active) -> "ListReading":
+    def of(cls, piece: ListPiece, shown_before: IdSet) -> "ListReading":
         is_timed = piece.of.order == "times" or tells_time(piece.position)
         after = piece.after
-        return cls(piece, shown_before, active, after, after, after, piece.position, is_timed)
+        return cls(piece, shown_before, after, after, after, piece.position, is_timed)
 
     @property
     def job(self) -> ListJob:

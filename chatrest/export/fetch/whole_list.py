@@ -20,7 +20,6 @@ from ...errors import BadRequestError, CursorError
 from ..folder.fetched_page import Covered
 from ..plan.id_set import IdSet
 from ..plan.message_ids import PageIds, ids_of, number
-from ..plan.report import Active
 from .jobs import ListJob, ListPiece, PieceResult
 from .list_end import ListEnds
 from .list_pages import ListPages
@@ -72,9 +71,9 @@ class WholeListReader:
         self._ends = ends
         self._pages = pages
 
-    async def read(self, piece: ListPiece, active: Active) -> PieceResult:
+    async def read(self, piece: ListPiece) -> PieceResult:
         """Read all of the list of a piece; raises the errors of a walk, and that of foreign messages."""
-        reading = _WholeReading(piece.of, active)
+        reading = _WholeReading(piece.of)
         with suppress(BadRequestError):  # from a service that does not show them
             head = await self._ends.head(piece.of, is_open=True) if piece.is_open else None
             reading.head = None if head is None else head.items
@@ -120,7 +119,7 @@ class WholeListReader:
             async for page in pages:
                 ids = reading.take(page.items)
                 rows = sorted(page.items, key=_by_id)
-                await self._pages.put(job, page, rows, ids, reading.active, asked, Covered())
+                await self._pages.put(job, page, rows, ids, asked, Covered())
                 # A first page that leads to its beginning is the newest one, whatever was asked for; and a
                 # list that begins with the newest ends by itself.
                 may_end = affix is not None and (not is_first or _leads_on(page))
@@ -134,7 +133,6 @@ class _WholeReading(Struct, eq=False):
     """The ids that a list has shown, in one reading or several."""
 
     job: ListJob
-    active: Active
     head: list[Row] | None = None
     """The newest messages when the reading began; None if they were not asked for."""
     ids: IdSet = field(default_factory=IdSet)

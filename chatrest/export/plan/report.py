@@ -51,16 +51,6 @@ class Phase(StrEnum):
         return self not in (Phase.BEGINNING, Phase.WAITING_FOR_LEASE, Phase.COPYING_FROM_STORE)
 
 
-class Active(Struct):
-    """A source that is being read now."""
-
-    name: str
-    share: float = 0.0
-    """How much of its range of ids is done, from 0 to 1."""
-    messages: int = 0
-    """Messages that were read of it."""
-
-
 class Progress:
     """The numbers of one run: `export(…, progress=progress)` updates them, and any task may read them.
 
@@ -98,8 +88,6 @@ class Progress:
         """Requests that were made again, after any failure."""
         self.trouble: str | None = None
         """The class of the newest failed attempt's error, until a request succeeds."""
-        self.active: dict[int, Active] = {}
-        """The sources that are being read now, by their numbers."""
         self.waits_for_disk = False
         """True while the disk is slower than the service."""
         self.unpublished = ""

@@ -107,7 +107,6 @@ async def test_progress_and_report_add_up(tmp_path: Path) -> None:
         assert progress.phase is Phase.DONE
         assert progress.written == report.written == 75
         assert progress.covered == progress.ids == 75 * report.sources
-        assert progress.active == {}
         assert report.requests == len(service.emulator.requests)
         assert report.finished > report.started > 1_700_000_000
         assert part_of(tmp_path / "out", "user-ann")
