@@ -297,7 +297,9 @@ def test_an_item_that_is_listed_and_cannot_be_asked_from_hides_nothing(
         )
 
     start = Cursor("q", (("affix", way),), way)  # type: ignore[arg-type]
-    assert all_of(walk_over(fetch, start, rules_for(cap))) == [str(each) for each in ids]
+    for size in (cap, 1000) if is_refused else (cap,):  # of a short page an empty one is the end
+        asked.clear()
+        assert all_of(walk_over(fetch, start, rules_for(size))) == [str(each) for each in ids]
 
 
 @loop_over("code", ["ERR_CURSOR_EXPIRED", "ERR_INVALID_CURSOR", "ERR_PAGE_TOKEN_EXPIRED"])

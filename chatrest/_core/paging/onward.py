@@ -179,8 +179,6 @@ def _again(view: PageView, lead: Lead) -> Onward | None:
 def _from_earlier(view: PageView, lead: Lead) -> Onward | None:
     """An empty page, although the one before promised more (see `step`): an earlier position."""
     position, is_guess_meant = view.cursor.earlier, not lead.has_position or view.rules.thorough
-    if view.cursor.position in view.memory.visited and not view.page.is_refusal:
-        return None  # nothing follows the item before the last one: that is gone, and was the last
     if position is None and is_guess_meant:  # else this service gives a position always
         position = view.memory.earlier
     if view.ids or position is None or "page" in view.asked:
