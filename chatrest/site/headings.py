@@ -10,7 +10,7 @@ from typing import Any, Final, NamedTuple, final
 
 from .._texts import plural
 from .index import ConversationEntry, Index, PersonEntry, initials
-from .items import Items
+from .items import COLOURS, Items
 from .search import script
 from .zone import day_text
 
@@ -78,7 +78,7 @@ class Headings:
         who = "" if newest.kind == "line" else newest.sender.name
         faces = list(dict.fromkeys(filter(None, map(self._face, conversation.faces.split()))))
         return ConversationRow(
-            conversation, self._initials(conversation, len(faces)), conversation.number % 8,
+            conversation, self._initials(conversation, len(faces)), conversation.number % COLOURS,
             self._index.page_count(conversation.number), self._maker.zone.day(conversation.last),
             who, newest.excerpt, faces,
         )  # fmt: skip

@@ -46,7 +46,8 @@ LONGEST_TEXT: Final = 4_000
 LONGEST_SOURCE: Final = 60_000
 """Bytes of a record that is shown with those of its page."""
 _EXCERPT: Final = 160
-_COLOURS: Final = tuple(f"c{number}" for number in range(8))
+COLOURS: Final = 10
+_COLOURS: Final = tuple(f"c{number}" for number in range(COLOURS))
 _NAME: Final = 120
 _MOST_NAMES: Final = 8
 _QUOTED: Final = 1_000
@@ -208,7 +209,7 @@ class Items:
     def of(self, messages: list[MessageEntry], conversation: int | None = None) -> list[Item]:
         """Return the items of messages of one app, with the numbers of their replies.
 
-        `uses` is of the last ones. In a conversation no two of the first eight people have one colour.
+        `uses` is of the last ones. In a conversation no two of the first ten people have one colour.
         """
         self.uses = Uses()
         self._colours = {} if conversation is None else self._colours_of(conversation)
@@ -267,7 +268,7 @@ class Items:
         sender, rank, raw = self._index.person(stored.sender), stored.rank, stored.raw
         self._app = sender.app
         self.uses.senders.add(stored.sender)
-        colour = _COLOURS[self._colours.get(stored.sender, stored.sender) & 7]
+        colour = _COLOURS[self._colours.get(stored.sender, stored.sender) % COLOURS]
         record = shown_record_of(raw)
         item = Item(
             _id(record.id), rank, f"m{rank}", sender, colour, stored.time, self._iso(stored.time), raw,

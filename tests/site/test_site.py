@@ -23,6 +23,7 @@ from chatrest.database import LoadReport, load
 from chatrest.site import index_build, site_files, write_document, write_site, writer
 from chatrest.site.contents import file_link
 from chatrest.site.index import Index
+from chatrest.site.items import COLOURS
 from chatrest.site.pages import TEMPLATES, Pages
 from chatrest.site.site_files import SiteFiles
 
@@ -138,17 +139,13 @@ def test_earlier_texts_are_below_what_was_edited(tmp_path: Path) -> None:
     assert "details" in dict(page.tags)
 
 
-def test_two_people_who_talk_have_two_colours(tmp_path: Path) -> None:
-    pairs = [(f"user-{number}", f"user-{smaller}") for number in range(10) for smaller in range(number)]
-    talk = [
-        message(2 * place + turn, "hi", *(pair if turn else reversed(pair)))
-        for place, pair in enumerate(pairs, 1)
-        for turn in (0, 1)
-    ]
-    write_site(make_export(tmp_path / "out", talk), tmp_path / "site")
-    for page in (tmp_path / "site").glob("c/*/1.html"):
-        colours = [tag["class"] for _, tag in Page(page).tags if str(tag.get("class")).startswith("who c")]
-        assert len(colours) == len(set(colours)) == 2
+def test_ten_people_who_talk_have_ten_colours(tmp_path: Path) -> None:
+    others = [message(n, "hi", f"x{n}") for n in range(1, 8)]
+    talk = [message(10 + n, "hi", f"user-{n}", "den") for n in range(COLOURS)]
+    write_site(make_export(tmp_path / "out", [*others, *talk]), tmp_path / "site")
+    page = Page(tmp_path / "site" / page_of(tmp_path / "site", "user-3"))
+    colours = {tag["class"] for _, tag in page.tags if str(tag.get("class")).startswith("who c")}
+    assert len(colours) == COLOURS == 10
 
 
 def test_a_deleted_text_is_in_no_file(site: Path) -> None:
@@ -179,7 +176,7 @@ def test_colours_have_contrast(scheme: int) -> None:
     ]
     colours = {**sheets[0], **sheets[scheme]}
     pairs = [("mark-text", "mark"), *product(("text", "quiet", "link", "warn"), ("ground", "card", "target"))]
-    pairs += product((f"c{n}" for n in range(8)), ("card", "target", "face"))
+    pairs += product((f"c{n}" for n in range(COLOURS)), ("card", "target", "face"))
     low = {pair: ratio for pair in pairs if (ratio := contrast(*(colours[name] for name in pair))) < 4.5}
     assert low == {}
 
