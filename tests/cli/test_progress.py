@@ -80,8 +80,15 @@ def test_a_terminal_has_one_line_that_is_removed(
 def test_a_quiet_export_says_that_the_service_fails(
     command: Run, proxy: MakeProxy, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(progress, "LOG_INTERVAL", 0.3)
-    with proxy(lambda number, _: (503, b"{}") if number < 4 else None) as url:
+    warnings, warn = list[str](), streams.warn
+
+    def note(text: str) -> None:
+        warnings.append(text)
+        warn(text)
+
+    monkeypatch.setattr(streams, "warn", note)
+    monkeypatch.setattr(progress, "LOG_INTERVAL", 0.0)
+    with proxy(lambda *_: None if warnings else (503, b"{}")) as url:  # it fails until that is said
         result = command("export", str(tmp_path / "out"), "--quiet", CHATREST_BASE_URL=url)
     assert (result.exit_code, result.stdout) == (0, "")
     assert "the service fails: ServerError" in result.stderr
