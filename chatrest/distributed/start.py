@@ -3,14 +3,17 @@
 import asyncio
 import os
 from collections import Counter
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from os import PathLike
 from typing import TYPE_CHECKING, Any, Final
 
 from .._cloud.lease import Sleep
 from .._core.pace.pacer import Pace
 from ..app import App
+from ..export.dataset.attachments import AttachmentOptions
+from ..export.fetch.worker_pool import WORKERS
 from ..export.folder.part_files import find_parts
+from ..export.folder.tables import Table
 from ..export.plan.file_names import local_path
 from ..export.plan.parts import Parts
 from ..export.plan.plan import Plan
@@ -41,9 +44,12 @@ async def export(
     plan: Plan | None = None,
     *,
     parts: int | None = None,
+    tables: Sequence[Table] = (),
+    attachments: bool | AttachmentOptions = False,
+    recheck: int | None = None,
+    workers: int = WORKERS,
     progress: Progress | None = None,
     pace: Pace | None = None,
-    **options: Any,
 ) -> Report:
     """Export the messages of `plan` into `out`, an export of parts, with the workers of a Dask cluster.
 
@@ -51,8 +57,8 @@ async def export(
     workers see under the same path, or the address of an object store. Each part is a task, and a worker runs
     it as one machine does; whatever else runs parts can continue the export. `parts` is their number in a new
     export: by default four for each thread that the workers have now. `pace` is the rate of all workers
-    together, as that of an `AsyncSession`; None finds the limit. `options` (`tables`, `attachments`,
-    `recheck`, `workers`), the result and the errors are those of `chatrest.export.export`.
+    together, as that of an `AsyncSession`; None finds the limit. The other arguments, the result and the
+    errors are those of `chatrest.export.export`.
 
     The workers take the credentials of the app (`CHATREST_APP_ID` and so on, `CHATREST_HEADERS` too) and of
     the store from their own environment; nothing of `app` but its id is sent.
@@ -64,8 +70,9 @@ async def export(
     listeners = () if progress is None else progress.heard
     async with AsyncSession(app, pace=pace, telemetry=listeners) as session:
         return await export_with(
-            client, session, out, plan, parts=parts, progress=progress, pace=pace, **options
-        )
+            client, session, out, plan, parts=parts, progress=progress, pace=pace, tables=tables,
+            attachments=attachments, recheck=recheck, workers=workers,
+        )  # fmt: skip
 
 
 async def parts_of_new(client: "Client", out: str | PathLike[str]) -> int | None:
