@@ -259,6 +259,16 @@ def test_a_position_that_is_not_found_is_no_end_unless_all_was_counted(
     assert items == ["1", "2", "3"], "all that was given before comes first"
 
 
+def test_a_last_item_after_which_nothing_is_found_is_the_end_where_the_one_before_shows_it() -> None:
+    async def fetch(position: tuple[tuple[str, str], ...]) -> Listing[Item]:
+        ids = range(int(dict(position).get("id", 0)) + 1, 4)
+        if not ids:
+            raise missing(None)
+        return Listing([Item(str(each)) for each in ids], mark(3), b"{}")
+
+    assert all_of(walk_over(fetch, START, rules_for(3))) == ["1", "2", "3"]
+
+
 def test_a_page_number_beyond_the_last_one_may_be_not_found() -> None:
     async def fetch(position: tuple[tuple[str, str], ...]) -> Listing[Item]:
         if dict(position).get("page", "1") != "1":
