@@ -165,8 +165,6 @@ async def test_an_export_that_is_not_of_parts_is_refused(service: EmulatorThread
         await export_here(session, tmp_path, Plan(users=["user-001"]))
         with pytest.raises(RequestInvalidError, match="holds an export that is not of parts"):
             await export(client, app, tmp_path)
-        with pytest.raises(TypeError, match="has no field 'table'"):
-            await export(client, app, tmp_path / "new", Plan(), table=["users"])
 
 
 async def test_a_scheduler_that_goes_away_and_the_next_run_goes_on(
