@@ -75,7 +75,7 @@ class StoreDouble(ObjectStore):
 
     @property
     def objects(self) -> dict[str, StoredData]:
-        """What is there now, by name."""
+        """The content that is there now, by name."""
         listed: list[Any] = obstore.list(self._client).collect()  # type: ignore[assignment]
         return {
             each["path"]: StoredData(bytes(obstore.get(self._client, each["path"]).bytes()), each["e_tag"])

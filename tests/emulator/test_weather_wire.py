@@ -29,7 +29,7 @@ SENT = {"receiver": "user-002", "receiverType": "user", "type": "text", "data": 
 
 
 class Raw(NamedTuple):
-    """What came over the connection until it ended."""
+    """The bytes that came over the connection until it ended."""
 
     status: int
     headers: Mapping[str, str]

@@ -112,7 +112,7 @@ def test_pseudonyms_are_of_people_and_not_of_names(out: Path, tmp_path: Path) ->
     mentions = [
         re.findall(r"hello (@Person \d+|@\[name\])", page.text) for page in pages(tmp_path / "site").values()
     ]
-    assert len({each for found in mentions for each in found}) == 2, "ann of each app has a number"
+    assert len({name for of_page in mentions for name in of_page}) == 2, "ann of each app has a number"
 
 
 def test_a_document_has_all_apps(out: Path, tmp_path: Path) -> None:

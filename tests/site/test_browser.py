@@ -489,10 +489,10 @@ def test_script_and_index_fold_and_divide_alike(browser: Any, site: Path) -> Non
     """Every letter of the first planes is folded, divided and found as the index has it."""
     codes = (*range(0x20, 0x3100), *range(0x3100, 0xD800, 17), *range(0xF900, 0x1FBFF, 3))
     texts = [f"{letter}x{letter}" for letter in map(chr, codes) if letter.isprintable()]
-    found = in_script(browser, site, texts, "(text) => [fold(text), [...termsOf(fold(text))]]")
+    folds = in_script(browser, site, texts, "(text) => [fold(text), [...termsOf(fold(text))]]")
     different = [
         text
-        for text, (fold, words) in zip(texts, found, strict=True)
+        for text, (fold, words) in zip(texts, folds, strict=True)
         if fold != folded(text) or not all(is_in(term, terms(fold), False) for term, _ in words)
     ]
     # Letters that are newer than this Python's tables are known to the browser alone.

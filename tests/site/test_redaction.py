@@ -253,10 +253,12 @@ def pseudonyms(names: list[tuple[str, int, int]], app: str = "") -> Pseudonyms:
 
 
 def test_a_name_of_two_apps_is_in_each_of_them_its_own_persons() -> None:
-    one = [("ann", 1, 0), ("Ann Moss", 1, 1), ("bob", 2, 0), ("Max", 1, 1), ("Max", 2, 1)]
-    two = [("ann", 3, 0), ("Ann Moss", 3, 1), ("eve", 4, 0)]
+    first_app = [("ann", 1, 0), ("Ann Moss", 1, 1), ("bob", 2, 0), ("Max", 1, 1), ("Max", 2, 1)]
+    second_app = [("ann", 3, 0), ("Ann Moss", 3, 1), ("eve", 4, 0)]
     redaction = Redaction()
-    redaction.names = Pseudonyms([(*each, "one") for each in one] + [(*each, "two") for each in two])
+    redaction.names = Pseudonyms(
+        [(*each, "one") for each in first_app] + [(*each, "two") for each in second_app]
+    )
     text = "ann, <@uid:ann>, Ann Moss, bob, Eve and Max"
     for app, expected in (
         ("one", "Person 1, @Person 1, Person 1, Person 2, Person 4 and [name]"),

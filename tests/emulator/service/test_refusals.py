@@ -1,4 +1,4 @@
-"""What operations refuse, and with which code; each code has the values that its text needs."""
+"""The refusals of operations, and their codes; each code has the values that its text needs."""
 
 import ast
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Nights over lists in any order, with lies and cancels: an export that is complete has every message."""
+"""Nights over lists in any order, with false replies and cancels: a complete export has every message."""
 
 import asyncio
 from collections.abc import Callable

@@ -73,8 +73,8 @@ async def test_a_run_that_fails_while_it_merges_leaves_no_manifest_that_says_com
 def test_messages_of_two_sources_that_are_back_are_missing_again(tmp_path: Path) -> None:
     with StoredExport(tmp_path, Plan(users=["ann", "bob"])) as stored:
         for number, source in enumerate(stored.plan.sources, 1):
-            seen = PageIds(IdSet([number]), {})
-            stored.export.commit([FetchedPage(number=number, source=source, seen=seen)])
+            ids = PageIds(IdSet([number]), {})
+            stored.export.commit([FetchedPage(number=number, source=source, seen=ids)])
             stored.export.note_deleted(number, [number], START, missing=True)
         assert not stored.export.missing()
         stored.export.look_again([1, 2])
