@@ -90,9 +90,22 @@ async def test_a_lease_that_is_given_back_while_it_is_watched_is_taken() -> None
 
 
 async def test_of_writers_that_start_together_one_gets_the_lease() -> None:
-    store = StoreDouble()
+    store, all_have_read = StoreDouble(), asyncio.Barrier(6)
 
-    leases = [lease_of(StoreDouble(store), WriterTime()) for _ in range(6)]
+    def writer() -> Lease:
+        own = StoreDouble(store)
+        get = own.get
+
+        async def read(name: str) -> Any:
+            try:
+                return await get(name)
+            finally:
+                await all_have_read.wait()
+
+        own.get = read
+        return lease_of(own, WriterTime())
+
+    leases = [writer() for _ in range(6)]
     outcomes = await asyncio.gather(*(lease.__aenter__() for lease in leases), return_exceptions=True)
     [winner] = [outcome for outcome in outcomes if isinstance(outcome, Lease)]
     assert sum(isinstance(outcome, LeaseHeldError) for outcome in outcomes) == 5
