@@ -194,8 +194,10 @@ def _from_earlier(view: PageView, lead: Lead) -> Onward | None:
 def _from_item_before(view: PageView, lead: Lead) -> Onward | None:
     """A last item from which nothing can be asked: from the item before it, which shows what follows."""
     is_due = view.page.is_refusal or view.cursor.position in view.memory.empty_places
+    if view.ids or not is_due:  # before anything is computed: the last page of every walk comes here
+        return None
     position = _before_last(view)
-    if view.ids or not is_due or not position or position in view.memory.visited:
+    if not position or position in view.memory.visited:
         return None
     return Onward(position, is_back=True, landmark=position)
 
