@@ -312,6 +312,44 @@ def test_an_item_that_is_listed_and_cannot_be_asked_from_hides_nothing(
         assert all_of(walk_over(fetch, start, rules_for(size))) == [str(each) for each in ids]
 
 
+@loop_over("has_cursor", [True, False])
+@loop_over(("count", "size"), [(1, 1000), (2, 1000), (5, 2), (101, 100), (4, 2)])
+def test_a_service_that_refuses_what_is_after_the_last_item_has_shown_all(
+    has_cursor: bool, count: int, size: int
+) -> None:
+    async def fetch(position: tuple[tuple[str, str], ...]) -> Listing[Item]:
+        place = int(dict(position).get("id", "0"))
+        page = list(range(place + 1, count + 1))[:size]
+        if not page:
+            raise missing("ERR_MESSAGE_NOT_FOUND")
+        return Listing(
+            list(map(Item, map(str, page))), mark(page[-1], "append") if has_cursor else Meta(), b"{}"
+        )
+
+    start = Cursor("q", (("affix", "append"),), "append")
+    assert len(all_of(walk_over(fetch, start, rules_for(size)))) == count
+
+
+@loop_over(("size", "at"), [(2, 3), (2, 4), (3, 3), (3, 2)])
+def test_an_item_that_is_deleted_between_two_pages_hides_nothing(size: int, at: int) -> None:
+    """A page begins with the item that is asked from, and what is gone is refused."""
+    ids, requests = set(range(1, 13)), 0
+
+    async def fetch(position: tuple[tuple[str, str], ...]) -> Listing[Item]:
+        nonlocal requests
+        requests += 1
+        place = int(dict(position).get("id", "0"))
+        if place and place not in ids:
+            raise missing("ERR_MESSAGE_NOT_FOUND")
+        page = sorted(each for each in ids if each >= place)[:size]
+        if requests == at:
+            ids.discard(page[-1])
+        return Listing(list(map(Item, map(str, page))), Meta(), b"{}")
+
+    start = Cursor("q", (("affix", "append"),), "append")
+    assert len(all_of(walk_over(fetch, start, rules_for(size)))) == 12
+
+
 @loop_over("code", ["ERR_CURSOR_EXPIRED", "ERR_INVALID_CURSOR", "ERR_PAGE_TOKEN_EXPIRED"])
 def test_a_code_of_an_expired_cursor_is_a_cursor_error(code: str) -> None:
     with pytest.raises(CursorError, match="the service refuses the position") as caught:

@@ -197,7 +197,8 @@ def _from_item_before(view: PageView, lead: Lead) -> Onward | None:
     if view.ids or not is_due:  # before anything is computed: the last page of every walk comes here
         return None
     position = _before_last(view)
-    if not position or position in view.memory.visited:
+    was_refused = view.cursor.position in view.memory.empty_places
+    if not position or (was_refused and position in view.memory.visited):
         return None
     return Onward(position, is_back=True, landmark=position)
 
@@ -318,12 +319,16 @@ def _empty(view: PageView, lead: Lead) -> Onward | None:
 
 def _is_shown_last(view: PageView) -> bool:
     """Return True if the page before counted all that was given, or the item before the last one was asked
-    from, and its page showed that nothing follows.
+    from, and its page showed that nothing follows. A last page of one item has none before it: there its
+    being short is all that can be known.
     """
     before, memory = _before_last(view), view.memory
     if memory.total:
         return memory.total == view.cursor.delivered
-    return before in memory.visited and before not in memory.empty_places
+    if len(memory.ids or ()) == 1 < view.rules.size:
+        return view.largest > 1 or view.cursor.delivered == 1
+    was_refused = view.cursor.position in memory.empty_places
+    return was_refused and before in memory.visited and before not in memory.empty_places
 
 
 def _repeated_number(view: PageView, lead: Lead) -> Onward | None:
