@@ -12,8 +12,6 @@ from html import escape
 from typing import Any, Final
 
 HIDDEN: Final = "[hidden]"
-_WORD: Final = re.compile(r"[A-Za-z_]{0,12}")
-"""A text that a typing error in one of a few words makes, such as a priority's."""
 DEEPEST: Final = 50
 """The number of levels of decoded JSON that are shown, as error details may be nested very deeply."""
 TOO_DEEP: Final = "[nested too deeply]"
@@ -193,17 +191,12 @@ def longest(secrets: Iterable[str]) -> int:
     return max((_LONGEST_ESCAPE * len(secret) for secret in secrets), default=0)
 
 
-def is_word(value: object) -> bool:
-    """Return True for a short text of letters, which no key is."""
-    return isinstance(value, str) and _WORD.fullmatch(value) is not None
-
-
 def description(value: object) -> str:
-    """Return a wrong argument for its error text: a number, None or a short word, else only its type.
+    """Return a wrong argument for its error text: a number, None or a boolean, else only its type.
 
-    If a caller swaps arguments, the wrong argument may be a key: these have digits, or are longer.
+    If a caller swaps arguments, the wrong argument may be a key, which may be a word, too.
     """
-    if value is None or is_word(value) or isinstance(value, bool | int | float):
+    if value is None or isinstance(value, bool | int | float):
         return shown(value)
     return f"<{value.__name__}>" if isinstance(value, type) else f"[{type(value).__name__}]"
 

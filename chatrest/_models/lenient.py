@@ -138,6 +138,10 @@ def _coerced_items(
     return items
 
 
+_DISPENSABLE: Final = frozenset(("name", "entity_type", "text"))
+"""Texts that say who or what a record is in words: one of another type counts as absent."""
+
+
 def _coerced_struct(served: dict[str, Any], want: inspect.StructType, path: str, notes: list[str]) -> Any:
     members: dict[str, Any] = {}
     for field in want.fields:
@@ -151,8 +155,9 @@ def _coerced_struct(served: dict[str, Any], want: inspect.StructType, path: str,
                 raise CoercionError(f"{field_path}: expected {expected}, got {type_name(value)}")
             members[field.name] = coerced(value, field.type, field_path, notes)
         except CoercionError as error:
-            has_filler = field.default is NO_TEXT or field.default is NO_NUMBER
-            if field.required or (has_filler and value is not None):
+            is_filled = field.default is NO_TEXT or field.default is NO_NUMBER
+            is_needed = is_filled and value is not None and field.name not in _DISPENSABLE
+            if field.required or is_needed:
                 raise
             notes.append(str(error))
     return want.cls(**members)

@@ -71,7 +71,7 @@ class Target:
         self._operation = route if route in OPERATIONS else None
         if self._operation is None and not route.startswith("/"):
             names = ", ".join(sorted(OPERATIONS))
-            raise RequestInvalidError(f"route = {route!r}: expected {names}, a path from its /, and None")
+            raise RequestInvalidError(f"route = {route!r}: expected {names}, a path from its /, or None")
         self._segments = [None if segment[:1] == "{" else segment for segment in route[1:].split("/")]
 
     def fits(self, method: str, path: str) -> bool:

@@ -14,7 +14,7 @@ from urllib.parse import quote, unquote
 
 from msgspec import Struct, structs
 
-from ..._secrets import HIDDEN, description, is_credential, is_word
+from ..._secrets import HIDDEN, description, is_credential
 from ...errors import RequestInvalidError
 from .dialects import ONE_LIMITED_REPLY, ONE_REPLY, Paging
 
@@ -237,7 +237,7 @@ def check_acting_user(uid: object, name: str = "on_behalf_of") -> str | None:
 def any_path(path: object) -> str:
     """A path given by hand, percent-encoded where it has to be, that cannot leave the base address.
 
-    The error repeats the words of the path alone: `/apikeys/{apiKey}` is one of the documented ones.
+    The error never repeats the path: `/apikeys/{apiKey}` is one of the documented ones.
     """
     if not isinstance(path, str):
         raise RequestInvalidError(f"path = {description(path)}: expected a text")
@@ -254,8 +254,7 @@ def any_path(path: object) -> str:
     )
     for is_wrong, words in refused:
         if is_wrong:
-            known = "/".join(part if is_word(part) else "…" for part in path.split("/"))
-            raise RequestInvalidError(f"path = {known!r}: {words}")
+            raise RequestInvalidError(f"path = {HIDDEN}: {words}")
     return quote(path, safe="/%:@!$&'()*+,;=~")
 
 

@@ -122,6 +122,8 @@ def check_data(data: Document, kind: str) -> None:
     content = data.get(member)
     if content is not None and not isinstance(content, content_type):
         raise refused(invalid)
+    if isinstance(content, list) and not all(isinstance(each, dict) for each in content):
+        raise refused(invalid)
     if not content or str(content).isspace():
         raise refused(empty)
 

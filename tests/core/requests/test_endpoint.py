@@ -170,10 +170,10 @@ def test_a_query_by_hand_is_a_mapping_with_text_keys() -> None:
         ("k3y", "begins with one '/'"), ("/k3y?x", "not allowed"), ("/k3y#x", "not allowed"),
         ("/k3y\\x", "not allowed"), ("/k3y\n", "control characters"), ("/k3y/\ud800", "lone surrogate"),
         ("/k3y\x00", "control characters"), (b"/k3y", r"path = \[bytes\]: expected a text"),
-        (5, "path = 5: expected a text"), ("users/bob7/a", "path = 'users/…/a': "),
+        (5, "path = 5: expected a text"), ("users/k3y/a", r"path = \[hidden\]: "),
     ],
 )  # fmt: skip
-def test_a_refused_path_is_told_by_what_is_wrong_and_shows_words_alone(path: Any, words: str) -> None:
+def test_a_refused_path_is_told_by_what_is_wrong_and_never_shown(path: Any, words: str) -> None:
     """DELETE /apikeys/{apiKey}: a path may hold a key."""
     with pytest.raises(RequestInvalidError, match=words) as caught:
         any_path(path)
