@@ -62,7 +62,7 @@ class App:
         if service_domain is not None:
             _check_domain(service_domain)
         if not isinstance(allow_http, bool):
-            raise RequestInvalidError("allow_http: expected True and False")
+            raise RequestInvalidError("allow_http: expected True or False")
         if base_url is not None:
             base_url = check_url("base_url", base_url, allow_http=allow_http)
         values = (app_id, api_key, region, service_domain, base_url, allow_http)
@@ -127,6 +127,15 @@ class App:
             field, rest = re.split(r"\b(?=\W)", str(error), maxsplit=1)
             failure = RequestInvalidError(f"CHATREST_{field.upper()}{rest}")
         raise failure
+
+    def to_env(self) -> dict[str, str]:
+        """Return the variables by which another process reads this app; the key is one of them.
+
+        Those that it does not have are empty.
+        """
+        values = (self.app_id, self.api_key, self.region, self.service_domain or "", self.base_url or "")
+        named = dict(zip(_VARIABLES, values, strict=True), ALLOW_HTTP=str(int(self.allow_http)))
+        return {f"CHATREST_{name}": value for name, value in named.items()}
 
 
 _SCHEMES: Final = "https://host[:port][/path], or http:// to loopback,"

@@ -12,6 +12,7 @@ from distributed import Client, LocalCluster
 from distributed.client import AllExit
 
 from .._core.requests.arguments import check
+from ..app import App
 from ..errors import ChatRestError, RequestInvalidError
 
 R = TypeVar("R")
@@ -37,8 +38,10 @@ class PartHeldError(Exception):
 
 
 @asynccontextmanager
-async def connect(address: str) -> AsyncIterator["Client"]:
+async def connect(address: str, app: App | None = None) -> AsyncIterator["Client"]:
     """Connect to the cluster at an address; `local:N` starts N processes here, and ends them behind.
+
+    These read `app`, by default that of the environment.
 
     What Dask itself logs is kept from standard error. Raises `RequestInvalidError` for a wrong address, and
     `ClusterError` where there is no scheduler.
@@ -55,7 +58,7 @@ async def connect(address: str) -> AsyncIterator["Client"]:
     options: dict[str, Any] = {
         "n_workers": int(local[1]), "threads_per_worker": 2, "processes": True, "memory_limit": 0,
         "dashboard_address": "127.0.0.1:0", "asynchronous": True, "preload": [_IGNORE_CTRL_C],
-        "silence_logs": logging.CRITICAL,
+        "silence_logs": logging.CRITICAL, "env": {} if app is None else app.to_env(),
     }  # fmt: skip
     async with LocalCluster(**options) as cluster, _client(cluster) as client:
         yield client

@@ -102,9 +102,9 @@ async def export_with(
     shown = progress or Progress()
 
     async def run_left(prepared: Parts, left: Callable[[], Awaitable[list[int]]]) -> dict[int, list[Report]]:
-        app_id, version = session.app.app_id, installed_version()
+        app, version = session.app, installed_version()
         of_run = {"options": options, "journal": journal}
-        work = PartWork(address, prepared.nights, app_id, version, run_part, of_run)
+        work = PartWork(address, prepared.nights, app.app_id, app.chat_url, version, run_part, of_run)
         job = ClusterJob(client, f"chatrest-{os.urandom(8).hex()}", work, pace, shown)
         async with job:
             reports = await run_on_cluster(job, left, prepared.parts)

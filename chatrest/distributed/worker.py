@@ -67,6 +67,7 @@ class PartWork(Struct, frozen=True):
     out: str  # the folder, or the address, of an export of parts
     nights: tuple[Night, ...]  # of its `parts.json`
     app_id: str
+    url: str  # of the service, as the process that has the job asks it
     version: str  # of chatrest
     run: Callable[..., Awaitable[Report]]  # `export.run.run_parts.run_part`
     options: dict[str, Any] = {}  # of `run`
@@ -238,6 +239,8 @@ def _credentials(work: PartWork) -> tuple[App, Mapping[str, str]]:
         ) from None
     if app.app_id != work.app_id:
         raise UnfitError(f"cannot read: CHATREST_APP_ID = {app.app_id!r}: expected {work.app_id!r}")
+    if app.chat_url != work.url:  # another deployment may have an app of the same id
+        raise UnfitError(f"cannot read: its variables name the service {app.chat_url}: expected {work.url}")
     return app, headers
 
 

@@ -92,6 +92,18 @@ async def test_a_worker_of_another_app_is_named(tmp_path: Path, monkeypatch: pyt
             await job.run(1)
 
 
+async def test_a_worker_of_another_deployment_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An app of the same id is there, with other messages."""
+    leave_parts(tmp_path)
+    async with near_cluster() as (_, client), job_of(client, tmp_path, clusters.ends) as job:
+        monkeypatch.setenv("CHATREST_BASE_URL", "http://127.0.0.1:8")
+        fault = "its variables name the service http://127.0.0.1:8: expected http://127.0.0.1:9$"
+        with pytest.raises(ClusterError, match=fault):
+            await job.run(1)
+
+
 async def test_a_worker_that_does_not_see_the_export_or_has_another_version_is_named(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -101,7 +113,8 @@ async def test_a_worker_that_does_not_see_the_export_or_has_another_version_is_n
             with pytest.raises(ClusterError, match=rf" does not see the export {tmp_path}: .*: {expected}$"):
                 await job.run(1)
         leave_parts(tmp_path)
-        work = PartWork(str(tmp_path), clusters.NIGHTS, "app", "0.0", clusters.ends)
+        url = clusters.url_of_workers()
+        work = PartWork(str(tmp_path), clusters.NIGHTS, "app", url, "0.0", clusters.ends)
         async with ClusterJob(client, "chatrest-2", work) as job:
             with pytest.raises(ClusterError, match=r" has chatrest .*, and not 0.0: all machines need the"):
                 await job.run(1)

@@ -257,7 +257,7 @@ async def _export_by_cluster(
     from ...distributed.cluster import connect
     from ...distributed.start import export_with, parts_of_new
 
-    async with connect(dask) as client:
+    async with connect(dask, chat.app) as client:
         if "parts" not in options and (parts := await parts_of_new(client, out)) is not None:
             options["parts"] = parts
             if not quiet:
