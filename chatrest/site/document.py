@@ -32,7 +32,7 @@ from ..export.seal.seal import version
 from .contents import FileLink, members_of, object_of
 from .heads import record_of
 from .index import Choice, ConversationEntry, Index, disk_errors
-from .index_build import SiteOptions, bring_up_to_date, choice_of, database_of
+from .index_build import SiteOptions, bring_up_to_date, check_chosen, choice_of, database_of
 from .items import Item, one_line_a_call
 from .pages import Pages, check_installed
 from .redaction import HiddenLog
@@ -102,6 +102,7 @@ def write_document(
         index = stack.enter_context(Index(folder / "index.sqlite", choice))
         database = database_of(out, folder)
         bring_up_to_date(index, out, database, lambda done: progress("reading", done, None))
+        check_chosen(out, index, choice)
         files = stack.enter_context(attachment_files(out))
         log = (
             stack.enter_context(HiddenLog(path.with_name(f"{path.name}.hidden.csv")))

@@ -473,3 +473,14 @@ def _threads(index: Index) -> Iterator[tuple[int, ...]]:
                 page, room = page + 1, MESSAGES + 1
             room -= part + 1
             yield conversation, page, parent, skipped, part
+
+
+def check_chosen(out: object, index: Index, choice: Choice) -> None:
+    """Raise `RequestInvalidError` where no message is of the conversations and users that are chosen."""
+    if (choice.conversations or choice.users) and not index.count("posts"):
+        raise RequestInvalidError(f"{out}: no message is of {_named(choice)}: expected those of the export")
+
+
+def _named(choice: Choice) -> str:
+    conversations = [f"conversation {each!r}" for each in sorted(choice.conversations)]
+    return ", ".join([*conversations, *(f"user {uid!r}" for uid in sorted(choice.users))])

@@ -42,6 +42,10 @@ _COMMIT_EVERY: Final = 500
 _AT_ONCE: Final = 1_000
 
 
+class OtherExportError(RequestInvalidError):
+    """A site is of another export."""
+
+
 def state_folder(site: Path) -> Path:
     """Return the folder that only later runs need: beside the site, so that it is not passed on with it."""
     site = site.resolve()
@@ -95,9 +99,9 @@ class SiteFiles(JournalFile):
         self._db.execute("BEGIN")
 
     def check_is_of(self, out: object, first_runs: list[str]) -> None:
-        """Raise `RequestInvalidError` for a site of an export whose first run was none of these."""
+        """Raise `OtherExportError` for a site of an export whose first run was none of these."""
         if self._first_runs and first_runs and not {*self._first_runs} & {*first_runs}:
-            raise RequestInvalidError(
+            raise OtherExportError(
                 f"{self.folder} is a site of another export than {out}, or of one that was made again: "
                 f"expected another folder; or remove it, and {state_folder(self.folder)}"
             )

@@ -12,7 +12,10 @@ import logging
 import mimetypes
 import re
 import secrets
+import shutil
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from functools import partial
 from os import PathLike
 from pathlib import Path
 from typing import Any, Final, Self, final
@@ -22,6 +25,7 @@ from aiohttp import web
 from .._cloud.address import is_address
 from .contents import KIND_OF
 from .index_build import SiteOptions
+from .site_files import OtherExportError, names_of, state_folder
 from .writer import OnProgress, bring_site
 
 SUFFIX: Final = ".view"
@@ -54,7 +58,8 @@ def view_folder(out: str | PathLike[str]) -> Path:
     That of `app=shop` is `shop.view`: `app=…` would be one more app of the folder.
     """
     if isinstance(out, str) and is_address(out):
-        return Path(f"{out.rstrip('/').rpartition('/')[2]}{SUFFIX}", "site")
+        name = out.rstrip("/").rpartition("/")[2].removeprefix("app=")
+        return Path(f"{name}{SUFFIX}", "site")
     folder = Path(out).resolve()
     return folder.with_name(f"{folder.name.removeprefix('app=')}{SUFFIX}") / "site"
 
@@ -79,7 +84,9 @@ class Viewer:
         self._port = port
         self._folder = view_folder(out)
         options: SiteOptions = {"title": title, "timezone": timezone}
-        self._write = lambda: bring_site(out, self._folder, progress, options, links=True)
+        self._bring: Callable[[], object] = partial(
+            bring_site, out, self._folder, progress, options, links=True
+        )
         self._token = secrets.token_urlsafe(24)
         self._heard: set[Any] = set()
         """The connections that have sent a request."""
@@ -100,6 +107,18 @@ class Viewer:
         self._port = self._runner.addresses[0][1]
         self.url = f"http://{HOST}:{self._port}/{self._token}/"
         return self
+
+    def _write(self) -> None:
+        try:
+            self._bring()
+        except OtherExportError:  # of the same name, or made again: all that is in it is made anew
+            for name in names_of(self._folder):
+                (self._folder / name).unlink(missing_ok=True)
+            for folder in sorted((each for each in self._folder.rglob("*") if each.is_dir()), reverse=True):
+                with suppress(OSError):  # somebody else's file is in it, and `bring_site` says so
+                    folder.rmdir()
+            shutil.rmtree(state_folder(self._folder))
+            self._bring()
 
     async def __aexit__(self, *_: object) -> None:
         self._sweeper.cancel()

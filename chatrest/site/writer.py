@@ -32,7 +32,7 @@ from ..errors import RequestInvalidError
 from ..export import attachment_files, read_raw, runs
 from .headings import LISTED, conversations_script
 from .index import Choice, ConversationEntry, Index, PageCut, disk_errors
-from .index_build import SiteOptions, bring_up_to_date, choice_of, database_of
+from .index_build import SiteOptions, bring_up_to_date, check_chosen, choice_of, database_of
 from .items import Item, Uses
 from .pages import STATIC, TEMPLATES, Pages, check_installed, has_days, parts_of, static
 from .redaction import HiddenLog
@@ -99,10 +99,7 @@ def bring_site(
         database = database_of(out, state_folder(folder))
         index = stack.enter_context(_opened(state_folder(folder) / "index.sqlite", choice))
         bring_up_to_date(index, out, database, lambda count: progress("reading", count, None))
-        if (choice.conversations or choice.users) and not index.count("posts"):
-            raise RequestInvalidError(
-                f"{out}: no message is of {_named(choice)}: expected those of the export"
-            )
+        check_chosen(out, index, choice)
         files = stack.enter_context(attachment_files(out))
         pages = Pages(index, options.get("title") or "Messages")
         return _Writer(state, pages, files, progress).write()
@@ -165,10 +162,6 @@ def _check_folder(out: str | PathLike[str], folder: Path) -> None:
                 f"{folder} is in the folder of the export, or around it: name another one"
             )
 
-
-def _named(choice: Choice) -> str:
-    conversations = [f"conversation {each!r}" for each in sorted(choice.conversations)]
-    return ", ".join([*conversations, *(f"user {uid!r}" for uid in sorted(choice.users))])
 
 
 @cache

@@ -98,6 +98,8 @@ def test_a_selection_is_chosen_and_a_folder_is_refused(out: Path, tmp_path: Path
     assert write_document(out, tmp_path / "den.html", conversations=["group_den"]).conversations == 1
     with pytest.raises(RequestInvalidError, match="is a folder: expected the path of a file"):
         write_document(out, tmp_path)
+    with pytest.raises(RequestInvalidError, match="no message is of conversation 'group_dem'"):
+        write_document(out, tmp_path / "x.html", conversations=["group_dem"])
     with pytest.raises(RequestInvalidError, match="timezone = 'Mars': expected the name of a zone"):
         write_document(out, tmp_path / "x.html", timezone="Mars")
     with pytest.raises(TypeError, match="unexpected keyword argument 'zone'"):

@@ -3,6 +3,7 @@
 import asyncio
 import json
 import re
+import shutil
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -175,5 +176,20 @@ async def test_the_pages_of_one_app_are_no_app(tmp_path: Path) -> None:
     assert verify(tmp_path).ok
 
 
+async def test_an_export_that_was_made_again_is_shown_as_it_is(tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    for text, killed in (("the first", 0), ("the second", 1)):
+        shutil.rmtree(out, ignore_errors=True)
+        out.with_suffix(".sqlite").unlink(missing_ok=True)  # which a user may have loaded: its error says so
+        runs = StoredRuns(out)
+        for _ in range(killed):  # so that its first run that ended has another number and time
+            runs.run(is_killed=True)
+        runs.run([json.dumps(message(1, text)).encode()])
+        async with Viewer(out):
+            shown = "".join(Page(path).text for path in view_folder(out).rglob("c/*/*.html"))
+        assert ("the first" in shown, "the second" in shown) == (not killed, bool(killed))
+
+
 def test_the_site_of_an_object_store_is_in_the_current_folder() -> None:
     assert view_folder("s3://bucket/chat/") == Path("chat.view", "site")
+    assert view_folder("s3://bucket/apps/app=shop") == Path("shop.view", "site")
