@@ -163,7 +163,6 @@ def _check_folder(out: str | PathLike[str], folder: Path) -> None:
             )
 
 
-
 @cache
 def _generation() -> bytes:
     """Return a hash of the code and templates: pages of another version are written again."""
