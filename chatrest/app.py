@@ -128,20 +128,18 @@ class App:
             failure = RequestInvalidError(f"CHATREST_{field.upper()}{rest}")
         raise failure
 
-    def to_env(self) -> dict[str, str]:
-        """Return the variables by which another process reads this app; the key is one of them.
-
-        Those that it does not have are empty.
-        """
-        values = (self.app_id, self.api_key, self.region, self.service_domain or "", self.base_url or "")
-        named = dict(zip(_VARIABLES, values, strict=True), ALLOW_HTTP=str(int(self.allow_http)))
-        return {f"CHATREST_{name}": value for name, value in named.items()}
-
 
 _SCHEMES: Final = "https://host[:port][/path], or http:// to loopback,"
 _LONGEST_REGION: Final = 12
 """Characters of a wrong region that an error repeats; a longer text may be a key in the wrong place."""
 _VARIABLES = ("APP_ID", "API_KEY", "REGION", "SERVICE_DOMAIN", "BASE_URL")
+
+
+def environment_of(app: App) -> dict[str, str]:
+    """Return the variables of `App.from_env` for an app, its key among them; what it lacks is empty."""
+    values = (app.app_id, app.api_key, app.region, app.service_domain or "", app.base_url or "")
+    named = dict(zip(_VARIABLES, values, strict=True), ALLOW_HTTP=str(int(app.allow_http)))
+    return {f"CHATREST_{name}": value for name, value in named.items()}
 
 
 def check_key(name: str, key: object) -> str:

@@ -11,7 +11,7 @@ from .entities import Entity, EntityWrapper, Parties
 from .lenient import CoercionError, coerced, shape
 from .outcomes import ItemOutcome
 from .raw_json import write_value
-from .record import NO_NUMBER, NO_TEXT, AsServed, Count, Id, Json, Maybe, OfCount, OfId, OfIdAndCount, Record
+from .record import NO_NUMBER, NO_TEXT, Count, Id, Json, Maybe, OfCount, OfId, OfIdAndCount, RawRecord, Record
 from .views import views
 
 
@@ -296,7 +296,7 @@ for _kind in (TextMessage, MediaMessage, CustomMessage, ActionMessage, CallMessa
     _kind.category = str(_kind.__struct_config__.tag)
 
 
-class UnknownMessage(AsServed, _Message, kw_only=True):
+class UnknownMessage(RawRecord, _Message, kw_only=True):
     """A record that no other message class can hold: `raw` is its JSON, byte for byte.
 
     `reason` is the reason. All readable fields have their values; unreadable ones are `""`, 0 or None if they

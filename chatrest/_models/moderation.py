@@ -53,12 +53,12 @@ class Reason(Record):
     default: Maybe[bool] = UNSET
 
 
-class _Revised(Reason):
+class _RuleRevision(Reason):
     active: Maybe[bool] = UNSET
     revision_id: Maybe[str] = UNSET
 
 
-class ModerationRule(_Revised):
+class ModerationRule(_RuleRevision):
     """A rule: what is done (`action`) with a message that meets its conditions.
 
     `default` is True on built-in rules only. Actions such as blockMessage and dropMessage are known.
@@ -76,7 +76,7 @@ class RuleRevision(ModerationRule):
     identified_by: ClassVar[str] = "revision_id"
 
 
-class KeywordList(_Revised):
+class KeywordList(_RuleRevision):
     """A list of words, patterns or sentences that rules refer to by its id.
 
     Lists of keyword lists also have `_id`, `app_id` and `document_version` (`__v` on the wire).

@@ -117,7 +117,7 @@ class Record(Struct, frozen=True, gc=False, rename="camel", omit_defaults=True):
         return masked_fields(self, [(name, value) for name, value in pairs if not is_absent(value)])
 
 
-class AsServed:
+class RawRecord:
     """The forms of a record that has its JSON, byte for byte."""
 
     __slots__ = ()

@@ -12,7 +12,7 @@ from distributed import Client, LocalCluster
 from distributed.client import AllExit
 
 from .._core.requests.arguments import check
-from ..app import App
+from ..app import App, environment_of
 from ..errors import ChatRestError, RequestInvalidError
 
 R = TypeVar("R")
@@ -58,7 +58,7 @@ async def connect(address: str, app: App | None = None) -> AsyncIterator["Client
     options: dict[str, Any] = {
         "n_workers": int(local[1]), "threads_per_worker": 2, "processes": True, "memory_limit": 0,
         "dashboard_address": "127.0.0.1:0", "asynchronous": True, "preload": [_IGNORE_CTRL_C],
-        "silence_logs": logging.CRITICAL, "env": {} if app is None else app.to_env(),
+        "silence_logs": logging.CRITICAL, "env": {} if app is None else environment_of(app),
     }  # fmt: skip
     async with LocalCluster(**options) as cluster, _client(cluster) as client:
         yield client

@@ -8,7 +8,7 @@ from typing import Any, Final, TypeAlias
 from msgspec import UNSET, field
 
 from .._models.messages import Message
-from .._models.record import AsServed, Json, Maybe, Record
+from .._models.record import Json, Maybe, RawRecord, Record
 from .payloads import (
     CallMessageData,
     CallSession,
@@ -27,7 +27,7 @@ from .payloads import (
 )
 
 
-class _Event(AsServed, Record, kw_only=True):
+class _Event(RawRecord, Record, kw_only=True):
     """The members of every envelope; texts that are absent are ""."""
 
     trigger: str

@@ -96,8 +96,8 @@ def get_user(call: ServiceCall) -> Document:
         record["conversationId"] = conversation_id(reader, uid)
         if uid in (mine := relations.of("blocked", reader)):
             record |= {"blockedByMe": True, "blockedByMeAt": mine[uid]}
-        if reader in (theirs := relations.of("blocked", uid)):
-            record |= {"hasBlockedMe": True, "blockedAt": theirs[reader]}
+        if reader in (blocks := relations.of("blocked", uid)):
+            record |= {"hasBlockedMe": True, "blockedAt": blocks[reader]}
     return record
 
 

@@ -4,6 +4,8 @@
 |---------------------------------|--------------------------------------------------------------------------|
 | the newest messages (the head)  | if all were seen, and the head is honest, nothing is new; a list has     |
 |                                 | ended if no newer message is shown than it returned                      |
+| what is before the last known   | if it returns higher ids, the list has another order, and what is new    |
+| id, unless the head reaches it  | need not be after that id                                                |
 | what is after the last ids      | if it returns only known ids, the list has nothing new, at whatever time |
 | the latest messages up to an id | if all were seen, the reading has left nothing out                       |
 
@@ -104,12 +106,11 @@ class ListEnds:
             raise NotOrderedByIdError
         if not is_later or reading.is_timed:
             return Head(rows)
-        is_seen = await self._is_seen(reading, rows)
-        if (
-            not is_seen and ids_of(rows).numbers.first > piece.after
-        ):  # else the head has shown the order there
+        if await self._is_seen(reading, rows):
+            return Head(rows, has_news=False)
+        if ids_of(rows).numbers.first > piece.after:  # else the head has shown the order there
             await self._check_start(job, piece.after)
-        return Head(rows, has_news=not is_seen)
+        return Head(rows)
 
     async def head(self, job: ListJob, *, is_open: bool) -> Page[Row] | None:
         """Return a page of the newest messages of a list, once its ids are known to continue; None if the

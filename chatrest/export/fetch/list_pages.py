@@ -4,7 +4,7 @@ from typing import Any, final
 
 from ..._core.replies.rows import Row
 from ..._walk.source import Page
-from ..folder.fetched_page import Covered, FetchedPage, ListOrder
+from ..folder.fetched_page import Coverage, FetchedPage, ListOrder
 from ..plan.id_set import IdSet
 from ..plan.message_ids import LAST, PageIds
 from ..plan.report import Progress
@@ -24,7 +24,7 @@ class ListPages:
 
     async def put(
         self, job: ListJob, served: Page[Row], rows: list[Row], ids: PageIds, asked: Window,
-        covered: Covered, order: ListOrder | None = None,
+        covered: Coverage, order: ListOrder | None = None,
     ) -> None:  # fmt: skip
         """Hand over the rows of a reply; the ids of `covered` count as read once they are written.
 
@@ -48,7 +48,7 @@ class ListPages:
             await self.backlog.put(_page(job, seen=PageIds(ids, {})))
 
     async def end(
-        self, piece: ListPiece, covered: Covered, order: ListOrder | None, *, is_empty: bool, highest: int
+        self, piece: ListPiece, covered: Coverage, order: ListOrder | None, *, is_empty: bool, highest: int
     ) -> PieceResult:
         """Note the end of a piece; that of a list that is walked is proven.
 

@@ -14,7 +14,7 @@ from msgspec import Struct, field, structs
 
 from ..._core.replies.rows import Row
 from ..._core.requests.endpoint import Pairs
-from ..folder.fetched_page import Covered, ListOrder
+from ..folder.fetched_page import Coverage, ListOrder
 from ..plan.id_set import IdSet
 from ..plan.message_ids import LAST, PageIds, ids_of, number
 from .jobs import ListJob, ListPiece
@@ -115,16 +115,14 @@ class ListReading(Struct, eq=False):
         self.keys.update(ids.others)
         return rows, ids
 
-    def cover(self, last: int) -> Covered:
+    def cover(self, last: int) -> Coverage:
         """Return what the journal is to note as covered, up to an id."""
         after, self.noted = self.noted, max(self.noted, min(last, self.head_end))
-        return Covered(after, self.noted, self.position_after(self.noted))
-
-    def position_after(self, last: int) -> Pairs:
-        """Return the position that the service named for an id; a last page repeats the requested one."""
-        named = dict(self.position)
-        is_named = tells_time(self.position) and (number(named["id"]) or 0) <= last
-        return self.position if is_named or not self.is_timed else ()
+        if not self.is_timed:
+            return Coverage(after, self.noted, self.position)
+        # A last page repeats the requested position, and a head may end before the page's.
+        is_of_last = tells_time(self.position) and (number(dict(self.position)["id"]) or 0) <= self.noted
+        return Coverage(after, self.noted, self.position if is_of_last else ())
 
     def continued(self, *, from_start: bool) -> ListPiece:
         """Return the rest of the piece, entered after its last id, or read from the start of the list."""

@@ -17,7 +17,7 @@ from ..._parameters.messages import MessageQuery
 from ..._resources.messages import Messages
 from ..._walk.source import Page
 from ...errors import BadRequestError, CursorError
-from ..folder.fetched_page import Covered
+from ..folder.fetched_page import Coverage
 from ..plan.id_set import IdSet
 from ..plan.message_ids import PageIds, ids_of, number
 from .jobs import ListJob, ListPiece, PieceResult
@@ -79,7 +79,7 @@ class WholeListReader:
             reading.head = None if head is None else head.items
         await self._read_to_end(reading)
         result = await self._pages.end(
-            piece, Covered(last=reading.ids.last), None if reading.is_by_id else "other",
+            piece, Coverage(last=reading.ids.last), None if reading.is_by_id else "other",
             is_empty=not reading.count, highest=ids_of(reading.head or []).numbers.last,
         )  # fmt: skip
         return result._replace(is_whole=True)
@@ -119,7 +119,7 @@ class WholeListReader:
             async for page in pages:
                 ids = reading.take(page.items)
                 rows = sorted(page.items, key=_by_id)
-                await self._pages.put(job, page, rows, ids, asked, Covered())
+                await self._pages.put(job, page, rows, ids, asked, Coverage())
                 # A first page that leads to its beginning is the newest one, whatever was asked for; and a
                 # list that begins with the newest ends by itself.
                 may_end = affix is not None and (not is_first or _leads_on(page))

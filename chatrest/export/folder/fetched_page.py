@@ -23,7 +23,7 @@ positions tell times, but it can be entered at an id, too; other: its ids are no
 all of it."""
 
 
-class Covered(NamedTuple):
+class Coverage(NamedTuple):
     """The ids of a list that a page covers: those above `after` up to `last`."""
 
     after: int = 0
@@ -69,7 +69,7 @@ class FetchedPage(Struct, frozen=True, kw_only=True):
     """That of the source in the journal."""
     source: Source
     purpose: Purpose = "walk"
-    covered: Covered = Covered()
+    covered: Coverage = Coverage()
     order: ListOrder | None = None
     """The order of the list, if the page has shown that it is not `ids`."""
     seen: PageIds = NO_IDS

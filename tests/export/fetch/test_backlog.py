@@ -7,7 +7,7 @@ import pytest
 
 from chatrest.export.fetch import backlog as backlogs
 from chatrest.export.fetch.backlog import Backlog
-from chatrest.export.folder.fetched_page import Covered, FetchedPage
+from chatrest.export.folder.fetched_page import Coverage, FetchedPage
 from chatrest.export.plan.message_ids import ids_of
 from chatrest.export.plan.ownership import Source
 from tests.cases import loop_over
@@ -18,7 +18,7 @@ pytestmark = pytest.mark.usefixtures("tidy")
 
 def page(number: int, size: int = 10) -> FetchedPage:
     return FetchedPage(
-        number=number, source=Source("user", ("a",)), covered=Covered(0, 1), bytes=size, seen=ids_of([])
+        number=number, source=Source("user", ("a",)), covered=Coverage(0, 1), bytes=size, seen=ids_of([])
     )
 
 

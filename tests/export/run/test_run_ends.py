@@ -23,7 +23,7 @@ from chatrest.export.fetch import backlog
 from chatrest.export.fetch.jobs import ListJob
 from chatrest.export.fetch.page_check import PageCheck, Window
 from chatrest.export.folder.export_folder import ExportFolder
-from chatrest.export.folder.fetched_page import Covered
+from chatrest.export.folder.fetched_page import Coverage
 from chatrest.export.plan.ownership import OwnershipRules, Source
 from chatrest.export.run.run import export_folder
 from chatrest.export.store import NewRows
@@ -209,7 +209,7 @@ async def test_an_end_that_was_read_and_not_noted_is_proven_by_the_next_run(tmp_
         with folder.journal.transaction():
             folder.journal.add_sources([ann])
         page = PageCheck(Window(), OwnershipRules([ann])).page(ListJob(number=1, source=ann), rows)
-        folder.commit([structs.replace(page, covered=Covered(0, 40))])
+        folder.commit([structs.replace(page, covered=Coverage(0, 40))])
     async with service.session() as session:
         report = await export(session, tmp_path / "out", plan)
     assert (report.complete, report.written) == (True, 0)
