@@ -113,7 +113,8 @@ def test_what_is_hidden_is_in_no_file_that_is_handed_on(tmp_path: Path, twice: b
         assert [name for name in packed.namelist() if LEFT.search(packed.read(name))] == []
     written = write_document(out, document, **hiding)
     for name, data in everything(document.parent):
-        assert (name, LEFT.findall(data)) == (name, [])
+        without_hashes = re.sub(rb"[0-9a-f]{64}", b"", data)  # that of the manifest is another one each time
+        assert (name, LEFT.findall(without_hashes)) == (name, [])
     assert sorted(shown_ids(site), key=int) == [str(number) for number in range(1, 15)]
     logged = Counter[str]()
     for row in csv.DictReader(io.StringIO((tmp_path / "site.chatrest" / "hidden.csv").read_text())):
