@@ -7,7 +7,7 @@ import asyncio
 from collections import deque
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
-from typing import Final, final
+from typing import Final
 
 from ..folder.fetched_page import FetchedPage
 
@@ -20,7 +20,6 @@ MOST: Final = 2_000
 """Pages of one batch: small ones are written together, for every batch waits for the disk once."""
 
 
-@final
 class Backlog:
     """Pages that wait to be written, in the order in which they came."""
 

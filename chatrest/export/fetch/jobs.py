@@ -4,7 +4,7 @@ import asyncio
 from collections import deque
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from enum import Enum, auto
-from typing import NamedTuple, final
+from typing import NamedTuple
 
 from msgspec import Struct
 
@@ -59,7 +59,6 @@ class ListPiece(Struct, kw_only=True, frozen=True, eq=False):
         return not (self.position or self.is_guess)
 
 
-@final
 class PieceQueue:
     """The pieces that wait for a reader, in the order in which they came, and the readers at work.
 

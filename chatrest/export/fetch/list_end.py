@@ -13,7 +13,7 @@ Each costs one request. The last two are for lists whose positions tell times (`
 """
 
 from contextlib import aclosing
-from typing import Any, Final, NamedTuple, final
+from typing import Any, Final, NamedTuple
 
 from ..._core.replies.rows import UNKNOWN, Row
 from ..._parameters.messages import MessageQuery
@@ -46,7 +46,6 @@ class Head(NamedTuple):
     """False if the list is empty, or all of it was seen."""
 
 
-@final
 class ListEnds:
     """Asks for the ends of lists, and compares them with what the export and a reading have seen."""
 
@@ -67,8 +66,6 @@ class ListEnds:
         if job.purpose == "confirm":  # it must not depend on how the service treats times
             return Window()
         return self.window.asked(job.since if job.purpose == "recheck" else None)
-
-    # ── before a list is read ──
 
     async def shown_before(self, job: ListJob) -> IdSet:
         """Return the ids that a list has shown to earlier runs."""
@@ -171,8 +168,6 @@ class ListEnds:
         """Return those of some ids that are no numbers which the list has not shown."""
         return await in_thread(lambda: self._export.unseen_keys(job.number, keys)) if keys else keys
 
-    # ── after it was read ──
-
     async def newest_ids(self, job: ListJob, head: list[Row] | None) -> PageIds:
         """Return the ids of the newest messages of a list; a `head` that is known is not asked for again.
 
@@ -223,8 +218,6 @@ class ListEnds:
                 f"the list of {first} on behalf of {second} is empty, and that of {second} on behalf of "
                 f"{first} is not: the service ignores the acting user"
             )
-
-    # ── requests ──
 
     async def newest(self, job: ListJob, window: Window = _EVER) -> list[Row]:
         """Return the newest messages of a list: without a window, as services take its ends in other ways."""

@@ -1,6 +1,6 @@
 """The way of the pages of lists to the writer: each is judged once, and counted in what is displayed."""
 
-from typing import Any, final
+from typing import Any
 
 from ..._core.replies.rows import Row
 from ..._walk.source import Page
@@ -13,7 +13,6 @@ from .jobs import Ending, ListJob, ListPiece, PieceResult
 from .page_check import PageCheck, Window, left_out
 
 
-@final
 class ListPages:
     """Hands the pages of lists over to be written."""
 

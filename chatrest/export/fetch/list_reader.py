@@ -18,7 +18,7 @@ head is the end of the list for this run.
 """
 
 from contextlib import aclosing
-from typing import Final, final
+from typing import Final
 
 from ..._parameters.messages import MessageQuery
 from ..._resources.messages import Messages
@@ -35,7 +35,6 @@ LEAST_PAGES: Final = 16
 """Pages that have to be left of a list for it to be divided: a cut costs about a page that is read twice."""
 
 
-@final
 class ListReader:
     """Reads lists for a pool of workers."""
 

@@ -89,8 +89,6 @@ class ListReading(Struct, eq=False):
         """
         return self.begun_after if self.is_timed and self.begun_after > self.job.proven else 0
 
-    # ── while it is read ──
-
     def look(self, head: list[Row]) -> None:
         """Note the newest messages of the list."""
         self.head, self.highest = head, ids_of(head).numbers.last
@@ -128,8 +126,6 @@ class ListReading(Struct, eq=False):
         """Return the rest of the piece, entered after its last id, or read from the start of the list."""
         is_guess = self.covered > 0 and not from_start
         return structs.replace(self.piece, after=self.covered, position=(), is_guess=is_guess)
-
-    # ── the end ──
 
     @property
     def head_end(self) -> int:

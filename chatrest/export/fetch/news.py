@@ -29,7 +29,7 @@ either, and a run that asks them reads all that they show since they were asked 
 from collections.abc import AsyncGenerator, Callable, Collection, Iterable
 from contextlib import aclosing
 from operator import attrgetter
-from typing import Final, TypeAlias, final
+from typing import Final, TypeAlias
 
 from ..._core.replies.rows import Row
 from ..._core.send import AsRows
@@ -67,7 +67,6 @@ class DisprovedError(Exception):
     """The app's own list cannot be believed: each source has to be asked."""
 
 
-@final
 class AppNews:
     """The messages of the app's own list after the id `after`, up to `until`.
 
@@ -185,9 +184,6 @@ def _raise_disproved(error: Exception) -> None:
     if isinstance(error, AuthenticationError | ServerError):
         raise error
     raise DisprovedError from error
-
-
-# ── of a run ──
 
 
 def runs_by_app_list(journal: Journal) -> int:

@@ -15,7 +15,7 @@ The seconds at the edges of a window are no fault: they are asked for, and left 
 
 from collections.abc import Callable
 from itertools import compress, pairwise
-from typing import Any, Final, NamedTuple, final
+from typing import Any, Final, NamedTuple
 
 from ..._core.replies.expectation import ON_BEHALF_OF, Expectation
 from ..._core.replies.rows import UNKNOWN, Row, rows as read_rows
@@ -109,7 +109,6 @@ def last_id(rows: list[Row]) -> int:
     return next((numbered for row in reversed(rows) if (numbered := number(row.id)) is not None), 0)
 
 
-@final
 class PageCheck:
     """Judges the records of a run's pages, and notes the lists that showed foreign ones."""
 

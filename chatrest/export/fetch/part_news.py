@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from contextlib import aclosing
 from itertools import islice
 from operator import attrgetter
-from typing import Any, Final, NamedTuple, final
+from typing import Any, Final, NamedTuple
 
 from ..._core.replies.rows import Row, row_of
 from ..._core.send import AsRows
@@ -53,7 +53,6 @@ async def list_users(session: AsyncSession, plan: Plan, known: set[str]) -> List
     return ListedUsers(new, [] if fault else sorted(known - listed.keys()), fault)
 
 
-@final
 class NewsOfNight:
     """The newest messages, and what is new since the last night."""
 

@@ -11,7 +11,7 @@ seen: those not written are missing, and are read again like all missing ones.
 
 from collections.abc import Iterable
 from functools import partial
-from typing import Final, final
+from typing import Final
 
 import msgspec
 
@@ -33,7 +33,6 @@ _TAKEN: Final = "taken"
 """In the journal's meta: the stamps of the files that were taken in, by their names."""
 
 
-@final
 class PartRun:
     """The part that a run reads, with all facts that the run needs."""
 
@@ -75,8 +74,6 @@ class PartRun:
         """The app's newest messages when the night began."""
         return [row_of(raw) for raw in self.news.newest]
 
-    # ── what is new, as the app's own list has shown it ──
-
     async def take_news(self, pool: WorkerPool, sources: SourceList, until: int) -> bool:
         """Write the messages since the last night if they were requested for all parts; False if not.
 
@@ -99,8 +96,6 @@ class PartRun:
 
         await in_thread(prove)
         return True
-
-    # ── what others have left ──
 
     async def take_in(self, pool: WorkerPool) -> None:
         """Note the messages that lists of other parts have shown as seen; write those that were left."""
@@ -143,8 +138,6 @@ class PartRun:
         await pool.commit([
             FetchedPage(number=number, source=OF_PARTS, purpose="missing", seen=unseen, rows=written)
         ])  # fmt: skip
-
-    # ── what is left to others ──
 
     async def leave(self, export: ExportFolder) -> None:
         """Leave other parts their messages, unless they have been left already."""

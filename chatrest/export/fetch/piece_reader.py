@@ -19,7 +19,7 @@ an empty reply is a refusal, not the end.
 from bisect import bisect_right
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
-from typing import Any, final
+from typing import Any
 
 from msgspec import Struct, structs
 
@@ -63,7 +63,6 @@ class PiecePage(Struct, frozen=True):
     """The direction from its last item to the position that the page names; None if it names none."""
 
 
-@final
 class PieceReader:
     """Reads one piece of the list of `walk` in ascending order of ids, from the walk's start.
 

@@ -18,7 +18,7 @@ all that is asked of it.
 """
 
 from collections.abc import Iterable, Iterator
-from typing import Any, Final, final
+from typing import Any, Final
 
 from ..._core.replies.rows import Row
 from ..._core.requests.dialects import LARGEST_PAGE
@@ -41,7 +41,6 @@ _BATCH: Final = 100
 """Messages that were asked for one by one, and are written at once."""
 
 
-@final
 class Rereads:
     """The messages that a run reads again; `now` is its time in epoch seconds."""
 
@@ -63,8 +62,6 @@ class Rereads:
             if own := left & self._journal.seen(known.number):
                 left.discard(own)
                 yield known, own
-
-    # ── what is missing ──
 
     async def read_missing(self) -> bool:
         """Read what is missing; return True if all is on disk then, or not shown by any source.
@@ -154,8 +151,6 @@ class Rereads:
                 is_whole = False  # no one else can be asked: this run says so, and the report from now on
             self._export.note_deleted(known.number, unshown, self._now, missing=True)
         return is_whole
-
-    # ── what may have changed ──
 
     def begin_recheck(self, since: int) -> None:
         """Note that what was sent since a time is to be read again, up to what is covered by now."""

@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import aclosing
 from itertools import islice
 from operator import attrgetter
-from typing import Any, Final, final
+from typing import Any, Final
 
 from ..._core.replies.rows import UNKNOWN, Row
 from ..._core.send import AsRows
@@ -53,7 +53,6 @@ _ASKED_AT_ONCE: Final = 4
 _NO_USER: Final = "ERR_UID_NOT_FOUND"
 
 
-@final
 class SourceList:
     """The sources of a run, as the journal knows them, and as `pool` could read them."""
 

@@ -7,7 +7,7 @@ end covers all. It is accepted like that of any list: only if its newest message
 
 from contextlib import aclosing, suppress
 from itertools import pairwise
-from typing import Final, final
+from typing import Final
 
 from msgspec import Struct, field, structs
 
@@ -62,7 +62,6 @@ def _ends(first: list[int], last: list[int]) -> list[int]:
     return [first[0], last[-1]] if last else first
 
 
-@final
 class WholeListReader:
     """Reads such lists for a pool of workers."""
 

@@ -6,7 +6,7 @@ pages fetched by then are committed first. A pool requests only the lists that i
 
 import asyncio
 from collections.abc import Iterable
-from typing import Final, final
+from typing import Final
 
 from msgspec import structs
 
@@ -36,7 +36,6 @@ from .work_left import Work
 WORKERS: Final = 32
 
 
-@final
 class WorkerPool:
     """Workers and a writer, over one export."""
 
@@ -145,8 +144,6 @@ class WorkerPool:
             may_be_cut=not from_start,
         )
 
-    # ── reading ──
-
     async def _read(self, piece: ListPiece, queue: PieceQueue) -> PieceResult:
         failed = PieceResult(piece.of.number, Ending.FAILED)
         try:
@@ -158,8 +155,6 @@ class WorkerPool:
             return failed._replace(error=RequestInvalidError(text))
         except ChatRestError as error:
             return failed._replace(error=error)
-
-    # ── writing ──
 
     async def _write(self) -> None:
         try:

@@ -87,9 +87,6 @@ def times(rows: list[Row]) -> tuple[int, int, bool]:
     return since, until, len(known) == len(sent)
 
 
-# ── intervals ──
-
-
 class Interval(NamedTuple):
     """The ids from `first` to `last`, both included."""
 

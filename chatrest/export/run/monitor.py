@@ -7,7 +7,7 @@ first seconds, as sources differ much in how many messages they have for their i
 import time
 from collections import deque
 from collections.abc import Callable, Collection
-from typing import Final, NamedTuple, final
+from typing import Final, NamedTuple
 
 from ..._network.pool import PoolState
 from ..._texts import about, duration, plural, size
@@ -39,7 +39,6 @@ class _Sample(NamedTuple):
     covered: int
 
 
-@final
 class Monitor:
     """Compute snapshots of `progress`; `clock` gives seconds that only increase."""
 

@@ -177,17 +177,11 @@ async def refused(service: Served, out: Path, plan: Plan | None = None) -> None:
             await export(session, out, plan)
 
 
-# ── a wrong key ──
-
-
 async def test_a_wrong_key_keeps_the_plan_and_the_right_one_goes_on_with_it(tmp_path: Path) -> None:
     async with served(50) as service:
         await refused(service, tmp_path / "out", Plan(users=("ann",), format="parquet"))
         assert (await export(service.session, tmp_path / "out")).complete
         assert_whole(tmp_path / "out", service.expected(service.users_ids("ann")))
-
-
-# ── what is there is left as it is ──
 
 
 @pytest.mark.parametrize(
@@ -223,9 +217,6 @@ async def test_a_folder_that_cannot_be_written_to_is_named(
         assert caught.value.filename == str(out)
         assert list(out.iterdir()) == []
         assert not service.emulator.requests
-
-
-# ── what is not installed ──
 
 
 async def test_without_the_extra_for_parquet_no_folder_is_made(
