@@ -3,29 +3,16 @@
 import asyncio
 import json
 import re
-import runpy
-import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from typing import NamedTuple
+from typing import Any
 
 import httpx
 import pytest
-from msgspec import structs
 
-from chatrest import (
-    AsyncSession,
-    ChatRestError,
-    Cursor,
-    CursorError,
-    DeadlineExceededError,
-    RateLimitError,
-    RetryPolicy,
-    ServerError,
-    errors,
-)
-from chatrest.emulator import Emulator, Fault, First, HalfOpen, Reset, Status, TooManyRequests
-from chatrest.examples.fastapi_backend import answer_error
+from chatrest import AsyncSession, ChatRestError, CursorError, DeadlineExceededError, RateLimitError, errors
+from chatrest.emulator import Emulator, First, HalfOpen, Reset
+from chatrest.examples import fastapi_backend
 from tests.cases import loop_over
 from tests.pages import GUIDE
 from tests.scripted_server import no_wait
@@ -33,259 +20,122 @@ from tests.virtual_time import run
 
 CONVERSATION = "/conversations/user-002/messages"
 NEW = {"text": "hello", "muid": "0123456789abcdef"}
-
-
-class Backend(NamedTuple):
-    """A running backend, and a browser that is signed in as user-001."""
-
-    emulator: Emulator
-    browser: httpx.AsyncClient
-    sessions: list[AsyncSession]
-    """All that were opened."""
-
-    def sent(self) -> list[str]:
-        """Return sender and text of the messages that the backend has sent."""
-        store = self.emulator.store
-        records = [json.loads(record) for record in store.records(store.ids())]
-        return [
-            f"{record['sender']}: {record['data']['text']}"
-            for record in records
-            if record.get("muid") == NEW["muid"]
-        ]
+SECRET = "the text of the error: k3y"
 
 
 @asynccontextmanager
-async def running(key: bytes = b"k" * 32) -> AsyncIterator[Backend]:
-    from chatrest.examples.fastapi_backend import LOGINS, make_app  # FastAPI takes long to load
-
+async def running() -> AsyncIterator[tuple[Emulator, httpx.AsyncClient]]:
     clock = asyncio.get_running_loop().time
-    sessions = []
     async with Emulator(users=3, messages=150, groups=0) as emulator:
-
-        def open_chat() -> AsyncSession:
-            retry = RetryPolicy(attempts=2)
-            session = AsyncSession(emulator.app, cursor_key=key, clock=clock, sleep=no_wait, retry=retry)
-            sessions.append(session)
-            return session
-
-        app = make_app(open_chat, LOGINS.get)
-        transport, headers = httpx.ASGITransport(app), {"Authorization": "Bearer login-of-ann"}
+        options: dict[str, Any] = {"cursor_key": b"k" * 32, "clock": clock, "sleep": no_wait}
+        logins = {"ann": "user-001", "bob": "user-002"}
+        app = fastapi_backend.make_app(lambda: AsyncSession(emulator.app, **options), logins.get)
+        transport, headers = httpx.ASGITransport(app), {"Authorization": "Bearer ann"}
         async with (
             app.router.lifespan_context(app),
             httpx.AsyncClient(transport=transport, base_url="https://backend", headers=headers) as browser,
         ):
-            yield Backend(emulator, browser, sessions)
+            yield emulator, browser
 
 
-@pytest.fixture
-async def backend() -> AsyncIterator[Backend]:
-    async with running() as backend:
-        yield backend
+async def test_a_browser_pages_through_its_own_conversation_with_tokens() -> None:
+    async with running() as (emulator, browser):
+        stored = [json.loads(each) for each in emulator.store.records(emulator.store.ids())]
+        parties = {"user-001", "user-002"}
+        ids, path = [], CONVERSATION
+        while path:
+            page = (await browser.get(path)).json()
+            ids += [message["id"] for message in page["messages"]]
+            path = f"{CONVERSATION}?cursor={page['next']}" if page["next"] else ""
+        expected = [each["id"] for each in stored if {each["sender"], each["receiver"]} == parties]
+        assert ids == sorted(expected, key=int, reverse=True)
 
 
-async def test_a_browser_pages_through_a_conversation_with_one_session(backend: Backend) -> None:
-    from chatrest.examples.fastapi_backend import PAGE
-
-    backend.emulator.store.add_message("user-003", "user-002", "of another conversation")
-    walk = backend.sessions[0].messages.list_user("user-002", on_behalf_of="user-001")
-    expected = sorted([message.id async for message in walk], key=int, reverse=True)
-    ids, path = [], CONVERSATION
-    for _ in range(len(expected) // PAGE + 1):
-        page = (await backend.browser.get(path)).json()
-        ids += [message["id"] for message in page["messages"]]
-        path = f"{CONVERSATION}?cursor={page['next']}"
-    assert ids == expected
-    assert page["next"] is None
-    assert len(backend.sessions) == 1
-
-
-async def test_a_token_serves_its_own_list_and_user_alone(backend: Backend) -> None:
-    browser = backend.browser
-    token = (await browser.get(CONVERSATION)).json()["next"]
-    unsigned = str(structs.replace(Cursor.parse(token), mac=b""))
-    before = len(backend.emulator.requests)
-    for path in (
-        f"/conversations/user-003/messages?cursor={token}",
-        f"{CONVERSATION}?cursor={token[:-1]}",
-        f"{CONVERSATION}?cursor={unsigned}",
-    ):
-        assert (await browser.get(path)).status_code == 400
-    browser.headers["Authorization"] = "Bearer login-of-bob"
-    answer = await browser.get(f"/conversations/user-001/messages?cursor={token}")
-    assert (answer.status_code, answer.json()["error"]) == (400, "cursor_refused")
-    assert len(backend.emulator.requests) == before
-
-
-async def test_nobody_is_served_without_a_login(backend: Backend) -> None:
-    backend.browser.headers["Authorization"] = "Bearer of-nobody"
-    answers = [
-        await backend.browser.get(CONVERSATION),
-        await backend.browser.post(CONVERSATION, json=NEW),
-        await backend.browser.post("/chat-token"),
-    ]
-    assert [answer.status_code for answer in answers] == [401, 401, 401]
-    assert not backend.emulator.requests
-
-
-async def test_the_token_of_a_chat_client_is_for_the_signed_in_user(backend: Backend) -> None:
-    answer = await backend.browser.post("/chat-token")
-    tokens = [token async for token in backend.sessions[0].auth_tokens.list("user-001")]
-    assert [token.auth_token for token in tokens] == [answer.json()["auth_token"]]
-    assert answer.headers["Cache-Control"] == "no-store"
-
-
-@pytest.mark.parametrize(
-    ("fault", "status", "seconds"),
-    [
-        (Status(401), 500, None),
-        (Reset(), 502, None),
-        (TooManyRequests(wait=60.0), 503, 60),
-    ],
-    ids=str,
-)
-async def test_faults_of_the_service_are_statuses(
-    backend: Backend, caplog: pytest.LogCaptureFixture, fault: Fault, status: int, seconds: int | None
-) -> None:
-    backend.emulator.weather.add(fault)
-    answer = await backend.browser.get(CONVERSATION)
-    assert answer.status_code == status
-    waits = answer.headers.get("Retry-After")
-    assert waits is None if seconds is None else int(waits) in (seconds, seconds + 1)
-    assert "messages.list_user" in caplog.text  # the log has what the browser has not
-    for text in (answer.text, str(answer.headers)):
-        assert "messages.list_user" not in text
-        assert backend.emulator.app.api_key not in text
-    assert backend.emulator.app.api_key not in caplog.text
-
-
-async def test_control_characters_of_a_path_do_not_reach_the_log(
-    backend: Backend, caplog: pytest.LogCaptureFixture
-) -> None:
-    answer = await backend.browser.get("/conversations/x%1B[2J/messages")
-    assert answer.status_code == 400
-    assert "[2J" in caplog.text
-    assert "\x1b" not in caplog.text
+async def test_a_token_serves_its_own_list_and_user_alone() -> None:
+    async with running() as (emulator, browser):
+        token = (await browser.get(CONVERSATION)).json()["next"]
+        before = len(emulator.requests)
+        assert (await browser.get(f"/conversations/user-003/messages?cursor={token}")).status_code == 400
+        assert (await browser.get(f"{CONVERSATION}?cursor={token[:-1]}")).status_code == 400
+        browser.headers["Authorization"] = "Bearer bob"
+        answer = await browser.get(f"/conversations/user-001/messages?cursor={token}")
+        assert (answer.status_code, answer.json()) == (400, {"error": "cursor_refused"})
+        browser.headers["Authorization"] = "Bearer user-001"
+        assert (await browser.get(CONVERSATION)).status_code == 401
+        assert (await browser.post(CONVERSATION, json=NEW)).status_code == 401
+        assert len(emulator.requests) == before
 
 
 @pytest.mark.parametrize("processed", [True, False])
-async def test_a_message_whose_reply_is_lost_is_settled(backend: Backend, processed: bool) -> None:
-    backend.emulator.weather.add(Reset(route="messages.send", processed=processed, when=First()))
-    answer = await backend.browser.post(CONVERSATION, json=NEW)
-    if processed:
-        assert (answer.status_code, answer.json()["text"]) == (201, "hello")
-    else:
-        assert (answer.status_code, answer.json()["error"]) == (504, "outcome_unknown")
-    for _ in range(2):
-        again = await backend.browser.post(CONVERSATION, json={**NEW, "repeated": True})
-        assert again.status_code == 201
-    assert backend.sent() == ["user-001: hello"]
+async def test_a_message_whose_reply_is_lost_is_sent_once(processed: bool) -> None:
+    async with running() as (emulator, browser):
+        emulator.weather.add(Reset(route="messages.send", processed=processed, when=First()))
+        answer = await browser.post(CONVERSATION, json=NEW)
+        assert (answer.status_code, answer.json()) == (504, {"error": "outcome_unknown"})
+        for _ in range(2):
+            again = await browser.post(CONVERSATION, json={**NEW, "repeated": True})
+            assert (again.status_code, again.json()["text"]) == (201, "hello")
+        records = [json.loads(each) for each in emulator.store.records(emulator.store.ids())]
+        assert [each["sender"] for each in records if each.get("muid") == NEW["muid"]] == ["user-001"]
 
 
-async def test_an_outcome_stays_unknown_where_the_list_fails(backend: Backend) -> None:
-    backend.emulator.weather.add(Reset(route="messages.send", processed=True))
-    backend.emulator.weather.add(Status(503, route="messages.list_user"))
-    answer = await backend.browser.post(CONVERSATION, json=NEW)
-    assert (answer.status_code, answer.json()["error"]) == (504, "outcome_unknown")
-
-
-async def test_half_a_character_does_not_break_a_page(backend: Backend) -> None:
-    store = backend.emulator.store
-    record = store.add_message("user-002", "user-001", "whole")
-    half = {"id": str(store.last_id + 1), "data": {"text": "half \ud83d"}}
-    store.add_records([json.dumps(record | half).encode()])  # as an escape, as services write it
-    messages = (await backend.browser.get(CONVERSATION)).json()["messages"]
-    assert [message["text"] for message in messages[:2]] == ["half ?", "whole"]
+async def test_half_a_character_does_not_break_a_page() -> None:
+    async with running() as (emulator, browser):
+        record = emulator.store.add_message("user-002", "user-001", "complete")
+        half = {"id": str(emulator.store.last_id + 1), "data": {"text": "half \ud83d"}}
+        emulator.store.add_records([json.dumps(record | half).encode()])  # as an escape, as services write it
+        messages = (await browser.get(CONVERSATION)).json()["messages"]
+        assert [message["text"] for message in messages[:2]] == ["half ?", "complete"]
 
 
 def test_a_service_that_hangs_costs_no_more_than_the_requests_time() -> None:
-    from chatrest.examples.fastapi_backend import REQUEST_SECONDS
-
     async def main() -> None:
-        now = asyncio.get_running_loop().time
-        async with running() as backend:
-            hangs = HalfOpen(processed=True, route="messages.send", when=First())
-            backend.emulator.weather.add(hangs)
-            sent = await backend.browser.post(CONVERSATION, json=NEW)
-            assert (sent.status_code, now()) == (201, pytest.approx(REQUEST_SECONDS / 2))
-            assert backend.sent() == ["user-001: hello"]
-            backend.emulator.weather.add(HalfOpen(route="messages.list_user"))
+        async with running() as (emulator, browser):
+            emulator.weather.add(HalfOpen(route="messages.list_user"))
+            now = asyncio.get_running_loop().time
             began = now()
-            read = await backend.browser.get(CONVERSATION)
-            assert (read.status_code, now() - began) == (504, pytest.approx(REQUEST_SECONDS))
-            backend.emulator.weather.release()
+            assert (await browser.get(CONVERSATION)).status_code == 504
+            assert now() - began == pytest.approx(fastapi_backend.REQUEST_SECONDS)
+            emulator.weather.release()
 
     run(main())
 
 
-def test_the_example_runs(capsys: pytest.CaptureFixture[str]) -> None:
-    from chatrest.examples import fastapi_backend
+def answer_of(error: ChatRestError) -> tuple[int, str, str | None]:
+    """Return the status, the body and the `Retry-After` of the answer for an error."""
+    request: Any = type("Request", (), {"method": "GET", "url": httpx.URL("https://backend/x%1B[2J")})
+    answer = asyncio.run(fastapi_backend.show_error(request, error))
+    return answer.status_code, bytes(answer.body).decode(), answer.headers.get("Retry-After")
 
-    fastapi_backend.main()
-    printed = capsys.readouterr().out
-    statuses = ["401", "200", "200", "400", "404", "200", "201", "503"]
-    assert [line[4:7] for line in printed.splitlines() if line[4:7].isdigit()] == statuses
-    assert "Retry-After: 2" in printed
-
-
-def test_the_example_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
-    from chatrest.examples import fastapi_backend
-
-    monkeypatch.setitem(sys.modules, "fastapi", None)
-    with pytest.raises(SystemExit, match="pip install fastapi httpx"):
-        runpy.run_path(str(fastapi_backend.__file__), run_name="__main__")
-
-
-# ── errors as HTTP statuses ──
 
 CLASSES = [getattr(errors, name) for name in errors.__all__ if name.endswith("Error")]
-NOT_OF_A_REQUEST = (ChatRestError, errors.ExportIncompleteError)
-"""The base class, and what no request of a browser raises."""
-SECRET = "the text of the error: k3y"
 
 
-@loop_over("kind", [kind for kind in CLASSES if kind not in NOT_OF_A_REQUEST])
-def test_every_error_has_an_answer_of_its_own_that_shows_nothing_of_it(kind: type[ChatRestError]) -> None:
-    answer = answer_error(kind(SECRET))
-    assert answer.body != answer_error(ChatRestError()).body
-    assert 400 <= answer.status < 600
-    assert answer.status != 401  # the browser would sign its user out
-    assert SECRET not in str(answer)
-
-
-@loop_over("kind", [kind for kind in CLASSES if issubclass(kind, errors.OutcomeUnknownError)])
-def test_an_unknown_outcome_never_looks_like_a_failure(kind: type[ChatRestError]) -> None:
+@loop_over("kind", CLASSES)
+def test_every_error_has_a_status_that_shows_nothing_of_it(kind: type[ChatRestError]) -> None:
     error = kind(SECRET)
-    vars(error).update(retry_after=5.0, reason="rate limit")  # as of a 503 with a time, and of a deadline
-    answer = answer_error(error)
-    assert (answer.status, answer.body["error"], answer.headers) == (504, "outcome_unknown", {})
+    vars(error).update(retry_after=5.0, reason="rate limit")
+    status, body, wait = answer_of(error)
+    assert 400 <= status < 600
+    assert status != 401  # the browser would sign its user out
+    assert SECRET not in body
+    if isinstance(error, errors.OutcomeUnknownError):  # as of a 503 with a time, and of a deadline
+        assert (status, body, wait) == (504, '{"error":"outcome_unknown"}', None)
 
 
-@loop_over(("seconds", "header"), [(0.0, "1"), (0.2, "1"), (20.0, "20"), (20.1, "21")])
-def test_a_time_is_passed_on_in_whole_seconds(seconds: float, header: str) -> None:
-    error = RateLimitError(SECRET)
-    error.retry_after = seconds
-    assert answer_error(error).headers == {"Retry-After": header}
-    assert answer_error(RateLimitError(SECRET)).headers == {}
-
-
-def test_a_deadline_that_the_rate_limit_exceeds_is_answered_as_the_rate_limit() -> None:
-    limited = answer_error(DeadlineExceededError(SECRET, reason="rate limit", retry_after=60.0))
-    assert limited.status == answer_error(RateLimitError(SECRET)).status
-    assert limited.headers == {"Retry-After": "60"}
-    assert answer_error(DeadlineExceededError(SECRET, reason="network")).status == 504
-
-
-def test_the_cursors_of_the_service_are_not_the_browsers_fault() -> None:
+def test_what_decides_beside_the_class() -> None:
+    assert answer_of(DeadlineExceededError(SECRET, reason="network"))[0] == 504
+    assert answer_of(DeadlineExceededError(SECRET, reason="rate limit", retry_after=20.1))[::2] == (503, "21")
+    assert answer_of(RateLimitError(SECRET))[::2] == (503, None)
     error = CursorError(SECRET)
-    assert answer_error(error).status == 400
     error.operation = "messages.list_user"
-    assert answer_error(error) == answer_error(ServerError(SECRET))
+    assert answer_of(error)[0] == 502
 
 
 def test_the_guide_has_the_statuses() -> None:
     page = (GUIDE / "backends.md").read_text(encoding="utf-8")
     rows = re.findall(r"^\| (\d{3}) +\| (.+?) +\|", page, re.MULTILINE)
     stated = {(name, int(status)) for status, names in rows for name in re.findall(r"`(\w+Error)`", names)}
-    assert len(stated) > 12
-    others = {(name, answer_error(getattr(errors, name)(SECRET)).status) for name, _ in stated}
+    others = {(name, answer_of(getattr(errors, name)(SECRET))[0]) for name, _ in stated}
+    assert len(others) > 12
     assert stated - others == {("CursorError", 502)}, "of a list"

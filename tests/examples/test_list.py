@@ -22,11 +22,7 @@ def test_the_guide_lists_every_example_with_one_line() -> None:
     assert sorted(rows) == ["NAME", *PROGRAMS]
 
 
-# Its test runs it without arguments, and looks at what it prints.
-OWN = {"fastapi_backend"}
-
-
-@pytest.mark.parametrize("name", [name for name in PROGRAMS if name not in OWN])
+@pytest.mark.parametrize("name", PROGRAMS)
 def test_an_example_runs_without_arguments(
     name: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
