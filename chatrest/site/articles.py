@@ -25,11 +25,10 @@ _OUT: Final = 'rel="noopener noreferrer nofollow"'
 
 @final
 class Articles:
-    """Makes articles of pages of conversations; `face_of` gives the address of a face by its name."""
+    """Makes articles of pages of conversations."""
 
-    def __init__(self, escape: Escape, face_of: Callable[[str], str]) -> None:
+    def __init__(self, escape: Escape) -> None:
         self._escape = escape
-        self._face_of = face_of
         self._sender = lru_cache(10_000)(self._made_sender)
 
     def of(self, items: Iterable[Item], *, is_place: bool = True) -> EscapedText:
@@ -40,14 +39,9 @@ class Articles:
         """
         return EscapedText("".join(self._articles(items, is_place=is_place)))
 
-    def face(self, root: str, initials: str, colour: str, pictures: Iterable[str]) -> EscapedText:
-        """Return a face: initials, which pictures cover."""
-        shown = "".join(
-            f'<img src="{root}{self._escape(each)}" alt="" loading="lazy">' for each in pictures if each
-        )
-        return EscapedText(
-            f'<span class="face {colour}" aria-hidden="true">{self._escape(initials)}{shown}</span>'
-        )
+    def face(self, initials: str, colour: str) -> EscapedText:
+        """Return initials in a colour, which stand for a face."""
+        return EscapedText(f'<span class="face {colour}" aria-hidden="true">{self._escape(initials)}</span>')
 
     def _articles(self, items: Iterable[Item], *, is_place: bool) -> Iterator[str]:
         escape, sender_of, text_of, content_of = self._escape, self._sender, self._text, self._content
@@ -75,7 +69,7 @@ class Articles:
         name = f"<bdi>{self._escape(name_of(person))}</bdi>"
         if not is_first:
             return f'<span class="who">{name}</span>'
-        face = self.face(_ROOT, person.initials, colour, [self._face_of(person.face)])
+        face = self.face(person.initials, colour)
         return f'{face}<a class="who {colour}" href="{_ROOT}u/{self._escape(person.file)}.html">{name}</a>'
 
     # ── the parts of a message ──

@@ -79,12 +79,6 @@ def file_link(file: dict[str, Any], stored: str, type: str) -> FileLink:
     return FileLink(kind, name[:_NAME], shown(str(url)) if is_address(url) else "", "", text)
 
 
-def face_link(stored: str) -> str:
-    """Return where a site has a face, below its folder; empty for a file that is no picture."""
-    match = _STORED.fullmatch(stored)
-    return stored if match and KIND_OF.get(match[3] or "") == "image" else ""
-
-
 def size_text(size: float) -> str:
     for unit in ("bytes", "KB", "MB"):
         if size < 1000:

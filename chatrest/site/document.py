@@ -199,18 +199,11 @@ class _Document:
         return self._pages.generate(
             "document", facts=[(*fact, _HASH.fullmatch(fact[1])) for fact in facts],
             foot=_css_text("\n".join([shorten(title, _FOOT), *hashes[-1:]])),
-            contents=contents, faces=self._faces(), conversations=self._conversations(),
+            contents=contents, conversations=self._conversations(),
         )  # fmt: skip
 
     def _listed(self) -> Iterator[ConversationEntry]:
         return self._index.conversations(offset=0, limit=-1)
-
-    def _faces(self) -> Iterator[tuple[str, str]]:
-        """Yield the faces of all people and groups, each once, with the SHA-256 of the file."""
-        for stored in self._index.faces():
-            if href := self._pages.face(stored):
-                with self._files(stored) as path, suppress(FileNotFoundError):
-                    yield href[9:73], _data_of(href, path)
 
     def _conversations(self) -> Iterator[dict[str, Any]]:
         for each in self._listed():

@@ -43,13 +43,6 @@ class ConversationRow(NamedTuple):
     """Who wrote its last message; empty for a line."""
     words: str
     """Its last message, shortened."""
-    faces: list[str]
-    """Below the site's folder, at most two."""
-
-    @property
-    def is_half(self) -> bool:
-        """True for two people one of whom has a face: the other half is an initial."""
-        return not self.conversation.is_group and len(self.faces) == 1 and len(self.initials) == 1
 
     @property
     def href(self) -> str:
@@ -60,37 +53,34 @@ class ConversationRow(NamedTuple):
         each = self.conversation
         words = self.words if len(self.words) <= _WORDS else f"{self.words[:_WORDS]}…"
         counted = (self.pages, self.day, each.messages, int(each.is_group), self.by, words)
-        colour = f"{self.colour} half" if self.is_half else self.colour
-        return [each.name, each.title, self.initials, colour, *counted, self.faces]
+        return [each.name, each.title, self.initials, self.colour, *counted]
 
 
 @final
 class Headings:
-    """Made with the function that says where the site has a face."""
+    """The headings of the conversations of an index."""
 
-    def __init__(self, index: Index, maker: Items, face: Callable[[str], str]) -> None:
-        self._index, self._maker, self._face = index, maker, face
+    def __init__(self, index: Index, maker: Items) -> None:
+        self._index, self._maker = index, maker
         self.of: Callable[[ConversationEntry], Heading] = lru_cache(4)(self._heading)
         self._writers = lru_cache(4)(index.colours)
 
     def row(self, conversation: ConversationEntry) -> ConversationRow:
         [newest] = self._maker.of([self._index.message(conversation.newest)])
         who = "" if newest.kind == "line" else newest.sender.name
-        faces = list(dict.fromkeys(filter(None, map(self._face, conversation.faces.split()))))
         return ConversationRow(
-            conversation, self._initials(conversation, len(faces)), conversation.number % COLOURS,
+            conversation, self._initials(conversation), conversation.number % COLOURS,
             self._index.page_count(conversation.number), self._maker.zone.day(conversation.last),
-            who, newest.excerpt, faces,
+            who, newest.excerpt,
         )  # fmt: skip
 
-    def _initials(self, conversation: ConversationEntry, faces: int) -> str:
-        """Return the initials of a group, or a letter of each of two people whom no picture shows."""
+    def _initials(self, conversation: ConversationEntry) -> str:
+        """Return the initials of a group, or a letter of each of two people."""
         if conversation.is_group:
             return initials(conversation.plain_title)
         people = [self._index.person(each) for each in self._index.parties(conversation.number)[1:] if each]
         people.sort(key=lambda person: person.name.casefold())
-        letters = [each.initials[0] for each in people if faces != 1 or not self._face(each.face)]
-        return "".join(letters) or initials(conversation.plain_title)
+        return "".join(each.initials[0] for each in people) or initials(conversation.plain_title)
 
     def _heading(self, conversation: ConversationEntry) -> Heading:
         guid, *pair = self._index.parties(conversation.number)
@@ -110,13 +100,8 @@ class Headings:
 
 
 def conversations_script(rows: list[list[Any]], total: int) -> bytes:
-    """Return the script that hands over the first conversations, the number of all, and their faces.
-
-    A conversation has the places of its faces among all: many are of the same person.
-    """
-    places: dict[str, int] = {}
-    placed = [[*row, [places.setdefault(face, len(places)) for face in faces]] for *row, faces in rows]
-    return script([placed, total, list(places)])
+    """Return the script that hands over the first conversations, and the number of all."""
+    return script([rows, total])
 
 
 def days_script(until: str, pages: int, days: list[tuple[int, int, int]]) -> bytes:

@@ -85,8 +85,6 @@ class PersonEntry(NamedTuple):
     """The name of the page, without its end."""
     initials: str
     app: str = ""
-    face: str = ""
-    """The name of a picture in the export; empty for none."""
 
 
 _NOBODY: Final = PersonEntry(0, "", "", "", "")
@@ -111,8 +109,6 @@ class ConversationEntry(NamedTuple):
     """Without the app."""
     members: int = 0
     """Of a group, where the export has them; else 0."""
-    faces: str = ""
-    """Of the group, or of the people: names of pictures in the export, with spaces between."""
 
 
 class PageCut(NamedTuple):
@@ -249,10 +245,7 @@ class Index:
         return next(self._conversations("WHERE number = ?", number))
 
     def _conversations(self, rest: str, *values: Any) -> Iterator[ConversationEntry]:
-        columns = (
-            "number, id, name, title, guid NOT NULL, messages, first, last, newest, app, title, members,"
-            " faces"
-        )
+        columns = "number, id, name, title, guid NOT NULL, messages, first, last, newest, app, title, members"
         rows = self.db.execute(f"SELECT {columns} FROM conversations {rest}", values)  # noqa: S608
         return (
             ConversationEntry(
@@ -493,24 +486,16 @@ class Index:
         return self._persons("ORDER BY number")
 
     def _persons(self, rest: str, *values: Any) -> Iterator[PersonEntry]:
-        rows = self.db.execute(f"SELECT number, uid, name, file, app, face FROM people {rest}", values)  # noqa: S608
+        rows = self.db.execute(f"SELECT number, uid, name, file, app FROM people {rest}", values)  # noqa: S608
         return (
-            PersonEntry(number, self._shown_uid(app, uid, number), name, file, initials(name), app, face)
-            for number, uid, name, file, app, face in rows
+            PersonEntry(number, self._shown_uid(app, uid, number), name, file, initials(name), app)
+            for number, uid, name, file, app in rows
         )
 
     def _shown_uid(self, app: str, key: str, number: int) -> str:
         if not self.choice.pseudonyms or len(key) == len(app) + bool(app):  # nobody is named
             return self._shown_id(app, key)
         return f"{app}/{pseudonym(number)}" if app else pseudonym(number)
-
-    def faces(self) -> list[str]:
-        """Return the names of all faces in the export."""
-        rows = self._all(
-            "SELECT face FROM people WHERE face <> '' UNION"
-            " SELECT faces FROM conversations WHERE guid NOT NULL AND faces <> '' ORDER BY 1"
-        )
-        return [face for (face,) in rows]
 
     def people(self, *, offset: int, limit: int) -> Iterator[tuple[PersonEntry, int, int, int]]:
         """Yield people with the number, the first and the last time of their messages, the busiest first."""

@@ -34,7 +34,7 @@ _MARKUP: Final = 250
 _LONGEST_NAME: Final = 200
 _NEWEST: Final = 20
 """Messages of somebody that are looked through for a name."""
-_VERSION: Final = 12
+_VERSION: Final = 13
 _BATCH: Final = 2_000
 _KNOWN: Final = 20_000
 """People that are kept in memory, of whom most messages name two that others have named."""
@@ -49,10 +49,10 @@ CREATE TABLE posts(place INTEGER PRIMARY KEY, conversation INTEGER NOT NULL, tim
 CREATE TABLE conversations(number INTEGER PRIMARY KEY, id TEXT UNIQUE NOT NULL, app TEXT NOT NULL,
     name TEXT, title TEXT, guid TEXT, one INTEGER, other INTEGER, messages INTEGER, first INTEGER,
     last INTEGER, place INTEGER, newest INTEGER,
-    members INTEGER NOT NULL DEFAULT 0, faces TEXT NOT NULL DEFAULT '');
+    members INTEGER NOT NULL DEFAULT 0);
 CREATE TABLE people(number INTEGER PRIMARY KEY, uid TEXT UNIQUE NOT NULL, app TEXT NOT NULL,
     own TEXT NOT NULL, name TEXT, file TEXT, record INTEGER, messages INTEGER NOT NULL DEFAULT 0,
-    first INTEGER, last INTEGER, face TEXT NOT NULL DEFAULT '');
+    first INTEGER, last INTEGER);
 CREATE TABLE files(app TEXT, message INTEGER, position INTEGER, file TEXT NOT NULL,
     PRIMARY KEY(app, message, position)) WITHOUT ROWID;
 CREATE TABLE reactors(app TEXT, message INTEGER, reaction TEXT, uid TEXT,
@@ -150,19 +150,6 @@ CREATE INDEX by_last ON conversations(last DESC, id);
 CREATE INDEX by_messages ON people(messages DESC, uid);
 CREATE INDEX pages_by_place ON pages(conversation, time, rank)
 """  # noqa: S608
-_LARGEST_FACE: Final = 1_000_000
-"""Bytes: a page may have some hundred of them."""
-_FACES: Final = f"""
-UPDATE people SET face = a.file FROM chat.attachments a
-    WHERE a.state = 'stored' AND a.file > '' AND a.bytes <= {_LARGEST_FACE}
-        AND a.uid > '' AND {_key("a.uid", "a.app")} = people.uid;
-UPDATE conversations SET faces = ifnull((SELECT group_concat(face, ' ') FROM (SELECT face FROM people
-    WHERE number IN (one, other) AND face <> '' ORDER BY casefold(name), name)), '') WHERE guid IS NULL;
-UPDATE conversations SET faces = a.file FROM chat.attachments a
-    WHERE a.state = 'stored' AND a.file > '' AND a.bytes <= {_LARGEST_FACE}
-        AND a.guid = conversations.guid AND a.app = conversations.app
-"""  # noqa: S608
-"""A face is a name: none where names are hidden. Of two people in the order of their title."""
 _PSEUDONYMS: Final = (
     "INSERT OR IGNORE INTO aliases SELECT own, number, 0, app FROM people WHERE own <> ''",
     "INSERT OR IGNORE INTO aliases SELECT name, number, 1, app FROM people WHERE name <> '' AND name <> own",
@@ -325,8 +312,6 @@ def _make(index: Index) -> None:
         else:
             db.execute(_SAME_NAMES)
         _name_all(index)
-        for sql in () if choice.hides else _FACES.split(";"):
-            db.execute(sql)
         db.executemany("INSERT INTO pages VALUES(?, ?, ?, ?, ?, ?, ?)", _pages(index))
         db.executemany("INSERT INTO threads VALUES(?, ?, ?, ?, ?)", _threads(index))
         db.execute("INSERT INTO state VALUES(?)", (_state(index),))

@@ -29,7 +29,6 @@ from typing import Any, Final, NamedTuple, final
 from .._texts import missing_extra
 from ..errors import RequestInvalidError
 from .articles import Articles, Escape, name_of, records
-from .contents import face_link
 from .headings import ConversationRow, Headings, days_script
 from .heads import record_of
 from .index import ConversationEntry, Index, PageCut, PersonEntry
@@ -75,20 +74,18 @@ class Pages:
     """Renders the pages of an index, where `check_installed` has found Jinja2."""
 
     def __init__(self, index: Index, title: str) -> None:
-        self.face = cache(face_link)
         self.maker = Items(index)
-        self.headings = Headings(index, self.maker, self.face)
+        self.headings = Headings(index, self.maker)
         zone, choice = self.maker.zone, index.choice
         self.site = SiteWords(title, zone.name, zone.window(choice.since, choice.until))
         values = {
             "site": self.site,
             "flags": _FLAG_WORDS,
             "advice": ADVICE,
-            "face_of": self.face,
             "name_of": name_of,
             "weekday_of": weekday_of,
         }
-        self._articles = Articles(_escape(), self.face)
+        self._articles = Articles(_escape())
         self._template = cache(_environment(values | {"face": self._articles.face}).get_template)
         self.index = index
         self._conversation: Callable[[int], ConversationEntry] = lru_cache(10_000)(index.conversation)
@@ -227,7 +224,7 @@ class Pages:
         ]
         return self._render(
             "person", "../", person=person, record=shown_json(raw)[:_SHORT * 20] if raw else "",
-            avatar=avatar if is_address(avatar) and not person.face else "", places=places,
+            avatar=avatar if is_address(avatar) else "", places=places,
         )  # fmt: skip
 
     def unfinished(self) -> str:

@@ -91,7 +91,7 @@ _FREE: Final = frozenset({"metadata", "customData", "interactiveData", "tags"})
 _OF_A_PERSON: Final = frozenset({"avatar", "link", "statusMessage", "metadata", "tags"})
 """Members beside a uid that say who it is."""
 _FACES: Final = frozenset({"avatar", "icon"})
-"""Members beside a uid or guid that lead to a face, which nobody sees where anything is hidden."""
+"""Members beside a uid or guid that lead to a picture, which nobody sees where anything is hidden."""
 _SHORT: Final = 100
 _TEXTS: Final = 20_000
 """Letters and number of texts that are kept: most of a record are names and words that others have, too."""

@@ -191,7 +191,6 @@ class _Writer:
         for name in STATIC:
             state.write(name, static(name))
         messages = index.count("posts")
-        self._copy_faces()
         counts = (count for each in index.stored_conversations() for count in self._conversation(each))
         for done in accumulate(counts):
             self._progress("writing", done, messages)
@@ -306,12 +305,6 @@ class _Writer:
             if not self._state.is_there(file.href):
                 with self._files(file.stored) as path:
                     self._missing += not self._state.copy(file.href, path)
-
-    def _copy_faces(self) -> None:
-        for stored in self._index.faces():
-            if (href := self._pages.face(stored)) and not self._state.is_there(href):
-                with self._files(stored) as path:
-                    self._missing += not self._state.copy(href, path)
 
     def _people(self) -> None:
         for person in self._index.everybody():

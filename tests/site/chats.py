@@ -211,12 +211,6 @@ def files(site: Path) -> dict[str, bytes]:
     return {path.relative_to(site).as_posix(): path.read_bytes() for path in every}
 
 
-def face_links(html: str) -> list[str]:
-    """Return the pictures of faces on a page, below the site's folder."""
-    faces = re.findall(r'<span class="face[^>]*>[^<]*((?:<img [^>]*>)+)</span>', html)
-    return [link.lstrip("./") for face in faces for link in re.findall('src="([^"]+)"', face)]
-
-
 def grep(made: list[dict[str, Any]], words: str) -> set[str]:
     """Return the ids of messages whose text has these words; where a word begins for fewer than 3 letters."""
     begin = "" if re.match(r"\w{3}", words) else r"(?<!\w)"

@@ -95,6 +95,15 @@ def everything(folder: Path) -> Iterator[tuple[str, bytes]]:
             yield name, page.text.encode()
 
 
+@pytest.mark.parametrize("hiding", [{"redact": True}, {"pseudonyms": True}, {"patterns": ["x"]}])
+def test_no_picture_of_a_person_is_named_where_anything_is_hidden(
+    hiding: dict[str, Any], with_files: Path, tmp_path: Path
+) -> None:
+    write_site(with_files, tmp_path / "site", **hiding)
+    write_document(with_files, tmp_path / "all.html", **hiding)
+    assert [name for name, data in files(tmp_path).items() if b"/media/faces/" in data] == []
+
+
 @pytest.mark.parametrize("twice", [False, True], ids=["new", "site that hid nothing"])
 def test_what_is_hidden_is_in_no_file_that_is_handed_on(tmp_path: Path, twice: bool) -> None:
     site, document = tmp_path / "site", tmp_path / "paper" / "case.html"

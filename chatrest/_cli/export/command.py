@@ -94,7 +94,7 @@ def _tables(ctx: click.Context, param: click.Parameter, value: str | None) -> tu
     ("--with tables", None, "TABLES",
      f"Also tables: any of {','.join(TABLES)}. Later runs write them again.",
      {"callback": _tables}),
-    ("--attachments", bool, None, "Also files of messages, avatars and icons. Later runs do so, too."),
+    ("--attachments", bool, None, "Also the files of messages. Later runs do so, too."),
     ("--max-attachment", click.IntRange(min=1), "MB",
      "As --attachments, with MB for the largest that is fetched.  [default: 100]"),
     ("--only", bool, None,

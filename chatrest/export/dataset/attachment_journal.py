@@ -1,4 +1,4 @@
-"""The files that messages, users and groups link to: a journal of each link and the outcome of its file.
+"""The files that messages link to: a journal of each link and the outcome of its file.
 
 SQLite in `attachments/journal.sqlite`, one transaction a step: a link is added when its message is read, and
 `note` follows after the file is on the disk under its final name. A kill between the two costs one download.
@@ -22,19 +22,16 @@ from urllib.parse import urlsplit
 from ..._storage import JournalFile, Layout
 from ...errors import ChatRestError
 from ..formats.record_members import clean
-from ..formats.stored_records import milliseconds
 from ..plan.id_set import IdSet
 
 NAME: Final = "journal.sqlite"
 AttachmentState: TypeAlias = Literal["new", "stored", "gone", "too_large", "refused", "failed"]
-_LATEST: Final = 1 << 62  # which SQLite can hold
 _EXTENSION: Final = re.compile(r"[a-z0-9]{1,10}", re.ASCII)
 _SCHEMA: Final = """
-CREATE TABLE attachments(kind TEXT NOT NULL, owner TEXT NOT NULL, position INTEGER NOT NULL,
-    seen_at INTEGER NOT NULL, url TEXT NOT NULL, path TEXT NOT NULL, name TEXT, mime_type TEXT,
-    extension TEXT, state TEXT NOT NULL, file TEXT, bytes INTEGER, sha256 TEXT, error TEXT,
-    checked_at INTEGER,
-    PRIMARY KEY(kind, owner, position), CHECK(kind IN ('message', 'user', 'group')),
+CREATE TABLE attachments(message TEXT NOT NULL, position INTEGER NOT NULL, url TEXT NOT NULL,
+    path TEXT NOT NULL, name TEXT, mime_type TEXT, extension TEXT, state TEXT NOT NULL, file TEXT,
+    bytes INTEGER, sha256 TEXT, error TEXT, checked_at INTEGER,
+    PRIMARY KEY(message, position),
     CHECK(state IN ('new', 'stored', 'gone', 'too_large', 'refused', 'failed')),
     CHECK(typeof(position) = 'integer' AND typeof(bytes) IN ('integer', 'null')),
     CHECK(state != 'stored' OR (typeof(file) = 'text' AND typeof(sha256) = 'text')));
@@ -45,48 +42,38 @@ CREATE INDEX by_path ON attachments(path)
 _REMEDY: Final = "move it away, and the next run fetches the files again"
 _LAYOUT: Final = Layout("export", _SCHEMA, version=1, application=0x63_72_61_74, remedy=_REMEDY)
 _BATCH: Final = 1000
-_PENDING: Final = """SELECT rowid, owner, position, url, name, mime_type, extension, kind FROM attachments
+_PENDING: Final = """SELECT rowid, message, position, url, name, mime_type, extension FROM attachments
     WHERE rowid > ? AND (state IN ('new', 'refused') OR (state = 'too_large' AND bytes < ?))
     ORDER BY rowid LIMIT ?"""
-_FAILED: Final = """SELECT rowid, owner, position, url, name, mime_type, extension, kind FROM attachments
+_FAILED: Final = """SELECT rowid, message, position, url, name, mime_type, extension FROM attachments
     WHERE rowid > ? AND state = 'failed' ORDER BY rowid LIMIT ?"""
 _STORED: Final = """SELECT rowid, file, bytes, sha256 FROM attachments
     WHERE state = 'stored' AND rowid > ? ORDER BY rowid LIMIT ?"""
-_COUNTS: Final = """SELECT state, count(*) FROM attachments
-    WHERE kind = 'message' OR state NOT IN ('new', 'failed') GROUP BY state"""
-_MISSING_FACES: Final = """SELECT count(*) FROM attachments
-    WHERE kind != 'message' AND state IN ('new', 'failed')"""
-_ERRORS: Final = """SELECT error, count(*) FROM attachments WHERE kind = 'message' AND state = 'failed'
-    GROUP BY error ORDER BY 2 DESC, 1 LIMIT ?"""
+_ERRORS: Final = """SELECT error, count(*) FROM attachments WHERE state = 'failed' GROUP BY error
+    ORDER BY 2 DESC, 1 LIMIT ?"""
 ERRORS_SHOWN: Final = 5
-_ALL: Final = """SELECT kind, owner, position, url, name, mime_type, extension, state, file, bytes, sha256,
-    error, checked_at FROM attachments ORDER BY kind, length(owner), owner, position"""
-_OWNERS: Final = {"message": "messageId", "user": "uid", "group": "guid"}
+_ALL: Final = """SELECT message, position, url, name, mime_type, extension, state, file, bytes, sha256, error,
+    checked_at FROM attachments ORDER BY length(message), message, position"""
 _MEMBERS: Final = (
-    "position", "url", "name", "mimeType", "extension", "state", "file", "bytes", "sha256",
+    "messageId", "position", "url", "name", "mimeType", "extension", "state", "file", "bytes", "sha256",
     "error", "checkedAt",
 )  # fmt: skip
 
 
 class Link(NamedTuple):
-    """A file that a message, a user or a group links to."""
+    """A file that a message links to."""
 
-    owner: str
-    """The id of the message, the uid or the guid."""
+    message: str
     position: int
     """Among the attachments of the message, from 0."""
     url: str
     name: str | None = None
     mime_type: str | None = None
     extension: str | None = None
-    kind: str = "message"
-    """message, user or group."""
-    seen_at: int = 0
-    """When a face was seen: the newer one is right."""
 
 
 def links_of(record: Mapping[str, Any]) -> Iterator[Link]:
-    """Yield the links of a message's record: its files, and the faces of those that it names.
+    """Yield the links of a message's record.
 
     A media message without attachments has the address of its file in `url`.
     """
@@ -100,17 +87,6 @@ def links_of(record: Mapping[str, Any]) -> Iterator[Link]:
         if isinstance(each, dict) and (url := text_or_none(each.get("url"))):
             name, mime_type, extension = map(text_or_none, map(each.get, ("name", "mimeType", "extension")))
             yield Link(message or "", position, url, name, mime_type, extension)
-    sent_at, named = record.get("sentAt"), data.get("entities")
-    entities: dict[str, Any] = named if isinstance(named, dict) else {}
-    seen_at = min(max(milliseconds(sent_at) if type(sent_at) is int else 0, 0), _LATEST)
-    for role in ("sender", "by", "receiver", "for"):
-        wrapper = entities.get(role)
-        who = wrapper.get("entity") if isinstance(wrapper, dict) else None
-        if isinstance(who, dict):
-            kind, key, face = ("user", "uid", "avatar") if who.get("uid") else ("group", "guid", "icon")
-            owner, url = text_or_none(who.get(key)), text_or_none(who.get(face))
-            if owner and url:
-                yield Link(owner, 0, url, kind=kind, seen_at=seen_at)
 
 
 def stored_name(sha256: str, link: Link) -> str:
@@ -123,8 +99,6 @@ def stored_name(sha256: str, link: Link) -> str:
 def is_page(link: Link) -> bool:
     """Return True if a link may lead to an HTML page, by what is said of the file."""
     kinds = (link.mime_type or "", link.extension or "")
-    if link.kind != "message":  # a face is a picture
-        return False
     return not any(kinds) or any("htm" in kind.lower() for kind in kinds)
 
 
@@ -165,13 +139,11 @@ class AttachmentJournal(JournalFile):
         rows = [(*link, link.url.partition("?")[0]) for link in links]
         with self.transaction():
             self._db.executemany(
-                """INSERT INTO attachments(owner, position, url, name, mime_type, extension, kind, seen_at,
-                path, state) VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, 'new')
-                ON CONFLICT(kind, owner, position) DO UPDATE SET url = excluded.url, name = excluded.name,
+                """INSERT INTO attachments(message, position, url, name, mime_type, extension, path, state)
+                VALUES(?, ?, ?, ?, ?, ?, ?, 'new')
+                ON CONFLICT(message, position) DO UPDATE SET url = excluded.url, name = excluded.name,
                 mime_type = excluded.mime_type, extension = excluded.extension, path = excluded.path,
-                seen_at = excluded.seen_at,
-                state = iif(path = excluded.path AND name IS excluded.name, state, 'new')
-                WHERE excluded.seen_at >= seen_at""",
+                state = iif(path = excluded.path AND name IS excluded.name, state, 'new')""",
                 rows,
             )
 
@@ -189,7 +161,7 @@ class AttachmentJournal(JournalFile):
                 yield Link(*values)
 
     def stored_as(self, link: Link) -> FetchResult | None:
-        """Return the file that was fetched from the same address for another owner."""
+        """Return the file that was fetched from the same address for another message."""
         rows = self._all(
             "SELECT file, bytes, sha256 FROM attachments WHERE path = ? AND url = ? AND state = 'stored'",
             link.url.partition("?")[0], link.url,
@@ -201,8 +173,8 @@ class AttachmentJournal(JournalFile):
         with self.transaction():
             self._db.execute(
                 """UPDATE attachments SET state = ?, file = ?, bytes = ?, sha256 = ?, error = ?,
-                checked_at = ? WHERE kind = ? AND owner = ? AND position = ?""",
-                (*fetched, checked_at, link.kind, link.owner, link.position),
+                checked_at = ? WHERE message = ? AND position = ?""",
+                (*fetched, checked_at, link.message, link.position),
             )
 
     def stored(self) -> Iterator[tuple[int, str, int, str]]:
@@ -229,32 +201,25 @@ class AttachmentJournal(JournalFile):
             self._db.execute("INSERT INTO searched VALUES(?)", (ids.to_bytes(),))
 
     def counts(self) -> dict[str, int]:
-        """Return the count of links by their state; `ChatRestError` for an unknown state.
-
-        Faces that are missing are not among them.
-        """
-        counts = dict(self._all(_COUNTS))
+        """Return the count of links by their state; `ChatRestError` for an unknown state."""
+        counts = dict(self._all("SELECT state, count(*) FROM attachments GROUP BY state"))
         if wrong := counts.keys() - get_args(AttachmentState):
             raise ChatRestError(
                 f"{self.path} is damaged: one of its links has the state {min(map(repr, wrong))}"
             )
         return counts
 
-    def missing_faces(self) -> int:
-        """Return the number of avatars and icons that were not fetched, and that the next run tries again."""
-        return int(self._all(_MISSING_FACES)[0][0])
-
     def errors(self) -> dict[str, int]:
         """Return the most frequent reasons of the links that failed, each with its count."""
         return {str(error): count for error, count in self._all(_ERRORS, ERRORS_SHOWN)}
 
     def records(self) -> Iterator[dict[str, Any]]:
-        """Yield all links as records of the table `attachments`, by owner and position."""
+        """Yield all links as records of the table `attachments`, by message and position."""
         with self._held():
             rows = self._db.execute(_ALL)
         while portion := self._fetched(rows, _BATCH):
-            for kind, owner, *row in portion:
-                values = ((_OWNERS[kind], owner), *zip(_MEMBERS, row, strict=True))
+            for row in portion:
+                values = zip(_MEMBERS, row, strict=True)
                 yield {name: value for name, value in values if value is not None}
 
     def _pages(self, sql: str, *values: object) -> Iterator[Any]:

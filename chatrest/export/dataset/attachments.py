@@ -1,19 +1,15 @@
-"""The files that messages link to, and the faces of who takes part, in `attachments/` beside the messages.
+"""The files that messages link to, in `attachments/` beside the messages.
 
 ```
 stored messages → links in the journal → each file: fetched, synced, renamed, noted → table `attachments`
 ```
 
 - `files/ab/abcd….jpg`: a file is named by the SHA-256 of its content, so one that many messages link to is
-  there once. The table `attachments` says which message and position, which user (an avatar) and which
-  group (an icon) has which file.
+  there once. The table `attachments` says which message and position has which file.
 - After the messages, which are never held up. The messages that are new since the last run are looked
   through, and all of them after a recheck, which may have brought new versions.
 - A file that fails is noted and tried again by the next run, after all others. After many failures in a row
   the rest of a server is left to the next run: one that is down is not asked for each of its files.
-- A message names who wrote it and who it was written to, each with the address of a face: the avatar of a
-  user, the icon of a group. So faces need no table, and are of those alone who take part in the messages of
-  this export, deleted users included. Of each the newest message that names it decides.
 """
 
 from collections import Counter
@@ -158,16 +154,10 @@ class AttachmentRun:
             await in_thread(partial(self._journal.set_searched, written))
 
     def _add_some(self, raws: Iterator[bytes]) -> bool:
-        """Add the links of some messages, of each face the newest; False if there are no more."""
-        links, is_more = dict[tuple[str, str, int], Link](), False
-        for raw in islice(raws, _MESSAGES):
-            is_more = True
-            for link in links_of(read(raw)):
-                key = (link.kind, link.owner, link.position)
-                if (known := links.get(key)) is None or known.seen_at <= link.seen_at:
-                    links[key] = link
-        self._journal.add(links.values())
-        return is_more
+        """Add the links of some messages; False if there are no more."""
+        some = list(islice(raws, _MESSAGES))
+        self._journal.add(link for raw in some for link in links_of(read(raw)))
+        return bool(some)
 
     async def _pending(self) -> AsyncIterator[Link]:
         """Yield the links to fetch, until too many have failed."""
@@ -224,7 +214,6 @@ class AttachmentRun:
         for state, links in counts.items():
             setattr(self._counts, "pending" if state == "new" else state, links)
         self._counts.errors = self._journal.errors()
-        self._counts.missing_faces = self._journal.missing_faces()
         return self._counts
 
 

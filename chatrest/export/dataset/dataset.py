@@ -136,8 +136,6 @@ class Dataset:
             is_settled = not self._export.journal.rechecks()
             report.attachments = await run.fetch(session, is_settled=is_settled)
         report.reasons, report.next_run = reasons, next_run
-        if missing := report.attachments.missing_faces:  # users write these addresses: they decide no proof
-            report.warnings.append(f"{plural(missing, 'face')} (avatars and icons) not fetched")
         lacking = _reasons(report.attachments)
         for reason in lacking:
             report.lacks(reason)

@@ -10,7 +10,7 @@
 | friends       | GET /users/{uid}/friends of every user          | `friendOf` and `uid`                 |
 | blocks        | GET /users/{uid}/blockedusers of every user     | `blockedBy` and `uid`                |
 | reactions     | GET /messages/{id}/reactions, if it has any     | `id`                                 |
-| attachments   | files of messages, and avatars and icons        | `messageId`, `position`; `uid`; `guid` |
+| attachments   | files of messages                               | `messageId` and `position`           |
 
 A record that does not say whose list it is from, as that of a member has no guid, is stored with this one
 member put first. All other bytes are as the service sent them.

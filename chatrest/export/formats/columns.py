@@ -76,7 +76,7 @@ time createdAt updatedAt pinnedAt
 list tags
 """),
     "attachments": _columns("""
-text messageId uid guid state file url name mimeType extension sha256 error
+text messageId state file url name mimeType extension sha256 error
 integer position bytes
 time checkedAt
 """),

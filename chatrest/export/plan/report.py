@@ -164,7 +164,7 @@ class ExportFailure(Struct, frozen=True):
 
 
 class AttachmentCounts(Struct, kw_only=True):
-    """The attachments of an export: links, avatars and icons, by the result for their files."""
+    """The attachments of an export: links of messages, by the result for their files."""
 
     stored: int = 0
     """In the folder."""
@@ -184,8 +184,6 @@ class AttachmentCounts(Struct, kw_only=True):
     """Left to the next run."""
     errors: dict[str, int] = {}
     """The most frequent reasons of those that failed, at most five of each export, each with its count."""
-    missing_faces: int = 0
-    """Avatars and icons that failed or are left to the next run: the export is complete without them."""
 
 
 class Report(Struct, kw_only=True):
@@ -243,7 +241,7 @@ class Report(Struct, kw_only=True):
     not_read: int = 0
     """The other sources of the plan, as far as they are known: this run did not read them."""
     warnings: list[str] = []
-    """A sentence each: messages that came in two versions under one id, and
+    """A sentence each: what the service ignored, older versions that were lost, and
     things that an object store cannot promise, or that were set aside there."""
     requests: int = 0
     """Requests that the run sent."""

@@ -250,8 +250,8 @@ async def export(
     - `tables`: any of `users`, `groups`, `members`, `conversations`, `bans`, `friends`, `blocks` and
       `reactions`, which become files beside the messages: snapshots that each run reads again, after the
       messages. They are remembered for later runs.
-    - `attachments`: also fetch the files that messages link to, and the avatars and icons of who takes part
-      in them, with the limits of `AttachmentOptions` or its defaults for True. Later runs continue with it.
+    - `attachments`: also fetch the files that messages link to, with the limits of `AttachmentOptions` or its
+      defaults for True. Later runs continue with it.
     - `recheck`: read the messages of the last so many seconds again, to find those that were edited or
       deleted. The newest version of a message takes its place in the export; older versions and deleted
       messages are kept.

@@ -49,8 +49,6 @@ class ReportTable(NamedTuple):
 class _Attachment(msgspec.Struct):
     state: str = ""
     messageId: str = ""  # noqa: N815
-    uid: str = ""
-    guid: str = ""
     position: int = 0
     error: str | None = None
 
@@ -191,8 +189,7 @@ def _attachments(out: str) -> Iterator[Cells]:
     for raw in read_table(out, ATTACHMENTS):
         row = msgspec.json.decode(raw, type=_Attachment, strict=False)
         if row.state != "stored":
-            owner = row.messageId or (f"avatar of {row.uid}" if row.uid else f"icon of {row.guid}")
-            yield owner, row.position, ": ".join(filter(None, (row.state, row.error)))
+            yield row.messageId, row.position, ": ".join(filter(None, (row.state, row.error)))
 
 
 def _files(out: str) -> Iterator[Cells]:

@@ -56,14 +56,13 @@ all("#column, #results, main").forEach((list) => {
 });
 
 // ── conversations ──
-// Of each: name, title, initials, colour, pages, last day, messages, is a group, by whom its last words are, places of faces.
+// Of each: name, title, initials, colour, pages, last day, messages, is a group, by whom its last words are.
 const SHOWN = 300;
 const open = location.pathname.split("/").at(-2);
-const rowOf = (pictures) => ([name, title, initials, colour, pages, day, messages, , by, words, faces]) => make("li", "", make("a", {
+const rowOf = ([name, title, initials, colour, pages, day, messages, , by, words]) => make("li", "", make("a", {
   href: `${root}c/${name}/${pages}.html#end`,
   ariaCurrent: name === open ? "page" : null,
-}, make("span", { className: `face c${colour}`, ariaHidden: true }, initials,
-  ...faces.map((at) => make("img", { src: root + pictures[at], alt: "", loading: "lazy" }))), make("b", "", make("bdi", "", title)),
+}, make("span", { className: `face c${colour}`, ariaHidden: true }, initials), make("b", "", make("bdi", "", title)),
 make("time", "", day), make("span", "excerpt", make("bdi", "", by), by && ": ", make("bdi", "", words)),
 make("span", "badge", count(messages))));
 const plain = (text) => text.normalize("NFKD").replace(/\p{M}/gu, "").toLowerCase();
@@ -74,7 +73,7 @@ const control = (parent, sorts, lists) => {
   let limit = SHOWN;
   const more = () => { limit += SHOWN; show(); };
   const show = async () => {
-    const [rows, total, pictures] = await once("conversations.js");
+    const [rows, total] = await once("conversations.js");
     const words = plain(filter.value), by = sort.selectedIndex;
     const found = rows.filter((row) => plain(row[1]).includes(words));
     if (by > 0) found.sort((one, other) => (by === 1 ? other[6] - one[6] : one[1].localeCompare(other[1])));
@@ -83,7 +82,7 @@ const control = (parent, sorts, lists) => {
     note.textContent = newest < total ? `the newest ${count(newest)} of ${count(total)}` : "";
     shown.forEach((list, group) => {
       const own = found.filter((row) => shown.length < 2 || row[7] === group);
-      list.replaceChildren(...own.filter((row, at) => at < limit || row[0] === open).map(rowOf(pictures)));
+      list.replaceChildren(...own.filter((row, at) => at < limit || row[0] === open).map(rowOf));
       if (own.length > limit) list.append(make("li", "", make("button", { onclick: more }, `${count(own.length - limit)} more`)));
     });
     rove(parent);

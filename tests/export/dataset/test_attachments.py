@@ -36,7 +36,7 @@ async def files() -> AsyncIterator[FileServer]:
 
 @asynccontextmanager
 async def two_users() -> AsyncIterator[Emulator]:
-    """An emulator with two users without avatars."""
+    """An emulator with two users."""
     async with Emulator(users=0, messages=0, groups=0) as emulator:
         for uid in ("user-001", "user-002"):
             emulator.store.add_user(uid)
