@@ -1,9 +1,8 @@
 """Messages: sending, reading and changing them; threads, reactions, pins and saves."""
 
 import builtins
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Sequence
 from copy import copy
-from functools import partial
 from os import urandom
 from typing import Any, Final, TypeVar, final
 
@@ -11,10 +10,8 @@ from msgspec import UNSET, structs
 
 from .._core.replies.decode import ACK, Ack, Listing, Outcomes, many, one
 from .._core.replies.expectation import is_sent_by_other
-from .._core.requests.arguments import check_count
 from .._core.requests.dialects import BY_ID, BY_NEXT, BY_THREAD, BY_UPDATED, SMALLEST_DEFAULT, Paging
 from .._core.requests.endpoint import Call, Endpoint
-from .._core.send import Send
 from .._models.messages import Message, MessageCount, Reaction, SentMessage
 from .._parameters.fields import ReceiverType
 from .._parameters.messages import (
@@ -33,24 +30,16 @@ from .._secrets import shown
 from .._walk.walk import Walk
 from ..errors import OutcomeUnknownError, ReplyUnreadableError, RequestInvalidError
 from .collection import Collection, Start
-from .sent_messages import (
-    NEWEST,
-    Moment,
-    SentMark,
-    SentMessages,
-    addressed,
-    complete,
-    find_sent,
-    first_message,
-    first_record,
-    unknown_outcome,
-)
+from .sent_messages import SentMessages, addressed, complete, first_message, first_record, search
 
 REACTIONS: Final = Paging(size="limit", smallest_cap=SMALLEST_DEFAULT)
 """Reactions: by the position of the reply, in the service's order; a few of them that lead back are all.
 
 Services of this kind lead on by `id`, or by `cursorField` and `cursorValue` that show no direction.
 """
+
+_LATE: Final = 1.0
+"""Seconds after which a service shows a new message in its lists."""
 
 SEND: Final = Endpoint(
     "messages.send", "POST", "/messages", one(Message, first_record), "never",
@@ -134,35 +123,19 @@ UNSUBSCRIBE_THREAD: Final = Endpoint(
 
 R = TypeVar("R")
 B = TypeVar("B", bound=MessageBody)
-T = TypeVar("T", bound=TrackedMessage)
 
 
-def random_muid() -> str:
-    """Return a new message id: 32 random hexadecimal digits."""
-    return urandom(16).hex()
-
-
-def with_muid(message: T, new_muid: Callable[[], str] = random_muid) -> T:
-    """Return the message with a `muid`: a new one if it has none."""
-    if message.muid is UNSET:
+def with_muid(message: B) -> B:
+    """Return the message with a `muid` if its operation has one: a random one where it has none."""
+    if isinstance(message, TrackedMessage) and message.muid is UNSET:
         message = copy(message)  # `structs.replace` would check every field again, for 16 microseconds
-        structs.force_setattr(message, "muid", new_muid())
+        structs.force_setattr(message, "muid", urandom(16).hex())
     return message
 
 
 @final
 class Messages(Collection):
-    """The messages of an app: `session.messages`.
-
-    `new_muid` makes the `muid` of a message that has none; `Messages(session.sender, new_muid=…)` replaces it
-    in tests.
-    """
-
-    __slots__ = ("_new_muid",)
-
-    def __init__(self, send: Send, *, new_muid: Callable[[], str] = random_muid) -> None:
-        super().__init__(send)
-        self._new_muid = new_muid
+    """The messages of an app: `session.messages`."""
 
     def list_user(
         self,
@@ -260,7 +233,7 @@ class Messages(Collection):
         known. Sent once, as `send`; all receivers get the same `muid`.
         """
         endpoint: Endpoint[Any] = structs.replace(SEND, reply=SentMessages(SEND.name))
-        message = self._with_muid(message)
+        message = with_muid(message)
         outcomes = await _sent(message, self._call(endpoint, message, on_behalf_of=on_behalf_of))
         return complete(outcomes, message, SEND.name)
 
@@ -288,44 +261,43 @@ class Messages(Collection):
         receiver: str,
         receiver_type: ReceiverType = "user",
         on_behalf_of: str | None = None,
-        since: Moment | None = None,
-        limit: int = NEWEST,
-        pauses: Sequence[float] = (1.0,),
     ) -> Message | None:
         """Return the message with this `muid` that was sent to `receiver`, or None if it did not arrive.
 
-        Reads the conversation of the acting user with `receiver`, newest first: as far as `limit` messages
-        (500), the conversation's end, or, with `since`, the moment of the send by the caller's clock, past
-        it by a margin of 5 minutes for the clocks. A deleted or edited message is still the message; one that
-        was deleted for good is None. A message that is not there is asked for again after each of `pauses`,
-        in seconds, as a service may show it late. One request per reading where messages are few.
+        Reads the conversation of the acting user with `receiver`, the newest 1000 messages, and again after
+        a second where they do not have it, as a service may show it late. A deleted or edited message is
+        still the message; one that was deleted for good is None. One request per reading where messages are
+        few.
 
-        Raises `OutcomeUnknownError` where the list does not show it: no message has a `muid`, a record cannot
-        be read, `limit` ends the search before `since`, or a login token is beside the app's key (in
-        `CHATREST_HEADERS`): then the lists are those of its user, and may lack what the app has sent. Without
-        `since`, None means: not among the `limit` newest messages. Raises the errors of a list, such as
-        `NotFoundError` for a receiver that does not exist, and `ActingUserIgnoredError`.
+        Raises `OutcomeUnknownError` where the list proves nothing: no message has a `muid`, a record cannot
+        be read, or a login token is beside the app's key (in `CHATREST_HEADERS`), whose user's lists may lack
+        what the app has sent. Raises the errors of a list, such as `NotFoundError` for a receiver that does
+        not exist, and `ActingUserIgnoredError`.
         """
-        acting_user = on_behalf_of if on_behalf_of is not None else self._send.acting_user
-        mark = SentMark.checked(muid, receiver, acting_user, since)
-        newest = partial(self._conversation, receiver, receiver_type, on_behalf_of)
-        message = await find_sent(mark, newest, check_count("limit", limit), pauses, self._send.sleep)
-        if message is None and receiver_type == "user" and self._send.has_reader_token:
-            raise unknown_outcome(
-                mark, "a login token is sent with the app's key, and its user's lists may lack the message"
-            )
-        return message
-
-    def _conversation(
-        self, receiver: str, receiver_type: ReceiverType, on_behalf_of: str | None
-    ) -> Walk[Message]:
-        """The messages of a conversation, newest first."""
-        query = MessageQuery(affix="prepend")
-        if receiver_type == "group":
-            return self.list_group(receiver, on_behalf_of=on_behalf_of, query=query)
-        if receiver_type == "user":
-            return self.list_user(receiver, on_behalf_of=on_behalf_of, query=query)
-        raise RequestInvalidError(f"receiver_type = {shown(receiver_type)}: expected 'user' or 'group'")
+        if not (isinstance(muid, str) and muid):
+            raise RequestInvalidError(f"muid = {shown(muid)}: expected a non-empty text")
+        if receiver_type not in ("user", "group"):
+            raise RequestInvalidError(f"receiver_type = {shown(receiver_type)}: expected 'user' or 'group'")
+        list_messages = self.list_group if receiver_type == "group" else self.list_user
+        sender = on_behalf_of if on_behalf_of is not None else self._send.acting_user
+        doubt = ""
+        for pause in (0.0, _LATE):
+            if pause:
+                await self._send.sleep(pause)
+            walk = list_messages(receiver, MessageQuery(affix="prepend"), on_behalf_of=on_behalf_of)
+            result = await search(walk, muid, receiver, sender)
+            if not isinstance(result, str):
+                return result
+            doubt = result
+        if not doubt and receiver_type == "user" and self._send.has_reader_token:
+            doubt = "a login token is sent with the app's key, and its user's lists may lack the message"
+        if not doubt:
+            return None
+        error = OutcomeUnknownError(
+            f"messages.find_sent: the outcome of muid {shown(muid)} stays unknown: {doubt}"
+        )
+        error.operation, error.muid = "messages.find_sent", muid
+        raise error
 
     async def _send_one(
         self,
@@ -334,17 +306,13 @@ class Messages(Collection):
         on_behalf_of: str | None = None,
         **path: str,
     ) -> Message:
-        message = self._with_muid(message)
+        message = with_muid(message)
         call: Call[Any] = self._build_call(endpoint, message, None, None, on_behalf_of, path)
         if message.multiple_receivers is UNSET:
             sent: Message = await _sent(message, self._send(call))
             return sent
         each: Endpoint[Any] = structs.replace(endpoint, reply=SentMessages(endpoint.name))
         return first_message(await _sent(message, self._send(structs.replace(call, endpoint=each))))
-
-    def _with_muid(self, message: B) -> B:
-        """Return the message with a `muid`, if its operation has one."""
-        return with_muid(message, self._new_muid) if isinstance(message, TrackedMessage) else message
 
     async def get(self, message_id: str, *, on_behalf_of: str | None = None) -> Message:
         """GET /messages/{id}: one message; `NotFoundError` for no such message."""

@@ -1,16 +1,11 @@
 """Sent messages: the replies where there are several receivers, and the search for one by its `muid`.
 
-The documents show one message for the reply. Services of this kind may also answer with an outcome
-for each receiver, or with an array of messages: each form is read as the outcomes that it shows.
-
-The search reads the newest messages of a conversation, and decides what a list proves. A list that returns
-no `muid` at all proves nothing, nor does a list with a record that cannot be read: then the result is a
-doubt, in words, and not the answer that nothing arrived.
+The documents show one message for the reply. Services of this kind may also answer with an outcome for each
+receiver, or with an array of messages: each form is read as the outcomes that it shows.
 """
 
-from collections.abc import Awaitable, Callable, Iterable, Sequence
-from datetime import date, datetime
-from typing import Any, Final, Self, TypeAlias
+from collections.abc import Iterable
+from typing import Any, Final
 
 from msgspec import Struct, structs
 
@@ -21,9 +16,10 @@ from .._models.messages import ActionMessage, CallMessage, Message, SentMessage,
 from .._parameters.messages import MessageBody, MultipleReceivers, NewThreadMessage
 from .._secrets import shown
 from .._walk.walk import Walk
-from ..errors import OutcomeUnknownError, ReplyUnreadableError, RequestInvalidError
-from ..times import to_datetime, to_seconds
+from ..errors import ReplyUnreadableError, RequestInvalidError
 
+NEWEST: Final = 1000
+"""Messages that a search reads."""
 _SHOWN: Final = 5
 _UNMENTIONED: Final = "the reply does not mention this receiver"
 
@@ -116,168 +112,40 @@ def first_message(outcomes: Outcomes[SentMessage]) -> Message:
     raise ReplyUnreadableError("data: expected a message, got outcomes without one")
 
 
-# ── the search for a sent message by its muid ──
+async def search(walk: Walk[Message], muid: str, receiver: str, sender: str | None) -> Message | str:
+    """Return the message with this `muid` in a list that begins with the newest; `sender` None is the app.
 
-Moment: TypeAlias = datetime | date | str | float
-"""An aware datetime, a date, or a timestamp in seconds or milliseconds since 1970."""
-
-NEWEST: Final = 500
-"""Messages that are read by default."""
-CLOCK_MARGIN: Final = 300.0
-"""Seconds by which the clocks of the caller and the service may differ."""
-OLDER_IN_A_ROW: Final = 100
-"""Messages in a row that must be older than the send before the search ends: an imported message has a new
-id and an old time."""
-
-
-class SentMark(Struct, frozen=True, kw_only=True):
-    """The known members of the message: it went to `receiver` with this `muid`.
-
-    `sender` is None for a message of the app itself. `since` is the time of the send by the caller's clock in
-    epoch seconds, or None. Uids are compared without regard to case: services may store them in lower case.
+    Else why it may have arrived although the list does not show it; "" where it did not.
     """
-
-    muid: str
-    receiver: str
-    sender: str | None
-    since: float | None
-
-    @classmethod
-    def checked(cls, muid: object, receiver: str, sender: str | None, since: Moment | None) -> Self:
-        """Return the members of a message; `RequestInvalidError` if `muid` or `since` is wrong."""
-        if not (isinstance(muid, str) and muid):
-            raise RequestInvalidError(f"muid = {shown(muid)}: expected a non-empty text")
-        return cls(muid=muid, receiver=receiver, sender=sender, since=_epoch_seconds("since", since))
-
-    def is_from_sender(self, message: Message) -> bool:
-        """Return True for any message of the sender to the receiver."""
-        if message.receiver.casefold() != self.receiver.casefold():
-            return False
-        if self.sender is None:
-            return message.sender.casefold() != self.receiver.casefold()
-        return message.sender.casefold() == self.sender.casefold()
-
-    def is_found(self, message: Message) -> bool:
-        """Return True for the message itself, also if the service stored it as sent by the app."""
-        if message.muid != self.muid:
-            return False
-        is_of_app = message.receiver.casefold() == self.receiver.casefold() and message.sender in APP_UIDS
-        return is_of_app or self.is_from_sender(message)
-
-    def is_before(self, message: Message) -> bool:
-        """Return True for a message that was certainly sent before this one."""
-        if self.since is None:
-            return False
-        try:
-            sent_at = to_datetime(message.sent_at)
-        except RequestInvalidError:  # a time of no calendar shows nothing
-            return False
-        return sent_at is not None and sent_at.timestamp() < self.since - CLOCK_MARGIN
-
-
-class SentSearch:
-    """One reading of the newest messages, newest first."""
-
-    __slots__ = ("_count", "_doubt", "_has_muids", "_mark", "_older", "_unmarked")
-
-    def __init__(self, mark: SentMark) -> None:
-        self._mark = mark
-        self._count = self._older = self._unmarked = 0
-        self._has_muids = False
-        self._doubt = ""
-
-    async def read(self, walk: Walk[Message], limit: int) -> Message | None:
-        """Return the message, or None if it is certainly not there; `OutcomeUnknownError` in doubt."""
-        async for message in walk.limit(limit).thorough():
-            if self._mark.is_found(message):
+    count = unmarked = 0
+    has_muids, doubt = False, ""
+    async for message in walk.limit(NEWEST).thorough():
+        count += 1
+        is_of_sender = _is_of(message, receiver, sender)
+        if message.muid == muid:
+            if is_of_sender or (message.sender in APP_UIDS and _is_same(message.receiver, receiver)):
                 return message
-            self.note(message)
-            if self._older >= OLDER_IN_A_ROW:
-                break
-        if doubt := self.doubt(limit):
-            raise unknown_outcome(self._mark, doubt)
-        return None
-
-    def note(self, message: Message) -> None:
-        """Note what another message shows about the list."""
-        self._count += 1
-        self._has_muids = self._has_muids or bool(message.muid)
-        if message.muid == self._mark.muid:
-            self._doubt = f"a message of {shown(message.sender)} to {shown(message.receiver)} has the same"
-        if self._mark.is_before(message):
-            self._older += 1
-            return
-        self._older = 0
-        if isinstance(message, UnknownMessage) and not (message.sender and message.receiver):
-            self._doubt = f"a message of the list cannot be read: {message.reason}"
-        elif not message.muid and not isinstance(message, ActionMessage | CallMessage):
-            self._unmarked += self._mark.is_from_sender(message)
-
-    def doubt(self, limit: int) -> str:
-        """Return the reason why the message may have arrived although it was not read; "" for none."""
-        if not self._doubt and self._unmarked and not self._has_muids:
-            return (
-                f"{self._count} messages were read and none has a muid, {self._unmarked} of this sender: "
-                "the service may not return it in lists"
-            )
-        is_cut_off = self._count >= limit and self._older < OLDER_IN_A_ROW
-        if not self._doubt and is_cut_off and self._mark.since is not None:
-            return f"the {limit} newest messages do not reach back to the time of the send"
-        return self._doubt
-
-
-async def find_sent(
-    mark: SentMark,
-    newest: Callable[[], Walk[Message]],
-    limit: int,
-    pauses: Sequence[float],
-    sleep: Callable[[float], Awaitable[None]],
-) -> Message | None:
-    """Search the list that `newest` gives, newest first, and again after each of `pauses`, in seconds.
-
-    Returns the message, or None if the last reading did not have it. Raises `OutcomeUnknownError` if that
-    reading was in doubt, and the errors of a list.
-    """
-    doubt: OutcomeUnknownError | None = None
-    for pause in (None, *_checked_pauses(pauses)):
-        if pause is not None:
-            await sleep(pause)
-        doubt = None
-        try:
-            if (message := await SentSearch(mark).read(newest(), limit)) is not None:
-                return message
-        except OutcomeUnknownError as error:
-            doubt = error
-    if doubt is not None:
-        raise doubt
-    return None
-
-
-def unknown_outcome(mark: SentMark, reason: str) -> OutcomeUnknownError:
-    """Return the error for a search that proves nothing."""
-    error = OutcomeUnknownError(
-        f"messages.find_sent: the outcome of muid {shown(mark.muid)} stays unknown: {reason}"
+            doubt = f"a message of {shown(message.sender)} to {shown(message.receiver)} has the same"
+        elif isinstance(message, UnknownMessage) and not (message.sender and message.receiver):
+            doubt = f"a message of the list cannot be read: {message.reason}"
+        elif message.muid:
+            has_muids = True
+        elif is_of_sender and not isinstance(message, ActionMessage | CallMessage):
+            unmarked += 1
+    if doubt or has_muids or not unmarked:
+        return doubt
+    return (
+        f"{count} messages were read and none has a muid, {unmarked} of this sender: "
+        "the service may not return it in lists"
     )
-    error.operation, error.muid = "messages.find_sent", mark.muid
-    return error
 
 
-def _epoch_seconds(name: str, moment: Moment | None) -> float | None:
-    """Return a moment as epoch seconds; `RequestInvalidError` with the argument's `name` for others."""
-    if isinstance(moment, date | str):
-        return float(to_seconds(name, moment))
-    try:
-        stamp = to_datetime(moment)
-    except RequestInvalidError:
-        allowed = "an aware datetime, a date, or a timestamp"
-        raise RequestInvalidError(f"{name} = {shown(moment)}: expected {allowed}") from None
-    return None if stamp is None else stamp.timestamp()
+def _is_of(message: Message, receiver: str, sender: str | None) -> bool:
+    """Return True for a message of the sender, None for the app, to the receiver."""
+    is_of_party = _is_same(message.sender, receiver if sender is None else sender)
+    return _is_same(message.receiver, receiver) and is_of_party is (sender is not None)
 
 
-def _checked_pauses(pauses: object) -> tuple[float, ...]:
-    """Return seconds between readings as a tuple; `RequestInvalidError` if one is no number from 0."""
-    values = tuple(pauses) if isinstance(pauses, Sequence) and not isinstance(pauses, str) else (None,)
-    for value in values:
-        if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < float("inf"):
-            raise RequestInvalidError(f"pauses = {shown(pauses)}: expected seconds of 0 or more, in a list")
-    return values
+def _is_same(uid: str, other: str) -> bool:
+    """Return True for the same uid: services may store them in lower case."""
+    return uid.casefold() == other.casefold()
