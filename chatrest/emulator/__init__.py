@@ -16,7 +16,6 @@ your own, which derive from `Fault`.
 from .faults import (
     Chance,
     Cut,
-    Every,
     Fault,
     First,
     HalfOpen,
@@ -36,7 +35,7 @@ from .store import Store
 from .weather import Weather, storm
 
 __all__ = [
-    "Chance", "Cut", "Emulator", "Every", "Fault", "First", "HalfOpen", "IgnoredActingUser",
+    "Chance", "Cut", "Emulator", "Fault", "First", "HalfOpen", "IgnoredActingUser",
     "IncomingRequest", "Latency", "LostReply", "OutgoingReply", "RateLimit", "Request", "Reset", "Status",
     "Store", "TooManyRequests", "Weather", "When", "storm",
 ]  # fmt: skip

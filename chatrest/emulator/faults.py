@@ -1,19 +1,13 @@
 """Faults as data: each says what differs in the way of a request, and `middleware` goes that way.
 
-A fault may rewrite the request, withhold it from the service, answer in its place, change the reply, delay or
-hold it, or end the connection early: a hook each, which changes nothing where it is not overridden.
-
-Your own derive from `Fault`, or from `LostReply` where the service's own answer does not come; their fields
-are those of a frozen struct.
+Your own derive from `Fault`, or from `LostReply` where the service's own answer does not come, and override
+`rewritten`, `reply` or `changed`; their fields are those of a frozen struct.
 """
 
 import re
 from collections.abc import Mapping
-from email.utils import formatdate
-from functools import cache
-from math import ceil
 from random import Random
-from typing import Annotated, ClassVar, Final, Literal, NamedTuple, TypeAlias
+from typing import Annotated, ClassVar, Final, TypeAlias
 
 from msgspec import Meta
 
@@ -24,6 +18,9 @@ from .limits import TOO_MANY, Spelling, Verdict, limit_headers
 from .service.context import OutgoingReply as OutgoingReply, ServiceRequest as Request
 from .service.refusals import ServiceRefusal as Refusal
 from .service.router import ROUTER
+
+JSON: Final = "application/json"
+
 
 # ── when a fault strikes ──
 
@@ -36,15 +33,6 @@ class First(CheckedArguments):
 
     def strikes(self, number: int, dice: Random) -> bool:
         return self.after < number <= self.after + self.count
-
-
-class Every(CheckedArguments):
-    """Every `step`-th request of the route: 1 strikes all, 3 the third, the sixth and so on."""
-
-    step: Count
-
-    def strikes(self, number: int, dice: Random) -> bool:
-        return number % self.step == 0
 
 
 class Chance(CheckedArguments):
@@ -61,47 +49,10 @@ class Chance(CheckedArguments):
         return dice.random() < self.share
 
 
-When: TypeAlias = First | Every | Chance
-
-
-class Target:
-    """The requests that a fault is for: those of an operation by its name, or of a path template."""
-
-    def __init__(self, route: str) -> None:
-        self._operation = route if route in OPERATIONS else None
-        if self._operation is None and not route.startswith("/"):
-            names = ", ".join(sorted(OPERATIONS))
-            raise RequestInvalidError(f"route = {route!r}: expected {names}, a path from its /, or None")
-        self._segments = [None if segment[:1] == "{" else segment for segment in route[1:].split("/")]
-
-    def fits(self, method: str, path: str) -> bool:
-        """Return True for a request of this target; `path` is as sent, with the base address's own path."""
-        if self._operation is not None:
-            route = ROUTER.route(method, path)
-            return route is not None and route.endpoint.name == self._operation
-        segments = path.split("/")[2:]
-        return len(segments) == len(self._segments) and all(
-            own is None or own == segment for own, segment in zip(self._segments, segments, strict=True)
-        )
-
-
-target_of: Final = cache(Target)
-"""Return the target of that name or template; made once."""
+When: TypeAlias = First | Chance
 
 
 # ── what a fault does ──
-
-
-BodyKind: TypeAlias = Literal["json", "html", "text", "empty"]
-JSON: Final = "application/json"
-
-
-class Cutoff(NamedTuple):
-    """The end of a connection before the end of the reply."""
-
-    after: int | None
-    """The bytes of the body that are sent, without at least its last one; None if not even the head is."""
-    is_reset: bool
 
 
 class Fault(CheckedArguments, kw_only=True):
@@ -111,19 +62,19 @@ class Fault(CheckedArguments, kw_only=True):
     """An operation such as "messages.list_user", a path such as "/users/{uid}/messages", or None for all."""
     method: str | None = None
     """"GET", "POST" and so on; None for all."""
-    when: When = Every(1)
+    when: When | None = None
+    """None for always."""
     max_streak: Count | None = None
     """A request (method, path, query, acting user) that was struck so often in a row is let through."""
 
     accompanies: ClassVar[bool] = False
     """True for a fault that strikes beside others."""
-    holds: ClassVar[bool] = False
-    """True for a fault whose answer waits for `weather.release()`."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.route is not None:
-            target_of(self.route)
+        if self.route is not None and self.route not in OPERATIONS and not self.route.startswith("/"):
+            names = ", ".join(sorted(OPERATIONS))
+            raise RequestInvalidError(f"route = {self.route!r}: expected {names}, a path from its /, or None")
 
     @property
     def name(self) -> str:
@@ -134,16 +85,21 @@ class Fault(CheckedArguments, kw_only=True):
         """Return True for a request that the fault is for; only such requests count for `when`."""
         if self.method not in (None, request.method):
             return False
-        return self.route is None or target_of(self.route).fits(request.method, request.path)
-
-    def rewritten(self, request: Request) -> Request:
-        """Return the request as the service reads it."""
-        return request
+        if self.route is None or self.route in OPERATIONS:
+            known = ROUTER.route(request.method, request.path) if self.route else None
+            return self.route is None or (known is not None and known.endpoint.name == self.route)
+        own, segments = self.route.split("/")[1:], request.path.split("/")[2:]
+        pairs = zip(own, segments, strict=False)
+        return len(own) == len(segments) and all(each[:1] == "{" or each == sent for each, sent in pairs)
 
     @property
     def is_withheld(self) -> bool:
         """True if the service never sees the request: nothing is stored, and no rate limit counts it."""
         return False
+
+    def rewritten(self, request: Request) -> Request:
+        """Return the request as the service reads it."""
+        return request
 
     def reply(self, now: float) -> OutgoingReply | None:
         """Return an answer in the place of the service's own, None for the service's own.
@@ -158,19 +114,6 @@ class Fault(CheckedArguments, kw_only=True):
         `request` is as it came; `number` counts the strikes of this fault from 1, 0 for one that accompanies.
         """
         return reply
-
-    @property
-    def delay(self) -> float:
-        """Seconds that the answer is late, after the service has processed the request."""
-        return 0.0
-
-    @property
-    def cutoff(self) -> Cutoff | None:
-        """The point at which the connection ends; None for after the answer."""
-        return None
-
-
-# ── in place of the service's answer ──
 
 
 class LostReply(Fault, kw_only=True):
@@ -191,9 +134,6 @@ class TooManyRequests(LostReply):
     """Seconds until the time that the headers name; they are rounded up."""
     headers: Spelling = "a"
     """As in `RateLimit`."""
-    as_date: bool = False
-    """Retry-After as an HTTP date instead of seconds."""
-    limit: int = 500
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -201,43 +141,27 @@ class TooManyRequests(LostReply):
             raise RequestInvalidError("TooManyRequests.processed: expected False; see Status(429)")
 
     def reply(self, now: float) -> OutgoingReply:
-        date = formatdate(ceil(now + self.wait), usegmt=True) if self.as_date else None
-        headers = limit_headers(Verdict(False, self.limit, 0, self.wait), self.headers, now, as_date=date)
-        return OutgoingReply(429, TOO_MANY, {"Content-Type": JSON, **headers})
+        return OutgoingReply(
+            429, TOO_MANY, limit_headers(Verdict(False, 500, 0, self.wait), self.headers, now)
+        )
 
 
 class Status(LostReply):
     """Any status, with the service's error body, or with a proxy's."""
 
     status: Annotated[int, Meta(ge=200, le=599, description="a whole number from 200 to 599")] = 503
-    body_kind: BodyKind = "json"
-    """json: the service's error body; html and text: a proxy's; empty: no body."""
+    body: bytes | None = None
+    """A proxy's body; None for the service's error body."""
     code: str | None = None
-    """The service's code, in its error body; None for the usual one of the status."""
+    """The service's code, in its error body; None for one of the status."""
     headers: Mapping[str, str] = {}
 
     def reply(self, now: float) -> OutgoingReply:
-        content_type, text = _BODIES[self.body_kind]
-        body = text.replace(b"STATUS", str(self.status).encode())
-        if self.body_kind == "json":
-            # Where no code is usual, one that no document names.
-            usual = _CODES.get(self.status, f"ERR_STATUS_{self.status}") if self.status < 500 else _FAILED
-            words = "The service failed: a fault of the weather."
-            body = Refusal(self.status, self.code or usual, words).body
-        return OutgoingReply(self.status, body, {"Content-Type": content_type, **self.headers})
-
-
-_FAILED: Final = "ERR_EXCEPTION"
-_CODES: Final[dict[int, str]] = {
-    400: "ERR_BAD_REQUEST", 401: "AUTH_ERR_APIKEY_NOT_FOUND", 403: "ERR_PERMISSION_DENIED",
-    404: "ERR_API_NOT_FOUND", 409: "ERR_ALREADY_JOINED", 422: "ERR_BAD_REQUEST", 429: "ERR_TOO_MANY_REQUESTS",
-}  # fmt: skip
-_BODIES: Final[dict[BodyKind, tuple[str, bytes]]] = {
-    "json": (JSON, b""),
-    "html": ("text/html", b"<html><head><title>STATUS</title></head><body><h1>STATUS</h1></body></html>"),
-    "text": ("text/plain", b"upstream failed: STATUS"),
-    "empty": ("text/plain", b""),
-}
+        if self.body is not None:
+            return OutgoingReply(self.status, self.body, {"Content-Type": "text/html", **self.headers})
+        code = self.code or (f"ERR_STATUS_{self.status}" if self.status < 500 else "ERR_EXCEPTION")
+        body = Refusal(self.status, code, "The service failed: a fault of the weather.").body
+        return OutgoingReply(self.status, body, {**self.headers})
 
 
 class Reset(LostReply):
@@ -250,28 +174,15 @@ class Reset(LostReply):
     def is_withheld(self) -> bool:
         return self.after is None and not self.processed
 
-    @property
-    def cutoff(self) -> Cutoff:
-        return Cutoff(self.after, is_reset=True)
 
-
-class HalfOpen(LostReply):
-    """The request is read, and nothing happens until `weather.release()`: then it is answered."""
-
-    holds: ClassVar[bool] = True
-
-
-class Cut(Fault):
+class Cut(Reset):
     """The connection is closed once `after` bytes of the body are sent, and at least one is missing."""
 
     after: FromZero = 0
 
-    @property
-    def cutoff(self) -> Cutoff:
-        return Cutoff(self.after, is_reset=False)
 
-
-# ── beside all others ──
+class HalfOpen(LostReply):
+    """The request is read, and nothing happens until `weather.release()`: then it is answered."""
 
 
 class Latency(Fault):
@@ -280,10 +191,6 @@ class Latency(Fault):
     seconds: Seconds
 
     accompanies: ClassVar[bool] = True
-
-    @property
-    def delay(self) -> float:
-        return self.seconds
 
 
 class IgnoredActingUser(Fault):

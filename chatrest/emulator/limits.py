@@ -10,7 +10,6 @@ A refused request does not count against the limit. A clock that goes back is tr
 """
 
 from collections import deque
-from collections.abc import Mapping
 from math import ceil
 from typing import Annotated, Final, Literal, NamedTuple, TypeAlias
 
@@ -142,15 +141,13 @@ class LimitCounter:
         return verdict
 
 
-def limit_headers(
-    verdict: Verdict, spelling: Spelling, now: float, *, as_date: str | None = None
-) -> Mapping[str, str]:
-    """Return the headers of a reply at `now`, epoch seconds; `as_date` is Retry-After as a date."""
+def limit_headers(verdict: Verdict, spelling: Spelling, now: float) -> dict[str, str]:
+    """Return the headers of a reply at `now`, epoch seconds."""
     values = str(verdict.limit), str(verdict.remaining), str(ceil(now + verdict.wait))
     names: tuple[str, ...] = _HEADERS.get(spelling, ())
     if verdict.allowed:
         return dict(zip(names[:2], values, strict=False)) if spelling == "b" else {}
-    after = {} if spelling == "none" else {"Retry-After": as_date or str(max(1, ceil(verdict.wait)))}
+    after = {} if spelling == "none" else {"Retry-After": str(max(1, ceil(verdict.wait)))}
     return dict(zip(names, values, strict=False)) | after
 
 

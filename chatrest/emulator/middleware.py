@@ -17,7 +17,7 @@ from urllib.parse import parse_qsl
 from aiohttp import web
 from msgspec import Struct, structs
 
-from .faults import JSON, Cutoff, Fault, OutgoingReply
+from .faults import JSON, Cut, HalfOpen, Latency, OutgoingReply, Reset
 from .limits import TOO_MANY, LimitCounter, limit_headers
 from .media import PATH as MEDIA_PATH, media_file
 from .service.context import ServiceRequest as Request
@@ -29,14 +29,12 @@ from .weather import FaultSet, Weather
 LAST_REQUESTS: Final = 10_000
 HEALTH_PATH: Final = "/health"
 """Answered without a key, whatever the weather, and not noted: for a container's health check."""
-_HIDDEN: Final = "[hidden]"
 _SECRET_HEADERS: Final = frozenset({"apikey", "authtoken", "key", "secret", "authorization"})
 _LAST_SECOND: Final = 253_402_300_799  # of the year 9999
 _TOO_LARGE: Final = OutgoingReply(
     413, Refusal(413, "ERR_BAD_REQUEST", "The body is too large.").body, {"Content-Type": JSON}
 )
 _NOTHING: Final = OutgoingReply(0, b"")
-_NONE: Final = Fault()
 
 
 class IncomingRequest(Struct, frozen=True):
@@ -90,16 +88,17 @@ class Middleware:
             self._note(request, _TOO_LARGE.status, None)
             return _response(_TOO_LARGE)
         strike = self._weather.strike(request)
-        fault = strike.fault or _NONE
-        reply, cutoff = self._reply(strike, request), fault.cutoff
-        is_silent = fault.holds or (cutoff is not None and cutoff.after is None)
-        self._note(request, 0 if is_silent else reply.status, strike.name)
-        if fault.holds:
+        fault, reply = strike.fault, self._reply(strike, request)
+        is_held, cut = isinstance(fault, HalfOpen), fault if isinstance(fault, Reset) else None
+        is_silent = is_held or (cut is not None and cut.after is None)
+        name = "+".join(each.name for each in strike.all)
+        self._note(request, 0 if is_silent else reply.status, name or None)
+        if is_held:
             await self._weather.released()
             reply = self._reply(FaultSet(None, strike.beside), request) if reply is _NOTHING else reply
-        if delay := sum(each.delay for each in strike.all):
+        if delay := sum(each.seconds for each in strike.all if isinstance(each, Latency)):
             await self._sleep(delay)
-        return _response(reply) if cutoff is None else await _cut_off(http_request, reply, cutoff)
+        return _response(reply) if cut is None else await _cut_off(http_request, reply, cut)
 
     def _serve_file(self, method: str, path: str) -> web.Response:
         file = media_file(path) if method in ("GET", "HEAD") else None
@@ -114,18 +113,17 @@ class Middleware:
             return self._service.answer(request)
         now = self._clock()
         verdict = self._limit_counter.allow(limit, rate_class(request.method, request.path), now)
-        headers = dict(limit_headers(verdict, limit.headers, now))
-        if not verdict.allowed:
-            return OutgoingReply(429, TOO_MANY, headers)
-        return structs.replace(self._service.answer(request), headers=headers)
+        headers = limit_headers(verdict, limit.headers, now)
+        reply = self._service.answer(request) if verdict.allowed else OutgoingReply(429, TOO_MANY)
+        return structs.replace(reply, headers=headers)
 
     def _reply(self, strike: FaultSet, request: Request) -> OutgoingReply:
         """Return the reply as the weather has it; `_NOTHING` where there is none."""
-        fault, rewritten = strike.fault or _NONE, request
+        fault, rewritten = strike.fault, request
         for each in strike.all:
             rewritten = each.rewritten(rewritten)
-        reply = _NOTHING if fault.is_withheld else self._process(rewritten)
-        reply = fault.reply(self._clock()) or reply
+        reply = _NOTHING if fault is not None and fault.is_withheld else self._process(rewritten)
+        reply = (fault.reply(self._clock()) if fault is not None else None) or reply
         if reply is _NOTHING:
             return reply
         for each in strike.all:
@@ -134,9 +132,8 @@ class Middleware:
         return structs.replace(reply, headers={"Content-Type": JSON, "Date": date, **reply.headers})
 
     def _note(self, request: Request, status: int, fault: str | None) -> None:
-        shown = {
-            name: _HIDDEN if name in _SECRET_HEADERS else value for name, value in request.headers.items()
-        }
+        headers = request.headers
+        shown = {name: "[hidden]" if name in _SECRET_HEADERS else headers[name] for name in headers}
         self._requests.append(
             IncomingRequest(request.method, request.path, request.query, shown, status, fault)
         )
@@ -146,7 +143,7 @@ def _response(reply: OutgoingReply) -> web.Response:
     return web.Response(status=reply.status, body=reply.body, headers=reply.headers)
 
 
-async def _cut_off(request: web.BaseRequest, reply: OutgoingReply, cutoff: Cutoff) -> web.StreamResponse:
+async def _cut_off(request: web.BaseRequest, reply: OutgoingReply, cut: Reset) -> web.StreamResponse:
     """Send the beginning of a reply, and end the connection; a client that has gone is no error."""
     response = web.StreamResponse(status=reply.status, headers=reply.headers)
     response.content_length = max(1, len(reply.body))
@@ -155,17 +152,17 @@ async def _cut_off(request: web.BaseRequest, reply: OutgoingReply, cutoff: Cutof
         return response
     # Bytes must have left before a connection is reset: drain waits for the last one.
     transport.set_write_buffer_limits(high=0)
-    if cutoff.after is not None:
+    if cut.after is not None:
         try:
             await response.prepare(request)
-            await response.write(reply.body[: min(cutoff.after, max(0, len(reply.body) - 1))])
+            await response.write(reply.body[: min(cut.after, max(0, len(reply.body) - 1))])
             await request.writer.drain()
         except ConnectionError:
             return response
-    if cutoff.is_reset:
+    if isinstance(cut, Cut):
+        transport.close()
+    else:
         linger = struct.pack("ii", 1, 0)
         transport.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, linger)
         transport.abort()
-    else:
-        transport.close()
     return response

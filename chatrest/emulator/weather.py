@@ -1,11 +1,8 @@
 """The script of faults of one emulator, and the decision which of them strike a request.
 
-    from chatrest.emulator import Emulator, First, Latency, Reset, Status
-
     async with Emulator(weather=[Status(503, when=First(2)), Reset(route="messages.send")]) as emulator:
         emulator.weather.add(Latency(0.5, route="/users/{uid}/messages"))
 
-Rules:
 - The script is read from its beginning, and one fault strikes: the first that is due. Those after it do
   not count the request, so a list of `First` is a sequence.
 - Faults that accompany (`Latency`, `IgnoredActingUser`) strike beside that one, and beside each other.
@@ -21,7 +18,7 @@ from typing import Final, NamedTuple, final
 from msgspec import Struct, structs
 
 from ..errors import RequestInvalidError
-from .faults import BodyKind, Chance, Cut, Fault, Latency, Reset, Status, TooManyRequests
+from .faults import Chance, Cut, Fault, Latency, Reset, Status, TooManyRequests
 from .limits import Spelling
 from .service.context import ServiceRequest as Request
 
@@ -40,11 +37,6 @@ class FaultSet(NamedTuple):
     def all(self) -> tuple[Fault, ...]:
         """All of them, those that accompany first."""
         return self.beside if self.fault is None else (*self.beside, self.fault)
-
-    @property
-    def name(self) -> str | None:
-        """The names of the faults, joined by `+`; None for none."""
-        return "+".join(fault.name for fault in self.all) or None
 
 
 class _Entry(Struct):
@@ -72,9 +64,6 @@ class Weather:
         counts = ", ".join(f"{name} {count}" for name, count in sorted(self.struck.items()))
         return f"<Weather of {len(self._script)} faults; struck: {counts or 'nothing'}>"
 
-    def __len__(self) -> int:
-        return len(self._script)
-
     def add(self, *faults: Fault) -> None:
         """Add faults at the script's end; requests under way are not touched."""
         for fault in faults:
@@ -100,45 +89,34 @@ class Weather:
         await self._released.wait()
 
     def strike(self, request: Request) -> FaultSet:
-        """Return the faults that strike a request."""
+        """Return the faults that strike a request, and count them."""
+        # The strikes of a request in a row are counted; one that succeeds is forgotten.
+        identity = request.method, request.path, request.query, request.headers.get("onbehalfof", "")
         hit: _Entry | None = None
         beside: list[Fault] = []
         for entry in self._script:
             fault = entry.fault
-            if (hit is not None and not fault.accompanies) or not self._strikes(entry, request):
+            if (hit is not None and not fault.accompanies) or not fault.fits(request):
+                continue
+            entry.requests += 1
+            is_due = fault.when is None or fault.when.strikes(entry.requests, entry.dice)
+            if not is_due or (fault.max_streak is not None and self._streaks[identity] >= fault.max_streak):
                 continue
             self.struck[fault.name] += 1
+            entry.strikes += 1
             if fault.accompanies:
                 beside.append(fault)
             else:
-                hit, entry.strikes = entry, entry.strikes + 1
-        identity = _identity(request)
-        # The strikes of a request in a row are counted; one that succeeds is forgotten.
+                hit = entry
         if hit is None:
             self._streaks.pop(identity, None)
             return FaultSet(None, tuple(beside))
         self._streaks[identity] += 1
         return FaultSet(hit.fault, tuple(beside), hit.strikes)
 
-    def _strikes(self, entry: _Entry, request: Request) -> bool:
-        fault = entry.fault
-        if not fault.fits(request):
-            return False
-        entry.requests += 1
-        is_due = fault.when.strikes(entry.requests, entry.dice)
-        most = fault.max_streak
-        return is_due and (most is None or self._streaks[_identity(request)] < most)
-
-
-def _identity(request: Request) -> tuple[str, str, str, str]:
-    return request.method, request.path, request.query, request.headers.get("onbehalfof", "")
-
-
-# ── storms: many kinds of fault at random, which a correct client survives ──
-
 
 MAX_STREAK: Final = 3
-"""A request is struck so often in a row at most: the fourth attempt gets through."""
+"""A request is struck by a storm so often in a row at most: the fourth attempt gets through."""
 
 
 def storm(seed: int = 0, intensity: float = 0.2) -> list[Fault]:
@@ -153,11 +131,10 @@ def storm(seed: int = 0, intensity: float = 0.2) -> list[Fault]:
     """
     Chance(intensity)  # raises for what is no share
     dice = Random(f"storm/{seed}")  # noqa: S311 - weather, and no keys
-    spellings: list[tuple[Spelling, bool]]
-    spellings = [("a", False), ("a", True), ("b", False), ("retry-after", True), ("none", False)]
-    bodies: tuple[BodyKind, ...] = ("json", "html", "text", "empty")
+    spellings: tuple[Spelling, ...] = ("a", "b", "retry-after", "none")
+    bodies = (None, b"<html><body><h1>Bad gateway</h1></body></html>", b"upstream failed", b"")
     faults: list[Fault] = [
-        *(TooManyRequests(dice.randrange(3), *spelling) for spelling in spellings),
+        *(TooManyRequests(dice.randrange(3), spelling) for spelling in spellings),
         *(Status(status, dice.choice(bodies), method="GET") for status in (408, 500, 502, 503, 504)),
         Reset(method="GET"),
         Reset(dice.randrange(2000), method="GET"),
