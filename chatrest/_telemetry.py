@@ -1,12 +1,12 @@
 """Telemetry: immutable values that describe each attempt and each call, for listeners.
 
 A listener is a function of one such value: `AsyncSession(app, telemetry=print)`. It is called in the task of
-the call, must be fast, and must not block. A listener that needs something around each call, such as a
+the call, must be fast, and must not block. One that sets something for the time of each call, such as a
 current span, is a `CallListener`. Exceptions of both are logged and do not affect the call. No key, uid,
 query or body is in it: the path is a template.
 
-The order for each call: `around_call` of all listeners, one `Attempt` for each attempt, one `Outcome`, then
-the exits of the context managers, the last entered first. Errors and cancellation do not change this order.
+The order for each call: `start_call` of all listeners, one `Attempt` for each attempt, one `Outcome`, which
+the last listener gets first. Errors and cancellation do not change this order.
 
 Without listeners no telemetry is created, and decoding is not measured. The logger `chatrest` logs a line for
 each attempt at INFO, and at DEBUG why one is repeated and where the time of each call went; it has no
@@ -15,8 +15,7 @@ its headers without secrets: at DEBUG, if its own level is set to that.
 """
 
 import logging
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Iterable, Mapping
 from typing import Final, Protocol, TypeAlias
 
 from msgspec import Struct
@@ -33,7 +32,9 @@ LISTENER_FAILED: Final = "a telemetry listener failed"
 """The log message for an exception of a listener."""
 
 
-class _CallTelemetry(Struct, frozen=True, kw_only=True, gc=False):
+class CallStart(Struct, frozen=True, gc=False):
+    """The facts of one call, before its first attempt; they are in all of its telemetry."""
+
     call: int
     """The number of the call in its process, the same in all of its telemetry."""
     operation: str
@@ -48,11 +49,7 @@ class _CallTelemetry(Struct, frozen=True, kw_only=True, gc=False):
     server_port: int = 0
 
 
-class CallStart(_CallTelemetry, frozen=True, kw_only=True, gc=False):
-    """One call, before its first attempt."""
-
-
-class Attempt(_CallTelemetry, frozen=True, kw_only=True, gc=False):
+class Attempt(CallStart, frozen=True, kw_only=True, gc=False):
     """One attempt, whether or not its request was sent. All durations are in seconds.
 
     It is sent when the attempt has ended and the pause after it is planned, before that pause.
@@ -85,7 +82,7 @@ class Attempt(_CallTelemetry, frozen=True, kw_only=True, gc=False):
     """The class name of the previous attempt's error; None for a first attempt."""
 
 
-class Outcome(_CallTelemetry, frozen=True, kw_only=True, gc=False):
+class Outcome(CallStart, frozen=True, kw_only=True, gc=False):
     """One call, after its last attempt.
 
     Durations are in seconds. `paced`, `queued`, `network` and `decoded` are the sums of all attempts.
@@ -111,19 +108,17 @@ Listener: TypeAlias = Callable[[Telemetry], None]
 
 
 class CallListener(Protocol):
-    """A listener with a context manager around each call, given as any other: `AsyncSession(telemetry=…)`."""
+    """A listener that gets each call before its first attempt, too; given as any other."""
 
     def __call__(self, telemetry: Telemetry, /) -> None:
         """Take an `Attempt` or an `Outcome`, as every listener does."""
 
-    def around_call(self, start: CallStart, /) -> AbstractContextManager[Mapping[str, str] | None]:
-        """Return the context manager of one call; entering it gives headers for its requests, or None.
+    def start_call(self, start: CallStart, /) -> Mapping[str, str] | None:
+        """Return headers for the requests of a call, or None.
 
-        It is entered and left in the task that awaits the call, so context variables that it sets are seen by
-        the whole call and by nothing else. It is left after the `Outcome`, without an exception even if the
-        call failed, so it can neither suppress nor replace the call's error; the error's class is in the
-        `Outcome`. If the garbage collector ends a call that was never finished, it is left in another context
-        than it was entered in, and must accept that.
+        It is called in the task that awaits the call, as for the `Outcome`: context variables that it sets
+        are seen by the whole call, and the `Outcome` is the time to reset them. If the garbage collector ends
+        a call that was never finished, that comes in another context.
 
         The headers are checked like those of `AsyncSession(headers=…)`. A header that the request already has
         is not replaced. Their values are not treated as secrets: an error text that repeats them shows them.
@@ -131,7 +126,7 @@ class CallListener(Protocol):
         ...
 
 
-def notify(listeners: Sequence[Listener], telemetry: Telemetry) -> None:
+def notify(listeners: Iterable[Listener], telemetry: Telemetry) -> None:
     """Call every listener with `telemetry`; log their exceptions."""
     for listener in listeners:
         try:

@@ -4,6 +4,7 @@ import asyncio
 import logging
 from collections.abc import Iterator
 from contextlib import suppress
+from contextvars import ContextVar, Token
 from itertools import count
 from typing import Any
 
@@ -17,7 +18,7 @@ from chatrest import App, ChatRestError, ConnectError, DeadlineExceededError, Re
 from chatrest._core.pace.pacer import Pace
 from chatrest._network.transport import Reply
 from chatrest._resources import users
-from chatrest._telemetry import Attempt, Outcome, Telemetry
+from chatrest._telemetry import Attempt, CallStart, Outcome, Telemetry
 from tests.cases import loop_over
 from tests.scripted_server import KEY
 from tests.scripted_session import PAGE, UID, Stage, forever, reply, turns
@@ -308,12 +309,112 @@ def test_a_listener_that_is_no_function_is_an_error(wrong: Any) -> None:
 async def test_no_record_is_created_without_listeners(
     answers: list[Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def made(**_: object) -> None:
+    def made(*_: object, **__: object) -> None:
         raise AssertionError("a record was made")
 
     for name in ("CallStart", "Attempt", "Outcome"):
         monkeypatch.setattr(records_module, name, made)
     assert await Stage(*answers, telemetry=()).list() == []
+
+
+# ── listeners that get a call before it begins ──
+
+CURRENT: ContextVar[str] = ContextVar("current", default="outside")
+
+
+class Starting:
+    """A listener with `start_call` that logs what it gets, and the value of `CURRENT` then."""
+
+    def __init__(self, log: list[str], name: str = "a", headers: Any = None) -> None:
+        self.log, self.name, self.headers = log, name, headers
+        self.tokens: dict[int, Token[str]] = {}
+
+    def start_call(self, start: CallStart) -> Any:
+        self.log.append(f"{self.name} {start.operation} {CURRENT.get()}")
+        self.tokens[start.call] = CURRENT.set(f"{self.name}{start.call}")
+        return self.headers() if callable(self.headers) else self.headers
+
+    def __call__(self, record: Telemetry) -> None:
+        self.log.append(f"{self.name} {type(record).__name__} {CURRENT.get()}")
+        if isinstance(record, Outcome):
+            CURRENT.reset(self.tokens[record.call])
+
+
+@pytest.mark.parametrize(
+    ("answers", "deadline", "attempts"),
+    [((reply(503, b""), reply()), None, 2), ((reply(404),), None, 1), ((forever,), 0.01, 1)],
+    ids=["success", "error", "deadline"],
+)
+async def test_a_listener_can_set_a_variable_for_the_time_of_a_call(
+    answers: Any, deadline: float | None, attempts: int
+) -> None:
+    log: list[str] = []
+    stage = Stage(*answers, telemetry=[Starting(log, "a"), Starting(log, "b")])
+    with suppress(ChatRestError):
+        await stage.list(deadline=deadline)
+    started = ["a messages.list_user outside", "b messages.list_user a1"]
+    assert log == [*started, *["a Attempt b1", "b Attempt b1"] * attempts, "b Outcome b1", "a Outcome a1"]
+    assert CURRENT.get() == "outside"
+
+
+async def test_calls_at_the_same_time_have_contexts_of_their_own() -> None:
+    contexts: list[str] = []
+
+    async def answer() -> Reply:
+        before = CURRENT.get()
+        await turns()
+        assert CURRENT.get() == before
+        contexts.append(before)
+        return reply()
+
+    stage = Stage(answer, telemetry=Starting([]))
+    await asyncio.gather(*(stage.list() for _ in range(10)))
+    assert len(set(contexts)) == 10
+
+
+async def test_the_headers_of_listeners_are_sent_with_every_attempt_and_replace_no_others() -> None:
+    listeners = [
+        Starting([], headers={"x-trace": "a", "accept": "a"}),
+        Starting([], headers={"X-Trace": "b", "x-more": "b"}),
+    ]
+    stage = Stage(reply(503, b""), reply(), telemetry=listeners, headers={"X-More": "the caller's"})
+    await stage.list()
+    sent = {"apikey": KEY, "appId": "app-1", "Accept": "application/json", "x-trace": "a"}
+    assert [dict(request.headers) for request in stage.requests] == [sent | {"X-More": "the caller's"}] * 2
+    assert "x-trace" not in repr(stage.requests)
+
+
+def fail() -> None:
+    raise KeyError("a listener's own")
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [{"apikey": "mine"}, {"X-A": "a\r\nX-B: b"}, {"X A": "a"}, {"onBehalfOf": UID}, [("X-A", "a")], 7, fail],
+    ids=str,
+)
+async def test_headers_that_cannot_be_sent_and_failures_are_logged_and_left_out(
+    headers: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    stage = Stage(reply(), telemetry=[Starting([], headers=headers), Starting([], headers={"x-good": "1"})])
+    assert await stage.list() == []
+    [request] = stage.requests
+    assert set(request.headers) == {"apikey", "appId", "Accept", "x-good"}
+    assert request.headers["apikey"] == KEY
+    assert [line.message for line in caplog.records] == ["a telemetry listener failed"]
+    assert CURRENT.get() == "outside"
+
+
+async def test_an_interrupt_in_a_listener_ends_the_call_for_the_others() -> None:
+    def interrupt() -> None:
+        raise KeyboardInterrupt
+
+    log: list[str] = []
+    listeners = [Starting(log), Starting([], headers=interrupt)]
+    running = (await Stage(reply(), telemetry=listeners).opened()).request("GET", "/users")
+    with pytest.raises(KeyboardInterrupt):
+        running.send(None)
+    assert log[-1] == "a Outcome a1"
 
 
 # ── the log ──

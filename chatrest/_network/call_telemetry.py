@@ -1,14 +1,12 @@
-"""Telemetry of one call: its durations, what listeners get, and the context managers that they put around it.
-
-Its structs are made with all their fields written out, as a call with `**` takes five times as long.
-"""
+"""Telemetry of one call: its durations, and what listeners get."""
 
 import re
-from collections.abc import Iterator, Mapping
-from contextlib import AbstractContextManager, ExitStack, contextmanager
+from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from typing import Any, Final
 from urllib.parse import urlsplit
+
+from msgspec.structs import astuple
 
 from .._core.pace.retry import Attempts
 from .._core.replies.rate_signal import signal
@@ -55,38 +53,17 @@ class CallProgress(Durations):
     """The reply of the current or last attempt."""
 
 
-@contextmanager
-def call_scope(listeners: tuple[Listener, ...], start: CallStart) -> Iterator[Headers]:
-    """Put the context managers of listeners around one call, as one: see `telemetry.CallListener`.
-
-    Yields the headers that the listeners add. The managers are left without the error of the call, and no
-    exception of a listener leaves this.
-    """
+def start_call(listeners: Iterable[Listener], start: CallStart) -> Headers:
+    """Report a call that begins, as `telemetry.CallListener` says; return the listeners' headers."""
     headers = Headers()
-    with ExitStack() as entered:
-        for listener in listeners:
-            with _logged():
-                if (around_call := getattr(listener, "around_call", None)) is not None:
-                    manager = around_call(start)
-                    added = manager.__enter__()
-                    entered.callback(_leave, manager)
-                    for name, value in check_headers(added).items():
-                        headers.setdefault(name, value)
-        yield headers
-
-
-def _leave(manager: AbstractContextManager[Any]) -> None:
-    with _logged():
-        manager.__exit__(None, None, None)
-
-
-@contextmanager
-def _logged() -> Iterator[None]:
-    """Log the exception of a listener."""
-    try:
-        yield
-    except Exception:
-        LOGGER.exception(LISTENER_FAILED)
+    for listener in listeners:
+        try:
+            if (started := getattr(listener, "start_call", None)) is not None:
+                for name, value in check_headers(started(start)).items():
+                    headers.setdefault(name, value)
+        except Exception:
+            LOGGER.exception(LISTENER_FAILED)
+    return headers
 
 
 def call_start(number: int, call: Call[Any], request: Request, options: CallOptions) -> CallStart:
@@ -150,14 +127,7 @@ def attempt_telemetry(
     headers: Mapping[str, str] = {} if reply is None else reply.headers
     stated, request_id = signal(headers), request_id_of(headers)
     return Attempt(
-        call=start.call,
-        operation=start.operation,
-        method=start.method,
-        template=start.template,
-        app_id=start.app_id,
-        region=start.region,
-        server_address=start.server_address,
-        server_port=start.server_port,
+        *astuple(start),
         number=progress.number,
         status=None if reply is None else reply.status,
         reply_bytes=0 if reply is None else len(reply.body),
@@ -179,14 +149,7 @@ def outcome_telemetry(
 ) -> Outcome:
     reply = progress.reply
     return Outcome(
-        call=start.call,
-        operation=start.operation,
-        method=start.method,
-        template=start.template,
-        app_id=start.app_id,
-        region=start.region,
-        server_address=start.server_address,
-        server_port=start.server_port,
+        *astuple(start),
         attempts=progress.number,
         seconds=now - progress.began,
         paced=progress.paced,

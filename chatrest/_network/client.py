@@ -21,7 +21,7 @@ from .._telemetry import LOGGER, REQUESTS, Listener, log_attempt, notify
 from ..app import check_way
 from ..errors import ChatRestError, DeadlineExceededError, RequestInvalidError
 from .call import ActiveCall, CallContext
-from .call_telemetry import call_scope, call_start, log_request
+from .call_telemetry import call_start, log_request, start_call
 from .options import CallOptions, Dice
 from .pool import MakePacer, Pool, PoolState
 from .timing import Clock, Home, Sleep, Timing
@@ -202,17 +202,17 @@ async def _bounded(active: ActiveCall[R], deadline: float) -> R:
 
 
 async def _observed(active: ActiveCall[R], deadline: float | None, context: CallContext) -> R:
-    """Return the result of a call, with the listeners' context managers around it and its telemetry."""
+    """Return the result of a call, and report its start and its end to the listeners."""
     assert context.start is not None
     error_name: str | None = "CancelledError"
-    with call_scope(context.listeners, context.start) as headers:
-        try:
-            active.add_headers(headers)
-            result = await (active.result() if deadline is None else _bounded(active, deadline))
-            error_name = None
-            return result
-        except Exception as error:
-            error_name = type(error).__name__
-            raise
-        finally:
-            notify(context.listeners, active.outcome(error_name))
+    active.began = context.timing.now()
+    try:
+        active.add_headers(start_call(context.listeners, context.start))
+        result = await (active.result() if deadline is None else _bounded(active, deadline))
+        error_name = None
+        return result
+    except Exception as error:
+        error_name = type(error).__name__
+        raise
+    finally:
+        notify(reversed(context.listeners), active.outcome(error_name))

@@ -11,6 +11,7 @@ requests of a call send the same `traceparent`.
 """
 
 from collections.abc import Mapping
+from contextlib import suppress
 from contextvars import ContextVar, Token
 from typing import Final, TypeAlias, final
 
@@ -23,7 +24,7 @@ from .._telemetry import Attempt, CallListener, CallStart, Outcome, Telemetry
 _Attributes: TypeAlias = dict[str, str | int | float]
 
 _TRACE_CONTEXT: Final = TraceContextTextMapPropagator()
-_ENTERED: Final[ContextVar[bool]] = ContextVar("chatrest_call_span_entered")
+_CURRENT_CALL: Final[ContextVar[int]] = ContextVar("chatrest_call")
 
 
 @final
@@ -45,64 +46,37 @@ class OpenTelemetryListener(CallListener):
         check_unquoted(isinstance(propagate, bool), "propagate", propagate, "True or False")
         self._tracer = tracer or trace.get_tracer("chatrest")
         self._propagates = propagate
-        self._spans: dict[int, trace.Span] = {}
+        self._spans: dict[int, tuple[trace.Span, Token[int], Token[context.Context]]] = {}
 
-    def around_call(self, start: CallStart) -> "_CallSpan":
-        """Return the context manager that makes the span of a call current."""
-        return _CallSpan(start, self._tracer, self._spans, propagates=self._propagates)
-
-    def __call__(self, telemetry: Telemetry) -> None:
-        """Add telemetry to the span of its call."""
-        span = self._spans.get(telemetry.call)
-        if span is None or not span.is_recording():
-            return
-        if isinstance(telemetry, Attempt):
-            span.add_event("attempt", _of_attempt(telemetry))
-            return
-        span.set_attributes(_of_outcome(telemetry))
-        if telemetry.error is not None:
-            span.set_status(trace.StatusCode.ERROR)
-
-
-class _CallSpan:
-    """The span of one call, current from `__enter__` to `__exit__`, which ends it."""
-
-    def __init__(
-        self, start: CallStart, tracer: trace.Tracer, spans: dict[int, trace.Span], *, propagates: bool
-    ) -> None:
-        self._start, self._tracer, self._spans, self._propagates = start, tracer, spans, propagates
-
-    def __enter__(self) -> Mapping[str, str]:
-        start = self._start
+    def start_call(self, start: CallStart) -> Mapping[str, str]:
+        """Make the span of a call, and make it current."""
         name = f"{start.method} {start.template}"
         span = self._tracer.start_span(name, kind=trace.SpanKind.CLIENT, attributes=_of_start(start))
-        self._span = self._spans[start.call] = span
         entered = trace.set_span_in_context(span)
         headers: dict[str, str] = {}
         if self._propagates:
             _TRACE_CONTEXT.inject(headers, entered)
-        self._tokens = _ENTERED.set(True), context.attach(entered)  # last: nothing fails after it
+        self._spans[start.call] = span, _CURRENT_CALL.set(start.call), context.attach(entered)
         return headers
 
-    def __exit__(self, *_: object) -> None:
-        try:
-            _detach(*self._tokens)
-        finally:
-            self._spans.pop(self._start.call, None)
-            self._span.end()
-
-
-def _detach(entered: Token[bool], token: Token[context.Context]) -> None:
-    """Make the span before current again, unless this runs in another context than the call did.
-
-    The garbage collector ends an unfinished call in whatever context it happens to run. The span is not
-    current there, and `context.detach` would log an error.
-    """
-    try:
-        _ENTERED.reset(entered)
-    except ValueError:  # the only way to learn that this is another context
-        return
-    context.detach(token)
+    def __call__(self, telemetry: Telemetry) -> None:
+        """Add telemetry to the span of its call; that of the call's end ends the span."""
+        if telemetry.call not in self._spans:
+            return
+        span, entered, token = self._spans[telemetry.call]
+        if isinstance(telemetry, Attempt):
+            if span.is_recording():
+                span.add_event("attempt", _of_attempt(telemetry))
+            return
+        del self._spans[telemetry.call]
+        span.set_attributes(_of_outcome(telemetry))
+        if telemetry.error is not None:
+            span.set_status(trace.StatusCode.ERROR)
+        span.end()
+        # The garbage collector ends an unfinished call in any context, where `detach` would log an error.
+        with suppress(ValueError):  # the only way to learn that this is another context
+            _CURRENT_CALL.reset(entered)
+            context.detach(token)
 
 
 def _of_start(start: CallStart) -> _Attributes:

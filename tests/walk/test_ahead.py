@@ -2,8 +2,8 @@
 
 import asyncio
 import gc
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import suppress
 from contextvars import ContextVar
 from dataclasses import replace
 from typing import Any
@@ -417,10 +417,8 @@ async def test_calls_have_the_context_of_the_consumer(emulator: Emulator) -> Non
         def __call__(self, record: object) -> None:
             pass
 
-        @contextmanager
-        def around_call(self, start: CallStart) -> Iterator[dict[str, str]]:
+        def start_call(self, start: CallStart) -> None:
             self.spans.append(SPAN.get())
-            yield {}
 
     listener = Listener()
     async with AsyncSession(emulator.app, telemetry=listener) as session:
