@@ -48,8 +48,6 @@ class Page(Struct, Generic[T], frozen=True):
     """The number of first items that are in the service's order, and not placed by their id: those whose id
     is no number, or is another one's, too.
     """
-    served: int = 0
-    """The number of records in the reply, those that the walk has left out as seen included."""
 
     def __rich_repr__(self) -> list[tuple[str, object]]:
         """Return the fields for rich, without the bytes: they may hold a credential."""
@@ -104,15 +102,7 @@ class PendingPage(Struct, Generic[T]):
     def page(self, items: list[T], cursor: Cursor) -> Page[T]:
         """Return the page with its last `items`, and the position after them."""
         listing, unordered_count = self.listing, self.step.unordered_count - (self.count - len(items))
-        return Page(
-            items,
-            listing.meta,
-            listing.raw,
-            cursor,
-            self.repairs,
-            max(0, unordered_count),
-            len(listing.items),
-        )
+        return Page(items, listing.meta, listing.raw, cursor, self.repairs, max(0, unordered_count))
 
     @property
     def is_last(self) -> bool:

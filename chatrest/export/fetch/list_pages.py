@@ -10,7 +10,7 @@ from ..plan.message_ids import LAST, PageIds
 from ..plan.report import Progress
 from .backlog import Backlog
 from .jobs import Ending, ListJob, ListPiece, PieceResult
-from .page_check import PageCheck, Window, left_out
+from .page_check import PageCheck, Window
 
 
 class ListPages:
@@ -33,9 +33,8 @@ class ListPages:
         progress.waits_for_disk = self.backlog.is_full
         if self.check.window.since is not None:
             self.check.note_times(job, asked, rows)
-        repeated = left_out(served) if job.purpose == "walk" else []
         await self.backlog.put(self.check.page(
-            job, rows, ids, covered=covered, order=order, bytes=size, repeated=repeated
+            job, rows, ids, covered=covered, order=order, bytes=size
         ))  # fmt: skip
         progress.received += size
         if job.until != LAST:

@@ -5,7 +5,6 @@
 | outside of the plan's window                                | is left out                                 |
 | of two others, where the list of an acting user was asked   | `ActingUserIgnoredError`: nothing is kept   |
 | of another user or group than was asked for                 | is left out; the source fails at its end    |
-| that the walk gave up, as its id came before                | is compared with the one that is kept       |
 | that another source of the plan writes                      | counts as seen, and is not written          |
 | that another part of the export writes (`plan/parts`)       | its id is left to that part                 |
 | of the source                                               | is written                                  |
@@ -31,7 +30,6 @@ from .jobs import ListJob
 
 _DISORDER: Final = 300
 """Seconds by which the times of a list may go back: as far as the clocks of a service disagree."""
-_EDITED: Final = (b'"editedAt"', b'"deletedAt"')
 
 
 class Window(NamedTuple):
@@ -154,8 +152,6 @@ class PageCheck:
             rows = Window(job.since).within(rows)
         held_ids = ids if rows is shown_rows else ids_of(rows)
         own, foreign = self._divided(rows)
-        if foreign is not None and job.purpose == "recheck":
-            foreign = foreign._replace(edits=_edited(rows, own))
         if self._takes_all or job.purpose == "missing":
             written = self.by_writer(job.source, own)
         else:
@@ -185,7 +181,7 @@ class PageCheck:
             foreign.setdefault(owner.part, []).append(row)
             if not owner.may_show or not row.id:  # what has no id cannot be asked for
                 unlisted.setdefault(owner.part, []).append(row)
-        return own, ForeignMessages({part: ids_of(each) for part, each in foreign.items()}, unlisted, [])
+        return own, ForeignMessages({part: ids_of(each) for part, each in foreign.items()}, unlisted)
 
     def by_writer(self, source: Source, rows: list[Row]) -> list[SourceRows]:
         """Return rows by the sources whose files they belong to."""
@@ -234,12 +230,6 @@ class PageCheck:
         return self._expectations[source]
 
 
-def _edited(rows: list[Row], own: list[Row]) -> list[Row]:
-    """Return the rows of other parts that were edited or deleted: their own lists may not show that."""
-    ids = set(map(id, own))
-    return [row for row in rows if id(row) not in ids and any(mark in row.raw for mark in _EDITED)]
-
-
 def as_served(page: Page[Row]) -> list[Row]:
     """Return the rows of a reply in the service's order; for a few."""
     return read_rows(page.raw).items
@@ -249,14 +239,6 @@ def falls(rows: list[Row]) -> bool:
     """Return True if each numeric id is lower than the one before."""
     ids = [numbered for row in rows if (numbered := number(row.id)) is not None]
     return all(higher > lower for higher, lower in pairwise(ids))
-
-
-def left_out(page: Page[Row]) -> list[Row]:
-    """Return the rows of a reply that a walk has left out, as their ids were read before; usually none."""
-    if page.served <= len(page.items):
-        return []
-    taken = {(row.id, row.raw) for row in page.items}
-    return [row for row in as_served(page) if (row.id, row.raw) not in taken]
 
 
 def _fault(source: Source, row: Row) -> str:

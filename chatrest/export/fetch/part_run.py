@@ -43,12 +43,11 @@ class PartRun:
         self.part, self.parts, self.news = part, parts, news
         self._files = files
         self.rule = rule
-        gone = frozenset(news.gone)
         self.users: list[Source] = [
             Source("user", (uid,))
             for night in nights
             for uid in (night.uids(part) if night.packed else ())
-            if uid not in gone
+            if uid not in rule.gone
         ]
         """Those that its lists are of."""
         is_first = state.night < parts.night
@@ -63,11 +62,6 @@ class PartRun:
     def label(self) -> str:
         """The part, as its journal names it."""
         return f"{self.part} of {self.parts.parts}"
-
-    def other(self, row: Row) -> int | None:
-        """Return the part that writes a message; None for this one."""
-        part = self.rule.owner(row.sender, row.receiver, row.receiver_type).part
-        return None if part == self.part else part
 
     @property
     def newest(self) -> list[Row]:
@@ -84,7 +78,9 @@ class PartRun:
             return False
         journal = pool.export.journal
         rows = [row_of(raw) for raw in self.news.rows]
-        rows = pool.check.window.within([row for row in rows if self.other(row) is None])
+        owner = self.rule.owner
+        rows = [row for row in rows if owner(row.sender, row.receiver, row.receiver_type).part == self.part]
+        rows = pool.check.window.within(rows)
         if rows:
             await self._commit(pool, rows, NO_IDS)
 
@@ -121,12 +117,13 @@ class PartRun:
         names = {key: Row(id=key) for key in merged.names}
         await self._commit(pool, list(map(row_of, merged.rows)), PageIds(ids, names))
         self.taken |= stamped
-        await in_thread(partial(self._note_taken, pool.export, merged.edits))
 
-    def _note_taken(self, export: ExportFolder, edits: list[bytes]) -> None:
-        with export.journal.transaction():
-            export.journal.note_edits(row_of(raw) for raw in edits)
-            export.journal[_TAKEN] = msgspec.json.encode(self.taken).decode()
+        def note() -> None:
+            with journal.transaction():
+                journal.note_edits(map(row_of, merged.rows))  # those on disk may be older
+                journal[_TAKEN] = msgspec.json.encode(self.taken).decode()
+
+        await in_thread(note)
 
     async def _commit(self, pool: WorkerPool, rows: list[Row], ids: PageIds) -> None:
         """Note messages as shown to other parts, and write those that are here."""
@@ -152,13 +149,11 @@ class PartRun:
 
 def _foreign(journal: Journal, part: int) -> Foreign:
     ids = journal.foreign_ids(part)
-    rows, edits = journal.foreign_rows(part)
     names = [key for key in journal.texts(ids.names) if number(key) is None] if ids.names else []
     return Foreign(
         numbers=ids.numbers.to_bytes() if ids.numbers else b"",
         names=names,
-        rows=rows,
-        edits=edits,
+        rows=journal.foreign_rows(part),
     )
 
 

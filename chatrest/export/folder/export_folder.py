@@ -50,8 +50,8 @@ from .opening import (
     is_new,
     is_unused,
 )
-from .repeated_rows import RepeatedRows, StoredIndex
 from .run_log import last_run
+from .stored_index import StoredIndex
 from .tables import ATTACHMENTS, TABLES, table_stem
 
 T = TypeVar("T")
@@ -126,13 +126,11 @@ class ExportFolder:
         disk: Disk | None = None,
         remote: RemoteFiles | None = None,
         part: str = "",
-        part_of: Callable[[Row], int | None] | None = None,
         started: int | None = None,
     ) -> None:
         """`part` is the part of an export that the folder is, such as `7 of 64`; empty for an export by
-        itself. Of a part, `part_of` gives the part that writes a message, None for this one. `started` is
-        when the run began, in epoch seconds: the manifest says from its first change on that it is not
-        complete; None for a change that the manifest does not mention.
+        itself. `started` is when the run began, in epoch seconds: the manifest says from its first change on
+        that it is not complete; None for a change that the manifest does not mention.
 
         With `change_plan` the plan may be another one than the folder's, whose own it becomes by
         `commit_plan`.
@@ -142,10 +140,8 @@ class ExportFolder:
         self.remote = remote
         self.index: StoredIndex | None = None
         """Rows on disk that are read again."""
-        self._part_of = part_of
         self._started, self._has_begun = started, False
         self._lock = threading.Lock()
-        self._repeats: RepeatedRows = RepeatedRows()
         format_of_plan(plan or Plan())
         claim_folder(folder, self.disk)
         if remote is None:
@@ -338,7 +334,6 @@ class ExportFolder:
         with self._guarded():
             if self.journal.files("sealing"):
                 self.store.settle()  # a publication has failed within a seal, and could not end it either
-            self._repeats.compare(self.scan)
             amended = self._apply_changes()
             self.journal.merge_seen()
             self.store.seal_all()
@@ -348,8 +343,8 @@ class ExportFolder:
             return amended
 
     def warnings(self) -> list[str]:
-        """Return the messages with two versions in this run, and lost older ones; after `finish`."""
-        return [*self._repeats.warnings(), *(f"{name} {LOST}" for name in lost_versions(self.findings))]
+        """Return a sentence for each file of older versions that was lost."""
+        return [f"{name} {LOST}" for name in lost_versions(self.findings)]
 
     def at_rest(self, work: Callable[[], T]) -> T:
         """Return the result of `work`, during which nothing is written: disk and journal agree."""
@@ -456,33 +451,19 @@ class ExportFolder:
                 batch.foreign.setdefault(part, IdSet()).update(self.journal.numbered(foreign))
             for part, rows in page.foreign.rows.items():
                 self.journal.note_foreign_rows(part, rows)
-            self._note_foreign_edits(page.foreign.edits)
-        self._repeats.note(page.repeated)
         for each in page.rows:
-            # A message that is read again may have been edited: it is no second version in this run.
-            is_first = page.purpose == "walk"
             is_own = each.source == page.source
             number = page.number if is_own else self.journal.source_of(each.source.key) or page.number
-            batch.stats.written += self._write(number, each, add, is_first=is_first)
+            batch.stats.written += self._write(number, each, add)
 
-    def _write(self, number: int, rows: SourceRows, add: _Add, *, is_first: bool) -> int:
+    def _write(self, number: int, rows: SourceRows, add: _Add) -> int:
         """Add the rows that are new; return how many."""
         new, ids = self.store.unwritten(rows.rows, rows.ids) if rows.rows else (rows.rows, rows.ids)
-        if is_first:
-            self._repeats.add(rows.rows, new, rows.ids)
         for stem, part in self._stems(rows.source, new).items():
             add(NewRows(stem, number, part, ids if part is new else ids_of(part), is_new=True))
-        if (self._is_later or self._part_of is not None) and ACTION in lines_of(new):
-            edited = list(shown_edits(new))
-            self._note_foreign_edits(edited)
-            self.journal.note_edits(edited)
+        if self._is_later and ACTION in lines_of(new):
+            self.journal.note_edits(shown_edits(new))
         return len(new)
-
-    def _note_foreign_edits(self, edited: list[Row]) -> None:
-        """Leave other parts the newer versions of their messages."""
-        for row in edited:
-            if self._part_of is not None and (part := self._part_of(row)) is not None:
-                self.journal.note_foreign_rows(part, [row], is_edit=True)
 
     def _stems(self, source: Source, rows: list[Row]) -> dict[str, list[Row]]:
         if not rows:

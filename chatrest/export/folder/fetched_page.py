@@ -58,8 +58,6 @@ class ForeignMessages(NamedTuple):
     """All of them, by the part."""
     rows: dict[int, list[Row]]
     """Those that no list of their part can show."""
-    edits: list[Row]
-    """Of a recheck: those that were edited or deleted."""
 
 
 class FetchedPage(Struct, frozen=True, kw_only=True):
@@ -77,8 +75,6 @@ class FetchedPage(Struct, frozen=True, kw_only=True):
     rows: Sequence[SourceRows] = ()
     """Those that are written, unless they are on disk already."""
     again: ShownAgain | None = None
-    repeated: list[Row] = []
-    """Rows that came again under ids that were read before."""
     foreign: ForeignMessages | None = None
     """None if other parts of the export write none of its messages."""
     bytes: int = 0

@@ -12,7 +12,7 @@
 | edits        | messages as edits and deletions show them, before they are compared with those on disk  |
 | foreign_ids  | of a part: ids that its lists have shown, and that another part writes; `sent` where    |
 |              | they were left there                                                                    |
-| foreign_rows | of a part: messages, and newer versions of messages, that are left to another part      |
+| foreign_rows | of a part: messages that are left to another part                                       |
 
 New ids (written and not yet reported) are noted when the folder is opened the next time.
 So a commit costs nothing more, and all messages that a killed run committed are reported.
@@ -59,13 +59,13 @@ CREATE TABLE news(number INTEGER PRIMARY KEY, run INTEGER NOT NULL, kind TEXT NO
 CREATE TABLE edits(id TEXT, raw BLOB, PRIMARY KEY(id, raw)) WITHOUT ROWID;
 CREATE TABLE foreign_ids(number INTEGER PRIMARY KEY, part INTEGER NOT NULL, ids BLOB NOT NULL,
     sent INTEGER NOT NULL DEFAULT 0);
-CREATE TABLE foreign_rows(id TEXT, raw BLOB, part INTEGER NOT NULL, is_edit INTEGER NOT NULL,
+CREATE TABLE foreign_rows(id TEXT, raw BLOB, part INTEGER NOT NULL,
     sent INTEGER NOT NULL DEFAULT 0, PRIMARY KEY(id, raw)) WITHOUT ROWID
 """
 LAYOUT: Final[Layout] = STORE_LAYOUT._replace(schema=_SCHEMA)
 _TABLES: Final = {
     "sources": 7, "covered": 4, "files": 7, "blocks": 7, "seen": 3, "names": 2, "rechecks": 5, "shown": 3,
-    "changed": 3, "deleted": 4, "foreign_ids": 4, "foreign_rows": 5,
+    "changed": 3, "deleted": 4, "foreign_ids": 4, "foreign_rows": 4,
 }  # fmt: skip
 """Those of the facts, and how many columns they have."""
 _WIDTH: Final = max(_TABLES.values())
@@ -409,16 +409,15 @@ class Journal(StoreJournal):
         """Note ids that another part writes."""
         self._db.execute("INSERT INTO foreign_ids(part, ids) VALUES(?, ?)", (part, ids.to_bytes()))
 
-    def note_foreign_rows(self, part: int, rows: Iterable[Row], *, is_edit: bool = False) -> None:
-        """Note messages that are left to another part, or newer versions of its messages."""
-        sql = "INSERT OR IGNORE INTO foreign_rows(id, raw, part, is_edit) VALUES(?, ?, ?, ?)"
-        self._db.executemany(sql, [(row.id, row.raw, part, is_edit) for row in rows])
+    def note_foreign_rows(self, part: int, rows: Iterable[Row]) -> None:
+        """Note messages that are left to another part."""
+        sql = "INSERT OR IGNORE INTO foreign_rows(id, raw, part) VALUES(?, ?, ?)"
+        self._db.executemany(sql, [(row.id, row.raw, part) for row in rows])
 
-    def foreign_rows(self, part: int) -> tuple[list[bytes], list[bytes]]:
-        """Return the messages, and the newer versions, that are left to a part."""
-        sql = "SELECT raw, is_edit FROM foreign_rows WHERE part = ? ORDER BY id"
-        rows = self._typed(sql, tuple[bytes, bool], part)
-        return [raw for raw, is_edit in rows if not is_edit], [raw for raw, is_edit in rows if is_edit]
+    def foreign_rows(self, part: int) -> list[bytes]:
+        """Return the messages that are left to a part."""
+        sql = "SELECT raw FROM foreign_rows WHERE part = ? ORDER BY id"
+        return [raw for (raw,) in self._typed(sql, tuple[bytes], part)]
 
     def unsent(self) -> set[int]:
         """Return the parts to which something was left that has not been sent."""

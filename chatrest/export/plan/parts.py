@@ -194,8 +194,6 @@ class Foreign(Struct, frozen=True, kw_only=True):
     """The texts of the ids that are no numbers."""
     rows: list[bytes] = []
     """Messages that no list of the owner can show, as served; their ids are above as well."""
-    edits: list[bytes] = []
-    """Newer versions of its messages, as an edit or a deletion shows them."""
 
     def merged(self, other: "Foreign") -> "Foreign":
         """Return all that is in both."""
@@ -203,8 +201,7 @@ class Foreign(Struct, frozen=True, kw_only=True):
         return Foreign(
             numbers=ids.to_bytes() if ids else b"",
             names=sorted({*self.names, *other.names}),
-            rows=_unique(self.rows, other.rows),
-            edits=_unique(self.edits, other.edits),
+            rows=sorted({*self.rows, *other.rows}),
         )
 
     def encoded(self) -> bytes:
@@ -218,10 +215,6 @@ class Foreign(Struct, frozen=True, kw_only=True):
         if blake2b(packed, digest_size=STAMP // 2).hexdigest().encode() != stamp:
             raise ChatRestError(f"{where} is damaged: its part writes it again in its next run")
         return msgspec.msgpack.decode(zlib.decompress(packed), type=cls)
-
-
-def _unique(*raws: list[bytes]) -> list[bytes]:
-    return sorted({raw for each in raws for raw in each})
 
 
 STAMP: Final = 32
@@ -289,6 +282,8 @@ class PartOwnership:
         self._parts = parts
         self._named = frozenset(each for each in plan.sources if each.kind != "user")
         self._nights: list[IdSet] = []
+        self.gone: frozenset[str] = frozenset()
+        """The users whose lists cannot be read any more."""
 
     def add_night(self, uids: Iterable[str]) -> None:
         """Add the users that a night has listed first; nights are added in their order."""
@@ -303,8 +298,9 @@ class PartOwnership:
                 return PartOwner(self.part_of(pair), may_show=True)
             night, first = min((self._night(uid), uid) for uid in (sender, receiver))
             if night < _NEVER:
-                return PartOwner(spread(first, self._parts), may_show=True)
-        return PartOwner(spread(sender, self._parts), may_show=self._night(sender) < _NEVER)
+                return PartOwner(spread(first, self._parts), may_show=first not in self.gone)
+        may_show = sender not in self.gone and self._night(sender) < _NEVER
+        return PartOwner(spread(sender, self._parts), may_show)
 
     def claimants(self, sender: str, receiver: str, receiver_type: str) -> list[Source]:
         """Return the sources of the plan that claim a message, in no order."""

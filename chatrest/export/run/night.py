@@ -195,4 +195,6 @@ async def put(files: PartFiles, name: str, data: bytes) -> None:
 async def open_night(files: PartFiles, parts: Parts) -> OpenNight:
     """Return the newest night. Costs the reading of the users of all nights."""
     users = await read_users(files, parts)
-    return OpenNight(parts, users, await read_news(files, parts, parts.night), ownership(parts, users))
+    news, rule = await read_news(files, parts, parts.night), ownership(parts, users)
+    rule.gone = frozenset(news.gone)
+    return OpenNight(parts, users, news, rule)

@@ -134,7 +134,7 @@ async def export_folder(
             ExportFolder, folder, None if only else plan, app_id=session.app.app_id,
             change_plan=options.change_plan, disk=disk, remote=remote,
             part="" if part is None else part.label,
-            part_of=None if part is None else part.other, started=started,
+            started=started,
         )  # fmt: skip
         export = await in_thread(opened, ExportFolder.close)
         with export:

@@ -17,7 +17,6 @@ from chatrest.export.fetch.page_check import PageCheck, Window, partition_page
 from chatrest.export.plan.id_set import IdSet
 from chatrest.export.plan.message_ids import number
 from chatrest.export.plan.ownership import OwnershipRules, Source, pair_of
-from chatrest.export.plan.parts import PartOwner
 from tests.cases import loop_over
 from tests.export_runs import assert_holds, ids_of, served
 from tests.small_service import Record, SmallService, talk
@@ -90,17 +89,6 @@ def test_a_recheck_counts_as_shown_what_it_does_not_compare(rows: list[Row], sin
     assert page.again is not None
     assert page.again.ids.numbers == IdSet(id_number for row in rows if (id_number := number(row.id)))
     assert page.again.rows == Window(since).within([row for row in rows if is_of(ALICE, row)])
-
-
-def test_an_edit_of_another_parts_message_is_left_to_it_by_a_recheck_alone() -> None:
-    edited = [row(each, "x", "y", editedAt=9) if each == 2 else row(each, "a", "b") for each in (1, 2, 3)]
-    check = PageCheck(
-        Window(), OwnershipRules(), part=0, owner=lambda sender, *_: PartOwner(int(sender == "x"), True)
-    )
-    for purpose, ids in (("recheck", ["2"]), ("walk", [])):
-        page = check.page(ListJob(number=1, source=Source("everything"), purpose=purpose), edited)
-        assert page.foreign is not None
-        assert [each.id for each in page.foreign.edits] == ids
 
 
 def row(id: int, sender: str, receiver: str, kind: str = "user", **members: Any) -> Row:

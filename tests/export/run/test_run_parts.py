@@ -28,7 +28,7 @@ from tests.simulated_crashes import DyingDisk, Fate, ProcessDeath, dying_journal
 
 pytestmark = pytest.mark.usefixtures("tidy")
 
-SEEDS = [1, *(pytest.param(seed, marks=pytest.mark.nightly) for seed in (0, *range(2, 8)))]
+SEEDS = [1, *(pytest.param(seed, marks=pytest.mark.nightly) for seed in (0, *range(2, 9)))]
 WHOLE = 10**9
 """Seconds: a recheck of everything."""
 

@@ -1,0 +1,74 @@
+"""Messages on disk that are read again from the service: which have changed, or are not shown any more.
+
+`StoredIndex` is a private temporary database of SQLite's own, which needs little memory and leaves nothing
+behind.
+"""
+
+import hashlib
+import sqlite3
+from collections.abc import Iterable
+
+from ..._core.replies.rows import Row
+from ..._storage import sql_in
+from ..formats.action_records import is_deleted
+from ..plan.id_set import IdSet
+from ..plan.message_ids import key_of, number
+
+_SCHEMA = """
+PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF; PRAGMA locking_mode=EXCLUSIVE;
+CREATE TABLE stored(key TEXT PRIMARY KEY, number INTEGER, sent_at INTEGER, digest BLOB,
+    is_deleted INTEGER) WITHOUT ROWID;
+"""
+
+
+class StoredIndex:
+    """Rows on disk, by id."""
+
+    def __init__(self) -> None:
+        self._db = sqlite3.connect("", isolation_level=None, check_same_thread=False)
+        self._db.executescript(_SCHEMA)
+
+    def close(self) -> None:
+        """Let go of it; nothing stays behind."""
+        self._db.close()
+
+    def load(self, stored: Iterable[Row]) -> None:
+        """Add rows on disk."""
+        self._db.execute("BEGIN")
+        entries = (
+            (key_of(row), number(row.id), row.sent_at, _digest(row), is_deleted(row.raw)) for row in stored
+        )
+        self._db.executemany("INSERT OR IGNORE INTO stored VALUES(?, ?, ?, ?, ?)", entries)
+        self._db.execute("COMMIT")
+
+    def since(self, since: int) -> tuple[IdSet, list[str]]:
+        """Return the ids of the rows that were sent at a time or later; not those without a time.
+
+        Those that are no numbers are in the list.
+        """
+        return self._where("sent_at >= ?", since)
+
+    def deleted(self) -> tuple[IdSet, list[str]]:
+        """Return, in the same way, the ids of the rows that say that their message was deleted."""
+        return self._where("is_deleted = ?", 1)
+
+    def _where(self, condition: str, value: int) -> tuple[IdSet, list[str]]:
+        numbers = self._db.execute(f"SELECT number FROM stored WHERE number > 0 AND {condition}", (value,))  # noqa: S608
+        keys = self._db.execute(f"SELECT key FROM stored WHERE number IS NULL AND {condition}", (value,))  # noqa: S608
+        return IdSet(each for (each,) in numbers), [key for (key,) in keys]
+
+    def changed(self, rows: list[Row]) -> list[Row]:
+        """Return the rows that are on disk, but not as they are now."""
+        keys = [key_of(row) for row in rows]
+        known = dict(sql_in(self._db, "SELECT key, digest FROM stored WHERE key IN", keys))
+        pairs = zip(keys, rows, strict=True)
+        return [row for key, row in pairs if key in known and known[key] != _digest(row)]
+
+    def renew(self, rows: Iterable[Row]) -> None:
+        """Note newer versions of rows on disk; of others nothing."""
+        entries = ((_digest(row), is_deleted(row.raw), key_of(row)) for row in rows)
+        self._db.executemany("UPDATE stored SET digest = ?, is_deleted = ? WHERE key = ?", entries)
+
+
+def _digest(row: Row) -> bytes:
+    return hashlib.blake2b(row.raw, digest_size=16).digest()
