@@ -30,7 +30,6 @@ KINDS: Final = ("users", "groups", "members", "messages")
     ("--kind", KINDS, None, "The records of all files.  [default: detected per file]"),
     ("--journal", LocalPath(), None,
      "What is imported already.  [default: the first FILE's name with .import-journal]"),
-    ("--incomplete", bool, None, "Also import an export that is not complete."),
     ("--dry-run", bool, None, "Send nothing; check every line, without network."),
     AS_JSON,
     QUIET,
@@ -39,31 +38,32 @@ def import_(
     files: tuple[str, ...],
     kind: "Kind | None",
     journal: Path | None,
-    incomplete: bool,
     dry_run: bool,
     as_json: bool,
     quiet: bool,
 ) -> None:
     """Import FILEs of JSON lines (also .gz and .zst), one kind a file: users, groups, members or messages.
 
-    A line is a record to import, or a record that the service has shown. They are imported in this order. An
-    export, in a folder or at the address of an object store, means its tables of these and its messages, the
-    oldest first, in any format. What shown records hold and no import takes is dropped, and listed at the
-    end. If the import is interrupted, run the same command again: it continues, and sends no record that was
+    A line is a record to import, or a record that the service has shown, such as a line of an export. They
+    are imported in this order. What shown records hold and no import takes is dropped, and listed at the end.
+    If the import is interrupted, run the same command again: it continues, and sends no record that was
     imported. Lines that are added to a file later are imported by the next run.
 
     \b
     Examples:
       chatrest import users.ndjson groups.ndjson members.ndjson messages.ndjson.gz
       chatrest import users.ndjson --dry-run      check every line
-      chatrest export backup --with users,groups,members
-      chatrest import backup                      a copy of that app, in the app of the environment
-      chatrest import s3://bucket/backup          the same, of an export in an object store
+
+    \b
+    A copy of an app: its export by `chatrest export OUT --with users,groups,members` into another app:
+      chatrest cat OUT --sort time > messages.ndjson
+      chatrest import OUT/users/users.ndjson OUT/groups/groups.ndjson \\
+        OUT/members/members.ndjson messages.ndjson
 
     Each refused line is a line on standard error, with its file and number (with --json in the object).
     Exit status: 0 all is imported, 1 a line was refused, or it failed, 2 wrong usage, 130 interrupted.
     """
-    options: dict[str, Any] = {"kind": kind, "allow_incomplete": incomplete}
+    options: dict[str, Any] = {"kind": kind}
     with ProgressLine(quiet=quiet) as line:
         options["progress"] = lambda progress: line.show(_progress_line(progress))
         if dry_run:
@@ -99,12 +99,7 @@ def _imported(files: tuple[str, ...], journal: Path | None, options: dict[str, A
         return run(work())
     except BaseException as error:
         if can_continue(error):
-            given = {
-                "--kind": options["kind"],
-                "--journal": journal,
-                "--incomplete": options["allow_incomplete"],
-            }
-            error.add_note(continuation("import", files, given))
+            error.add_note(continuation("import", files, {"--kind": options["kind"], "--journal": journal}))
         raise
 
 

@@ -5,8 +5,8 @@ from chatrest.importing import run
 `check(files)` validates every line without network. See `importer` for the rules of repetition.
 """
 
-from .entities import KINDS, Kind
 from .importer import ImportProgress, check, run
+from .records import KINDS, Kind
 from .result import FileResult, ImportResult, LineNote, Omission
 
 __all__ = [

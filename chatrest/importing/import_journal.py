@@ -21,8 +21,8 @@ from typing import Final, NamedTuple
 
 from .._storage import JournalFile, Layout
 from ..errors import RequestInvalidError
-from .entities import Kind
 from .input_files import LinePosition
+from .records import Kind
 from .result import FileResult, LineNote
 
 _SCHEMA: Final = """

@@ -10,7 +10,7 @@ One request at a time keeps the order: messages get their ids in the order of th
 
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, closing
+from contextlib import closing
 from functools import partial
 from os import PathLike
 from pathlib import Path
@@ -18,9 +18,10 @@ from typing import Any, Final, NamedTuple, TypeAlias, TypeVar
 
 from msgspec import Struct
 
+from .._cloud.address import is_address
 from .._parameters.data_import import MOST_ENTRIES
 from .._parameters.roles import NewRole
-from .._secrets import scrub
+from .._secrets import scrub, shown
 from .._threads import in_thread
 from ..errors import (
     ApiError,
@@ -33,12 +34,10 @@ from ..errors import (
     ServerError,
 )
 from ..session import AsyncSession
-from .entities import ImportRecord, Kind, Reader, SkippedLine, read_object
 from .import_journal import ImportJournal
-from .input_files import LONGEST_LINE, ImportLine, LinePosition
-from .inputs import ImportInput, Inputs, read_inputs
+from .input_files import LONGEST_LINE, ImportLine, LinePosition, read_lines
+from .records import KINDS, ImportRecord, Kind, SkippedLine, kind_of, read_line, read_object
 from .result import INVALID, NO_OUTCOME, SKIPPED, ImportResult, LineNote, list_omissions
-from .shown_records import read_line
 
 T = TypeVar("T")
 Replies: TypeAlias = Mapping[str, Any]
@@ -53,6 +52,10 @@ _TOO_LARGE: Final = 413
 _NOT_FOUND: Final = frozenset({"ERR_UID_NOT_FOUND", "ERR_GUID_NOT_FOUND", "ERR_ROLE_NOT_FOUND"})
 _FAILED: Final = 500
 """And above: a code that refuses with such a status may come after a part was applied."""
+_SUFFIX: Final = ".import-journal"
+_LINES_FOR_KIND: Final = 1000
+_DEFAULT_ROLE: Final = "default"
+"""The role that every app has."""
 
 
 class ImportProgress(Struct, frozen=True, kw_only=True):
@@ -80,79 +83,118 @@ async def run(
     kind: Kind | None = None,
     journal: str | Path | None = None,
     progress: OnProgress | None = None,
-    allow_incomplete: bool = False,
 ) -> ImportResult:
     """Import files of JSON lines, or continue an import that was interrupted; return the state of all runs.
 
-    An export, in a folder or at the address of an object store such as `s3://bucket/prefix`, also one of
-    parts, stands for its users, groups and members, and for its messages, the oldest first, in any format;
-    one that is not complete is refused, if `allow_incomplete` is not given. Of one at an address a file at a
-    time is on the local disk, beside the sorted messages. Roles of its users that the app does not have are
-    made. Any other folder stands for the `.ndjson` files in it and in its `messages`. `kind` is detected from
-    the first record of each file if it is not given, and of an export only the records of that kind are
-    imported. They are imported in the order of `KINDS`. `journal` is a path, by default that of the first
-    file or export with `.import-journal`; of an export at an address the last part of that, in the current
-    folder. One request for 50 records; waits for rate limits as long as it takes.
-
-    A record of an export, or one with a member that only the service writes (see `shown_records`), may have
-    members that no import takes: they are dropped. In any other line an unknown member is a mistake.
+    A line is a record that somebody has written, or one that the service has shown, such as a line of an
+    export: it has a member that only the service writes, and what no import takes of it is dropped, and
+    counted in the result. In any other line an unknown member is a mistake. Roles of shown users that the app
+    does not have are made. `kind` is detected from the first record of each file if it is not given. The
+    files are imported in the order of `KINDS`. `journal` is a path, by default that of the first file with
+    `.import-journal`. One request for 50 records; waits for rate limits as long as it takes.
 
     The result has the lines that were refused, and the counts of what was dropped. Raises
-    `RequestInvalidError` for a wrong argument, a changed file or a journal of another import,
-    `ObjectStoreError` where a store fails, and the errors of the service that are not about a record
-    (`ServerError`, `AuthenticationError` …); after any error and any kill the same call continues.
+    `RequestInvalidError` for a wrong argument, a changed file or a journal of another import, and the errors
+    of the service that are not about a record (`ServerError`, `AuthenticationError` …); after any error and
+    any kill the same call continues.
     """
-    with ExitStack() as stack:
-        inputs = await in_thread(partial(read_inputs, files, kind, stack, allow_incomplete=allow_incomplete))
-        app = f"{session.app.app_id} at {session.app.chat_url}"
-        held = stack.enter_context(closing(ImportJournal(inputs.journal_path(journal), app, inputs.names)))
+    inputs = await in_thread(partial(_inputs, files, kind))
+    path = _journal_path(inputs, journal)
+    app = f"{session.app.app_id} at {session.app.chat_url}"
+    with closing(ImportJournal(path, app, [(each.name, each.kind) for each in inputs])) as held:
         bulk = session.with_options(priority="bulk", on_behalf_of=None)
-        await _make_missing_roles(bulk, inputs.roles)
         importer = _Importer(bulk, held, _Ledger(held, progress))
-        for number, each in enumerate(inputs.files):
+        for number, each in enumerate(inputs):
             await importer.import_file(number, each)
-        return _result(held, inputs)
+        return _result(held)
 
 
-def check(
-    files: Files,
-    *,
-    kind: Kind | None = None,
-    progress: OnProgress | None = None,
-    allow_incomplete: bool = False,
-) -> ImportResult:
+def check(files: Files, *, kind: Kind | None = None, progress: OnProgress | None = None) -> ImportResult:
     """Validate every line of the files, without network; arguments, result and errors as those of `run`."""
-    with ExitStack() as stack:
-        inputs = read_inputs(files, kind, stack, allow_incomplete=allow_incomplete)
-        held = stack.enter_context(closing(ImportJournal(Path(":memory:"), "", inputs.names)))
+    inputs = _inputs(files, kind)
+    with closing(ImportJournal(Path(":memory:"), "", [(each.name, each.kind) for each in inputs])) as held:
         ledger = _Ledger(held, progress)
-        for number, each in enumerate(inputs.files):
-            for batch in batches(each.name, each.kind, each.lines(), each.read):
-                ledger.finish(number, each, batch, _Outcomes(each, imported=len(batch.records)))
-        return _result(held, inputs, dry_run=True)
+        for number, each in enumerate(inputs):
+            for batch in batches(each.name, each.kind, read_lines(each.path)):
+                ledger.finish(number, each, batch, ())
+        return _result(held, dry_run=True)
 
 
-def _result(held: ImportJournal, inputs: Inputs, *, dry_run: bool = False) -> ImportResult:
-    omissions = list_omissions(inputs.omissions + held.omissions())
+def _result(held: ImportJournal, *, dry_run: bool = False) -> ImportResult:
+    omissions = list_omissions(held.omissions())
     return ImportResult(files=held.results(), refused=held.refused(), dry_run=dry_run, not_carried=omissions)
 
 
-async def _make_missing_roles(session: AsyncSession, roles: frozenset[str]) -> None:
-    """Make those of `roles` that the app does not have, with the service's defaults for their rights.
+# ── the files ──
 
-    Costs a request for the list, and one for each missing role; none where all users have the default role.
-    A role that the service refuses to make is left out: its users are refused one by one, and named.
-    """
-    if not roles:
-        return
-    known = {role.role async for role in session.roles.list()}
-    for role in sorted(roles - known):
+
+class _Input(NamedTuple):
+    """A file, whose name stands for it in results and in the journal."""
+
+    name: str
+    path: Path
+    kind: Kind
+
+
+def _inputs(files: Files, kind: Kind | None) -> list[_Input]:
+    """Return the files in the order in which they are imported."""
+    if kind is not None and kind not in KINDS:
+        raise RequestInvalidError(f"kind = {kind!r}: expected {', '.join(KINDS)}, or None")
+    paths: Any = [files] if isinstance(files, str | PathLike) else files
+    inputs = list[_Input]()
+    for file in paths if isinstance(paths, Iterable) else [paths]:
+        if not isinstance(file, str | PathLike):
+            raise RequestInvalidError(f"files = {shown(files)}: expected a path, or a list of paths")
+        path = Path(file)
+        if path.is_dir() or (isinstance(file, str) and is_address(file)):
+            raise RequestInvalidError(_copy_text(str(file), path))
+        if not path.exists():
+            raise RequestInvalidError(f"files: there is no {str(path)!r}")
+        inputs.append(_Input(path.name, path, kind or _detected_kind(path)))
+    if not inputs:
+        raise RequestInvalidError("files: expected at least one file")
+    return sorted(inputs, key=lambda each: KINDS.index(each.kind))
+
+
+def _copy_text(file: str, path: Path) -> str:
+    """Return what is wrong with a folder, and how the export in it is imported: its tables are lines."""
+    patterns = [f"{parts}{kind}/*.ndjson*" for kind in KINDS[:-1] for parts in ("", "part=*/")]
+    tables = [str(each) for pattern in patterns for each in sorted(path.glob(pattern))]
+    return (
+        f"files: '{file}' is {'a folder' if path.is_dir() else 'an address'}: expected files of lines. An "
+        f"export is imported with `chatrest cat {file} --sort time > messages.ndjson`, and then "
+        f"`{' '.join(['chatrest import', *tables, 'messages.ndjson'])}`"
+    )
+
+
+def _detected_kind(path: Path) -> Kind:
+    """Return the kind of the first record that shows one, within the first 1,000 lines."""
+    fault = ""
+    for line in read_lines(path):
+        if line.end.line > _LINES_FOR_KIND:
+            break
         try:
-            await session.roles.create(NewRole(role=role, name=role))
-        except (AuthenticationError, ServerError):
-            raise
-        except (ApiError, RequestInvalidError):
+            kind = kind_of(read_object(line.raw or b"{}"))
+        except RequestInvalidError as error:
+            fault = fault or f" ({path.name}:{line.end.line}: {error})"
             continue
+        if kind == "members" and path.name.startswith("bans."):
+            break  # nothing in a banned user's record may tell it from that of a member
+        if kind is not None:
+            return kind
+    raise RequestInvalidError(
+        f"{path}: no record shows its kind{fault}; give the kind, which is one of {', '.join(KINDS)}"
+    )
+
+
+def _journal_path(inputs: list[_Input], journal: str | Path | None) -> Path:
+    first = inputs[0].path
+    path = first.with_name(first.name + _SUFFIX) if journal is None else Path(journal)
+    if path.resolve() in {each.path.resolve() for each in inputs}:
+        raise RequestInvalidError(
+            f"journal = {str(path)!r}: expected a path that is not one of the files to import"
+        )
+    return path
 
 
 # ── the lines of a file as batches ──
@@ -166,18 +208,13 @@ class LineBatch(NamedTuple):
     end: LinePosition
 
 
-def batches(
-    file: str, kind: Kind, lines: Iterable[ImportLine], read: Reader = read_line
-) -> Iterator[LineBatch]:
-    """Yield the batches of a file, with the records that `read` makes of its lines.
-
-    The same lines give the same batches.
-    """
+def batches(file: str, kind: Kind, lines: Iterable[ImportLine]) -> Iterator[LineBatch]:
+    """Yield the batches of a file. The same lines give the same batches."""
     records: dict[str, ImportRecord] = {}
     notes: list[LineNote] = []
     count, end = 0, None
     for line in lines:
-        entry = _entry(file, kind, line, read)
+        entry = _entry(file, kind, line)
         is_full = len(records) == MOST_ENTRIES or count == MOST_LINES
         if end is not None and (is_full or (isinstance(entry, ImportRecord) and entry.key in records)):
             yield LineBatch(tuple(records.values()), tuple(notes), end)
@@ -191,14 +228,14 @@ def batches(
         yield LineBatch(tuple(records.values()), tuple(notes), end)
 
 
-def _entry(file: str, kind: Kind, line: ImportLine, read: Reader) -> ImportRecord | LineNote | None:
+def _entry(file: str, kind: Kind, line: ImportLine) -> ImportRecord | LineNote | None:
     """Return the record of a line, or a note of what is wrong; None for an empty line."""
     try:
         if line.raw is None:
             raise RequestInvalidError(f"the line has more than {LONGEST_LINE:,} bytes")
         if not line.raw.strip():
             return None
-        return read(kind, read_object(line.raw))._replace(end=line.end)
+        return read_line(kind, read_object(line.raw))._replace(end=line.end)
     except (RequestInvalidError, SkippedLine) as reason:
         code = SKIPPED if isinstance(reason, SkippedLine) else INVALID
         return LineNote(file=file, line=line.end.line, code=code, message=str(reason))
@@ -221,26 +258,48 @@ class _Importer:
         self._ledger = ledger
         self._sent_to = 0
         """Records up to this line of the file may have been applied by a request whose reply was lost."""
+        self._roles: set[str] | None = None
+        """Those of the app, and those that it refuses to make."""
 
-    async def import_file(self, number: int, each: ImportInput) -> None:
+    async def import_file(self, number: int, each: _Input) -> None:
         """Import what is left of a file."""
         state = self._journal.state(number)
         self._sent_to = state.open.line
-        async for _ in _in_threads(each.prepare()):
-            pass
-        lines = each.lines(state.settled, state.open)
-        async for batch in _in_threads(batches(each.name, each.kind, lines, each.read)):
-            outcomes = _Outcomes(each, (self._session.app.api_key,))
+        lines = read_lines(each.path, state.settled, state.open)
+        async for batch in _in_threads(batches(each.name, each.kind, lines)):
+            refused = list[LineNote]()
             if batch.records:
+                await self._make_roles({record.role for record in batch.records} - {"", _DEFAULT_ROLE})
                 self._journal.begin(number, batch.end)
-                await self._send(each.kind, batch.records, outcomes)
-            self._ledger.finish(number, each, batch, outcomes)
+                refused = await self._send(each, batch.records)
+            self._ledger.finish(number, each, batch, refused)
 
-    async def _send(self, kind: Kind, records: Sequence[ImportRecord], outcomes: "_Outcomes") -> None:
-        """Send a request; one that is refused is sent in halves: one record may be the cause."""
+    async def _make_roles(self, roles: set[str]) -> None:
+        """Make the roles that the app does not have, with the service's defaults for their rights.
+
+        Of one that the service refuses to make, the users are refused, and named.
+        """
+        if not roles:
+            return
+        if self._roles is None:
+            self._roles = {role.role async for role in self._session.roles.list()}
+        for role in sorted(roles - self._roles):
+            self._roles.add(role)
+            try:
+                await self._session.roles.create(NewRole(role=role, name=role))
+            except (AuthenticationError, ServerError):
+                raise
+            except (ApiError, RequestInvalidError):
+                pass
+
+    async def _send(self, each: _Input, records: Sequence[ImportRecord]) -> list[LineNote]:
+        """Send a request, and return which records were refused.
+
+        One that is refused as a whole is sent in halves: one record may be the cause.
+        """
         replies: Replies
         try:
-            replies = await self._replies(kind, records)
+            replies = await self._replies(each.kind, records)
         except (ApiError, RequestInvalidError) as error:
             if isinstance(error, ApiError):
                 if not _is_about_records(error):
@@ -249,11 +308,10 @@ class _Importer:
                     self._may_be_applied(records)
             if len(records) > 1:
                 middle = len(records) // 2
-                await self._send(kind, records[:middle], outcomes)
-                await self._send(kind, records[middle:], outcomes)
-                return
+                refused = await self._send(each, records[:middle])
+                return refused + await self._send(each, records[middle:])
             replies = {records[0].key: error}
-        outcomes.add(records, replies, self._sent_to)
+        return [*self._refused(each, records, replies)]
 
     async def _replies(self, kind: Kind, records: Sequence[ImportRecord]) -> Replies:
         """Return the replies by key; a request whose reply is lost, or cannot be read, is sent again."""
@@ -270,37 +328,22 @@ class _Importer:
     def _may_be_applied(self, records: Sequence[ImportRecord]) -> None:
         self._sent_to = max(self._sent_to, records[-1].end.line)
 
-
-async def _in_threads(items: Iterator[T]) -> AsyncIterator[T]:
-    """Yield items, each made in a thread: a file may have to be read, or downloaded, for it."""
-    while (item := await in_thread(partial(next, items, None))) is not None:
-        yield item
-
-
-class _Outcomes:
-    """The outcomes of a batch, from the replies for its records.
-
-    `secrets` are hidden in what it notes: the service's words may repeat them.
-    """
-
-    def __init__(self, file: ImportInput, secrets: tuple[str, ...] = (), imported: int = 0) -> None:
-        self._file = file
-        self._secrets = secrets
-        self.imported = imported
-        self.notes: list[LineNote] = []
-
-    def add(self, records: Iterable[ImportRecord], replies: Replies, sent_to: int) -> None:
-        """Add what the replies say of each record; up to the line `sent_to` it may have been sent before."""
+    def _refused(self, each: _Input, records: Sequence[ImportRecord], replies: Replies) -> Iterator[LineNote]:
+        """Yield the records that were refused now; the service's words may repeat the key."""
+        secrets = (self._session.app.api_key,)
         for record in records:
             reply, line = replies.get(record.key), record.end.line
             code, message = _reason(reply)
-            is_there = line <= sent_to and _says_it_exists(code)
-            if getattr(reply, "success", None) is True or is_there:
-                self.imported += 1
-            else:
-                code, message = scrub(code, self._secrets), scrub(message, self._secrets)
-                note = LineNote(file=self._file.name, line=line, key=record.key, code=code, message=message)
-                self.notes.append(note)
+            is_there = line <= self._sent_to and _says_it_exists(code)
+            if getattr(reply, "success", None) is not True and not is_there:
+                code, message = scrub(code, secrets), scrub(message, secrets)
+                yield LineNote(file=each.name, line=line, key=record.key, code=code, message=message)
+
+
+async def _in_threads(items: Iterator[T]) -> AsyncIterator[T]:
+    """Yield items, each made in a thread: a file has to be read for it."""
+    while (item := await in_thread(partial(next, items, None))) is not None:
+        yield item
 
 
 class _Ledger:
@@ -311,21 +354,20 @@ class _Ledger:
         self._listener = listener
         self._imported = self._refused = 0
 
-    def finish(self, number: int, each: ImportInput, batch: LineBatch, outcomes: _Outcomes) -> None:
+    def finish(self, number: int, each: _Input, batch: LineBatch, refused: Sequence[LineNote]) -> None:
         """Note the outcomes of a batch of the file with this number."""
-        notes = [*batch.notes, *outcomes.notes]
-        skipped = {note.line: note.message for note in notes if note.is_skipped}
-        omissions = Counter(skipped.values())
+        notes, imported = [*batch.notes, *refused], len(batch.records) - len(refused)
+        omissions = Counter(note.message for note in notes if note.is_skipped)
         for record in batch.records:
-            omissions.update(() if record.end.line in skipped else record.left_out)
-        self._journal.finish(number, batch.end, notes, omissions, imported=outcomes.imported)
-        self._imported += outcomes.imported
+            omissions.update(record.left_out)
+        self._journal.finish(number, batch.end, notes, omissions, imported=imported)
+        self._imported += imported
         self._refused += sum(not note.is_skipped for note in notes)
         if self._listener is not None:
-            line, done, refused = batch.end.line, self._imported, self._refused
             progress = ImportProgress(
-                file=each.name, kind=each.kind, line=line, imported=done, refused=refused
-            )
+                file=each.name, kind=each.kind, line=batch.end.line, imported=self._imported,
+                refused=self._refused,
+            )  # fmt: skip
             self._listener(progress)
 
 

@@ -1,11 +1,11 @@
-"""The lines of an import: of files, plain, `.gz` or `.zst`, or of any records, with a digest of all so far.
+"""The lines of files, plain, `.gz` or `.zst`, each with a digest of all bytes up to its end.
 
-The digest is of the decompressed bytes from the beginning up to the end of a line. A run that continues reads
-the file from its beginning, and checks the digest where the run before it stopped.
+The digest is of the decompressed bytes. A run that continues reads a file from its beginning, and checks the
+digest where the run before it stopped.
 """
 
 import gzip
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from hashlib import blake2b
 from pathlib import Path
@@ -16,7 +16,6 @@ from ..export.formats.compression import pack_errors, zstd_module
 
 LONGEST_LINE: Final = 16 * 1024 * 1024
 """Bytes; a record of the service is smaller by far."""
-_SUFFIXES: Final = ("*.ndjson", "*.ndjson.gz", "*.ndjson.zst")
 
 
 class LinePosition(NamedTuple):
@@ -37,21 +36,6 @@ class ImportLine(NamedTuple):
     end: LinePosition
 
 
-def input_paths(path: Path) -> list[Path]:
-    """Return a file, or of a folder the NDJSON files in it and in its `messages`, sorted by name.
-
-    Raises `RequestInvalidError` if there is none.
-    """
-    if not path.exists():
-        raise RequestInvalidError(f"files: there is no {str(path)!r}")
-    if not path.is_dir():
-        return [path]
-    within = [each for name in _SUFFIXES for each in (*path.glob(name), *path.glob(f"messages/{name}"))]
-    if not within:
-        raise RequestInvalidError(f"files: the folder {str(path)!r} has no .ndjson file")
-    return sorted(within)
-
-
 def read_lines(
     path: Path, start: LinePosition = _BEGINNING, until: LinePosition = _BEGINNING
 ) -> Iterator[ImportLine]:
@@ -59,60 +43,30 @@ def read_lines(
 
     Raises `RequestInvalidError` if they have changed, or if the file cannot be decompressed.
     """
-    hasher = blake2b(digest_size=20)
-    with _opened(path) as file:
-        yield from _numbered(str(path), hasher, iter(lambda: _read_line(file, hasher), None), start, until)
-
-
-def number_records(
-    name: str,
-    records: Callable[[], Iterable[bytes]],
-    start: LinePosition = _BEGINNING,
-    until: LinePosition = _BEGINNING,
-) -> Iterator[ImportLine]:
-    """Yield records as lines, with the rules of `read_lines`; `name` stands for the file in errors."""
-    hasher = blake2b(digest_size=20)
-
-    def lines() -> Iterator[tuple[bytes, int]]:
-        for record in records():
-            hasher.update(record)
-            hasher.update(b"\n")
-            yield record, len(record) + 1
-
-    yield from _numbered(name, hasher, lines(), start, until)
-
-
-def _numbered(
-    name: str,
-    hasher: "blake2b",
-    lines: Iterable[tuple[bytes | None, int]],
-    start: LinePosition,
-    until: LinePosition,
-) -> Iterator[ImportLine]:
-    """Yield lines, given with their sizes, with positions; `hasher` has taken each before it is yielded."""
-    offset = 0
+    hasher, held = blake2b(digest_size=20), list[ImportLine]()
     checks = {position.line: position for position in (start, until) if position.line}
-    confirmed_at = max(checks, default=0)
-    held: list[ImportLine] = []
-    for number, (raw, size) in enumerate(lines, 1):
-        offset += size
-        if number < start.line:
-            continue
-        end = LinePosition(number, offset, hasher.copy().digest())
-        if checks.pop(number, end) != end:
-            raise _changed(name, number)
-        if number > start.line:
-            held.append(ImportLine(raw, end))
-        if number >= confirmed_at:
-            yield from held
-            held.clear()
+    confirmed_at, number, offset = max(checks, default=0), 0, 0
+    with _opened(path) as file:
+        while (read := _read_line(file, hasher)) is not None:
+            raw, size = read
+            number, offset = number + 1, offset + size
+            if number < start.line:
+                continue
+            end = LinePosition(number, offset, hasher.copy().digest())
+            if checks.pop(number, end) != end:
+                raise _changed(path, number)
+            if number > start.line:
+                held.append(ImportLine(raw, end))
+            if number >= confirmed_at:
+                yield from held
+                held.clear()
     if checks:
-        raise _changed(name, min(checks))
+        raise _changed(path, min(checks))
 
 
-def _changed(name: str, line: int) -> RequestInvalidError:
+def _changed(path: Path, line: int) -> RequestInvalidError:
     return RequestInvalidError(
-        f"{name} has changed: its first {line:,} lines are not those that an earlier run has read; import a "
+        f"{path} has changed: its first {line:,} lines are not those that an earlier run has read; import a "
         "changed file with another journal"
     )
 

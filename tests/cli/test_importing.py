@@ -121,15 +121,5 @@ def test_an_interrupted_import_says_how_to_continue_and_does(
 
 def test_wrong_usage_is_status_2(command: Run, tmp_path: Path) -> None:
     assert "there is no" in error_line(command(tmp_path / "nothing"), 2)
+    assert "is a folder: expected files of lines" in error_line(command(tmp_path), 2)
     assert importing.KINDS == KINDS
-
-
-def test_an_export_that_is_not_complete_needs_an_option(
-    service: EmulatorThread, command: Run, tmp_path: Path
-) -> None:
-    out = tmp_path / "out"
-    exported = CliRunner().invoke(root, ["export", str(out), "--group", "nobody", "--quiet"], env=service.env)
-    assert exported.exit_code == 1
-    assert "is not complete (group nobody: " in error_line(command(out), 2)
-    quiet = command(out, "--incomplete", "--quiet")
-    assert (quiet.exit_code, quiet.output) == (0, "")

@@ -40,6 +40,14 @@ def write(tmp_path: Path) -> Write:
     return write
 
 
+MEMBER = {"guid": "den", "uid": "u1", "scope": "moderator"}
+STORED: dict[str, Any] = {
+    "id": 7, "conversationId": "u0_user_u1", "sender": "u0", "receiver": "u1", "receiverType": "user",
+    "category": "message", "type": "text", "sentAt": 1000, "updatedAt": 1000, "data": {"text": "hi"},
+}  # fmt: skip
+"""A message that the service has shown."""
+
+
 def user(number: int, **members: Any) -> dict[str, Any]:
     return {"uid": f"u{number}", "name": f"User {number}", **members}
 
