@@ -181,7 +181,6 @@ def test_keys_are_hidden_in_every_format(command: Run) -> None:
         (("users", "--fields", "uid"), "No such option '--fields'"),
         (("users", "--format", "xml"), "'xml' is not one of"),
         (("call", "users.get", "uid=user-001", "--format", "csv"), "--format"),
-        (("cat", "out", "--id", "1", "--sender", "x"), "--id shows one message: give it alone"),
     ],
 )
 def test_wrong_options_are_named(command: Run, args: tuple[str, ...], words: str) -> None:

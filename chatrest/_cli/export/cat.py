@@ -4,17 +4,14 @@ from itertools import islice
 from typing import Any, Final
 
 import click
-from msgspec import structs
 
 from ..._models.messages import Message
-from ...errors import ChatRestError
 from .. import streams
-from ..options import SINCE, UNTIL, check_together, option_table
+from ..options import SINCE, UNTIL, option_table
 from ..record_formats import Format, RecordWriter, format_option
 
 _LINES: Final = 1_000
 """Lines that are written at once."""
-_ALONE: Final = "--id shows one message: give it alone, or with --format text or json"
 
 
 @click.command(short_help="Print the messages of an export.")
@@ -30,11 +27,9 @@ _ALONE: Final = "--id shows one message: give it alone, or with --format text or
     ("--source sources", None, "NAME",
      "The file of a source, such as 'user alice'; for all that alice wrote: --sender. May be repeated.",
      {"multiple": True}),
-    ("--id message", None, "ID",
-     "One message: its file, its line, and the hashes of both, with its older versions."),
 )  # fmt: skip
 @format_option
-def cat(out: str, message: str | None, format_: Format | None, sort: str | None, **wanted: Any) -> None:
+def cat(out: str, format_: Format | None, sort: str | None, **wanted: Any) -> None:
     """Print the messages of the export in OUT: a readable line each to a terminal, and to a pipe or file a
     JSON line each, as the service sent it.
 
@@ -47,12 +42,8 @@ def cat(out: str, message: str | None, format_: Format | None, sort: str | None,
     once, in the first source that it belongs to (groups, then pairs, then users), so the file of a user has
     not all that the user wrote. A search in the texts is that of the database of `chatrest load --search`.
 
-    --id shows where one message is, to be compared with a document or with the hashes of a bag: `sha256` is
-    that of its line, without the end of the line, and `file_sha256` that of the file.
-
     \b
     Examples:
-      chatrest cat sealed --id 4711
       chatrest cat out --sender user-007 --sort time --format csv > user-007.csv
       chatrest cat out --since 2026-11-01 --until 2026-11-02
       chatrest cat out | wc -l
@@ -61,34 +52,12 @@ def cat(out: str, message: str | None, format_: Format | None, sort: str | None,
     """
     from ...database.finding import MessageFilter, find_raw  # imports aiohttp: not for a help text
 
-    if message is not None:
-        check_together(("--id", "--since --until --sender --conversation --source --sort", _ALONE))
-        if format_ == "csv":
-            raise click.UsageError(_ALONE)
-        _show_lines(out, message, format_)
-        return
     writer = RecordWriter(Message, format_)
     wanted["conversations"] += tuple(f"group_{guid}" for guid in wanted["conversations"])
     records = find_raw(out, MessageFilter(**wanted, by_time=sort == "time"))
     while batch := list(islice(records, _LINES)):
         streams.write(writer.encode(batch).decode(errors="replace").encode())
     streams.write(writer.end())
-
-
-def _show_lines(out: str, message: str, format_: Format | None) -> None:
-    """Print where a message is; exit status 1 where it is not in the export."""
-    from ...export.read.message_files import find_lines
-
-    is_text = format_ == "text" or (format_ is None and streams.is_terminal("stdout"))
-    stored_lines = list(find_lines(out, message))
-    for each in stored_lines:
-        facts = structs.asdict(each)
-        record = facts.pop("raw").decode(errors="replace")
-        lines = streams.fact_lines((name, str(value)) for name, value in facts.items())
-        members = {**facts, "record": record}
-        streams.write_result(members, [*lines, streams.visible(record)], as_json=not is_text)
-    if not stored_lines:
-        raise ChatRestError(f"{out} has no message with the id {message!r}")
 
 
 # ── changes ──

@@ -48,8 +48,7 @@ from ..plan.id_set import IdSet
 from ..plan.message_ids import key_of, number
 from ..store.inspection import files_now
 from .exports import Position, PositionError, open_exports, position_of, runs_of
-from .folder_view import FolderView
-from .message_files import MessageFile, from_each
+from .folder_view import FolderView, MessageFile, from_each
 
 ChangeKind: TypeAlias = Literal["new", "changed", "deleted"]
 DeletionReason: TypeAlias = Literal["by_author", "not_shown"]

@@ -1,14 +1,18 @@
 """An export for its readers, in a folder or at the address of an object store."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
-from typing import Final, Self
+from typing import Final, NamedTuple, Self, TypeVar
 
 from ...errors import ChatRestError
 from ..folder.journal import NAME as JOURNAL
 from ..folder.manifest import NAME as MANIFEST
 from ..folder.opening import FolderState
+from ..formats.stored_records import damaged
+from ..plan.id_set import IdSet
+
+T = TypeVar("T")
 
 
 class FolderView:
@@ -64,3 +68,45 @@ class FolderView:
     def unknown(self) -> Iterator[tuple[str, bool]]:
         """Yield the names of objects that are no part of the export, and True for leftovers."""
         return iter(())
+
+
+class MessageFile(NamedTuple):
+    """A file with messages, or with older versions of them."""
+
+    path: Path
+    name: str
+    """Below the export's folder; of a segment one that says how its lines are packed."""
+    ids: IdSet
+    """Those of its messages that are to be read."""
+    size: int | None = None
+    """Bytes to read; None for all whole records that are there."""
+    rows: int = 0
+    is_wanted: Callable[[bytes], bool] | None = None
+    """Whether a record is to be read; None if all are."""
+
+
+def from_each(
+    view: FolderView,
+    files: list[MessageFile],
+    again: Callable[[IdSet], list[MessageFile]],
+    work: Callable[[MessageFile], Iterator[T]],
+) -> Iterator[T]:
+    """Yield what `work` gives of each file.
+
+    Where a run has merged one meanwhile, `again` is asked which files have the ids that were not read yet.
+    """
+    while files:
+        places = [file.path.relative_to(view.folder).as_posix() for file in files]
+        view.expect(places)
+        for at, (file, place) in enumerate(zip(files, places, strict=True)):
+            try:
+                with view.file(place):
+                    yield from work(file)
+            except FileNotFoundError:  # before the first of its records
+                now = again(IdSet.union(each.ids for each in files[at:]))
+                if not now or any(each.path == file.path for each in now):
+                    raise damaged(file.path, "it is not there any more") from None
+                files = now
+                break
+        else:
+            return

@@ -48,8 +48,7 @@ from ..plan.ownership import Source
 from ..store.inspection import files_now
 from ..store.journal import StoreFile
 from .exports import open_exports
-from .folder_view import FolderView
-from .message_files import MessageFile, from_each
+from .folder_view import FolderView, MessageFile, from_each
 
 Sources: TypeAlias = str | Sequence[str]
 _LIST: Final = many(Message)
@@ -141,7 +140,8 @@ def _records(
     if window.since is not None and window.until is not None and window.until < window.since:
         raise RequestInvalidError(
             f"until = {timestamp_words(window.until)}: the window ends before it begins; "
-            f"expected since ({timestamp_words(window.since)}) or later"
+            f"expected {timestamp_words(window.since)} or later",
+            name="until",
         )
     views = open_exports(out)
     if source is not None:
@@ -176,7 +176,7 @@ def _named_sources(source: Sources, sources: Collection[Source]) -> Iterator[Sou
             near = get_close_matches(str(text), known, n=3, cutoff=0.5) or list(known)[:3]
             listed = ", ".join(map(repr, near)) or "none: the export has no sources yet"
             raise RequestInvalidError(
-                f"source = {shown(text)}: expected sources of the export, such as {listed}"
+                f"source = {shown(text)}: expected sources of the export, such as {listed}", name="source"
             )
         yield match
 
