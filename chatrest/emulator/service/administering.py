@@ -13,17 +13,16 @@ An operation's path says what it is about: `/a/{x}/b/{y}` is the document y of t
 | a collection     | its documents | makes one, or those | changes the one that the body  | removes those of |
 |                  |               | of a list           | names                          | a list, else all |
 | any other word   | a single one  | makes it            | changes it                     | removes it       |
-| `add`, `remove`  |               |                     | names in a list of a document, |                  |
-|                  |               |                     | or documents                   |                  |
+| `add`, `remove`  |               |                     | names in lists of a document   |                  |
 
 A document has what its body had, times, and a key of a number that no document ever had. What is not there is
 a 404, in the path as well. A reply has what its struct requires beside: from the path or the body, or an
 empty value of its type.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import cache, partial
-from typing import Any, Final, NamedTuple, TypeAlias, get_args, get_origin
+from typing import Any, Final, NamedTuple, get_args, get_origin
 
 import msgspec
 from msgspec import Struct, structs
@@ -47,8 +46,6 @@ COLLECTIONS: Final = frozenset(
         "restricted_features", "roles", "triggers", "webhooks",
     }
 )  # fmt: skip
-_AGENTS: Final = "/ai-agents/"
-"""The beginning of the paths whose documents have times in milliseconds."""
 _KEYS: Final = {
     "actions": "name", "custom": "_id", "discovered-urls": "urlId", "frontend-actions": "_id",
     "keywords": "id", "knowledge-base": "uniqueId", "restrictedfeatures": "key", "rules": "id",
@@ -61,25 +58,15 @@ _ITEMS: Final = frozenset({"conversations", "featuresToAllow", "featuresToRestri
 """The members of bodies with documents, or with their keys."""
 _HOLDERS: Final = frozenset({"mutedConversations", "pushProviders", "pushTokens", "uploads"})
 """The members of replies with the documents of a collection."""
-_ALIASES: Final = {"/all": "/custom", "/scrape": "", "/initiate": ""}
+_ALIASES: Final = {"/initiate": "", "/scrape": ""}
 """Ends of paths whose documents are those of another path."""
-_NAMED: Final = {
-    "mcps": "mcpServers",
-    "text": "otherKbIntegrations",
-    "uploads": "files",
-    "website": "websites",
-}
-"""The lists of an agent, where they are not named like the member of a body."""
 _NOUNS: Final = {
-    "api-tools": "TOOL", "calls": "CALL_SESSION", "frontend-actions": "TOOL", "knowledge-base": "KB",
-    "mcp-servers": "TOOL", "messages": "MESSAGE_ID", "providers": "PROVIDER", "tokens": "PUSH_TOKEN",
+    "calls": "CALL_SESSION", "frontend-actions": "TOOL", "knowledge-base": "KB", "mcp-servers": "TOOL",
+    "messages": "MESSAGE_ID", "providers": "PROVIDER",
 }  # fmt: skip
 """The noun in the code of a 404, by a word of the collection; else it is the singular of its last plural."""
 _PARTIES: Final = {"/users": user_record, "/groups": group_record}
 """What refuses an owner that does not exist, if it is no document."""
-
-Work: TypeAlias = Callable[[ServiceCall], Any]
-
 
 # ── what a path is about ──
 
@@ -134,16 +121,14 @@ def _made() -> frozenset[str]:
 
 def documents_of(call: ServiceCall, collection: str) -> DocumentSet:
     """Return a collection's documents of this path, and of the user in the query, or of the acting user."""
-    # Webhooks of calls without the header are others.
-    owners = [call.headers.get("x-webhook-version", "")] if "/webhooks" in collection else []
-    prefix, documents = "", call.store.documents
+    prefix, owners, documents = "", list[str](), call.store.documents
     for segment in collection.split("/")[1:]:
         if segment.startswith("{"):
             value = call.path[segment[1:-1]]
             if prefix in _PARTIES:
                 _PARTIES[prefix](call, value)
-            elif prefix in _made() and prefix in _lists():
-                existing(documents.of(prefix, "" if prefix == "/apps" else "/".join(owners)), value)
+            elif prefix in _made():
+                existing(documents.of(prefix, "/".join(owners)), value)
             owners.append(value)
         prefix += f"/{segment}"
     if "uid" in call.query and prefix.startswith("/notifications/v1/preferences"):
@@ -159,10 +144,9 @@ def existing(documents: DocumentSet, key: str) -> Document:
     if key in documents:
         return documents[key]
     words = documents.kind.split("/")
-    plural = [word for word in words if word in _NOUNS] or [word for word in words if word.endswith("s")]
-    noun = _NOUNS.get(plural[-1], plural[-1].removesuffix("s").upper())
-    shown = key or documents.kind.rpartition("/")[2]
-    text = f"The {noun.lower()} {shown} does not exist."
+    plural = ([word for word in words if word in _NOUNS] or [word for word in words if word[-1:] == "s"])[-1]
+    noun = _NOUNS.get(plural, plural.rpartition("-")[2].removesuffix("s").upper())
+    text = f"The {noun.lower()} {key or words[-1]} does not exist."
     raise ServiceRefusal(404, f"ERR_{noun}_NOT_FOUND", text)
 
 
@@ -172,40 +156,26 @@ def new_document(call: ServiceCall, documents: DocumentSet) -> Document:
     key = str(call.body.get(member) or 10**9 + call.store.documents.next_number())
     if key in documents:
         raise bad_request({member: [f"The {member} has already been taken."]})
-    documents[key] = {**call.body, member: key, **_times(call, documents, "createdAt", "updatedAt")}
+    documents[key] = {**call.body, member: key, "createdAt": call.now, "updatedAt": call.now}
     return documents[key]
 
 
-def _times(call: ServiceCall, documents: DocumentSet, *names: str) -> Document:
-    return dict.fromkeys(names, call.now_ms if documents.kind.startswith(_AGENTS) else call.now)
-
-
-# ── what is done ──
-
-
-def handler(endpoint: Endpoint[Any]) -> Handler:
-    """Return the handler of an operation, by its path, its method and its reply."""
-    end = endpoint.path.rpartition("/")[2]
-    if endpoint.method == "PATCH" and end in ("add", "remove"):
-        before = endpoint.path.removesuffix(f"/{end}")
-        change = _change_documents if before in _lists() else _change_names
-        return enveloped(endpoint, partial(change, before, end == "add"))
-    return enveloped(endpoint, partial(_work, document_path(endpoint)))
-
-
 def _work(about: DocumentPath, call: ServiceCall) -> Any:
+    """Do what the table in this file's header says; return the document, or the documents."""
     documents, method = documents_of(call, about.collection), call.endpoint.method
     if not about.is_list:
         return _work_on(documents, "", call, must_exist="/providers/" in about.collection)
     if about.parameter:
         return _work_on(documents, call.path[about.parameter], call)
     if method == "GET":
-        return matching(documents.values(), call)
+        return _matching(documents.values(), call.query)
     items = [item for name in _ITEMS for item in call.body.get(name, ())]
     if method == "DELETE":
-        return _removed(documents, items or [*_equal(documents.values(), call.body)])
+        same = [each for each in documents.values() if _is_equal(each, call.body)]
+        keys = [_key_of(item, documents) for item in items or same]
+        return [documents.pop(key) for key in keys if key in documents]
     if items:
-        return _put(call, documents, items)
+        return outcomes([_key_of(item, documents) for item in items], partial(_put, call, documents, items))
     if method == "POST":
         return new_document(call, documents)
     return _work_on(documents, str(call.body.get(key_member(documents.kind), "")), call)
@@ -221,7 +191,7 @@ def _work_on(documents: DocumentSet, key: str, call: ServiceCall, *, must_exist:
         documents.pop(key, None)
         call.store.documents.clear_below(documents, key)
     elif method != "GET":
-        own = {name: old[name] for name in (member,) if name in old} | _times(call, documents, "updatedAt")
+        own = selected(old, (member,)) | {"updatedAt": call.now}
         documents[key] = apply_changes(merged(old, call.body), own)
         return documents[key]
     return old
@@ -234,115 +204,83 @@ def _key_of(item: Any, documents: DocumentSet) -> str:
     return str(item.get(key_member(documents.kind), next(iter(item.values()), "")))
 
 
-def _put(call: ServiceCall, documents: DocumentSet, items: Iterable[Any]) -> Document:
-    """Store items as documents; one that is there already is a success, too."""
-    by_key = {_key_of(item, documents): item for item in items}
-
-    def put(key: str) -> str:
-        old, item = documents.get(key) or _times(call, documents, "createdAt"), by_key[key]
-        new = item if isinstance(item, dict) else {}
-        documents[key] = {**old, **new, key_member(documents.kind): key}
-        return "done"
-
-    return outcomes(by_key, put)
+def _put(call: ServiceCall, documents: DocumentSet, items: list[Any], key: str) -> str:
+    """Store an item as a document; one that is there already is a success, too."""
+    new = next(each for each in items if _key_of(each, documents) == key)
+    old = documents.get(key) or {"createdAt": call.now}
+    documents[key] = old | (new if isinstance(new, dict) else {}) | {key_member(documents.kind): key}
+    return "done"
 
 
-def _removed(documents: DocumentSet, items: Iterable[Any]) -> list[Document]:
-    """Remove the documents of these items; return them."""
-    keys = [_key_of(item, documents) for item in items]
-    return [documents.pop(key) for key in keys if key in documents]
-
-
-def _change_documents(before: str, adds: bool, call: ServiceCall) -> Any:
-    documents = documents_of(call, before)
-    names = [name for value in call.body.values() if isinstance(value, list | tuple) for name in value]
-    return _put(call, documents, names) if adds else _removed(documents, names)
-
-
-def _change_names(before: str, adds: bool, call: ServiceCall) -> Document:
-    owner, _, parameter = before.partition("/{")
-    document = existing(documents_of(call, owner), call.path[parameter.partition("}")[0]])
+def _change_names(adds: bool, call: ServiceCall) -> Document:
+    """Change the names in lists of the first document in a path."""
+    owner, _, rest = call.endpoint.path.partition("/{")
+    document = existing(documents_of(call, owner), call.path[rest.partition("}")[0]])
     for member, names in call.body.items():
-        member = _NAMED.get(call.path.get("sourceType", member), member)
         others = [each for each in document.get(member, ()) if each not in names]
         document[member] = [*others, *names] if adds else others
     return document
 
 
-def matching(documents: Iterable[Document], call: ServiceCall) -> list[Document]:
-    """Return the documents that a query lets through: a text in one of `_SEARCHED`, and equal members."""
-    query = {name: value for name, value in call.query.items() if name not in _PAGING}
-    texts = [str(query.pop(name)).casefold() for name in ("search", "searchKey", "key") if name in query]
-    return [
-        each
-        for each in _equal(documents, query)
-        if all(any(text in str(each.get(name, "")).casefold() for name in _SEARCHED) for text in texts)
-    ]
-
-
-def _equal(documents: Iterable[Document], members: Mapping[str, Any]) -> Iterator[Document]:
-    """Give the documents that differ in none of these members that they have."""
-    for each in documents:
-        if all(each[name] == value for name, value in members.items() if name in each):
-            yield each
-
-
-_SEARCHED: Final = ("name", "description", "id", "uid", "slug")
+_SEARCHES: Final = ("search", "searchKey", "key")
 _PAGING: Final = frozenset(
     {"affix", "createdAt", "cursor", "id", "limit", "logId", "page", "perPage", "sentAt", "updatedAt"}
 )
 
 
+def _matching(documents: Iterable[Document], query: Mapping[str, Any]) -> list[Document]:
+    """Return the documents with the text that a query searches for, and with the members that it has."""
+    members = {name: each for name, each in query.items() if name not in _PAGING.union(_SEARCHES)}
+    text = next((str(query[name]).casefold() for name in _SEARCHES if name in query), "")
+    names = ("name", "description", "id", "uid", "slug")
+    return [
+        each
+        for each in documents
+        if _is_equal(each, members) and any(text in str(each.get(name, "")).casefold() for name in names)
+    ]
+
+
+def _is_equal(document: Document, members: Mapping[str, Any]) -> bool:
+    """Return True for a document that differs in none of these members that it has."""
+    return all(document[name] == value for name, value in members.items() if name in document)
+
+
 # ── replies ──
 
 
-def enveloped(endpoint: Endpoint[Any], work: Work) -> Handler:
-    """Return the handler that gives what `work` gives, in the form of the operation's reply."""
-    reply = endpoint.reply
-    if isinstance(reply, ManyRecords):
-        return lambda call: [filled(reply.record, each, call) for each in work(call)]
-    if reply is ACK:
-        return lambda call: (work(call), {"success": True, "message": "done"})[1]
-    if not isinstance(reply, OneRecord):
-        return work
+def handler(endpoint: Endpoint[Any], work: Callable[[ServiceCall], Any] | None = None) -> Handler:
+    """Return the handler of an operation, by its path, its method and its reply; `work` is an exception."""
+    about, reply, end = document_path(endpoint), endpoint.reply, endpoint.path.rpartition("/")[2]
+    if work is None:
+        changes = endpoint.method == "PATCH" and end in ("add", "remove")
+        work = partial(_change_names, end == "add") if changes else partial(_work, about)
 
-    return partial(_record_handler, endpoint, work, reply.is_bare)
+    def serve(call: ServiceCall) -> Any:
+        result = work(call)
+        if isinstance(reply, ManyRecords):
+            return [filled(reply.record, each, call) for each in result]
+        if not isinstance(reply, OneRecord):
+            return {"success": True, "message": "done"} if reply is ACK else result
+        if holders := _HOLDERS.intersection(getattr(reply.record, "__struct_encode_fields__", ())):
+            every = documents_of(call, about.collection).values()
+            record = {min(holders): result if isinstance(result, list) else [*every]}
+        else:
+            record = filled(reply.record, result, call)
+        return msgspec.json.encode(record) if reply.is_bare else record
 
-
-def _record_handler(endpoint: Endpoint[Any], work: Work, is_bare: bool, call: ServiceCall) -> Any:
-    record = _shown(endpoint, work(call), call)
-    return msgspec.json.encode(record) if is_bare else record
-
-
-def _shown(endpoint: Endpoint[Any], value: Any, call: ServiceCall) -> Any:
-    """Return what a reply of one record shows of the document, or of the documents, that it is about."""
-    record: Any = getattr(endpoint.reply, "record", None)
-    names = set(record.__struct_encode_fields__) if _is_struct(record) else set()
-    if holders := names & _HOLDERS:
-        every = documents_of(call, document_path(endpoint).collection).values()
-        return {holders.pop(): value if isinstance(value, list) else [*every]}
-    if "agent" in names:
-        return {"agent": value}
-    if "success" in names:
-        return {"success": True} | ({"data": value} if "data" in names else {})
-    return {"deleted": True} if names == {"deleted"} else filled(record, value, call)
-
-
-def _is_struct(kind: Any) -> bool:
-    return isinstance(kind, type) and issubclass(kind, Struct)
+    return serve
 
 
 def filled(record: Any, document: Document, call: ServiceCall) -> Document:
     """Return a document with what its struct requires."""
-    if _required(record).keys() <= document.keys():
+    lacking = {name: kind for name, kind in _required(record).items() if name not in document}
+    if not lacking:
         return document
     given = {"appId": call.app.get("id", ""), **call.path, **call.body}
-    lacking = {
-        name: given[name] if name in given else _empty(kind, call)
-        for name, kind in _required(record).items()
-        if name not in document
+    made = {
+        name: given[name] if name in given else _empty(kind, document, call) for name, kind in lacking.items()
     }
-    return {**document, **lacking}
+    return {**document, **made}
 
 
 @cache
@@ -352,13 +290,18 @@ def _required(record: Any) -> dict[str, Any]:
     return {each.encode_name: each.type for each in fields if each.required}
 
 
-def _empty(kind: Any, call: ServiceCall) -> Any:
+def _is_struct(kind: Any) -> bool:
+    return isinstance(kind, type) and issubclass(kind, Struct)
+
+
+def _empty(kind: Any, document: Document, call: ServiceCall) -> Any:
+    """Return an empty value of a type; a record in a record is the document."""
     if _is_struct(kind):
-        return filled(kind, {}, call)
+        return filled(kind, document, call)
     parts = [each for each in get_args(kind) if each not in (type(None), msgspec.UnsetType)]
     origin = get_origin(kind) or kind
     if parts and origin not in (dict, tuple, list):
-        return _empty(parts[0], call)
+        return _empty(parts[0], document, call)
     return {str: "", int: 0, bool: True, tuple: [], list: []}.get(origin, {})
 
 
@@ -368,20 +311,16 @@ def _empty(kind: Any, call: ServiceCall) -> Any:
 KEYS: Final = "/apikeys"
 ROLES: Final = "/roles"
 _SCOPES: Final = {"authOnly": "Auth Key", "fullAccess": "REST API Key"}
-_MODELS: Final = "/ai-agents/agent-builder/agents/available-models"
-_KNOWLEDGE: Final = "/ai-agents/agent-builder/knowledge-base"
-_PUSH_TOKENS: Final = "/notifications/push/v1/tokens"
 
 
 def prepare(store: Store, app: Document, full_access: str, auth_only: str) -> None:
-    """Put in what a service has from its beginning: the app, the default role, a model, and the keys."""
+    """Put in what a service has from its beginning: the app, the default role, and the keys."""
     for key, scope in ((full_access, "fullAccess"), (auth_only, "authOnly")):
         document = {"apiKey": key, "name": _SCOPES[scope], "scope": scope, "createdAt": EPOCH}
         store.documents.of(KEYS)[key] = document
     if app:
         store.documents.of("/apps")[app["id"]] = app
     store.documents.of(ROLES)["default"] = {"role": "default", "name": "Default", "createdAt": EPOCH}
-    store.documents.of(_MODELS)[""] = {"model": "emulated", "default": True}
 
 
 def key_scope(store: Store, key: str) -> str:
@@ -406,8 +345,6 @@ def _create_token(call: ServiceCall) -> Document:
 
 def _permissions(call: ServiceCall) -> Document:
     """Set or unset permissions: an outcome of each that is set beside the values of all."""
-    if call.path.get("scope", "admin") not in ("admin", "moderator", "participant"):
-        raise bad_request({"scope": ["The scope must be one of admin, moderator, participant."]})
     permissions = documents_of(call, call.endpoint.path.removesuffix("/{permission}"))
     values = call.body.get("permissions", {})
     for name, value in values.items():
@@ -423,71 +360,30 @@ def _flag_message(call: ServiceCall) -> None:
     call.store.documents.of("/moderation/flagged-messages")[call.path["id"]] = message
 
 
-def _with_terms(operation: Handler, call: ServiceCall) -> Any:
-    """Do an operation on a keyword list whose terms are a comma-separated list, an array, or a file."""
-    terms = call.body.pop("file", call.body.get("searchTerms", []))
-    parts = (terms if isinstance(terms, str) else ",".join(terms)).replace("\n", ",").split(",")
-    call.body["searchTerms"] = [part.strip() for part in parts if part.strip()]
-    return operation(call)
-
-
-def _list_knowledge(call: ServiceCall) -> list[Document]:
-    kinds = {kind: call.store.documents.of(f"{_KNOWLEDGE}/{kind}") for kind in ("uploads", "website", "text")}
-    return matching([{"type": kind, **each} for kind in kinds for each in kinds[kind].values()], call)
-
-
-def _poll(call: ServiceCall) -> bytes:
-    return msgspec.json.encode({"success": True, "data": dict.fromkeys(call.body["uniqueId"], "indexed")})
-
-
-def _set_default(call: ServiceCall) -> Document:
-    providers, chosen = (
-        documents_of(call, call.endpoint.path.partition("/default/")[0]),
-        call.path["providerId"],
-    )
-    existing(providers, chosen)
+def _set_default(call: ServiceCall) -> None:
+    providers = documents_of(call, call.endpoint.path.partition("/default/")[0])
+    existing(providers, call.path["providerId"])
     for key, provider in providers.items():
-        provider["isDefault"] = key == chosen
-    return {"success": True}
+        provider["isDefault"] = key == call.path["providerId"]
 
 
-def _preferences(operation: Handler, call: ServiceCall) -> Document:
+def _preferences(call: ServiceCall) -> Document:
     """Show the preferences of a user by other names than those that are sent."""
-    settings: Document = operation(call)
+    settings: Document = _work(document_path(call.endpoint), call)
     named = {name.removesuffix("Preferences"): each for name, each in settings.items() if name.endswith("s")}
     return {"preferences": named, "sound": {}, "templates": selected(settings, ("usePrivacyTemplate",))}
 
 
-def _register_push_token(call: ServiceCall) -> Document:
-    """Store a push token of a login; of each kind there is another member for it."""
-    if call.store.auth_tokens.owner(call.body["authToken"]) is None:
-        raise refused("AUTH_ERR_AUTH_TOKEN_NOT_FOUND")
-    names = [name for name in ("fcmToken", "deviceToken", "voipToken") if name in call.body]
-    if not names:
-        raise bad_request({"fcmToken": ["One of the tokens is required."]})
-    kind, token = names[0].removesuffix("Token"), call.body[names[0]]
-    call.store.documents.of(_PUSH_TOKENS)[token] = {**call.body, "pushToken": token, "pushTokenType": kind}
-    return {"success": True}
-
-
-HANDLERS: dict[str, Handler] = {
-    name: handler(endpoint)
+_EXCEPTIONS: Final[dict[str, Callable[[ServiceCall], Any]]] = {
+    "apps.create": _create_app,
+    "auth_tokens.create": _create_token,
+    "moderation.flag_message": _flag_message,
+    **dict.fromkeys(("notifications.get_preferences", "notifications.update_preferences"), _preferences),
+    **{f"notifications.set_default_{kind}_provider": _set_default for kind in ("apns", "fcm")},
+    **dict.fromkeys(("rbac.set_role", "rbac.set_scope", "rbac.unset_role", "rbac.unset_scope"), _permissions),
+}
+HANDLERS: Final[dict[str, Handler]] = {
+    name: handler(endpoint, _EXCEPTIONS.get(name))
     for name, endpoint in OPERATIONS.items()
     if name.partition(".")[0] in (*COLLECTIONS, "auth_tokens")
-}
-for _operation in ("get_preferences", "update_preferences"):
-    HANDLERS[f"notifications.{_operation}"] = partial(_preferences, HANDLERS[f"notifications.{_operation}"])
-for _operation in ("create_keyword_list", "update_keyword_list"):
-    HANDLERS[f"moderation.{_operation}"] = partial(_with_terms, HANDLERS[f"moderation.{_operation}"])
-HANDLERS |= {
-    "agents.list_knowledge": _list_knowledge,
-    "agents.poll_discovered_urls": _poll,
-    "agents.poll_knowledge_status": _poll,
-    "apps.create": enveloped(OPERATIONS["apps.create"], _create_app),
-    "auth_tokens.create": _create_token,
-    "moderation.flag_message": enveloped(OPERATIONS["moderation.flag_message"], _flag_message),
-    "notifications.register_push_token": _register_push_token,
-    "notifications.set_default_apns_provider": _set_default,
-    "notifications.set_default_fcm_provider": _set_default,
-    **dict.fromkeys(("rbac.set_role", "rbac.set_scope", "rbac.unset_role", "rbac.unset_scope"), _permissions),
 }
