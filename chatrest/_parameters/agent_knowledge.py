@@ -4,7 +4,7 @@ from typing import Annotated, ClassVar, Final, Literal, TypeAlias
 
 from msgspec import UNSET, Meta, UnsetType
 
-from .checked import Affix, Body, Filter, Flag, Millis, Ordinal, Size, Text
+from .checked import Affix, Body, Filter, Flag, Millis, Ordinal, Size, Text, struct_type
 from .fields import AnyTexts, Listed, PageLimit, SourceType, Uri, Whole, text_of
 
 LARGEST_FILE: Final = 50 * 1024 * 1024
@@ -64,10 +64,7 @@ class DiscoveredUrlQuery(_Window):
     status: UrlStatus | None = None
 
 
-class KnowledgeSource(Body):
-    """The kind of a source, as a path has it."""
-
-    source_type: SourceType
+KnowledgeSource: Final = struct_type("KnowledgeSource", Body, source_type=SourceType)
 
 
 class NewUpload(Body):
@@ -83,10 +80,7 @@ Uploads: TypeAlias = Annotated[
 ]
 
 
-class NewUploads(Body):
-    """The files that are to be uploaded."""
-
-    files: Uploads
+NewUploads: Final = struct_type("NewUploads", Body, files=Uploads)
 
 
 class NewKnowledgeText(Body):
@@ -103,18 +97,8 @@ class KnowledgeTextChanges(Body):
     text: _Content | UnsetType = UNSET
 
 
-class PolledSources(Body):
-    """The ids whose status is asked for; the member's name is in the singular."""
-
-    unique_id: AnyTexts
-    """Ids of the sources."""
-
-
-class SourceIds(Body):
-    """The ids of sources, or of addresses."""
-
-    unique_ids: AnyTexts
-    """Ids of the sources."""
+PolledSources: Final = struct_type("PolledSources", Body, unique_id=AnyTexts)
+SourceIds: Final = struct_type("SourceIds", Body, unique_ids=AnyTexts)
 
 
 class WebsiteToScrape(Body):
@@ -142,12 +126,10 @@ class PageToScrape(Body):
     """The form of the page's text."""
 
 
-class UrlsToLeaveOut(Body):
-    """The ids of addresses that are not to be processed; an empty list processes all."""
-
-    exclude: AnyTexts
+UrlsToLeaveOut: Final = struct_type("UrlsToLeaveOut", Body, exclude=AnyTexts)
 
 
 def checked_source(source_type: SourceType) -> str:
     """Return the kind of a source for a path; `RequestInvalidError` for one that is not known."""
-    return KnowledgeSource(source_type=source_type).source_type
+    source: str = KnowledgeSource(source_type=source_type).source_type
+    return source

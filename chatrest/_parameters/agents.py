@@ -1,19 +1,14 @@
 """Filters and bodies of agents, and of agents of other frameworks."""
 
-from typing import Annotated, Any, ClassVar, Literal, TypeAlias
+from typing import Annotated, Any, ClassVar, Final, Literal, TypeAlias
 
 from msgspec import UNSET, Meta, UnsetType
 
 from ..errors import RequestInvalidError
-from .checked import Affix, Body, CheckedStruct, Filter, Flag, Json, Millis, Size, Text
+from .checked import Affix, Body, CheckedStruct, Filter, Flag, Json, Millis, Size, Text, struct_type
 from .fields import AnyText, AnyTexts, AuthMeta, Instruction, ShortText, Uri
 
-
-class AgentHeaders(Filter):
-    """The header that names the version of the chat service; `v3.0` where it is not sent."""
-
-    chat_api_version: Text | None = None
-    """The version of the agents' interface."""
+AgentHeaders: Final = struct_type("AgentHeaders", Filter, chat_api_version=Text | None)
 
 
 class ToolQuery(Filter):
@@ -96,30 +91,10 @@ class NewAgent(AgentChanges):
     is_active: Flag = True
 
 
-class AgentTools(Body):
-    """The slugs of integrations."""
-
-    tools: AnyTexts
-
-
-class AgentApiTools(Body):
-    """The slugs of API tools."""
-
-    api_tools: AnyTexts
-
-
-class AgentFrontendActions(Body):
-    """The function names of frontend actions."""
-
-    frontend_actions: AnyTexts
-    """Frontend actions of the agent, by their ids."""
-
-
-class AgentMcpServers(Body):
-    """The slugs of MCP servers."""
-
-    mcps: AnyTexts
-    """MCP servers, by their slugs."""
+AgentTools: Final = struct_type("AgentTools", Body, tools=AnyTexts)
+AgentApiTools: Final = struct_type("AgentApiTools", Body, api_tools=AnyTexts)
+AgentFrontendActions: Final = struct_type("AgentFrontendActions", Body, frontend_actions=AnyTexts)
+AgentMcpServers: Final = struct_type("AgentMcpServers", Body, mcps=AnyTexts)
 
 
 class EnabledActions(Body):
@@ -133,12 +108,7 @@ class EnabledActions(Body):
     auth_meta: AuthMeta | UnsetType = UNSET
 
 
-class DisabledActions(Body):
-    """The actions of a tool to disable."""
-
-    actions: AnyTexts
-
-
+DisabledActions: Final = struct_type("DisabledActions", Body, actions=AnyTexts)
 # ── external agents ──
 
 ToolType: TypeAlias = Literal["action", "tool"]
@@ -218,10 +188,7 @@ class NewExternalAgent(ExternalAgentChanges):
             raise RequestInvalidError("integration_meta: base_url is needed, a text that is not empty")
 
 
-class ExternalToolQuery(Filter):
-    """The filter of external tools: the `action`s alone, or the `tool`s."""
-
-    type: ToolType | None = None
+ExternalToolQuery: Final = struct_type("ExternalToolQuery", Filter, type=ToolType | None)
 
 
 class _ToolFields(Body):

@@ -6,7 +6,7 @@ from msgspec import UNSET, Meta, UnsetType, field
 from msgspec.structs import force_setattr
 
 from ..errors import RequestInvalidError
-from .checked import Body, Filter, Flag, Millis, PageQuery, Size, Text, Texts
+from .checked import Body, Filter, Flag, Millis, PageQuery, Size, Text, Texts, struct_type
 from .fields import ShortText, text_of
 
 Region: TypeAlias = Literal["us", "eu", "in"]
@@ -142,8 +142,4 @@ class NewWebhook(WebhookChanges):
             force_setattr(self, "use_basic_auth", True)
 
 
-class TriggerIds(Body):
-    """The ids of triggers to add to a webhook, or to take from it."""
-
-    trigger_ids: Texts
-    """The ids of the triggers, such as message_sent."""
+TriggerIds: Final = struct_type("TriggerIds", Body, trigger_ids=Texts)

@@ -250,6 +250,19 @@ class Body(CheckedStruct):
     """The body of a request; optional fields that are not given are `UNSET`."""
 
 
+def struct_type(name: str, base: type[CheckedStruct], /, **members: Any) -> type[Any]:
+    """Return the struct of what a method sends of its arguments: its members, each with its type.
+
+    What may be null or `UNSET` has that as its default.
+    """
+    defaults = {
+        member: None if type(None) in get_args(hint) else UNSET
+        for member, hint in members.items()
+        if {type(None), UnsetType} & {*get_args(hint)}
+    }
+    return CheckedStructType(name, (base,), {"__annotations__": members, **defaults})
+
+
 def _given(record: CheckedStruct) -> Iterator[str]:
     """Return the names of the fields that do not have their default."""
     kind = type(record)

@@ -6,8 +6,8 @@ from msgspec import UNSET, Meta, UnsetType
 from msgspec.structs import force_setattr
 
 from ..errors import RequestInvalidError
-from .checked import Body, Flag, PageQuery, Stamp, Text, Texts, Uid
-from .fields import Count, Listed, MessageNumber, Omitted, ReceiverType, Switch, Tags
+from .checked import Body, Flag, PageQuery, Stamp, Text, Texts, Uid, struct_type
+from .fields import Count, Listed, MessageNumber, ReceiverType, Switch, Tags
 
 APP_PINS: Final = 5
 """Conversations that an app may pin."""
@@ -64,33 +64,16 @@ Pins: TypeAlias = Annotated[
 ]
 
 
-class PinnedConversations(Body):
-    """The conversations that the app pins, in the order in which they are shown; an empty list pins none."""
-
-    pinned_conversations: Pins
-    """The conversations, in their order."""
-
-
-class ConversationChanges(Body):
-    """The new tags of a conversation; an empty list removes those that it has."""
-
-    tags: Tags
-    """All tags from now on."""
-
-
-class GroupReset(Body):
-    """The reset of a conversation with a group."""
-
-    preserve_order: Omitted[Flag] = UNSET
-
-
-class UserReset(GroupReset):
-    """The reset of a conversation with a user."""
-
-    conversation_with: Omitted[Uid] = UNSET
-    """The uid of the other user, as in the path."""
-    delete_messages_permanently: Omitted[Flag] = UNSET
-    """Remove the messages for both users."""
+PinnedConversations: Final = struct_type("PinnedConversations", Body, pinned_conversations=Pins)
+ConversationChanges: Final = struct_type("ConversationChanges", Body, tags=Tags)
+GroupReset: Final = struct_type("GroupReset", Body, preserve_order=Flag | UnsetType)
+UserReset: Final = struct_type(
+    "UserReset",
+    Body,
+    preserve_order=Flag | UnsetType,
+    conversation_with=Uid | UnsetType,
+    delete_messages_permanently=Flag | UnsetType,
+)
 
 
 class ReceiptMark(Body):

@@ -100,18 +100,15 @@ class MessageImport(Body):
     """A message to import. `muid` is an id that the caller chooses; one that was used already is refused."""
 
     muid: Text
-    """The client's own id of the message, by which it is found again."""
     sender: Uid
     """The uid of the sender."""
     receiver_type: ReceiverType
     receiver: Uid
     sent_at: Stamp
-    """Time of sending."""
     category: SentCategory | UnsetType = UNSET
     type: Text | UnsetType = UNSET
     """The message's type, such as text or image."""
     data: Json | UnsetType = UNSET
-    """The content: text, attachments, customData, metadata."""
     tags: Tags | UnsetType = UNSET
     delivered_at: Stamp | UnsetType = UNSET
     """Time of delivery."""

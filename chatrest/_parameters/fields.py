@@ -3,14 +3,13 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, TypeAlias, TypeVar
 
-from msgspec import Meta, UnsetType
+from msgspec import Meta
 
 T = TypeVar("T")
 
 if TYPE_CHECKING:  # the types of arguments: a checked struct makes tuples of lists, and structs of mappings
     Listed: TypeAlias = Sequence[T]
     Given: TypeAlias = T | Mapping[str, Any]
-    Omitted: TypeAlias = T | UnsetType | None
 else:
 
     class Listed:
@@ -25,30 +24,38 @@ else:
         def __class_getitem__(cls, kind: Any) -> Any:
             return kind
 
-    class Omitted:
-        """`Omitted[T]`: a T that is not sent where it is `UNSET` or None."""
-
-        def __class_getitem__(cls, kind: Any) -> Any:
-            return kind | UnsetType
-
 
 MEANINGS: Final[Mapping[str, str]] = {
+    "accepted": "Uids of the users who become friends.",
     "actions": "Slugs of the actions.",
+    "add_to_conversations": "Make a conversation with each new friend.",
     "affix": "The direction: append gives what comes after the position, prepend what comes before it.",
+    "allow_all": "Allow all features.",
     "api_tools": "API tools of the agent, by their slugs.",
     "avatar": "The address of the user's picture.",
+    "chat_api_version": "The version of the agents' interface.",
+    "conversation_with": "The uid of the other user, as in the path.",
     "conversations": "The conversations, each with its id and type.",
     "created_at_from": "Created at this time or later.",
     "created_at_to": "Created at this time or earlier.",
     "cursor": "Where the list continues, as the service gave it.",
+    "data": "The content: text, attachments, customData, metadata.",
+    "delete_messages_permanently": "Remove the messages for both users.",
     "entity": "The kind of thing that is looked at.",
+    "features_to_allow": "Keys of the features to allow again, such as u.listUsers.",
+    "features_to_restrict": "Keys of the features to switch off, such as u.listUsers.",
+    "force": "Make a new token even if the user has one.",
+    "frontend_actions": "Frontend actions of the agent, by their ids.",
     "headers": "HTTP headers of the request; they may hold credentials.",
     "icon": "The address of a picture.",
+    "interactions": "Ids of the elements that the user used.",
     "limit": "Records of a page.",
     "link": "The address of the user's profile.",
+    "mcps": "MCP servers, by their slugs.",
     "meta_data": "Any facts, for the app.",
     "metadata": "Any facts, for the app.",
     "mime_type": "The file's type, such as image/png.",
+    "muid": "The client's own id of the message, by which it is found again.",
     "operand": "The part that is compared.",
     "operator": "The comparison.",
     "owner": "The uid of the group's owner.",
@@ -56,6 +63,7 @@ MEANINGS: Final[Mapping[str, str]] = {
     "parameters": "The parameters that the agent fills in.",
     "per_page": "Records of a page.",
     "permanent": "Remove the record too; it cannot be restored.",
+    "pinned_conversations": "The conversations, in their order.",
     "preserve_order": "Keep the conversation's place in the list.",
     "provider_id": "The id of the provider.",
     "receiver": "The uid of the other user, or the guid.",
@@ -63,8 +71,12 @@ MEANINGS: Final[Mapping[str, str]] = {
     "receiver_type": "Whether the receiver is a user or a group.",
     "receiver_user_details": "The receiving user, if it does not exist yet.",
     "sender_user_details": "The sender, if the user does not exist yet.",
+    "sent_at": "Time of sending.",
     "source_type": "Where it comes from.",
     "tools": "Tools of the agent, by their slugs.",
+    "trigger_ids": "The ids of the triggers, such as message_sent.",
+    "unique_id": "Ids of the sources.",
+    "unique_ids": "Ids of the sources.",
     "unset": "Fields to remove.",
     "updated_at_from": "Changed at this time or later.",
     "updated_at_to": "Changed at this time or earlier.",

@@ -1,6 +1,6 @@
 """Filters and bodies of groups and of their members."""
 
-from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Final, Literal, TypeAlias
 
 from msgspec import UNSET, Meta, UnsetType, field
 
@@ -20,6 +20,7 @@ from .checked import (
     Texts,
     Uid,
     Uids,
+    struct_type,
 )
 from .fields import Count, Description, Given, Listed, NewId, ShortText, Tags
 
@@ -53,12 +54,7 @@ class NewMembers(Body, forbid_unknown_fields=True):
             raise RequestInvalidError(f"expected at least one uid, in {', '.join(self.__struct_fields__)}")
 
 
-class NewScope(Body):
-    """The new scope of a member."""
-
-    scope: ScopeName
-
-
+NewScope: Final = struct_type("NewScope", Body, scope=ScopeName)
 GroupType: TypeAlias = Literal["public", "password", "private"]
 ListedType: TypeAlias = Annotated[
     Literal["public", "private", "protected", "password"],

@@ -34,6 +34,7 @@ from .checked import (
     Texts,
     Uid,
     Uids,
+    struct_type,
 )
 from .fields import Given, MessageTags, ReceiverType, Switch, Tags
 
@@ -455,8 +456,4 @@ class MessageChanges(Body):
         return cls(data=_text_data(text, metadata))
 
 
-class Interactions(Body):
-    """The elements of an interactive message that the acting user has used, by their ids."""
-
-    interactions: Texts
-    """Ids of the elements that the user used."""
+Interactions: Final = struct_type("Interactions", Body, interactions=Texts)

@@ -1,11 +1,24 @@
 """The filters and bodies of moderation."""
 
-from typing import Annotated, Literal, TypeAlias
+from typing import Annotated, Final, Literal, TypeAlias
 
 from msgspec import UNSET, Meta, UnsetType, field, structs
 
 from ..errors import RequestInvalidError
-from .checked import Body, CheckedStruct, Filter, Flag, Json, Size, Stamp, Text, TextOrTexts, Texts, Uid
+from .checked import (
+    Body,
+    CheckedStruct,
+    Filter,
+    Flag,
+    Json,
+    Size,
+    Stamp,
+    Text,
+    TextOrTexts,
+    Texts,
+    Uid,
+    struct_type,
+)
 from .fields import Given, Listed, ReceiverType, Tags, Whole
 from .files import Upload
 
@@ -75,16 +88,8 @@ _Conditions: TypeAlias = Annotated[
 ]
 
 
-class LimitQuery(Filter):
-    """The number of records of a list in one reply."""
-
-    limit: Size | None = None
-
-
-class RuleQuery(Filter):
-    """The number of rules in one reply; the documents type it as a text."""
-
-    limit: Size | Text | None = None
+LimitQuery: Final = struct_type("LimitQuery", Filter, limit=Size | None)
+RuleQuery: Final = struct_type("RuleQuery", Filter, limit=Size | Text | None)
 
 
 class ModerationQuery(Filter):
@@ -153,10 +158,7 @@ class NewReason(Body):
     description: Text | UnsetType = UNSET
 
 
-class ReasonName(Body):
-    """The new name of a reason."""
-
-    name: Text
+ReasonName: Final = struct_type("ReasonName", Body, name=Text)
 
 
 class NewFlag(Body):
@@ -168,18 +170,8 @@ class NewFlag(Body):
     """Words of the user who flags."""
 
 
-class FlagReview(Body):
-    """The verdict on a flagged message."""
-
-    status: Annotated[FlagStatus, Meta(description="'approved' or 'disapproved'")]
-    """The decision."""
-
-
-class BlockReview(Body):
-    """The verdict on a blocked message."""
-
-    status: Annotated[BlockStatus, Meta(description="'approved' or 'rejected'")]
-    reviewed: Flag = True
+FlagReview: Final = struct_type("FlagReview", Body, status=FlagStatus)
+BlockReview: Final = struct_type("BlockReview", Body, status=BlockStatus, reviewed=Flag)
 
 
 class NewModeratedMessage(Body):
@@ -197,19 +189,12 @@ class NewModeratedMessage(Body):
     type: SentType | UnsetType = UNSET
     """The message's type."""
     data: Json | UnsetType = UNSET
-    """The content: text, attachments, customData, metadata."""
     muid: Text | UnsetType = UNSET
-    """The client's own id of the message, by which it is found again."""
     tags: Tags | UnsetType = UNSET
     sent_at: Stamp | UnsetType = UNSET
-    """Time of sending."""
     sender_user_details: Json | UnsetType = UNSET
     receiver_user_details: Json | UnsetType = UNSET
     receiver_group_details: Json | UnsetType = UNSET
 
 
-class MessageContent(Body):
-    """The new content of a message that was handed in for moderation."""
-
-    data: Json | UnsetType = UNSET
-    """The content: text, attachments, customData, metadata."""
+MessageContent: Final = struct_type("MessageContent", Body, data=Json | UnsetType)

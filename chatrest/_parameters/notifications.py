@@ -1,10 +1,10 @@
 """Filters and bodies of notifications and of their providers."""
 
-from typing import Annotated, ClassVar, Literal, TypeAlias
+from typing import Annotated, ClassVar, Final, Literal, TypeAlias
 
 from msgspec import UNSET, Meta, UnsetType, field
 
-from .checked import Body, CheckedStruct, Filter, Flag, Json, Millis, Text, Uid
+from .checked import Body, CheckedStruct, Filter, Flag, Json, Millis, Text, Uid, struct_type
 from .fields import AnyText, Count, Given, Listed
 
 _Trigger: TypeAlias = Literal[
@@ -22,10 +22,7 @@ _Reason: TypeAlias = Literal[
 _ConversationType: TypeAlias = Literal["oneOnOne", "group"]
 
 
-class UserFilter(Filter):
-    """The user whose preferences are meant."""
-
-    uid: Uid
+UserFilter: Final = struct_type("UserFilter", Filter, uid=Uid)
 
 
 class SettingsChanges(Body):
@@ -107,10 +104,7 @@ class ConversationsToUnmute(Body):
     conversations: _ToUnmute
 
 
-class TimezoneChanges(Body):
-    """The time zone of a user."""
-
-    timezone: Text | UnsetType = UNSET
+TimezoneChanges: Final = struct_type("TimezoneChanges", Body, timezone=Text | UnsetType)
 
 
 class ContactDetailsChanges(Body):
@@ -121,23 +115,9 @@ class ContactDetailsChanges(Body):
     """The user's phone number, with + and the country's code."""
 
 
-class PushTokenQuery(Filter):
-    """The login whose push tokens are listed; `all`: those of all logins of its user."""
-
-    all: Flag | None = None
-    auth_token: Text
-
-
-class AllPushTokens(Filter):
-    """The scope of a removal: the push tokens of one login, or of all logins of its user (`all`)."""
-
-    all: Flag | None = None
-
-
-class PushTokenOwner(Body):
-    """The login that push tokens belong to."""
-
-    auth_token: Text
+PushTokenQuery: Final = struct_type("PushTokenQuery", Filter, all=Flag | None, auth_token=Text)
+AllPushTokens: Final = struct_type("AllPushTokens", Filter, all=Flag | None)
+PushTokenOwner: Final = struct_type("PushTokenOwner", Body, auth_token=Text)
 
 
 class NewPushToken(Body):

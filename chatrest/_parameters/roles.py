@@ -1,12 +1,12 @@
 """Bodies of roles, of their permissions, and of the features that they restrict."""
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Final, Literal, TypeAlias
 
 from msgspec import UNSET, Meta, UnsetType
 
-from .checked import Body, Flag, Json, Texts
-from .fields import Description, Given, Listed, Omitted, ShortText
+from .checked import Body, Flag, Json, Texts, struct_type
+from .fields import Description, Given, Listed, ShortText
 
 Reach: TypeAlias = Literal["all", "friendsOnly"]
 
@@ -60,23 +60,8 @@ else:
     ]
 
 
-class NewPermissions(Body):
-    """The values of permissions by id: `allow`, `deny`, a mode, or a list of texts."""
-
-    permissions: PermissionValues
-
-
-class Restriction(Body):
-    """The keys of the features to switch off, such as `u.listUsers`."""
-
-    features_to_restrict: Texts
-    """Keys of the features to switch off, such as u.listUsers."""
-
-
-class Allowance(Body):
-    """The keys of the features to switch on again, or all of them."""
-
-    features_to_allow: Omitted[Texts] = UNSET
-    """Keys of the features to allow again, such as u.listUsers."""
-    allow_all: Omitted[Flag] = UNSET
-    """Allow all features."""
+NewPermissions: Final = struct_type("NewPermissions", Body, permissions=PermissionValues)
+Restriction: Final = struct_type("Restriction", Body, features_to_restrict=Texts)
+Allowance: Final = struct_type(
+    "Allowance", Body, features_to_allow=Texts | UnsetType, allow_all=Flag | UnsetType
+)

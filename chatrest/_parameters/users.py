@@ -15,8 +15,9 @@ from .checked import (
     Text,
     Texts,
     Uids,
+    struct_type,
 )
-from .fields import AnyText, Listed, NewId, Omitted, ShortText, Tags, Url
+from .fields import AnyText, Listed, NewId, ShortText, Tags, Url
 
 Presences: TypeAlias = Annotated[
     Presence | Annotated[Listed[Presence], Meta(min_length=1)],
@@ -72,29 +73,10 @@ class UserChanges(_UserFields):
     unset: UnsetOfUser | UnsetType = UNSET
 
 
-class Deletion(Body):
-    """The way to delete a user or a message."""
-
-    permanent: Omitted[Flag] = UNSET
-
-
-class Deactivation(Body):
-    """The users to switch off."""
-
-    uids_to_deactivate: Uids
-
-
-class Reactivation(Body):
-    """The users to switch on."""
-
-    uids_to_activate: Uids
-
-
-class NewToken(Body):
-    """The body of a request for an auth token."""
-
-    force: Omitted[Flag] = UNSET
-    """Make a new token even if the user has one."""
+Deletion: Final = struct_type("Deletion", Body, permanent=Flag | UnsetType)
+Deactivation: Final = struct_type("Deactivation", Body, uids_to_deactivate=Uids)
+Reactivation: Final = struct_type("Reactivation", Body, uids_to_activate=Uids)
+NewToken: Final = struct_type("NewToken", Body, force=Flag | UnsetType)
 
 
 class TokenChanges(Body):
@@ -125,22 +107,8 @@ class FriendQuery(PageQuery):
     """Only friends with this text in their uid or name."""
 
 
-class NewFriends(Body):
-    """The uids to add as friends."""
-
-    accepted: FriendUids
-    """Uids of the users who become friends."""
-    add_to_conversations: Omitted[Flag] = UNSET
-    """Make a conversation with each new friend."""
-
-
-class FormerFriends(Body):
-    """The uids that are friends no longer."""
-
-    friends: Uids
-
-
-class BlockedUids(Body):
-    """The uids to block or to unblock."""
-
-    blocked_uids: Uids
+NewFriends: Final = struct_type(
+    "NewFriends", Body, accepted=FriendUids, add_to_conversations=Flag | UnsetType
+)
+FormerFriends: Final = struct_type("FormerFriends", Body, friends=Uids)
+BlockedUids: Final = struct_type("BlockedUids", Body, blocked_uids=Uids)

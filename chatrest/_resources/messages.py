@@ -274,7 +274,7 @@ class Messages(Collection):
         what the app has sent. Raises the errors of a list, such as `NotFoundError` for a receiver that does
         not exist, and `ActingUserIgnoredError`.
         """
-        if not (isinstance(muid, str) and muid):
+        if not (muid and isinstance(muid, str)):
             raise RequestInvalidError(f"muid = {shown(muid)}: expected a non-empty text")
         if receiver_type not in ("user", "group"):
             raise RequestInvalidError(f"receiver_type = {shown(receiver_type)}: expected 'user' or 'group'")

@@ -38,7 +38,7 @@ SHARED: Final = {
 """Lists that have a filter in common: it has more than one of them documents."""
 LEFT_TO_THE_SERVICE: Final = {
     "agents.create_external": {"integrationType"}, "agents.create_api_tool": {"enableBasicAuth"},
-    "agents.create_external: integrationMeta": {"baseUrl"}, "moderation.review_blocked_message": {"reviewed"},
+    "agents.create_external: integrationMeta": {"baseUrl"},
     "data_import.import_members: members": {"memberId"},
 }  # fmt: skip
 """Members that the table requires without a default, and the type of the field does not: other rules may."""
