@@ -251,12 +251,15 @@ def runs_of(position: object, names: Sequence[str]) -> dict[str, int]:
         return dict.fromkeys(names, 0)
     if "" in names:
         if type(position) is not int or position < 0:
-            raise PositionError(f"after = {shown(str(position))}: expected the number of a run, or 0 for all")
+            raise PositionError(
+                f"after = {shown(str(position))}: expected the number of a run, or 0 for all", name="after"
+            )
         return {"": position}
     if not isinstance(position, str) or not _POSITION.fullmatch(position):
         raise PositionError(
             f"after = {shown(str(position))}: expected 0, or the position that the last reading of this "
-            "folder of exports gave, such as part=00:5,part=01:7"
+            "folder of exports gave, such as part=00:5,part=01:7",
+            name="after",
         )
     runs = runs_in_position(position)
     if unknown := [name for name in runs if name not in names]:
