@@ -58,11 +58,11 @@ class App:
         check_key("api_key", api_key)
         if region not in REGIONS:
             given = f" = {shown(region)}" if len(str(region)) <= _LONGEST_REGION else ""
-            raise RequestInvalidError(f"region{given}: expected {', '.join(REGIONS)}")
+            raise RequestInvalidError(f"region{given}: expected {', '.join(REGIONS)}", name="region")
         if service_domain is not None:
             _check_domain(service_domain)
         if not isinstance(allow_http, bool):
-            raise RequestInvalidError("allow_http: expected True or False")
+            raise RequestInvalidError("allow_http: expected True or False", name="allow_http")
         if base_url is not None:
             base_url = check_url("base_url", base_url, allow_http=allow_http)
         values = (app_id, api_key, region, service_domain, base_url, allow_http)
@@ -123,9 +123,9 @@ class App:
                 base_url=get["BASE_URL"],
                 allow_http=allow_http,
             )
-        except RequestInvalidError as error:  # it begins with the field, and the variable has its name
-            field, rest = re.split(r"\b(?=\W)", str(error), maxsplit=1)
-            failure = RequestInvalidError(f"CHATREST_{field.upper()}{rest}")
+        except RequestInvalidError as error:
+            variable = f"CHATREST_{error.name.upper()}"
+            failure = RequestInvalidError(variable + str(error).removeprefix(error.name), name=variable)
         raise failure
 
 
@@ -145,7 +145,9 @@ def environment_of(app: App) -> dict[str, str]:
 def check_key(name: str, key: object) -> str:
     """Return `key` if it can be in a header as it is; the error never repeats it."""
     if not isinstance(key, str) or not _KEY.fullmatch(key):
-        raise RequestInvalidError(f"{name}: expected 1 or more printable ASCII characters without spaces")
+        raise RequestInvalidError(
+            f"{name}: expected 1 or more printable ASCII characters without spaces", name=name
+        )
     return key
 
 
@@ -165,7 +167,7 @@ def check_url(name: str, url: object, *, allow_http: bool = False) -> str:
     schemes = "https:// or http://host[:port][/path]," if allow_http else _SCHEMES
     allowed = f"{schemes} without user, query or fragment"
     if not isinstance(url, str) or not re.fullmatch(r"[\x21-\x7e]+", url):
-        raise RequestInvalidError(f"{name}: expected {allowed}")
+        raise RequestInvalidError(f"{name}: expected {allowed}", name=name)
     try:
         parts = urlsplit(url)
         host, port = parts.hostname, parts.port
@@ -173,11 +175,11 @@ def check_url(name: str, url: object, *, allow_http: bool = False) -> str:
         host, port = None, None
     # The address is not repeated in the error: it may hold a password.
     if not host or port == 0 or "@" in parts.netloc or "?" in url or "#" in url or "\\" in url:
-        raise RequestInvalidError(f"{name}: expected {allowed}")
+        raise RequestInvalidError(f"{name}: expected {allowed}", name=name)
     if parts.scheme != "https" and not (parts.scheme == "http" and (allow_http or is_loopback(host))):
         is_app = name == "base_url" and parts.scheme == "http"
         hint = "; http to another host needs allow_http=True (CHATREST_ALLOW_HTTP=1)" if is_app else ""
-        raise RequestInvalidError(f"{name}: expected {allowed}{hint}")
+        raise RequestInvalidError(f"{name}: expected {allowed}{hint}", name=name)
     return url.rstrip("/")
 
 
@@ -192,7 +194,8 @@ def check_way(proxy: str, addresses: Iterable[str]) -> None:
         if urlsplit(address).scheme == "http" and not is_loopback(urlsplit(proxy).hostname or ""):
             raise RequestInvalidError(
                 f"proxy: {address} is http, and the proxy would read the key: expected an https address, "
-                "a proxy on loopback, or none"
+                "a proxy on loopback, or none",
+                name="proxy",
             )
 
 
@@ -213,13 +216,13 @@ def _check_domain(domain: str) -> None:
     _check("service_domain", domain, _DOMAIN, allowed)
     match = _DOMAIN.fullmatch(domain)
     if match and match["port"] and not 0 < int(match["port"]) < 65536:
-        raise RequestInvalidError(f"service_domain: expected {allowed}")
+        raise RequestInvalidError(f"service_domain: expected {allowed}", name="service_domain")
 
 
 def _check(name: str, value: object, pattern: re.Pattern[str], allowed: str) -> None:
     if not isinstance(value, str) or not pattern.fullmatch(value):
         # Not the value: where arguments are swapped, it is the key.
-        raise RequestInvalidError(f"{name}: expected {allowed}")
+        raise RequestInvalidError(f"{name}: expected {allowed}", name=name)
 
 
 def headers_from_env(environ: Mapping[str, str] | None = None) -> dict[str, str]:

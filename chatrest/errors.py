@@ -38,35 +38,10 @@ found, conflict …) is final, even with a status of 5xx.
 
 import re
 from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any, Final, Literal, TypeAlias
 
 from .error_codes import KINDS, Kind
-
-__all__ = [
-    "ActingUserIgnoredError",
-    "ApiError",
-    "AuthenticationError",
-    "BadRequestError",
-    "ChatRestError",
-    "ConflictError",
-    "ConnectError",
-    "CursorError",
-    "DeadlineExceededError",
-    "DeadlineOutcomeUnknownError",
-    "ExportIncompleteError",
-    "FanOutError",
-    "NotFoundError",
-    "OutcomeUnknownError",
-    "PermissionDeniedError",
-    "RateLimitError",
-    "ReplyUnreadableError",
-    "RequestInvalidError",
-    "RequestTimeoutError",
-    "ServerError",
-    "ServerOutcomeUnknownError",
-    "TransportError",
-    "api_error_class",
-]
 
 
 class ChatRestError(Exception):
@@ -75,9 +50,20 @@ class ChatRestError(Exception):
     operation: str = ""
     """The endpoint's name, such as `messages.list_user`; empty if no operation was called."""
 
+    # Only the text is required, as an exception is unpickled from its text and its __dict__.
+    def __init__(self, text: str = "", **attributes: Any) -> None:
+        super().__init__(text)
+        for name, value in attributes.items():
+            if not hasattr(type(self), name):
+                raise TypeError(f"{type(self).__name__} has no attribute {name!r}")
+            setattr(self, name, value)
+
 
 class RequestInvalidError(ChatRestError, ValueError):
     """A wrong argument, address or environment variable. Nothing was sent."""
+
+    name: str = ""
+    """The parameter or field that is wrong, where the text begins with it."""
 
 
 _REQUEST_IDS: Final = ("X-Request-Id", "X-Amzn-RequestId", "X-Correlation-Id", "X-Trace-Id", "CF-Ray")
@@ -91,37 +77,20 @@ def request_id_of(headers: Mapping[str, str]) -> str | None:
 
 
 class ApiError(ChatRestError):
-    """An error reply of the service.
+    """An error reply of the service."""
 
-    `status` is the HTTP status; `code`, `message` and `details` are from the reply's body (`code` and
-    `details` are None if it has none); `headers` are the reply's headers without secrets; `attempts` is the
-    number of requests that were sent. `retry_after` is in seconds for a rate limit or a 503 with a time, else
-    None.
-    """
-
+    status: int = 0
+    """The HTTP status."""
+    code: str | None = None
+    """The service's code, of the reply's body; None if it has none, as with `details`."""
+    message: str = ""
+    details: Any = None
+    headers: Mapping[str, str] = MappingProxyType({})
+    """The reply's headers, without secrets."""
+    attempts: int = 1
+    """The number of requests that were sent."""
     retry_after: float | None = None
-
-    # Only the text is required, as an exception is unpickled from its text and its __dict__.
-    def __init__(
-        self,
-        text: str,
-        *,
-        status: int = 0,
-        code: str | None = None,
-        message: str = "",
-        details: Any = None,
-        headers: Mapping[str, str] | None = None,
-        operation: str = "",
-        attempts: int = 1,
-    ) -> None:
-        super().__init__(text)
-        self.status = status
-        self.code = code
-        self.message = message
-        self.details = details
-        self.headers: Mapping[str, str] = {} if headers is None else headers
-        self.operation = operation
-        self.attempts = attempts
+    """The seconds that a rate limit or a 503 names, else None."""
 
     @property
     def request_id(self) -> str | None:
@@ -217,26 +186,17 @@ DeadlineReason: TypeAlias = Literal["rate limit", "place", "network", "wait"]
 class DeadlineExceededError(ChatRestError, TimeoutError):
     """The call's deadline has passed, or is sooner than the end of a necessary wait.
 
-    `reason` is the stage of the call: `rate limit` for its slot, `place` for a place in the pool, `network`,
-    or `wait` before the next attempt. `retry_after` is the length of that wait in seconds, None if it is
-    unknown. `attempts` is the number of requests that were sent; `__cause__` is the error of the last failed
-    attempt.
+    Its `__cause__` is the error of the last failed attempt.
     """
 
-    def __init__(
-        self,
-        text: str,
-        *,
-        operation: str = "",
-        attempts: int = 0,
-        reason: DeadlineReason = "network",
-        retry_after: float | None = None,
-    ) -> None:
-        super().__init__(text)
-        self.operation = operation
-        self.attempts = attempts
-        self.reason = reason
-        self.retry_after = retry_after
+    attempts: int = 0
+    """The number of requests that were sent."""
+    reason: DeadlineReason = "network"
+    """The stage of the call: `rate limit` for its slot, `place` for a place in the pool, `network`, or `wait`
+    before the next attempt.
+    """
+    retry_after: float | None = None
+    """The length of that wait in seconds; None if it is unknown."""
 
 
 class ServerOutcomeUnknownError(ServerError, OutcomeUnknownError):

@@ -102,7 +102,7 @@ def parse_timestamp(
     try:
         return timestamp_of(value, per_second, end=end, zone=zone)
     except ValueError as reason:
-        raise RequestInvalidError(f"{name} = {shown(value)}: {reason}") from None
+        raise RequestInvalidError(f"{name} = {shown(value)}: {reason}", name=name) from None
 
 
 def timestamp_of(
@@ -175,7 +175,7 @@ def to_seconds(name: str, moment: Time) -> int:
         try:
             return _since_epoch(moment) // timedelta(seconds=1)
         except ValueError as reason:
-            raise RequestInvalidError(f"{name} = {shown(moment)}: {reason}") from None
+            raise RequestInvalidError(f"{name} = {shown(moment)}: {reason}", name=name) from None
     stamp = parse_timestamp(name, moment)
     return stamp // 1000 if stamp >= MILLISECONDS_FROM else stamp
 

@@ -33,7 +33,7 @@ from chatrest.errors import (
 )
 from tests.cases import loop_over
 
-CLASSES = [getattr(errors, name) for name in errors.__all__ if isinstance(getattr(errors, name), type)]
+CLASSES = [kind for kind in vars(errors).values() if isinstance(kind, type) and issubclass(kind, Exception)]
 PARENTS: dict[type[Exception], tuple[type[BaseException], ...]] = {
     RequestInvalidError: (ChatRestError, ValueError),
     ApiError: (ChatRestError,),

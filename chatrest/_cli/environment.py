@@ -43,8 +43,6 @@ _HOST: Final = ("CHATREST_APP_ID", "CHATREST_REGION", "CHATREST_SERVICE_DOMAIN")
 _MANAGEMENT: Final = ("CHATREST_MANAGEMENT_URL", "CHATREST_MANAGEMENT_KEY", "CHATREST_MANAGEMENT_SECRET")
 MANAGEMENT_WORDS: Final = f"{', '.join(_MANAGEMENT[:-1])} and {_MANAGEMENT[-1]}"
 _PROXY: Final = "CHATREST_PROXY (or --proxy)"
-_PARAMETER: Final = re.compile(r"(?:\A|(?<=expected ))(\w+)(?=: | = | \()")
-"""A parameter in an error of the library: `after = 99: expected …`, `… expected since (2026-01-01) …`."""
 _PYTHON: Final = re.compile(r" \((?:only=True|change_plan=True|export_apps)\)")
 
 
@@ -73,13 +71,16 @@ def session(telemetry: "Listener | tuple[()]" = (), *, app: App | None = None) -
         return AsyncSession(app, telemetry=telemetry, headers=headers, proxy=proxy())
 
 
-def in_own_words(text: str, origins: Mapping[str, str]) -> str:
-    """Return an error of the library with the options and variables that its parameters were given by.
+def in_own_words(error: BaseException, origins: Mapping[str, str]) -> str:
+    """Return the text of an error with the option or variable that its parameter was given by.
 
     What it has for callers in Python beside an option is left out.
     """
-    text = _PARAMETER.sub(lambda match: origins.get(match[1], match[1]), text)
-    return re.sub(r"\A(-[\w-]+) = ", r"\1 ", _PYTHON.sub("", text))
+    text, name = _PYTHON.sub("", str(error)), getattr(error, "name", "")
+    if (origin := origins.get(name)) is None:
+        return text
+    rest = text.removeprefix(name)
+    return f"{origin} {rest.removeprefix(' = ')}" if rest[0] == " " and origin[0] == "-" else origin + rest
 
 
 @contextmanager
@@ -87,7 +88,7 @@ def _given_by(**origins: str) -> Iterator[None]:
     try:
         yield
     except RequestInvalidError as error:
-        error.args = (in_own_words(str(error), origins),)
+        error.args = (in_own_words(error, origins),)
         raise
 
 

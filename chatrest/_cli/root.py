@@ -25,6 +25,7 @@ from click.shell_completion import get_completion_class
 from .. import __version__
 from .._names import nearest
 from ..errors import ChatRestError, RequestInvalidError
+from ..times import TIME_FORMS
 from . import streams
 from .call.command import OperationGroup, call
 from .doctor import doctor, limits
@@ -48,6 +49,13 @@ class CommandError(click.ClickException):
         self.exit_code = status  # type: ignore[misc]
 
 
+_TIMES: Final = (
+    "a date such as 2026-01-31, a time such as 2026-01-31T12:00Z, a timestamp such as 1767225600, "
+    "today, yesterday, or an age such as 7d"
+)
+"""The forms of a time, without the types of Python."""
+
+
 def command_error(error: BaseException) -> CommandError:
     """Return the message and exit status for `error`; of a group, for its first error."""
     while isinstance(error, BaseExceptionGroup):
@@ -61,7 +69,8 @@ def command_error(error: BaseException) -> CommandError:
         case BrokenPipeError():
             return CommandError("", 0)
         case RequestInvalidError():
-            return CommandError(f"{in_own_words(str(error), _option_names())}{notes}", 2)
+            text = in_own_words(error, _option_names()).replace(TIME_FORMS, _TIMES)
+            return CommandError(f"{text}{notes}", 2)
         case OSError() if not isinstance(error, ChatRestError):
             return CommandError(f"{_os_error_text(error)}{notes}", 1)
     more = f"{hint(error)}{notes}"

@@ -207,7 +207,7 @@ class CheckedStruct(Struct, metaclass=CheckedStructType, frozen=True, rename="ca
         for name in _given(self):
             # No frame of the error holds the value: it may be a credential.
             if fault := _check_field(self, name):
-                raise RequestInvalidError(fault)
+                raise RequestInvalidError(fault, name=name)
 
     @classmethod
     def allowed(cls, name: str) -> str:
@@ -236,7 +236,8 @@ class Filter(CheckedStruct):
             if isinstance(end, int) and isinstance(start := getattr(self, first), int) and end < start:
                 raise RequestInvalidError(
                     f"{last} = {_time_words(end)}: the window ends before it begins; "
-                    f"expected {first} ({_time_words(start)}) or later"
+                    f"expected {_time_words(start)} or later",
+                    name=last,
                 )
 
 

@@ -306,7 +306,7 @@ class NewThreadMessage(MessageBody):
 
 def _text_data(text: str, metadata: Mapping[str, Any] | None) -> dict[str, Any]:
     if not (text and isinstance(text, str)):
-        raise RequestInvalidError(f"text = {shown(text)}: expected a non-empty text")
+        raise RequestInvalidError(f"text = {shown(text)}: expected a non-empty text", name="text")
     return {"text": text} | _given(metadata=metadata)
 
 

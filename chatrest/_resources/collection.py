@@ -108,7 +108,7 @@ def _check(name: str, value: object, kind: type[Struct] | None, *, is_optional: 
     allowed += ["None"] if is_optional else []
     # A text may be a key that was swapped in.
     words = description(value) if isinstance(value, str | bytes) else shown(value)
-    raise RequestInvalidError(f"{name} = {words}: expected {', or '.join(allowed)}")
+    raise RequestInvalidError(f"{name} = {words}: expected {', or '.join(allowed)}", name=name)
 
 
 @cache

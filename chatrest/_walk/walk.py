@@ -148,7 +148,7 @@ class Walk(Generic[T]):
         another use `page`.
         """
         if type(count) is not int or count < 0:
-            raise RequestInvalidError(f"limit = {count!r}: expected a whole number, 0 or more")
+            raise RequestInvalidError(f"limit = {count!r}: expected a whole number, 0 or more", name="limit")
         cursor, left = self._unsigned_cursor, self._remaining
         if left is None or count < left:
             left = count

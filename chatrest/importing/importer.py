@@ -139,20 +139,22 @@ class _Input(NamedTuple):
 def _inputs(files: Files, kind: Kind | None) -> list[_Input]:
     """Return the files in the order in which they are imported."""
     if kind is not None and kind not in KINDS:
-        raise RequestInvalidError(f"kind = {kind!r}: expected {', '.join(KINDS)}, or None")
+        raise RequestInvalidError(f"kind = {kind!r}: expected {', '.join(KINDS)}, or None", name="kind")
     paths: Any = [files] if isinstance(files, str | PathLike) else files
     inputs = list[_Input]()
     for file in paths if isinstance(paths, Iterable) else [paths]:
         if not isinstance(file, str | PathLike):
-            raise RequestInvalidError(f"files = {shown(files)}: expected a path, or a list of paths")
+            raise RequestInvalidError(
+                f"files = {shown(files)}: expected a path, or a list of paths", name="files"
+            )
         path = Path(file)
         if path.is_dir() or (isinstance(file, str) and is_address(file)):
             raise RequestInvalidError(_copy_text(str(file), path))
         if not path.exists():
-            raise RequestInvalidError(f"files: there is no {str(path)!r}")
+            raise RequestInvalidError(f"files: there is no {str(path)!r}", name="files")
         inputs.append(_Input(path.name, path, kind or _detected_kind(path)))
     if not inputs:
-        raise RequestInvalidError("files: expected at least one file")
+        raise RequestInvalidError("files: expected at least one file", name="files")
     return sorted(inputs, key=lambda each: KINDS.index(each.kind))
 
 
@@ -192,7 +194,7 @@ def _journal_path(inputs: list[_Input], journal: str | Path | None) -> Path:
     path = first.with_name(first.name + _SUFFIX) if journal is None else Path(journal)
     if path.resolve() in {each.path.resolve() for each in inputs}:
         raise RequestInvalidError(
-            f"journal = {str(path)!r}: expected a path that is not one of the files to import"
+            f"journal = {str(path)!r}: expected a path that is not one of the files to import", name="journal"
         )
     return path
 

@@ -74,7 +74,6 @@ _KEY: Final = """CASE WHEN conversation_id <> '' OR ifnull(receiver, '') = '' TH
 
 
 def _key(id: str, app: str = "m.app") -> str:
-    """Return the expression of an id that no two apps share."""
     return f"iif({app} = '', {id}, {app} || '/' || {id})"
 
 
@@ -222,7 +221,7 @@ def choice_of(options: SiteOptions) -> Choice:
     until = None if (time := options.get("until")) is None else zone.moment("until", time, end=True)
     if since is not None and until is not None and until < since:
         raise RequestInvalidError(
-            f"until = {zone.words(until)}: expected since ({zone.words(since)}) or later"
+            f"until = {zone.words(until)}: expected {zone.words(since)} or later", name="until"
         )
     if unknown := options.keys() - SiteOptions.__optional_keys__:
         raise TypeError(f"got an unexpected keyword argument {min(unknown)!r}")
@@ -335,7 +334,6 @@ def _sign(raw: bytes | None) -> int:
 
 
 def _find_names(index: Index) -> None:
-    """Take the names that no table has from the newest messages."""
     people = (
         "SELECT number, own, (SELECT min(c.number) FROM conversations c WHERE people.number IN (one, other))"
         " FROM people WHERE name IS NULL"
@@ -379,7 +377,6 @@ def _people_in_records(index: Index) -> Iterator[tuple[str, str, bool, str]]:
 
 
 def _name_all(index: Index) -> None:
-    """Give each conversation and person a title and the name of a file."""
     for table, columns, select in _NAMES:
         rows, place = index.db.execute(select), count(1)
         file, title = columns.split(", ")

@@ -7,7 +7,7 @@ import re
 from contextlib import suppress
 from datetime import UTC, date, datetime, timedelta
 from functools import lru_cache
-from typing import Final, final
+from typing import Final
 from zoneinfo import ZoneInfo
 
 from ..errors import RequestInvalidError
@@ -25,7 +25,6 @@ _OFFSETS: Final = 100_000
 """Offsets that are kept, which are of 68 years."""
 
 
-@final
 class Zone:
     """The zone of this name, such as `Europe/Berlin`; raises `RequestInvalidError` where there is none."""
 
@@ -36,7 +35,8 @@ class Zone:
             self._zone = ZoneInfo(name)
         except (ValueError, OSError, LookupError):
             raise RequestInvalidError(
-                f"timezone = {name!r}: expected the name of a zone, such as 'Europe/Berlin' or 'UTC'"
+                f"timezone = {name!r}: expected the name of a zone, such as 'Europe/Berlin' or 'UTC'",
+                name="timezone",
             ) from None
         self.name: Final = name
         self._offset_of = lru_cache(_OFFSETS)(self._offset)

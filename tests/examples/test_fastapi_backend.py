@@ -108,7 +108,11 @@ def answer_of(error: ChatRestError) -> tuple[int, str, str | None]:
     return answer.status_code, bytes(answer.body).decode(), answer.headers.get("Retry-After")
 
 
-CLASSES = [getattr(errors, name) for name in errors.__all__ if name.endswith("Error")]
+CLASSES = [
+    kind
+    for kind in vars(errors).values()
+    if isinstance(kind, type) and issubclass(kind, errors.ChatRestError)
+]
 
 
 @loop_over("kind", CLASSES)

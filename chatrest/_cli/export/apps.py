@@ -185,5 +185,5 @@ def _warnings(app_run: "AppResult") -> Iterator[str]:
         yield from failure_lines(report, _MOST_FAILURES, str(app_run.folder))
     elif app_run.error is not None:
         is_key = isinstance(app_run.error, AuthenticationError) and key
-        text = in_own_words(str(app_run.error).removesuffix("."), {})
+        text = in_own_words(app_run.error, {}).removesuffix(".")
         yield f"{text}; set {key} to a valid key" if is_key else text

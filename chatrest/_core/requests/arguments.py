@@ -18,13 +18,13 @@ T = TypeVar("T")
 def check(fits: bool, name: str, value: object, allowed: str) -> None:
     """Refuse `value` where it does not fit: `RequestInvalidError` names it and what is allowed."""
     if not fits:
-        raise RequestInvalidError(f"{name} = {value!r}: expected {allowed}")
+        raise RequestInvalidError(f"{name} = {value!r}: expected {allowed}", name=name)
 
 
 def check_unquoted(fits: bool, name: str, value: object, allowed: str) -> None:
     """Refuse `value` as `check` does, but name its type in its place: it may be a key that was swapped in."""
     if not fits:
-        raise RequestInvalidError(f"{name} = {description(value)}: expected {allowed}")
+        raise RequestInvalidError(f"{name} = {description(value)}: expected {allowed}", name=name)
 
 
 def instance(name: str, value: object, kind: type[T]) -> T:
@@ -96,5 +96,5 @@ def check_seconds(name: str, value: object) -> float | None:
         return None
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value <= _MOST:
         allowed = "a number up to a billion and above 0, or None"
-        raise RequestInvalidError(f"{name} = {description(value)}: expected {allowed}")
+        raise RequestInvalidError(f"{name} = {description(value)}: expected {allowed}", name=name)
     return float(value)

@@ -213,11 +213,11 @@ def segment(name: str, value: object) -> str:
     allowed = "expected a non-empty text, not '.' or '..', and without control characters"
     words = HIDDEN if is_credential(name) else repr(value)
     if not isinstance(value, str) or value in ("", ".", "..") or _CONTROL.search(value):
-        raise RequestInvalidError(f"{name} = {words}: {allowed}")
+        raise RequestInvalidError(f"{name} = {words}: {allowed}", name=name)
     try:
         return quote(value, safe="")
     except UnicodeEncodeError:
-        raise RequestInvalidError(f"{name} = {words}: a lone surrogate cannot be sent") from None
+        raise RequestInvalidError(f"{name} = {words}: a lone surrogate cannot be sent", name=name) from None
 
 
 def check_acting_user(uid: object, name: str = "on_behalf_of") -> str | None:
@@ -228,7 +228,8 @@ def check_acting_user(uid: object, name: str = "on_behalf_of") -> str | None:
         # A receiver strips a header's ends: " bob" would silently act as bob.
         raise RequestInvalidError(
             f"{name} = {uid!r}: expected a non-empty text, "
-            "without control characters and without white space at its ends"
+            "without control characters and without white space at its ends",
+            name=name,
         )
     segment(name, uid)
     return uid
@@ -240,7 +241,7 @@ def any_path(path: object) -> str:
     The error never repeats the path: `/apikeys/{apiKey}` is one of the documented ones.
     """
     if not isinstance(path, str):
-        raise RequestInvalidError(f"path = {description(path)}: expected a text")
+        raise RequestInvalidError(f"path = {description(path)}: expected a text", name="path")
     if _PLAIN.fullmatch(path):
         return path
     read = unquote(path)  # as a server reads it: what hides behind %2f or %5c counts too
@@ -254,7 +255,7 @@ def any_path(path: object) -> str:
     )
     for is_wrong, words in refused:
         if is_wrong:
-            raise RequestInvalidError(f"path = {HIDDEN}: {words}")
+            raise RequestInvalidError(f"path = {HIDDEN}: {words}", name="path")
     return quote(path, safe="/%:@!$&'()*+,;=~")
 
 

@@ -152,7 +152,8 @@ def _parts(name: str, value: Any) -> Iterator[tuple[bytes, bytes]]:
     elif not isinstance(value, str | int | float):
         raise RequestInvalidError(
             f"{name} = {description(value)}: expected a text, a number, a boolean, a file, "
-            "a JSON object, or a list of these"
+            "a JSON object, or a list of these",
+            name=name,
         )
     yield f"{head}\r\n\r\n".encode(), str(value).encode()
 
@@ -165,12 +166,18 @@ def check_headers(headers: object) -> Headers:
     if headers is None:
         return Headers()
     if not isinstance(headers, Mapping):
-        raise RequestInvalidError(f"headers: expected a mapping, not {type(headers).__name__}")
+        raise RequestInvalidError(
+            f"headers: expected a mapping, not {type(headers).__name__}", name="headers"
+        )
     for name, value in headers.items():
         if not isinstance(name, str) or not _NAME.fullmatch(name):
-            raise RequestInvalidError("headers: a header's name may hold letters, digits and - alone")
+            raise RequestInvalidError(
+                "headers: a header's name may hold letters, digits and - alone", name="headers"
+            )
         if name.lower() in _OURS:
-            raise RequestInvalidError(f"headers: chatrest writes the header {name!r} itself")
+            raise RequestInvalidError(f"headers: chatrest writes the header {name!r} itself", name="headers")
         if not isinstance(value, str) or not _VALUE.fullmatch(value):
-            raise RequestInvalidError("headers: a header's value is a text without control characters")
+            raise RequestInvalidError(
+                "headers: a header's value is a text without control characters", name="headers"
+            )
     return Headers(headers)

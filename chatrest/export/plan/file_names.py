@@ -126,7 +126,8 @@ def local_path(out: object, name: str = "out") -> Path:
     if match := _SCHEME.match(path):
         raise RequestInvalidError(
             f"{name} = {shown(path)}: {match[1]}:// is not a local folder; for an object store, "
-            "expected its address as a text: s3://bucket/prefix, gs://… or az://…"
+            "expected its address as a text: s3://bucket/prefix, gs://… or az://…",
+            name=name,
         )
     return Path(path)
 

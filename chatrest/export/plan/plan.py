@@ -99,7 +99,8 @@ class Plan(Struct, metaclass=NamedFields, frozen=True, kw_only=True, dict=True, 
         if since is not None and until is not None and until < since:
             raise RequestInvalidError(
                 f"until = {timestamp_words(until)}: the window ends before it begins; "
-                f"expected since ({timestamp_words(since)}) or later"
+                f"expected {timestamp_words(since)} or later",
+                name="until",
             )
         self._check_files()
 
