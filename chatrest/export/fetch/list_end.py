@@ -91,7 +91,7 @@ class ListEnds:
         if not (is_open or may_be_empty or (is_later and not reading.is_timed)):
             return Head()
         try:
-            page = await self.head(job, is_open=is_open)
+            page = await self.head(job)
         except BadRequestError:  # the pages decide
             return Head()
         if page is None or not (rows := page.items):
@@ -109,17 +109,15 @@ class ListEnds:
             await self._check_start(job, piece.after)
         return Head(rows)
 
-    async def head(self, job: ListJob, *, is_open: bool) -> Page[Row] | None:
+    async def head(self, job: ListJob) -> Page[Row] | None:
         """Return a page of the newest messages of a list, once its ids are known to continue; None if the
-        list is empty. If the end of the run `is_open`, later runs know them.
+        list is empty.
 
         Raises `BadRequestError` from a service that does not show them.
         """
         page = await self._page(job, affix="prepend")
         if page is not None:
             await self._ids.check(page.items)
-            if is_open:
-                self._ids.see(page.items)
         return page
 
     async def _has_nothing_after(self, reading: ListReading) -> bool:

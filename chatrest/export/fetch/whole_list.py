@@ -74,7 +74,7 @@ class WholeListReader:
         """Read all of the list of a piece; raises the errors of a walk, and that of foreign messages."""
         reading = _WholeReading(piece.of)
         with suppress(BadRequestError):  # from a service that does not show them
-            head = await self._ends.head(piece.of, is_open=True) if piece.is_open else None
+            head = await self._ends.head(piece.of) if piece.is_open else None
             reading.head = None if head is None else head.items
         await self._read_to_end(reading)
         result = await self._pages.end(

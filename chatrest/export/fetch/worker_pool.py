@@ -54,7 +54,7 @@ class WorkerPool:
         self._workers = workers
         self._backlog = Backlog()
         messages = Messages(AsRows(session.sender, leaves_out=True))
-        self.ids: IdContinuity = IdContinuity(messages, export.journal)
+        self.ids: IdContinuity = IdContinuity(messages, export.store.written.numbers.last, export.journal)
         self.ends: ListEnds = ListEnds(messages, export, check, self.ids)
         pages = ListPages(check, self._backlog, self.progress)
         self._reader = ListReader(messages, self.ends, pages)
@@ -178,7 +178,7 @@ class WorkerPool:
         await in_thread(lambda: self._commit(pages))
 
     def _commit(self, pages: Iterable[FetchedPage]) -> None:
-        stats = self.export.commit(pages, self.ids.meta())
+        stats = self.export.commit(pages)
         self.written += stats.written
         self.progress.written += stats.written
         self.progress.changed += stats.changed

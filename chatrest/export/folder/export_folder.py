@@ -192,9 +192,8 @@ class ExportFolder:
 
     # ── writing ──
 
-    def commit(self, pages: Iterable[FetchedPage], meta: Mapping[str, str] | None = None) -> CommitStats:
-        """Write pages, and only then note what they cover, with values of the journal's meta: all of it, or
-        nothing.
+    def commit(self, pages: Iterable[FetchedPage]) -> CommitStats:
+        """Write pages, and only then note what they cover: all of it, or nothing.
 
         Raises OSError if the disk fails, or a file was removed during the run.
         """
@@ -204,7 +203,6 @@ class ExportFolder:
             with self.store.transaction() as add:
                 for page in pages:
                     self._take(page, batch, add)
-                self.journal.note_meta(meta or {})
                 for source, ids in batch.seen.items():  # one row per batch
                     self.journal.see(source, ids)
                 for source, read in batch.read.items():

@@ -372,7 +372,6 @@ class Run:
         report.warnings += [*pool.check.warnings(), *export.warnings()]
         with export.journal.transaction():
             self._prove_covered(left)
-            export.journal.note_meta(pool.ids.meta(at_end=True))
             for known in export.journal.iter_sources():
                 if not self._sources.reads(known):
                     report.not_read += known.is_read

@@ -58,7 +58,7 @@ async def find_end(pool: WorkerPool, part: PartRun | None = None) -> RunEnd:
         is_checked = part.news.goes_backwards if part is not None else await goes_backwards(session, last)
         if not is_checked:
             return RunEnd(knows_unit=knows_unit)
-    await pool.ids.check_app(rows)
+    await pool.ids.check(rows)
     ids = numbers_in(ordered)  # all are numbers, as one is
     highest = ordered[ids.index(max(filter(None, ids)))]
     # In another order the end is not known: messages after the last one may have lower ids.
@@ -73,7 +73,7 @@ async def _may_hide_newer(pool: WorkerPool, highest: Row, rows: list[Row]) -> bo
     So it is if these are not the newest, such as those that were edited last, or if ids that are not
     numbers are new: they do not show their position.
     """
-    if pool.ids.may_hide_newer(highest):
+    if pool.ids.may_hide_newer(number(highest.id) or 0):
         return True
     keys = {*ids_of(rows).others}
     return bool(keys) and await in_thread(lambda: _has_new_key(pool.export, keys, number(highest.id) or 0))

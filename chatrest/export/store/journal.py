@@ -116,10 +116,6 @@ class StoreJournal(JournalFile):
             assert self._meta is not None
             self._meta[name] = value
 
-    def note_meta(self, values: Mapping[str, str]) -> None:
-        for name, value in values.items():
-            self[name] = value
-
     def _forget(self) -> None:
         self._meta = self._files = None
 

@@ -1,4 +1,4 @@
-"""The dry run: a lower bound of what an export would read, and no trace on the disk."""
+"""The dry run: an estimate of what an export would read, and no trace on the disk."""
 
 import shutil
 from collections.abc import AsyncIterator
@@ -16,15 +16,14 @@ from chatrest import (
     RequestInvalidError,
 )
 from chatrest._storage import InUseError
-from chatrest.emulator import Emulator, RateLimit
+from chatrest.emulator import Emulator
 from chatrest.export import Plan, estimate, export
 from chatrest.export.folder import journal
 from chatrest.export.folder.export_folder import ExportFolder
 from chatrest.export.folder.journal import Journal
 from chatrest.export.folder.manifest import find
 from chatrest.export.folder.opening import begin_generation
-from chatrest.export.run.dry_run import SAMPLES, evenly, read_stored
-from tests.cases import loop_over
+from chatrest.export.run.dry_run import read_stored
 from tests.small_service import SmallService, talk
 
 USERS, MESSAGES = 6, 400
@@ -60,18 +59,17 @@ async def test_where_every_source_is_asked_the_numbers_are_those_of_a_run(
     assert result.asked == len(service.requests) == 1 + 2 + USERS
     assert (result.sources, result.sampled, result.whole) == (USERS, USERS, 0)
     assert result.plan == Plan()
-    assert result.seconds > 0
     report = await export(session, tmp_path / "out")
     assert abs(result.requests - report.requests) <= 3
     assert (result.messages, result.newest) == (report.messages, report.until)
 
 
-async def test_of_many_sources_a_few_are_asked_and_the_figures_are_lower_bounds(tmp_path: Path) -> None:
+async def test_of_many_sources_a_few_are_asked(tmp_path: Path) -> None:
     async with Emulator(users=24, messages=200) as service, AsyncSession(service.app) as session:
         result = await estimate(session)
         report = await export(session, tmp_path / "out")
-    assert (result.sources, result.sampled) == (24, SAMPLES)
-    assert result.asked < SAMPLES + 10
+    assert (result.sources, result.sampled) == (24, 12)
+    assert result.asked < 12 + 10
     assert 0 < result.messages <= report.messages
     assert result.newest == report.until
     assert 24 < result.requests <= report.requests
@@ -90,9 +88,10 @@ async def test_other_data_than_those_of_the_folder_are_refused_as_a_run_refuses_
 ) -> None:
     await export(session, tmp_path, Plan(users=["user-001"]))
     async with (
-        Emulator(users=USERS, messages=MESSAGES, seed=8) as other,
+        Emulator(users=USERS, messages=3, seed=8) as other,
         AsyncSession(other.app) as elsewhere,
     ):
+        other.store.add_message("user-001", "user-002", "later", sent_at=1_900_000_000)
         with pytest.raises(ChatRestError, match="the ids of the app") as caught:
             await estimate(elsewhere, None, tmp_path)
         report = await export(elsewhere, tmp_path)
@@ -121,15 +120,6 @@ async def test_a_refused_key_is_raised(service: Emulator) -> None:
     async with AsyncSession(wrong) as session:
         with pytest.raises(AuthenticationError):
             await estimate(session)
-
-
-async def test_a_limit_that_is_told_bounds_it() -> None:
-    limit = RateLimit(per_window=600, headers="b")
-    async with Emulator(users=6, messages=400, limit=limit) as service, AsyncSession(service.app) as session:
-        result = await estimate(session)
-    assert result.rate is not None
-    assert 500 < result.rate <= 600
-    assert result.seconds >= result.requests / 600 * 60
 
 
 async def test_nothing_is_made(session: AsyncSession, tmp_path: Path) -> None:
@@ -176,33 +166,6 @@ async def test_a_folder_that_can_only_be_read(
         await export(session, tmp_path)
 
 
-async def test_a_nightly_run_over_many_sources_costs_what_is_new(tmp_path: Path) -> None:
-    async with Emulator(users=12, messages=100, seed=7) as service, AsyncSession(service.app) as session:
-        await export(session, tmp_path, Plan())
-        for _ in range(3):
-            await session.messages.send(NewMessage.text("user-002", "more"), on_behalf_of="user-001")
-        result = await estimate(session, None, tmp_path)
-        report = await export(session, tmp_path)
-    assert (result.messages, report.written) == (3, 3)
-    assert abs(result.requests - report.requests) <= 3
-
-
-async def test_a_recheck_is_counted_also_one_that_was_interrupted(
-    session: AsyncSession, tmp_path: Path
-) -> None:
-    await export(session, tmp_path, Plan(users=["user-001"]))
-    assert (await estimate(session, None, tmp_path)).requests == 1
-    result = await estimate(session, None, tmp_path, recheck=10**9)
-    assert (result.whole, result.messages, result.requests) == (1, 0, 3)
-    left_journal = Journal(tmp_path / journal.NAME, {})
-    begin_generation(left_journal, find(tmp_path))
-    with left_journal.transaction():
-        left_journal.recheck(1, 1, 10**6)
-    left_journal.close()
-    result = await estimate(session, None, tmp_path)
-    assert (result.whole, result.messages, result.requests) == (1, 0, 3)
-
-
 async def test_a_journal_that_a_crash_has_left_is_read_and_not_touched(
     session: AsyncSession, tmp_path: Path
 ) -> None:
@@ -223,7 +186,7 @@ def test_a_journal_in_use_is_refused(tmp_path: Path) -> None:
     with ExportFolder(tmp_path, Plan(users=["a"]), app_id="a"):
         before = sorted(tmp_path.iterdir())
         with pytest.raises(InUseError, match="another export is writing here"):
-            read_stored(tmp_path, None, "a", 1, None)
+            read_stored(tmp_path, None, "a", 1)
         assert sorted(tmp_path.iterdir()) == before
 
 
@@ -235,12 +198,5 @@ async def test_what_an_export_refuses_is_refused(session: AsyncSession, tmp_path
     (tmp_path / journal.NAME).write_text("no database at all, but a text that is long enough")
     with pytest.raises(ChatRestError, match="is not a database"):
         await estimate(session, None, tmp_path)
-    for wrong in ({"workers": 0}, {"plan": "all"}):
-        with pytest.raises(RequestInvalidError, match=next(iter(wrong))):
-            await estimate(session, **wrong)  # type: ignore[arg-type]
-
-
-@loop_over(("count", "result"), [(1, [5]), (2, [2, 7]), (10, list(range(10))), (20, list(range(10)))])
-def test_samples_are_from_equal_parts(count: int, result: list[int]) -> None:
-    assert evenly(range(10), count) == result
-    assert evenly([], count) == []
+    with pytest.raises(RequestInvalidError, match="plan"):
+        await estimate(session, "all")  # type: ignore[arg-type]
