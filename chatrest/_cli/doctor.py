@@ -6,19 +6,16 @@ are not sent before the certificate is checked, and never over http but to an ad
 
 import platform
 import sys
-from collections.abc import AsyncIterator, Iterator
-from contextlib import suppress
+from collections.abc import Iterator
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any, Final, Literal
 from urllib.parse import urlsplit
 
 import click
-import msgspec
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from .. import __version__
 from .._core.pace.pacer import DOCUMENTED_RATES
-from .._core.replies.rate_signal import retry_after, signal
 from .._texts import DISTRIBUTION, duration, plural
 from ..app import App, headers_from_env, is_loopback
 from ..errors import (
@@ -30,7 +27,6 @@ from ..errors import (
     RequestInvalidError,
     ServerError,
 )
-from ..times import clock
 from . import streams
 from .environment import app_name, apps_file, proxy, session, the_app
 from .options import AS_JSON, option_table, shown_default
@@ -40,8 +36,7 @@ if TYPE_CHECKING:
     from .._network.options import RawReply
     from ..session import AsyncSession
 
-_MINUTE: Final = 60
-_LIBRARIES: Final = ("aiohttp", "msgspec", "tenacity")
+_CLOCK: Final = "check this machine's clock"
 _ADVICE: Final = {
     "settings": "see 'chatrest --help' for the variables, 'chatrest guide many-apps' for a file of apps",
     "proxy": "check CHATREST_PROXY or --proxy",
@@ -49,8 +44,8 @@ _ADVICE: Final = {
     "CHATREST_BASE_URL; behind a proxy set CHATREST_PROXY",
     "connection": "check the address, its port and the firewall; behind a proxy set CHATREST_PROXY",
     "tls": "is that an https address, and its port right?",
-    "expired": "the certificate has expired: check this machine's clock; else the service has to renew it",
-    "not yet valid": "the certificate is not valid yet: check this machine's clock",
+    "expired": f"the certificate has expired: {_CLOCK}; else the service has to renew it",
+    "not yet valid": f"the certificate is not valid yet: {_CLOCK}",
     "other host": "the certificate is another host's: check the address",
     "certificate": "its issuer is not trusted here: where a proxy of your company opens TLS, set "
     "SSL_CERT_FILE to a file with its certificate",
@@ -66,8 +61,6 @@ _ADVICE: Final = {
 
 
 class Check(Struct, frozen=True):
-    """The result of one check."""
-
     name: str
     state: Literal["ok", "warning", "failed"]
     text: str
@@ -88,94 +81,84 @@ def doctor(as_json: bool) -> None:
       chatrest doctor
       chatrest --app shop doctor --json | jq '.checks[] | select(.state == "failed")'
     """
-    checks = run(_examine(is_shown=not as_json))
+    checks = [structs.replace(each, text=streams.without_keys(each.text)) for each in run(examine())]
     is_failed = checks[-1].state == "failed"
-    if as_json:
-        members = {"ok": not is_failed, "checks": [msgspec.structs.asdict(each) for each in checks]}
-        streams.write(streams.without_keys(msgspec.json.encode(members).decode()).encode() + b"\n")
+    members = {"ok": not is_failed, "checks": [structs.asdict(each) for each in checks]}
+    streams.write_result(members, map(line_of, checks), as_json=as_json)
     if is_failed:
         raise ChatRestError(f"the check of {checks[-1].name} has failed")
 
 
-async def _examine(*, is_shown: bool) -> list[Check]:
-    checks = []
-    async for check in examine():
-        checks.append(check)
-        if is_shown:
-            streams.write_lines([line_of(check)])
+def line_of(check: Check) -> str:
+    mark = "FAILED" if check.state == "failed" else check.state
+    advice = f" → {check.advice}" if check.advice else ""
+    return streams.visible(f"{mark:<8} {check.name:<11} {check.text}{advice}")
+
+
+async def examine(patience: float = 10.0) -> list[Check]:
+    """Return the checks up to the first that has failed; the reply is waited for `patience` seconds."""
+    checks = [_versions()]
+    try:
+        app = the_app()
+        checks.append(_settings(app))
+        client = session(app=app)  # checks the proxy, too
+    except (RequestInvalidError, OSError) as error:
+        return [*checks[:1], Check("settings", "failed", str(error), _ADVICE["settings"])]
+    replies, error = await _ask(client, 1, patience)
+    checks.append(_connection(app, replies, error))
+    if replies:
+        checks.append(_service(replies[0], error))
+    if checks[-1].name == "service" and checks[-1].state == "ok":
+        checks.append(_key(error))
     return checks
 
 
-def line_of(check: Check) -> str:
-    """Return a check as a line: its state, its name, the result, and what to do."""
-    mark = "FAILED" if check.state == "failed" else check.state
-    advice = f" → {check.advice}" if check.advice else ""
-    return streams.without_keys(streams.visible(f"{mark:<8} {check.name:<11} {check.text}{advice}"))
-
-
-async def examine(patience: float = 10.0) -> AsyncIterator[Check]:
-    """Yield the checks as they end, until one has failed; the reply is waited for `patience` seconds."""
-    libraries = ", ".join(f"{name} {version(name)}" for name in _LIBRARIES)
+def _versions() -> Check:
+    libraries = ", ".join(f"{name} {version(name)}" for name in ("aiohttp", "msgspec", "tenacity"))
     python = f"Python {platform.python_version()}, {sys.platform}"
-    yield Check("versions", "ok", f"{DISTRIBUTION} {__version__}, {python}; {libraries}")
-    try:
-        app = the_app()
-        text = _settings_text(app)
-        client = session(app=app)  # checks the proxy, too
-    except (RequestInvalidError, OSError) as error:
-        yield Check("settings", "failed", str(error), _ADVICE["settings"])
-        return
-    yield Check("settings", "ok", text)
-    reply, failure = await _ask(client, patience)
-    if reply is None:
-        yield _connection_without_reply(failure)
-        return
-    yield _connection_with_reply(app)
-    yield (check := _service(reply, failure))
-    if check.state == "ok":
-        yield _key(failure)
+    return Check("versions", "ok", f"{DISTRIBUTION} {__version__}, {python}; {libraries}")
 
 
-def _settings_text(app: App) -> str:
+def _settings(app: App) -> Check:
     place = "the environment" if (name := app_name()) is None else f"app {name!r} of {apps_file()}"
     count = len(headers_from_env())
     more = f", {plural(count, 'further header')}" if count else ""
     key = f"a key of {len(app.api_key)} characters"
-    return f"{place}: app {app.app_id}, region {app.region}, {app.chat_url}, {key}{more}"
+    text = f"{place}: app {app.app_id}, region {app.region}, {app.chat_url}, {key}{more}"
+    return Check("settings", "ok", text)
 
 
-async def _ask(client: "AsyncSession", patience: float) -> "tuple[RawReply | None, ChatRestError | None]":
-    """List one user; return the reply, and the error of the call."""
+async def _ask(
+    client: "AsyncSession", requests: int, deadline: float | None
+) -> "tuple[list[RawReply], ChatRestError | None]":
+    """List one user so many times, at most until a call fails; return all replies, and that error."""
     from .._core.pace.retry import RetryPolicy
     from .._parameters.users import UserQuery
 
     replies: list[RawReply] = []
-    error = None
     async with client:
-        view = client.with_options(on_reply=replies.append, retry=RetryPolicy(attempts=1), deadline=patience)
+        view = client.with_options(on_reply=replies.append, retry=RetryPolicy(attempts=1), deadline=deadline)
         try:
-            await view.users.list(UserQuery(per_page=1)).page(1)
-        except ChatRestError as failure:
-            error = failure
-    return (replies[-1] if replies else None), error
+            for _ in range(requests):
+                await view.users.list(UserQuery(per_page=1)).page(1)
+        except ChatRestError as error:
+            return replies, error
+    return replies, None
 
 
-def _connection_without_reply(error: ChatRestError | None) -> Check:
-    reason = error.reason if isinstance(error, ConnectError) else "no reply"
-    if proxy() is not None and reason in ("name", "connection"):
-        reason = "by proxy"
-    return Check("connection", "failed", str(error), _ADVICE.get(reason, _ADVICE["tls"]))
-
-
-def _connection_with_reply(app: App) -> Check:
-    address = urlsplit(app.chat_url)
-    way = "" if proxy() is None else ", by the proxy"
+def _connection(app: App, replies: "list[RawReply]", error: ChatRestError | None) -> Check:
+    by_proxy, address = proxy() is not None, urlsplit(app.chat_url)
+    if not replies:
+        reason = error.reason if isinstance(error, ConnectError) else "no reply"
+        if by_proxy and reason in ("name", "connection"):
+            reason = "by proxy"
+        return Check("connection", "failed", str(error), _ADVICE.get(reason, _ADVICE["tls"]))
+    text = f"{address.netloc}{', by the proxy' if by_proxy else ''}"
     if address.scheme == "https":
-        return Check("connection", "ok", f"{address.netloc}{way}, its certificate is accepted")
+        return Check("connection", "ok", f"{text}, its certificate is accepted")
     if is_loopback(address.hostname or ""):
-        return Check("connection", "ok", f"{address.netloc}{way}, on this machine, without TLS")
-    text = f"{address.netloc}{way}, without TLS: everybody on the way can read the key"
-    return Check("connection", "warning", text)
+        return Check("connection", "ok", f"{text}, on this machine, without TLS")
+    return Check("connection", "warning", f"{text}, without TLS: everybody on the way can read the key")
 
 
 def _service(reply: "RawReply", error: ChatRestError | None) -> Check:
@@ -196,65 +179,39 @@ def _key(error: ChatRestError | None) -> Check:
     return Check("key", "failed", f"it may not list users: {error}", _ADVICE["scope"])
 
 
-# ── limits ──
-
-
 @click.command(short_help="Show the rate limits that the service states or that a session learns.")
 @option_table(
     ("--requests", click.IntRange(1, 100), "N", "Requests to make, one after another.", shown_default(1)),
     AS_JSON,
 )
 def limits(requests: int, as_json: bool) -> None:
-    """Show the rate limits of the app: what replies state, what the session has learnt, what is documented.
+    """Show the rate limits of the app that a session knows after some requests, and those documented.
 
-    Makes requests that list one user, at most until one is answered 429, and shows what a session then knows.
-    It does not search for the limit: all clients of the app share it.
+    Makes requests that list one user, at most until one is answered 429, and shows what their replies have
+    stated. It does not search for the limit: all clients of the app share it.
 
     \b
     Examples:
       chatrest limits
       chatrest limits --requests 20 --json
     """
-    facts = run(_limits(requests))
+    client = session()
+    replies, error = run(_ask(client, requests, None))
+    if error is not None and not isinstance(error, RateLimitError):
+        raise error
+    facts = {
+        "requests": len(replies),
+        "limited": sum(reply.status == 429 for reply in replies),
+        "retry_after": getattr(error, "retry_after", None),
+        "limits": [structs.asdict(each) for pool in client.pools.values() for each in pool.limits],
+        "documented": dict(DOCUMENTED_RATES),
+    }
     streams.write_result(facts, streams.fact_lines(_limit_facts(facts)), as_json=as_json)
 
 
-async def _limits(requests: int) -> dict[str, Any]:
-    from .._core.pace.retry import RetryPolicy
-    from .._parameters.users import UserQuery
-
-    replies: list[Any] = []
-    async with session() as chat:
-        # The first 429 says enough: no further request, and no wait.
-        view = chat.with_options(on_reply=replies.append, retry=RetryPolicy(attempts=1))
-        with suppress(RateLimitError):
-            for _ in range(requests):
-                await view.users.list(UserQuery(per_page=1)).page(1)
-        states = [
-            {**msgspec.structs.asdict(each), "documented": DOCUMENTED_RATES.get(each.rate_class)}
-            for pool in chat.pools.values()
-            for each in pool.limits
-        ]
-    stated = signal(replies[-1].headers)
-    return {
-        "app": chat.app.app_id,
-        "region": chat.app.region,
-        "requests": len(replies),
-        "limited": sum(reply.status == 429 for reply in replies),
-        "stated": stated.limit,
-        "remaining": stated.remaining,
-        "retry_after": retry_after(replies[-1].headers, clock()),
-        "limits": states,
-        "documented": dict(DOCUMENTED_RATES),
-    }
-
-
 def _limit_facts(facts: dict[str, Any]) -> Iterator[tuple[str, str]]:
-    yield "app", f"{facts['app']}, region {facts['region']}"
     yield "requests", f"{facts['requests']:,}, {facts['limited']:,} answered 429"
-    left = "" if facts["remaining"] is None else f", {facts['remaining']:,.0f} of them left"
-    yield "stated", "none" if facts["stated"] is None else f"{facts['stated']:,.0f} a window{left}"
-    asked = facts["limited"] and facts["retry_after"]
+    asked = facts["retry_after"]
     yield "wait", f"{duration(asked)}, as the service asks to" if asked else ""
     for each in facts["limits"]:
         known = "no limit known" if each["limit"] is None else f"{_rate(each['limit'])}, {each['source']}"
@@ -266,4 +223,4 @@ def _limit_facts(facts: dict[str, Any]) -> Iterator[tuple[str, str]]:
 
 
 def _rate(rate: float) -> str:
-    return f"{rate:,.4g} a second ({rate * _MINUTE:,.0f} a minute)"
+    return f"{rate:,.4g} a second ({rate * 60:,.0f} a minute)"

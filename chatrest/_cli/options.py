@@ -1,12 +1,13 @@
 """The options of commands: tables of them, their types, which exclude each other, and the filters of lists.
 
-The options of a filter are made of its fields: their types, and the words under them in the source.
+The options of a filter are made of its fields: their types, and the words under them in the source. Times are
+checked where they are used, by queries and plans.
 """
 
 import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar
+from typing import Any, Final, TypeVar
 
 import click
 from msgspec import inspect
@@ -15,58 +16,20 @@ from .._parameters.apps import AppQuery
 from .._parameters.checked import Filter, meaning
 from .._parameters.messages import MessageQuery
 from .._parameters.users import UserQuery
-from ..times import Now, age_seconds, is_relative
-from .value_types import ValueType, parse_time
-
-if TYPE_CHECKING:
-    _ParamType: TypeAlias = click.ParamType[Any]
-else:  # before click 8.4 it is not generic
-    _ParamType: TypeAlias = click.ParamType
+from ..times import age_seconds
+from .value_types import ValueType, in_utc
 
 F = TypeVar("F", bound=Callable[..., Any])
 Q = TypeVar("Q", bound=Filter)
 
 
-class TimeOption(_ParamType):
-    """A time as `parse_time` reads it; `keeps_age` leaves a relative one as it is, `now` is its clock."""
-
-    name = "time"
-
-    def __init__(
-        self, *, end: bool = False, per_second: int = 1, now: Now | None = None, keeps_age: bool = False
-    ) -> None:
-        self._keeps_age = keeps_age
-        self._end = end
-        self._per_second = per_second
-        self._now = now
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        if isinstance(value, int):
-            return value
-        if self._keeps_age and is_relative(value):
-            return value
-        try:
-            return parse_time(value, per_second=self._per_second, end=self._end, now=self._now)
-        except ValueError as fault:
-            self.fail(str(fault), param, ctx)
-
-
-class AgeOption(_ParamType):
-    """A number of seconds, given as `90s`, `30m`, `12h`, `7d` or `2w`."""
-
-    name = "age"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
-        if isinstance(value, int):
-            return value
-        if (seconds := age_seconds(value)) is None:
-            self.fail(
-                f"{value!r} is not an age: give a whole number from 1 to 999,999,999 with s, m, h, d or w, "
-                "such as 7d",
-                param,
-                ctx,
-            )
-        return seconds
+def seconds_of_age(text: str) -> int:
+    if (seconds := age_seconds(text)) is None:
+        raise click.BadParameter(
+            f"{text!r} is not an age: give a whole number from 1 to 999,999,999 with s, m, h, d or w, "
+            "such as 7d"
+        )
+    return seconds
 
 
 class LocalPath(click.Path):
@@ -82,7 +45,6 @@ class LocalPath(click.Path):
 
 
 def shown_default(value: object) -> dict[str, Any]:
-    """Return what a row has for a default that the help shows."""
     return {"default": value, "show_default": True}
 
 
@@ -132,8 +94,8 @@ def check_outside(out: str, *paths: str | Path) -> None:
 
 
 # Options that several commands have: each is described once.
-SINCE: Final = ("--since", TimeOption(), "T", "Sent at T or later: a date, a time, yesterday, 7d …")
-UNTIL: Final = ("--until", TimeOption(end=True), "T", "Sent at T or earlier; a date is its whole day.")
+SINCE: Final = ("--since", in_utc, "T", "Sent at T or later: a date, a time, yesterday, 7d …")
+UNTIL: Final = ("--until", in_utc, "T", "Sent at T or earlier; a date is its whole day.")
 QUIET: Final = ("--quiet -q", bool, None, "Print nothing unless something is wrong.")
 PORT: Final = (
     "--port", click.IntRange(0, 65_535), "N", "TCP port; 0 for any free one.", shown_default(0)
@@ -198,20 +160,19 @@ def filter_options(kind: type[Filter]) -> Callable[[F], F]:
 
 def _filter_option(kind: type[Filter], field: inspect.Field) -> Callable[[F], F]:
     name, values = _NAMES.get(field.name, field.name.replace("_", "-")), ValueType.of(field.type)
-    rule = next(each for each in (values.item or values).kinds if not isinstance(each, inspect.NoneType))
     options: dict[str, Any] = {"cls": FilterOption, "help": _help(kind, field.name)}
-    if isinstance(rule, inspect.BoolType):
+    if values.takes(inspect.BoolType):
         return click.option(f"{_PREFIX}{field.name}", f"--{name}/--no-{name}", default=None, **options)
     if values.item is not None:
         options |= {"multiple": True, "help": f"{options['help']} May be repeated."}
-    if values.per_second:
-        options |= {"type": TimeOption(end=name == "until", per_second=values.per_second), "metavar": "T"}
-    elif isinstance(rule, inspect.IntType):
-        options |= {"type": click.IntRange(rule.ge, rule.le), "metavar": "N"}
-    elif isinstance(rule, inspect.LiteralType):
-        options["type"] = click.Choice([str(value) for value in rule.values])
+    each = values.item or values
+    choices = [
+        str(value) for rule in each.kinds if isinstance(rule, inspect.LiteralType) for value in rule.values
+    ]
+    if choices:
+        options["type"] = click.Choice(choices)
     else:
-        options["metavar"] = "TEXT"
+        options |= {"type": lambda text: each.convert(name, text), "metavar": each.label}
     return click.option(f"{_PREFIX}{field.name}", f"--{name}", **options)
 
 

@@ -4,9 +4,9 @@ A text that does not fit the type is returned as it is: the struct that gets it 
 expected.
 """
 
+import re
 from collections.abc import Iterator
 from contextlib import suppress
-from datetime import UTC
 from typing import Any, Final
 
 import msgspec
@@ -16,28 +16,18 @@ from .._parameters.fields import words_of
 from .._parameters.files import File
 from .._secrets import HIDDEN, is_credential, shown
 from ..errors import RequestInvalidError
-from ..times import Now, timestamp_of
 
 _LISTS: Final = (inspect.CollectionType, inspect.TupleType)
 _OBJECTS: Final = (inspect.DictType, inspect.StructType, inspect.TypedDictType, inspect.DataclassType)
 _LONGEST_CHOICES: Final = 44
-_TIMES: Final = (
-    "a date such as 2026-01-31, a time such as 2026-01-31T12:00Z, a timestamp such as 1767225600, "
-    "today, yesterday, or an age such as 7d"
+_WITHOUT_ZONE: Final = re.compile(
+    r"[0-9]{4}-[0-9]{2}-[0-9]{2}[Tt ][0-9]{2}:[0-9]{2}(?::[0-9]{2}(?:\.[0-9]+)?)?"
 )
-"""The forms of `times` without the types of Python."""
 
 
-def parse_time(text: str, *, per_second: int = 1, end: bool = False, now: Now | None = None) -> int:
-    """Return the timestamp of an absolute or relative time, in UTC where it has no zone.
-
-    A date is its first second, or with `end` its last. `per_second` is 1000 for a time in milliseconds.
-    Raises `ValueError` for any other text, with the text.
-    """
-    try:
-        return timestamp_of(text, per_second, end=end, zone=UTC, forms=_TIMES, now=now)
-    except ValueError as reason:
-        raise ValueError(f"{shown(text)}: {reason}") from None
+def in_utc(text: str) -> str:
+    """Return a time with UTC as its zone where it has none; any other text as it is."""
+    return f"{text}Z" if _WITHOUT_ZONE.fullmatch(text) else text
 
 
 class ValueType(Struct, frozen=True):
@@ -45,8 +35,7 @@ class ValueType(Struct, frozen=True):
 
     kinds: tuple[inspect.Type, ...]
     """The members of a union, without their metadata."""
-    per_second: int
-    """Units of a timestamp in a second, for a time; 0 for any other type."""
+    is_time: bool
     words: str
     """The field's own words for what is allowed; "" for none."""
     item: "ValueType | None"
@@ -60,7 +49,7 @@ class ValueType(Struct, frozen=True):
         several = next((kind for kind in kinds if isinstance(kind, _LISTS)), None)
         return cls(
             kinds,
-            next((note.extra["per_second"] for note in notes if note.extra), 0),
+            any(note.extra and "per_second" in note.extra for note in notes),
             next((text for note in notes if (text := (note.extra_json_schema or {}).get("description"))), ""),
             None if several is None else cls.of(getattr(several, "item_type", inspect.AnyType())),
         )
@@ -88,11 +77,8 @@ class ValueType(Struct, frozen=True):
                 value = read_json(name, text)
                 return value if text[0] == "[" else [value]
             return [self.item.convert(name, item) for item in text.split(",")] if text else []
-        if self.per_second:
-            try:
-                return parse_time(text, per_second=self.per_second)
-            except ValueError as fault:
-                raise RequestInvalidError(f"{name} = {fault}") from None
+        if self.is_time:
+            return in_utc(text)
         if is_json and self.takes(*_OBJECTS, inspect.AnyType):
             return read_json(name, text)
         if self.takes(inspect.AnyType):
@@ -113,7 +99,7 @@ class ValueType(Struct, frozen=True):
         """The type as a help text names it: TEXT, N, TIME, `true|false`, or the values that are allowed."""
         if self.item is not None:
             return "JSON" if self.item.takes(*_OBJECTS) else "LIST"
-        if self.per_second:
+        if self.is_time:
             return "TIME"
         labels = [_label(kind) for kind in self.kinds if not isinstance(kind, inspect.NoneType)]
         return "|".join(dict.fromkeys(labels)) or "TEXT"

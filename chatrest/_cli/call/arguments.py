@@ -8,24 +8,21 @@ are checked by the structs that are made of them.
 
 import re
 from collections.abc import Callable, Collection, Iterable, Sequence
-from difflib import get_close_matches
 from typing import Any, Final, Literal, TypeAlias
 
 from msgspec import Struct, inspect, structs
 
 from ..._core.replies.decode import ManyRecords
 from ..._core.requests.endpoint import Call, Endpoint
+from ..._names import nearest
 from ..._parameters.files import File
 from ..._secrets import shown
 from ...errors import RequestInvalidError
 from ..value_types import ValueType, read_json
 
 _LIST_OPTIONS: Final = ("limit", "cursor")
-"""Options of the command of a list, which are no parameters of the service."""
 ReadFile: TypeAlias = Callable[[str], str]
 """Return the text of the file of this name."""
-
-
 Place: TypeAlias = Literal["acting", "whole body", "path", "query", "headers", "body"]
 
 ACTING: Final = "on_behalf_of"
@@ -104,24 +101,14 @@ class Parameters:
         raise error
 
     def hint(self, name: str) -> str:
-        """Return ` (did you mean …?)` for a name that is not known; empty if none is near."""
         if name in _LIST_OPTIONS and isinstance(self._endpoint.reply, ManyRecords):
             return f" (did you mean '--{name}'?)"
-        lowered = {known.lower(): parameter for known, parameter in self._by_name.items()}
-        homonyms = [known for known in self._by_name if name and known.partition(".")[2] == name]
-        matches = homonyms or get_close_matches(name.lower(), lowered, n=1)
-        words = " or ".join(dict.fromkeys(repr(lowered[match.lower()].name) for match in matches))
-        return f" (did you mean {words}?)" if words else ""
-
-
-def snake_case(name: str) -> str:
-    """Return a name of the wire in snake_case: `authToken` is `auth_token`."""
-    return _HUMP.sub("_", name).lower()
+        return nearest(_key(name), self.names(*_SHOWN))
 
 
 def _key(name: str) -> str:
     """Return a name as it is looked up: `sentAt[from]` and `sent_at_from` are one."""
-    return _NO_LETTER.sub("_", snake_case(name)).strip("_")
+    return _NO_LETTER.sub("_", _HUMP.sub("_", name).lower()).strip("_")
 
 
 def _parameters(endpoint: Endpoint[Any]) -> Iterable[Parameter]:
@@ -134,7 +121,7 @@ def _parameters(endpoint: Endpoint[Any]) -> Iterable[Parameter]:
     if endpoint.body is not None or endpoint.method != "GET":
         yield Parameter(BODY, "whole body", BODY, BODY, json)
     for name in endpoint.parameters:
-        yield Parameter(snake_case(name), "path", name, name, text, is_required=True)
+        yield Parameter(_key(name), "path", name, name, text, is_required=True)
     yield from _fields("query", endpoint.query)
     yield from _fields("headers", endpoint.headers)
     yield from _fields("body", endpoint.body)
@@ -157,9 +144,6 @@ def _fields(place: Place, kind: type[Struct] | None) -> Iterable[Parameter]:
             # A filter's field is None if it is absent; a body's field is UNSET, which has no default here.
             takes_null=rule.takes(inspect.NoneType) and field.default is not None,
         )
-
-
-# ── from texts to a call ──
 
 
 def call_of(endpoint: Endpoint[Any], texts: Sequence[str], read_file: ReadFile) -> Call[Any]:
@@ -203,7 +187,7 @@ def _value(parameter: Parameter, texts: Sequence[str], read_file: ReadFile) -> A
         if not text.startswith("@") or text in ("@", "@-"):
             raise RequestInvalidError(f"{name} = {shown(text)}: expected @ and the path of a file")
         return File(text[1:])
-    if rule.per_second and texts[0][1:].isdecimal():  # @86400 is a timestamp, and no file
+    if rule.is_time and texts[0][1:].isdecimal():  # @86400 is a timestamp, and no file
         return rule.convert(name, _once(name, texts))
     if rule.item is None or len(texts) == 1:
         text = _content(_once(name, texts), read_file)
@@ -235,8 +219,9 @@ def _body(endpoint: Endpoint[Any], parameters: Parameters, whole: Any, fields: d
         if not isinstance(whole, dict):
             raise RequestInvalidError(f"{BODY} = {shown(whole)}: expected a JSON object")
         by_member = {name: parameters.get(f"{BODY}.{name}") for name in whole}
+        known = [each.field for each in parameters.of("body")]
         unknown = [
-            f"no member {shown(name)} in the body{parameters.hint(f'{BODY}.{name}')}"
+            f"no member {shown(name)} in the body{nearest(name, known)}"
             for name, parameter in by_member.items()
             if parameter is None
         ]

@@ -34,7 +34,11 @@ class OperationGroup(click.Group):
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         endpoint = resources.OPERATIONS.get(cmd_name)
-        return None if endpoint is None else OperationCommand(endpoint)
+        if endpoint is None:
+            return None
+        texts = click.Argument(["texts"], nargs=-1, metavar="KEY=VALUE")
+        command = OperationHelp(endpoint, callback=partial(_call, endpoint), params=[texts])
+        return list_options(command) if isinstance(endpoint.reply, ManyRecords) else command
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -48,14 +52,6 @@ class OperationGroup(click.Group):
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write nothing: there are too many of them for a help text."""
-
-
-class OperationCommand(OperationHelp):
-    def __init__(self, endpoint: Endpoint[Any]) -> None:
-        texts = click.Argument(["texts"], nargs=-1, metavar="KEY=VALUE")
-        super().__init__(endpoint, callback=partial(_call, endpoint), params=[texts])
-        if isinstance(endpoint.reply, ManyRecords):
-            list_options(self)
 
 
 def _call(

@@ -18,9 +18,6 @@ from .. import streams
 from ..environment import MANAGEMENT_WORDS
 from .arguments import Parameter, Parameters, Place
 
-_INDENT: Final = " " * 7
-
-
 _SECTIONS: Final[tuple[tuple[str, tuple[Place, ...]], ...]] = (
     ("Path", ("path",)),
     ("Query", ("query",)),
@@ -48,7 +45,6 @@ class OperationHelp(click.Command):
         self._endpoint = endpoint
 
     def collect_usage_pieces(self, ctx: click.Context) -> list[str]:
-        """Return the required parameters by name, and a place for the others."""
         parameters = Parameters(self._endpoint).all
         required = [parameter.label for parameter in parameters if parameter.is_required]
         more = ["[KEY=VALUE]..."] if len(required) < len(parameters) else []
@@ -58,12 +54,11 @@ class OperationHelp(click.Command):
         """Write the usage; unlike click's own it never breaks a name over two lines."""
         text = " ".join(["Usage:", ctx.command_path, *self.collect_usage_pieces(ctx)])
         lines = wrap(
-            text, formatter.width, subsequent_indent=_INDENT, break_long_words=False, break_on_hyphens=False
+            text, formatter.width, subsequent_indent=" " * 7, break_long_words=False, break_on_hyphens=False
         )
         formatter.write("\n".join(lines) + "\n")
 
     def format_help_text(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write summary and request, the reply, the repetition, and a section for each place."""
         endpoint, parameters = self._endpoint, Parameters(self._endpoint)
         with formatter.indentation():
             formatter.write_paragraph()
@@ -93,21 +88,20 @@ def first_paragraph(described: Any) -> str:
 
 
 def _sentences(endpoint: Endpoint[Any]) -> list[str]:
-    sentences = []
-    if endpoint.deprecated:
-        sentences.append(f"Deprecated: use {endpoint.deprecated}.")
     if isinstance(endpoint.reply, ManyRecords):
-        sentences.append("Prints one JSON line per record.")
+        printed = "one JSON line per record."
     elif isinstance(endpoint.reply, EachOutcome):
-        sentences.append("Prints the outcome of each item by its key; the exit status is 1 if one failed.")
+        printed = "the outcome of each item by its key; the exit status is 1 if one failed."
     elif endpoint.reply is ACK:
-        sentences.append("Prints the acknowledgement; the exit status is 1 if it says that the call failed.")
+        printed = "the acknowledgement; the exit status is 1 if it says that the call failed."
     else:
-        sentences.append("Prints the reply as one JSON line.")
-    sentences.append(_REPEATED[endpoint.replay])
-    if endpoint.interface == "management":
-        sentences.append(f"Reads {MANAGEMENT_WORDS}.")
-    return sentences
+        printed = "the reply as one JSON line."
+    return [
+        *([f"Deprecated: use {endpoint.deprecated}."] if endpoint.deprecated else []),
+        f"Prints {printed}",
+        _REPEATED[endpoint.replay],
+        *([f"Reads {MANAGEMENT_WORDS}."] if endpoint.interface == "management" else []),
+    ]
 
 
 def _words(endpoint: Endpoint[Any], parameter: Parameter) -> str:
@@ -134,9 +128,6 @@ def _meaning(kind: type | None, parameter: Parameter) -> str:
     if "|" in label or (text and (label == "TIME" or rule.startswith(_PLAIN))):
         return text
     return "; ".join(filter(None, (text, rule))) or _PLAIN
-
-
-# ── the list of operations ──
 
 
 def list_operations(words: Sequence[str]) -> None:

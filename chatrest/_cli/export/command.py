@@ -19,9 +19,10 @@ from ..._texts import plural
 from ...errors import AuthenticationError, ChatRestError, ExportIncompleteError
 from .. import streams
 from ..environment import proxy, session
-from ..options import QUIET, AgeOption, LocalPath, TimeOption, check_together, option_table, shown_default
+from ..options import QUIET, LocalPath, check_together, option_table, seconds_of_age, shown_default
 from ..process import can_continue, continuation, run
 from ..progress import ProgressLine, regularly
+from ..value_types import in_utc
 from .apps import export_apps
 from .summary import Totals, estimate_facts, failure_lines, place_of, summary
 
@@ -82,10 +83,10 @@ def _tables(ctx: click.Context, param: click.Parameter, value: str | None) -> tu
      {"nargs": 2, "multiple": True}),
     ("--group groups", None, "GUID", "A group's messages. May be repeated.", {"multiple": True}),
     ("--everything", bool, None, "The app's own list of all messages, instead of other sources."),
-    ("--since", TimeOption(keeps_age=True), "T",
+    ("--since", in_utc, "T",
      ("Sent at T or later: 2026-11-01, 2026-11-01T12:00+02:00, a timestamp, yesterday, or 7d (ago). "
       "Without a zone it is UTC. Of yesterday or an age, later runs keep the moment of the first one.")),
-    ("--until", TimeOption(end=True), "T",
+    ("--until", in_utc, "T",
      "Sent at T or earlier. A date, also today or yesterday, means the END of that day (UTC)."),
     ("--format format_", FORMATS, None, "Format of the files.  [default: ndjson]"),
     ("--compress", COMPRESS, None, "Compression.  [default: none; zstd for parquet]"),
@@ -101,7 +102,7 @@ def _tables(ctx: click.Context, param: click.Parameter, value: str | None) -> tu
      "Read just the sources or the window that are given, a part of the folder's plan; the plan stays."),
     ("--change-plan", bool, None,
      "Make the sources and the window that are given the folder's plan; else others are refused."),
-    ("--recheck", AgeOption(), "AGO",
+    ("--recheck", seconds_of_age, "AGO",
      "Also read the last 12h, 7d or 2w again, to find edited and deleted messages."),
     ("--parts", click.IntRange(1, 10_000), "P",
      "Make the export of P exports, OUT/part=00 and so on, for many processes; later runs need no number."),
@@ -154,7 +155,7 @@ def export(
       chatrest export talk --pair alice bob --group team --since 2026-01-01
       chatrest export lake --format parquet --until 2026-10-31
       chatrest export backup --with users,groups,members --attachments
-      chatrest export backup --dry-run       estimate the size and the time
+      chatrest export backup --dry-run       estimate the size
       chatrest export backup --dask local:4  read with four processes
       chatrest export lake --parts 64 --claim    read parts beside other processes: see guide clusters
       chatrest export backups --apps apps.toml   each app of a file, a folder each
@@ -293,7 +294,7 @@ def _estimate(out: str, plan: "Plan | None", options: Mapping[str, Any], *, as_j
     from ...export.run.dry_run import Estimate, estimate
     from ...export.run.night import has_parts
 
-    known = {name: value for name, value in options.items() if name not in ("tables", "attachments")}
+    known = {name: options[name] for name in ("only", "change_plan") if name in options}
 
     async def work() -> Estimate:
         if await has_parts(out):
@@ -303,10 +304,10 @@ def _estimate(out: str, plan: "Plan | None", options: Mapping[str, Any], *, as_j
         async with session() as chat:
             return await estimate(chat, plan, out, **known)
 
-    result, workers = run(work()), options["workers"]
-    members = {"export": out, "workers": workers, **structs.asdict(result)}
+    result = run(work())
+    members = {"export": out, **structs.asdict(result)}
     members["plan"] = Raw(result.plan.encoded())
-    facts = streams.fact_lines(estimate_facts(result, out, workers))
+    facts = streams.fact_lines(estimate_facts(result, out))
     streams.write_result(members, facts, as_json=as_json)
     result.check()
 

@@ -105,20 +105,16 @@ def failure_lines(report: "Report", most: int, out: str) -> Iterator[str]:
 # ── an estimate ──
 
 
-def estimate_facts(estimate: "Estimate", out: str, workers: int) -> Iterator[tuple[str, str]]:
-    """Yield the work of a run with this plan, at least."""
-    least = "at least " if estimate.whole < estimate.sources else ""
+def estimate_facts(estimate: "Estimate", out: str) -> Iterator[tuple[str, str]]:
+    """Yield about what a run with this plan would read."""
     yield "export", f"{out}, {estimate.plan.format}; nothing was written"
     complete = f", of which {estimate.whole:,} are up to date" if estimate.whole else ""
     yield "sources", f"{estimate.sources:,}{complete}"
     for failure in estimate.refused:
         yield "refused", f"{failure.source}: {failure.error}"
+    least = "at least " if estimate.whole < estimate.sources else ""
     newest = "" if estimate.newest is None else f"; the app's newest id is {estimate.newest:,}"
     yield "messages", f"{least}{estimate.messages:,} new{newest}"
-    yield "requests", f"{least}{estimate.requests:,}"
-    limit = "no rate limit was reported"
-    if estimate.rate is not None:
-        limit = f"the rate limit is about {estimate.rate:,.0f} requests a minute"
-    yield "time", f"{least}{duration(estimate.seconds)}, with {plural(workers, 'worker')}; {limit}"
+    yield "requests", f"about {estimate.requests:,}, if no list has more than a page"
     left = plural(estimate.sources - estimate.whole, "list")
     yield "basis", f"{plural(estimate.asked, 'request')}; a page of {estimate.sampled:,} of {left}"

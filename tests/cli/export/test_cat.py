@@ -52,7 +52,7 @@ def test_what_is_not_utf_8_can_be_read_as_json(folder: Path) -> None:
     ("args", "words"),
     [
         (["--source", "ann"], "--source 'ann': expected sources of the export, such as 'user ann'"),
-        (["--since", "20260101"], "'--since': '20260101': it may be a date"),
+        (["--since", "20260101"], "--since '20260101': it may be a date"),
     ],
 )
 def test_wrong_usage_is_one_line_with_status_2(tmp_path: Path, args: list[str], words: str) -> None:
