@@ -102,7 +102,9 @@ async def estimate(
             stored = await in_thread(lambda: read(view.folder, until=until))
             if _has_journal(view.folder):
                 with Journal(view.folder / JOURNAL) as journal:
-                    await IdContinuity(Messages(AsRows(session.sender)), journal).check(rows)
+                    written = journal.ids_in(journal.files("open", "sealing", "sealed"))
+                    messages = Messages(AsRows(session.sender))
+                    await IdContinuity(messages, written.numbers.last, journal).check(rows)
     reads, known = stored.only or stored.plan, stored.known
     sources = dict.fromkeys([*known, *reads.sources])
     if reads.all_users:
