@@ -46,11 +46,11 @@ class IdContinuity:
             is_below = known is not None or max(by_id) < self._highest
             if is_below and seconds(now.sent_at) > self._latest > 0:
                 self.has_fault = True
+                until, at = map(timestamp_words, (self._latest, now.sent_at))
                 raise IdsBeginAnewError(
-                    "the ids of the app begin again: the newest message of the export is "
-                    f"{self._highest}, sent at {timestamp_words(self._latest)} or earlier, and the service "
-                    f"now has {now.id}, sent at {timestamp_words(now.sent_at)}; if it has lost its data, or is "
-                    "another one, export into a new folder"
+                    f"the ids of the app begin again: the newest message of the export is {self._highest}, "
+                    f"sent at {until} or earlier, and the service now has {now.id}, sent at {at}; if it has "
+                    "lost its data, or is another one, export into a new folder"
                 )
             self._is_sure = known is not None
 
