@@ -3,7 +3,7 @@
 Times are in epoch milliseconds, but where a field says otherwise.
 """
 
-from typing import Any, ClassVar
+from typing import Any
 
 from msgspec import UNSET
 
@@ -15,8 +15,6 @@ class KnowledgeRecord(Record):
 
     `status` is inSync, indexing, indexed or failed.
     """
-
-    identified_by: ClassVar[str] = "unique_id"
 
     unique_id: str
     app_id: Maybe[str] = UNSET
@@ -33,8 +31,6 @@ class SourcePage(Record):
 
     An older page of the documents shows `content`, `page_number` and `char_count`.
     """
-
-    identified_by: ClassVar[str] = "identity"
 
     members: Json
     content: Maybe[str] = UNSET
@@ -66,8 +62,6 @@ class PresignedUploads(Record):
 
 class KnowledgeText(Record):
     """A text that agents learn from; its creation answers without the members from `text` on."""
-
-    identified_by: ClassVar[str] = "unique_id"
 
     unique_id: str
     title: Maybe[str] = UNSET
@@ -121,8 +115,6 @@ class ScrapedPage(Record):
 
 class DiscoveredUrl(Record):
     """An address that a website led to; `content` has the first 500 characters."""
-
-    identified_by: ClassVar[str] = "url_id"
 
     url_id: str
     url: Maybe[str] = UNSET

@@ -56,7 +56,6 @@ class ApiTool(_Tool, kw_only=True):
     `headers` may hold credentials: the attribute shows them, a repr does not.
     """
 
-    identified_by: ClassVar[str] = "slug"
     hidden_fields: ClassVar[frozenset[str]] = frozenset({"headers"})
 
     slug: str
@@ -71,15 +70,11 @@ class ApiTool(_Tool, kw_only=True):
 class FrontendAction(_Tool, kw_only=True):
     """A function of the client's page that an agent may call. Its path takes `id`."""
 
-    identified_by: ClassVar[str] = "trigger_function"
-
     trigger_function: str
 
 
 class McpServer(StoredRecord, kw_only=True):
     """A server whose tools an agent may use."""
-
-    identified_by: ClassVar[str] = "slug"
 
     slug: str
     name: Maybe[str] = UNSET
@@ -96,7 +91,6 @@ class Variable(StoredRecord, kw_only=True):
     `constant_value` may be a credential: the attribute shows it, a repr does not.
     """
 
-    identified_by: ClassVar[str] = "name"
     hidden_fields: ClassVar[frozenset[str]] = frozenset({"constant_value"})
 
     name: str
@@ -119,8 +113,6 @@ class AgentName(Record):
 
 class VariableUsage(Record):
     """A variable, predefined or custom, and who uses it."""
-
-    identified_by: ClassVar[str] = "identity"
 
     name: str
     description: Maybe[str] = UNSET

@@ -17,8 +17,6 @@ class Agent(Record):
     `files`, `websites` and `other_kb_integrations` are what it knows, `rag_version` is v1 or v2.
     """
 
-    identified_by: ClassVar[str] = "uid"
-
     uid: str
     app_id: Maybe[str] = UNSET
     name: Maybe[str] = UNSET
@@ -52,8 +50,6 @@ class CreatedAgent(Record):
 class AvailableModel(Record):
     """A model that agents may use; `default` is True for the one that they use without a choice."""
 
-    identified_by: ClassVar[str] = "identity"
-
     model: str
     provider: Maybe[str] = UNSET
     settings: Maybe[Json] = UNSET
@@ -79,8 +75,6 @@ class ToolSearch(Record):
 
 class ToolAction(Record):
     """An action of a tool that an agent may be allowed."""
-
-    identified_by: ClassVar[str] = "name"
 
     name: str
     display_name: Maybe[str] = UNSET
@@ -141,8 +135,6 @@ class EnabledItems(Record):
 class ToolIntegration(Record):
     """An integration that an agent could have; `is_authenticated` is True if it may be used."""
 
-    identified_by: ClassVar[str] = "slug"
-
     slug: str
     name: Maybe[str] = UNSET
     icon: Maybe[str] = UNSET
@@ -161,7 +153,6 @@ class ExternalAgent(StoredRecord, kw_only=True):
     `integration_meta` may hold credentials: the attribute shows them, a repr does not.
     """
 
-    identified_by: ClassVar[str] = "uid"
     hidden_fields: ClassVar[frozenset[str]] = frozenset({"integration_meta"})
 
     uid: str
@@ -191,8 +182,6 @@ class ExternalTool(StoredRecord, kw_only=True):
 
     Times are ISO 8601 texts, though declared as numbers on some pages.
     """
-
-    identified_by: ClassVar[str] = "name"
 
     name: str
     type: Maybe[str] = UNSET

@@ -1,7 +1,5 @@
 """Apps of an account: their API keys, usage figures, and webhooks with their triggers."""
 
-from typing import ClassVar
-
 from msgspec import UNSET, field
 
 from .record import NO_TEXT, Json, Maybe, Record, digest
@@ -29,8 +27,6 @@ class ApiKey(Record):
 
     `scope` is any text: authOnly and fullAccess are known.
     """
-
-    identified_by: ClassVar[str] = "identity"
 
     api_key: str
     name: str = NO_TEXT
@@ -79,8 +75,6 @@ class MessageDataPoint(Record):
 
 class MessageMetrics(Record):
     """The messages and receipts of an app in buckets of five minutes, the oldest first."""
-
-    identified_by: ClassVar[str] = "app_id"
 
     app_id: str
     start_time: Maybe[str] = UNSET

@@ -1,7 +1,5 @@
 """Calls: the content of a call message, and the log of calls."""
 
-from typing import ClassVar
-
 from msgspec import UNSET, field
 
 from .entities import Entity, EntityWrapper, Parties
@@ -94,8 +92,6 @@ class Recording(Record):
 class Transcription(Record):
     """A transcription of a call; `transcript_date` is in ISO 8601 with milliseconds."""
 
-    identified_by: ClassVar[str] = "tid"
-
     tid: str
     room_name: Maybe[str] = UNSET
     start_time: Maybe[int] = UNSET
@@ -112,8 +108,6 @@ class CallRecord(Record):
     `total_duration` is a text HH:MM:SS. Times are in the service's unit
     (`chatrest guide service`, "Filters and times"). `transcriptions` are the newest five.
     """
-
-    identified_by: ClassVar[str] = "session_id"
 
     session_id: str
     type: Maybe[str] = UNSET

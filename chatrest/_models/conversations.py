@@ -1,6 +1,6 @@
 """Conversations, as one of their users sees them."""
 
-from typing import TYPE_CHECKING, ClassVar, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from msgspec import UNSET
 
@@ -41,8 +41,6 @@ class Conversation(Record):
     (a uid, or app_system); lists of pins and the replies of pinning have little else.
     """
 
-    identified_by: ClassVar[str] = "key"
-
     conversation_id: str
     conversation_type: Maybe[str] = UNSET
     unread_message_count: Maybe[_Count] = UNSET
@@ -61,7 +59,7 @@ class Conversation(Record):
     read_at: Maybe[int] = UNSET
 
     @property
-    def key(self) -> str:
+    def identity(self) -> str:
         """The identifier in a list: without an acting user, a list has a conversation once for each of its
         users.
         """

@@ -18,8 +18,6 @@ class Group(Record):
     (`chatrest guide service`, "Filters and times").
     """
 
-    identified_by: ClassVar[str] = "guid"
-
     guid: str
     name: str = NO_TEXT
     type: Maybe[str] = UNSET

@@ -170,14 +170,12 @@ class MessageCount(Record):
     `entity_id` is the other user's uid for `entity_type` `user`, the group's guid for `group`.
     """
 
-    identified_by: ClassVar[str] = "key"
-
     entity_type: str
     entity_id: str
     count: int
 
     @property
-    def key(self) -> str:
+    def identity(self) -> str:
         """The identifier of the count: type and id, as a user and a group may have the same id."""
         return f"{self.entity_type}/{self.entity_id}"
 

@@ -96,8 +96,6 @@ setattr(KeywordList, "__v", vars(KeywordList)["document_version"])
 
 @views(message_of, "message")
 class _HeldMessage(Record):
-    identified_by: ClassVar[str] = "key"
-
     rule_id: Maybe[str] = UNSET
     rule_name: Maybe[str] = UNSET
     revision_id: Maybe[str] = UNSET
@@ -108,7 +106,7 @@ class _HeldMessage(Record):
     updated_at: Maybe[int] = UNSET
 
     @property
-    def key(self) -> str:
+    def identity(self) -> str:
         """The identifier in a list: the message and the rule, as several rules may meet one message."""
         parts = (self.message.id if self.message else None, self.rule_id, self.revision_id, self.created_at)
         return "/".join("" if part is UNSET else str(part) for part in parts)

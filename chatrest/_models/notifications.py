@@ -73,8 +73,6 @@ class PushToken(Record):
     `auth_token` and `push_token` are credentials: the attributes show them, the repr does not.
     """
 
-    identified_by: ClassVar[str] = "push_token"
-
     uid: Maybe[str] = UNSET
     auth_token: Maybe[str] = UNSET
     push_token: Maybe[str] = UNSET

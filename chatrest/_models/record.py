@@ -5,6 +5,7 @@ from enum import IntEnum, StrEnum
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, TypeAlias, TypeVar, dataclass_transform
 
 from msgspec import UNSET, Struct, UnsetType, field
+from msgspec.structs import fields
 
 from .._secrets import TOO_DEEP, masked_fields
 from ..errors import ReplyUnreadableError
@@ -74,15 +75,21 @@ def digest(credential: str) -> str:
     return sha256(credential.encode(errors="surrogatepass")).hexdigest()[: 2 * _DIGEST_BYTES]
 
 
+class _Identifier:
+    def __get__(self, record: object, kind: type[Struct]) -> str:
+        required = next((each.name for each in fields(kind) if each.required), "id")
+        return "identity" if hasattr(kind, "identity") else required
+
+
 @dataclass_transform(frozen_default=True, field_specifiers=(field,))
 class Record(Struct, frozen=True, gc=False, rename="camel", omit_defaults=True):
     """A record of the service. `gc=False`: decoded JSON has no reference cycles to collect."""
 
-    identified_by: ClassVar[str] = "id"
-    """The field that identifies a record in a list, or a property where no field may be in a cursor.
+    identified_by: ClassVar[str] = _Identifier()  # type: ignore[assignment]
+    """The attribute that identifies a record in a list: its `identity`, else its first required field.
 
     A cursor holds the identities of the records at a page's end, and travels through browsers and logs. So a
-    record that only a credential identifies has a property `identity`, which is `digest(self.api_key)`.
+    record that only a credential identifies has an `identity`, which is `digest(self.api_key)`.
     """
 
     hidden_fields: ClassVar[frozenset[str]] = frozenset()

@@ -1,7 +1,7 @@
 """Roles, the features that they restrict, and their permissions."""
 
 from collections.abc import Mapping
-from typing import ClassVar, TypeAlias, final
+from typing import TypeAlias, final
 
 from msgspec import UNSET
 
@@ -22,8 +22,6 @@ class RoleSettings(Record):
 class Role(Record):
     """A role of users: a named set of rights. Times are in the service's unit."""
 
-    identified_by: ClassVar[str] = "role"
-
     role: str
     name: str = NO_TEXT
     description: Maybe[str] = UNSET
@@ -35,8 +33,6 @@ class Role(Record):
 
 class Feature(Record):
     """A feature that is switched off for a role; `key` names it, such as `u.listUsers`."""
-
-    identified_by: ClassVar[str] = "key"
 
     key: str
     title: Maybe[str] = UNSET

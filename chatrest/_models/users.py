@@ -12,8 +12,6 @@ from .record import NO_TEXT, Json, Maybe, Record, digest
 class UserFields(Record):
     """The fields of a user, which a group member and a login token have, too."""
 
-    identified_by: ClassVar[str] = "uid"
-
     uid: str
     name: str = NO_TEXT
     status: Maybe[str] = UNSET
@@ -50,8 +48,6 @@ class AuthToken(UserFields, kw_only=True):
     """
 
     hidden_fields: ClassVar[frozenset[str]] = frozenset({"jwt", "fat", "settings"})
-
-    identified_by: ClassVar[str] = "identity"
 
     auth_token: str
     platform: Maybe[str] = UNSET

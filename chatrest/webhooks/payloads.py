@@ -4,7 +4,7 @@ Only the member without which the event makes no sense is required. Everything e
 absent, as in the records of lists.
 """
 
-from typing import Any, ClassVar
+from typing import Any
 
 from msgspec import UNSET, UnsetType, field
 
@@ -168,8 +168,6 @@ class CallSession(Record):
     `occupant` is the participant who came or went; `all_occupants` and `destroyed_at` are there at the end.
     """
 
-    identified_by: ClassVar[str] = "session_id"
-
     session_id: str
     created_at: Maybe[int] = field(default=UNSET, name="created_at")
     destroyed_at: Maybe[int] = field(default=UNSET, name="destroyed_at")
@@ -223,8 +221,6 @@ class ModerationData(Record):
 
 class NotificationParty(Record):
     """The user whom a notification is for, or whose message it is about."""
-
-    identified_by: ClassVar[str] = "uid"
 
     uid: str
 

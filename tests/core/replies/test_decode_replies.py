@@ -95,7 +95,7 @@ def test_what_has_no_identifying_field_is_no_record(data: Any) -> None:
 def test_an_envelope_says_what_its_records_are() -> None:
     assert (many(User).record, many(User).identified_by) == (User, "uid")
     assert (many(Message).record, many(Message).identified_by) == (Message, "id")
-    assert (many(MessageCount).record, many(MessageCount).identified_by) == (MessageCount, "key")
+    assert (many(MessageCount).record, many(MessageCount).identified_by) == (MessageCount, "identity")
     assert one(AuthToken).record is AuthToken
     assert bare(User).record is User
 
