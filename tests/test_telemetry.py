@@ -8,13 +8,12 @@ from contextvars import ContextVar, Token
 from itertools import count
 from typing import Any
 
-import msgspec
 import pytest
 from multidict import CIMultiDict
 
 import chatrest._network.call_telemetry as records_module
 import chatrest._network.client as client_module
-from chatrest import App, ChatRestError, ConnectError, DeadlineExceededError, RetryPolicy, UserQuery
+from chatrest import App, ChatRestError, ConnectError, DeadlineExceededError, RetryPolicy
 from chatrest._core.pace.pacer import Pace
 from chatrest._network.transport import Reply
 from chatrest._resources import users
@@ -223,47 +222,6 @@ async def test_records_name_the_server(base_url: str, server: tuple[str, int]) -
     stage = Stage(reply(), app=App("app-1", KEY, base_url=base_url))
     await stage.list()
     assert {(record.server_address, record.server_port) for record in stage.records} == {server}
-
-
-# ── what is in no record ──
-
-SECRET = "s3cret-in-the-path"
-BY_HAND = [f"/users/{SECRET}", f"/users/{SECRET}/messages", f"/groups/{SECRET}/members/{SECRET}", "/users"]
-
-
-@pytest.mark.parametrize("path", BY_HAND)
-@pytest.mark.parametrize("status", [200, 404, 429])
-async def test_no_record_and_no_log_line_shows_whom_a_call_by_hand_is_about(
-    caplog: pytest.LogCaptureFixture, path: str, status: int
-) -> None:
-    caplog.set_level(logging.DEBUG, "chatrest")
-    stage = Stage(reply(status, b"{}", retry_after="1"), reply())
-    view = (await stage.opened()).as_user(SECRET).with_options(retry=RetryPolicy(limited=2))
-    with suppress(ChatRestError):
-        await view.request("GET", path, query={"searchKey": SECRET})
-    assert len(stage.records) >= 2
-    for record in stage.records:
-        assert SECRET not in repr(record)
-        assert record.operation.startswith("GET /")
-        assert record.template.split("/")[1] == path.split("/")[1]
-    assert caplog.records
-    assert SECRET not in "".join(line.getMessage() for line in caplog.records)
-
-
-@pytest.mark.parametrize("status", [200, 401, 429, 500])
-async def test_no_record_and_no_log_line_shows_a_key_a_uid_or_a_query(
-    caplog: pytest.LogCaptureFixture, status: int
-) -> None:
-    caplog.set_level(logging.DEBUG, "chatrest")
-    body = msgspec.json.encode({"error": {"code": "ERR_X", "message": f"key {KEY} is wrong"}})
-    stage = Stage(reply(status, body if status > 200 else PAGE, x_echo=KEY))
-    call = (await stage.opened()).as_user("me-myself").with_options(retry=RetryPolicy(attempts=2, limited=2))
-    with suppress(ChatRestError):
-        await call.users.list(UserQuery(search_key=UID)).collect()
-    text = repr(stage.records) + "".join(line.getMessage() for line in caplog.records)
-    assert "users.list" in text
-    for hidden in (KEY, "me-myself", UID):
-        assert hidden not in text
 
 
 # ── listeners ──

@@ -13,20 +13,16 @@ from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanE
 from opentelemetry.sdk.trace.sampling import ALWAYS_OFF
 
 from chatrest import (
-    App,
     AsyncSession,
     ConnectError,
     DeadlineExceededError,
     RequestInvalidError,
-    RetryPolicy,
-    UserQuery,
 )
 from chatrest._core.requests.wire import Request
 from chatrest.emulator import Emulator
 from chatrest.otel import OpenTelemetryListener
 from tests.cases import loop_over
-from tests.scripted_server import KEY
-from tests.scripted_session import UID, Stage, forever, reply, turns
+from tests.scripted_session import Stage, forever, reply, turns
 
 pytestmark = pytest.mark.usefixtures("tidy")
 
@@ -63,9 +59,6 @@ def span_id(span: ReadableSpan) -> int:
     return span.context.span_id
 
 
-# ── against the emulator ──
-
-
 async def test_a_call_is_a_span_with_an_event_for_each_attempt(
     tracer: trace.Tracer, exporter: InMemorySpanExporter
 ) -> None:
@@ -89,9 +82,6 @@ async def test_a_call_is_a_span_with_an_event_for_each_attempt(
         assert "user-001" not in span.to_json()
 
 
-# ── attempts ──
-
-
 @pytest.mark.usefixtures("staged")
 async def test_attempts_are_events_in_order(tracer: trace.Tracer, exporter: InMemorySpanExporter) -> None:
     answers = [ConnectError("no"), reply(429, b"", retry_after="7"), reply()]
@@ -107,9 +97,6 @@ async def test_attempts_are_events_in_order(tracer: trace.Tracer, exporter: InMe
     whole = attributes(span)
     assert whole["http.request.resend_count"] == 2
     assert (whole["chatrest.network"], whole["chatrest.waited"]) == (0.75, 7.0)
-
-
-# ── the current span ──
 
 
 @pytest.mark.usefixtures("staged")
@@ -165,9 +152,6 @@ async def test_the_span_of_a_call_that_is_ended_is_ended_with_it(
     assert [line for line in caplog.records if line.levelno >= logging.WARNING] == []
 
 
-# ── traceparent ──
-
-
 def trace_headers(request: Request) -> dict[str, str]:
     names = ("traceparent", "tracestate", "baggage")
     return {name.lower(): value for name, value in request.headers.items() if name.lower() in names}
@@ -211,28 +195,3 @@ async def test_a_call_that_is_not_sampled_says_so_to_the_service() -> None:
 def test_propagate_is_checked(wrong: Any) -> None:
     with pytest.raises(RequestInvalidError, match="propagate = "):
         OpenTelemetryListener(propagate=wrong)
-
-
-# ── what is in no span ──
-
-
-@pytest.mark.usefixtures("staged")
-@pytest.mark.parametrize(
-    "answer", [reply(), reply(404, KEY.encode()), reply(503, UID.encode()), ConnectError(UID)]
-)
-async def test_no_span_shows_a_key_a_uid_or_a_query(
-    answer: Any, tracer: trace.Tracer, exporter: InMemorySpanExporter
-) -> None:
-    app = App("app-1", KEY, base_url="https://chat.invalid/v3")
-    stage = Stage(answer, app=app, telemetry=OpenTelemetryListener(tracer, propagate=True))
-    view = (await stage.opened()).as_user("me-myself").with_options(retry=RetryPolicy(attempts=2))
-    for call in (
-        view.users.list(UserQuery(search_key="a-query")).collect(),
-        view.messages.list_user(UID).collect(),
-        view.request("GET", f"/users/{UID}/messages", query={"a": "a-query"}),
-    ):
-        await asyncio.gather(call, return_exceptions=True)
-    shown = [span.to_json() for span in exporter.get_finished_spans()]
-    assert len(shown) == 3
-    for hidden in (KEY, UID, "me-myself", "a-query"):
-        assert hidden not in "".join(shown)
