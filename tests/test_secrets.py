@@ -14,7 +14,7 @@ from chatrest import Message, parse, webhooks
 from chatrest._core.paging.cursor import Cursor
 from chatrest._core.replies.decode import MESSAGE, ManyRecords, OneRecord
 from chatrest._core.requests.wire import Request
-from chatrest._models.agent_tools import ApiTool
+from chatrest._models.agents import ApiTool
 from chatrest._models.apps import AppInfo
 from chatrest._models.calls import WsChannel
 from chatrest._models.messages import UnknownMessage

@@ -1,14 +1,131 @@
-"""Agents, the models that they use, what each agent has, and agents of other frameworks.
+"""Agents, their tools and knowledge, the models that they use, and agents of other frameworks.
 
-Times are in epoch milliseconds. Fields are lenient: what a service leaves out is UNSET.
+Times are in epoch milliseconds where a field does not say otherwise. Fields are lenient: what a service
+leaves out is UNSET. `id` is `_id` on the wire, the app's id and the slug or the function's name.
 """
 
 from typing import Any, ClassVar
 
-from msgspec import UNSET
+from msgspec import UNSET, field
 
-from .agent_tools import StoredRecord, ToolDefinition
-from .record import Json, Maybe, Record
+from .record import Json, Maybe, Record, digest
+
+
+class ToolParameter(Record):
+    """A parameter of a tool, which an agent fills in."""
+
+    key: Maybe[str] = UNSET
+    type: Maybe[str] = UNSET
+    description: Maybe[str] = UNSET
+    required: Maybe[bool] = UNSET
+
+
+class ToolDefinition(Record):
+    """A tool as a model sees it; `parameters` is a JSON schema."""
+
+    name: Maybe[str] = UNSET
+    description: Maybe[str] = UNSET
+    parameters: Maybe[Json] = UNSET
+
+
+class StoredRecord(Record):
+    """A record with the id of the service's database."""
+
+    id: Maybe[str] = field(default=UNSET, name="_id")
+    app_id: Maybe[str] = UNSET
+
+    @property
+    def _id(self) -> Maybe[str]:
+        """The same as `id`, under its name on the wire."""
+        return self.id
+
+
+class _Tool(StoredRecord):
+    name: Maybe[str] = UNSET
+    description: Maybe[str] = UNSET
+    icon: Maybe[str] = UNSET
+    parameters: Maybe[tuple[ToolParameter, ...]] = UNSET
+    tool: Maybe[ToolDefinition] = UNSET
+    created_at: Maybe[int] = UNSET
+    updated_at: Maybe[int] = UNSET
+
+
+class ApiTool(_Tool, kw_only=True):
+    """A request that an agent may make. `headers` and `body_template` are JSON texts.
+
+    `headers` may hold credentials: the attribute shows them, a repr does not.
+    """
+
+    hidden_fields: ClassVar[frozenset[str]] = frozenset({"headers"})
+
+    slug: str
+    endpoint: Maybe[str] = UNSET
+    method: Maybe[str] = UNSET
+    enable_basic_auth: Maybe[bool] = UNSET
+    headers: Maybe[str] = UNSET
+    body_template: Maybe[str] = UNSET
+    allow_additional_properties: Maybe[bool] = UNSET
+
+
+class FrontendAction(_Tool, kw_only=True):
+    """A function of the client's page that an agent may call. Its path takes `id`."""
+
+    trigger_function: str
+
+
+class McpServer(StoredRecord, kw_only=True):
+    """A server whose tools an agent may use."""
+
+    slug: str
+    name: Maybe[str] = UNSET
+    description: Maybe[str] = UNSET
+    url: Maybe[str] = UNSET
+    icon: Maybe[str] = UNSET
+    created_at: Maybe[int] = UNSET
+    updated_at: Maybe[int] = UNSET
+
+
+class Variable(StoredRecord, kw_only=True):
+    """A value that instructions and tools refer to by its name: from a message, from a user, or constant.
+
+    `constant_value` may be a credential: the attribute shows it, a repr does not.
+    """
+
+    hidden_fields: ClassVar[frozenset[str]] = frozenset({"constant_value"})
+
+    name: str
+    description: Maybe[str] = UNSET
+    source_type: Maybe[str] = UNSET
+    source_path: Maybe[str] = UNSET
+    constant_value: Maybe[str] = UNSET
+    default_value: Maybe[str] = UNSET
+    category: Maybe[str] = UNSET
+    created_at: Maybe[int] = UNSET
+    updated_at: Maybe[int] = UNSET
+
+
+class AgentName(Record):
+    """An agent that uses a variable."""
+
+    uid: Maybe[str] = UNSET
+    name: Maybe[str] = UNSET
+
+
+class VariableUsage(Record):
+    """A variable, predefined or custom, and who uses it."""
+
+    name: str
+    description: Maybe[str] = UNSET
+    source_type: Maybe[str] = UNSET
+    category: Maybe[str] = UNSET
+    usage_count: Maybe[int] = UNSET
+    used_by_agents: Maybe[tuple[AgentName, ...]] = UNSET
+    used_by_tools: Maybe[Any] = UNSET
+
+    @property
+    def identity(self) -> str:
+        """The category and the name: a custom variable may have a predefined one's name."""
+        return f"{self.category or ''} {self.name}".lstrip()
 
 
 class Agent(Record):
@@ -144,9 +261,6 @@ class ToolIntegration(Record):
     created_at: Maybe[int] = UNSET
 
 
-# ── external agents, of other frameworks ──
-
-
 class ExternalAgent(StoredRecord, kw_only=True):
     """An agent of another framework. Times are ISO 8601 texts, `integration_type` is agent or llm.
 
@@ -197,3 +311,134 @@ class DeletedExternalTool(Record):
     """The reply of a deletion."""
 
     deleted: Maybe[bool] = UNSET
+
+
+class KnowledgeRecord(Record):
+    """A source of knowledge: of the type uploads, text (text-details in a text) or website.
+
+    `status` is inSync, indexing, indexed or failed.
+    """
+
+    unique_id: str
+    app_id: Maybe[str] = UNSET
+    source_name: Maybe[str] = UNSET
+    type: Maybe[str] = UNSET
+    status: Maybe[str] = UNSET
+    last_synced: Maybe[int] = UNSET
+    created_at: Maybe[int] = UNSET
+    updated_at: Maybe[int] = UNSET
+
+
+class SourcePage(Record):
+    """A page of a source. The newest documents do not show its members: `members` has all that were served.
+
+    An older page of the documents shows `content`, `page_number` and `char_count`.
+    """
+
+    members: Json
+    content: Maybe[str] = UNSET
+    page_number: Maybe[int] = UNSET
+    char_count: Maybe[int] = UNSET
+
+    @property
+    def identity(self) -> str:
+        """A digest of all that was served of the page."""
+        return digest(self.to_json().decode(errors="replace"))
+
+
+class PresignedUpload(Record):
+    """A file that may be sent to `presigned_url`, which is a credential: a repr does not show it."""
+
+    upload_id: Maybe[str] = UNSET
+    file_name: Maybe[str] = UNSET
+    mime_type: Maybe[str] = UNSET
+    file_size: Maybe[int] = UNSET
+    s3_key: Maybe[str] = UNSET
+    presigned_url: Maybe[str] = UNSET
+
+
+class PresignedUploads(Record):
+    """The files of one call, each with the address that it may be sent to."""
+
+    uploads: Maybe[tuple[PresignedUpload, ...]] = UNSET
+
+
+class KnowledgeText(Record):
+    """A text that agents learn from; its creation answers without the members from `text` on."""
+
+    unique_id: str
+    title: Maybe[str] = UNSET
+    file_name: Maybe[str] = UNSET
+    s3_key: Maybe[str] = UNSET
+    status: Maybe[str] = UNSET
+    text: Maybe[str] = UNSET
+    vectorization_status: Maybe[str] = UNSET
+    is_active: Maybe[bool] = UNSET
+    created_at: Maybe[int] = UNSET
+    updated_at: Maybe[int] = UNSET
+
+
+class KnowledgeAck(Record):
+    """An acknowledgement with `data`, whose form the documents do not show."""
+
+    success: bool = True
+    message: Maybe[str] = UNSET
+    data: Maybe[Any] = UNSET
+
+
+class KnowledgeStatuses(Record):
+    """The status of each id that was asked for and is known, such as indexed."""
+
+    success: bool = True
+    data: Maybe[dict[str, str]] = UNSET
+
+
+class WebsiteCrawl(Record):
+    """A website that is being read."""
+
+    crawl_id: Maybe[str] = UNSET
+    crawl_duration: Maybe[int | float | str] = UNSET
+    status: Maybe[str] = UNSET
+    sitemap: Maybe[Any] = UNSET
+
+
+class ScrapedPage(Record):
+    """The content of a single page; `timestamp` is an ISO 8601 text."""
+
+    url: Maybe[str] = UNSET
+    title: Maybe[str] = UNSET
+    description: Maybe[str] = UNSET
+    content: Maybe[str] = UNSET
+    metadata: Maybe[Json] = UNSET
+    scraper: Maybe[str] = UNSET
+    crawl_duration: Maybe[int | float | str] = UNSET
+    content_length: Maybe[int] = UNSET
+    timestamp: Maybe[str] = UNSET
+
+
+class DiscoveredUrl(Record):
+    """An address that a website led to; `content` has the first 500 characters."""
+
+    url_id: str
+    url: Maybe[str] = UNSET
+    title: Maybe[str] = UNSET
+    description: Maybe[str] = UNSET
+    content: Maybe[str] = UNSET
+    status: Maybe[str] = UNSET
+    last_crawled_at: Maybe[int] = UNSET
+    retry_count: Maybe[int] = UNSET
+    vectorization_status: Maybe[str] = UNSET
+    chunks_created: Maybe[int] = UNSET
+    embeddings_generated: Maybe[int] = UNSET
+    created_at: Maybe[int] = UNSET
+    updated_at: Maybe[int] = UNSET
+
+
+class UrlBatch(Record):
+    """The addresses that are being processed; `webhook_url` gets a report."""
+
+    batch_id: Maybe[str] = UNSET
+    urls_processed: Maybe[int] = UNSET
+    total_urls: Maybe[int] = UNSET
+    webhook_url: Maybe[str] = UNSET
+    status: Maybe[str] = UNSET

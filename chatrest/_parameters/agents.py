@@ -1,12 +1,167 @@
-"""Filters and bodies of agents, and of agents of other frameworks."""
+"""Filters and bodies of agents, their tools and knowledge, and of agents of other frameworks."""
 
 from typing import Annotated, Any, ClassVar, Final, Literal, TypeAlias
 
 from msgspec import UNSET, Meta, UnsetType
 
 from ..errors import RequestInvalidError
-from .checked import Affix, Body, CheckedStruct, Filter, Flag, Json, Millis, Size, Text, struct_type
-from .fields import AnyText, AnyTexts, AuthMeta, Instruction, ShortText, Uri
+from .checked import Affix, Body, CheckedStruct, Filter, Flag, Json, Millis, Ordinal, Size, Text, struct_type
+from .fields import (
+    AnyText,
+    AnyTexts,
+    AuthMeta,
+    HttpMethod,
+    Instruction,
+    Listed,
+    PageLimit,
+    ShortText,
+    SourceType,
+    Uri,
+    Whole,
+    text_of,
+)
+
+
+class NewToolParameter(Body):
+    """A parameter of a tool, which an agent fills in."""
+
+    key: Text
+    """The parameter's name."""
+    type: Text
+    """The parameter's type."""
+    description: AnyText
+    required: Flag | UnsetType = UNSET
+
+
+ToolParameters: TypeAlias = Annotated[
+    Listed[NewToolParameter], Meta(description="a list of parameters with key, type and description")
+]
+
+
+class ApiToolChanges(Body):
+    """Any part of an API tool but its name."""
+
+    hidden_fields: ClassVar[frozenset[str]] = frozenset({"headers"})
+
+    slug: Text | UnsetType = UNSET
+    """The name in addresses."""
+    description: Text | UnsetType = UNSET
+    endpoint: Uri | UnsetType = UNSET
+    """The address that the tool calls."""
+    method: HttpMethod | UnsetType = UNSET
+    enable_basic_auth: Flag | UnsetType = UNSET
+    basic_auth_username: Text | UnsetType = UNSET
+    basic_auth_password: Text | UnsetType = UNSET
+    headers: AnyText | UnsetType = UNSET
+    body_template: AnyText | UnsetType = UNSET
+    """The body of the request, with placeholders for parameters."""
+    allow_additional_properties: Flag | UnsetType = UNSET
+    """Let the agent pass parameters that are not declared."""
+    parameters: ToolParameters | UnsetType = UNSET
+    icon: AnyText | UnsetType = UNSET
+
+
+class NewApiTool(ApiToolChanges):
+    """An API tool to create: a request to `endpoint`, which an agent may make.
+
+    The slug is unique in the app. `headers` and `body_template` are JSON texts, the template with {{…}} for
+    what is filled in. `basic_auth_username` and `basic_auth_password` are needed with `enable_basic_auth`.
+    """
+
+    slug: Text
+    name: ShortText
+    description: Text
+    endpoint: Uri
+    method: HttpMethod
+    enable_basic_auth: Flag = False
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.enable_basic_auth and UNSET in (self.basic_auth_username, self.basic_auth_password):
+            raise RequestInvalidError(
+                "enable_basic_auth = True: then basic_auth_username and basic_auth_password are needed"
+            )
+
+
+class FrontendActionChanges(Body):
+    """Any part of a frontend action but its function, which cannot change."""
+
+    name: Text | UnsetType = UNSET
+    description: Text | UnsetType = UNSET
+    parameters: ToolParameters | UnsetType = UNSET
+    icon: AnyText | UnsetType = UNSET
+
+
+class NewFrontendAction(FrontendActionChanges):
+    """A frontend action to create: a function of the client's page, `trigger_function`, a unique id."""
+
+    name: Text
+    description: Text
+    trigger_function: Text
+    """The function that the frontend calls."""
+
+
+class McpServerChanges(Body):
+    """Any part of an MCP server but its slug."""
+
+    name: Text | UnsetType = UNSET
+    url: Uri | UnsetType = UNSET
+    description: Text | UnsetType = UNSET
+    icon: AnyText | UnsetType = UNSET
+
+
+class NewMcpServer(McpServerChanges):
+    """An MCP server to create; the slug is unique and safe in a URL."""
+
+    name: Text
+    slug: Text
+    """The name in addresses."""
+    url: Uri
+    description: Text
+
+
+_SourceKind: TypeAlias = Literal["message_metadata", "user_metadata", "constant"]
+_Name: TypeAlias = Annotated[
+    str,
+    Meta(
+        pattern=r"\A[a-zA-Z][a-zA-Z0-9_.]{0,49}\Z",
+        description="a letter and at most 49 letters a to z, digits, '_' and '.'",
+    ),
+]
+_Path: TypeAlias = Annotated[str, text_of(0, 100)]
+_Words: TypeAlias = Annotated[str, text_of(0, 200)]
+_Constant: TypeAlias = Annotated[str, text_of(0, 500)]
+
+
+class VariableQuery(Filter):
+    """The form of the list of all variables: with `group_by_category` it is served by category."""
+
+    group_by_category: Flag | None = None
+    """Group the variables by their category."""
+
+
+class VariableChanges(Body):
+    """Any part of a variable but its name."""
+
+    hidden_fields: ClassVar[frozenset[str]] = frozenset({"constant_value"})
+
+    source_type: _SourceKind | UnsetType = UNSET
+    description: _Words | UnsetType = UNSET
+    source_path: _Path | UnsetType = UNSET
+    """Where the value is in the source."""
+    constant_value: _Constant | UnsetType = UNSET
+    """The value of a constant variable."""
+    default_value: _Words | UnsetType = UNSET
+    """The value where the source has none."""
+
+
+class NewVariable(VariableChanges):
+    """A variable to create. `constant_value` is needed for every source, and may be a credential."""
+
+    name: _Name
+    source_type: _SourceKind
+    constant_value: _Constant
+
 
 AgentHeaders: Final = struct_type("AgentHeaders", Filter, chat_api_version=Text | None)
 
@@ -109,8 +264,6 @@ class EnabledActions(Body):
 
 
 DisabledActions: Final = struct_type("DisabledActions", Body, actions=AnyTexts)
-# ── external agents ──
-
 ToolType: TypeAlias = Literal["action", "tool"]
 _Framework: TypeAlias = Literal[
     "mastra", "mastra-legacy", "langgraph", "crewai", "vercelV5", "ag2", "rasa", "agno", "ag-ui"
@@ -217,3 +370,131 @@ class NewExternalTool(_ToolFields):
 
 class ExternalToolChanges(_ToolFields):
     """An external tool as it is to be, merged into what it was; its name cannot change."""
+
+
+LARGEST_FILE: Final = 50 * 1024 * 1024
+"""Bytes of a knowledge file."""
+UrlStatus: TypeAlias = Literal["discovered", "processing", "processed", "failed", "skipped"]
+PageForm: TypeAlias = Literal["markdown", "html", "text"]
+_Depth: TypeAlias = Annotated[int, Meta(ge=1, le=10, description="a whole number from 1 to 10")]
+_Pages: TypeAlias = Annotated[int, Meta(ge=1, le=10_000, description="a whole number from 1 to 10000")]
+_Timeout: TypeAlias = Annotated[
+    int, Meta(ge=5000, le=120_000, description="milliseconds, a whole number from 5000 to 120000")
+]
+_Title: TypeAlias = Annotated[str, text_of(1, 500)]
+_Content: TypeAlias = Annotated[str, text_of(1, 5000)]
+_FileSize: TypeAlias = Annotated[
+    int, Meta(ge=0, le=LARGEST_FILE, description=f"bytes, a whole number from 0 to {LARGEST_FILE} (50 MB)")
+]
+
+
+class _Window(Filter):
+    """A filter with a window of time, in milliseconds, of a list that goes by cursors."""
+
+    windows: ClassVar[tuple[tuple[str, str], ...]] = (("start_time", "end_time"),)
+
+    start_time: Millis | None = None
+    """From this time on."""
+    end_time: Millis | None = None
+    """Until this time."""
+    cursor: Text | None = None
+    limit: PageLimit | None = None
+    affix: Affix | None = None
+
+
+class KnowledgeQuery(_Window):
+    """The filter of knowledge. A walk starts at `cursor`, which goes with `affix`.
+
+    `start` and `end` are declared as required, without a word on what they are: a service may refuse a list
+    without them.
+    """
+
+    start: Whole | None = None
+    """The begin of the range, as the service counts it."""
+    end: Whole | None = None
+    """The end of the range, as the service counts it."""
+
+
+class SourcePageQuery(Filter):
+    """The filter of the pages of a source; a walk starts at `page`."""
+
+    limit: Size | None = None
+    page: Ordinal | None = None
+    affix: Affix | None = None
+
+
+class DiscoveredUrlQuery(_Window):
+    """The filter of the addresses that a website led to. A walk starts at `cursor`."""
+
+    status: UrlStatus | None = None
+
+
+KnowledgeSource: Final = struct_type("KnowledgeSource", Body, source_type=SourceType)
+
+
+class NewUpload(Body):
+    """A file that is to be uploaded: its size is in bytes, 50 MB at most."""
+
+    file_name: Text
+    mime_type: Text
+    file_size: _FileSize
+
+
+Uploads: TypeAlias = Annotated[
+    Listed[NewUpload], Meta(description="a list of files with file_name, mime_type and file_size")
+]
+
+
+NewUploads: Final = struct_type("NewUploads", Body, files=Uploads)
+
+
+class NewKnowledgeText(Body):
+    """A text to learn from."""
+
+    title: _Title
+    text: _Content
+
+
+class KnowledgeTextChanges(Body):
+    """Any part of a text."""
+
+    title: _Title | UnsetType = UNSET
+    text: _Content | UnsetType = UNSET
+
+
+PolledSources: Final = struct_type("PolledSources", Body, unique_id=AnyTexts)
+SourceIds: Final = struct_type("SourceIds", Body, unique_ids=AnyTexts)
+
+
+class WebsiteToScrape(Body):
+    """A website to read."""
+
+    url: Uri
+    max_depth: _Depth | UnsetType = UNSET
+    """Links to follow from the first page."""
+    max_pages: _Pages | UnsetType = UNSET
+    include: AnyTexts | UnsetType = UNSET
+    """Parts of addresses: only these are read."""
+    exclude: AnyTexts | UnsetType = UNSET
+    """Parts of addresses to leave out."""
+    fetch_sitemap: Flag | UnsetType = UNSET
+    """Read the site's map first."""
+
+
+class PageToScrape(Body):
+    """A single page to read; `timeout` is in milliseconds."""
+
+    url: Uri
+    timeout: _Timeout | UnsetType = UNSET
+    """How long the page may take."""
+    format: PageForm | UnsetType = UNSET
+    """The form of the page's text."""
+
+
+UrlsToLeaveOut: Final = struct_type("UrlsToLeaveOut", Body, exclude=AnyTexts)
+
+
+def checked_source(source_type: SourceType) -> str:
+    """Return the kind of a source for a path; `RequestInvalidError` for one that is not known."""
+    source: str = KnowledgeSource(source_type=source_type).source_type
+    return source

@@ -10,7 +10,7 @@ from typing import Any, Final
 from .._core.replies.decode import ACK, Ack, bare, many, one
 from .._core.requests.dialects import BY_CURSOR, Paging
 from .._core.requests.endpoint import Endpoint
-from .._models.agent_knowledge import (
+from .._models.agents import (
     DiscoveredUrl,
     KnowledgeAck,
     KnowledgeRecord,
@@ -22,7 +22,7 @@ from .._models.agent_knowledge import (
     UrlBatch,
     WebsiteCrawl,
 )
-from .._parameters.agent_knowledge import (
+from .._parameters.agents import (
     DiscoveredUrlQuery,
     KnowledgeQuery,
     KnowledgeTextChanges,
@@ -131,8 +131,6 @@ RETRY_DISCOVERED_URLS: Final = Endpoint(
 class KnowledgeOperations(Collection):
     """The operations of what agents know."""
 
-    # ── sources ──
-
     def list_knowledge(
         self, query: KnowledgeQuery | None = None, *, cursor: Start = None
     ) -> Walk[KnowledgeRecord]:
@@ -177,8 +175,6 @@ class KnowledgeOperations(Collection):
         source, body = checked_source(source_type), SourceIds(unique_ids=unique_ids)
         return await self._call(REMOVE_KNOWLEDGE, body, uid=uid, sourceType=source)
 
-    # ── texts ──
-
     def list_texts(self) -> Walk[KnowledgeText]:
         """The texts, in one reply."""
         return self._walk(LIST_TEXTS)
@@ -198,8 +194,6 @@ class KnowledgeOperations(Collection):
     async def delete_text(self, unique_id: str) -> KnowledgeAck:
         """Remove a text."""
         return await self._call(DELETE_TEXT, uniqueId=unique_id)
-
-    # ── websites ──
 
     async def scrape_website(self, website: WebsiteToScrape) -> WebsiteCrawl:
         """Read a website; its `crawl_id` leads to the addresses that are found. Sent once."""

@@ -52,8 +52,6 @@ class Apps(Collection):
         return await self._call(APPS_CREATE, app)
 
 
-# ── API keys ──
-
 API_KEYS: Final = documents(
     "api_keys.{}", "/apikeys", "apiKey", ApiKey, NewApiKey, ApiKeyChanges,
     listing={"query": ApiKeyQuery, "paging": BY_REPLY_PAGE},
@@ -88,8 +86,6 @@ class ApiKeys(Collection):
         return self._call(API_KEYS.delete, apiKey=api_key)
 
 
-# ── usage figures ──
-
 GET_USAGE: Final = Endpoint("metrics.get_usage", "GET", "/stats", one(UsageMetrics), query=UsageQuery)
 # Shown with and without `data` around it.
 GET_MESSAGE_RECEIPTS: Final = Endpoint(
@@ -112,8 +108,6 @@ class Metrics(Collection):
         """GET /stats/messages: messages and receipts of the last hour, in 12 buckets of five minutes."""
         return await self._call(GET_MESSAGE_RECEIPTS)
 
-
-# ── webhooks ──
 
 _MANAGED: Final[dict[str, Any]] = {"interface": "management", "headers": WebhookVersion}
 
@@ -163,8 +157,6 @@ class Webhooks(Collection):
 def _version(number: Version) -> WebhookVersion:
     return WebhookVersion(x_webhook_version=number)
 
-
-# ── triggers ──
 
 _TRIGGERS: Final = "/apps/{appId}/webhooks/{webhookId}/triggers"
 

@@ -52,8 +52,6 @@ REPLACE_PINNED: Final = Endpoint(
 
 
 class _ConversationEndpoints(NamedTuple):
-    """The operations of the acting user's conversation with a user, or with a group."""
-
     get: Endpoint[Conversation]
     update: Endpoint[Conversation]
     reset: Endpoint[Ack]
@@ -116,17 +114,11 @@ class Conversations(Collection):
         return self._call(GET, on_behalf_of=on_behalf_of, conversationId=conversation_id)
 
     def delete(self, conversation_id: str, *, on_behalf_of: str | None = None) -> Awaitable[Ack]:
-        """DELETE /conversations/{conversationId}: remove a conversation from the acting user's view.
-
-        Deprecated: use `reset_user` or `reset_group`.
-        """
+        """DELETE /conversations/{conversationId}: empty a view. Deprecated: `reset_user`, `reset_group`."""
         return self._call(DELETE, on_behalf_of=on_behalf_of, conversationId=conversation_id)
 
     def list_pinned(self) -> Walk[Conversation]:
-        """GET /conversations/pinned: the conversations that the app has pinned for everybody, in their order.
-
-        One request.
-        """
+        """GET /conversations/pinned: those that the app has pinned, in their order. One request."""
         return self._walk(LIST_PINNED)
 
     async def replace_pinned(self, pinned_conversations: Pins) -> "builtins.list[Conversation]":
@@ -145,9 +137,7 @@ class Conversations(Collection):
         return await self._call(USER.get, on_behalf_of=on_behalf_of, uid=uid)
 
     async def update_user(self, uid: str, tags: Tags, *, on_behalf_of: str | None = None) -> Conversation:
-        """PUT /users/{uid}/conversation: give a conversation other tags, and return it; an empty list removes
-        them.
-        """
+        """PUT /users/{uid}/conversation: give a conversation other tags, or none, and return it."""
         return await self._call(
             USER.update, ConversationChanges(tags=tags), on_behalf_of=on_behalf_of, uid=uid
         )
@@ -163,8 +153,7 @@ class Conversations(Collection):
     ) -> Ack:
         """DELETE /users/{uid}/conversation: empty the acting user's view of the conversation with a user.
 
-        `delete_messages_permanently` removes the messages for both; `preserve_order` keeps the place in the
-        list.
+        `delete_messages_permanently` removes the messages for both, `preserve_order` keeps the list's order.
         """
         body = UserReset(
             conversation_with=conversation_with,
@@ -192,8 +181,7 @@ class Conversations(Collection):
         return await self._call(USER.mark_unread, _mark(message_id), on_behalf_of=on_behalf_of, uid=uid)
 
     async def pin_user(self, uid: str, *, on_behalf_of: str | None = None) -> Conversation:
-        """POST /users/{uid}/conversation/pin: pin a conversation for the acting user alone; the first
-        `pinned_at` stays.
+        """POST /users/{uid}/conversation/pin: pin a conversation for the acting user alone.
 
         `BadRequestError` at the limit of pins, `PermissionDeniedError` for one that the app has pinned.
         """
@@ -207,16 +195,11 @@ class Conversations(Collection):
         return await self._call(USER.unpin, on_behalf_of=on_behalf_of, uid=uid)
 
     async def get_group(self, guid: str, *, on_behalf_of: str | None = None) -> Conversation:
-        """GET /groups/{guid}/conversation: the acting user's conversation with a group.
-
-        `PermissionDeniedError` where it is still empty.
-        """
+        """GET /groups/{guid}/conversation: the acting user's conversation with a group, see `get_user`."""
         return await self._call(GROUP.get, on_behalf_of=on_behalf_of, guid=guid)
 
     async def update_group(self, guid: str, tags: Tags, *, on_behalf_of: str | None = None) -> Conversation:
-        """PUT /groups/{guid}/conversation: give a conversation other tags, and return it; an empty list
-        removes them.
-        """
+        """PUT /groups/{guid}/conversation: give a conversation other tags, or none, and return it."""
         return await self._call(
             GROUP.update, ConversationChanges(tags=tags), on_behalf_of=on_behalf_of, guid=guid
         )
@@ -224,19 +207,14 @@ class Conversations(Collection):
     async def reset_group(
         self, guid: str, *, preserve_order: bool | None = None, on_behalf_of: str | None = None
     ) -> Ack:
-        """DELETE /groups/{guid}/conversation: empty the acting user's view of the conversation with a group.
-
-        `preserve_order` keeps the place in the list.
-        """
+        """DELETE /groups/{guid}/conversation: empty the acting user's view of it, see `reset_user`."""
         body = None if preserve_order is None else GroupReset(preserve_order=preserve_order)
         return await self._call(GROUP.reset, body, on_behalf_of=on_behalf_of, guid=guid)
 
     async def mark_delivered_group(
         self, guid: str, message_id: MessageNumber | None = None, *, on_behalf_of: str | None = None
     ) -> Ack:
-        """POST /groups/{guid}/conversation/delivered: mark messages as delivered, up to and with
-        `message_id`.
-        """
+        """POST /groups/{guid}/conversation/delivered: mark messages as delivered, `message_id` the last."""
         return await self._call(GROUP.mark_delivered, _mark(message_id), on_behalf_of=on_behalf_of, guid=guid)
 
     async def mark_read_group(
@@ -252,18 +230,11 @@ class Conversations(Collection):
         return await self._call(GROUP.mark_unread, _mark(message_id), on_behalf_of=on_behalf_of, guid=guid)
 
     async def pin_group(self, guid: str, *, on_behalf_of: str | None = None) -> Conversation:
-        """POST /groups/{guid}/conversation/pin: pin a conversation for the acting user alone; the first
-        `pinned_at` stays.
-
-        `BadRequestError` at the limit of pins, `PermissionDeniedError` for one that the app has pinned.
-        """
+        """POST /groups/{guid}/conversation/pin: pin a conversation, see `pin_user`."""
         return await self._call(GROUP.pin, on_behalf_of=on_behalf_of, guid=guid)
 
     async def unpin_group(self, guid: str, *, on_behalf_of: str | None = None) -> Conversation:
-        """DELETE /groups/{guid}/conversation/pin: unpin a conversation of the acting user.
-
-        `PermissionDeniedError` for one that the app has pinned.
-        """
+        """DELETE /groups/{guid}/conversation/pin: unpin a conversation, see `unpin_user`."""
         return await self._call(GROUP.unpin, on_behalf_of=on_behalf_of, guid=guid)
 
 

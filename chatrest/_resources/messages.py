@@ -11,8 +11,9 @@ from msgspec import UNSET, structs
 from .._core.replies.decode import ACK, Ack, Listing, Outcomes, many, one
 from .._core.replies.expectation import is_sent_by_other
 from .._core.requests.dialects import BY_ID, BY_NEXT, BY_THREAD, BY_UPDATED, SMALLEST_DEFAULT, Paging
-from .._core.requests.endpoint import Call, Endpoint
+from .._core.requests.endpoint import Acting, Call, Endpoint, Method
 from .._models.messages import Message, MessageCount, Reaction, SentMessage
+from .._parameters.checked import Body
 from .._parameters.fields import ReceiverType
 from .._parameters.messages import (
     Interactions,
@@ -33,10 +34,7 @@ from .collection import Collection, Start
 from .sent_messages import SentMessages, addressed, complete, first_message, first_record, search
 
 REACTIONS: Final = Paging(size="limit", smallest_cap=SMALLEST_DEFAULT)
-"""Reactions: by the position of the reply, in the service's order; a few of them that lead back are all.
-
-Services of this kind lead on by `id`, or by `cursorField` and `cursorValue` that show no direction.
-"""
+"""By the position of the reply, in the service's order; a few reactions that lead back are all."""
 
 _LATE: Final = 1.0
 """Seconds after which a service shows a new message in its lists."""
@@ -68,14 +66,23 @@ LIST_USER: Final = _list("list_user", "/users/{uid}/messages", BY_ID)
 LIST_GROUP: Final = _list("list_group", "/groups/{guid}/messages", BY_NEXT)
 LIST_THREAD: Final = _list("list_thread", "/messages/{id}/thread", BY_THREAD)
 GET: Final = Endpoint("messages.get", "GET", "/messages/{id}", one(Message), acting="optional")
-UPDATE: Final = Endpoint(
-    "messages.update", "PUT", "/messages/{id}", one(Message), "idempotent",
-    body=MessageChanges, acting="optional",
-)  # fmt: skip
-DELETE: Final = Endpoint(
-    "messages.delete", "DELETE", "/messages/{id}", one(Message), "idempotent",
-    body=Deletion, acting="optional",
-)  # fmt: skip
+
+
+def _change(
+    name: str, method: Method, end: str = "", body: type[Body] | None = None, acting: Acting = "optional"
+) -> Endpoint[Message]:
+    path = f"/messages/{{id}}{end}"
+    return Endpoint(f"messages.{name}", method, path, one(Message), "idempotent", body=body, acting=acting)
+
+
+UPDATE: Final = _change("update", "PUT", body=MessageChanges)
+DELETE: Final = _change("delete", "DELETE", body=Deletion)
+ADD_REACTION: Final = _change("add_reaction", "POST", "/reactions/{reaction}", acting="required")
+REMOVE_REACTION: Final = _change("remove_reaction", "DELETE", "/reactions/{reaction}", acting="required")
+PIN: Final = _change("pin", "POST", "/pin")
+UNPIN: Final = _change("unpin", "DELETE", "/pin")
+SAVE: Final = _change("save", "POST", "/save", acting="required")
+UNSAVE: Final = _change("unsave", "DELETE", "/save", acting="required")
 MARK_INTERACTED: Final = Endpoint(
     "messages.mark_interacted", "PATCH", "/messages/{id}/interacted", ACK, "idempotent",
     body=Interactions, acting="required",
@@ -88,26 +95,6 @@ LIST_REACTION: Final = Endpoint(
     "messages.list_reaction", "GET", "/messages/{id}/reactions/{reaction}", many(Reaction),
     paging=REACTIONS, acting="optional",
 )  # fmt: skip
-ADD_REACTION: Final = Endpoint(
-    "messages.add_reaction", "POST", "/messages/{id}/reactions/{reaction}", one(Message), "idempotent",
-    acting="required",
-)  # fmt: skip
-REMOVE_REACTION: Final = Endpoint(
-    "messages.remove_reaction", "DELETE", "/messages/{id}/reactions/{reaction}", one(Message), "idempotent",
-    acting="required",
-)  # fmt: skip
-PIN: Final = Endpoint(
-    "messages.pin", "POST", "/messages/{id}/pin", one(Message), "idempotent", acting="optional"
-)
-UNPIN: Final = Endpoint(
-    "messages.unpin", "DELETE", "/messages/{id}/pin", one(Message), "idempotent", acting="optional"
-)
-SAVE: Final = Endpoint(
-    "messages.save", "POST", "/messages/{id}/save", one(Message), "idempotent", acting="required"
-)
-UNSAVE: Final = Endpoint(
-    "messages.unsave", "DELETE", "/messages/{id}/save", one(Message), "idempotent", acting="required"
-)
 LIST_THREADS: Final = _list("list_threads", "/threads", BY_UPDATED, ThreadQuery)
 LIST_THREADS_USER: Final = _list("list_threads_user", "/users/{uid}/threads", BY_UPDATED, ThreadQuery)
 LIST_THREADS_GROUP: Final = _list("list_threads_group", "/groups/{guid}/threads", BY_UPDATED, ThreadQuery)
@@ -197,12 +184,10 @@ class Messages(Collection):
         guid: str | None = None,
         on_behalf_of: str | None = None,
     ) -> "builtins.list[MessageCount]":
-        """The messages that `query` asks for, counted per user and group: `MessageQuery(unread=True)`, for
-        example.
+        """The messages that `query` asks for, such as those `unread`, counted per user and group.
 
         Of the whole app or of the acting user (GET /messages), of the conversation with `uid`, or of the
-        group `guid`. `count=true` is sent with it. One request, or two where the
-        reply has pagination.
+        group `guid`. One request, or two where the reply has pagination.
         """
         if uid is not None and guid is not None:
             raise RequestInvalidError("counts: expected uid or guid, not both")
@@ -323,8 +308,7 @@ class Messages(Collection):
     ) -> Message:
         """PUT /messages/{id}: change a message, and return the action message that says so.
 
-        The message as it is now is in `data.entities.on.entity`. `PermissionDeniedError` for an acting user
-        who is not its sender.
+        The message is in `data.entities.on.entity`. `PermissionDeniedError` for another user than its sender.
         """
         return await self._call(UPDATE, changes, on_behalf_of=on_behalf_of, id=message_id)
 
@@ -333,8 +317,7 @@ class Messages(Collection):
     ) -> Message:
         """DELETE /messages/{id}: delete a message, and return the action message that says so.
 
-        The record stays, with `deleted_at`, unless `permanent`. `PermissionDeniedError` for an acting user
-        who is not its sender.
+        The record stays, with `deleted_at`, unless `permanent`. `PermissionDeniedError` as for `update`.
         """
         body = None if permanent is None else Deletion(permanent=permanent)
         return await self._call(DELETE, body, on_behalf_of=on_behalf_of, id=message_id)
@@ -363,11 +346,7 @@ class Messages(Collection):
     async def add_reaction(
         self, message_id: str, reaction: str, *, on_behalf_of: str | None = None
     ) -> Message:
-        """POST /messages/{id}/reactions/{reaction}: react as the acting user; the counts are in
-        `data.reactions`.
-
-        A second reaction of one user with one emoji leaves one.
-        """
+        """POST /messages/{id}/reactions/{reaction}: react as the acting user, once with one emoji."""
         return await self._call(ADD_REACTION, on_behalf_of=on_behalf_of, id=message_id, reaction=reaction)
 
     async def remove_reaction(

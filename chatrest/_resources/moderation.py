@@ -82,8 +82,6 @@ MESSAGES: Final[DocumentEndpoints[Message]] = documents(
 class Moderation(Collection):
     """Rules, keyword lists, reasons, and blocked, flagged and reviewed messages: `session.moderation`."""
 
-    # ── rules and reasons ──
-
     def list_rules(self, *, limit: int | str | None = None) -> Walk[ModerationRule]:
         """The rules, in one reply of `limit` at most (1 to 1000, or digits).
 
@@ -132,8 +130,6 @@ class Moderation(Collection):
         """Delete a reason."""
         return await self._call(REASONS.delete, id=id)
 
-    # ── keyword lists ──
-
     def list_keyword_lists(self) -> Walk[KeywordList]:
         """The keyword lists, in one reply."""
         return self._walk(KEYWORD_LISTS.list)
@@ -153,8 +149,6 @@ class Moderation(Collection):
     async def delete_keyword_list(self, keyword_id: str) -> Ack:
         """Delete a keyword list."""
         return await self._call(KEYWORD_LISTS.delete, keywordId=keyword_id)
-
-    # ── messages ──
 
     async def flag_message(self, message_id: str, flag: NewFlag, *, on_behalf_of: str | None = None) -> Ack:
         """Flag a message for a reason (`flag.id`) as a user. Sent once."""

@@ -98,8 +98,6 @@ class Users(Collection):
         return await self._call(USERS_REACTIVATE, Reactivation(uids_to_activate=uids_to_activate))
 
 
-# ── auth tokens ──
-
 _TOKENS: Final = "/users/{uid}/auth_tokens"
 _TOKEN: Final = "/users/{uid}/auth_tokens/{authToken}"  # noqa: S105, a path
 
@@ -153,8 +151,6 @@ class AuthTokens(Collection):
         return await self._call(AUTH_TOKENS_FLUSH, uid=uid)
 
 
-# ── friends ──
-
 FRIENDS_LIST: Final = Endpoint(
     "friends.list", "GET", "/users/{uid}/friends", many(User), query=FriendQuery, paging=BY_PAGE
 )
@@ -186,8 +182,6 @@ class Friends(Collection):
         return await self._call(FRIENDS_REMOVE, FormerFriends(friends=friends), uid=uid)
 
 
-# ── blocked users ──
-
 _BLOCKED: Final = "/users/{uid}/blockedusers"
 
 BLOCKED_USERS_LIST: Final = Endpoint(
@@ -217,8 +211,6 @@ class BlockedUsers(Collection):
         """Let `uid` unblock users, and give the outcome of each; `outcomes.check()` raises for failures."""
         return await self._call(BLOCKED_USERS_UNBLOCK, BlockedUids(blocked_uids=blocked_uids), uid=uid)
 
-
-# ── banned users ──
 
 BANNED_USERS_LIST: Final = Endpoint(
     "banned_users.list", "GET", "/groups/{guid}/bannedusers", many(Member), query=PageQuery, paging=BY_PAGE

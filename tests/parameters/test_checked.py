@@ -28,7 +28,7 @@ from chatrest import (
 )
 from chatrest._core.requests.encode import query_pairs
 from chatrest._core.requests.wire import json_body
-from chatrest._parameters.agent_tools import ApiToolChanges, NewApiTool, NewVariable
+from chatrest._parameters.agents import ApiToolChanges, NewApiTool, NewVariable
 from chatrest._parameters.agents import EnabledActions, IntegrationMeta, NewExternalAgent
 from chatrest._parameters.checked import (
     Body,
@@ -301,7 +301,9 @@ def test_a_window_ends_where_it_begins_or_later() -> None:
     assert len(windows) > 10
     for kind, first, last in windows:
         assert getattr(kind(**{first: 5, last: 5}), last) == 5
-        with pytest.raises(RequestInvalidError, match=f"^{last} = 4: the window ends .* expected 5 or later$"):
+        with pytest.raises(
+            RequestInvalidError, match=f"^{last} = 4: the window ends .* expected 5 or later$"
+        ):
             kind(**{first: 5, last: 4})
 
 

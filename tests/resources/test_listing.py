@@ -97,9 +97,6 @@ def test_a_token_holds_neither_the_uid_nor_the_acting_user_nor_a_key() -> None:
         assert text not in repr(cursor)
 
 
-# ── what is asked ──
-
-
 def test_a_filter_that_cannot_be_sent_is_an_error_of_ours() -> None:
     with pytest.raises(ChatRestError):
         made(Sender(), LIST(uid="bob", query=MessageQuery(search_key="\ud800")))
@@ -140,9 +137,6 @@ async def test_a_short_page_is_measured_by_the_pages_that_the_session_was_served
         await made(send, call).collect()
         requests.append(len(send.calls) - before)
     assert requests == [2, 2, 1, 2]
-
-
-# ── signed tokens ──
 
 
 def messages(call: Call[Any]) -> Listing[Any]:

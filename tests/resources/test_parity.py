@@ -44,9 +44,6 @@ LEFT_TO_THE_SERVICE: Final = {
 """Members that the table requires without a default, and the type of the field does not: other rules may."""
 
 
-# ── the table ──
-
-
 def test_the_operations_are_those_of_the_table() -> None:
     assert set(OPERATIONS) == set(TABLE)
 
@@ -95,9 +92,6 @@ def structs_in(kind: Any) -> Iterator[type[CheckedStruct]]:
         yield kind
     for part in get_args(kind):
         yield from structs_in(part)
-
-
-# ── the methods ──
 
 
 @loop_over("name", OPERATIONS)

@@ -26,9 +26,6 @@ def event_of(trigger: str, data: Any = None, **extras: Any) -> Any:
     return parse_event(delivery(trigger, BY_TRIGGER[trigger][0] if data is None else data, **extras))
 
 
-# ── every trigger ──
-
-
 def test_every_documented_trigger_has_a_class_and_no_other() -> None:
     assert sorted(EVENT_CLASSES) == DOCUMENTED["triggers"]
 
@@ -53,9 +50,6 @@ def test_the_envelopes_other_members_are_kept() -> None:
     assert (legacy.origin, legacy.chat_api_version) == ({"platform": "web"}, "v3")
     bare = parse_event(json.dumps({"trigger": "message_sent", "data": {"message": MESSAGE}, "appId": 5}))
     assert (bare.app_id, bare.region, bare.webhook, bare.type) == ("5", "", "", msgspec.UNSET)
-
-
-# ── what the data shows ──
 
 
 @pytest.mark.parametrize("trigger", ["message_sent", "message_edited", "call_initiated"])
@@ -123,9 +117,6 @@ def test_a_reaction_without_an_id_is_typed() -> None:
     assert (data.reaction.id, data.reaction.message_id, data.reaction.reacted_at) == ("", "17", 1700000003)
 
 
-# ── other shapes ──
-
-
 @loop_over(
     ("trigger", "data", "reason"),
     [
@@ -178,9 +169,6 @@ def test_texts_and_buffers_are_parsed_too() -> None:
     assert parse_event(marked).raw == marked
 
 
-# ── no deliveries ──
-
-
 @loop_over(
     ("body", "text"),
     [
@@ -216,8 +204,6 @@ def test_another_argument_than_a_body_is_named() -> None:
     with pytest.raises(RequestInvalidError, match="body: expected bytes or a text, not dict"):
         parse_event({})  # type: ignore[arg-type]
 
-
-# ── any body ──
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5),
