@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Final
 import click
 import msgspec
 
-from ..._texts import duration, name_list, plural, size
+from ..._texts import duration, plural, size
 from .. import streams
 from ..options import AS_JSON, option_table
 from ..process import invocation
-from ..record_formats import LINE_TIME, local_time
+from ..record_formats import local_time
 
 if TYPE_CHECKING:
     from ...export import Plan, RunEntry
@@ -37,7 +37,7 @@ def status(out: str, as_json: bool) -> None:
     """Show the state of the export in OUT, a folder or the address of an object store.
 
     Of a folder of exports, by parts or by apps, it is one summary, and a line for each that is not complete.
-    Shows what is in it, its plan, its sources, its size, its last runs, what is missing, and what to do next.
+    Shows what is in it, its plan, its sources, its size, its last run, and what to do next.
     It reads the export's own description and no message, so it takes no longer for a large one; `chatrest
     verify` checks every byte. It needs no credentials of the service, and changes nothing; a run may be
     writing meanwhile. The exit status is 0 whatever the state is: it is `state` in --json.
@@ -52,7 +52,7 @@ def status(out: str, as_json: bool) -> None:
 
     facts = facts_of(out)
     members = msgspec.structs.asdict(facts) | {"next": next_steps(facts)}
-    members["runs"] = list(map(members_of, facts.runs))
+    members["last_run"] = facts.last_run and members_of(facts.last_run)
     streams.write_result(members, streams.fact_lines(lines_of(facts)), as_json=as_json)
 
 
@@ -69,8 +69,8 @@ def lines_of(facts: "ExportFacts") -> Iterator[tuple[str, str]]:
         yield "app", facts.app
         yield "plan", _plan_text(plan)
         yield from _contents(facts)
-    for index, run in enumerate(reversed(facts.runs)):
-        yield "" if index else "runs", _run_text(run)
+    if facts.last_run is not None:
+        yield "last run", _run_text(facts.last_run)
     for index, step in enumerate(next_steps(facts)):
         yield "" if index else "next", step
 
@@ -92,14 +92,9 @@ def _contents(facts: "ExportFacts") -> Iterator[tuple[str, str]]:
     is_known = facts.until and facts.state == "complete" and not _is_by_app_list(facts)
     until = f", complete up to id {facts.until}" if is_known else ""
     yield "messages", f"{facts.messages:,}{ids}{until}"
-    deleted = f"{facts.deleted:,} that the service no longer returns; they stay in the export"
-    yield "deleted", deleted if facts.deleted else ""
-    missing = f"{facts.missing:,} that were in a lost file, and that the service no longer returns"
-    yield "missing", missing if facts.missing else ""
     counts = facts.sources
     parts = (
         (counts.complete, "complete"), (counts.left, "left to the next run"), (counts.failed, "failed"),
-        (counts.deleted_users, "users that were deleted"), (counts.kept, "no longer asked for, kept"),
     )  # fmt: skip
     unknown = "not known" if facts.state == "damaged" else "none yet"
     yield "sources", ", ".join(f"{count:,} {words}" for count, words in parts if count) or unknown
@@ -107,18 +102,12 @@ def _contents(facts: "ExportFacts") -> Iterator[tuple[str, str]]:
         yield "", f"{each.source}: {each.error}"
     if (more := len(facts.failed) - _SHOWN) > 0:
         yield "", f"and {more:,} more: see manifest.json"
-    yield "tables", ", ".join(f"{rows:,} {table}" for table, rows in facts.tables.items())
     yield "files", f"{facts.files:,}, {size(facts.bytes)}"
-    names = name_list(facts.missing_files, _SHOWN)
-    yield (
-        "",
-        f"{len(facts.missing_files):,} of them not there, or not of their size: {names}" if names else "",
-    )
 
 
 def _is_by_app_list(facts: "ExportFacts") -> bool:
-    """Return whether the newest complete run has asked the app's own list, and not each source."""
-    return any(run.by_app_list for run in [run for run in facts.runs if run.complete][-1:])
+    """Return whether the newest run has asked the app's own list, and not each source."""
+    return facts.last_run is not None and facts.last_run.by_app_list
 
 
 def _plan_text(plan: "Plan") -> str:
@@ -134,7 +123,7 @@ def _run_text(run: "RunEntry") -> str:
     end = "complete" if run.complete else "not complete"
     end += _AS_FAR if run.complete and run.by_app_list else ""
     took = duration(max(0, run.finished - run.started))
-    text = f"{local_time(run.started, LINE_TIME)}, {took}: {counts}, {plural(run.requests, 'request')}, {end}"
+    text = f"{local_time(run.started)}, {took}: {counts}, {plural(run.requests, 'request')}, {end}"
     return f"{text}, {run.part}" if run.part else text
 
 

@@ -5,6 +5,7 @@ the messages are those that it has committed; the rest is of the last run that e
 """
 
 from collections import Counter, deque
+from contextlib import suppress
 from operator import attrgetter
 from pathlib import Path
 from typing import Any, Final, Literal, TypeAlias, get_args
@@ -12,7 +13,7 @@ from typing import Any, Final, Literal, TypeAlias, get_args
 from msgspec import Raw, Struct, json
 from msgspec.structs import replace
 
-from ..folder.journal import SourceState
+from ..._texts import name_list, plural
 from ..folder.manifest import NAME as MANIFEST, FileEntry
 from ..folder.opening import FolderState, with_state
 from ..folder.run_log import RunEntry, runs_in
@@ -26,8 +27,6 @@ from .folder_view import FolderView
 ExportState: TypeAlias = Literal["complete", "not begun", "not complete", "running", "interrupted", "damaged"]
 _WORST: Final[tuple[ExportState, ...]] = get_args(ExportState)
 """From the best to the worst: a folder of exports has the worst state of these."""
-RUNS_SHOWN: Final = 5
-"""The newest runs that are listed."""
 
 
 class SourceCounts(Struct, frozen=True):
@@ -35,13 +34,10 @@ class SourceCounts(Struct, frozen=True):
 
     total: int = 0
     complete: int = 0
+    """With users that the service does not list any more; their messages stay."""
     failed: int = 0
-    deleted_users: int = 0
-    """Users that the service does not list any more; their messages stay."""
     left: int = 0
     """Those that the next run reads."""
-    kept: int = 0
-    """Beside the total: those that the plan asks for no longer."""
 
 
 class PartFacts(Struct, frozen=True):
@@ -72,20 +68,12 @@ class ExportFacts(Struct, frozen=True, kw_only=True):
     messages: int = 0
     first_id: str | None = None
     last_id: str | None = None
-    deleted: int = 0
-    """Messages that the service does not show any more; they stay in the export."""
-    missing: int = 0
-    """Messages that were seen, are in no file, and are not shown by the service any more."""
     sources: SourceCounts = SourceCounts()
     failed: list[ExportFailure] = []
-    tables: dict[str, int] = {}
-    """The rows of each table."""
     files: int = 0
     bytes: int = 0
-    missing_files: list[str] = []
-    """Files that the manifest lists, and that are not there or have another size."""
-    runs: list[RunEntry] = []
-    """The newest ones, oldest first."""
+    last_run: RunEntry | None = None
+    """The newest one that has ended."""
     parts: list[PartFacts] = []
     """Of a folder of exports each of these; empty for an export itself."""
 
@@ -122,7 +110,7 @@ def _sum(out: str, each: list[tuple[str, ExportFacts]]) -> ExportFacts:
     """Return the facts of a folder of exports: the worst state, and sums."""
     begun = [facts for _, facts in each if facts.state != "not begun"]
     ids = [int(each) for facts in begun for each in (facts.first_id, facts.last_id) if each]
-    runs = [replace(run, part=name) for name, facts in each for run in facts.runs]
+    runs = [replace(facts.last_run, part=name) for name, facts in each if facts.last_run is not None]
     ends = [facts.finished for facts in begun]
     untils = [facts.until for facts in begun if facts.until is not None]
     apps, plans = sorted({facts.app for facts in begun}), {bytes(facts.plan) for facts in begun}
@@ -142,37 +130,29 @@ def _sum(out: str, each: list[tuple[str, ExportFacts]]) -> ExportFacts:
             replace(failed, source=f"{name}: {failed.source}")
             for name, facts in each for failed in facts.failed
         ],
-        missing_files=[f"{name}/{file}" for name, facts in each for file in facts.missing_files],
-        runs=sorted(runs, key=attrgetter("started"))[-RUNS_SHOWN:],
+        last_run=max(runs, key=attrgetter("started"), default=None),
         parts=[PartFacts(name, facts.state, facts.messages, facts.reasons) for name, facts in each],
-        **sums(begun, ("tables", "messages", "deleted", "missing", "files", "bytes")),
+        **sums(begun, ("messages", "files", "bytes")),
     )  # fmt: skip
 
 
 def _facts(view: FolderView, state: FolderState) -> ExportFacts:
     manifest, journal = state.manifest, state.journal
     facts: dict[str, Any] = {}
-    is_damaged = False
     if manifest is not None:
         ids = [int(each) for file in manifest.files for each in (file.first_id, file.last_id) if each]
         facts = {
             "app": manifest.app_id,
             "plan": Raw(json.format(bytes(manifest.plan), indent=-1)),
-            "reasons": manifest.reasons,
             "next_run": manifest.next_run,
             "finished": manifest.finished,
             "until": number(manifest.until or ""),
             "messages": manifest.messages,
             "first_id": str(min(ids)) if ids else None,
             "last_id": str(max(ids)) if ids else None,
-            "deleted": len(manifest.deleted),
-            "missing": len(manifest.missing),
-            "tables": {table.table: table.rows for table in manifest.tables},
             "files": len(manifest.files),
             "bytes": sum(file.bytes for file in manifest.files),
-            "missing_files": sorted(each.name for each in manifest.files if _is_missing(view, state, each)),
         }
-        is_damaged = state.is_finished and bool(facts["missing_files"])
     elif journal is not None:  # of a first run that is under way, or was killed
         facts = {"app": journal["app"] or "", "plan": Raw((journal["plan"] or "null").encode())}
     if journal is not None and not state.is_finished:  # what an interrupted run has left
@@ -181,18 +161,22 @@ def _facts(view: FolderView, state: FolderState) -> ExportFacts:
         )
         facts["messages"] = sum(journal.rows([STEM]).values())
         facts |= {"first_id": str(stored.first), "last_id": str(stored.last)} if stored else {}
-    faults = [
-        f"{name}: {fault}"
-        for name, fault in ((MANIFEST, state.manifest_fault), ("the journal", state.journal_fault))
-        if fault
-    ]
-    if journal is None and not faults:
-        faults = ["the journal: it is not there, and without it nothing is proven"]
-    facts["reasons"] = [*faults, *facts.get("reasons", ())]
-    export_state = "damaged" if is_damaged else _state(state, (view.folder / MANIFEST).exists())
-    return ExportFacts(
-        export=view.name, state=export_state, runs=_runs(view.folder), **facts | _of_sources(state)
-    )
+    parts = ((MANIFEST, state.manifest_fault), ("the journal", state.journal_fault))
+    reasons = [f"{name}: {fault}" for name, fault in parts if fault]
+    if journal is None and not reasons:
+        reasons = ["the journal: it is not there, and without it nothing is proven"]
+    export_state = _state(state, (view.folder / MANIFEST).exists())
+    files = () if manifest is None else manifest.files
+    missing = sorted(each.name for each in files if _is_missing(view, state, each))
+    if missing and state.is_finished:
+        export_state = "damaged"
+        reasons.append(
+            f"{plural(len(missing), 'file')} not there, or not of their size: {name_list(missing, 5)}"
+        )
+    reasons += () if manifest is None else manifest.reasons
+    with suppress(OSError):  # no run has ended yet
+        facts["last_run"] = next(iter(deque(runs_in(view.folder), maxlen=1)), None)
+    return ExportFacts(export=view.name, state=export_state, reasons=reasons, **facts | _of_sources(state))
 
 
 def _state(state: FolderState, has_manifest: bool) -> ExportState:
@@ -208,24 +192,18 @@ def _state(state: FolderState, has_manifest: bool) -> ExportState:
 
 
 def _of_sources(state: FolderState) -> dict[str, Any]:
-    """Return the counts of the sources, which the journal has."""
+    """Return the counts of the sources of the plan, which the journal has."""
     manifest = state.manifest
     until = (number(manifest.until or "") or 0) if manifest is not None else 0
     is_complete = state.is_finished and manifest is not None and manifest.complete  # also of empty lists
-    known = state.journal.sources() if state.journal is not None else []
-    fates = [(each, _fate(each, until, is_complete)) for each in known]
-    counts = Counter(fate for _, fate in fates)
-    former, _ = counts.pop("kept", 0), counts.pop("beside", 0)
-    failed = [ExportFailure(str(each.source), each.error or "") for each, fate in fates if fate == "failed"]
-    return {"sources": SourceCounts(total=counts.total(), kept=former, **counts), "failed": failed}
-
-
-def _fate(source: SourceState, until: int, is_complete: bool) -> str:
-    if not source.asked:  # the app's own list is read beside those of the plan, and so is what parts left
-        return "kept" if source.source.is_of_plans or source.proven else "beside"
-    if source.state != "open":
-        return "deleted_users" if source.state == "deleted_user" else "failed"
-    return "complete" if is_complete or int(source.proven or 0) >= max(until, 1) else "left"
+    counts, failed = Counter[str](), list[ExportFailure]()
+    known = [] if state.journal is None else state.journal.sources()
+    for each in [each for each in known if each.asked]:
+        if each.state == "failed":
+            failed.append(ExportFailure(str(each.source), each.error or ""))
+        is_read = is_complete or each.state == "deleted_user" or int(each.proven or 0) >= max(until, 1)
+        counts["failed" if each.state == "failed" else "complete" if is_read else "left"] += 1
+    return {"sources": SourceCounts(total=counts.total(), **counts), "failed": failed}
 
 
 def _is_missing(view: FolderView, state: FolderState, file: FileEntry) -> bool:
@@ -233,10 +211,3 @@ def _is_missing(view: FolderView, state: FolderState, file: FileEntry) -> bool:
     path = Path(view.folder, file.name)
     has_other_size = state.is_finished and path.is_file() and path.stat().st_size != file.bytes
     return has_other_size or not view.has(file.name)
-
-
-def _runs(folder: Path) -> list[RunEntry]:
-    try:
-        return list(deque(runs_in(folder), maxlen=RUNS_SHOWN))
-    except OSError:  # no run has ended yet
-        return []

@@ -359,11 +359,7 @@ def _info(facts: ExportFacts, period: list[int]) -> Iterator[tuple[str, str]]:
     yield "Chat-Last-Id", facts.last_id or ""
     if period:
         yield "Chat-Period", " to ".join(time_text(each) for each in period)
-    yield "Chat-Deleted", str(facts.deleted)
-    yield "Chat-Missing", str(facts.missing)
     yield "Chat-Sources", str(facts.sources.total)
-    for table, rows in facts.tables.items():
-        yield "Chat-Table", f"{table} {rows}"
     yield "Chat-Exported", "" if facts.finished is None else time_text(facts.finished)
     yield "Chat-Sealed", datetime.now(UTC).isoformat(timespec="seconds")
 

@@ -7,13 +7,13 @@ opens without a network, and has no text of a message.
 import html
 import os
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from datetime import UTC, datetime
 from itertools import chain
 from os import PathLike
 from pathlib import Path
-from typing import Final, NamedTuple, TypeAlias
+from typing import Final, TypeAlias
 
 import msgspec
 
@@ -33,22 +33,25 @@ from ..seal.seal import time_text, version
 from .result import VerifyResult, place_of
 
 _OWN: Final = ("manifest.json", "journal.sqlite", "runs.jsonl")
-Cells: TypeAlias = Sequence[object]
-
-
-class ReportTable(NamedTuple):
-    """A table of the report."""
-
-    title: str
-    columns: Sequence[str]
-    rows: Iterable[Cells]
-    none: str = "none"
-    """What is said where there are no rows."""
+_HEAD: Final = """<!doctype html>
+<html lang="en"><head><meta charset="utf-8"><title>Report of an export</title><style>
+@page { size: A4; margin: 18mm 16mm }
+body { margin: auto; max-width: 60rem; padding: 1rem; font: 9.5pt/1.4 system-ui, sans-serif }
+table { width: 100%; border-collapse: collapse }
+td, th { padding: .15rem .8rem .15rem 0; text-align: start; font-weight: normal; vertical-align: top;
+  border-bottom: 1px solid #8886; overflow-wrap: anywhere }
+</style></head>
+<body><h1>Report of an export</h1>
+"""
+_END: Final = "</body></html>\n"
+_Rows: TypeAlias = Iterable[Sequence[object]]
 
 
 class _Attachment(msgspec.Struct):
     state: str = ""
     messageId: str = ""  # noqa: N815
+    uid: str = ""
+    guid: str = ""
     position: int = 0
     error: str | None = None
 
@@ -64,7 +67,10 @@ def write_report(out: str | PathLike[str], file: str | PathLike[str], result: Ve
     new = path.with_name(f"{path.name}.new")
     try:
         with new.open("w", encoding="utf-8", newline="\n") as opened:
-            opened.writelines(_html(_sections(os.fspath(out), result)))
+            opened.write(_HEAD)
+            for section in _sections(os.fspath(out), result):
+                opened.writelines(_section(*section))
+            opened.write(_END)
         new.replace(path)
     except BaseException:
         new.unlink(missing_ok=True)
@@ -79,10 +85,25 @@ def check_name(file: str | PathLike[str]) -> Path:
     return path
 
 
+def _section(title: str, columns: Sequence[str], rows: _Rows) -> Iterator[str]:
+    yield f"<h2>{title}</h2>\n<table>\n<tr>{''.join(f'<th>{each}</th>' for each in columns)}</tr>\n"
+    is_empty = True
+    for row in rows:
+        is_empty = False
+        yield f"<tr>{''.join(f'<td>{html.escape(_text(value))}</td>' for value in row)}</tr>\n"
+    yield "<tr><td>none</td></tr>\n</table>\n" if is_empty else "</table>\n"
+
+
+def _text(value: object) -> str:
+    """Return a text on one line, in which no character is invisible."""
+    text = f"{value:,}" if isinstance(value, int) else str(value)
+    return "".join(each if each.isprintable() else f"\\u{ord(each):04x}" for each in text)
+
+
 # ── what it says ──
 
 
-def _sections(out: str, result: VerifyResult) -> Iterator[ReportTable]:
+def _sections(out: str, result: VerifyResult) -> Iterator[tuple[str, Sequence[str], _Rows]]:
     facts, months = facts_of(out), Counter[str]()
     times = list[int]()
     for raw in read_raw(out):
@@ -91,30 +112,27 @@ def _sections(out: str, result: VerifyResult) -> Iterator[ReportTable]:
         if sent > 0:
             time = seconds(sent)
             times = [min(time, *times), max(time, *times)] if times else [time]
-    yield ReportTable("Export", (), list(_facts(out, facts, result, times)))
-    yield ReportTable(
-        "Problems", ("file or source", "problem"), [(each.place, each.text) for each in result.problems]
-    )
-    yield ReportTable("Messages by month", ("month (UTC)", "messages"), sorted(months.items()))
-    yield ReportTable("Messages by source", ("source", "messages"), _by_source(out))
-    yield ReportTable("Not covered: sources", ("source", "reason"), _left_out(out, facts))
-    yield ReportTable("Not covered: messages that are gone", ("id", "what is known"), _gone(out))
-    yield ReportTable("Not covered: attachments", ("message", "attachment", "reason"), _attachments(out),
-                  "none, or the export has no attachments")  # fmt: skip
-    yield ReportTable("Notes", ("file or source", "note"), [(each.place, each.text) for each in result.notes])
-    yield ReportTable("Files", ("file", "bytes", "SHA-256"), _files(out))
+    yield "Export", ("fact", "value"), _facts(out, facts, result, times)
+    yield "Problems", ("file or source", "problem"), ((each.place, each.text) for each in result.problems)
+    yield "Messages by month", ("month (UTC)", "messages"), sorted(months.items())
+    yield "Messages by source", ("source", "messages"), _each(out, _by_source)
+    lacking = [
+        (part.export, "no run has begun this part") for part in facts.parts if part.state == "not begun"
+    ]
+    yield "Not covered: sources", ("source", "reason"), chain(lacking, _each(out, _left_out))
+    yield "Not covered: messages that are gone", ("id", "what is known"), _each(out, _gone)
+    yield "Not covered: attachments", ("message", "attachment", "reason"), _attachments(out)
+    yield "Notes", ("file or source", "note"), ((each.place, each.text) for each in result.notes)
+    files = _each(out, _files) if (bag := bag_of(out)) is None else _sealed_files(bag)
+    yield "Files", ("file", "bytes", "SHA-256"), files
 
 
-def _facts(out: str, facts: ExportFacts, result: VerifyResult, times: list[int]) -> Iterator[Cells]:
+def _facts(out: str, facts: ExportFacts, result: VerifyResult, times: list[int]) -> _Rows:
     plan = facts.plan_value
     yield "export", out
     yield "checked", f"{time_text(int(datetime.now(UTC).timestamp()))}, by chatrest {version()}"
-    yield (
-        "result",
-        "complete and undamaged"
-        if result.ok
-        else f"NOT in order: {facts.state}, {plural(result.count, 'problem')}",
-    )
+    fault = f"NOT in order: {facts.state}, {plural(result.count, 'problem')}"
+    yield "result", "complete and undamaged" if result.ok else fault
     if (bag := bag_of(out)) is not None:
         yield "root hash", result.root or "it differs from what was sealed"
         yield "sealed", info_of(bag).get("Chat-Sealed", "")
@@ -130,79 +148,63 @@ def _facts(out: str, facts: ExportFacts, result: VerifyResult, times: list[int])
     yield "complete up to id", facts.until or "not known"
     yield "exported", "not finished" if facts.finished is None else time_text(facts.finished)
     yield "files", f"{result.files:,}, {result.bytes:,} bytes, {result.hashes:,} checksums compared and equal"
-    yield (
-        "deleted since",
-        f"{plural(facts.deleted, 'message')} that the service no longer shows; all are in the export",
-    )
-    for table, rows in facts.tables.items():
-        yield f"table {table}", plural(rows, "row")
 
 
 def _time(timestamp: int) -> str:
     return time_text(timestamp // 1000 if timestamp >= 10**11 else timestamp)
 
 
-def _states(out: str) -> Iterator[tuple[FolderView, FolderState]]:
+def _each(out: str, rows_of: Callable[[FolderView, FolderState], _Rows]) -> _Rows:
+    """Yield the rows of each export; their first cell is a place in it."""
     for view in open_exports(out):
         with view, ExitStack() as stack:
-            yield view, read_folder(view.folder, stack)
+            for place, *rest in rows_of(view, read_folder(view.folder, stack)):
+                yield place_of(view.export, str(place)), *rest
 
 
-def _by_source(out: str) -> Iterator[Cells]:
-    for view, state in _states(out):
-        if state.journal is None:
-            yield view.name, "not known: its journal is lost"
-            continue
-        counts = state.journal.rows([STEM])
-        for known in state.journal.iter_sources():
-            if rows := counts.pop(known.number, 0):
-                yield place_of(view.export, str(known.source)), rows
-        if other := sum(counts.values()):
-            yield place_of(view.export, "of no source"), other
+def _by_source(_: FolderView, state: FolderState) -> _Rows:
+    if state.journal is None:
+        yield "the export", "not known: its journal is lost"
+        return
+    counts = state.journal.rows([STEM])
+    for known in state.journal.iter_sources():
+        if rows := counts.pop(known.number, 0):
+            yield known.source, rows
+    if other := sum(counts.values()):
+        yield "of no source", other
 
 
-def _left_out(out: str, facts: ExportFacts) -> Iterator[Cells]:
-    for part in facts.parts:
-        if part.state == "not begun":
-            yield part.export, "no run has begun this part"
-    for view, state in _states(out):
-        for known in () if state.journal is None else state.journal.iter_sources():
-            name = place_of(view.export, str(known.source))
-            if not known.asked and known.source.is_of_plans:
-                yield name, "not in the plan any more, and not read since"
-            elif known.state == "failed":
-                yield name, known.error or "the service refused it"
-            elif known.state == "deleted_user":
-                yield name, "the service does not list this user any more; what was read is kept"
-        for reason in () if state.manifest is None else state.manifest.reasons:
-            yield place_of(view.export, "the export"), reason
+def _left_out(_: FolderView, state: FolderState) -> _Rows:
+    for known in () if state.journal is None else state.journal.iter_sources():
+        if not known.asked and known.source.is_of_plans:
+            yield known.source, "not in the plan any more, and not read since"
+        elif known.state == "failed":
+            yield known.source, known.error or "the service refused it"
+        elif known.state == "deleted_user":
+            yield known.source, "the service does not list this user any more; what was read is kept"
+    yield from (("the export", reason) for reason in (state.manifest.reasons if state.manifest else ()))
 
 
-def _gone(out: str) -> Iterator[Cells]:
+def _gone(_: FolderView, state: FolderState) -> _Rows:
     text = "a list has shown it, it is not in the export, and the service does not show it any more"
-    for view, state in _states(out):
-        for each in () if state.manifest is None else state.manifest.missing:
-            yield place_of(view.export, each), text
+    return ((each, text) for each in (state.manifest.missing if state.manifest else ()))
 
 
-def _attachments(out: str) -> Iterator[Cells]:
+def _attachments(out: str) -> _Rows:
     for raw in read_table(out, ATTACHMENTS):
         row = msgspec.json.decode(raw, type=_Attachment, strict=False)
         if row.state != "stored":
-            yield row.messageId, row.position, ": ".join(filter(None, (row.state, row.error)))
+            owner = row.messageId or (f"avatar of {row.uid}" if row.uid else f"icon of {row.guid}")
+            yield owner, row.position, ": ".join(filter(None, (row.state, row.error)))
 
 
-def _files(out: str) -> Iterator[Cells]:
-    if (bag := bag_of(out)) is not None:
-        hashes = hashes_of(bag)
-        sizes = ((bag / name).stat().st_size if (bag / name).is_file() else "not there" for name in hashes)
-        yield from zip(hashes, sizes, hashes.values(), strict=True)
-        return
-    for view, state in _states(out):
-        yield from ((place_of(view.export, str(name)), *rest) for name, *rest in _files_of(view, state))
+def _sealed_files(bag: Path) -> _Rows:
+    for name, digest in hashes_of(bag).items():
+        path = bag / name
+        yield name, path.stat().st_size if path.is_file() else "not there", digest
 
 
-def _files_of(view: FolderView, state: FolderState) -> Iterator[Cells]:
+def _files(view: FolderView, state: FolderState) -> _Rows:
     for file in () if state.journal is None else state.journal.files("open", "sealing", "sealed"):
         yield file.name, file.size, "not finished" if file.sha256 is None else file.sha256.hex()
     if state.journal is None and state.manifest is not None:
@@ -215,59 +217,3 @@ def _files_of(view: FolderView, state: FolderState) -> Iterator[Cells]:
     for name in _OWN:
         if (path := view.folder / name).is_file():
             yield name, path.stat().st_size, file_sha256(path)
-
-
-# ── its form ──
-
-_STYLE: Final = (
-    "@page{size:A4;margin:18mm 16mm 20mm;@bottom-right{content:'Page ' counter(page) ' of ' counter(pages);"
-    "font:7pt sans-serif}}:root{color-scheme:light dark}body{margin:0 auto;max-width:60rem;padding:1rem;"
-    "font:9.5pt/1.4 -apple-system,'Segoe UI',Roboto,'Noto Sans',system-ui,sans-serif}h1{font-size:17pt;"
-    "margin:.5rem 0}h2{font-size:11pt;margin:1.4rem 0 .3rem;break-after:avoid}p{margin:.2rem 0}"
-    "table{width:100%;border-collapse:collapse}td,th{padding:.15rem .8rem .15rem 0;text-align:start;"
-    "font-weight:normal;vertical-align:top;border-bottom:1px solid #8886;overflow-wrap:anywhere}"
-    "thead th,.of th{opacity:.75}.of th{width:30%}.n{width:8rem;text-align:end;"
-    "font-variant-numeric:tabular-nums}tr{break-inside:avoid}"
-)
-"""As the document of `chatrest html --print` has it."""
-_NUMBERS: Final = ("messages", "bytes", "attachment")
-"""Columns of numbers."""
-
-
-def _html(sections: Iterable[ReportTable]) -> Iterator[str]:
-    yield (
-        '<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><title>Report of an export</title>\n'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        f"<style>{_STYLE}</style></head>\n<body><main><h1>Report of an export</h1>\n"
-    )
-    for section in sections:
-        yield f"<h2>{section.title}</h2>\n"
-        rows = iter(section.rows)
-        if (first := next(rows, None)) is None:
-            yield f"<p>{section.none}</p>\n"
-        else:
-            yield from _table(section.columns, chain([first], rows))
-    yield "</main></body></html>\n"
-
-
-def _table(columns: Sequence[str], rows: Iterable[Cells]) -> Iterator[str]:
-    def cell(value: object) -> str:
-        if isinstance(value, int):
-            return f'<td class="n">{value:,}</td>'
-        return f"<td>{html.escape(_printable(value))}</td>"
-
-    if columns:
-        heads = (f"<th scope=col{' class=n' if each in _NUMBERS else ''}>{each}</th>" for each in columns)
-        yield f"<table>\n<thead><tr>{''.join(heads)}</tr></thead>\n"
-        yield from (f"<tr>{''.join(map(cell, row))}</tr>\n" for row in rows)
-    else:
-        yield '<table class="of">\n'
-        for name, *rest in rows:
-            head = f'<th scope="row">{html.escape(_printable(name))}</th>'
-            yield f"<tr>{head}{''.join(map(cell, rest))}</tr>\n"
-    yield "</table>\n"
-
-
-def _printable(value: object) -> str:
-    """Return a text on one line, in which no character is invisible."""
-    return "".join(each if each.isprintable() else f"\\u{ord(each):04x}" for each in str(value))

@@ -85,7 +85,6 @@ def test_bag_info_says_what_it_is(bag: Path) -> None:
     assert (info["Chat-Messages"], info["Chat-First-Id"], info["Chat-Last-Id"]) == ("40", "1", "40")
     assert (info["Chat-State"], info["Chat-App"]) == ("complete", "emulated")
     assert info["Chat-Period"].startswith("2020-09-13T12:26:40+00:00 to 2020-12-")
-    assert info["Chat-Table"].startswith("users ")
     assert {"Chat-Plan", "Chat-Exported", "Chat-Sealed", "Bagging-Date"} <= info.keys()
 
 

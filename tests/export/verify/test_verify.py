@@ -274,7 +274,7 @@ ROWS = (
     "INSERT INTO changed VALUES('5', 5, x'7b7d')",
     "INSERT INTO deleted VALUES('5', 1, 5, 0)",
     f"INSERT INTO foreign_ids(part, ids) VALUES(1, x'{IdSet([5]).to_bytes().hex()}')",
-    "INSERT INTO foreign_rows VALUES('5', x'7b7d', 1, 0, 0)",
+    "INSERT INTO foreign_rows VALUES('5', x'7b7d', 1, 0)",
 )
 """Rows of the tables that are empty after a run."""
 
