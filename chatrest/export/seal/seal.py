@@ -18,7 +18,7 @@ import shutil
 import sqlite3
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, closing
+from contextlib import ExitStack, closing, suppress
 from datetime import UTC, datetime
 from os import PathLike
 from pathlib import Path, PurePosixPath
@@ -103,7 +103,12 @@ def seal(
         facts = facts_of(os.fspath(out))
         work = _new_folder(target)
         try:
-            return _made(work, target, progress, addresses, views, facts)
+            unfinished = _UnfinishedBag(work)
+            for view in views:
+                unfinished.take(view)
+            for root in part_roots(addresses):
+                unfinished.take_shared(root)
+            return unfinished.finish(target, progress, facts)
         except BaseException:
             shutil.rmtree(work, ignore_errors=True)
             raise
@@ -133,7 +138,7 @@ def _new_folder(target: Path) -> Path:
     return work
 
 
-class _ExpectedFile(NamedTuple):
+class _NotedFile(NamedTuple):
     """A file with its size and hash as the export has noted them."""
 
     view: FolderView
@@ -144,24 +149,11 @@ class _ExpectedFile(NamedTuple):
     """Empty for what an interrupted run has left."""
     is_begun: bool = False
 
-    def check(self, path: Path, sha256: str) -> None:
-        """Raise `ChatRestError` where a copy has other bytes."""
-        if self.sha256 in ("", sha256):
-            return
-        size = path.stat().st_size
-        text = "its bytes are not those that were written (it has another SHA-256)"
-        raise self.error(text if size == self.size else self._size_text(size))
-
-    def check_begun(self, source: Path) -> None:
-        """Raise `ChatRestError` where a file that a run had begun ends before what counts."""
-        size = source.stat().st_size
-        if self.is_begun and size < self.size:
-            raise self.error(self._size_text(size))
-
-    def _size_text(self, size: int) -> str:
-        return f"it has {size:,} bytes, and {self.size:,} were written"
-
-    def error(self, text: str) -> ChatRestError:
+    def error(self, size: int) -> ChatRestError:
+        """Return the error for a file that has other bytes, of this size; -1 for none."""
+        text = f"it has {size:,} bytes, and {self.size:,} were written"
+        if size in (-1, self.size):
+            text = "it is not there" if size < 0 else "its bytes are not those that were written"
         name = self.view.name
         return ChatRestError(
             f"{name}/{self.name}: {text}; nothing was sealed: run `chatrest verify {name}`, which says "
@@ -169,72 +161,89 @@ class _ExpectedFile(NamedTuple):
         )
 
 
-def _made(
-    work: Path,
-    target: Path,
-    progress: Callable[[int, int], object],
-    addresses: list[ExportAddress],
-    views: list[FolderView],
-    facts: ExportFacts,
-) -> SealResult:
-    data, linked, period, disk = work / DATA, 0, list[int](), Disk()
-    noted = dict[Path, _ExpectedFile]()
-    for view in views:
-        linked += _take(view, data / PurePosixPath(view.export), period, noted)
-    for root in part_roots(addresses):
-        _take_shared(root, data / PurePosixPath(root.name))
-    files = sorted(path for path in data.rglob("*") if path.is_file())
-    total, done = sum(path.stat().st_size for path in files), 0
+class _UnfinishedBag:
+    """A bag that is being made in the folder `work`."""
 
-    def step(count: int) -> None:
-        nonlocal done
-        done += count
-        progress(done, total)
+    def __init__(self, work: Path) -> None:
+        self._work, self._data = work, work / DATA
+        self._noted = dict[Path, _NotedFile]()
+        self._linked = 0
+        self._period = list[int]()
 
-    hashes = dict[str, str]()
-    for path in files:
-        digest = file_sha256(path, step)
-        hashes[path.relative_to(work).as_posix()] = digest
-        if path in noted:
-            noted[path].check(path, digest)
-    oxum = ("Payload-Oxum", f"{total}.{len(files)}")
-    info = [field for field in (*_info(facts, period), oxum) if field[1]]
-    root_hash = write_tags(work, hashes, info)
-    for folder in [work, *(path for path in work.rglob("*") if path.is_dir())]:
-        sync_folder(disk, folder)
-    work.rename(target)
-    sync_folder(disk, target.parent)
-    return SealResult(
-        bag=str(target), root=root_hash, files=len(files), bytes=total, linked=linked,
-        messages=facts.messages, complete=facts.state == "complete",
-    )  # fmt: skip
+    def take(self, view: FolderView) -> None:
+        """Put the files of an export into the bag."""
+        folder = self._data / PurePosixPath(view.export)
+        folder.mkdir(parents=True, exist_ok=True)
+        with ExitStack() as stack:
+            state = read_folder(view.folder, stack)
+            journal = state.journal
+            for each in _files(view, journal, state.manifest):
+                with view.file(each.name):
+                    self._linked += _put(each, folder)
+                self._noted[folder / each.name] = each
+            if journal is not None:
+                journal.write_snapshot(folder / JOURNAL)
+                with closing(sqlite3.connect(folder / JOURNAL)) as db:  # its readers make no files beside it
+                    db.execute("PRAGMA journal_mode=DELETE")
+            for name in (MANIFEST, RUNS, *([JOURNAL] if journal is None else [])):
+                if (view.folder / name).is_file():
+                    _copy(view.folder / name, folder / name)
+            for time in () if journal is None else _times(journal, folder):
+                self._period = [min([time, *self._period]), max([time, *self._period])]
+
+    def take_shared(self, root: ExportAddress) -> None:
+        """Copy what the parts of an export have in common, and have left one another."""
+        files = part_files(root.out)
+
+        async def contents() -> dict[str, bytes]:
+            stored = await find_parts(files)
+            names = [PARTS]
+            if stored is not None:
+                parts, _ = stored
+                for night in parts.nights:
+                    names += filter(None, (night.users, night.news))
+                for number, part in enumerate(parts.names):
+                    left = await stamps_for(files, parts, number)
+                    names += [f"{part}/{STATE}", *(f"{part}/{FOREIGN}/{each}" for each in left)]
+            stamped = {name: await files.read(name) for name in names}
+            return {name: each.data for name, each in stamped.items() if each is not None}
+
+        for name, content in wait_for(contents()).items():
+            path = path_inside(self._data / PurePosixPath(root.name), name)
+            path.parent.mkdir(parents=True, exist_ok=True)
+            put(Disk(), path, content)
+
+    def finish(self, target: Path, progress: Callable[[int, int], object], facts: ExportFacts) -> SealResult:
+        """Hash all files, and give the bag its name."""
+        work, disk, done = self._work, Disk(), 0
+        files = sorted(path for path in self._data.rglob("*") if path.is_file())
+        total = sum(path.stat().st_size for path in files)
+
+        def step(count: int) -> None:
+            nonlocal done
+            done += count
+            progress(done, total)
+
+        hashes = dict[str, str]()
+        for path in files:
+            hashes[path.relative_to(work).as_posix()] = digest = file_sha256(path, step)
+            noted = self._noted.get(path)
+            if noted is not None and noted.sha256 not in ("", digest):
+                raise noted.error(path.stat().st_size)
+        oxum = ("Payload-Oxum", f"{total}.{len(files)}")
+        info = [field for field in (*_info(facts, self._period), oxum) if field[1]]
+        root_hash = write_tags(work, hashes, info)
+        for folder in [work, *(path for path in work.rglob("*") if path.is_dir())]:
+            sync_folder(disk, folder)
+        work.rename(target)
+        sync_folder(disk, target.parent)
+        return SealResult(
+            bag=str(target), root=root_hash, files=len(files), bytes=total, linked=self._linked,
+            messages=facts.messages, complete=facts.state == "complete",
+        )  # fmt: skip
 
 
-# ── its files ──
-
-
-def _take(view: FolderView, folder: Path, period: list[int], noted: dict[Path, _ExpectedFile]) -> int:
-    """Put the files of an export into a folder, the times of its messages into `period`, and what it has
-    noted of its files into `noted`; return how many of the files are links.
-    """
-    folder.mkdir(parents=True, exist_ok=True)
-    with ExitStack() as stack:
-        state = read_folder(view.folder, stack)
-        journal, linked = state.journal, 0
-        for each in _files(view, journal, state.manifest):
-            with view.file(each.name):
-                linked += _put(each, folder)
-            noted[folder / each.name] = each
-        if journal is not None:
-            journal.write_snapshot(folder / JOURNAL)
-            with closing(sqlite3.connect(folder / JOURNAL)) as db:  # who opens it makes no files beside it
-                db.execute("PRAGMA journal_mode=DELETE")
-        for name in (MANIFEST, RUNS, *([JOURNAL] if journal is None else [])):
-            if (view.folder / name).is_file():
-                _copy(view.folder / name, folder / name)
-        for time in () if journal is None else _times(journal, folder):
-            period[:] = [min(time, *period), max(time, *period)] if period else [time, time]
-    return linked
+# ── the files of an export ──
 
 
 def _times(journal: Journal, folder: Path) -> Iterator[int]:
@@ -247,17 +256,13 @@ def _times(journal: Journal, folder: Path) -> Iterator[int]:
         is_of_messages = file.stem.partition("/")[0] == STEM
         for block in journal.iter_blocks(file.number) if is_of_messages else ():
             if block.since <= 0 or (block.since < MILLISECONDS_FROM <= block.until):
-                yield from sent_times(folder)
+                times = (row_of(raw).sent_at for raw in read_raw(folder))
+                yield from (seconds(sent) for sent in times if sent > 0)
                 return
             yield from (seconds(block.since), seconds(block.until))
 
 
-def sent_times(out: str | PathLike[str]) -> Iterator[int]:
-    """Yield when the messages of an export were sent, in seconds; nothing of those without a time."""
-    return (seconds(sent) for sent in (row_of(raw).sent_at for raw in read_raw(out)) if sent > 0)
-
-
-def _files(view: FolderView, journal: Journal | None, manifest: Manifest | None) -> Iterator[_ExpectedFile]:
+def _files(view: FolderView, journal: Journal | None, manifest: Manifest | None) -> Iterator[_NotedFile]:
     """Yield the files of an export, as the journal has noted them, or else the manifest."""
     tables = list[str]()
     if journal is not None:
@@ -268,40 +273,36 @@ def _files(view: FolderView, journal: Journal | None, manifest: Manifest | None)
             path = path_of(view.folder, file)
             is_open = file.state != "sealed" and path.exists()
             name = path.relative_to(view.folder).as_posix() if is_open else file.name
-            yield _ExpectedFile(view, name, file.size, (file.sha256 or b"").hex(), is_open)
+            yield _NotedFile(view, name, file.size, (file.sha256 or b"").hex(), is_open)
             if file.stem.partition("/")[0] == ATTACHMENTS:
                 tables.append(file.name)
     elif manifest is not None:
-        yield from (_ExpectedFile(view, each.name, each.bytes, each.sha256) for each in manifest.files)
-        yield from (_ExpectedFile(view, each.file, each.bytes, each.sha256) for each in manifest.tables)
+        yield from (_NotedFile(view, each.name, each.bytes, each.sha256) for each in manifest.files)
+        yield from (_NotedFile(view, each.file, each.bytes, each.sha256) for each in manifest.tables)
         tables += (each.file for each in manifest.tables if each.table == ATTACHMENTS)
     for table in tables:
         with view.file(table):
             rows = list(attachment_rows(table_path(view.folder, table)))
-        yield from (_ExpectedFile(view, f"{ATTACHMENTS}/{row.file}", row.bytes, row.sha256) for row in rows)
+        yield from (_NotedFile(view, f"{ATTACHMENTS}/{row.file}", row.bytes, row.sha256) for row in rows)
 
 
-def _put(noted: _ExpectedFile, folder: Path) -> bool:
+def _put(noted: _NotedFile, folder: Path) -> bool:
     """Put a file there; return whether it is a link. Raises `ChatRestError` where it is missing."""
     view, name = noted.view, noted.name
     source, target = view.folder / name, folder / name
     if not noted.is_begun:  # the name of a segment is made of the name of its file
         path_inside(view.folder, name)
-    if not source.is_file():
-        raise ChatRestError(
-            f"{view.name}/{name} is not there: `chatrest verify {view.name}` says what can safely be done"
-        )
-    noted.check_begun(source)
+    size = source.stat().st_size if source.is_file() else -1
+    if size < (noted.size if noted.is_begun else 0):
+        raise noted.error(size)
     target.parent.mkdir(parents=True, exist_ok=True)
     if view.is_remote:
         shutil.move(source, target)
         return False
     if not noted.is_begun:
-        try:
+        with suppress(OSError):  # another disk, or one without links
             os.link(source, target)
             return True
-        except OSError:  # another disk, or one without links
-            pass
     _copy(source, target, noted.size if noted.is_begun else None)
     return False
 
@@ -312,29 +313,6 @@ def _copy(source: Path, target: Path, size: int | None = None) -> None:
         if size is not None:
             file.truncate(size)
         os.fsync(file.fileno())
-
-
-def _take_shared(root: ExportAddress, folder: Path) -> None:
-    """Copy what the parts of an export have in common, and have left one another."""
-    files = part_files(root.out)
-
-    async def contents() -> dict[str, bytes]:
-        stored = await find_parts(files)
-        names = [PARTS]
-        if stored is not None:
-            parts, _ = stored
-            for night in parts.nights:
-                names += filter(None, (night.users, night.news))
-            for number, part in enumerate(parts.names):
-                left = await stamps_for(files, parts, number)
-                names += [f"{part}/{STATE}", *(f"{part}/{FOREIGN}/{each}" for each in left)]
-        stamped = {name: await files.read(name) for name in names}
-        return {name: each.data for name, each in stamped.items() if each is not None}
-
-    for name, content in wait_for(contents()).items():
-        path = path_inside(folder, name)
-        path.parent.mkdir(parents=True, exist_ok=True)
-        put(Disk(), path, content)
 
 
 # ── what it is ──
@@ -349,11 +327,8 @@ def _info(facts: ExportFacts, period: list[int]) -> Iterator[tuple[str, str]]:
         yield "Chat-Plan", plan.words
         yield "Chat-Plan-JSON", msgspec.json.encode(facts.plan).decode()
     yield "Chat-State", facts.state
-    for name, facts_ in (
-        ("Chat-Reason", facts.reasons),
-        ("Chat-Part", [each.export for each in facts.parts]),
-    ):
-        yield from ((name, each) for each in facts_[:100])
+    yield from (("Chat-Reason", each) for each in facts.reasons[:100])
+    yield from (("Chat-Part", each.export) for each in facts.parts[:100])
     yield "Chat-Messages", str(facts.messages)
     yield "Chat-First-Id", facts.first_id or ""
     yield "Chat-Last-Id", facts.last_id or ""
