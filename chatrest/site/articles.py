@@ -6,7 +6,7 @@ is whose. `is_place` is true where an article has its place, and is not seen aga
 
 from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
-from typing import Final, TypeAlias, final
+from typing import Final, TypeAlias
 
 from .contents import FileLink
 from .index import MessagePlace, PersonEntry
@@ -23,10 +23,7 @@ _OUT: Final = 'rel="noopener noreferrer nofollow"'
 """Of a link that leaves the site."""
 
 
-@final
 class Articles:
-    """Makes articles of pages of conversations."""
-
     def __init__(self, escape: Escape) -> None:
         self._escape = escape
         self._sender = lru_cache(10_000)(self._made_sender)
@@ -40,7 +37,6 @@ class Articles:
         return EscapedText("".join(self._articles(items, is_place=is_place)))
 
     def face(self, initials: str, colour: str) -> EscapedText:
-        """Return initials in a colour, which stand for a face."""
         return EscapedText(f'<span class="face {colour}" aria-hidden="true">{self._escape(initials)}</span>')
 
     def _articles(self, items: Iterable[Item], *, is_place: bool) -> Iterator[str]:
@@ -72,10 +68,7 @@ class Articles:
         face = self.face(person.initials, colour)
         return f'{face}<a class="who {colour}" href="{_ROOT}u/{self._escape(person.file)}.html">{name}</a>'
 
-    # ── the parts of a message ──
-
     def _text(self, item: Item) -> str:
-        """Return the paragraph of a text, with its links."""
         text = "".join(map(self._part, item.segments)) if item.segments else self._escape(item.text)
         return f'<p class="text" dir="auto">{text}</p>'
 
@@ -121,7 +114,6 @@ class Articles:
             yield self._reactions(item)
 
     def _merged(self, other: Item, is_place: bool) -> str:
-        """Return the place of a later message of a call, which is shown with its first one."""
         data_id = f' data-id="{self._escape(other.id)}"' if is_place else ""
         source = f'<a class="source" href="{other.source_href}">source</a>'
         return f'<span id="{other.anchor}"{data_id}>{source}</span>'
@@ -144,7 +136,6 @@ class Articles:
         return grid + "".join(self._card(each) for each in item.files if not each.is_picture)
 
     def _stored(self, file: FileLink, shown: str) -> str:
-        """Return a link that downloads a file of the site."""
         return f'<a href="{_ROOT}{self._escape(file.href)}" download="{self._escape(file.name)}">{shown}</a>'
 
     def _picture(self, file: FileLink) -> str:

@@ -36,12 +36,7 @@ def text_of(value: Any) -> str:
     return value if isinstance(value, str) else ""
 
 
-# ── files ──
-
-
 class FileLink(NamedTuple):
-    """A file of a message."""
-
     kind: str
     """image, video, audio or file."""
     name: str
@@ -87,17 +82,10 @@ def size_text(size: float) -> str:
     return f"{size:,.1f} GB"
 
 
-# ── reactions ──
-
-
 def reactions_of(counts: Any) -> Iterator[tuple[str, str]]:
-    """Yield reactions with their counts."""
     for each in (counts if isinstance(counts, list) else [])[:_MOST_REACTIONS]:
         if isinstance(each, dict) and isinstance(each.get("reaction"), str) and "count" in each:
             yield shown(each["reaction"])[:30], f"{each['count']}"[:12]
-
-
-# ── calls ──
 
 
 class CallState(NamedTuple):
@@ -108,7 +96,6 @@ class CallState(NamedTuple):
 
 
 def call_of(data: dict[str, Any]) -> CallState:
-    """Return what a call's message says of it."""
     entity = object_of(object_of(object_of(data.get("entities")).get("on")).get("entity"))
     state = text_of(data.get("action")) or text_of(entity.get("status"))
     session = text_of(entity.get("sessionid")) or text_of(entity.get("sessionId"))
@@ -126,9 +113,6 @@ def duration_text(seconds: int) -> str:
     hours, minutes = seconds // 3600, seconds // 60 % 60
     parts = [(hours, "h"), (minutes, "min"), (0 if hours else seconds % 60, "s")]
     return " ".join(f"{number} {unit}" for number, unit in parts if number)
-
-
-# ── all else ──
 
 
 def members_of(data: dict[str, Any], record: dict[str, Any], most: int) -> Iterator[tuple[str, str]]:

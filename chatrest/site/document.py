@@ -17,7 +17,7 @@ from os import PathLike
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from textwrap import shorten
-from typing import Any, Final, NamedTuple, Unpack, final
+from typing import Any, Final, NamedTuple, Unpack
 
 from msgspec import Struct
 
@@ -57,8 +57,6 @@ class DocumentResult(Struct, frozen=True):
 
 
 class _Entry(NamedTuple):
-    """A message of the document."""
-
     number: int
     depth: int
     """1 of a reply under the message that it answers."""
@@ -178,7 +176,6 @@ def _hashes(out: Any) -> Iterator[tuple[str, str]]:
         yield "Root hash of the bag", file_sha256(bag / TAG_MANIFEST)
 
 
-@final
 class _Document:
     def __init__(
         self, index: Index, title: str, files: Any, progress: Callable[..., None], log: HiddenLog | None
@@ -282,7 +279,6 @@ def _data_of(href: str, path: Path) -> str:
 
 
 def _lines(item: Item) -> list[str]:
-    """Return all members of a content that has no other form, such as `question: Pizza?`."""
     record = record_of(item.raw)
     members = members_of(object_of(record.get("data")), record, len(item.raw))
     return [f"{name}: {text}" if name else text for name, text in members]

@@ -6,7 +6,7 @@ how many pages and which days a conversation has.
 
 from collections.abc import Callable
 from functools import lru_cache
-from typing import Any, Final, NamedTuple, final
+from typing import Any, Final, NamedTuple
 
 from .._texts import plural
 from .index import ConversationEntry, Index, PersonEntry, initials
@@ -31,8 +31,6 @@ class Heading(NamedTuple):
 
 
 class ConversationRow(NamedTuple):
-    """A conversation in a list."""
-
     conversation: ConversationEntry
     initials: str
     colour: int
@@ -56,10 +54,7 @@ class ConversationRow(NamedTuple):
         return [each.name, each.title, self.initials, self.colour, *counted]
 
 
-@final
 class Headings:
-    """The headings of the conversations of an index."""
-
     def __init__(self, index: Index, maker: Items) -> None:
         self._index, self._maker = index, maker
         self.of: Callable[[ConversationEntry], Heading] = lru_cache(4)(self._heading)
@@ -75,7 +70,6 @@ class Headings:
         )  # fmt: skip
 
     def _initials(self, conversation: ConversationEntry) -> str:
-        """Return the initials of a group, or a letter of each of two people."""
         if conversation.is_group:
             return initials(conversation.plain_title)
         people = [self._index.person(each) for each in self._index.parties(conversation.number)[1:] if each]
@@ -100,7 +94,6 @@ class Headings:
 
 
 def conversations_script(rows: list[list[Any]], total: int) -> bytes:
-    """Return the script that hands over the first conversations, and the number of all."""
     return script([rows, total])
 
 

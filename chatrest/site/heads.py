@@ -56,8 +56,6 @@ class ShownData(Struct, gc=False, rename="camel"):
 
 
 class ShownRecord(Struct, gc=False, rename="camel"):
-    """The members of a record that its page is made of."""
-
     id: Any = None
     category: Any = None
     type: Any = None
@@ -107,7 +105,6 @@ def record_of(raw: bytes) -> dict[str, Any]:
 
 
 def entities_of(raw: bytes) -> Iterator[HeadEntity]:
-    """Yield the users and the group that a record names as its parties."""
     with suppress(*REFUSED):
         head = _HEAD.decode(raw)
         if head.data is not None and (entities := head.data.entities) is not None:

@@ -67,8 +67,6 @@ class MessagePlace(NamedTuple):
 
 
 class QuotedMessage(NamedTuple):
-    """A message as those that answer it show it."""
-
     sender: int
     text: str
     place: MessagePlace
@@ -225,7 +223,6 @@ class Index:
         return bool(self._all("SELECT 1 FROM chat.versions LIMIT 1"))
 
     def count(self, rows: str) -> int:
-        """Return the number of rows of a table, which a condition may follow."""
         return int(self._all(f"SELECT count(*) FROM {rows}")[0][0])  # noqa: S608
 
     def writers(self) -> int:
@@ -234,7 +231,6 @@ class Index:
     # ── conversations ──
 
     def conversations(self, *, offset: int, limit: int) -> Iterator[ConversationEntry]:
-        """Yield conversations, the one with the newest message first, whichever app it is of."""
         return self._conversations("ORDER BY last DESC, id LIMIT ? OFFSET ?", limit, offset)
 
     def stored_conversations(self) -> Iterator[ConversationEntry]:
@@ -259,7 +255,6 @@ class Index:
         return f"{app}/{shown(self.hide(key[len(app) + 1 :], app))}" if app else shown(self.hide(key))
 
     def pages(self, conversation: int) -> list[PageCut]:
-        """Return the pages of a conversation, oldest first."""
         sql = "SELECT page, time, rank, messages, last, sign FROM pages WHERE conversation = ? ORDER BY page"
         return list(map(PageCut._make, self.db.execute(sql, (conversation,))))
 
@@ -283,7 +278,6 @@ class Index:
         return int(self._all("SELECT max(page) FROM pages WHERE conversation = ?", conversation)[0][0])
 
     def days(self, conversation: int) -> list[tuple[int, int, int]]:
-        """Return (day since 1970, page, messages) of each day that has messages."""
         return self._all(
             "SELECT day, page, messages FROM days WHERE conversation = ? ORDER BY day", conversation
         )
@@ -300,7 +294,6 @@ class Index:
         return self.stored("WHERE p.place = ?", place)[0]
 
     def of_ranks(self, conversation: int, ranks: list[int]) -> dict[int, MessageEntry]:
-        """Return those messages of a conversation, by rank."""
         messages = self.stored(
             "WHERE p.rank IN (SELECT value FROM json_each(?)) AND +p.conversation = ?",
             msgspec.json.encode(ranks).decode(), conversation,
@@ -385,7 +378,6 @@ class Index:
         )  # fmt: skip
 
     def files(self, app: str, rank: int) -> dict[int, str]:
-        """Return the stored files of a message by position."""
         return dict(self._all("SELECT position, file FROM files WHERE app = ? AND message = ?", app, rank))
 
     # ── threads ──
@@ -407,7 +399,6 @@ class Index:
         return blake2b(msgspec.json.encode(self.threads(conversation)), digest_size=16).hexdigest(), begun
 
     def thread_counts(self, conversation: int) -> dict[int, tuple[int, int]]:
-        """Return (replies, page) of each thread of a conversation, by the message that it began with."""
         rows = self._all(
             "SELECT parent, sum(replies), min(page) FROM threads WHERE conversation = ? GROUP BY parent",
             conversation,
@@ -435,7 +426,6 @@ class Index:
         return versions
 
     def newest_version(self, app: str, rank: int) -> int:
-        """Return the number of the newest earlier version of a message; 0 if there is none."""
         sql = (
             "SELECT max(v.version) FROM posts p JOIN chat.messages m ON m.place = p.place"
             " JOIN chat.versions v ON v.id = m.id AND v.app = m.app WHERE p.rank = ? AND m.app = ?"
@@ -507,14 +497,12 @@ class Index:
         return ((self.person(number), *rest) for number, *rest in rows)
 
     def record_of_person(self, person: PersonEntry) -> bytes | None:
-        """Return a user's record, where the export has the table of users."""
         record = "(SELECT record FROM people WHERE number = ?)"
         rows = self._all(f"SELECT CAST(raw AS BLOB) FROM chat.users WHERE rowid = {record}", person.number)  # noqa: S608
         self.redaction.app = person.app
         return (self.redaction.record(rows[0][0]) if self.choice.hides else rows[0][0]) if rows else None
 
     def conversations_of(self, sender: int, limit: int) -> list[tuple[int, int, int, int]]:
-        """Return (conversation, messages, first, last) of where a person wrote, most messages first."""
         return self._all(
             "SELECT conversation, count(*), min(time), max(time) FROM posts WHERE sender = ?"
             " GROUP BY conversation ORDER BY 2 DESC, 1 LIMIT ?",
@@ -523,6 +511,5 @@ class Index:
 
 
 def initials(name: str) -> str:
-    """Return up to two letters for a name."""
     words = [word for word in name.replace("&", " ").split() if word[0].isalnum()]
     return "".join(word[0] for word in words[:2]).upper() or "?"

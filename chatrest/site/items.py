@@ -64,8 +64,6 @@ _SENTENCES: Final = {
 
 
 class Note(NamedTuple):
-    """An edit or deletion of a message: by whom, and when."""
-
     by: str
     iso: str
 
@@ -99,8 +97,6 @@ class Uses(Struct):
 
 
 class Item(Struct, gc=False):
-    """A message for the templates."""
-
     id: str
     rank: int
     anchor: str
@@ -191,8 +187,6 @@ class Item(Struct, gc=False):
 
 
 class Items:
-    """Makes items of messages."""
-
     def __init__(self, index: Index) -> None:
         self._index = index
         self.zone = Zone(index.choice.timezone)
@@ -405,7 +399,6 @@ class Items:
 
 
 def call_text(label: str, call: CallState) -> str:
-    """Return the line of a call, such as `Ann: audio call, 20 min 34 s`."""
     duration = duration_text(call.seconds)
     state = "" if duration and call.state == "ended" else call.state
     return ", ".join(filter(None, (label, state, duration)))

@@ -24,7 +24,7 @@ from importlib.util import find_spec
 from itertools import chain, groupby, islice
 from operator import attrgetter, itemgetter
 from pathlib import Path
-from typing import Any, Final, NamedTuple, final
+from typing import Any, Final, NamedTuple
 
 from .._texts import missing_extra
 from ..errors import RequestInvalidError
@@ -69,10 +69,7 @@ class SiteWords(NamedTuple):
     """The bounds of what was chosen by time; empty for none."""
 
 
-@final
 class Pages:
-    """Renders the pages of an index, where `check_installed` has found Jinja2."""
-
     def __init__(self, index: Index, title: str) -> None:
         self.maker = Items(index)
         self.headings = Headings(index, self.maker)
@@ -92,7 +89,6 @@ class Pages:
         self._frame = cache(self._made_frame)
 
     def _made_frame(self, root: str, has_column: bool) -> list[EscapedText]:
-        """Return the parts of the frame; the parts of a page come between them."""
         html = self._template("frame.html").render(root=root, has_column=has_column, cut=_CUT)
         return list(map(EscapedText, html.split(_CUT)))
 
@@ -102,7 +98,6 @@ class Pages:
         return html
 
     def generate(self, template: str, **values: Any) -> Iterator[str]:
-        """Yield a page in parts, as it is made."""
         parts: Iterator[str] = self._template(f"{template}.html").generate(root="", **values)
         return parts
 
@@ -187,7 +182,6 @@ class Pages:
     # ── lists ──
 
     def rows(self, part: int) -> list[ConversationRow]:
-        """Return the conversations of a page of the index."""
         conversations = self.index.conversations(offset=(part - 1) * LIST, limit=LIST)
         return list(map(self.headings.row, conversations))
 

@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from operator import itemgetter
-from typing import Any, Final, final
+from typing import Any, Final
 from unicodedata import category, normalize
 
 _SPACELESS: Final = (
@@ -53,7 +53,6 @@ def number_of(pseudonym: str) -> int:
 
 
 def people_in(value: Any, name: str = "") -> Iterator[tuple[str, str]]:
-    """Yield the uids in a record, each with the name that it has there, or an empty one."""
     match value:
         case dict():
             if isinstance(uid := value.get("uid"), str):
@@ -68,7 +67,6 @@ def people_in(value: Any, name: str = "") -> Iterator[tuple[str, str]]:
             yield value, ""
 
 
-@final
 class Pseudonyms:
     """Replaces the `names` of people: each a text, the number of its person, 0 for a uid, and the app.
 
@@ -110,7 +108,6 @@ class Pseudonyms:
                 self._words.put(word, alias)
 
     def _find(self, name: str, alias: str, is_name: bool) -> None:
-        """Look for a name inside of texts; that of several people stands for no number."""
         first = _WORD.search(name)
         is_spaceless = _SPACELESS_LETTER.search(name) is not None
         if first is None or len(name) < (_LEAST - is_spaceless * (1 + is_name)):
@@ -166,7 +163,6 @@ class Pseudonyms:
         return ("" if is_lower else self._words.get(word[0])), len(word[0])
 
 
-@final
 class _Aliases:
     """The pseudonyms of names, of the app of `of` or else of all; none of what several people are called."""
 

@@ -23,7 +23,7 @@ from html import unescape
 from itertools import count
 from pathlib import Path
 from string import ascii_uppercase
-from typing import Any, Final, Self, final
+from typing import Any, Final, Self
 from urllib.parse import unquote
 
 from .._models.raw_json import read_value, write_value
@@ -98,7 +98,6 @@ _TEXTS: Final = 20_000
 _UNREADABLE: Final = b'{"redacted":"the record could not be read"}'
 
 
-@final
 class Redaction:
     """Hides what is chosen; `counts` says how often, by kind, since it was last cleared."""
 
@@ -121,7 +120,6 @@ class Redaction:
         self._known.cache_clear()
 
     def hide(self, text: str) -> str:
-        """Return a text without what is hidden."""
         if len(text) > _SHORT:
             return self._hide(text)
         hidden, counts = self._known(self.app, text)
@@ -145,7 +143,6 @@ class Redaction:
         return self._hidden(text)
 
     def record(self, raw: bytes) -> bytes:
-        """Return a record in which nothing is left that is hidden; of what is no JSON nothing at all."""
         try:
             return write_value(self._value(read_value(raw)))
         except (ValueError, RecursionError):
@@ -229,7 +226,6 @@ class Redaction:
         return members
 
 
-@final
 class HiddenLog:
     """A table of what was hidden, for who made the pages: the message, the kind and how often, and no text.
 
@@ -302,7 +298,6 @@ def _decoded(text: str) -> str:
 
 
 def _plain(text: str) -> str:
-    """Return a text of the same length in which what looks the same is the same."""
     return text.replace("\t", " ") if text.isascii() else text.translate(_PLAIN)
 
 

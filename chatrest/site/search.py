@@ -41,7 +41,6 @@ _DIGITS: Final = "0123456789abcdefghijklmnopqrstuvwxyz"
 
 
 def script(data: Any) -> bytes:
-    """Return a script that hands over `data`."""
     return b"chatrest(%b);\n" % msgspec.json.encode(data)
 
 

@@ -9,7 +9,7 @@ import sqlite3
 from collections.abc import Iterator
 from contextlib import closing, suppress
 from pathlib import Path
-from typing import Final, final
+from typing import Final
 
 import msgspec
 from msgspec import Struct
@@ -17,6 +17,8 @@ from msgspec import Struct
 from .._storage import JournalFile, Layout
 from ..errors import RequestInvalidError
 
+VIEW: Final = ".view"
+"""The end of the name of a folder beside an export, in which the viewer has its site."""
 _STATE: Final = ".chatrest"
 _NAME: Final = "site.sqlite"
 _INDEX: Final = "index.html"
@@ -80,10 +82,7 @@ class KnownPage(Struct):
     """The ids of messages with how often something of a kind was hidden in them; set where it is made."""
 
 
-@final
 class SiteFiles(JournalFile):
-    """The files of the site in `folder`."""
-
     def __init__(self, folder: Path, *, links: bool = False) -> None:
         super().__init__(state_folder(folder) / _NAME, _LAYOUT, lambda _: None)
         self._db.execute("PRAGMA synchronous=OFF")  # a site that a loss of power takes is written again
@@ -106,8 +105,6 @@ class SiteFiles(JournalFile):
                 f"expected another folder; or remove it, and {state_folder(self.folder)}"
             )
         self._db.execute("UPDATE state SET first_runs = ?", (msgspec.json.encode(first_runs).decode(),))
-
-    # ── files ──
 
     def write(self, name: str, content: bytes | str) -> None:
         """Write a file of the site, if it is not there with this content."""
@@ -159,8 +156,6 @@ class SiteFiles(JournalFile):
         self._db.execute("COMMIT")
         self._db.execute("BEGIN")
 
-    # ── the whole ──
-
     def begin(self, placeholder: str) -> None:
         """Have index.html of a new site, and of one that a kill has left, be `placeholder`, until the end.
 
@@ -199,8 +194,6 @@ class SiteFiles(JournalFile):
             folder.rmdir()
             folder = folder.parent
 
-    # ── pages of conversations ──
-
     def page(self, path: str) -> KnownPage:
         """Return a page, with the next number if it is new."""
         sql = "SELECT number, path, hash, uses, files FROM pages WHERE path = ?"
@@ -235,7 +228,6 @@ class SiteFiles(JournalFile):
         return bool(self._has_search) and all(map(self.is_there, names))
 
     def hidden(self) -> Iterator[tuple[str, str, dict[str, int]]]:
-        """Yield (page, message, counts) of what was hidden."""
         sql = "SELECT path, hidden FROM pages WHERE hidden NOT NULL ORDER BY number"
         for path, rows in self._db.execute(sql):
             yield from ((path, *row) for row in msgspec.json.decode(rows, type=_HIDDEN))

@@ -109,8 +109,6 @@ def has_middle(term: str) -> bool:
     return is_long and bool(_LETTER.match(term)) and not _RUN.match(term)
 
 
-# ── what is shown ──
-
 _HIDDEN: Final = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff\ufeff]"
 )
@@ -146,8 +144,6 @@ def shown_json(raw: bytes) -> str:
 
 
 class EscapedText(str):
-    """A text of HTML."""
-
     __slots__ = ()
 
     def __html__(self) -> str:
@@ -184,8 +180,6 @@ def _number(match: re.Match[str]) -> str:
 
 
 class TextPart(NamedTuple):
-    """A part of a text; with an address, a link."""
-
     text: str
     href: str = ""
     is_mention: bool = False
@@ -218,5 +212,4 @@ def segments(text: str, mention: Callable[[str], TextPart]) -> tuple[TextPart, .
 
 
 def is_address(url: object) -> bool:
-    """Return True for an address that a link may lead to."""
     return isinstance(url, str) and url[:8].lower().startswith(("http://", "https://"))

@@ -25,10 +25,9 @@ from aiohttp import web
 from .._cloud.address import is_address
 from .contents import KIND_OF
 from .index_build import SiteOptions
-from .site_files import OtherExportError, names_of, state_folder
+from .site_files import VIEW, OtherExportError, names_of, state_folder
 from .writer import OnProgress, bring_site
 
-SUFFIX: Final = ".view"
 HOST: Final = "127.0.0.1"
 _SILENCE: Final = 30.0
 """Seconds between two looks at the connections; what has sent no request in both is closed."""
@@ -59,9 +58,9 @@ def view_folder(out: str | PathLike[str]) -> Path:
     """
     if isinstance(out, str) and is_address(out):
         name = out.rstrip("/").rpartition("/")[2].removeprefix("app=")
-        return Path(f"{name}{SUFFIX}", "site")
+        return Path(f"{name}{VIEW}", "site")
     folder = Path(out).resolve()
-    return folder.with_name(f"{folder.name.removeprefix('app=')}{SUFFIX}") / "site"
+    return folder.with_name(f"{folder.name.removeprefix('app=')}{VIEW}") / "site"
 
 
 @final
@@ -136,8 +135,6 @@ class Viewer:
             for each in (silent & connections) - self._heard:
                 each.force_close()
             silent = connections - self._heard - silent
-
-    # ── who may ask ──
 
     @web.middleware
     async def _guard(

@@ -21,7 +21,7 @@ from os import PathLike
 from pathlib import Path
 from sqlite3 import DatabaseError
 from tempfile import TemporaryDirectory
-from typing import Any, Final, TypeAlias, Unpack, final
+from typing import Any, Final, TypeAlias, Unpack
 from zipfile import ZIP_DEFLATED, ZipFile
 
 import msgspec
@@ -37,7 +37,7 @@ from .items import Item, Uses
 from .pages import STATIC, TEMPLATES, Pages, check_installed, has_days, parts_of, static
 from .redaction import HiddenLog
 from .search import WORDS_OF, TermIndex, flag_bits, meta, page_terms, script
-from .site_files import KnownPage, SiteFiles, names_of, state_folder
+from .site_files import VIEW, KnownPage, SiteFiles, names_of, state_folder
 
 HIDDEN: Final = "hidden.csv"
 """In the state's folder."""
@@ -79,7 +79,10 @@ def write_site(
     export, one that another process is writing, and a choice without messages; `ChatRestError` for a damaged
     export and a full disk; OSError.
     """
-    return bring_site(out, Path(site), progress, options)
+    folder = Path(site)
+    if folder.resolve().parent.name.endswith(VIEW):
+        raise RequestInvalidError(f"{folder} has the pages of `chatrest view`: expected another folder")
+    return bring_site(out, folder, progress, options)
 
 
 def bring_site(
@@ -115,7 +118,6 @@ def _first_runs(out: str | PathLike[str]) -> list[str]:
 
 
 def _opened(path: Path, choice: Choice) -> Index:
-    """Open the index of a site; one that is damaged is made again."""
     try:
         return Index(path, choice)
     except DatabaseError:
@@ -172,10 +174,7 @@ def _generation() -> bytes:
     return digest.digest()
 
 
-@final
 class _Writer:
-    """Writes all of a site, in the order in which it becomes whole."""
-
     def __init__(self, state: SiteFiles, pages: Pages, files: Any, progress: OnProgress) -> None:
         self._state = state
         self._pages = pages
@@ -314,7 +313,6 @@ class _Writer:
             self._state.write(_list_name("people", part), self._pages.people_page(part, parts))
 
     def _search(self) -> None:
-        """Write the index of the search, where any page has changed."""
         if self._state.keep_search():
             return
         firsts, words = list[tuple[str, str]](), list[str]()
@@ -336,7 +334,6 @@ class _Writer:
 
 
 def _search_texts(conversation: ConversationEntry, path: str, items: list[Item]) -> tuple[bytes, set[str]]:
-    """Return the script with the texts of a page, and the terms of the page."""
     people: dict[int, int] = {}
     named, messages, all_flags = list[tuple[str, str]](), list[tuple[Any, ...]](), set[str]()
     for item in items:

@@ -166,9 +166,6 @@ def make_export(
     return out
 
 
-# ── what a site has ──
-
-
 class Page(HTMLParser):
     """The elements and texts of a page, as a parser of HTML reads them."""
 

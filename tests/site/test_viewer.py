@@ -168,6 +168,11 @@ async def test_a_folder_of_somebody_else_is_left_alone(tmp_path: Path) -> None:
     assert [path.name for path in notes.parent.iterdir()] == ["notes.txt"]
 
 
+async def test_no_site_is_written_into_that_of_a_viewer(export_seen: Path) -> None:
+    with pytest.raises(RequestInvalidError, match="has the pages of `chatrest view`"):
+        write_site(export_seen, view_folder(export_seen), redact=True)
+
+
 async def test_the_pages_of_one_app_are_no_app(tmp_path: Path) -> None:
     for app in ("one", "two"):
         StoredRuns(tmp_path / f"app={app}").run([json.dumps(message(1, "hello")).encode()])
