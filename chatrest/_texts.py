@@ -1,12 +1,17 @@
-"""Texts of numbers, times and names, for lines that a person reads; how to install a missing extra.
+"""Texts of numbers, times and names, for lines that a person reads; the hints at a name and at an extra.
 
 The package index has another project of the name `chatrest`: no text installs it.
 """
 
+import os
 import shlex
-from collections.abc import Sequence
+import sys
+from collections.abc import Collection, Sequence
+from contextlib import suppress
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Any, Final
+
+from msgspec import StructMeta
 
 from .errors import RequestInvalidError
 
@@ -59,7 +64,31 @@ def name_list(names: Sequence[str], most: int = _NAMES_SHOWN) -> str:
     return f"{', '.join(names[:most])}{more}"
 
 
-# ── extras ──
+def nearest(name: str, known: Collection[str]) -> str:
+    """Return the hint at the name that was probably meant; empty if none is near."""
+    from difflib import get_close_matches  # 6 ms, and only a mistake needs it
+
+    near = get_close_matches(name, list(known), 1)
+    return f" (did you mean {near[0]!r}?)" if near else ""
+
+
+class NamedFields(StructMeta):
+    """The metaclass of structs that users make: the error of a misspelt field names the nearest one."""
+
+    if not TYPE_CHECKING:
+
+        def __call__(cls, *args: Any, **kwargs: Any) -> Any:  # noqa: N805, a metaclass
+            try:
+                return StructMeta.__call__(cls, *args, **kwargs)
+            except TypeError as error:
+                known = cls.__struct_fields__
+                wrong = next((name for name in kwargs if name not in known), None)
+                hint = f": {error}" if wrong is None else f" has no field {wrong!r}{nearest(wrong, known)}"
+                failure = TypeError(f"{cls.__name__}{hint}")
+            finally:
+                del args, kwargs  # no frame of the error holds a value: it may be a credential
+            raise failure
+
 
 DISTRIBUTION: Final = "chatrest-client"
 _SOURCE: Final = Path(__file__).resolve().parent.parent
@@ -69,12 +98,18 @@ class MissingExtraError(RequestInvalidError, ModuleNotFoundError):
     """The error of a package that needs an extra, where it is imported: `except ImportError` works, too."""
 
 
-def missing_extra(subject: str, extra: str, source: Path = _SOURCE) -> str:
+def missing_extra(subject: str, extra: str) -> str:
     """Return the sentence for `subject`, which needs an extra that is not installed, with how to get it."""
-    return f"{subject} needs the extra {extra!r}: {install_command(extra, source)}"
+    return f"{subject} needs the extra {extra!r}: {install_command(extra)}"
 
 
-def install_command(extra: str, source: Path = _SOURCE) -> str:
-    """Return the command that installs an extra: from the checkout in `source`, else of the distribution."""
-    is_checkout = (source / "pyproject.toml").is_file()
-    return f"pip install {shlex.quote(f'{source if is_checkout else DISTRIBUTION}[{extra}]')}"
+def install_command(extra: str) -> str:
+    """Return the command that installs an extra into this environment, which may not be the active one."""
+    pip = "pip"
+    if sys.prefix not in (sys.base_prefix, os.environ.get("VIRTUAL_ENV")):
+        python = Path(sys.executable)
+        with suppress(ValueError, OSError):  # it is not below the current folder, or that is gone
+            python = python.relative_to(Path.cwd())
+        pip = f"{shlex.quote(str(python))} -m pip"
+    is_checkout = (_SOURCE / "pyproject.toml").is_file()
+    return f"{pip} install {shlex.quote(f'{_SOURCE if is_checkout else DISTRIBUTION}[{extra}]')}"

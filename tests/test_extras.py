@@ -9,6 +9,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
+import pytest
+
+from chatrest import _texts
 from chatrest._texts import DISTRIBUTION, missing_extra
 from tests.cases import loop_over
 
@@ -78,11 +81,25 @@ def test_the_modules_of_stores_do_not_import_the_client_of_stores() -> None:
     assert outcome(f"import {modules}; print('obstore' in sys.modules)") == "False"
 
 
-def test_the_sentence_names_the_extra_and_what_works_on_this_machine(tmp_path: Path) -> None:
+def test_the_sentence_names_the_extra_and_what_works_on_this_machine(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     sentence = "an export needs the extra 'export': "
+    monkeypatch.setenv("VIRTUAL_ENV", sys.prefix)
     assert missing_extra("an export", "export") == f"{sentence}pip install '{ROOT}[export]'"
-    installed = missing_extra("an export", "export", source=tmp_path)
-    assert installed == f"{sentence}pip install 'chatrest-client[export]'"
+    monkeypatch.setattr(_texts, "_SOURCE", tmp_path)
+    assert missing_extra("an export", "export") == f"{sentence}pip install 'chatrest-client[export]'"
+    for base, executable, pip in (
+        (tmp_path, sys.executable, "pip"),  # no virtual environment
+        ("/usr", tmp_path / ".venv/bin/python", ".venv/bin/python -m pip"),
+        ("/usr", "/a b/bin/python", "'/a b/bin/python' -m pip"),
+    ):
+        monkeypatch.setattr(sys, "prefix", str(tmp_path))
+        monkeypatch.setattr(sys, "base_prefix", str(base))
+        monkeypatch.setattr(sys, "executable", str(executable))
+        monkeypatch.setenv("VIRTUAL_ENV", "/another")
+        monkeypatch.chdir(tmp_path)
+        assert missing_extra("an export", "export") == f"{sentence}{pip} install 'chatrest-client[export]'"
     assert PROJECT["name"] == DISTRIBUTION
     assert PROJECT["scripts"] == {"chatrest": "chatrest._cli:main"}
 

@@ -23,7 +23,7 @@ import click
 from click.shell_completion import get_completion_class
 
 from .. import __version__
-from .._names import nearest
+from .._texts import nearest
 from ..errors import ChatRestError, RequestInvalidError
 from ..times import TIME_FORMS
 from . import streams
@@ -42,8 +42,6 @@ from .trial import demo, emulator
 
 
 class CommandError(click.ClickException):
-    """A command that failed or was stopped: its message, empty for none, and its exit status."""
-
     def __init__(self, text: str, status: int) -> None:
         super().__init__(text)
         self.exit_code = status  # type: ignore[misc]
@@ -57,7 +55,6 @@ _TIMES: Final = (
 
 
 def command_error(error: BaseException) -> CommandError:
-    """Return the message and exit status for `error`; of a group, for its first error."""
     while isinstance(error, BaseExceptionGroup):
         error = error.exceptions[0]
     notes = "".join(f"; {note}" for note in getattr(error, "__notes__", ()))
@@ -78,7 +75,6 @@ def command_error(error: BaseException) -> CommandError:
 
 
 def _option_names() -> dict[str, str]:
-    """Return the options and arguments of the command that runs, by the names of the library's parameters."""
     context = click.get_current_context(silent=True)
     command = root.commands.get(context.invoked_subcommand or "") if context is not None else None
     names: dict[str, str] = {}
@@ -110,12 +106,10 @@ _ENTRY: Final = re.compile(r"^- \[([\w-]+)\]\([^)]+\): (.+)$", re.MULTILINE)
 
 
 def contents() -> dict[str, str]:
-    """Return the pages in their order, each with a line of what it is about."""
     return dict(_ENTRY.findall((FOLDER / "README.md").read_text(encoding="utf-8")))
 
 
 def page_text(page: str) -> str:
-    """Return a page as Markdown. The error of an unknown page names the nearest one."""
     pages = contents()
     if page not in pages:
         raise click.BadParameter(
@@ -193,10 +187,7 @@ _SECTIONS: Final[dict[str, tuple[click.Command, ...]]] = {
 
 
 class Root(click.Group):
-    """A command group that prints each failure as one line."""
-
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the commands by what they are for, with one width of the names."""
         width = max(len(name) for name in self.commands)
         for title, commands in _SECTIONS.items():
             with formatter.section(title):
@@ -230,7 +221,6 @@ class Root(click.Group):
         sys.exit(failure.exit_code)
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Run the subcommand; its failures are raised as `CommandError`."""
         try:
             super().invoke(ctx)
             if sys.stdout is not None:

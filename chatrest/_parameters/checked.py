@@ -29,8 +29,8 @@ import msgspec
 from msgspec import UNSET, Meta, Struct, UnsetType
 from msgspec.structs import fields
 
-from .._names import NamedFields
 from .._secrets import HIDDEN, is_credential, masked, masked_fields, shown
+from .._texts import NamedFields
 from ..errors import RequestInvalidError
 from ..times import TIME_FORMS, Time, parse_timestamp, timestamp_words
 from .fields import MEANINGS, Listed, words_of

@@ -14,9 +14,9 @@ from msgspec import Struct, inspect, structs
 
 from ..._core.replies.decode import ManyRecords
 from ..._core.requests.endpoint import Call, Endpoint
-from ..._names import nearest
 from ..._parameters.files import File
 from ..._secrets import shown
+from ..._texts import nearest
 from ...errors import RequestInvalidError
 from ..value_types import ValueType, read_json
 
@@ -34,8 +34,6 @@ _NO_LETTER: Final = re.compile(r"[-\[\]]")
 
 
 class Parameter(Struct, frozen=True):
-    """One parameter: a part of the path, a field of the filter or of the body, the acting user, the body."""
-
     name: str
     """The shortest name that reaches it: `uid`, or `body.uid` where the path has a `uid`."""
     place: Place
@@ -49,13 +47,10 @@ class Parameter(Struct, frozen=True):
 
     @property
     def label(self) -> str:
-        """The parameter as a usage line has it: `uid=TEXT`."""
         return f"{self.name}={self.rule.label}"
 
 
 class Parameters:
-    """The parameters of one operation, and the names that reach them."""
-
     def __init__(self, endpoint: Endpoint[Any]) -> None:
         self._endpoint = endpoint
         parameters = [*_parameters(endpoint)]
@@ -82,7 +77,6 @@ class Parameters:
         return self._by_name.get(_key(name))
 
     def of(self, place: Place) -> list[Parameter]:
-        """Return the parameters of one place: of a struct the required ones first, else in their order."""
         return [parameter for parameter in self.all if parameter.place == place]
 
     def names(self, *places: Place) -> set[str]:
@@ -147,11 +141,7 @@ def _fields(place: Place, kind: type[Struct] | None) -> Iterable[Parameter]:
 
 
 def call_of(endpoint: Endpoint[Any], texts: Sequence[str], read_file: ReadFile) -> Call[Any]:
-    """Return the call that the texts `KEY=VALUE` ask for.
-
-    Raises `RequestInvalidError` for a name that is unknown, missing or given twice, and for a value that is
-    not allowed; what `read_file` raises for a file that cannot be read.
-    """
+    """Return the call that the texts `KEY=VALUE` ask for."""
     parameters = Parameters(endpoint)
     given: dict[str, list[str]] = {}
     faults = []
@@ -178,7 +168,6 @@ def call_of(endpoint: Endpoint[Any], texts: Sequence[str], read_file: ReadFile) 
 
 
 def _value(parameter: Parameter, texts: Sequence[str], read_file: ReadFile) -> Any:
-    """Return the value of one parameter; a list takes the items of every text."""
     name, rule = parameter.name, parameter.rule
     if parameter.place == "whole body":
         return read_json(name, _content(_once(name, texts), read_file))
@@ -212,7 +201,6 @@ def _content(text: str, read_file: ReadFile) -> str:
 
 
 def _body(endpoint: Endpoint[Any], parameters: Parameters, whole: Any, fields: dict[str, Any]) -> Any:
-    """Return the struct of the body, of `body=…` and the single fields, which replace members of it."""
     if endpoint.body is None:
         return whole
     if whole is not None:

@@ -10,8 +10,8 @@ import click
 from ... import _resources as resources
 from ..._core.replies.decode import ManyRecords
 from ..._core.requests.endpoint import Endpoint
-from ..._names import nearest
 from ..._resources.listing import walk
+from ..._texts import nearest
 from ...errors import RequestInvalidError
 from .. import streams
 from ..process import run
@@ -23,7 +23,6 @@ from .help_text import OperationHelp, list_operations
 
 class OperationGroup(click.Group):
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Parse the arguments; those after `--list` are the words of a search."""
         if args[:1] == ["--list"] and not ctx.resilient_parsing:
             list_operations(args[1:])
             ctx.exit()

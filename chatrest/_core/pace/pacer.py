@@ -30,7 +30,7 @@ from typing import Final, Literal, Protocol, TypeAlias
 
 from msgspec import Struct
 
-from ..._names import NamedFields
+from ..._texts import NamedFields
 from ...errors import RequestInvalidError
 from ..replies.rate_signal import Signal
 from ..requests.arguments import check_seconds, hides_arguments

@@ -16,8 +16,8 @@ from typing import Final, NamedTuple, TypeAlias
 
 from msgspec import Struct, structs
 
-from ..._names import NamedFields
 from ..._secrets import description
+from ..._texts import NamedFields
 from ...errors import (
     ApiError,
     ChatRestError,

@@ -6,8 +6,8 @@ from typing import Final, ParamSpec, TypeVar
 
 from msgspec import Struct
 
-from ..._names import NamedFields
 from ..._secrets import description
+from ..._texts import NamedFields
 from ...errors import ChatRestError, RequestInvalidError
 
 P = ParamSpec("P")

@@ -13,7 +13,7 @@ from msgspec import UNSET, Struct, UnsetType, structs
 
 from ..._core.requests.arguments import check
 from ..._core.requests.endpoint import check_acting_user, segment
-from ..._names import NamedFields
+from ..._texts import NamedFields
 from ...errors import RequestInvalidError
 from ...times import Time as AnyTime, is_relative, parse_timestamp, timestamp_words
 from .ownership import Source, pair_of

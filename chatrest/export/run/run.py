@@ -20,7 +20,7 @@ from typing import Final, NamedTuple
 from msgspec import Struct, structs
 
 from ..._core.requests.arguments import check, check_count
-from ..._names import NamedFields
+from ..._texts import NamedFields
 from ..._threads import in_thread
 from ...errors import ChatRestError, RequestInvalidError
 from ...session import AsyncSession
