@@ -256,7 +256,7 @@ def handler(endpoint: Endpoint[Any], work: Callable[[ServiceCall], Any] | None =
         work = partial(_change_names, end == "add") if changes else partial(_work, about)
 
     def serve(call: ServiceCall) -> Any:
-        result = work(call)
+        result: Any = work(call)
         if isinstance(reply, ManyRecords):
             return [filled(reply.record, each, call) for each in result]
         if not isinstance(reply, OneRecord):
@@ -367,6 +367,14 @@ def _set_default(call: ServiceCall) -> None:
         provider["isDefault"] = key == call.path["providerId"]
 
 
+def _keyword_list(call: ServiceCall) -> Document:
+    """Make or change a keyword list, whose terms come as a comma list or a file."""
+    terms = str(call.body.pop("file", call.body.get("searchTerms", ""))).replace("\n", ",").split(",")
+    call.body["searchTerms"] = [term.strip() for term in terms if term.strip()]
+    document: Document = _work(document_path(call.endpoint), call)
+    return document
+
+
 def _preferences(call: ServiceCall) -> Document:
     """Show the preferences of a user by other names than those that are sent."""
     settings: Document = _work(document_path(call.endpoint), call)
@@ -378,6 +386,7 @@ _EXCEPTIONS: Final[dict[str, Callable[[ServiceCall], Any]]] = {
     "apps.create": _create_app,
     "auth_tokens.create": _create_token,
     "moderation.flag_message": _flag_message,
+    **{f"moderation.{verb}_keyword_list": _keyword_list for verb in ("create", "update")},
     **dict.fromkeys(("notifications.get_preferences", "notifications.update_preferences"), _preferences),
     **{f"notifications.set_default_{kind}_provider": _set_default for kind in ("apns", "fcm")},
     **dict.fromkeys(("rbac.set_role", "rbac.set_scope", "rbac.unset_role", "rbac.unset_scope"), _permissions),

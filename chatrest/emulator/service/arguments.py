@@ -21,7 +21,6 @@ from msgspec import UNSET, Meta, Struct, UnsetType, structs
 
 from ..._core.requests.endpoint import Endpoint
 from ..._parameters.checked import Affix, Size
-from ..._parameters.files import File
 from ..store.documents import Document
 from .refusals import ServiceRefusal, bad_request
 
@@ -91,40 +90,38 @@ def read_body(body: bytes, content_type: str, endpoint: Endpoint[Any]) -> Docume
     kind: Any = dict[str, Any] if endpoint.name.startswith("data_import.") else endpoint.body
     if kind is None:
         return {}
-    is_form = endpoint.media == "multipart" and content_type.lower().startswith("multipart/form-data")
+    files: Document = {}
     try:
-        if is_form:
-            read = msgspec.convert(_read_form(content_type, body, kind), kind, strict=False)
+        if endpoint.media == "multipart" and content_type.lower().startswith("multipart/form-data"):
+            members, files = _read_form(content_type, body, kind)
+            read = msgspec.convert(members, kind, strict=False)
         else:
             read = msgspec.json.decode(body or b"{}", type=kind)
-        document: Document = msgspec.to_builtins(read, enc_hook=_content)
+        return {**msgspec.to_builtins(read), **files}
     except msgspec.ValidationError as error:
         raise _refusal(error, kind) from None
     except (msgspec.DecodeError, RecursionError):
         raise bad_request({"body": ["The body must be a JSON object in UTF-8."]}) from None
-    return document
 
 
-def _content(file: File) -> str:
-    return file.content.decode(errors="replace")
-
-
-def _read_form(content_type: str, body: bytes, kind: type[Struct]) -> dict[str, Any]:
-    """Return the texts and files of a form; of a name that is repeated, all of them."""
+def _read_form(content_type: str, body: bytes, kind: type[Struct]) -> tuple[Document, Document]:
+    """Return the texts of a form, of a name that is repeated all of them; and its files, as texts."""
     # Bytes of a header that are not UTF-8 come as lone surrogates.
     header = content_type.encode(errors="replace")
     message: Any = BytesParser().parsebytes(b"Content-Type: %b\r\n\r\n%b" % (header, body))
     if message.defects or not message.is_multipart():
         raise bad_request({"body": ["The body must be a form (multipart/form-data)."]})
-    members: dict[str, Any] = {}
+    texts, files = dict[str, Any](), Document()
     for part in message.get_payload():
         name = str(part.get_param("name", header="content-disposition"))
-        data, file_name = part.get_payload(decode=True) or b"", part.get_filename()
-        value = data.decode(errors="replace") if file_name is None else File(data, name="file")
-        members.setdefault(name, []).append(value)
+        text = (part.get_payload(decode=True) or b"").decode(errors="replace")
+        if part.get_filename() is None:
+            texts.setdefault(name, []).append(text)
+        else:
+            files[name] = text
     # What may be a text as well is a list only where it is repeated.
     lists = [name for name, hint in _lists_of(kind).items() if "str, tuple" not in hint]
-    return {name: each if name in lists or len(each) > 1 else each[0] for name, each in members.items()}
+    return {name: each if name in lists or each[1:] else each[0] for name, each in texts.items()}, files
 
 
 def _refusal(error: Exception, kind: Any = None) -> ServiceRefusal:
@@ -160,8 +157,8 @@ def wanted(query: Mapping[str, Any], filters: Filters) -> dict[str, Any]:
 
 
 def filtered(records: Iterable[Document], query: Mapping[str, Any], filters: Filters) -> list[Document]:
-    tests = [(filters[name], value) for name, value in wanted(query, filters).items()]
-    return [record for record in records if all(test(record, value) for test, value in tests)]
+    values = wanted(query, filters)
+    return [each for each in records if all(filters[name](each, value) for name, value in values.items())]
 
 
 def has_tag(record: Document, tags: Collection[str]) -> bool:

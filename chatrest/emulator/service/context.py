@@ -45,10 +45,6 @@ class Context(Struct, frozen=True):
     def now(self) -> int:
         return int(self.clock())
 
-    @property
-    def now_ms(self) -> int:
-        return int(self.clock() * 1000)
-
 
 class ServiceCall(Context, frozen=True):
     """A request that has passed the checks that all operations share, and the data that it is about."""
@@ -62,8 +58,6 @@ class ServiceCall(Context, frozen=True):
     """A user that exists; None if no one acts, or where the operation knows no acting user."""
     body: Document
     """The members that the endpoint's struct has, with its defaults."""
-    headers: Mapping[str, str] = {}
-    """Names in lower case."""
 
 
 Handler: TypeAlias = Callable[[ServiceCall], Any]

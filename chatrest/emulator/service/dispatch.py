@@ -7,7 +7,6 @@ Rules:
 """
 
 from collections.abc import Mapping
-from types import MappingProxyType
 from typing import Final, NamedTuple
 
 from msgspec.json import encode
@@ -15,39 +14,32 @@ from msgspec.json import encode
 from ..._core.replies.decode import ManyRecords
 from ..._core.requests.endpoint import Acting
 from ..._resources import OPERATIONS
-from ..store.directory import Directory
-from . import (
-    administering,
-    conversations,
-    data_import,
-    groups,
-    message_lists,
-    messages,
-    sending,
-    users,
-)
+from . import administering, conversations, data_import, groups, message_lists, messages, sending, users
 from .administering import document_path, key_member, key_scope, prepare
 from .arguments import read_body, read_query
 from .context import Context, Handler, OutgoingReply, ServiceCall, ServiceRequest
 from .refusals import ServiceRefusal, bad_request, refused
-from .replies import order_of, paged
+from .replies import form_of, paged
 from .router import ROUTER
 from .users import no_such_user
 
-_FILES: Final = (
-    administering, conversations, data_import, groups, message_lists, messages, sending, users,
-)  # fmt: skip
-HANDLERS: Final[Mapping[str, Handler]] = MappingProxyType(
-    {name: handler for file in _FILES for name, handler in file.HANDLERS.items()}
-)
+HANDLERS: Final[Mapping[str, Handler]] = {
+    **administering.HANDLERS,
+    **conversations.HANDLERS,
+    **data_import.HANDLERS,
+    **groups.HANDLERS,
+    **message_lists.HANDLERS,
+    **messages.HANDLERS,
+    **sending.HANDLERS,
+    **users.HANDLERS,
+}
 """The handlers of all operations, by the operation's name."""
-_ORDERS: Final = {
-    name: order_of(endpoint, key_member(document_path(endpoint).collection))
+_FORMS: Final = {
+    name: form_of(endpoint, key_member(document_path(endpoint).collection))
     for name, endpoint in OPERATIONS.items()
     if isinstance(endpoint.reply, ManyRecords)
 }
 """How each list continues."""
-_AUTH_ONLY: Final = frozenset({"users.create", "auth_tokens.create"})
 
 
 class Keys(NamedTuple):
@@ -73,30 +65,36 @@ class Service:
 
     def answer(self, request: ServiceRequest) -> OutgoingReply:
         try:
-            return OutgoingReply(200, self.process(request))
+            return OutgoingReply(200, self._process(request))
         except ServiceRefusal as refusal:
             return OutgoingReply(refusal.status, refusal.body)
 
-    def process(self, request: ServiceRequest) -> bytes:
+    def _process(self, request: ServiceRequest) -> bytes:
         """Return the body of a 200, or raise a refusal."""
         scope = self._scope(request)
         route = ROUTER.route(request.method, request.path)
         if route is None:
             raise refused("ERR_API_NOT_FOUND", request.method, request.path)
         endpoint, context = route.endpoint, self._context
-        if scope != "fullAccess" and endpoint.name not in _AUTH_ONLY:
+        if scope != "fullAccess" and endpoint.name not in ("users.create", "auth_tokens.create"):
             raise refused("AUTH_ERR_NO_ACCESS")
-        acting_user = read_acting_user(endpoint.acting, request, context.store.people)
+        acting_user = self._acting_user(endpoint.acting, request)
         try:
             query = read_query(request.query, endpoint)
             body = read_body(request.body, request.headers.get("content-type", ""), endpoint)
             call = ServiceCall(
-                context.store, context.app, context.clock, endpoint, route.parameters, query, acting_user,
-                body, request.headers,
-            )  # fmt: skip
+                context.store,
+                context.app,
+                context.clock,
+                endpoint,
+                route.parameters,
+                query,
+                acting_user,
+                body,
+            )
             result = HANDLERS[endpoint.name](call)
-            if endpoint.name in _ORDERS and not isinstance(result, bytes):
-                result = paged(call, result, _ORDERS[endpoint.name])
+            if endpoint.name in _FORMS and not isinstance(result, bytes):
+                result = paged(query, result, _FORMS[endpoint.name])
         except ServiceRefusal as refusal:
             refusal.is_at_root = endpoint.name.startswith("agents.")
             raise
@@ -104,39 +102,34 @@ class Service:
 
     def _scope(self, request: ServiceRequest) -> str:
         """Return the scope of the request's key; 401 for a key, or an app, that is missing or wrong."""
-        base = request.path.removeprefix("/").partition("/")[0]
-        if base == "management":
-            return self._management_scope(request)
-        if base != "v3":
+        base, headers = request.path.removeprefix("/").partition("/")[0], request.headers
+        credentials = headers.get("key"), headers.get("secret")
+        # An app's own key is unknown to the management interface, and so is the path.
+        is_other = base == "management" and credentials == (None, None) and "apikey" in headers
+        if base not in ("v3", "management") or is_other:
             raise refused("ERR_API_NOT_FOUND", request.method, request.path)
-        app_id = request.headers.get("appid")
+        if base == "management":
+            if None in credentials:
+                raise refused("AUTH_ERR_EMPTY_AUTH_HEADER")
+            if credentials != (self._keys.management, self._keys.secret):
+                raise refused("AUTH_ERR_APIKEY_NOT_FOUND", "management key or secret")
+            return "fullAccess"
+        app_id = headers.get("appid")
         if None not in (app_id, self._only_app) and app_id != self._only_app:
             raise refused("AUTH_ERR_INVALID_APPID", app_id)
-        key = request.headers.get("apikey")
-        if not key:
+        if not headers.get("apikey"):
             raise refused("AUTH_ERR_EMPTY_APIKEY")
-        return key_scope(self._context.store, key)
+        return key_scope(self._context.store, headers["apikey"])
 
-    def _management_scope(self, request: ServiceRequest) -> str:
-        credentials = request.headers.get("key"), request.headers.get("secret")
-        if credentials == (None, None) and "apikey" in request.headers:
-            # An app's own key is unknown here, and so is the path.
-            raise refused("ERR_API_NOT_FOUND", request.method, request.path)
-        if None in credentials:
-            raise refused("AUTH_ERR_EMPTY_AUTH_HEADER")
-        if credentials != (self._keys.management, self._keys.secret):
-            raise refused("AUTH_ERR_APIKEY_NOT_FOUND", "management key or secret")
-        return "fullAccess"
-
-
-def read_acting_user(acting: Acting, request: ServiceRequest, directory: Directory) -> str | None:
-    """Return the user in `onBehalfOf`: 404 for an unknown one, 400 where a required one is missing."""
-    if acting == "never":
-        return None
-    # Bytes of a header that are not UTF-8 come as lone surrogates, which are no text to a database.
-    uid = request.headers.get("onbehalfof", "").encode(errors="replace").decode()
-    if not uid and acting == "required":
-        raise bad_request({"onBehalfOf": ["The onBehalfOf header is required."]})
-    if uid and directory.user(uid) is None:
-        raise no_such_user(uid, directory)
-    return uid or None
+    def _acting_user(self, acting: Acting, request: ServiceRequest) -> str | None:
+        """Return the user in `onBehalfOf`: 404 for an unknown one, 400 where a required one is missing."""
+        if acting == "never":
+            return None
+        # Bytes of a header that are not UTF-8 come as lone surrogates, which are no text to a database.
+        uid = request.headers.get("onbehalfof", "").encode(errors="replace").decode()
+        if not uid and acting == "required":
+            raise bad_request({"onBehalfOf": ["The onBehalfOf header is required."]})
+        people = self._context.store.people
+        if uid and people.user(uid) is None:
+            raise no_such_user(uid, people)
+        return uid or None

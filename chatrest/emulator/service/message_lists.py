@@ -50,7 +50,7 @@ from .arguments import Filters, beyond_end, bounds, wanted
 from .context import Handler, ServiceCall
 from .groups import path_group
 from .messages import message_record, message_reply, readable_message, with_personal
-from .replies import beyond, list_reply, one, pagination
+from .replies import beyond, current, list_reply, pagination
 from .users import path_user
 
 _SENT_AT: Final = attrgetter("sent_at")
@@ -140,7 +140,7 @@ def _page_reply(call: ServiceCall, name: str, condition: Condition, size: int) -
         cursor = {"affix": affix} if edge is None else {"id": edge, "affix": affix}
         meta = {"pagination": pagination(span.left, len(ids), size), "cursor": cursor}
     else:
-        meta = {"current": {"limit": size, "count": len(ids)}, "next": _next(call, edge, affix)}
+        meta = current(ids, size) | {"next": _next(call, edge, affix)}
     return list_reply(with_personal(call.store, ids, records, call.acting_user), {"meta": meta})
 
 
@@ -225,7 +225,7 @@ def _list(
 def get_message(call: ServiceCall) -> bytes:
     message = readable_message(call)
     if call.acting_user is None:
-        return one(message_record(call, call.path["id"]))
+        return b'{"data":%b}' % message_record(call, call.path["id"])
     return message_reply(call, message)
 
 
@@ -264,13 +264,13 @@ def _thread_page(call: ServiceCall, test: Test) -> bytes:
     query, store = call.query, call.store
     size, updated_at, affix = query.get("limit", 100), query.get("updatedAt"), query.get("affix", "prepend")
     threads = sorted(_threads(call, test), reverse=affix == "prepend")
-    page = beyond(((each[0], each) for each in threads), updated_at, size, ascending=affix == "append")
+    page, _ = beyond(((each[0], each) for each in threads), updated_at, size, ascending=affix == "append")
     records = [
         encode(store.record(root) | {"replyCount": len(ids), "lastReply": store.record(ids[-1])})
         for _, root, ids in page
     ]
     position = {"updatedAt": page[-1][0]} if page else selected(query, ("updatedAt",))
-    meta = {"current": {"limit": size, "count": len(page)}, "next": {"affix": affix} | position}
+    meta = current(page, size) | {"next": {"affix": affix} | position}
     shown = with_personal(store, [root for _, root, _ in page], records, call.acting_user)
     return list_reply(shown, {"meta": meta})
 

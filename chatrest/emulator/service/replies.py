@@ -6,20 +6,15 @@ The handler of a list gives all its documents, and `LISTS` says how the list con
 |------------|------------------------------------------------|
 | `number`   | a number of them, with `meta.pagination`       |
 | `position` | those beyond a member of the last one          |
-| `cursor`   | those beyond the one with an id                |
+| `cursor`   | likewise, from the newest to the oldest        |
 | `limit`    | the first ones                                 |
 | `whole`    | all of them, without `meta`                    |
 
-By a position, such as `createdAt`:
-- With `affix=append` (the default) a page ascends from the position, with `prepend` it descends from it.
-- Documents of one position stay on one page of any length: nothing is lost at its border.
-- A page that has documents has a `next`, also if it is the last; an empty page repeats the position of its
-  request, and has none where the request had none.
-
-By a cursor, which is the id of a document:
-- With `affix=append` (the default) it goes from the newest document to the oldest, with `prepend` from the
-  oldest to the newest. A document is older than another where its id is less as a text.
-- `next` is there only where there is such a page, and `previous` after the first one.
+By a position, such as `createdAt`, with `affix=append` (the default) a page ascends from the position, and
+with `prepend` it descends from it. Documents of one position stay on one page of any length: nothing is lost
+at its border. A page that has documents has a `next`, also if it is the last; an empty page repeats the
+position of its request. By a cursor it is the other way round; `next` is there only where there is such a
+page, and `previous` after the first one.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -32,17 +27,8 @@ from msgspec.json import encode
 from ..._core.requests.endpoint import Endpoint
 from ..store.documents import Document
 from ..store.message_index import number_of
-from .context import ServiceCall
 
 _Item = TypeVar("_Item")
-
-# ── envelopes ──
-
-OPPOSITES: Final = {"append": "prepend", "prepend": "append"}
-
-
-def one(record: bytes) -> bytes:
-    return b'{"data":%b}' % record
 
 
 def ack(message: str | None = None, name: str = "message") -> Document:
@@ -61,21 +47,16 @@ def pagination(total: int, count: int, size: int, page: int = 1) -> dict[str, in
     return {"total": total, "count": count, "per_page": size, "current_page": page, "total_pages": pages}
 
 
-# ── lists ──
-
-
 class ListForm(NamedTuple):
     """The way in which a list continues."""
 
     kind: Literal["number", "position", "cursor", "limit", "whole"] = "number"
     by: str = ""
-    """The documents' member, and that of `meta.next`, by which the list continues."""
+    """The documents' member by which the list continues; it is in a position, too, but for a cursor's."""
     parameter: str = ""
     """The query parameter that takes the position; empty for `by`."""
     size: int = 100
     """Records per page where none is asked."""
-    beside: tuple[str, ...] = ()
-    """Members of the document that are in a position beside `by`."""
     time: Literal["", "reply", "meta"] = ""
     """Where the time of the page's last record is, as `cursor`: beside `meta`, or in it."""
 
@@ -90,14 +71,14 @@ LISTS: Final[Mapping[str, ListForm]] = {
     "members.list": ListForm(time="reply"),
     "messages.list_reaction": ListForm("position", "id", size=10),
     "messages.list_reactions": ListForm("position", "id", size=10),
-    "moderation.list_messages": ListForm("position", "id", beside=("sentAt",)),
+    "moderation.list_messages": ListForm("position", "id"),
     "notifications.list_logs": ListForm("position", "messageId", "logId", 20),
     "users.list": ListForm(time="reply"),
 }
 """The lists whose paging in the table of operations does not say it all; `messages` has those of messages."""
 
 
-def order_of(endpoint: Endpoint[Any], id: str) -> ListForm:
+def form_of(endpoint: Endpoint[Any], id: str) -> ListForm:
     """Return how a list continues; `id` is the member with the id of its documents."""
     paging = endpoint.list_paging
     if endpoint.name in LISTS:
@@ -105,7 +86,7 @@ def order_of(endpoint: Endpoint[Any], id: str) -> ListForm:
     if paging.own_member:
         return ListForm("position", paging.own_member, size=10)
     if paging.shows_end:
-        return ListForm("cursor", id, size=10)
+        return ListForm("cursor", id, "cursor", size=10)
     return ListForm("limit" if paging.size == "limit" and not paging.numbered else "number")
 
 
@@ -116,19 +97,27 @@ class Records(NamedTuple):
     shown: Callable[[Any], Document]
 
 
-def paged(call: ServiceCall, documents: Any, order: ListForm) -> bytes:
-    """Return the page that a call asks for, of the documents of a list."""
-    return _KINDS[order.kind](order, call.query, documents)
+def paged(query: Mapping[str, Any], documents: Any, form: ListForm) -> bytes:
+    """Return the page that a query asks for, of the documents of a list."""
+    if form.kind == "whole":
+        return encode({"data": documents})
+    if form.kind == "number":
+        return _by_number(form, query, documents)
+    # The filter of rules has the size as a text, too.
+    size = int(query.get("limit") or query.get("perPage", form.size))
+    if form.kind == "limit":
+        return encode({"data": documents[:size], "meta": current(documents[:size], size)})
+    return _by_position(form, query, documents, size)
 
 
-def by_number(order: ListForm, query: Mapping[str, Any], documents: Any) -> bytes:
-    number, size = query.get("page", 1), query.get("perPage", order.size)
+def _by_number(form: ListForm, query: Mapping[str, Any], documents: Any) -> bytes:
+    number, size = query.get("page", 1), query.get("perPage", form.size)
     items, shown = documents if isinstance(documents, Records) else (documents, dict)
     page = [shown(each) for each in items[(number - 1) * size : number * size]]
     meta: Document = {"pagination": pagination(len(items), len(page), size, number)}
     reply = {"data": page, "meta": meta}
-    if page and order.time:
-        holder = meta if order.time == "meta" else reply
+    if page and form.time:
+        holder = meta if form.time == "meta" else reply
         holder["cursor"] = {"updatedAt": changed_at(page[-1]), "affix": query.get("affix", "append")}
     return encode(reply)
 
@@ -138,30 +127,35 @@ def changed_at(record: Document) -> int:
     return int(record.get("updatedAt") or record.get("createdAt") or 0)
 
 
-def by_position(order: ListForm, query: Mapping[str, Any], documents: Iterable[Document]) -> bytes:
-    size = query.get("limit") or query.get("perPage", order.size)
-    affix, position = query.get("affix", "append"), query.get(order.parameter or order.by)
-    ranks = ((_rank(each.get(order.by, "")), each) for each in documents)
-    page = beyond(ranks, None if position is None else _rank(position), size, ascending=affix == "append")
-    meta = _current(page, size)
-    if page:
-        first, last = ({name: page[at].get(name) for name in (*order.beside, order.by)} for at in (0, -1))
-        meta["previous"] = {"affix": OPPOSITES[affix], **({order.by: ""} if position is None else first)}
-        meta["next"] = {"affix": affix, **last}
-    elif position is not None:
-        number, text = _rank(position)
-        meta["next"] = {"affix": affix, order.by: text or number}
+def _by_position(form: ListForm, query: Mapping[str, Any], documents: list[Document], size: int) -> bytes:
+    shows_end, affix = form.kind == "cursor", query.get("affix", "append")
+    name, position = "cursor" if shows_end else form.by, query.get(form.parameter or form.by)
+    rows = ((_rank(each.get(form.by, "")), each) for each in documents)
+    start = None if position is None else _rank(position)
+    page, has_more = beyond(rows, start, size, ascending=(affix == "append") is not shows_end)
+    meta = current(page, size)
+    if page and not (shows_end and position is None):
+        opposite = "prepend" if affix == "append" else "append"
+        meta["previous"] = {"affix": opposite, name: "" if position is None else page[0].get(form.by)}
+    if page and (has_more or not shows_end):
+        meta["next"] = {"affix": affix, name: page[-1].get(form.by)}
+    elif position is not None and not shows_end:
+        meta["next"] = {"affix": affix, name: position}
     return encode({"data": page, "meta": meta})
 
 
-def beyond(items: Iterable[tuple[Any, _Item]], rank: Any, size: int, *, ascending: bool) -> list[_Item]:
-    """Return the first `size` of items (rank, item) beyond a rank, and those of the last one's rank."""
+def beyond(
+    items: Iterable[tuple[Any, _Item]], rank: Any, size: int, *, ascending: bool
+) -> tuple[list[_Item], bool]:
+    """Return the first `size` of items (rank, item) beyond a rank, with those of the last one's rank; and
+    True if there are more.
+    """
     ordered = sorted(items, key=itemgetter(0), reverse=not ascending)
     if rank is not None:
         ordered = [each for each in ordered if (each[0] > rank if ascending else each[0] < rank)]
     page = ordered[:size]
     page += takewhile(lambda each: each[0] == page[-1][0], ordered[size:])
-    return [item for _, item in page]
+    return [item for _, item in page], len(page) < len(ordered)
 
 
 def _rank(value: object) -> tuple[int, str]:
@@ -170,34 +164,5 @@ def _rank(value: object) -> tuple[int, str]:
     return (2**63, str(value)) if number is None else (number, "")
 
 
-def by_cursor(order: ListForm, query: Mapping[str, Any], documents: Iterable[Document]) -> bytes:
-    size, affix = query.get("limit", order.size), query.get("affix", "append")
-    rows = ((str(each[order.by]), each) for each in documents)
-    matches = beyond(rows, query.get("cursor"), size + 1, ascending=affix == "prepend")
-    page = matches[:size]
-    meta = _current(page, size)
-    if page and "cursor" in query:
-        meta["previous"] = {"affix": OPPOSITES[affix], "cursor": page[0][order.by]}
-    if page != matches:
-        meta["next"] = {"affix": affix, "cursor": page[-1][order.by]}
-    return encode({"data": page, "meta": meta})
-
-
-def _limited(order: ListForm, query: Mapping[str, Any], documents: Iterable[Document]) -> bytes:
-    limit = str(query.get("limit", ""))  # the filter of rules has it as a text, too
-    size = int(limit) if limit.isdecimal() else order.size
-    page = [*documents][:size]
-    return encode({"data": page, "meta": _current(page, size)})
-
-
-def _current(page: Sequence[Any], size: int) -> Document:
+def current(page: Sequence[Any], size: int) -> Document:
     return {"current": {"limit": size, "count": len(page)}}
-
-
-_KINDS: Final[Mapping[str, Callable[[ListForm, Mapping[str, Any], Any], bytes]]] = {
-    "number": by_number,
-    "position": by_position,
-    "cursor": by_cursor,
-    "limit": _limited,
-    "whole": lambda _, __, documents: encode({"data": documents}),
-}

@@ -65,7 +65,6 @@ WORD = part('name="category"', b"word")
             {"file": "\r\na\x00\n\r\n--xy\r\n"},
         ),
         (part('name="file"', b"no file"), None),
-        (part('name="name"; filename="a"', b"x"), None),
     ],
 )
 def test_forms(more: bytes, expected: Any) -> None:
