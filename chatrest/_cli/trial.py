@@ -7,7 +7,6 @@ import time
 from collections import Counter
 from contextlib import AsyncExitStack, suppress
 from functools import partial
-from importlib.util import find_spec
 from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -15,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from .. import __version__
-from .._texts import install_command, plural
+from .._texts import plural
 from ..errors import ChatRestError, RequestInvalidError
 from . import streams
 from .options import PORT, LocalPath, option_table, shown_default
@@ -23,7 +22,7 @@ from .process import invocation, run
 from .progress import ProgressLine
 
 if TYPE_CHECKING:
-    from ..export import Progress, Report
+    from ..export import Report
     from ..session import AsyncSession
 
 
@@ -85,21 +84,13 @@ def _announce(values: dict[str, str]) -> None:
         streams.detach_stdout()  # so that $(chatrest emulator &) ends
 
 
-# ── demo ──
-
 _FOLDER: Final = "chat-export"
-_POLL_INTERVAL: Final = 0.01
-"""Seconds between two readings of the export's progress."""
 _NEXT: Final = (
-    ("{chatrest} verify {out}", "read all files again and check every hash"),
-    ('eval "$({chatrest} emulator --messages 20000 &)"', "a test service in the background"),
-    ("{chatrest} load {out} {out}.sqlite --search", "the messages in a database, with full-text search"),
-    ("{chatrest} messages user-002 --on-behalf-of user-001 --limit 3", "messages as JSON lines"),
-)
-_INSTALL: Final = (("{install}", "what the next two commands need"),)
-_NEXT_WITH_HTML: Final = (
-    ("{chatrest} html {out} {out}-site", "the messages as pages that need no server"),
-    ("{chatrest} view {out}", "the same in a browser, with a search"),
+    ("verify {out}", "read all files again and check every hash"),
+    ("load {out} {out}.sqlite --search", "the messages in a database, with full-text search"),
+    ("html {out} {out}-site", "the messages as pages that need no server"),
+    ("view {out}", "the same in a browser, with a search"),
+    ("guide", "the manual, a page for each task"),
 )
 
 
@@ -149,11 +140,9 @@ async def _run(out: Path, users: int, messages: int) -> None:
         await _export_everything(session, out, messages)
     _check(out, messages)
     _head(f"finished in {time.perf_counter() - began:.1f} s; the files are in {out}/. Try next:")
-    install = _INSTALL if find_spec("jinja2") is None else ()
-    words = {"out": out, "chatrest": invocation(), "install": install_command("html")}
-    for line, why in (*_NEXT, *install, *_NEXT_WITH_HTML):
+    for words, why in _NEXT:
         click.echo(click.style(f"  # {why}", dim=True))
-        click.echo(click.style(f"  {line.format(**words)}", fg="cyan"))
+        click.echo(click.style(f"  {invocation()} {words.format(out=out)}", fg="cyan"))
 
 
 async def _read_conversation(session: "AsyncSession") -> None:
@@ -171,41 +160,34 @@ async def _read_conversation(session: "AsyncSession") -> None:
 
 async def _export_everything(session: "AsyncSession", out: Path, messages: int) -> None:
     """Export all messages of all users; the first run is interrupted with half of them, and continued."""
-    from ..export import Plan, Progress, export
-
-    began, first, second = time.perf_counter(), Progress(), Progress()
+    began = time.perf_counter()
+    report, written = await _export(session, out, messages // 2, messages)
+    if report is None:
+        _done("interrupted", f"on purpose, with {written:,} messages on disk; then continued")
+        report, _ = await _export(session, out, messages + 1, messages)
+    assert report is not None
+    seconds = time.perf_counter() - began
     sent = sum(pool.sent for pool in session.pools.values())
-    with ProgressLine() as line:
-        work = asyncio.ensure_future(export(session, out, Plan(), progress=first))
-        if is_interrupted := await _has_written(work, first, messages // 2, messages, line):
-            work.cancel()
-            with suppress(asyncio.CancelledError):
-                await work
-            work = asyncio.ensure_future(export(session, out, progress=second))
-            await _has_written(work, second, messages + 1, messages, line)
-        report, seconds = await work, time.perf_counter() - began
-    if is_interrupted:
-        _done("interrupted", f"on purpose, with {first.written:,} messages on disk; then continued")
-    megabytes = (first.received + second.received) / 1e6
-    sent = sum(pool.sent for pool in session.pools.values()) - sent
-    amount = f"{report.messages:,} messages of {report.sources:,} users, {megabytes:,.1f} MB received"
+    amount = f"{report.messages:,} messages of {report.sources:,} users"
     _done("all users", f"{amount}, {sent:,} requests in {seconds:.2f} s")
     _done("", f"{report.messages / seconds:,.0f} messages/s, with the emulator in the same process")
 
 
-async def _has_written(
-    work: "asyncio.Future[Report]", progress: "Progress", enough: int, total: int, line: ProgressLine
-) -> bool:
-    """Wait until `enough` messages are written, or until `work` ends: then return False."""
-    while not (await asyncio.wait([work], timeout=_POLL_INTERVAL))[0]:
-        line.share("all users", progress.written, total)
-        if progress.written >= enough:
-            return True
-    return False
+async def _export(session: "AsyncSession", out: Path, enough: int, total: int) -> "tuple[Report | None, int]":
+    """Run an export until `enough` messages are written: return its report, None if it was cancelled."""
+    from ..export import Progress, export
+
+    progress = Progress()
+    work = asyncio.ensure_future(export(session, out, progress=progress))
+    with ProgressLine() as line:
+        while not (await asyncio.wait([work], timeout=0.01))[0]:
+            line.share("all users", progress.written, total)
+            if progress.written >= enough:
+                work.cancel()
+    return (None if work.cancelled() else work.result()), progress.written
 
 
 def _check(out: Path, messages: int) -> None:
-    """Verify that the export has so many messages; raise `ChatRestError` if it has not."""
     from ..export import verify
 
     with ProgressLine() as line:

@@ -22,7 +22,7 @@ from .._texts import missing_extra
 from ..errors import ChatRestError, RequestInvalidError
 from ..export.folder.manifest import TableEntry
 from ..export.folder.run_log import runs_in
-from ..export.formats.columns import TABLE_COLUMNS, Column
+from ..export.formats.columns import TABLE_COLUMNS, Column, row_values
 from ..export.read.changes import ExportNews, NewsBatch
 from ..export.read.exports import (
     Position,
@@ -36,8 +36,8 @@ from ..export.read.exports import (
 )
 from ..export.read.folder_view import FolderView
 from ..export.read.reading import table_entries, table_records
-from .rows import COLUMNS, batched, clean_records, message_values, table_row
-from .schema import BLANK, BLANKED, INDEXES, SEARCH, STATE, VERSION, tables, views
+from .rows import COLUMNS, batched, clean_records, message_values
+from .schema import BLANK, BLANKED, INDEXES, STATE, VERSION, tables, views
 from .sqlite import Batch, SqliteDatabase
 
 Deleted: TypeAlias = Literal["keep", "blank"]
@@ -81,7 +81,6 @@ def load(
     database: str | PathLike[str],
     *,
     deleted: Deleted | None = None,
-    search: bool | None = None,
     progress: OnCount = lambda _: None,
 ) -> LoadReport:
     """Bring a database to the export in `out` as it is now: what is new, changed and deleted.
@@ -95,7 +94,6 @@ def load(
     - `deleted`: `blank` removes the contents of deleted messages, with their older versions and the names of
       their files, for who has to erase; `keep` keeps them, with a `deleted_reason`. None is the database's
       own choice, and `keep` for a new one.
-    - `search`: True adds full-text search to a SQLite database, which stays.
     - `progress`: called with the number of messages read so far.
 
     A load is one transaction: where it fails or is killed, nothing has changed. It is no coroutine: it reads
@@ -106,11 +104,9 @@ def load(
     """
     check(deleted in (None, "keep", "blank"), "deleted", deleted, "'keep', 'blank', or None")
     target = open_database(database)
-    if search and not isinstance(target, SqliteDatabase):
-        raise RequestInvalidError("search = True: expected a SQLite database")
     try:
         with target:
-            return _Load(target, out, deleted, search, progress).run()
+            return _Load(target, out, deleted, progress).run()
     except target.errors as error:
         raise ChatRestError(f"{target.name}: {error}; nothing was changed") from error
 
@@ -135,9 +131,7 @@ def open_database(database: str | PathLike[str]) -> Any:
 class _Load:
     """One load, within the transaction of its database."""
 
-    def __init__(
-        self, target: Any, out: object, deleted: Deleted | None, search: bool | None, progress: OnCount
-    ) -> None:
+    def __init__(self, target: Any, out: object, deleted: Deleted | None, progress: OnCount) -> None:
         self._target, self._out, self._progress = target, out, progress
         self._is_first = not target.has_state()
         if self._is_first:
@@ -151,9 +145,6 @@ class _Load:
             )
         self._state = {name: value for name, value in self._before.items() if not name.startswith(_MARK)}
         self._state |= {"version": VERSION, "deleted": deleted or former_choice}
-        self._has_search = "search" in self._before
-        if search:
-            self._state["search"] = "yes"
         self._counts = Counter[str]()
         self._rows = Counter[str]()
 
@@ -201,8 +192,6 @@ class _Load:
         self._counts["removed"] += target.execute(f"SELECT count(*) FROM messages {where}", [app])[0][0]  # noqa: S608
         for table in ("messages", "versions"):
             target.execute(f"DELETE FROM {table} {where}", [app])  # noqa: S608
-        if self._has_search:
-            target.execute("INSERT INTO messages_fts(messages_fts) VALUES('rebuild')")
 
     def _take(self, news: ExportNews) -> LoadReport:
         target, state = self._target, self._state
@@ -219,9 +208,6 @@ class _Load:
             self._counts["blanked"] = target.execute(f"SELECT count(*) FROM messages WHERE {BLANKED}")[0][0]  # noqa: S608
             target.erase(BLANK)
             _erase_in_others(target)
-        if "search" in state and not self._has_search:
-            for sql in SEARCH:
-                target.execute(sql)
         if state != self._before:
             mark = target.dialect.value
             target.execute(f"DELETE FROM {STATE}")  # noqa: S608
@@ -282,7 +268,7 @@ class _Load:
             clean, replaced = clean_records(batch)
             self._counts["replaced"] += replaced
             self._rows[table] += len(batch)
-            values = zip(*(table_row(columns, raw) for raw in clean), strict=True)
+            values = zip(*(row_values(columns, raw) for raw in clean), strict=True)
             yield [[app_of(view.export)] * len(batch), *values, clean]
 
     def _finish_first(self) -> None:

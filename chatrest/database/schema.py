@@ -5,17 +5,13 @@
 | messages      | the newest version of each message, with `raw`, its record as JSON               |
 | versions      | older versions of edited messages, oldest first                                  |
 | users, …      | the tables of the export, with `raw`                                             |
-| messages_fts  | full text of `messages.text` with `load(…, search=True)`, in SQLite              |
 | chatrest_load | the position, which is the number of the export's newest run, and what was asked |
 
 Each row has its `app`: NAME of the folder `app=NAME`, and an empty text where the export is of one app. Two
 apps may have the same ids: a message is known by `app` and `id`.
 
 A message that its sender has deleted has `deleted_reason` 'by_author', one that no list of the service shows
-any more 'not_shown'. Times are epoch milliseconds in SQLite, `timestamptz` in Postgres; 0 is null. To search:
-
-    SELECT id, text FROM messages JOIN messages_fts ON messages_fts.rowid = place
-    WHERE messages_fts MATCH 'invoice' ORDER BY rank;
+any more 'not_shown'. Times are epoch milliseconds in SQLite, `timestamptz` in Postgres; 0 is null.
 
 | view  | answers                                             |
 |-------|-----------------------------------------------------|
@@ -84,20 +80,6 @@ BLANK: Final = (
     f"UPDATE conversations SET raw = NULL WHERE (app, last_message_id) IN {_GONE}",  # noqa: S608
 )
 """Remove the contents of deleted messages."""
-SEARCH: Final = (
-    """CREATE VIRTUAL TABLE messages_fts
-    USING fts5(text, content='messages', content_rowid='place', tokenize='unicode61 remove_diacritics 2')""",
-    """CREATE TRIGGER messages_fts_insert AFTER INSERT ON messages WHEN new.text IS NOT NULL BEGIN
-    INSERT INTO messages_fts(rowid, text) VALUES(new.place, new.text);
-END""",
-    """CREATE TRIGGER messages_fts_update AFTER UPDATE OF text ON messages WHEN old.text IS NOT new.text BEGIN
-    INSERT INTO messages_fts(messages_fts, rowid, text)
-        SELECT 'delete', old.place, old.text WHERE old.text IS NOT NULL;
-    INSERT INTO messages_fts(rowid, text) SELECT new.place, new.text WHERE new.text IS NOT NULL;
-END""",
-    "INSERT INTO messages_fts(rowid, text) SELECT place, text FROM messages WHERE text IS NOT NULL",
-)
-"""Full-text search of SQLite, made when all rows are there."""
 
 
 def tables(of: Dialect) -> Iterator[str]:

@@ -68,19 +68,13 @@ class SqliteDatabase:
         return self._db.execute(sql, values).fetchall()
 
     def has_state(self) -> bool:
-        return self._has(STATE)
-
-    def _has(self, table: str) -> bool:
-        return bool(self.execute("SELECT 1 FROM sqlite_master WHERE name = ?", [table]))
+        return bool(self.execute("SELECT 1 FROM sqlite_master WHERE name = ?", [STATE]))
 
     def erase(self, statements: Iterable[str]) -> None:
         """Execute statements, with zeros in the place of what they remove."""
         self.execute("PRAGMA secure_delete=ON")
-        before = self._db.total_changes
         for sql in statements:
             self.execute(sql)
-        if self._db.total_changes > before and self._has("messages_fts"):  # its index keeps words until then
-            self.execute("INSERT INTO messages_fts(messages_fts) VALUES('optimize')")
 
     def insert(self, table: str, columns: Sequence[Column], batches: Iterable[Batch], rest: str = "") -> None:
         """Insert rows; `rest` says what is done with those that are there."""

@@ -107,17 +107,6 @@ def test_contents_are_removed_of_what_one_app_has_deleted(database: Database, tm
     assert database.ask("SELECT app, text FROM versions") == [("two", "first")]
 
 
-def test_a_search_does_not_find_what_was_removed(chat: Database, tmp_path: Path) -> None:
-    for app in ("one", "two"):
-        StoredRuns(tmp_path / "out" / f"app={app}").run([record(1, text=f"invoice of {app}")])
-    sql = "SELECT messages.text FROM messages JOIN messages_fts ON messages_fts.rowid = place"
-    load(tmp_path / "out", chat.url, search=True)
-    shutil.rmtree(tmp_path / "out" / "app=two")
-    load(tmp_path / "out", chat.url)
-    assert chat.ask(f"{sql} WHERE messages_fts MATCH 'invoice'") == [("invoice of one",)]
-    assert chat.ask("SELECT count(*) FROM messages_fts('two')") == [(0,)]
-
-
 @pytest.mark.parametrize("other", ["one app of them", "others", "one made again"])
 def test_another_folder_is_refused(other: str, chat: Database, tmp_path: Path) -> None:
     out = tmp_path / "out"

@@ -40,7 +40,7 @@ def cat(out: str, format_: Format | None, sort: str | None, **wanted: Any) -> No
 
     --sender and --conversation read all of the export. --source is another question: each message is stored
     once, in the first source that it belongs to (groups, then pairs, then users), so the file of a user has
-    not all that the user wrote. A search in the texts is that of the database of `chatrest load --search`.
+    not all that the user wrote.
 
     \b
     Examples:
@@ -58,9 +58,6 @@ def cat(out: str, format_: Format | None, sort: str | None, **wanted: Any) -> No
     while batch := list(islice(records, _LINES)):
         streams.write(writer.encode(batch).decode(errors="replace").encode())
     streams.write(writer.end())
-
-
-# ── changes ──
 
 
 @click.command(short_help="Print what is new in an export since a run.")

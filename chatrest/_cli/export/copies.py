@@ -63,11 +63,10 @@ DELETED = ("keep", "blank")
 @click.argument("database")
 @option_table(
     ("--deleted", DELETED, None, "What becomes of deleted messages.  [default: keep, or as before]"),
-    ("--search", bool, None, "Add full-text search (SQLite); it stays."),
     AS_JSON,
     QUIET,
 )
-def load(out: str, database: str, deleted: str | None, search: bool, as_json: bool, quiet: bool) -> None:
+def load(out: str, database: str, deleted: str | None, as_json: bool, quiet: bool) -> None:
     """Bring DATABASE to the export in OUT as it is now: what is new, changed or deleted since the last load.
 
     OUT is a folder or the address of an object store: an export, its parts, or many apps. Each row has its
@@ -84,7 +83,7 @@ def load(out: str, database: str, deleted: str | None, search: bool, as_json: bo
 
     \b
     Examples:
-      chatrest load backup chat.sqlite --search
+      chatrest load backup chat.sqlite
       chatrest load s3://bucket/chat postgresql://etl@db/chat
       chatrest load backup chat.sqlite --deleted blank
     """
@@ -97,7 +96,6 @@ def load(out: str, database: str, deleted: str | None, search: bool, as_json: bo
             out,
             database,
             deleted=deleted,  # type: ignore[arg-type]
-            search=search or None,
             progress=lambda count: line.show(f"loading the export: {count:,} messages"),
         )
     counts = [f"{getattr(report, kind):,} {kind}" for kind in ("new", "changed", "deleted")]
@@ -114,8 +112,6 @@ def load(out: str, database: str, deleted: str | None, search: bool, as_json: bo
             "what is not Unicode"
         )
 
-
-# ── verify ──
 
 PROBLEMS_SHOWN: Final = 20
 """The largest number of problems, and of notes, that are printed."""

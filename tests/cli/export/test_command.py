@@ -208,7 +208,7 @@ def test_a_dry_run_whose_only_source_is_refused_is_a_failure(command: Run, out: 
 def test_it_says_what_it_has_loaded(tmp_path: Path) -> None:
     runs, database = StoredRuns(tmp_path / "out"), str(tmp_path / "chat.sqlite")
     runs.run([record(1, text="a\0b"), record(2, text="invoice")])
-    result = CliRunner().invoke(root, ["load", str(runs.folder), database, "--search"])
+    result = CliRunner().invoke(root, ["load", str(runs.folder), database])
     assert (result.exit_code, result.stdout) == (0, "run 1: messages 2 new, 0 changed, 0 deleted\n")
     assert "1 character that no database can hold became U+FFFD" in result.stderr
     runs.run(deleted=[2])
