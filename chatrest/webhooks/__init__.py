@@ -12,8 +12,7 @@
 only after it has returned, and one that was not is repeated, so an event may arrive twice, and in any order.
 """
 
-from .credentials import authorized
-from .event import (
+from .events import (
     CallEvent,
     CallSessionEvent,
     CampaignEvent,
@@ -31,8 +30,8 @@ from .event import (
     UserBlockEvent,
     UserConnectionEvent,
 )
-from .handlers import aiohttp_handler, asgi_app
 from .parsing import parse
+from .receiver import aiohttp_handler, asgi_app, authorized
 
 __all__ = [
     "CallEvent", "CallSessionEvent", "CampaignEvent", "ConversationEvent", "Event", "GroupEvent",

@@ -21,17 +21,17 @@ from .._models.raw_json import bytes_of
 from .._models.record import Json, Record
 from .._secrets import guarded
 from ..errors import ReplyUnreadableError, RequestInvalidError
-from .event import (
+from .events import (
     EVENT_CLASSES,
     CampaignEvent,
     Event,
+    MessageData,
     MessageEvent,
     ModerationEvent,
     ReactionEvent,
     ReceiptEvent,
     UnknownEvent,
 )
-from .payloads import LegacyReceipt, MessageData, Receipt
 
 Parts: TypeAlias = dict[str, bytes]
 _BOM: Final = b"\xef\xbb\xbf"
@@ -119,8 +119,8 @@ def _payload(kind: type[Any], trigger: str, raw: bytes) -> Any:
     parts = members(raw)
     if kind is MessageEvent:
         return _message_data(trigger, raw, parts)
-    if kind is ReceiptEvent:
-        return _struct(LegacyReceipt if "receiptType" in parts else Receipt, parts)
+    if kind is ReceiptEvent and "receiptType" in parts:
+        parts = _current_receipt(parts)
     if kind is ReactionEvent and parts.get("reaction", b"").startswith(b"{"):
         parts["reaction"] = _with_id(parts["reaction"], b"")
     if kind is ModerationEvent and "failed" not in parts and "failures" in parts:
@@ -150,6 +150,19 @@ def _message_data(trigger: str, raw: bytes, parts: Parts) -> MessageData:
     return MessageData(
         structs.replace(message, raw=record) if isinstance(message, UnknownMessage) else message
     )
+
+
+_RECEIPT_BODY: Final = {
+    "messageId": "messageId", "receiptType": "action", "deliveredAt": "timestamp", "readAt": "timestamp"
+}  # fmt: skip
+_RECEIPT: Final = {"receiptSender": "sender", "receiptReceiver": "receiver"}
+
+
+def _current_receipt(parts: Parts) -> Parts:
+    """Return the members of a legacy receipt as those of a current one."""
+    body = {name: parts[old] for old, name in _RECEIPT_BODY.items() if parts.get(old, b"null") != b"null"}
+    members = b",".join(b'"%b":%b' % (name.encode(), value) for name, value in body.items())
+    return {_RECEIPT.get(name, name): value for name, value in parts.items()} | {"body": b"{%b}" % members}
 
 
 def _with_id(record: bytes, id: bytes) -> bytes:

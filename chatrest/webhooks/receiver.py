@@ -1,29 +1,114 @@
-"""The answer to a delivery, for any server.
+"""The receiver of deliveries, and its handlers for aiohttp.web and for ASGI servers.
 
-Rules:
-- The service waits 2 s for the answer (`chatrest guide service`, "Webhooks"). With `retryOnFailure` it
-  repeats what was not answered with 2xx, after 10 s and again after 30 s; without the flag, or after that,
-  the event is lost.
-- A delivery is acknowledged only after its handler has returned. A handler that takes longer continues while
-  the answer is 503.
-- A handler must be idempotent: no delivery has an id, and nothing here remembers what was handled. Only while
-  a handler runs, a delivery with the same body waits for it instead of running a second one.
-- BasicCredentials are checked before anything of the body is read.
+The service waits 2 s for the answer, signs nothing, and with `retryOnFailure` repeats what was not answered
+with 2xx, after 10 s and again after 30 s (`chatrest guide service`, "Webhooks"). The rules are the words of
+`aiohttp_handler`, which imports aiohttp when it is called.
 """
 
 import asyncio
+import binascii
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, MutableMapping
+from contextlib import suppress
 from hashlib import sha256
-from typing import Annotated, Any, Final, NamedTuple, TypeAlias, TypedDict, get_type_hints
+from hmac import compare_digest
+from typing import (
+    TYPE_CHECKING,
+    Annotated,
+    Any,
+    Final,
+    NamedTuple,
+    TypeAlias,
+    TypedDict,
+    Unpack,
+    cast,
+    get_type_hints,
+)
 
 from msgspec import Meta, ValidationError, convert
 
-from .._secrets import description
+from .._secrets import description, shown
 from ..errors import ReplyUnreadableError, RequestInvalidError
-from .credentials import BasicCredentials, Headers, header_fields
-from .event import Event
+from .events import Event
 from .parsing import parse
+
+if TYPE_CHECKING:
+    from aiohttp import web
+
+Handler: TypeAlias = "Callable[[web.Request], Awaitable[web.Response]]"
+Scope: TypeAlias = MutableMapping[str, Any]
+Receive: TypeAlias = Callable[[], Awaitable[MutableMapping[str, Any]]]
+Send: TypeAlias = Callable[[MutableMapping[str, Any]], Awaitable[None]]
+AsgiApp: TypeAlias = Callable[[Scope, Receive, Send], Awaitable[None]]
+_DISCARDED_BYTES: Final = 1 << 20
+_HANG_UP_AFTER: Final = 0.5
+"""Seconds."""
+_LONGEST_HEADER: Final = 4096
+
+Headers: TypeAlias = Mapping[str, str] | Iterable[tuple[str | bytes, str | bytes]]
+"""The headers of a request: a mapping with names in any case, or pairs of texts or bytes."""
+
+
+def authorized(headers: Headers, username: str, password: str) -> bool:
+    """Return True if a delivery's `headers` have these Basic credentials; compared in constant time.
+
+    False for no or several `Authorization` headers, and for one that cannot be read. Raises
+    `RequestInvalidError` for a `username` or `password` that Basic credentials cannot express.
+    """
+    return _is_one_of(headers, _digests(username, password))
+
+
+def _digests(username: str, password: str) -> list[bytes]:
+    """Return the digests of credentials as UTF-8 and as Latin-1: a sender may use both (RFC 7617, 2.1)."""
+    arguments: dict[str, object] = {"username": username, "password": password}
+    for name, text in arguments.items():
+        if not isinstance(text, str) or not text or not text.isprintable():
+            raise RequestInvalidError(f"{name}: expected a non-empty text of printable characters")
+    if ":" in username:
+        raise RequestInvalidError("username: expected a text without a colon")
+    joined = f"{username}:{password}"
+    digests = [_digest(joined.encode())]
+    with suppress(UnicodeEncodeError):
+        digests.append(_digest(joined.encode("latin-1")))
+    return digests
+
+
+def _is_one_of(headers: Headers, digests: list[bytes]) -> bool:
+    """Return True if the headers have such credentials; takes the same time wherever they differ."""
+    served = _digest(_served(headers) or b"")
+    # A list, as `any` over a generator would stop at the first match.
+    return True in [compare_digest(served, digest) for digest in digests]
+
+
+def _digest(credentials: bytes) -> bytes:
+    """Return a digest, as texts of different lengths cannot be compared in constant time."""
+    return sha256(credentials).digest()
+
+
+def _served(headers: Headers) -> bytes | None:
+    """Return the decoded credentials of a request; None if it has none that can be read."""
+    values = [value for name, value in _fields(headers) if name == "authorization"]
+    if len(values) != 1 or len(values[0]) > _LONGEST_HEADER:
+        return None
+    scheme, _, encoded = values[0].strip().partition(" ")
+    if scheme.lower() != "basic":
+        return None
+    try:
+        return binascii.a2b_base64(encoded.strip(), strict_mode=True)
+    except ValueError:
+        return None
+
+
+def _fields(headers: Headers) -> Iterator[tuple[str, str]]:
+    """Yield the headers of a request as texts, their names in lower case."""
+    pairs = cast(
+        "Iterable[tuple[str | bytes, str | bytes]]",
+        headers.items() if isinstance(headers, Mapping) else headers,
+    )
+    for pair in pairs:
+        name, value = [text if isinstance(text, str) else text.decode("latin-1") for text in pair]
+        yield name.lower(), value
+
 
 LOGGER: Final = logging.getLogger("chatrest")
 OnEvent: TypeAlias = Callable[[Event], Awaitable[Any]]
@@ -74,7 +159,15 @@ class Receiver:
     def __init__(self, on_event: OnEvent, options: ReceiverOptions) -> None:
         _check(on_event, options)
         self._on_event = on_event
-        self._credentials = _credentials(options.get("username"), options.get("password"))
+        self._digests: list[bytes] = []
+        username, password = options.get("username"), options.get("password")
+        if username is None and password is None:
+            LOGGER.warning("the receiver of webhooks checks no credentials: anybody can send it events")
+        elif username is None or password is None:
+            missing = "username" if username is None else "password"
+            raise RequestInvalidError(f"{missing} = None: expected a username and a password, or neither")
+        else:
+            self._digests = _digests(username, password)
         self._answer_within = options.get("answer_within", 1.5)
         self._max_body_bytes = options.get("max_body_bytes", 1 << 20)
         self._concurrency = options.get("concurrency", 100)
@@ -116,9 +209,9 @@ class Receiver:
         """Return the answer to a request whose body need not be read; None if it must be."""
         if method != "POST":
             return _ONLY_POST
-        if self._credentials is not None and not self._credentials.match(headers):
+        if self._digests and not _is_one_of(headers, self._digests):
             return self._refused(_UNAUTHORIZED)
-        fields = dict(header_fields(headers))
+        fields = dict(_fields(headers))
         if fields.get("content-encoding", "identity").strip().lower() not in ("", "identity"):
             return self._refused(_ENCODED)
         size = fields.get("content-length", "")
@@ -173,18 +266,6 @@ async def _ended(tasks: Any, deadline: float) -> bool:
     return bool(done)
 
 
-def _credentials(username: str | None, password: str | None) -> BasicCredentials | None:
-    if username is None and password is None:
-        LOGGER.warning(
-            "the receiver of webhooks checks no credentials: anybody who can reach it can send events"
-        )
-        return None
-    if username is None or password is None:
-        missing = "username" if username is None else "password"
-        raise RequestInvalidError(f"{missing} = None: expected a username and a password, or neither")
-    return BasicCredentials(username, password)
-
-
 def _check(on_event: object, options: ReceiverOptions) -> None:
     if not callable(on_event):
         raise RequestInvalidError(
@@ -201,3 +282,113 @@ def _check(on_event: object, options: ReceiverOptions) -> None:
                 raise RequestInvalidError(
                     f"{name} = {description(value)}: expected {meta.description}"
                 ) from None
+
+
+def asgi_app(on_event: OnEvent, **options: Unpack[ReceiverOptions]) -> AsgiApp:
+    """Return an ASGI application that awaits `on_event(event)` for each event, at any path.
+
+    The arguments, answers and errors are those of `aiohttp_handler`. Run it by itself, or mount it in another
+    application. When a server that supports the lifespan protocol stops, it waits `answer_within` seconds for
+    the handlers that still run.
+    """
+    receiver = Receiver(on_event, options)
+
+    async def app(scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "lifespan":
+            await _lifespan(receiver, receive, send)
+        elif scope["type"] == "http":
+            await _http(receiver, scope, receive, send)
+        else:
+            raise RequestInvalidError(f"scope type = {shown(scope['type'])}: expected http or lifespan")
+
+    return app
+
+
+async def _lifespan(receiver: Receiver, receive: Receive, send: Send) -> None:
+    while (await receive())["type"] == "lifespan.startup":
+        await send({"type": "lifespan.startup.complete"})
+    await receiver.close()
+    await send({"type": "lifespan.shutdown.complete"})
+
+
+async def _http(receiver: Receiver, scope: Scope, receive: Receive, send: Send) -> None:
+    more = connected = True
+
+    async def read() -> bytes:
+        nonlocal more, connected
+        while more:
+            message = await receive()
+            if message["type"] == "http.disconnect":
+                more = connected = False
+                raise ReplyUnreadableError("the body is cut off")
+            more = bool(message.get("more_body", False))
+            if chunk := message.get("body", b""):
+                return bytes(chunk)
+        return b""
+
+    answer = await receiver.answer(scope["method"], scope["headers"], read)
+    if not connected:
+        return
+    body = answer.text.encode("ascii", "backslashreplace")
+    fields = {"Content-Type": "text/plain; charset=utf-8", "Content-Length": str(len(body))}
+    pairs = [*fields.items(), *answer.headers]
+    headers = [(name.lower().encode(), value.encode()) for name, value in pairs]
+    await send({"type": "http.response.start", "status": answer.status, "headers": headers})
+    await send({"type": "http.response.body", "body": body})
+
+
+def aiohttp_handler(on_event: OnEvent, **options: Unpack[ReceiverOptions]) -> Handler:
+    """Return a handler for `app.router.add_post("/webhook", …)` that awaits `on_event(event)` for each event.
+
+    - `username`, `password`: the Basic credentials of the webhook; wrong ones are answered with 401, without
+      reading the body. Without them no credentials are checked.
+    - `answer_within`: seconds until the answer, 1.5. The service waits 2 s.
+    - `max_body_bytes`: 1 MiB; a larger body is answered with 413.
+    - `concurrency`: the number of `on_event` that run at the same time, 100; one that never returns keeps its
+      place.
+
+    200 is answered after `on_event` has returned, 500 after it has raised an exception, which is logged, and
+    503 while it still runs: it is not cancelled, and the repetition of the delivery waits for it. A webhook
+    with `retry_on_failure` repeats what was not answered with 200 after 10 s and after 30 s; so `on_event`
+    should be idempotent. Events arrive in any order. When the server stops, a handler that still runs was not
+    acknowledged. Raises `RequestInvalidError` for a wrong argument.
+    """
+    from aiohttp import ClientError, web
+    from aiohttp.http_exceptions import HttpProcessingError
+
+    receiver = Receiver(on_event, options)
+    faults = (ClientError, HttpProcessingError, ConnectionError)
+
+    async def handle(request: web.Request) -> web.Response:
+        async def read() -> bytes:
+            with suppress(*faults):
+                return await request.content.readany()
+            raise ReplyUnreadableError("the body is cut off")
+
+        answer = await receiver.answer(request.method, request.headers, read)
+        text = answer.text.encode("ascii", "backslashreplace").decode()
+        response = web.Response(status=answer.status, text=text, headers=dict(answer.headers))
+        if not request.content.is_eof():
+            with suppress(*faults):
+                await _hang_up(request, response)
+        return response
+
+    return handle
+
+
+async def _hang_up(request: "web.Request", response: "web.Response") -> None:
+    """Answer a request whose body has not ended, and close its connection.
+
+    To close at once could destroy the answer on its way, and aiohttp would read on for ten seconds. So a
+    little of the body is read first, in which a sender of any delivery ends.
+    """
+    response.force_close()
+    await response.prepare(request)
+    await response.write_eof()
+    rest = _DISCARDED_BYTES
+    with suppress(TimeoutError):
+        async with asyncio.timeout(_HANG_UP_AFTER):
+            while rest > 0 and (chunk := await request.content.readany()):
+                rest -= len(chunk)
+    if not request.content.is_eof():
+        request.protocol.force_close()
