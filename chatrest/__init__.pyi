@@ -5,8 +5,13 @@ from ._core.pace.retry import RetryPolicy as RetryPolicy
 from ._core.paging.cursor import Cursor as Cursor
 from ._core.replies.decode import parse as parse
 from ._core.requests.arguments import Timeouts as Timeouts
-from ._fan_out.stream import FanOut as FanOut, FanOutCounts as FanOutCounts
-from ._fan_out.worker_tasks import Failure as Failure, Outcome as Outcome, Success as Success
+from ._fan_out.stream import (
+    Failure as Failure,
+    FanOut as FanOut,
+    FanOutCounts as FanOutCounts,
+    Outcome as Outcome,
+    Success as Success,
+)
 from ._models.agents import (
     Agent as Agent,
     ApiTool as ApiTool,

@@ -94,7 +94,7 @@ DISTRIBUTION: Final = "chatrest-client"
 _SOURCE: Final = Path(__file__).resolve().parent.parent
 
 
-class MissingExtraError(RequestInvalidError, ModuleNotFoundError):
+class MissingExtraError(RequestInvalidError, ModuleNotFoundError):  # type: ignore[misc]  # `name` is of both
     """The error of a package that needs an extra, where it is imported: `except ImportError` works, too."""
 
 

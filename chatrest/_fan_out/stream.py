@@ -18,19 +18,22 @@ A synchronous iterator that blocks holds up the event loop: such an input is bet
 """
 
 import asyncio
+from collections import deque
 from collections.abc import AsyncIterable, Awaitable, Callable, Iterable
-from types import TracebackType
-from typing import Generic, Protocol, Self, TypeVar, final
+from contextvars import Context, copy_context
+from types import GeneratorType, TracebackType
+from typing import TYPE_CHECKING, Any, Final, Generic, Literal, Protocol, Self, TypeAlias, TypeVar, final
 
 from msgspec import Struct
 
 from .._core.requests.arguments import check_count, check_seconds, check_unquoted
 from .._telemetry import LOGGER
 from ..errors import DeadlineExceededError, FanOutError
-from .worker_tasks import ItemInput, Outcome, Results, Wakeup, WorkerTasks, WorkItem
 
 T = TypeVar("T")
 R = TypeVar("R")
+
+_END: Final[Any] = object()
 
 
 class _Client(Protocol):
@@ -48,6 +51,58 @@ class _Session(Protocol):
     def _client(self) -> _Client: ...
 
 
+class OutcomeBase(Struct, Generic[T, R], frozen=True):
+    """The outcome of a worker for one item: its value or its error."""
+
+    item: T
+    value: R | None
+    """The worker's result; None if it failed."""
+    error: BaseException | None
+    """The worker's error; None if it succeeded."""
+    seconds: float
+    """From the worker's begin to its end."""
+
+    @property
+    def ok(self) -> bool:
+        """True if the worker returned."""
+        return self.error is None
+
+    def result(self) -> R:
+        """Return the worker's value, or raise its error."""
+        if self.error is not None:
+            raise self.error
+        return self.value  # type: ignore[return-value]  # None only where the worker returned it
+
+
+class Success(OutcomeBase[T, R], Generic[T, R], frozen=True):
+    """The outcome of a worker that returned: `value` is its result, `error` is None."""
+
+    if TYPE_CHECKING:
+        value: R
+        error: None
+
+        @property
+        def ok(self) -> Literal[True]: ...
+
+
+class Failure(OutcomeBase[T, R], Generic[T, R], frozen=True):
+    """The outcome of a worker that raised: `error` is what it raised, `value` is None."""
+
+    if TYPE_CHECKING:
+        value: None
+        error: BaseException
+
+        @property
+        def ok(self) -> Literal[False]: ...
+
+
+if TYPE_CHECKING:
+    Outcome: TypeAlias = Success[T, R] | Failure[T, R]
+    """A `Success` or a `Failure`: `if outcome.ok:`, or a `match` on the class, shows a type checker which."""
+else:
+    Outcome = OutcomeBase
+
+
 class FanOutCounts(Struct, frozen=True):
     """The numbers of items of a fan-out at one moment."""
 
@@ -61,34 +116,6 @@ class FanOutCounts(Struct, frozen=True):
         return self.succeeded + self.failed
 
 
-class _Options(Struct, Generic[T, R], frozen=True, kw_only=True):
-    worker: Callable[[T], Awaitable[R]]
-    concurrency: int
-    ordered: bool
-    stop_after: int | None
-    deadline: float | None
-    clock: Callable[[], float]
-    sleep: Callable[[float], Awaitable[None]]
-
-
-class _State(Struct):
-    """The progress of a fan-out, and what ends it."""
-
-    is_read: bool = False
-    """True after the end of the input."""
-    is_stopped: bool = False
-    """True if no item is to begin any more."""
-    is_late: bool = False
-    """True after the deadline: no further worker's end is an outcome."""
-    error: BaseException | None = None
-    """To be raised where the item after the last outcome would be due."""
-    last_error: BaseException | None = None
-    """The last error of a worker."""
-    running: int = 0
-    succeeded: int = 0
-    failed: int = 0
-
-
 @final
 class FanOut(Generic[T, R]):
     """The outcomes of a worker for each of many items: `session.fan_out(…)`.
@@ -97,13 +124,52 @@ class FanOut(Generic[T, R]):
     numbers so far.
     """
 
-    def __init__(self, items: Iterable[T] | AsyncIterable[T], options: _Options[T, R]) -> None:
-        self._options = options
-        self._input = ItemInput(items)
-        self._results: Results[T] = Results(ordered=options.ordered)
-        self._state = _State()
-        self._tasks: WorkerTasks[T, R] | None = None
-        self._wakeups = (Wakeup(), Wakeup())  # for the reader of the input, and for the consumer
+    def __init__(
+        self,
+        client: _Client,
+        items: Iterable[T] | AsyncIterable[T],
+        worker: Callable[[T], Awaitable[R]],
+        *,
+        concurrency: int,
+        ordered: bool,
+        stop_after: int | None,
+        deadline: float | None,
+    ) -> None:
+        self._items: Any = items
+        is_text = isinstance(items, str | bytes | bytearray)
+        fits = isinstance(self._items, Iterable | AsyncIterable) and not is_text
+        check_unquoted(fits, "items", items, "an iterable or asynchronous iterable of items")
+        check_unquoted(callable(worker), "worker", worker, "a function of an item, whose result is awaited")
+        check_unquoted(isinstance(ordered, bool), "ordered", ordered, "True or False")
+        self._worker, self._ordered = worker, ordered
+        self._concurrency = check_count("concurrency", concurrency)
+        self._stop_after = None if stop_after is None else check_count("stop_after", stop_after)
+        self._deadline = check_seconds("deadline", deadline)
+        self._clock, self._sleep = client.clock, client.sleep
+        self._begun = self._succeeded = self._failed = 0
+        self._running: dict[asyncio.Task[Outcome[T, R]], tuple[int, T]] = {}
+        """The items that are being worked on, with their number in the input."""
+        self._ready: deque[Outcome[T, R]] = deque()
+        """Outcomes that the consumer may take."""
+        self._early: dict[int, Outcome[T, R]] = {}
+        """Outcomes of an ordered fan-out that are later than one that is missing, by number."""
+        self._following = 0
+        self._room, self._news = asyncio.Event(), asyncio.Event()  # for the reader, and for the consumer
+        self._tasks: list[asyncio.Task[None]] = []
+        """The reader of the input, and the timer of the deadline."""
+        self._context: Context | None = None
+        self._is_awaited = False
+        self._is_read = False
+        """True after the end of the input."""
+        self._is_stopped = False
+        """True if no item is to begin any more."""
+        self._is_late = False
+        """True after the deadline: no further worker's end is an outcome."""
+        self._is_cut = self._is_left = False
+        self._error: BaseException | None = None
+        """To be raised where the item after the last outcome would be due."""
+        self._last_error: BaseException | None = None
+        """The last error of a worker."""
 
     def __repr__(self) -> str:
         counts = self.counts
@@ -112,162 +178,208 @@ class FanOut(Generic[T, R]):
     @property
     def counts(self) -> FanOutCounts:
         """The numbers of items so far."""
-        return FanOutCounts(self._state.succeeded, self._state.failed, self._state.running)
+        return FanOutCounts(self._succeeded, self._failed, len(self._running))
 
     async def __aenter__(self) -> Self:
-        if self._tasks is not None:
+        if self._context is not None:
             raise RuntimeError(f"{self!r} was entered before: make another one")
-        self._tasks = WorkerTasks(self._options.worker, self._options.clock, self._end)
-        self._tasks.read(self._read())
-        if self._options.deadline is not None:
-            self._tasks.watch(self._expire(self._options.deadline))
+        self._context = copy_context()
+        self._tasks.append(asyncio.create_task(self._read()))
+        if self._deadline is not None:
+            self._tasks.append(asyncio.create_task(self._expire(self._deadline)))
         return self
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        assert self._tasks is not None
-        self._state.is_stopped = True
-        await self._tasks.cancel()
+        """Cancel all tasks and wait until they have ended, whatever happens meanwhile."""
+        self._is_stopped = self._is_left = True
+        waiting: set[asyncio.Task[Any]] = {*self._running, *self._tasks}
+        self._cut_off()
+        for task in self._tasks:
+            task.cancel()
+        interruption: asyncio.CancelledError | None = None
+        while waiting:
+            try:
+                await asyncio.wait(waiting)
+            except asyncio.CancelledError as cancelled:
+                interruption = cancelled
+            waiting = {task for task in waiting if not task.done()}
+        if interruption is not None:
+            raise interruption
 
     def __aiter__(self) -> Self:
         return self
 
     async def __anext__(self) -> Outcome[T, R]:
-        if self._tasks is None or self._tasks.is_cancelled:
+        if self._context is None or self._is_left:
             raise RuntimeError(f"{self!r} is not open: read it inside its `async with`")
-        if self._wakeups[1].is_awaited:
+        if self._is_awaited:
             raise RuntimeError(f"{self!r} is being read by another task: it has one reader at a time")
-        while (entry := self._results.take()) is None:
+        while not self._ready:
             if self._is_over:
-                raise self._take_error()
-            await self._wakeups[1].wait()
-        self._wake_reader()
-        outcome: Outcome[T, R] = entry.outcome
+                raise self._end_error()
+            self._news.clear()
+            self._is_awaited = True
+            try:
+                await self._news.wait()
+            finally:
+                self._is_awaited = False
+        outcome = self._ready.popleft()
+        self._room.set()
         return outcome
 
     # ── the reader of the input ──
 
     async def _read(self) -> None:
         """Begin items as there is room for them, until the input ends."""
-        state = self._state
+        is_async, source = isinstance(self._items, AsyncIterable), None
         try:
             while await self._may_begin():
-                entry = await self._input.next()
-                if entry is None or not await self._may_begin():  # outcomes may have come meanwhile
+                if source is None:
+                    source = aiter(self._items) if is_async else iter(self._items)
+                item = await anext(source, _END) if is_async else next(source, _END)
+                if item is _END or not await self._may_begin():  # outcomes may have come meanwhile
                     break
-                self._begin(entry)
+                self._begin(item)
         except (Exception, asyncio.CancelledError) as error:
-            if not state.is_stopped:
-                state.error = error
+            if not self._is_stopped:
+                self._error = error
         except BaseException as error:
-            state.error = error
+            self._error = error
             raise
         finally:
-            state.is_read = True
-            await self._close_input()
-            self._wakeups[1].set()
+            self._is_read = True
+            await self._close(source)
+            self._news.set()
 
-    async def _close_input(self) -> None:
+    async def _close(self, source: object) -> None:
+        """Close the generator that gives the items, if it is one."""
         try:
-            await self._input.close()
+            if isinstance(source, GeneratorType):
+                source.close()
+            elif (close := getattr(source, "aclose", None)) is not None:
+                await close()
         except Exception as error:
-            if self._state.is_stopped:
+            if self._is_stopped:
                 LOGGER.warning("the input of a fan-out failed as it was closed", exc_info=error)
-            elif self._state.error is None:
-                self._state.error = error
+            elif self._error is None:
+                self._error = error
 
     async def _may_begin(self) -> bool:
         """Wait until there is room for an item; return False if none is to begin any more."""
-        while not (self._has_room or self._state.is_stopped):
-            await self._wakeups[0].wait()
-        return not self._state.is_stopped
+        while not (self._has_room or self._is_stopped):
+            self._room.clear()
+            await self._room.wait()
+        return not self._is_stopped
 
     @property
     def _has_room(self) -> bool:
-        return max(self._state.running, self._results.count) < self._options.concurrency
-
-    def _wake_reader(self) -> None:
-        if self._has_room or self._state.is_stopped:
-            self._wakeups[0].set()
+        return max(len(self._running), len(self._ready) + len(self._early)) < self._concurrency
 
     # ── the workers ──
 
-    def _begin(self, entry: WorkItem[T]) -> None:
-        assert self._tasks is not None
-        self._state.running += 1
-        self._tasks.begin(entry)
+    def _begin(self, item: T) -> None:
+        assert self._context is not None
+        task = asyncio.get_running_loop().create_task(self._attempt(item), context=self._context.copy())
+        self._running[task] = self._begun, item
+        self._begun += 1
+        task.add_done_callback(self._end)
 
-    def _end(self, entry: WorkItem[T], fault: BaseException | None) -> None:
-        """Note the end of a worker; `fault` is what ends the program, such as `KeyboardInterrupt`."""
-        state = self._state
-        state.running -= 1
-        if state.is_late:
+    async def _attempt(self, item: T) -> Outcome[T, R]:
+        began = self._clock()
+        try:
+            value = await self._worker(item)
+        except (Exception, asyncio.CancelledError) as error:
+            return Failure(item, None, error, self._clock() - began)
+        return Success(item, value, None, self._clock() - began)
+
+    def _end(self, task: "asyncio.Task[Outcome[T, R]]") -> None:
+        """Note the end of a worker, which may be what ends the program, such as `KeyboardInterrupt`."""
+        number, item = self._running.pop(task)
+        fault: BaseException | None = None
+        if task.cancelled():  # before its first step
+            outcome: Outcome[T, R] = Failure(item, None, asyncio.CancelledError(), 0.0)
+        elif (fault := task.exception()) is None:
+            outcome = task.result()
+        if self._is_left or self._is_late:
             return
-        if fault is not None:
-            state.error = fault
+        if fault is None:
+            self._add(number, outcome)
+        else:
+            self._error = fault
             self._stop()
-        else:
-            self._count(entry.outcome)
-            self._results.add(entry)
-        self._wake_reader()
-        self._wakeups[1].set()
+        self._room.set()
+        self._news.set()
 
-    def _count(self, outcome: Outcome[T, R]) -> None:
-        state, options = self._state, self._options
+    def _add(self, number: int, outcome: Outcome[T, R]) -> None:
         if outcome.error is None:
-            state.succeeded += 1
+            self._succeeded += 1
         else:
-            state.failed += 1
-            state.last_error = outcome.error
-            if options.stop_after is not None and state.failed >= options.stop_after:
+            self._failed += 1
+            self._last_error = outcome.error
+            if self._stop_after is not None and self._failed >= self._stop_after:
                 self._stop()
+        if not self._ordered:
+            self._ready.append(outcome)
+            return
+        self._early[number] = outcome
+        while self._following in self._early:
+            self._ready.append(self._early.pop(self._following))
+            self._following += 1
 
     def _stop(self) -> None:
-        self._state.is_stopped = True
-        if self._tasks is not None and not self._state.is_read:
-            self._tasks.stop_reading()
+        self._is_stopped = True
+        if not self._is_read:
+            self._tasks[0].cancel()  # its next item may never arrive
+
+    def _cut_off(self) -> None:
+        """Cancel the workers that run, once: a second cancel would interrupt what they do at their end."""
+        for task in () if self._is_cut else self._running:
+            task.cancel()
+        self._is_cut = True
 
     async def _expire(self, seconds: float) -> None:
         """Wait for the deadline, and end what is not finished then."""
-        await self._options.sleep(seconds)
-        state, tasks = self._state, self._tasks
-        assert tasks is not None
-        tasks.settle()
+        await self._sleep(seconds)
+        for task in [task for task in self._running if task.done()]:  # their turn in the loop has not come
+            task.remove_done_callback(self._end)
+            self._end(task)
         if self._is_over:
             return
-        finished = state.succeeded + state.failed
+        finished = self.counts.finished
         self._stop()
-        state.is_late = True
-        tasks.cut_off()
-        self._results.release()
-        if state.error is None:
-            more = "" if state.is_read else ", and the input has not come to its end"
-            state.error = DeadlineExceededError(
+        self._is_late = True
+        self._cut_off()
+        self._ready.extend(self._early[number] for number in sorted(self._early))
+        self._early.clear()
+        if self._error is None:
+            more = "" if self._is_read else ", and the input has not come to its end"
+            self._error = DeadlineExceededError(
                 f"the fan-out's deadline of {seconds:g} s passed: {finished} items were finished, "
-                f"{self._input.begun - finished} were not{more}"
+                f"{self._begun - finished} were not{more}"
             )
-        self._wakeups[1].set()
+        self._news.set()
 
-    # ── the consumer ──
+    # ── the end ──
 
     @property
     def _is_over(self) -> bool:
         """True after the last outcome."""
-        return self._state.is_late or (self._state.is_read and not self._state.running)
+        return self._is_late or (self._is_read and not self._running)
 
-    def _take_error(self) -> BaseException:
-        state, stop_after = self._state, self._options.stop_after
-        if state.error is not None:
-            return state.error
-        if stop_after is None or state.failed < stop_after:
+    def _end_error(self) -> BaseException:
+        if self._error is not None:
+            return self._error
+        if self._stop_after is None or self._failed < self._stop_after:
             return StopAsyncIteration()
         error = FanOutError(
-            f"{state.failed} of {state.succeeded + state.failed} items failed (stop_after={stop_after}); "
-            f"the last error: {type(state.last_error).__name__}: {state.last_error}"
+            f"{self._failed} of {self.counts.finished} items failed (stop_after={self._stop_after}); "
+            f"the last error: {type(self._last_error).__name__}: {self._last_error}",
+            failed=self._failed,
+            succeeded=self._succeeded,
         )
-        error.failed, error.succeeded = state.failed, state.succeeded
-        error.__cause__ = state.last_error
+        error.__cause__ = self._last_error
         return error
 
 
@@ -301,22 +413,12 @@ def fan_out(
     that gives the items. Raises `RequestInvalidError` for a wrong argument; while it is read, after the
     outcomes, what the input raised.
     """
-    _check_input(items, worker)
-    check_unquoted(isinstance(ordered, bool), "ordered", ordered, "True or False")
-    options = _Options(
-        worker=worker,
-        concurrency=check_count("concurrency", concurrency),
+    return FanOut(
+        session._client,
+        items,
+        worker,
+        concurrency=concurrency,
         ordered=ordered,
-        stop_after=None if stop_after is None else check_count("stop_after", stop_after),
-        deadline=check_seconds("deadline", deadline),
-        clock=session._client.clock,
-        sleep=session._client.sleep,
+        stop_after=stop_after,
+        deadline=deadline,
     )
-    return FanOut(items, options)
-
-
-def _check_input(items: object, worker: object) -> None:
-    is_text = isinstance(items, str | bytes | bytearray)
-    allowed = "an iterable or asynchronous iterable of items"
-    check_unquoted(isinstance(items, Iterable | AsyncIterable) and not is_text, "items", items, allowed)
-    check_unquoted(callable(worker), "worker", worker, "a function of an item, whose result is awaited")
