@@ -14,9 +14,8 @@ from .errors import RequestInvalidError
 
 if TYPE_CHECKING:  # a collection's module is loaded when its attribute is first used
     from ._resources.agents import Agents
-    from ._resources.apps import ApiKeys, Metrics
+    from ._resources.apps import ApiKeys, DataImport, Metrics
     from ._resources.conversations import Calls, Conversations
-    from ._resources.data_import import DataImport
     from ._resources.groups import Groups, Members
     from ._resources.messages import Messages
     from ._resources.moderation import Moderation

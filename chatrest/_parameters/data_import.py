@@ -7,7 +7,7 @@ and the keys are made of them; a mapping by key is taken, too.
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Final, TypeAlias, TypeVar
 
-from msgspec import UNSET, Meta, Struct, UnsetType
+from msgspec import UNSET, Meta, Struct, UnsetType, defstruct
 from msgspec.structs import force_setattr
 
 from .._secrets import description, shown
@@ -141,13 +141,9 @@ Messages: TypeAlias = Annotated[_Imports[MessageImport], Meta(description="messa
 
 
 class _Entries(Struct, frozen=True, kw_only=True):
-    """A body with one member: records by key, 1 to 50 of them.
-
-    Raises `RequestInvalidError` that names the first record that is wrong.
-    """
+    """A body with one member: records by key, 1 to 50 of them, else `RequestInvalidError`."""
 
     kind: ClassVar[type[Body]]
-    """The class of the records."""
     key: ClassVar[str]
     """The field of a record that is its key."""
 
@@ -161,36 +157,18 @@ class _Entries(Struct, frozen=True, kw_only=True):
         force_setattr(self, name, records)
 
 
-class UserEntries(_Entries, frozen=True, kw_only=True):
-    """The users of one request."""
-
-    kind: ClassVar[type[Body]] = UserImport
-    key: ClassVar[str] = "uid"
-    users: Users
-
-
-class GroupEntries(_Entries, frozen=True, kw_only=True):
-    """The groups of one request."""
-
-    kind: ClassVar[type[Body]] = GroupImport
-    key: ClassVar[str] = "guid"
-    groups: Groups
+def _entries(name: str, records: Any, kind: type[Body], key: str) -> type[Any]:
+    namespace = {"kind": kind, "key": key}
+    return defstruct(
+        f"{name.capitalize()}Entries", [(name, records)], bases=(_Entries,), namespace=namespace,
+        module=__name__, frozen=True, kw_only=True,
+    )  # fmt: skip
 
 
-class MemberEntries(_Entries, frozen=True, kw_only=True):
-    """The members of one request."""
-
-    kind: ClassVar[type[Body]] = MemberImport
-    key: ClassVar[str] = "member_id"
-    members: Members
-
-
-class MessageEntries(_Entries, frozen=True, kw_only=True):
-    """The messages of one request."""
-
-    kind: ClassVar[type[Body]] = MessageImport
-    key: ClassVar[str] = "muid"
-    messages: Messages
+UserEntries: Final = _entries("users", Users, UserImport, "uid")
+GroupEntries: Final = _entries("groups", Groups, GroupImport, "guid")
+MemberEntries: Final = _entries("members", Members, MemberImport, "member_id")
+MessageEntries: Final = _entries("messages", Messages, MessageImport, "muid")
 
 
 def _records(name: str, values: Any, kind: type[B], key: str) -> dict[str, B]:

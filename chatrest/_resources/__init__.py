@@ -35,7 +35,7 @@ COLLECTIONS: Final[Mapping[str, str]] = MappingProxyType(
         "rbac": "roles",
         "restricted_features": "roles",
         "metrics": "apps",
-        "data_import": "data_import",
+        "data_import": "apps",
         "webhooks": "apps",
         "triggers": "apps",
         "apps": "apps",

@@ -58,8 +58,7 @@ from .._parameters.agents import (
 from .._parameters.checked import Body
 from .._walk.walk import Walk
 from .agent_knowledge import KnowledgeOperations
-from .collection import Start
-from .documents import DocumentEndpoints, documents
+from .collection import DocumentEndpoints, Start, documents
 
 T = TypeVar("T")
 

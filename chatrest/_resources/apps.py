@@ -1,18 +1,23 @@
-"""Apps of an account and their webhooks, on the management interface; API keys and usage figures of an app.
+"""Apps of an account and their webhooks, on the management interface; API keys, usage and imports of an app.
 
 Methods that take a key are plain functions: the frame of a coroutine would hold it as long as the call runs.
 """
 
 from collections.abc import Awaitable, Sequence
 from datetime import date
-from typing import Any, Final, final
+from typing import Any, Final, TypeVar, final
+
+from msgspec import Struct
 
 from .._core.replies.decode import ACK, Ack, Outcomes, bare, each, many, one
 from .._core.requests.arguments import hides_arguments
 from .._core.requests.dialects import BY_PAGE, BY_REPLY_PAGE
 from .._core.requests.endpoint import Endpoint
 from .._models.apps import ApiKey, AppInfo, MessageMetrics, Trigger, UsageMetrics, Webhook
+from .._models.groups import GroupOutcome, MemberOutcome
+from .._models.messages import MessageOutcome
 from .._models.outcomes import ItemAck
+from .._models.users import UserOutcome
 from .._parameters.apps import (
     ApiKeyChanges,
     ApiKeyQuery,
@@ -27,9 +32,20 @@ from .._parameters.apps import (
     WebhookQuery,
     WebhookVersion,
 )
+from .._parameters.data_import import (
+    GroupEntries,
+    Groups,
+    MemberEntries,
+    Members,
+    MessageEntries,
+    Messages,
+    UserEntries,
+    Users,
+)
 from .._walk.walk import Walk
-from .collection import Collection, Start
-from .documents import documents
+from .collection import Collection, Start, documents
+
+T = TypeVar("T")
 
 APPS_LIST: Final = Endpoint(
     "apps.list", "GET", "/apps", many(AppInfo), query=AppQuery, paging=BY_PAGE, interface="management"
@@ -195,3 +211,45 @@ class Triggers(Collection):
         """Take triggers from a webhook."""
         version, ids = _version(x_webhook_version), TriggerIds(trigger_ids=trigger_ids)
         return await self._call(TRIGGERS_REMOVE, ids, headers=version, appId=app_id, webhookId=webhook_id)
+
+
+def _import(kind: str, outcome: type[T], body: type[Struct]) -> Endpoint[Outcomes[T]]:
+    path = f"/data_import/{kind}"
+    reply = each(outcome)
+    return Endpoint(
+        f"data_import.import_{kind}", "POST", path, reply, "never", body=body, rate_class="import"
+    )
+
+
+IMPORT_USERS: Final = _import("users", UserOutcome, UserEntries)
+IMPORT_GROUPS: Final = _import("groups", GroupOutcome, GroupEntries)
+IMPORT_MEMBERS: Final = _import("members", MemberOutcome, MemberEntries)
+IMPORT_MESSAGES: Final = _import("messages", MessageOutcome, MessageEntries)
+
+
+@final
+class DataImport(Collection):
+    """Imports of users, groups, members and messages with their own times: `session.data_import`.
+
+    Each call is one request of 1 to 50 records (60 requests a minute), and gives an outcome for each record:
+    `outcomes.check()` raises for failures. Sent once: where no reply came, `OutcomeUnknownError`.
+    """
+
+    async def import_users(self, users: Users) -> Outcomes[UserOutcome]:
+        """Import users, and give the outcome of each by uid."""
+        return await self._call(IMPORT_USERS, UserEntries(users=users))
+
+    async def import_groups(self, groups: Groups) -> Outcomes[GroupOutcome]:
+        """Import groups, and give the outcome of each by guid."""
+        return await self._call(IMPORT_GROUPS, GroupEntries(groups=groups))
+
+    async def import_members(self, members: Members) -> Outcomes[MemberOutcome]:
+        """Import members of groups, and give the outcome of each by its `member_id`."""
+        return await self._call(IMPORT_MEMBERS, MemberEntries(members=members))
+
+    async def import_messages(self, messages: Messages) -> Outcomes[MessageOutcome]:
+        """Import messages, and give the outcome of each by muid.
+
+        A muid that was used already is refused with `ERR_IMPORT_MUID_ALREADY_EXISTS`: a repeat adds nothing.
+        """
+        return await self._call(IMPORT_MESSAGES, MessageEntries(messages=messages))

@@ -9,16 +9,17 @@ exceptions, both a plain `def` that returns `self._call(…)`, an awaitable:
 """
 
 import warnings
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Callable
 from functools import cache
-from typing import Any, Final, TypeAlias, TypeVar
+from typing import Any, Final, Generic, Literal, NamedTuple, TypeAlias, TypeVar
 
 from msgspec import Struct
 
 from .._core.paging.cursor import Cursor
-from .._core.replies.decode import Listing
-from .._core.requests.endpoint import Call, Endpoint
+from .._core.replies.decode import ACK, Ack, Listing, many, one
+from .._core.requests.endpoint import Call, Endpoint, Media, Reader
 from .._core.send import Send
+from .._parameters.checked import Body
 from .._secrets import description, shown
 from .._walk.walk import Walk
 from ..errors import RequestInvalidError
@@ -119,3 +120,43 @@ def _is_optional(kind: type[Struct]) -> bool:
     except (TypeError, RequestInvalidError):
         return False
     return True
+
+
+class DocumentEndpoints(NamedTuple, Generic[T]):
+    list: Endpoint[Listing[T]]
+    get: Endpoint[T]
+    create: Endpoint[T]
+    update: Endpoint[T]
+    delete: Endpoint[Ack]
+
+
+def documents(
+    names: str,
+    path: str,
+    key: str,
+    record: type[T],
+    new: type[Body],
+    changes: type[Body],
+    *,
+    reply: Callable[[type[T]], Reader[T]] = one,
+    replies: Callable[[type[T]], Reader[Listing[T]]] = many,
+    update: Literal["PUT", "PATCH"] = "PUT",
+    media: Media = "json",
+    listing: dict[str, Any] | None = None,
+    **options: Any,
+) -> DocumentEndpoints[T]:
+    """Return the operations on the documents below `path`, with `key` for the path parameter.
+
+    `names` is `agents.{}_api_tool`, or `roles.{}` where they are the collection itself. `listing` are options
+    of the list, such as its query and paging, and `options` those of all five.
+    """
+    document, is_collection = f"{path}/{{{key}}}", names.endswith("{}")
+    every = names.format("list") + ("" if is_collection else "s")
+    create, change, delete = (names.format(verb) for verb in ("create", "update", "delete"))
+    return DocumentEndpoints(
+        Endpoint(every, "GET", path, replies(record), **(listing or {}), **options),
+        Endpoint(names.format("get"), "GET", document, reply(record), **options),
+        Endpoint(create, "POST", path, reply(record), "never", body=new, media=media, **options),
+        Endpoint(change, update, document, reply(record), "idempotent", body=changes, media=media, **options),
+        Endpoint(delete, "DELETE", document, ACK, "idempotent", **options),
+    )

@@ -33,8 +33,7 @@ from .._parameters.moderation import (
     RuleQuery,
 )
 from .._walk.walk import Walk
-from .collection import Collection, Start
-from .documents import DocumentEndpoints, documents
+from .collection import Collection, DocumentEndpoints, Start, documents
 
 RULES: Final = documents(
     "moderation.{}_rule", "/moderation/rules", "ruleId", ModerationRule, NewRule, NewRule,

@@ -15,8 +15,7 @@ from .._parameters.checked import PageQuery
 from .._parameters.roles import Allowance, NewPermissions, NewRole, Restriction, RoleChanges
 from .._walk.walk import Walk
 from ..errors import ReplyUnreadableError
-from .collection import Collection, Start
-from .documents import documents
+from .collection import Collection, Start, documents
 
 ROLES: Final = documents(
     "roles.{}", "/roles", "role", Role, NewRole, RoleChanges, listing={"query": PageQuery, "paging": BY_PAGE}
