@@ -26,8 +26,8 @@ class Entity(Struct, rename="camel", gc=False):
     uid: str | None = None
     name: str | None = None
     role: str | None = None
-    avatar: str | None = None
     status: str | None = None
+    avatar: str | None = None
     conversation_id: str | None = None
     link: str | None = None
     created_at: int | None = None

@@ -57,12 +57,13 @@ def are_ascending(ids: Sequence[str]) -> bool:
         rest = rest[len(run) :]
         if not 0 < length <= _LONGEST or (len(run) < len(ids) and run[0].startswith("0")):
             return False
-        joined, lines = "".join(run), "\n".join(run)
-        if not (joined.isascii() and joined.encode().isdigit()) or len(joined) != len(run) * length:
+        # Texts of one length, joined by line ends, have these at equal distances, and else digits alone.
+        lines, ends = "\n".join(run), "\n" * (len(run) - 1)
+        if len(lines) != len(run) * (length + 1) - 1 or not lines.isascii():
             return False
-        # Texts of one length, joined by line ends, have these at equal distances: the slice is nothing else.
-        # The sum of the lengths alone is right for `["12", "3", "456"]`, too.
-        if lines[length :: length + 1] != "\n" * (len(run) - 1) or not all(map(lt, run, run[1:])):
+        if lines.encode().translate(None, b"0123456789") != ends.encode():
+            return False
+        if lines[length :: length + 1] != ends or not all(map(lt, run, run[1:])):
             return False
     return True
 

@@ -25,20 +25,22 @@ from typing import Any, Final, Generic, Literal, TypeAlias, TypeVar
 
 from msgspec import Struct, structs
 
-from ..._models.meta import Pagination, Position
+from ..._models.meta import Position
 from ..replies.decode import Listing
 from ..requests.endpoint import BY_ID_FIELD
 from .arrange import affix_of, arrange, arrange_by_id
 from .cursor import Cursor
 from .onward import Onward, is_placed_by_id, onward
-from .order import Affix, is_ahead, is_number, last_id
-from .page_view import NO_PLACE, PageView, landmark_of, place_of
+from .order import is_number, last_id
+from .page_view import PageView, landmark_of, place_of
 from .walk_state import Memory, Rules
 
 Promise: TypeAlias = Literal["none", "likely", "stated"]
 T = TypeVar("T")
 
 _NOTHING = Memory()
+_NOTHING_ELSE: Final = structs.astuple(Position())[2:]
+"""The members of a position that has an affix and an id alone."""
 _MOST_EMPTY: Final = 10
 """Empty pages after which an earlier one is asked for, without anything new."""
 
@@ -143,23 +145,31 @@ def _ordinary_step(
 ) -> Step[T] | None:
     """The step of a page that simply continues by its position; None for any other page.
 
-    Nearly all pages are so: of a list by id, with something new, in a direction that both sides know, whose
-    position is the last item's own id. The whole ladder takes several times as long.
+    Nearly all pages are so: of a list by id, with something new, without a claim to be the last, in a
+    direction that both sides know, whose position is the last item's own id, after a page at whose last id
+    the walk stood. The whole ladder takes several times as long.
     """
-    position, pagination = page.meta.cursor or page.meta.next or page.cursor, page.meta.pagination
-    if position is None or not (ids and cursor.by_id and _is_plain(page, pagination, rules, memory)):
+    meta, paging, asked = page.meta, rules.paging, cursor.position
+    position, pagination = meta.cursor or meta.next or page.cursor, meta.pagination
+    direction = None if position is None else affix_of(position)
+    if position is None or direction is None or cursor.direction not in (None, direction):
         return None
-    direction = affix_of(position)
-    if direction is None or cursor.direction not in (None, direction):
+    if not (ids and cursor.by_id and paging.positions) or paging.renames or page.position_fault is not None:
+        return None
+    if memory.claimed_last or memory.last_place is not None:
+        return None
+    if pagination is not None and (pagination.current_page or 0) >= (pagination.total_pages or 0) > 0:
+        return None
+    is_at_last = asked == (("affix", direction), ("id", cursor.last)) and is_number(cursor.last)
+    if not is_at_last and asked not in ((), (("affix", direction),)):
         return None
     ordered = arrange_by_id(cursor, page, ids, memory, direction, is_stated=True)
     items = ordered.items
     if not (items and ordered.by_id) or ordered.unordered_count:
         return None
     last = rules.identify(items[-1])
-    if str(position.id) != last or not _leads_on(cursor, position, last, direction):
+    if str(position.id) != last or structs.astuple(position)[2:] != _NOTHING_ELSE:
         return None
-    start = cursor if cursor.direction == direction else structs.replace(cursor, direction=direction)
     promise = _promise_of(cursor, page, len(items), rules, memory, largest)
     goal = Cursor(
         cursor.query,
@@ -168,7 +178,7 @@ def _ordinary_step(
         last,
         time=getattr(items[-1], "sent_at", None),
         delivered=cursor.delivered + len(items),
-        earlier=cursor.position if promise == "stated" else None,
+        earlier=asked if promise == "stated" else None,
     )
     total = None if pagination is None else pagination.total
     remembered = Memory(
@@ -179,30 +189,10 @@ def _ordinary_step(
         last_record=(last, record_of(items[-1])),
         total=total,
         has_changed=memory.has_changed or memory.total not in (None, total),
-        earlier=cursor.position if promise == "likely" else None,
+        earlier=asked if promise == "likely" else None,
     )
+    start = cursor if cursor.direction == direction else structs.replace(cursor, direction=direction)
     return Step(start, items, 0, goal, remembered)
-
-
-def _is_plain(page: Listing[T], pagination: Pagination | None, rules: Rules, memory: Memory) -> bool:
-    """Return True for a page with no claim to be the last, after none with such a claim."""
-    if rules.paging.renames or not rules.paging.positions or page.position_fault is not None:
-        return False
-    if memory.claimed_last or memory.last_place is not None:
-        return False
-    return pagination is None or not (pagination.current_page or 0) >= (pagination.total_pages or 0) > 0
-
-
-def _leads_on(cursor: Cursor, position: Position, last: str, direction: Affix) -> bool:
-    """Return True for a position that is the number `last` alone, after the one that was asked for."""
-    if position != Position(direction, position.id):
-        return False
-    if not cursor.position:
-        return True
-    asked = dict(cursor.position)
-    if "id" in asked:
-        return "page" not in asked and is_ahead(last, asked["id"], direction)
-    return asked.keys() <= NO_PLACE
 
 
 def _ended(result: Step[T], memory: Memory) -> Step[T]:

@@ -276,8 +276,10 @@ class _UserOf(_Check, frozen=True, kw_only=True):
 
     def fit(self, records: Sequence[Any]) -> bool:
         uid = self.uid
-        # A list, as a generator takes three times as long; every page with an acting user passes here.
-        return not [1 for record in records if record.sender != uid and record.receiver != uid]
+        for record in records:  # noqa: SIM110, `all` takes twice as long; every page of a user passes here
+            if record.sender != uid and record.receiver != uid:
+                return False
+        return True
 
     def misfit(self, record: Any) -> str | None:
         users = _parties(record)
@@ -294,13 +296,11 @@ class _Pair(_Check, frozen=True, kw_only=True):
     acting_user: str
 
     def fit(self, records: Sequence[Any]) -> bool:
-        uid, acting_user = self.uid, self.acting_user
-        return not [
-            1
-            for record in records
-            if (record.sender != uid or record.receiver != acting_user)
-            and (record.sender != acting_user or record.receiver != uid)
-        ]
+        users = {self.uid: self.acting_user, self.acting_user: self.uid}
+        for record in records:  # noqa: SIM110, as above
+            if users.get(record.sender) != record.receiver:
+                return False
+        return True
 
     def misfit(self, record: Any) -> str | None:
         uid, acting_user = self.uid.casefold(), self.acting_user.casefold()

@@ -118,8 +118,11 @@ def test_an_ordinary_page_is_taken_as_by_all_rules(arguments: tuple[Any, ...]) -
     ("cursor", "listing"),
     [
         (Cursor("q"), page(7, 8, cursor=position(8))),
-        (at(id="5"), page(7, 8, cursor=position("8"), pagination=Pagination(current_page=1, total_pages=3))),
-        (at(affix="prepend", id="9"), page(8, 7, next=position(7, "prepend"))),
+        (
+            at(id="5", last="5"),
+            page(7, 8, cursor=position("8"), pagination=Pagination(current_page=1, total_pages=3)),
+        ),
+        (at(affix="prepend", id="9", last="9"), page(8, 7, next=position(7, "prepend"))),
     ],
 )
 def test_most_pages_are_ordinary(
