@@ -129,8 +129,6 @@ def open_database(database: str | PathLike[str]) -> Any:
 
 
 class _Load:
-    """One load, within the transaction of its database."""
-
     def __init__(self, target: Any, out: object, deleted: Deleted | None, progress: OnCount) -> None:
         self._target, self._out, self._progress = target, out, progress
         self._is_first = not target.has_state()
@@ -176,7 +174,6 @@ class _Load:
         return position_of(remaining), set(map(app_of, runs.keys() - remaining.keys()))
 
     def _check_runs(self, news: ExportNews, position: Position, gone: set[str]) -> None:
-        """Raise `RequestInvalidError` where the database has been loaded from another export."""
         marks = {f"{_MARK}{view.export}": run_marks(news, view) for view in news.views}
         for name, mark in self._before.items():
             is_mark = name.startswith(_MARK) and app_of(name.removeprefix(_MARK)) not in gone
@@ -187,7 +184,6 @@ class _Load:
             raise self._is_of_another()
 
     def _remove(self, app: str) -> None:
-        """Remove an app; its rows of tables go where these are loaded."""
         target, where = self._target, f"WHERE app = {self._target.dialect.value}"
         self._counts["removed"] += target.execute(f"SELECT count(*) FROM messages {where}", [app])[0][0]  # noqa: S608
         for table in ("messages", "versions"):

@@ -7,26 +7,10 @@ byte and each byte that is not UTF-8 becomes U+FFFD, in `raw` and in the columns
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import filterfalse, islice
-from typing import Annotated, Any, Final, TypeAlias
+from typing import Any, Final
 
-import msgspec
-from msgspec import Meta, defstruct, field
-from msgspec.structs import astuple
+from ..export.formats.columns import MESSAGE_COLUMNS, MessageReader
 
-from .._core.replies.rows import row_of
-from .._models.raw_json import REFUSED
-from ..export.formats.columns import (
-    LATEST,
-    MESSAGE_COLUMNS,
-    Column,
-    row_values,
-)
-from ..export.formats.record_members import fit, read
-from ..export.plan.message_ids import key_of, number, plain_numbers
-from ..times import MILLISECONDS_FROM
-
-Text: TypeAlias = str | None
-Instant: TypeAlias = Annotated[int, Meta(ge=0, le=LATEST)] | None
 COLUMNS: Final = tuple(each for each in MESSAGE_COLUMNS if each.kind in ("text", "integer", "time"))
 """Those of `messages`; what is nested is in `raw`."""
 NAMES: Final = tuple(column.name for column in COLUMNS)
@@ -37,20 +21,7 @@ _ESCAPES: Final = re.compile(
 """What no database takes; the group is what only looks like it."""
 
 
-def _struct(name: str, columns: Iterable[Column], **others: Any) -> Any:
-    types: dict[str, Any] = {"text": Text, "time": Instant}
-    fields = [(each.name, types[each.kind], field(default=None, name=each.path[-1])) for each in columns]
-    return defstruct(name, [*fields, *((key, kind, None) for key, kind in others.items())], gc=False)
-
-
-_TOP: Final = [each for each in COLUMNS if len(each.path) == 1 and each.name not in ("id", "number")]
-_INNER: Final = [each for each in COLUMNS if len(each.path) == 2]
-_Data: Final = _struct("_Data", _INNER)
-_Members: Final = _struct("_Members", _TOP, id=str | int | None, data=_Data | None)
-_DECODER: Final = msgspec.json.Decoder(_Members)
-_NOTHING: Final = _Data()
-
-
+_READER: Final = MessageReader(COLUMNS)
 _ROWS: Final = 500
 """Rows of a table that are inserted at once."""
 
@@ -99,42 +70,6 @@ def clean_records(raws: list[bytes]) -> tuple[list[bytes], int]:
 
 
 def message_values(raws: list[bytes]) -> list[Sequence[Any]]:
-    """Return the values of each column of `COLUMNS` of clean records.
-
-    Records that all have their documented types are read at once, others one by one.
-    """
-    try:
-        records: list[Any] = _DECODER.decode_lines(b"\n".join(raws))
-    except REFUSED:
-        records = []
-    if len(records) != len(raws):
-        records = list(map(_members, raws))
-    *top, keys, contents = zip(*map(astuple, records), strict=True)
-    ids = [str(key or "") for key in keys]
-    if not all(ids):
-        ids = [key_of(row_of(raw)) for raw in raws]
-    inner = zip(*(astuple(data or _NOTHING) for data in contents), strict=True)
-    values: dict[str, Sequence[Any]] = {"id": ids, "number": plain_numbers(ids) or list(map(number, ids))}
-    for column, own in zip((*_TOP, *_INNER), (*top, *inner), strict=True):
-        values[column.name] = own
-        if column.kind == "time" and any(own):
-            values[column.name] = [
-                (at if at >= MILLISECONDS_FROM else at * 1000) if at else None for at in own
-            ]
+    """Return the values of each column of `COLUMNS` of clean records."""
+    values = _READER.read(b"\n".join(raws), len(raws))
     return [values[name] for name in NAMES]
-
-
-def _members(raw: bytes) -> Any:
-    try:
-        return _DECODER.decode(raw)
-    except REFUSED:
-        record = read(raw)
-    members = fit(_Members, record)
-    members.id = row_of(raw, record).id
-    return members
-
-
-def table_row(columns: Sequence[Column], raw: bytes) -> list[Any]:
-    """Return the values of a table's record; lists are JSON, and times epoch milliseconds."""
-    values = row_values(columns, raw)
-    return [msgspec.json.encode(each).decode() if isinstance(each, list) else each for each in values]

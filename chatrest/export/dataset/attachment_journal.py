@@ -21,7 +21,7 @@ from urllib.parse import urlsplit
 
 from ..._storage import JournalFile, Layout
 from ...errors import ChatRestError
-from ..formats.record_members import clean
+from ..formats.stored_records import clean
 from ..plan.id_set import IdSet
 
 NAME: Final = "journal.sqlite"

@@ -31,8 +31,7 @@ from ...errors import ChatRestError
 from ...session import AsyncSession
 from ..folder.export_folder import ExportFolder
 from ..folder.tables import ATTACHMENTS
-from ..formats.record_members import read
-from ..formats.stored_records import SourceLines, piece_of
+from ..formats.stored_records import SourceLines, piece_of, read
 from ..plan.id_set import IdSet
 from ..plan.message_ids import LAST, number
 from ..plan.report import AttachmentCounts

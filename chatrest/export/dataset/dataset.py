@@ -45,8 +45,7 @@ from ..folder.tables import (
     tables_of,
     with_member,
 )
-from ..formats.record_members import read
-from ..formats.stored_records import SourceLines
+from ..formats.stored_records import SourceLines, read
 from ..plan.file_names import SPOOL
 from ..plan.report import AttachmentCounts, ExportFailure, NextRun, Phase, Progress, Report
 from .attachments import AttachmentOptions, AttachmentRun

@@ -49,8 +49,8 @@ class IdContinuity:
                 until, at = map(timestamp_words, (self._latest, now.sent_at))
                 raise IdsBeginAnewError(
                     f"the ids of the app begin again: the newest message of the export is {self._highest}, "
-                    f"sent at {until} or earlier, and the service now has {now.id}, sent at {at}; if it has "
-                    "lost its data, or is another one, export into a new folder"
+                    f"sent at {until} or earlier, and the service now has {now.id}, sent at {at}; if "
+                    "it has lost its data, or is another one, export into a new folder"
                 )
             self._is_sure = known is not None
 

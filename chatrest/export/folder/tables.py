@@ -30,8 +30,7 @@ from msgspec import Struct
 from ..._core.requests.arguments import check
 from ..._models.raw_json import write_value
 from ...errors import ChatRestError, RequestInvalidError
-from ..formats.record_members import read
-from ..formats.stored_records import compress_of
+from ..formats.stored_records import compress_of, read
 from ..plan.file_names import path_inside
 from ..store.formats import Lines, file_sha256
 from .manifest import TableEntry

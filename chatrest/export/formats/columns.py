@@ -3,12 +3,17 @@
 A member that is absent, or not of its column's kind, is null; a record of any shape has a row.
 """
 
-from collections.abc import Mapping, Sequence
-from typing import Any, Final, Literal, NamedTuple, TypeAlias
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from operator import attrgetter
+from typing import Annotated, Any, Final, Literal, NamedTuple, TypeAlias
 
-from ..._models.raw_json import write_value
+import msgspec
+
+from ..._core.replies.rows import row_of
+from ..._models.raw_json import REFUSED
 from ..plan.file_names import MILLISECONDS
-from .record_members import clean, read
+from ..plan.message_ids import key_of, number, plain_numbers
+from .stored_records import clean, read
 
 ColumnKind: TypeAlias = Literal["text", "integer", "time", "list", "json"]
 _HIGHEST: Final = (1 << 63) - 1
@@ -29,12 +34,12 @@ def _columns(kinds: str) -> tuple[Column, ...]:
     made = list[Column]()
     for kind, *texts in map(str.split, kinds.strip().splitlines()):
         for path, _, name in (text.partition("=") for text in texts):
-            column = Column(name or _snake_case(path), kind, tuple(path.split(".")))  # type: ignore[arg-type]
+            column = Column(name or snake_case(path), kind, tuple(path.split(".")))  # type: ignore[arg-type]
             made.append(column)
     return tuple(made)
 
 
-def _snake_case(name: str) -> str:
+def snake_case(name: str) -> str:
     return "".join(f"_{letter.lower()}" if letter.isupper() else letter for letter in name)
 
 
@@ -83,10 +88,72 @@ time checkedAt
 }
 
 
+Text: TypeAlias = str | None
+Time: TypeAlias = Annotated[int, msgspec.Meta(ge=0, le=LATEST)] | None
+_TYPES: Final[dict[ColumnKind, Any]] = {
+    "text": Text,
+    "time": Time,
+    "list": list[str] | None,
+    "json": msgspec.Raw,
+}
+
+
+class MessageReader:
+    """Reads columns of messages: times in epoch milliseconds, and what is of the kind json or its bytes."""
+
+    def __init__(self, columns: Iterable[Column]) -> None:
+        self._columns = [each for each in columns if each.path != ("id",)]
+        self._data = [each for each in self._columns if each.path[0] == "data"]
+        self._top = [each for each in self._columns if each.path[0] != "data"]
+        data: Any = _struct("Data", self._data)
+        self._no_data = data()
+        members: Any = _struct("Members", self._top, id=str | int, data=data | None)
+        self._decoder = msgspec.json.Decoder(members)
+
+    def read(self, lines: bytes, rows: int) -> dict[str, Sequence[Any]]:
+        """Return the values of so many records, one on each line, by column; with `id` and `number`.
+
+        Records that all have their documented types are read at once, others one by one.
+        """
+        try:
+            records = self._decoder.decode_lines(lines)
+        except REFUSED:
+            records = []
+        values: dict[str, Sequence[Any]]
+        if len(records) == rows:
+            datas = [record.data or self._no_data for record in records]
+            values = {each.name: list(map(attrgetter(each.name), datas)) for each in self._data}
+            values |= {each.name: list(map(attrgetter(each.name), records)) for each in self._top}
+            ids = [str(record.id or "") for record in records]
+            for column in self._top:
+                if column.kind == "time" and values[column.name].count(None) < rows:
+                    values[column.name] = list(map(milliseconds_or_none, values[column.name]))
+        else:
+            raws = lines.split(b"\n")[:rows]
+            found = list(map(read, raws))
+            values = {each.name: [value_of(each, record) for record in found] for each in self._columns}
+            ids = [row_of(raw, record).id for raw, record in zip(raws, found, strict=True)]
+        if not all(ids):
+            ids = [key_of(row_of(raw)) for raw in lines.split(b"\n")[:rows]]
+        values["id"], values["number"] = ids, plain_numbers(ids) or list(map(number, ids))
+        return values
+
+
+def _struct(name: str, columns: Iterable[Column], **others: Any) -> type[msgspec.Struct]:
+    fields = [
+        (each.name, _TYPES[each.kind], msgspec.field(default=None, name=each.path[-1])) for each in columns
+    ]
+    return msgspec.defstruct(name, [*fields, *((key, kind, None) for key, kind in others.items())], gc=False)
+
+
 def row_values(columns: Sequence[Column], raw: bytes) -> list[Any]:
-    """Return the values of a record's columns; times are epoch milliseconds."""
+    """Return the values of a record's columns; times are epoch milliseconds, and what is nested is JSON."""
     record = read(raw)
-    return [_value(column, record) for column in columns]
+    values = ((column.kind, value_of(column, record)) for column in columns)
+    return [
+        msgspec.json.encode(value).decode() if kind in ("json", "list") and value is not None else value
+        for kind, value in values
+    ]
 
 
 def milliseconds_or_none(time: int | None) -> int | None:
@@ -94,30 +161,37 @@ def milliseconds_or_none(time: int | None) -> int | None:
     return (time if time >= MILLISECONDS else time * 1000) if time else None
 
 
-def _value(column: Column, record: Any) -> Any:
+def value_of(column: Column, record: Any) -> Any:
     value = record
     for name in column.path:
         value = value.get(name) if isinstance(value, dict) else None
     match column.kind:
-        case "text":
-            return _text(value)
-        case "integer":
-            return _integer(value)
-        case "time":
-            time = milliseconds_or_none(value if type(value) is int and value > 0 else None)
-            return time if (time or 0) <= LATEST else None
         case "list":
-            return [_text(each) for each in value] if isinstance(value, list) else None
-    return None if value is None else clean(write_value(value).decode(errors="replace"))
+            return list(map(text, value)) if isinstance(value, list) else None
+        case "json":
+            return clean(value)
+        case kind:
+            return SCALARS[kind](value)
 
 
-def _text(value: Any) -> str | None:
-    if type(value) is int:  # services differ in whether an id is a number
+def text(value: Any) -> str | None:
+    """Return a text; also an id that a service has as a number."""
+    if type(value) is int:
         return str(value)
     return clean(value) if isinstance(value, str) else None
 
 
-def _integer(value: Any) -> int | None:
+def integer(value: Any) -> int | None:
+    """Return a number of 64 bits; also a count that a service has as a text of digits."""
     if isinstance(value, str) and value.isascii() and value.isdigit() and len(value) < 19:
-        return int(value)  # counts are texts of digits in some records
+        return int(value)
     return value if type(value) is int and abs(value) <= _HIGHEST else None
+
+
+def time(value: Any) -> int | None:
+    """Return a time in epoch milliseconds."""
+    at = milliseconds_or_none(value if type(value) is int and value > 0 else None)
+    return at if (at or 0) <= LATEST else None
+
+
+SCALARS: Final[dict[str, Callable[[Any], Any]]] = {"text": text, "integer": integer, "time": time}

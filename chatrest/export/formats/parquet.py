@@ -9,22 +9,16 @@ schema under `chatrest.schema_version`.
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import accumulate, chain, compress
-from operator import attrgetter
-from typing import Annotated, Any, Final, TypeAlias, TypeVar
+from typing import Any, Final, TypeAlias, TypeVar
 
 import msgspec
 import pyarrow as pa  # type: ignore[import-untyped]
 import pyarrow.compute as pc  # type: ignore[import-untyped]
-from msgspec import Meta, Struct, field
-from msgspec.structs import astuple
 
-from ..._core.replies.rows import row_of
+from ..._core.replies.scanner import read_record
 from ..._models.raw_json import REFUSED
-from ..plan.file_names import MILLISECONDS
-from ..plan.message_ids import key_of, number, plain_numbers
-from .columns import LATEST, MESSAGE_COLUMNS
-from .record_members import fit, read
-from .stored_records import SourceLines
+from .columns import MESSAGE_COLUMNS, SCALARS, MessageReader, snake_case
+from .stored_records import SourceLines, clean
 
 # ── arrays, made of buffers: `pyarrow.array` imports pandas, which takes 60 MB and half a second ──
 
@@ -35,8 +29,8 @@ Array: TypeAlias = Any
 def array_of(values: Sequence[Any], type: Any) -> Array:
     """Return the values, of which any may be None, as an array of a type of `parquet.SCHEMA`.
 
-    Values are texts without halves of surrogate pairs, bytes, numbers of 64 bits, times in seconds or
-    milliseconds, lists, and tuples with all fields of a struct.
+    Values are texts without halves of surrogate pairs, bytes, numbers of 64 bits, times in milliseconds,
+    lists, and tuples with all fields of a struct.
     """
     nulls = values.count(None)
     if nulls == len(values):
@@ -71,11 +65,7 @@ def _array(values: Sequence[Any], type: Any) -> Array:
         return texts if len(texts) == len(values) else _bytes_array(list(map(str.encode, values)), type)
     if pa.types.is_binary(type):
         return _bytes_array(values, type)
-    numbers = _numbers(values, pa.int64())
-    if pa.types.is_timestamp(type):
-        factors = pc.if_else(pc.less(numbers, _UNITS[0]), _UNITS[1], _UNITS[2])
-        return pc.multiply(numbers, factors).cast(type)
-    return numbers
+    return _numbers(values, pa.int64()).cast(type)
 
 
 def _bytes_array(values: Sequence[bytes], type: Any) -> Array:
@@ -89,34 +79,27 @@ def _numbers(values: Iterable[int], type: Any) -> Array:
     return pa.Array.from_buffers(type, len(numbers), [None, pa.py_buffer(numbers)])
 
 
-_UNITS: Final = _numbers([MILLISECONDS, 1000, 1], pa.int64())
-
-
 VERSION: Final = 2
 VERSION_KEY: Final = b"chatrest.schema_version"
 
-CALL_TEXTS: Final = (
-    "session_id", "type", "status", "sender", "receiver", "receiver_type", "conversation_id", "by_uid",
-    "for_uid",
-)  # fmt: skip
-CALL_TIMES: Final = ("initiated_at", "joined_at", "started_at")
-
-
-def _texts(*names: str) -> list[tuple[str, Any]]:
-    return [(name, pa.string()) for name in names]
-
-
 TIME: Final = pa.timestamp("ms", "UTC")
-ATTACHMENTS: Final = pa.list_(
-    pa.struct([*_texts("url", "name", "mime_type", "extension"), ("size", pa.int64())])
-)
-REACTIONS: Final = pa.list_(pa.struct([*_texts("reaction"), ("count", pa.int64())]))
-MENTIONS: Final = pa.list_(pa.struct(_texts("uid", "name")))
-CALL: Final = pa.struct([*_texts(*CALL_TEXTS), *((name, TIME) for name in CALL_TIMES)])
-
-_NESTED: Final = {"attachments": ATTACHMENTS, "reactions": REACTIONS, "mentions": MENTIONS, "call": CALL}
 _TYPES: Final = {"text": pa.string(), "integer": pa.int64(), "time": TIME, "list": pa.list_(pa.string())}
 
+
+def _struct(texts: str, integers: str = "", times: str = "") -> Any:
+    kinds = (("text", texts), ("integer", integers), ("time", times))
+    return pa.struct([(name, _TYPES[kind]) for kind, names in kinds for name in names.split()])
+
+
+_NESTED: Final = {
+    "attachments": pa.list_(_struct("url name mime_type extension", "size")),
+    "reactions": pa.list_(_struct("reaction", "count")),
+    "mentions": pa.list_(_struct("uid name")),
+    "call": _struct(
+        "session_id type status sender receiver receiver_type conversation_id by_uid for_uid",
+        times="initiated_at joined_at started_at",
+    ),
+}
 SCHEMA: Final = pa.schema(
     [
         *(
@@ -138,177 +121,60 @@ ORDERED: Final = ["number", *(each.name for each in MESSAGE_COLUMNS if each.kind
 """Columns by whose least and greatest values a reader can pass row groups by."""
 
 
-# ── the members of a message that its columns hold: what is not of its documented type is None ──
-
-_LOW, _HIGH = -(1 << 63), (1 << 63) - 1
-Text: TypeAlias = str | None
-Count: TypeAlias = Annotated[int, Meta(ge=_LOW, le=_HIGH)] | None
-Instant: TypeAlias = Annotated[int, Meta(ge=0, le=LATEST)] | None
-
-
-class _Attachment(Struct, gc=False, rename="camel"):
-    url: Text = None
-    name: Text = None
-    mime_type: Text = None
-    extension: Text = None
-    size: Annotated[int, Meta(ge=_LOW, le=_HIGH)] | str | None = None
-
-
-class _Reaction(Struct, gc=False):
-    reaction: Text = None
-    count: Count = None
-
-
-class _User(Struct, gc=False):
-    uid: Text = None
-    name: Text = None
-
-
-class _Call(Struct, gc=False, rename="camel"):
-    session_id: Text = field(default=None, name="sessionid")
-    type: Text = None
-    status: Text = None
-    sender: Text = None
-    receiver: Text = None
-    receiver_type: Text = None
-    conversation_id: Text = None
-    initiated_at: Instant = None
-    joined_at: Instant = None
-    started_at: Instant = None
-
-
-class _UserWrapper(Struct, gc=False):
-    entity: _User | None = None
-
-
-class _CallWrapper(Struct, gc=False):
-    entity: _Call | None = None
-
-
-class _Entities(Struct, gc=False):
-    by: _UserWrapper | None = None
-    on: _CallWrapper | None = None
-    for_: _UserWrapper | None = field(default=None, name="for")
-
-
-class _Data(Struct, gc=False):
-    text: Text = None
-    action: Text = None
-    attachments: list[_Attachment] | None = None
-    reactions: list[_Reaction] | None = None
-    mentions: dict[str, _User] | None = None
-    entities: _Entities | None = None
-
-
-class _Members(Struct, gc=False, rename="camel"):
-    id: str | int = ""
-    conversation_id: Text = None
-    parent_id: Text = None
-    sender: Text = None
-    receiver: Text = None
-    receiver_type: Text = None
-    category: Text = None
-    type: Text = None
-    data: _Data | None = None
-    tags: list[str] | None = None
-    sent_at: Instant = None
-    updated_at: Instant = None
-    edited_at: Instant = None
-    edited_by: Text = None
-    deleted_at: Instant = None
-    deleted_by: Text = None
-    delivered_at: Instant = None
-    read_at: Instant = None
-    muid: Text = None
-
-
-_TOP: Final = [each.name for each in MESSAGE_COLUMNS if len(each.path) == 1 and each.path != ("id",)]
-_NOTHING: Final = _Data()
-_DECODER: Final = msgspec.json.Decoder(_Members)
+_READER: Final = MessageReader(MESSAGE_COLUMNS)
 
 
 def columns(lines: bytes, rows: int) -> dict[str, Sequence[Any]]:
-    """Return the columns of `SCHEMA` for so many records, one per line, without the source and `raw`.
-
-    Records that all have their documented types are read at once, others one by one. Lists hold structs as
-    tuples of their fields.
-    """
-    try:
-        records = _DECODER.decode_lines(lines)
-    except REFUSED:
-        records = []
-    if len(records) != rows:
-        records = list(map(_members, raws_in(lines)))
-    ids = [str(record.id) for record in records]
-    if not all(ids):
-        ids = [key_of(row_of(raw)) for raw in raws_in(lines)]
-    return {
-        "id": ids,
-        "number": plain_numbers(ids) or list(map(number, ids)),
-        **_top_columns(records),
-        **_data_columns(records),
-    }
+    """Return the columns of `SCHEMA` for so many records, one per line, without the source and `raw`."""
+    values = _READER.read(lines, rows)
+    for name in ("attachments", "reactions", "mentions"):
+        values[name] = [None if value is None else _plain(value) for value in values[name]]
+    values["mentions"] = list(map(_mentions, values["mentions"]))
+    values["call"] = [
+        _call(_plain(entities)) if category == "call" else None
+        for category, entities in zip(values["category"], values["call"], strict=True)
+    ]
+    for name, own in _NESTED.items():
+        values[name] = [None if value is None else _fitting(value, own) for value in values[name]]
+    return values
 
 
-def _top_columns(records: list[_Members]) -> dict[str, Sequence[Any]]:
-    return {name: list(map(attrgetter(name), records)) for name in _TOP}
+def _mentions(users: Any) -> Any:
+    return [{**_object(user), "uid": uid} for uid, user in users.items()] if isinstance(users, dict) else None
 
 
-def _data_columns(records: list[_Members]) -> dict[str, Sequence[Any]]:
-    contents = [record.data or _NOTHING for record in records]
-    return {
-        "action": [data.action for data in contents],
-        "text": [data.text for data in contents],
-        "attachments": [
-            None if data.attachments is None else list(map(_attachment, data.attachments))
-            for data in contents
-        ],
-        "reactions": [
-            None if data.reactions is None else list(map(astuple, data.reactions)) for data in contents
-        ],
-        "mentions": [
-            None if data.mentions is None else [(uid, user.name) for uid, user in data.mentions.items()]
-            for data in contents
-        ],
-        "call": [
-            _call(data.entities) if record.category == "call" and data.entities else None
-            for record, data in zip(records, contents, strict=True)
-        ],
-    }
-
-
-def raws_in(lines: bytes) -> list[bytes]:
-    return lines.split(b"\n")[:-1]
-
-
-def _members(raw: bytes) -> _Members:
-    try:
-        return _DECODER.decode(raw)
-    except REFUSED:
-        record = read(raw)
-    members: _Members = fit(_Members, record)
-    members.id = row_of(raw, record).id
-    return members
-
-
-def _attachment(item: _Attachment) -> tuple[Any, ...]:
-    """Return the fields of a file; a size in digits is a number."""
-    size = item.size
-    if isinstance(size, str):
-        size = int(size) if size.isdecimal() and size.isascii() and len(size) < 19 else None
-    return item.url, item.name, item.mime_type, item.extension, size
-
-
-def _call(entities: _Entities) -> tuple[Any, ...] | None:
-    """Return the fields of a call, with the uids of who acted and of the other user."""
-    if entities.on is None or entities.on.entity is None:
+def _call(entities: Any) -> Any:
+    """Return the call of a call message, with the uids of who acted and of the other user."""
+    call, by, other = (_object(_object(entities).get(name)).get("entity") for name in ("on", "by", "for"))
+    if not isinstance(call, dict):
         return None
-    *texts, initiated_at, joined_at, started_at = astuple(entities.on.entity)
-    return *texts, _uid(entities.by), _uid(entities.for_), initiated_at, joined_at, started_at
+    uids = {"by_uid": _object(by).get("uid"), "for_uid": _object(other).get("uid")}
+    return {**call, "session_id": call.get("sessionid"), **uids}
 
 
-def _uid(wrapper: _UserWrapper | None) -> str | None:
-    return None if wrapper is None or wrapper.entity is None else wrapper.entity.uid
+def _plain(value: Any) -> Any:
+    """Return what is in the bytes of a value, or a value that is none."""
+    if not isinstance(value, msgspec.Raw):
+        return value
+    try:
+        return msgspec.json.decode(value)
+    except REFUSED:
+        return clean(read_record(bytes(value)))
+
+
+def _object(value: Any) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {}
+
+
+def _fitting(value: Any, type: Any) -> Any:
+    """Return a value as `array_of` takes it for a type; None if it is not of it."""
+    if pa.types.is_list(type):
+        return [_fitting(each, type.value_type) for each in value] if isinstance(value, list) else None
+    if pa.types.is_struct(type):
+        members = {snake_case(name): member for name, member in _object(value).items()}
+        return tuple(_fitting(members.get(field.name), field.type) for field in type)
+    kind = next(kind for kind, own in _TYPES.items() if own == type)
+    return SCALARS[kind](value)
 
 
 # ── tables ──
@@ -373,7 +239,7 @@ def _raw_arrays(lines: bytes) -> tuple[Array, Array]:
         texts = text_array(lines, "\n")[:-1]
         texts.validate(full=True)
     except pa.ArrowInvalid:  # not all are UTF-8
-        raws = raws_in(lines)
+        raws = lines.split(b"\n")[:-1]
         texts = [raw.decode(errors="replace") for raw in raws]
         exact = [None if text.encode() == raw else raw for text, raw in zip(texts, raws, strict=True)]
         return array_of(texts, pa.string()), array_of(exact, pa.binary())

@@ -10,14 +10,18 @@ from pathlib import Path, PurePath
 from typing import Any, Final, NamedTuple
 
 from ..._core.replies.rows import UNKNOWN, row_of
+from ..._core.replies.scanner import read_record
 from ..._texts import missing_extra
-from ...errors import ChatRestError, RequestInvalidError
+from ...errors import ChatRestError, ReplyUnreadableError, RequestInvalidError
 from ..plan.file_names import MILLISECONDS
 from ..plan.plan import Compress
 from .compression import compression, pack_errors
 
 _CHUNK: Final = 1 << 18
 _ROWS: Final = 5_000
+_DEPTH: Final = 50
+"""No documented member is nested as deeply."""
+_HIGHEST: Final = (1 << 63) - 1
 
 
 class SourceLines(NamedTuple):
@@ -72,6 +76,35 @@ def milliseconds(timestamp: int, *, end: bool = False) -> int:
 
 
 ALL_TIMES: Final = TimeWindow()
+
+
+def read(raw: bytes) -> dict[str, Any]:
+    """Return the record's members, as in its page, at any depth; an empty dict for another value."""
+    try:
+        record = read_record(raw)
+    except ReplyUnreadableError:
+        return {}
+    return record if isinstance(record, dict) else {}
+
+
+def clean(value: Any, depth: int = _DEPTH) -> Any:
+    """Return a JSON value that any file can hold.
+
+    Texts have U+FFFD for each half of a surrogate pair. Numbers beyond 64 bits, and what is nested too
+    deeply, are None.
+    """
+    match value:
+        case str():
+            return value.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+        case list() if depth:
+            return [clean(item, depth - 1) for item in value]
+        case dict() if depth:
+            return {clean(key): clean(item, depth - 1) for key, item in value.items()}
+        case bool() | float():
+            return value
+        case int() if -_HIGHEST <= value <= _HIGHEST:
+            return value
+    return None
 
 
 def damaged(path: Path, reason: object) -> ChatRestError:

@@ -339,9 +339,10 @@ async def test_a_service_that_is_another_one_changes_no_table_and_no_attachment(
     files += [path for path in (out / "attachments").rglob("*.ndjson") if path.is_file()]
     before = {path: path.read_bytes() for path in files}
     async with (
-        Emulator(app_id=emulator.app.app_id, users=9, messages=400, seed=5) as other,
+        Emulator(app_id=emulator.app.app_id, users=9, messages=3, seed=5) as other,
         AsyncSession(other.app) as stranger,
     ):
+        other.store.add_message("user-001", "user-002", "later", sent_at=1_900_000_000)
         plan = Plan(users=["user-001"]) if options.keys() & {"only", "change_plan"} else None
         report = await export(stranger, out, plan, tables=["members"], **options)
         asked = {each.path for each in other.requests}
