@@ -137,7 +137,7 @@ class FanOut(Generic[T, R]):
     ) -> None:
         self._items: Any = items
         is_text = isinstance(items, str | bytes | bytearray)
-        fits = isinstance(self._items, Iterable | AsyncIterable) and not is_text
+        fits = not is_text and isinstance(self._items, Iterable | AsyncIterable)
         check_unquoted(fits, "items", items, "an iterable or asynchronous iterable of items")
         check_unquoted(callable(worker), "worker", worker, "a function of an item, whose result is awaited")
         check_unquoted(isinstance(ordered, bool), "ordered", ordered, "True or False")
