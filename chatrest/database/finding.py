@@ -35,11 +35,7 @@ def database_beside(out: str | PathLike[str]) -> Path | None:
 
 
 def find_raw(out: str | PathLike[str], wanted: MessageFilter) -> Iterator[bytes]:
-    """Yield the records of messages, by time or in the order in which they came.
-
-    Raises as `read_raw`. Memory for some thousand rows; an order by time takes room on the disk for
-    what is found.
-    """
+    """Yield the records of messages, by time or in the order in which they came."""
     records = read_raw(out, since=wanted.since, until=wanted.until, source=wanted.sources or None)
     matches = _chosen(records, wanted)
     return _sorted(matches) if wanted.by_time else (raw for raw, _, _ in matches)
@@ -48,7 +44,6 @@ def find_raw(out: str | PathLike[str], wanted: MessageFilter) -> Iterator[bytes]
 def _chosen(
     records: Iterable[bytes], wanted: MessageFilter
 ) -> Iterator[tuple[bytes, int | None, int | None]]:
-    """Yield the wanted records with their times and numbers."""
     for raws in batched(records):
         values = message_values(clean_records(raws)[0])
         for raw, sender, conversation, sent_at, number in zip(

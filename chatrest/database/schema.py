@@ -30,8 +30,6 @@ STATE: Final = "chatrest_load"
 
 
 class Dialect(NamedTuple):
-    """The words of a database."""
-
     types: Mapping[ColumnKind, str]
     record: str
     """The type of `raw`."""
@@ -83,7 +81,6 @@ BLANK: Final = (
 
 
 def tables(of: Dialect) -> Iterator[str]:
-    """Yield the statements that make the tables."""
     columns = ", ".join(f"{each.name} {of.types[each.kind]}" for each in COLUMNS)
     columns = columns.replace("id text", "id text NOT NULL", 1).replace("id TEXT", "id TEXT NOT NULL", 1)
     app = f"app {of.types['text']} NOT NULL DEFAULT ''"
@@ -97,7 +94,6 @@ def tables(of: Dialect) -> Iterator[str]:
 
 
 def views(of: Dialect) -> Iterator[str]:
-    """Yield the statements that make the views."""
     yield f"""CREATE VIEW chat AS
 SELECT app, id, {of.utc("sent_at")} AS sent_utc, conversation_id, sender, receiver, receiver_type, category,
     type, text, parent_id, {of.utc("edited_at")} AS edited_utc, {of.utc("deleted_at")} AS deleted_utc,

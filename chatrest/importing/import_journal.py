@@ -44,8 +44,6 @@ _LAYOUT: Final = Layout("import", _SCHEMA, 1, 0x63_72_69_6D, remedy=_REMEDY, dam
 
 
 class FileState(NamedTuple):
-    """The part of a file that is settled."""
-
     settled: LinePosition
     """The end of the last line whose outcome is known."""
     open: LinePosition
@@ -53,10 +51,7 @@ class FileState(NamedTuple):
 
 
 class ImportJournal(JournalFile):
-    """The journal of one import: the same app, and the same files, or more of them than before.
-
-    Raises as `JournalFile`, and `RequestInvalidError` where it is of another import.
-    """
+    """The journal of one import: the same app, and the same files, or more of them than before."""
 
     def __init__(self, path: Path, app: str, files: Sequence[tuple[str, Kind]]) -> None:
         super().__init__(path, _LAYOUT, lambda db: db.execute("INSERT INTO meta VALUES('app', ?)", (app,)))
@@ -105,10 +100,7 @@ class ImportJournal(JournalFile):
         return FileState(settled, begun if begun.line > settled.line else LinePosition())
 
     def begin(self, file: int, end: LinePosition) -> None:
-        """Note that the lines up to `end` are about to be sent; it is on the disk afterwards.
-
-        A position further on, of a larger batch that may have been sent, stays.
-        """
+        """Note that the lines up to `end` are about to be sent; it is on the disk afterwards."""
         with self.transaction():
             self._db.execute(
                 "UPDATE files SET open_line = ?, open_offset = ?, open_digest = ? "
@@ -143,7 +135,6 @@ class ImportJournal(JournalFile):
             )
 
     def results(self) -> tuple[FileResult, ...]:
-        """Return the counts of all files."""
         rows = self._all("SELECT number, name, kind, line, imported, skipped, refused FROM files")
         counts = {number: values for number, *values in rows}
         fields = FileResult.__struct_fields__
@@ -162,7 +153,6 @@ class ImportJournal(JournalFile):
         )
 
     def omissions(self) -> Counter[str]:
-        """Return what the settled lines hold and no import takes."""
         return Counter(dict(self._all("SELECT what, count FROM omitted")))
 
 

@@ -137,7 +137,6 @@ class _Input(NamedTuple):
 
 
 def _inputs(files: Files, kind: Kind | None) -> list[_Input]:
-    """Return the files in the order in which they are imported."""
     if kind is not None and kind not in KINDS:
         raise RequestInvalidError(f"kind = {kind!r}: expected {', '.join(KINDS)}, or None", name="kind")
     paths: Any = [files] if isinstance(files, str | PathLike) else files
@@ -247,8 +246,6 @@ def _entry(file: str, kind: Kind, line: ImportLine) -> ImportRecord | LineNote |
 
 
 class _Importer:
-    """One run of an import."""
-
     def __init__(self, session: AsyncSession, journal: ImportJournal, ledger: "_Ledger") -> None:
         self._session = session
         data = session.data_import
@@ -264,7 +261,6 @@ class _Importer:
         """Those of the app, and those that it refuses to make."""
 
     async def import_file(self, number: int, each: _Input) -> None:
-        """Import what is left of a file."""
         state = self._journal.state(number)
         self._sent_to = state.open.line
         lines = read_lines(each.path, state.settled, state.open)
@@ -277,10 +273,7 @@ class _Importer:
             self._ledger.finish(number, each, batch, refused)
 
     async def _make_roles(self, roles: set[str]) -> None:
-        """Make the roles that the app does not have, with the service's defaults for their rights.
-
-        Of one that the service refuses to make, the users are refused, and named.
-        """
+        """Make the roles that the app does not have, with the service's defaults for their rights."""
         if not roles:
             return
         if self._roles is None:
@@ -295,10 +288,7 @@ class _Importer:
                 pass
 
     async def _send(self, each: _Input, records: Sequence[ImportRecord]) -> list[LineNote]:
-        """Send a request, and return which records were refused.
-
-        One that is refused as a whole is sent in halves: one record may be the cause.
-        """
+        """Send a request, and return which records were refused."""
         replies: Replies
         try:
             replies = await self._replies(each.kind, records)
@@ -343,7 +333,6 @@ class _Importer:
 
 
 async def _in_threads(items: Iterator[T]) -> AsyncIterator[T]:
-    """Yield items, each made in a thread: a file has to be read for it."""
     while (item := await in_thread(partial(next, items, None))) is not None:
         yield item
 
@@ -357,7 +346,6 @@ class _Ledger:
         self._imported = self._refused = 0
 
     def finish(self, number: int, each: _Input, batch: LineBatch, refused: Sequence[LineNote]) -> None:
-        """Note the outcomes of a batch of the file with this number."""
         notes, imported = [*batch.notes, *refused], len(batch.records) - len(refused)
         omissions = Counter(note.message for note in notes if note.is_skipped)
         for record in batch.records:
@@ -385,7 +373,6 @@ def _says_it_exists(code: str) -> bool:
 
 
 def _reason(reply: Any) -> tuple[str, str]:
-    """Return the code and the message of a reply that is no success."""
     if reply is None:
         return NO_OUTCOME, "the reply does not mention this record"
     if isinstance(reply, RequestInvalidError):

@@ -39,10 +39,7 @@ class ImportLine(NamedTuple):
 def read_lines(
     path: Path, start: LinePosition = _BEGINNING, until: LinePosition = _BEGINNING
 ) -> Iterator[ImportLine]:
-    """Yield the lines after `start`, once the bytes up to there, and up to `until`, are confirmed.
-
-    Raises `RequestInvalidError` if they have changed, or if the file cannot be decompressed.
-    """
+    """Yield the lines after `start`, once the bytes up to there, and up to `until`, are confirmed."""
     hasher, held = blake2b(digest_size=20), list[ImportLine]()
     checks = {position.line: position for position in (start, until) if position.line}
     confirmed_at, number, offset = max(checks, default=0), 0, 0

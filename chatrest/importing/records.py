@@ -65,8 +65,6 @@ _OWN: Final = {
 
 
 class ImportRecord(NamedTuple):
-    """A record to import."""
-
     key: str
     record: Body
     left_out: tuple[str, ...] = ()
@@ -156,7 +154,6 @@ def _read_written(kind: Kind, members: dict[str, Any]) -> ImportRecord:
 
 
 def _lost(kind: Kind, members: Mapping[str, Any]) -> Iterator[str]:
-    """Yield what of a shown record no import takes."""
     levels: list[tuple[str, str, Mapping[str, Any], frozenset[str]]] = [("", kind, members, _TAKEN[kind])]
     if kind == "messages" and isinstance(data := members.get("data"), dict):
         levels.append(("data.", "data", data, _CONTENT))

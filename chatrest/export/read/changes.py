@@ -137,8 +137,6 @@ def changes(out: str | PathLike[str], *, after: Position = 0) -> ExportChanges:
 
 
 class _News(NamedTuple):
-    """The ids of one run and kind."""
-
     run: int
     kind: ChangeKind
     ids: IdSet
@@ -154,10 +152,7 @@ class NewsBatch(NamedTuple):
 
 
 class ExportNews:
-    """All that `changes` reports, by run and kind, or in any order: then each file is read once.
-
-    Raises as `changes`.
-    """
+    """All that `changes` reports, by run and kind, or in any order: then each file is read once."""
 
     def __init__(self, out: object, after: Position) -> None:
         with ExitStack() as stack:
@@ -192,10 +187,7 @@ class ExportNews:
             yield from stored.batches(stored.news)
 
     def versions(self) -> Iterator[tuple[FolderView, Iterator[list[bytes]]]]:
-        """Yield each export with the versions of each changed message that were replaced after that run.
-
-        They are in order, the oldest first.
-        """
+        """Yield each export with the versions of each changed message that were replaced after that run."""
         return ((each.view, each.versions()) for each in self._each)
 
 
@@ -273,8 +265,6 @@ def _files(folder: Path, journal: Journal, kind: str) -> list[MessageFile]:
 
 
 class _JournalNews(NamedTuple):
-    """The news of the journal of one export, and their records."""
-
     view: FolderView
     news: list[_News]
     names: dict[str, int]

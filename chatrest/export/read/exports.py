@@ -47,23 +47,16 @@ _POSITION: Final = re.compile(rf"{_NAME}:{_RUN}(?:,{_NAME}:{_RUN})*", re.ASCII)
 
 
 class ExportAddress(NamedTuple):
-    """One of the exports at a path or address."""
-
     out: Path | str
     name: str = ""
     """Its path below what was asked for, such as `app=shop/part=03`; empty for an export itself."""
 
     @classmethod
     def of(cls, out: object) -> "ExportAddress":
-        """Return that of a folder's path or a store's address; `RequestInvalidError` for a wrong one."""
         return cls(out if isinstance(out, str) and is_address(out) else local_path(out))
 
     def open(self, *, may_be_new: bool = False) -> FolderView:
-        """Return its view, of one in a folder of exports also before a run has begun it.
-
-        Raises `RequestInvalidError` for an address without an export unless it `may_be_new`, and without the
-        extra `cloud`; `ObjectStoreError` where the store fails.
-        """
+        """Return its view, of one in a folder of exports also before a run has begun it."""
         if isinstance(self.out, Path):
             return FolderView(self.out, self.name)
         from .store_view import StoreView
@@ -93,11 +86,7 @@ def run_place(view: FolderView) -> str:
 
 
 def addresses_of(out: object) -> list[ExportAddress]:
-    """Return the exports at `out`, one at least: where there is none, opening it says so.
-
-    Raises `RequestInvalidError` for a wrong path or address; `ChatRestError` for a damaged `parts.json`;
-    `ObjectStoreError` where a store fails. Costs one to four requests to a store.
-    """
+    """Return the exports at `out`, one at least: where there is none, opening it says so."""
     own = ExportAddress.of(out)
     return list(_below(own)) or [own]
 
@@ -122,7 +111,6 @@ def parts_at(addresses: Collection[ExportAddress]) -> Parts | None:
 
 
 def part_files(out: object, disk: Any = None) -> PartFiles:
-    """Return the files of an export of parts, at a folder or at an address."""
     if isinstance(out, str) and is_address(out):
         from ..remote.part_objects import PartObjects
 
@@ -131,10 +119,7 @@ def part_files(out: object, disk: Any = None) -> PartFiles:
 
 
 def part_lacks(address: ExportAddress) -> list[str]:
-    """Return why a part is not complete beside the others, whatever it says of itself, a sentence each.
-
-    Nothing of what is no part.
-    """
+    """Return why a part is not complete beside the others, whatever it says of itself, a sentence each."""
     number, roots = part_number(address.name.rpartition("/")[2]), part_roots([address])
 
     async def lacks(number: int) -> list[str]:
@@ -167,7 +152,6 @@ def open_exports(out: object) -> Iterator[FolderView]:
 
 
 def bag_of(out: object) -> Path | None:
-    """Return the folder of a bag where `out` is one."""
     if isinstance(out, str) and is_address(out):
         return None
     path = local_path(out)
@@ -226,7 +210,6 @@ class PositionError(RequestInvalidError):
 
 
 def parse_position(text: str) -> Position:
-    """Return the position that a text is of, as `str` gives it."""
     return int(text) if re.fullmatch(_RUN, text) else text
 
 
@@ -243,10 +226,7 @@ def runs_in_position(position: str) -> dict[str, int]:
 
 
 def runs_of(position: object, names: Sequence[str]) -> dict[str, int]:
-    """Return the run of each of the exports with these names.
-
-    Raises `PositionError` for what is no position of these.
-    """
+    """Return the run of each of the exports with these names."""
     if type(position) is int and position == 0:
         return dict.fromkeys(names, 0)
     if "" in names:

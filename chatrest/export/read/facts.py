@@ -41,8 +41,6 @@ class SourceCounts(Struct, frozen=True):
 
 
 class PartFacts(Struct, frozen=True):
-    """One of the exports of a folder."""
-
     export: str
     """Its path in the folder, such as `part=03`."""
     state: ExportState
@@ -84,10 +82,7 @@ class ExportFacts(Struct, frozen=True, kw_only=True):
 
 
 def facts_of(out: str) -> ExportFacts:
-    """Return the facts of the export in a folder or object store; of a folder of exports those of all of it.
-
-    Raises `RequestInvalidError` where it is not an export, and `ObjectStoreError` where a store fails.
-    """
+    """Return the facts of the export in `out`, a folder or an address; of a folder of exports those of all."""
     addresses = addresses_of(out)
     each = [(address.name, _facts_at(address)) for address in addresses]
     if not each[0][0]:
@@ -107,7 +102,6 @@ def _facts_at(address: ExportAddress) -> ExportFacts:
 
 
 def _sum(out: str, each: list[tuple[str, ExportFacts]]) -> ExportFacts:
-    """Return the facts of a folder of exports: the worst state, and sums."""
     begun = [facts for _, facts in each if facts.state != "not begun"]
     ids = [int(each) for facts in begun for each in (facts.first_id, facts.last_id) if each]
     runs = [replace(facts.last_run, part=name) for name, facts in each if facts.last_run is not None]
@@ -192,7 +186,6 @@ def _state(state: FolderState, has_manifest: bool) -> ExportState:
 
 
 def _of_sources(state: FolderState) -> dict[str, Any]:
-    """Return the counts of the sources of the plan, which the journal has."""
     manifest = state.manifest
     until = (number(manifest.until or "") or 0) if manifest is not None else 0
     is_complete = state.is_finished and manifest is not None and manifest.complete  # also of empty lists

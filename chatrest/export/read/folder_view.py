@@ -52,7 +52,6 @@ class FolderView:
         return nullcontext()
 
     def has(self, name: str) -> bool:
-        """Return True if the export has a file of this name."""
         return (self.folder / name).exists()
 
     def remedy(self, name: str) -> str:

@@ -123,8 +123,6 @@ def _messages(path: Path, raws: list[bytes]) -> Iterator[Message]:
 
 
 class _Choice(NamedTuple):
-    """The choice of a reader."""
-
     window: TimeWindow
     sources: frozenset[Source] | None = None
     """None is any."""
@@ -167,7 +165,6 @@ def _time(name: str, time: Time | None, *, end: bool) -> int | None:
 
 
 def _named_sources(source: Sources, sources: Collection[Source]) -> Iterator[Source]:
-    """Return the sources of these names; `RequestInvalidError` for one that the export does not have."""
     known = {str(each): each for each in sources}
     for text in [source] if isinstance(source, str) else source:
         kind, _, names = str(text).partition(" ")
@@ -185,10 +182,7 @@ def _named_sources(source: Sources, sources: Collection[Source]) -> Iterator[Sou
 
 
 def _files_of(view: FolderView, choice: _Choice) -> list[MessageFile]:
-    """Return what is to be read: what is committed now, while a run writes, too.
-
-    Raises `ChatRestError` where no one knows what is committed.
-    """
+    """Return what is to be read: what is committed now, while a run writes, too."""
     return with_state(view.folder, lambda state: _files(view, state, choice))
 
 
@@ -212,7 +206,6 @@ def _files(view: FolderView, state: FolderState, choice: _Choice) -> list[Messag
 
 
 def _sources_of(view: FolderView) -> list[Source]:
-    """Return the sources that an export has. Raises `ChatRestError` where its journal is lost or damaged."""
 
     def sources(state: FolderState) -> list[Source]:
         if state.journal is None:
@@ -245,7 +238,6 @@ def _of_journal(folder: Path, journal: Journal, choice: _Choice) -> Iterator[Mes
 
 
 def _one_of(journal: Journal, ids: IdSet) -> Callable[[bytes], bool]:
-    """Return what says whether the id of a record is one of these."""
     keys = set(journal.keys_of(ids).values())
 
     def is_wanted(raw: bytes) -> bool:
@@ -290,7 +282,6 @@ class _SourceIds:
                 self._adopted.update(shown)
 
     def of(self, file: StoreFile) -> IdSet:
-        """Return those of a file."""
         blocks = self._blocks[file.number]
         ids = IdSet.union(block.ids for block in blocks if block.source in self._numbers)
         ids.update(self._adopted & IdSet.union(block.ids for block in blocks if not block.source))

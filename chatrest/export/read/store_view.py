@@ -149,7 +149,6 @@ def _wait_for_file(view: weakref.ref[StoreView], name: str) -> None:
 
 
 def _sizes(folder: Path) -> dict[str, int]:
-    """Return the sizes of the files that never change, of the journal or else of the manifest."""
     try:
         with Journal(folder / JOURNAL) as journal:
             return {file.name: file.size for file in journal.files("sealed")}

@@ -33,18 +33,13 @@ _DECLARED: Final = "BagIt-Version: 1.0\nTag-File-Character-Encoding: UTF-8\n"
 
 
 class BagFault(NamedTuple):
-    """A place where a bag is not as it was sealed."""
-
     place: str
     """The file, below the folder of the bag."""
     text: str
 
 
 def write_tags(bag: Path, hashes: Mapping[str, str], info: Iterable[tuple[str, str]]) -> str:
-    """Write the four files of a bag, and return the root hash. All is on the disk afterwards.
-
-    Its `data/` is there; `hashes` are those of the files in it, by their names below the bag.
-    """
+    """Write the four files of a bag, and return the root hash. All is on the disk afterwards."""
     fields = "".join(f"{label}: {' '.join(value.split())}\n" for label, value in info)
     texts = {DECLARATION: _DECLARED, INFO: fields, MANIFEST: _manifest(hashes)}
     tags = {name: _write(bag / name, text) for name, text in texts.items()}
@@ -68,10 +63,7 @@ def info_of(bag: Path) -> dict[str, str]:
 
 
 def hashes_of(bag: Path) -> dict[str, str]:
-    """Return the hashes that a bag has for the files in `data/`, by their names below the bag.
-
-    Raises `ChatRestError` where its manifest is damaged, and OSError.
-    """
+    """Return the hashes that a bag has for the files in `data/`, by their names below the bag."""
     return _read_manifest(bag / MANIFEST)
 
 

@@ -139,8 +139,6 @@ def _new_folder(target: Path) -> Path:
 
 
 class _NotedFile(NamedTuple):
-    """A file with its size and hash as the export has noted them."""
-
     view: FolderView
     name: str
     size: int
@@ -162,8 +160,6 @@ class _NotedFile(NamedTuple):
 
 
 class _UnfinishedBag:
-    """A bag that is being made in the folder `work`."""
-
     def __init__(self, work: Path) -> None:
         self._work, self._data = work, work / DATA
         self._noted = dict[Path, _NotedFile]()
@@ -171,7 +167,6 @@ class _UnfinishedBag:
         self._period = list[int]()
 
     def take(self, view: FolderView) -> None:
-        """Put the files of an export into the bag."""
         folder = self._data / PurePosixPath(view.export)
         folder.mkdir(parents=True, exist_ok=True)
         with ExitStack() as stack:
@@ -214,7 +209,6 @@ class _UnfinishedBag:
             put(Disk(), path, content)
 
     def finish(self, target: Path, progress: Callable[[int, int], object], facts: ExportFacts) -> SealResult:
-        """Hash all files, and give the bag its name."""
         work, disk, done = self._work, Disk(), 0
         files = sorted(path for path in self._data.rglob("*") if path.is_file())
         total = sum(path.stat().st_size for path in files)
@@ -287,7 +281,6 @@ def _files(view: FolderView, journal: Journal | None, manifest: Manifest | None)
 
 
 def _put(noted: _NotedFile, folder: Path) -> bool:
-    """Put a file there; return whether it is a link. Raises `ChatRestError` where it is missing."""
     view, name = noted.view, noted.name
     source, target = view.folder / name, folder / name
     if not noted.is_begun:  # the name of a segment is made of the name of its file

@@ -22,18 +22,13 @@ _SHOWN: Final = 40
 
 
 class FileFaultError(Exception):
-    """A file is not as it was written."""
-
     def __init__(self, kind: Kind, text: str) -> None:
         super().__init__(text)
         self.kind: Kind = kind
 
 
 def check_bytes(path: Path, file: StoreFile, step: Callable[[int], object]) -> None:
-    """Raise `FileFaultError` where the bytes are not those that were committed.
-
-    `step` is called with how many were read.
-    """
+    """Raise `FileFaultError` where the bytes are not those that were committed."""
     size, digest, left = path.stat().st_size, hashlib.sha256(), file.size
     with path.open("rb") as opened:
         while left > 0 and (chunk := opened.read(min(left, _CHUNK))):
@@ -77,7 +72,6 @@ def keys_in(path: Path, file: StoreFile) -> Iterator[list[str]]:
 
 
 def _batches(path: Path, file: StoreFile) -> Iterator[tuple[list[str] | None, list[bytes]]]:
-    """Yield the records of a file, and the ids that are beside them."""
     if file.state == "sealed" and file.name.endswith(".parquet"):
         for raws, [ids] in parquet_batches(path, ["id"]):
             yield ids, raws

@@ -78,7 +78,6 @@ def write_report(out: str | PathLike[str], file: str | PathLike[str], result: Ve
 
 
 def check_name(file: str | PathLike[str]) -> Path:
-    """Return the path of a report; `RequestInvalidError` for one of another form."""
     path = Path(file)
     if path.suffix != ".html":
         raise RequestInvalidError(f"report = {str(file)!r}: expected a name that ends with .html")
@@ -95,7 +94,6 @@ def _section(title: str, columns: Sequence[str], rows: _Rows) -> Iterator[str]:
 
 
 def _text(value: object) -> str:
-    """Return a text on one line, in which no character is invisible."""
     text = f"{value:,}" if isinstance(value, int) else str(value)
     return "".join(each if each.isprintable() else f"\\u{ord(each):04x}" for each in text)
 

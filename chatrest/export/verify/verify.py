@@ -55,8 +55,6 @@ _UNKNOWN: Final = "it is no part of this export"
 
 
 class ExportVerification(NamedTuple):
-    """The check of one export."""
-
     result: VerifyResult
     ids: IdSet
     """The ids that are numbers of all messages that were read."""
@@ -94,8 +92,6 @@ def _verified(view: FolderView, state: FolderState, on_step: OnStep) -> ExportVe
 
 
 class _Check:
-    """The check of one folder."""
-
     def __init__(self, view: FolderView, state: FolderState, on_step: OnStep) -> None:
         self._result = VerifyResult()
         self._view = view
@@ -142,7 +138,6 @@ class _Check:
             self._add("unknown", name, text, Remedy.MOVE)
 
     def _check_state(self) -> None:
-        """Say what can be used of journal and manifest."""
         state = self._state
         if state.journal_fault:
             advice = Remedy.REBUILD if state.journal_remedy else Remedy.RUN
@@ -159,7 +154,6 @@ class _Check:
     # ── files ──
 
     def _files(self) -> Iterator[StoreFile]:
-        """Yield the files that there ought to be: those of the journal, or else of the manifest."""
         journal, manifest = self._state.journal, self._state.manifest
         if journal is not None:
             journal.pending_news()  # no part of the proof; what is damaged there would end the next run

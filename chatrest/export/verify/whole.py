@@ -104,10 +104,7 @@ def _sealed(out: str | PathLike[str], root: str | None) -> Path | None:
 
 
 def _with_seal(whole: VerifyResult, bag: Path, root: str | None, step: OnStep) -> VerifyResult:
-    """Return the result of the export in a bag, with what differs from what was sealed.
-
-    No run mends what is sealed.
-    """
+    """Return the result of the export in a bag, with what differs from what was sealed."""
     whole.problems = [structs.replace(each, remedy="", advice=Remedy.NOTHING) for each in whole.problems]
     differing, done, total = 0, 0, sum(each.stat().st_size for each in bag.rglob("*") if each.is_file())
 
@@ -126,8 +123,6 @@ def _with_seal(whole: VerifyResult, bag: Path, root: str | None, step: OnStep) -
 
 
 class _Parts:
-    """The parts of one export."""
-
     def __init__(self) -> None:
         self._ids, self._keys = IdSet(), set[str]()
         """The ids of the parts that were checked."""
