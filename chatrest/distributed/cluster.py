@@ -13,7 +13,7 @@ from distributed.client import AllExit
 
 from .._core.requests.arguments import check
 from ..app import App, environment_of
-from ..errors import ChatRestError, RequestInvalidError
+from ..errors import ChatRestError
 
 R = TypeVar("R")
 
@@ -38,7 +38,7 @@ class PartHeldError(Exception):
 
 
 @asynccontextmanager
-async def connect(address: str, app: App | None = None) -> AsyncIterator["Client"]:
+async def connect(address: str, app: App | None = None) -> AsyncIterator[Client]:
     """Connect to the cluster at an address; `local:N` starts N processes here, and ends them behind.
 
     These read `app`, by default that of the environment.
@@ -65,7 +65,7 @@ async def connect(address: str, app: App | None = None) -> AsyncIterator["Client
 
 
 @asynccontextmanager
-async def _client(cluster: Any) -> AsyncIterator["Client"]:
+async def _client(cluster: Any) -> AsyncIterator[Client]:
     _silence(asyncio.get_running_loop())
     client = None
     try:
@@ -96,17 +96,7 @@ def _silence(loop: asyncio.AbstractEventLoop) -> None:
     loop.set_exception_handler(handle)
 
 
-def check_client(client: object) -> "Client":
-    """Return a client that works with `await`; `RequestInvalidError` for anything else."""
-    if not isinstance(client, Client) or not client.asynchronous:
-        raise RequestInvalidError(
-            f"client = {client!r}: expected a distributed.Client with asynchronous=True"
-        )
-    return client
-
-
 def check_connection(client: Any) -> None:
-    """Raise `ClusterError` if the scheduler of a client is gone."""
     if client.status != "running":
         raise ClusterError(f"the scheduler at {address_of(client)} is gone")
 
@@ -127,5 +117,4 @@ async def call(client: Any, work: Awaitable[R]) -> R:
 
 
 def address_of(client: Any) -> str:
-    """Return the scheduler's address."""
     return str(client.scheduler.address) if client.scheduler is not None else "its address"

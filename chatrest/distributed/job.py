@@ -14,65 +14,82 @@
 
 What fails becomes a new task for other workers: Dask's own retries would go to the same one, as it has no
 work. All that the cluster keeps of a job has the job's own name, and goes with its end.
+
+Tasks report by events of the topic of the job. Messages about their shares of the rate go by `client.run`: four
+times a second to those that send requests, and at once to one that has no share. After the death of this
+process workers send until the leases of their shares are over: three seconds, or with more than 150 tasks a
+fiftieth of their number.
 """
 
 import asyncio
 import time
-from collections.abc import Callable
+from collections import defaultdict
+from collections.abc import Callable, Coroutine, Mapping
 from contextlib import suppress
 from itertools import count
 from typing import Any, Final, Self
 
+import msgspec
 from distributed import Client, KilledWorker
 from distributed.protocol.pickle import dumps
 
-from .._core.pace.pacer import Pace
+from .._core.pace.pacer import DOCUMENTED_RATES, Pace
+from .._core.requests.endpoint import RateClass
 from .._telemetry import LOGGER
 from .._texts import missing_extra
 from ..export.plan.report import Phase, Progress, Report
 from .cluster import ClusterError, PartHeldError, PartLostError, address_of, call, check_connection
-from .part_progress import PartsProgress, decode_report
-from .plugin import JobPlugin, run_task
-from .rate_coordinator import RateCoordinator
-from .worker import PartWork, TaskEnd
+from .plugin import JobPlugin, receive_grants, run_task
+from .rate_shares import EVERY, RateShares
+from .worker import ADDED, STATES, PartWork, TaskEnd, TaskEvent, counts_of
 
 _WORKERLESS_SECONDS: Final = 60.0
 _SILENT_SECONDS: Final = 3.0  # without a worker, after which the progress says so
 _POLL_SECONDS: Final = 0.25
 _END_SECONDS: Final = 10.0
 _SHOWN: Final = 5  # workers that an error names
+_SOONEST: Final = 0.02  # seconds between two looks at the rate
+_TOGETHER: Final = 16  # tasks that are told by one call: each of their workers gets the messages of all
+_encode: Final = msgspec.msgpack.Encoder().encode
+_decode_event: Final = msgspec.msgpack.Decoder(TaskEvent).decode
 
 
 class ClusterJob:
-    """A job; used with `async with`."""
-
     def __init__(
         self, client: Client, name: str, work: PartWork, pace: Pace | None = None,
         progress: Progress | None = None,
     ) -> None:  # fmt: skip
-        """`name` is the job's own, which no other job has."""
         self._client: Any = client
         self._plugin = JobPlugin(name, dumps(work))
-        self._progress = progress or Progress()
-        self.parts: PartsProgress = PartsProgress(self._progress)
-        self._rate = RateCoordinator(client, work.app_id, pace, name, self.parts.hear)
+        self._app_id, self._pace = work.app_id, pace or Pace()
         self._numbers = count(1)
+        self.progress: Progress = progress or Progress()
         self.unfit: dict[str, str] = {}
         """Workers that get no more parts, each with the reason."""
+        self._before = counts_of(self.progress)
+        self._runs: defaultdict[int, dict[int, dict[str, int]]] = defaultdict(dict)  # the counts, by part
+        self._shares: dict[RateClass, RateShares] = {}
+        self._wakeup = asyncio.Event()
+        self._tasks: set[asyncio.Task[None]] = set()
 
     async def __aenter__(self) -> Self:
-        await workers_of(self._client, self._progress)
+        await workers_of(self._client, self.progress)
         try:
             await call(self._client, self._client.register_plugin(self._plugin, name=self._plugin.name))
         except Exception as error:  # of a worker, which Dask gives as a text
             await self._unregister()
             check_connection(self._client)
             raise ClusterError(f"a worker cannot run it: {error}; {missing_extra('it', 'dask')}") from None
-        await self._rate.__aenter__()
+        self._client.subscribe_topic(self._plugin.name, self._hear)
+        self._start(self._deal())
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        await self._rate.__aexit__()
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+        if self._client.status == "running":  # a cluster that is gone needs no word
+            self._client.unsubscribe_topic(self._plugin.name)
         await self._unregister()
 
     async def _unregister(self) -> None:
@@ -89,7 +106,7 @@ class ClusterJob:
         result, and `ClusterError` where no task would.
         """
         while True:
-            end = await self._task(number, await workers_of(self._client, self._progress))
+            end = await self._task(number, await workers_of(self._client, self.progress))
             if end.failure != "worker":
                 break
             if end.worker not in self.unfit:
@@ -99,7 +116,7 @@ class ClusterJob:
             raise PartHeldError(end.reason)
         if end.failure:
             raise PartLostError(end.reason)
-        return decode_report(end.content)
+        return msgspec.msgpack.decode(end.content, type=Report)
 
     async def _task(self, number: int, workers: dict[str, dict[str, Any]]) -> TaskEnd:
         if not (fit := [name for name in workers if name not in self.unfit]):
@@ -118,6 +135,59 @@ class ClusterJob:
         finally:
             future.release()
         return end
+
+    # ── what tasks report while they run ──
+
+    def _hear(self, event: tuple[float, bytes]) -> None:
+        try:
+            known = _decode_event(event[1])
+        except msgspec.MsgspecError as error:  # of another version of chatrest, or of somebody else
+            LOGGER.warning("an event of the export of app %s cannot be read: %s", self._app_id, error)
+            return
+        if (report := known.rate) is None:
+            self._count(known)
+            return
+        if (shares := self._shares.get(report.rate_class)) is None:
+            shares = RateShares(self._pace, DOCUMENTED_RATES[report.rate_class])
+            self._shares[report.rate_class] = shares
+        if shares.hear(report, time.monotonic()):
+            self._wakeup.set()
+
+    def _count(self, event: TaskEvent) -> None:
+        """Take the numbers of a run of a part; what other runs of it have done is kept."""
+        self._runs[event.part][event.run] = event.counts
+        for name in (*ADDED, *STATES):
+            joined = sum if name in ADDED else max  # a run that takes in what others have left reads no list
+            parts = (joined(each[name] for each in runs.values()) for runs in self._runs.values())
+            setattr(self.progress, name, self._before[name] + sum(parts))
+
+    # ── the one rate ──
+
+    async def _deal(self) -> None:
+        while True:
+            for rate_class, shares in self._shares.items():
+                messages = [(name, _encode(each)) for name, each in shares.grants(time.monotonic()).items()]
+                for start in range(0, len(messages), _TOGETHER):
+                    self._start(self._send(rate_class, dict(messages[start : start + _TOGETHER])))
+            await asyncio.sleep(_SOONEST)
+            with suppress(TimeoutError):
+                async with asyncio.timeout(EVERY - _SOONEST):
+                    await self._wakeup.wait()
+            self._wakeup.clear()
+
+    async def _send(self, rate_class: RateClass, messages: Mapping[str, bytes]) -> None:
+        """Send messages; a worker that does not answer delays nothing but this task."""
+        workers = list({name.rpartition("#")[0] for name in messages})
+        arguments = self._plugin.name, rate_class, messages
+        try:
+            await self._client.run(receive_grants, *arguments, workers=workers, on_error="ignore")
+        except OSError as error:  # the scheduler is gone, which ends the job, and so are the leases soon
+            LOGGER.debug("the workers do not get the rate of app %s: %s", self._app_id, error)
+
+    def _start(self, work: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.get_running_loop().create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
 
 
 async def workers_of(

@@ -45,8 +45,6 @@ _JUDGED: Final = 0.3  # seconds of the rate over which that is judged
 
 
 class ReportedReply(Struct, frozen=True, array_like=True):
-    """A reply as a worker reports it."""
-
     epoch: int  # of its request; 0 for one that is over
     age: float  # seconds since the request was sent
     limited: bool = False
@@ -97,10 +95,7 @@ class _Lease(Struct, frozen=True):
 
 
 class _Member:
-    """One worker, as the coordinator knows it."""
-
     def __init__(self, number: int) -> None:
-        """`number` is that of the last message to it."""
         self.heard_at = self.granted_at = -inf
         self.report, self.number = 0, number
         self.waiting = 0
@@ -112,7 +107,6 @@ class _Member:
 
     @property
     def share(self) -> float:
-        """The share that the last message gave it."""
         return self._leases[-1].share if self._leases else 0.0
 
     @property

@@ -59,7 +59,6 @@ class SharePacer:
 
     @property
     def is_busy(self) -> bool:
-        """True while requests are under way or wait."""
         return bool(self._under_way or self._waiting(self._rate_class))
 
     def delay(self, now: float, *, urgent: bool) -> float:
@@ -135,7 +134,6 @@ class SharePacer:
         return True
 
     def report(self, now: float, *, is_last: bool = False) -> RateReport:
-        """Return the report of what happened since the last one."""
         self._count(now)
         self._number += 1
         self._reports.append(now)

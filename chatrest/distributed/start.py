@@ -5,11 +5,14 @@ import os
 from collections import Counter
 from collections.abc import Awaitable, Callable, Sequence
 from os import PathLike
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
+
+from distributed import Client
 
 from .._cloud.lease import Sleep
 from .._core.pace.pacer import Pace
 from ..app import App
+from ..errors import RequestInvalidError
 from ..export.dataset.attachments import AttachmentOptions
 from ..export.fetch.worker_pool import WORKERS
 from ..export.folder.part_files import find_parts
@@ -23,12 +26,9 @@ from ..export.run.place import journal_root
 from ..export.run.run import ExportOptions
 from ..export.run.run_parts import export_parts, run_part, run_rounds
 from ..session import AsyncSession
-from .cluster import PartHeldError, PartLostError, check_client
+from .cluster import PartHeldError, PartLostError
 from .job import ClusterJob, workers_of
 from .worker import PartWork, installed_version
-
-if TYPE_CHECKING:
-    from distributed import Client
 
 PARTS_A_THREAD: Final = 4  # of a new export: so they end at about the same time
 _MOST: Final = 1_000
@@ -38,7 +38,7 @@ _HELD_SECONDS: Final = 10.0  # before parts are asked for again that other proce
 
 
 async def export(
-    client: "Client",
+    client: Client,
     app: App,
     out: str | PathLike[str],
     plan: Plan | None = None,
@@ -66,7 +66,10 @@ async def export(
     Raises `ClusterError` where the scheduler goes away, or no worker can run a part: what was committed
     stays, and the next run continues from there. A worker that dies costs what it had not committed.
     """
-    client = check_client(client)
+    if not isinstance(client, Client) or not client.asynchronous:
+        raise RequestInvalidError(
+            f"client = {client!r}: expected a distributed.Client with asynchronous=True"
+        )
     listeners = () if progress is None else progress.heard
     async with AsyncSession(app, pace=pace, telemetry=listeners) as session:
         return await export_with(
@@ -75,7 +78,7 @@ async def export(
         )  # fmt: skip
 
 
-async def parts_of_new(client: "Client", out: str | PathLike[str]) -> int | None:
+async def parts_of_new(client: Client, out: str | PathLike[str]) -> int | None:
     """Return the number of parts for an export that is new; None for one that is there."""
     if await find_parts(part_files(out)) is not None:
         return None
@@ -84,7 +87,7 @@ async def parts_of_new(client: "Client", out: str | PathLike[str]) -> int | None
 
 
 async def export_with(
-    client: "Client",
+    client: Client,
     session: AsyncSession,
     out: str | PathLike[str],
     plan: Plan | None = None,

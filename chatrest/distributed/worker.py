@@ -14,7 +14,7 @@ from secrets import randbits
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeAlias, Unpack
 
 import msgspec
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from .._cloud.store_errors import LeaseHeldError, LeaseLostError, ObjectStoreError
 from .._core.requests.endpoint import RateClass
@@ -28,13 +28,13 @@ from ..export.plan.parts import Night
 from ..export.plan.report import Progress, Report
 from ..export.read.exports import part_files
 from ..session import AsyncSession
-from .part_progress import TaskEvent, counts_of, shortened
-from .rate_shares import Grant
+from .rate_shares import Grant, RateReport
 from .share_pacer import SharePacer
 
 if TYPE_CHECKING:
     from distributed import Worker
 
+_SHOWN: Final = 20  # failed sources of a part, and deleted users, that travel
 _LONGEST_REASON: Final = 1_000  # characters of an error that travel
 _CLOSEST: Final = 0.01  # seconds before a report that something has happened, as more may
 _UNASKED: Final = 0.25  # seconds after which a task that was told nothing reports by itself
@@ -48,9 +48,21 @@ FailureKind: TypeAlias = Literal["", "worker", "held", "part"]
 other failure."""
 
 
-class TaskEnd(NamedTuple):
-    """The end of a task."""
+ADDED: Final = ("written", "changed", "deleted", "received", "requests", "limited", "repeated")
+STATES: Final = ("ids", "covered", "sources", "done", "failed")
+"""The numbers of `Progress` that runs of a part add up to, and those that they share."""
 
+
+class TaskEvent(Struct, frozen=True, array_like=True):
+    """A message of a task while it runs: about its rate, or its numbers."""
+
+    rate: RateReport | None = None
+    part: int = 0
+    run: int = 0  # a random number
+    counts: dict[str, int] = {}
+
+
+class TaskEnd(NamedTuple):
     failure: FailureKind = ""
     reason: str = ""
     worker: str = ""  # its address
@@ -89,7 +101,6 @@ class WorkerRate:
 
     @asynccontextmanager
     async def session(self, app: App, **options: Unpack[ClientOptions]) -> AsyncIterator[AsyncSession]:
-        """Have a session at the rate of the job."""
         async with AsyncSession(app, **options) as session:
             session._client.make_pacer = lambda _, rate_class: self._pacer(rate_class)
             self._session = session
@@ -106,7 +117,6 @@ class WorkerRate:
         return self._pacers[rate_class]
 
     def _waiting(self, rate_class: RateClass) -> int:
-        """Return how many requests of a class wait for the rate."""
         pools = self._session._client._pools.values() if self._session is not None else ()
         gates = (each for pool in pools for each in pool.gates.items())
         return sum(gate.waiting for (_, gate_class), gate in gates if gate_class == rate_class)
@@ -158,7 +168,7 @@ def run_payload(
     _stop_profiler(worker)
     try:
         report = asyncio.run(_run(worker, job, _checked(work), number, rates, is_wanted))
-        return TaskEnd(worker=worker.address, content=_encode(shortened(report, number)))
+        return TaskEnd(worker=worker.address, content=_encode(_shortened(report, number)))
     except (Exception, asyncio.CancelledError) as error:
         return _failed(error, worker.address)
 
@@ -197,6 +207,20 @@ async def _run(
             return part.result()
     finally:
         del rates[sharer]
+
+
+def counts_of(progress: Progress) -> dict[str, int]:
+    return {name: getattr(progress, name) for name in (*ADDED, *STATES)}
+
+
+def _shortened(report: Report, part: int) -> Report:
+    """Return a report as it travels: with the names of so many sources, and the number of the others."""
+    more = len(report.failed) - _SHOWN
+    reasons = [f"{more:,} more sources of part {part} failed: see its manifest.json"] if more > 0 else []
+    return structs.replace(
+        report, failed=report.failed[:_SHOWN], deleted_users=report.deleted_users[:_SHOWN],
+        reasons=[*report.reasons[:_SHOWN], *reasons],
+    )  # fmt: skip
 
 
 def _failed(error: BaseException, address: str) -> TaskEnd:
@@ -256,5 +280,4 @@ async def _check_export(work: PartWork) -> None:
 
 
 def installed_version() -> str:
-    """Return the version of chatrest that this process runs."""
     return str(vars(sys.modules[__name__.partition(".")[0]])["__version__"])

@@ -61,8 +61,6 @@ def job_of(client: Client, out: Path, run: Any, name: str = "chatrest-1", **opti
     return ClusterJob(client, name, work, FAST)
 
 
-# ── parts that are run without a service ──
-
 runs: Counter[str] = Counter()
 """What has become of parts in this process."""
 

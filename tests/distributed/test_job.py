@@ -39,7 +39,7 @@ async def test_a_part_is_run_and_its_numbers_arrive(tmp_path: Path) -> None:
     async with near_cluster() as (_, client), job_of(client, tmp_path, clusters.ends) as job:
         reports = await asyncio.gather(job.run(1), job.run(2))
         assert [report.written for report in reports] == [1, 2]
-        await until(lambda: job.parts.progress.written == 3)
+        await until(lambda: job.progress.written == 3)
 
 
 async def test_a_part_that_is_run_again_on_the_same_worker_gets_a_share_as_before(

@@ -185,9 +185,6 @@ async def test_a_scheduler_that_goes_away_and_the_next_run_goes_on(
     assert_all_of(service, out)
 
 
-# ── the command ──
-
-
 def test_the_command_says_how_many_parts_it_makes(service: EmulatorThread, near: str, tmp_path: Path) -> None:
     out = tmp_path / "out"
     args = ["export", str(out), "--dask", near, "--partition", "month", "--json"]
