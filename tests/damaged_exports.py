@@ -24,9 +24,6 @@ MIXED: dict[str, Any] = {"all_users": True, "groups": GROUPS, "pairs": (("ann", 
 COUNT = 140
 
 
-# ── the result ──
-
-
 def places_of(result: VerifyResult) -> list[tuple[str, str]]:
     """Return the kind and place of each problem."""
     assert result.ok == (not result.problems)
@@ -39,9 +36,6 @@ def only_problem(out: Path) -> Problem:
     [problem] = result.problems
     assert not result.ok
     return problem
-
-
-# ── the manifest ──
 
 
 def change_manifest(out: Path, **changes: Any) -> None:
@@ -62,9 +56,6 @@ def largest_entry(out: Path) -> FileEntry:
     return max((each for each in manifest_of(out).files if each.role == "part"), key=lambda each: each.bytes)
 
 
-# ── the journal ──
-
-
 def change_journal(out: Path, sql: str, *values: Any) -> int:
     """Execute a statement on the journal; returns how many rows it has changed."""
     with closing(sqlite3.connect(out / JOURNAL)) as db, db:
@@ -81,9 +72,6 @@ def change_vouched(out: Path, sql: str, *values: Any) -> None:
     """Change the journal, and let the manifest vouch for it."""
     assert change_journal(out, sql, *values)
     vouch_for_journal(out)
-
-
-# ── files ──
 
 
 def rewrite(out: Path, name: str, data: bytes, **changes: Any) -> None:

@@ -22,9 +22,6 @@ from .service.router import ROUTER
 JSON: Final = "application/json"
 
 
-# ── when a fault strikes ──
-
-
 class First(CheckedArguments):
     """The first `count` requests of the route, after `after` others."""
 
@@ -50,9 +47,6 @@ class Chance(CheckedArguments):
 
 
 When: TypeAlias = First | Chance
-
-
-# ── what a fault does ──
 
 
 class Fault(CheckedArguments, kw_only=True):

@@ -27,8 +27,6 @@ TOO_MANY: Final = Refusal(429, "ERR_TOO_MANY_REQUESTS", "Too many requests: the 
 
 
 class Verdict(NamedTuple):
-    """A limiter's decision on one request."""
-
     allowed: bool
     limit: int
     """Requests a window; a bucket's burst where that is larger."""
@@ -62,7 +60,6 @@ class Limiter:
         return Verdict(allowed, max(self._limit, self._most), left, 0.0 if left else self._wait())
 
     def _forget(self, now: float) -> None:
-        """Forget the requests that no longer count at `now`."""
         if self._kind == "bucket":
             self._used = max(0.0, self._used - (now - self._now) * self._limit / self._window)
         elif self._kind == "fixed":

@@ -43,9 +43,6 @@ FILES: Final = ("photo", "report", "Rechnung März", "写真", "отчёт", "vo
 LANGUAGES: Final = ("en", "de", "el", "ru", "ar", "he", "hi", "zh", "ja", "ko", "th")
 
 
-# ── files ──
-
-
 PATH: Final = "/media/"
 """The beginning of the paths of files; no key is asked for."""
 _NAME: Final = re.compile(r"([0-9]{12})\.([a-z0-9]{3,4})", re.ASCII)
@@ -72,7 +69,6 @@ class MediaFile(NamedTuple):
 
 
 def media_file(path: str) -> MediaFile | None:
-    """Return the file at a request's path; None if there is none."""
     name = path.removeprefix(PATH) if path.startswith(PATH) else ""
     if match := _FACE.fullmatch(name):
         return MediaFile("image/png", _face(match[1]))

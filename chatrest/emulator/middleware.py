@@ -59,8 +59,6 @@ class IncomingRequest(Struct, frozen=True):
 
 
 class Middleware:
-    """The way of every request of one emulator, from the socket to the service and back."""
-
     def __init__(
         self,
         service: Service,
@@ -74,7 +72,6 @@ class Middleware:
         self._requests, self._clock, self._sleep = requests, clock, sleep
 
     async def handle(self, http_request: web.BaseRequest) -> web.StreamResponse:
-        """Return the response to a request."""
         path, _, query = http_request.raw_path.partition("?")
         if path == HEALTH_PATH:
             return web.json_response({"status": "ok"})

@@ -72,8 +72,6 @@ _PARTIES: Final = {"/users": user_record, "/groups": group_record}
 
 
 class DocumentPath(NamedTuple):
-    """The subject of a path."""
-
     collection: str
     parameter: str = ""
     """The path's parameter with the document's key; empty for all documents, or for a single one."""
@@ -82,7 +80,6 @@ class DocumentPath(NamedTuple):
 
 @cache
 def key_member(collection: str) -> str:
-    """Return the documents' member with their key."""
     children = [each.path.removeprefix(f"{collection}/{{") for each in OPERATIONS.values()]
     named = next((each[:-1] for each in children if each.endswith("}") and "/" not in each), "id")
     return _KEYS.get(collection.rpartition("/")[2], named)
@@ -140,7 +137,6 @@ def documents_of(call: ServiceCall, collection: str) -> DocumentSet:
 
 
 def existing(documents: DocumentSet, key: str) -> Document:
-    """Return a document; 404 where there is none."""
     if key in documents:
         return documents[key]
     words = documents.kind.split("/")
@@ -241,7 +237,6 @@ def _matching(documents: Iterable[Document], query: Mapping[str, Any]) -> list[D
 
 
 def _is_equal(document: Document, members: Mapping[str, Any]) -> bool:
-    """Return True for a document that differs in none of these members that it has."""
     return all(document[name] == value for name, value in members.items() if name in document)
 
 
@@ -368,7 +363,6 @@ def _set_default(call: ServiceCall) -> None:
 
 
 def _keyword_list(call: ServiceCall) -> Document:
-    """Make or change a keyword list, whose terms come as a comma list or a file."""
     terms = str(call.body.pop("file", call.body.get("searchTerms", ""))).replace("\n", ",").split(",")
     call.body["searchTerms"] = [term.strip() for term in terms if term.strip()]
     document: Document = _work(document_path(call.endpoint), call)

@@ -24,8 +24,6 @@ from ..._parameters.checked import Affix, Size
 from ..store.documents import Document
 from .refusals import ServiceRefusal, bad_request
 
-# ── queries ──
-
 _LARGEST: Final = 10**18
 """The largest number: a clock has none beyond it."""
 _Number = Annotated[int, Meta(ge=0, le=_LARGEST)]
@@ -79,9 +77,6 @@ def read_query(query: str, endpoint: Endpoint[Any]) -> Document:
     return read
 
 
-# ── bodies ──
-
-
 _FIELDS: Final = (r"`\$\.(\w+(?:\[[a-z]+\])?)", r"required field `([^`]+)`", r"^(\w+) = ")
 
 
@@ -131,9 +126,6 @@ def _refusal(error: Exception, kind: Any = None) -> ServiceRefusal:
     fields = structs.fields(kind) if isinstance(kind, type) and issubclass(kind, Struct) else ()
     name = {field.name: field.encode_name for field in fields}.get(name, name)
     return bad_request({name: [words.partition(" - at `")[0]]})
-
-
-# ── filters ──
 
 
 Filters: TypeAlias = Mapping[str, Callable[[Any, Any], Any]]

@@ -34,21 +34,17 @@ LISTS: Final = {
 
 def admit(context: Context, guid: str, uid: str, scope: str | None) -> None:
     """Add a user to a group with a scope, or ban the user where that is None; refusals as documented."""
-    store = context.store
+    members, is_banned = context.store.members, uid in context.store.relations.of("banned", guid)
     if scope is None:
-        ban(context, guid, uid)
+        if is_banned:
+            raise refused("ERR_ALREADY_BANNED", uid, guid)
+        members.ban(guid, uid, context.now)
         return
-    if uid in store.members.of(guid):
+    if uid in members.of(guid):
         raise refused("ERR_ALREADY_JOINED", uid, guid)
-    if uid in store.relations.of("banned", guid):
+    if is_banned:
         raise refused("ERR_BANNED_GROUPMEMBER", uid, guid)
-    store.members.add(guid, uid, scope, context.now)
-
-
-def ban(context: Context, guid: str, uid: str) -> None:
-    if uid in context.store.relations.of("banned", guid):
-        raise refused("ERR_ALREADY_BANNED", uid, guid)
-    context.store.members.ban(guid, uid, context.now)
+    members.add(guid, uid, scope, context.now)
 
 
 def tell_group(call: ServiceCall, guid: str, action: str, uid: str) -> Document:
@@ -119,9 +115,7 @@ def _group_view(call: ServiceCall, record: Document, *, with_tags: bool = True) 
     group = dict(record) if with_tags else untagged(record)
     if call.acting_user:
         member = call.store.members.of(group["guid"]).get(call.acting_user)
-        group["hasJoined"] = member is not None
-        if member is not None:
-            group |= member.shown
+        group |= {"hasJoined": member is not None} | (member.shown if member is not None else {})
     return group
 
 
@@ -148,7 +142,7 @@ def create_group(call: ServiceCall) -> Document:
     call.store.people.add_group(body | {"guid": guid, "owner": owner, "createdAt": call.now}, password)
     for uid, scope in scopes.items():
         admit(call, guid, uid, scope)
-    return _group_view(call, group_record(call, guid))
+    return _group_view(call, call.store.people.groups[guid])
 
 
 def check_password(type: str, password: str | None) -> None:
@@ -248,7 +242,7 @@ def list_banned(call: ServiceCall) -> list[Document]:
 def ban_user(call: ServiceCall) -> Document:
     """Ban a user, member or not, who is no member from then on."""
     guid, uid = path_group(call), path_user(call)
-    ban(call, guid, uid)
+    admit(call, guid, uid, None)
     tell_group(call, guid, "banned", uid)
     return ack(f"The user with UID {uid} has been banned from the group {guid}.")
 

@@ -105,9 +105,6 @@ def _data(record: Document) -> Document:
     return data if isinstance(data, dict) else {}
 
 
-# ── edits and deletions ──
-
-
 _CONTENT: Final[dict[str, tuple[str, type, str, str]]] = {
     "text": ("text", str, "ERR_EMPTY_MESSAGE_TEXT", "ERR_INVALID_MESSAGE_TEXT"),
     "media": ("attachments", list, "ERR_EMPTY_MESSAGE_FILE", "ERR_INVALID_MEDIA_MESSAGE"),
@@ -157,9 +154,6 @@ def _changed(call: ServiceCall, message: NumberedMessage, action: str) -> Docume
     return store.add_action(actor, action, on, message.record, sent_at=at)
 
 
-# ── pins, saves, interactions, subscriptions ──
-
-
 def change_pin(call: ServiceCall) -> bytes:
     """Pin a message for everybody, or unpin it; without an acting user the app does. `pinnedAt` stays."""
     message, is_wanted = readable_message(call), call.endpoint.method == "POST"
@@ -194,9 +188,6 @@ def change_subscription(call: ServiceCall) -> Document:
 def mark_interacted(call: ServiceCall) -> Document:
     """Acknowledge interactions, which no operation shows."""
     return ack(f"The interactions with the message {readable_message(call).number} have been noted.")
-
-
-# ── reactions ──
 
 
 def list_reactions(call: ServiceCall) -> list[Document]:

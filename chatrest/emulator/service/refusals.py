@@ -11,8 +11,6 @@ SOURCE: Final = "chat-api"
 
 
 class ServiceRefusal(Exception):  # noqa: N818
-    """A reply that is an error."""
-
     def __init__(
         self, status: int, code: str, message: str, details: Mapping[str, Sequence[str]] | None = None
     ) -> None:
@@ -96,7 +94,7 @@ ERRORS: Final[Mapping[str, tuple[int, str]]] = {
     "ERR_ROLE_NOT_FOUND": (404, "The role {} does not exist."),
     "ERR_SAME_SCOPE": (400, "The user with UID {} has the scope {} already."),
     "ERR_SYSTEM_PINNED_CONVERSATION": (403, "The conversation is pinned by the app."),
-    "ERR_UID_NOT_FOUND": (404, "The user with UID {} does not exist: there {}."),
+    "ERR_UID_NOT_FOUND": (404, "The user with UID {} does not exist; known: {}."),
     "ERR_WRONG_MESSAGE_THREAD": (400, "The parent message is in another conversation."),
     "ERR_WRONG_MESSAGE_THREAD_CATEGORY": (400, "The parent message is an action or a call."),
 }  # fmt: skip

@@ -42,14 +42,11 @@ def list_reply(records: Iterable[bytes], members: Mapping[str, Any]) -> bytes:
 
 
 def pagination(total: int, count: int, size: int, page: int = 1) -> dict[str, int]:
-    """Return `meta.pagination`; there is always at least one page."""
     pages = max(1, -(-total // size))
     return {"total": total, "count": count, "per_page": size, "current_page": page, "total_pages": pages}
 
 
 class ListForm(NamedTuple):
-    """The way in which a list continues."""
-
     kind: Literal["number", "position", "cursor", "limit", "whole"] = "number"
     by: str = ""
     """The documents' member by which the list continues; it is in a position, too, but for a cursor's."""
@@ -79,7 +76,6 @@ LISTS: Final[Mapping[str, ListForm]] = {
 
 
 def form_of(endpoint: Endpoint[Any], id: str) -> ListForm:
-    """Return how a list continues; `id` is the member with the id of its documents."""
     paging = endpoint.list_paging
     if endpoint.name in LISTS:
         return LISTS[endpoint.name]
@@ -98,7 +94,6 @@ class Records(NamedTuple):
 
 
 def paged(query: Mapping[str, Any], documents: Any, form: ListForm) -> bytes:
-    """Return the page that a query asks for, of the documents of a list."""
     if form.kind == "whole":
         return encode({"data": documents})
     if form.kind == "number":
@@ -123,7 +118,6 @@ def _by_number(form: ListForm, query: Mapping[str, Any], documents: Any) -> byte
 
 
 def changed_at(record: Document) -> int:
-    """Return when a record was changed, or made where it never was."""
     return int(record.get("updatedAt") or record.get("createdAt") or 0)
 
 

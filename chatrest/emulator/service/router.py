@@ -27,8 +27,6 @@ class Route(NamedTuple):
 
 
 class Router:
-    """A lookup of operations by method and path."""
-
     def __init__(self, endpoints: Iterable[Endpoint[Any]]) -> None:
         self._endpoints = {f"_{number}": each for number, each in enumerate(endpoints)}
         paths: dict[tuple[str, str, str], list[tuple[list[bool], str]]] = {}

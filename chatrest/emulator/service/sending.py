@@ -16,9 +16,6 @@ from .groups import APP, party_record
 from .messages import NumberedMessage, check_data, count_replies, message_record, readable_message
 from .refusals import outcomes, refused
 
-# ── the content of a message ──
-
-
 _TYPES: Final = ("text", *get_args(MediaType))
 """The types of the category `message`."""
 
@@ -38,9 +35,6 @@ def checked_data(data: Document, category: str, kind: str) -> Document:
 
 def _size(size: Any) -> Document:
     return {"size": int(size)} if isinstance(size, str) and size.isascii() and size.isdigit() else {}
-
-
-# ── to its receivers ──
 
 
 def send_message(call: ServiceCall) -> Document:

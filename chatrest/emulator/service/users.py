@@ -3,12 +3,10 @@
 A user that is switched off is not found, and keeps its uid.
 """
 
-from collections.abc import Callable
-from functools import partial
 from typing import Any, Final
 
 from ..store.directory import Directory, Relation, untagged
-from ..store.documents import Document, apply_changes
+from ..store.documents import Document, apply_changes, selected
 from ..store.message_index import conversation_id
 from .arguments import Filters, bounds, filtered, has_tag, is_named
 from .context import Context, Handler, ServiceCall
@@ -35,14 +33,8 @@ def user_record(context: Context, uid: str) -> Document:
 
 def no_such_user(uid: str, directory: Directory) -> ServiceRefusal:
     """Return the 404 of a user who does not exist; its text says which there are, to correct a spelling."""
-    match directory.uids():
-        case []:
-            users = "is no user at all"
-        case [only]:
-            users = f"is {only}"
-        case [first, *_, last]:
-            users = f"are {first} to {last}"
-    return refused("ERR_UID_NOT_FOUND", uid, users)
+    uids = directory.uids()
+    return refused("ERR_UID_NOT_FOUND", uid, f"{uids[0]} to {uids[-1]}" if uids else "none")
 
 
 def path_user(call: ServiceCall) -> str:
@@ -76,12 +68,9 @@ def create_user(call: ServiceCall) -> Document:
     uid, with_auth_token = body.pop("uid").lower(), body.pop("withAuthToken", False)
     if uid in call.store.people.users:
         raise bad_request({"uid": ["The uid has already been taken."]})
-    call.store.add_user(uid, **{"role": "default", "tags": [], **body, "createdAt": call.now})
-    record = tagged_user(call, uid)
-    if with_auth_token:
-        token = call.store.auth_tokens.issue(uid, call.now, fresh=True)
-        record["authToken"] = token["authToken"]
-    return record
+    call.store.add_user(uid, **{"tags": [], **body, "createdAt": call.now})
+    token = call.store.auth_tokens.issue(uid, call.now, fresh=True) if with_auth_token else {}
+    return tagged_user(call, uid) | selected(token, ("authToken",))
 
 
 def tagged_user(context: Context, uid: str) -> Document:
@@ -110,18 +99,11 @@ def update_user(call: ServiceCall) -> Document:
 
 def delete_user(call: ServiceCall) -> Document:
     """Switch a user off, or remove it for good where the body says `permanent`; its messages stay."""
-    uid = call.path["uid"]
-    if call.body.get("permanent"):
-        _remove(call, uid)
-        return ack(f"The user with UID {uid} has been deleted permanently.")
-    user_record(call, uid)
-    _switch(call, uid, deactivatedAt=call.now)
-    return ack(f"The user with UID {uid} has been deleted.")
-
-
-def _remove(context: Context, uid: str) -> None:
-    """Remove a user, also one that is switched off, from everywhere but the messages."""
-    store = context.store
+    uid, store = call.path["uid"], call.store
+    if not call.body.get("permanent"):
+        user_record(call, uid)
+        _switch(call, uid, deactivatedAt=call.now)
+        return ack(f"The user with UID {uid} has been deleted.")
     if uid not in store.people.users:
         raise no_such_user(uid, store.people)
     for guid in store.members.guids(uid):
@@ -129,6 +111,7 @@ def _remove(context: Context, uid: str) -> None:
     store.relations.forget_user(uid)
     store.auth_tokens.of(uid).clear()
     store.people.remove_user(uid)
+    return ack(f"The user with UID {uid} has been deleted permanently.")
 
 
 def _switch(context: Context, uid: str, **deactivated: int) -> None:
@@ -154,9 +137,6 @@ def reactivate_users(call: ServiceCall) -> Document:
     return {"nonDeactivatedUids": uids}
 
 
-# ── friends, which have no direction, and blocked users ──
-
-
 def related_users(call: ServiceCall, kind: Relation, owner: str) -> list[Document]:
     """Return the users in a relation to a user, or to a group, in the order of its beginnings.
 
@@ -167,29 +147,22 @@ def related_users(call: ServiceCall, kind: Relation, owner: str) -> list[Documen
     return [user for user in users if user and is_named(user, key, ("uid", "name"))]
 
 
-def list_friends(call: ServiceCall) -> list[Document]:
-    return related_users(call, "friend", path_user(call))
-
-
 def add_friends(call: ServiceCall) -> Document:
-    uid = path_user(call)
-    acks = outcomes(call.body["accepted"], partial(_befriend, call, uid))
-    for friend, result in acks.items():
-        if call.body.get("addToConversations") and result["success"]:
+    uid, relations = path_user(call), call.store.relations
+
+    def befriend(friend: str) -> str:
+        if friend == uid:
+            raise refused("ERR_CANNOT_FORM_SELF_RELATION", uid)
+        user_record(call, friend)
+        if friend in relations.of("friend", uid):
+            raise refused("ERR_ALREADY_FRIEND", friend, uid)
+        relations.add("friend", uid, friend, call.now)
+        relations.add("friend", friend, uid, call.now)
+        if call.body.get("addToConversations"):
             call.store.views.add(uid, friend, call.now)
-    return acks
+        return f"The user with UID {friend} is a friend of {uid} now."
 
-
-def _befriend(context: Context, uid: str, friend: str) -> str:
-    relations = context.store.relations
-    if friend == uid:
-        raise refused("ERR_CANNOT_FORM_SELF_RELATION", uid)
-    user_record(context, friend)
-    if friend in relations.of("friend", uid):
-        raise refused("ERR_ALREADY_FRIEND", friend, uid)
-    for owner, other in ((uid, friend), (friend, uid)):
-        relations.add("friend", owner, other, context.now)
-    return f"The user with UID {friend} is a friend of {uid} now."
+    return {"accepted": outcomes(call.body["accepted"], befriend)}
 
 
 def remove_friends(call: ServiceCall) -> Document:
@@ -212,23 +185,22 @@ def list_blocked(call: ServiceCall) -> list[Document]:
     ]
 
 
-def change_blocks(act: Callable[[Context, str, str], str], call: ServiceCall) -> Document:
-    """Block or unblock each user of the body, with an outcome for each."""
-    return outcomes(call.body["blockedUids"], partial(act, call, path_user(call)))
+def change_blocks(call: ServiceCall) -> Document:
+    uid, relations = path_user(call), call.store.relations
+    is_wanted = call.endpoint.name == "blocked_users.block"
 
+    def change(other: str) -> str:
+        if is_wanted and other == uid:
+            raise refused("ERR_CANNOT_BLOCK_SELF", uid)
+        user_record(call, other)
+        if is_wanted:
+            relations.add("blocked", uid, other, call.now)
+        else:
+            relations.of("blocked", uid).pop(other, None)
+        verb = "blocked" if is_wanted else "unblocked"
+        return f"The user with UID {uid} has {verb} the user with UID {other}."
 
-def _block(context: Context, uid: str, blocked: str) -> str:
-    if blocked == uid:
-        raise refused("ERR_CANNOT_BLOCK_SELF", uid)
-    user_record(context, blocked)
-    context.store.relations.add("blocked", uid, blocked, context.now)
-    return f"The user with UID {uid} has blocked the user with UID {blocked}."
-
-
-def _unblock(context: Context, uid: str, blocked: str) -> str:
-    user_record(context, blocked)
-    context.store.relations.of("blocked", uid).pop(blocked, None)
-    return f"The user with UID {uid} has unblocked the user with UID {blocked}."
+    return outcomes(call.body["blockedUids"], change)
 
 
 HANDLERS: Final[dict[str, Handler]] = {
@@ -239,10 +211,10 @@ HANDLERS: Final[dict[str, Handler]] = {
     "users.delete": delete_user,
     "users.deactivate": deactivate_users,
     "users.reactivate": reactivate_users,
-    "friends.list": list_friends,
-    "friends.add": lambda call: {"accepted": add_friends(call)},
+    "friends.list": lambda call: related_users(call, "friend", path_user(call)),
+    "friends.add": add_friends,
     "friends.remove": remove_friends,
     "blocked_users.list": list_blocked,
-    "blocked_users.block": partial(change_blocks, _block),
-    "blocked_users.unblock": partial(change_blocks, _unblock),
+    "blocked_users.block": change_blocks,
+    "blocked_users.unblock": change_blocks,
 }

@@ -52,8 +52,6 @@ class _Draft(NamedTuple):
 
 
 class Writer:
-    """A writer of records; `dice` make every choice."""
-
     def __init__(
         self, dice: Random, users: dict[str, Document], groups: dict[str, Document], media_url: str
     ) -> None:
@@ -315,7 +313,6 @@ def _records(
 
 
 def _pairs(dice: Random, users: list[Document]) -> list[GeneratedConversation]:
-    """Return conversations of two, the busiest first; the first user is in more of them than any other."""
     uids = [user["uid"] for user in users]
     weights = list(accumulate(_zipf(len(uids), 1)))
     pairs: dict[tuple[str, str], None] = {(uids[0], uids[1]): None}

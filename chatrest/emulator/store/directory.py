@@ -14,8 +14,6 @@ SYSTEM: Final = {"uid": "app_system", "name": "System", "role": "default", "stat
 
 
 class Directory:
-    """The users and groups of one store."""
-
     def __init__(self) -> None:
         self.users: dict[str, Document] = {}
         """All records by uid, with tags; those of users that are switched off have `deactivatedAt`."""
@@ -40,7 +38,6 @@ class Directory:
         self.replace_group({**counted, **record}, password)
 
     def replace_group(self, record: Mapping[str, Any], password: str | None) -> None:
-        """Give a group this record; what else belongs to it stays."""
         self.groups[record["guid"]] = dict(record)
         if password:
             self.passwords[record["guid"]] = password
@@ -53,14 +50,12 @@ class Directory:
         return None if record is None or "deactivatedAt" in record else untagged(record)
 
     def update_user(self, record: Mapping[str, Any]) -> None:
-        """Give the user of the record's `uid` this record, tags included; its place in the list stays."""
         self.users[record["uid"]] = dict(record)
 
     def remove_user(self, uid: str) -> None:
         self.users.pop(uid, None)
 
     def uids(self) -> list[str]:
-        """Return every uid, in the order of the list, those of users switched off included."""
         return list(self.users)
 
     def entity(self, receiver_type: str, receiver: str) -> Document:
@@ -76,9 +71,6 @@ def untagged(record: Document) -> Document:
     return {name: value for name, value in record.items() if name != "tags"}
 
 
-# ── members and relations ──
-
-
 class Membership(NamedTuple):
     scope: str
     joined_at: int
@@ -89,14 +81,11 @@ class Membership(NamedTuple):
 
 
 class Memberships:
-    """The members of all groups; a change is counted in the group's record."""
-
     def __init__(self, groups: dict[str, Document], relations: "Relations") -> None:
         self._groups, self._relations = groups, relations
         self._members: dict[str, dict[str, Membership]] = {}
 
     def of(self, guid: str) -> dict[str, Membership]:
-        """Return the members of a group by uid, in the order in which they joined."""
         return self._members.setdefault(guid, {})
 
     def add(self, guid: str, uid: str, scope: str = "participant", joined_at: int = 0) -> None:
@@ -105,12 +94,10 @@ class Memberships:
         self._count(guid)
 
     def remove(self, guid: str, uid: str) -> None:
-        """Remove a member; nothing happens for another user."""
         self.of(guid).pop(uid, None)
         self._count(guid)
 
     def ban(self, guid: str, uid: str, at: int = 0) -> None:
-        """Ban a user at a time, epoch seconds; the user is no member from then on."""
         self._relations.add("banned", guid, uid, at)
         self.remove(guid, uid)
 
@@ -132,7 +119,6 @@ class Relations:
         self._relations: dict[tuple[Relation, str], dict[str, int]] = {}
 
     def of(self, kind: Relation, owner: str) -> dict[str, int]:
-        """Return the time at which each relation of an owner began, epoch seconds, in that order."""
         return self._relations.setdefault((kind, owner), {})
 
     def add(self, kind: Relation, owner: str, uid: str, at: int = 0) -> None:
@@ -140,7 +126,6 @@ class Relations:
         self.of(kind, owner).setdefault(uid, at)
 
     def forget_user(self, uid: str) -> None:
-        """End all relations of a user, in either direction."""
         for (kind, owner), uids in self._relations.items():
             uids.pop(uid, None)
             if owner == uid and kind != "banned":

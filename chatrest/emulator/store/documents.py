@@ -28,7 +28,6 @@ class Documents:
         self._numbers = count(1)
 
     def of(self, kind: str, parent: str = "") -> DocumentSet:
-        """Return the documents of one kind and parent, to be read and changed."""
         return self._sets.setdefault((kind, parent), DocumentSet(kind, parent))
 
     def next_number(self) -> int:
@@ -43,11 +42,7 @@ class Documents:
                 each.clear()
 
     def parent_of(self, kind: str, key: str) -> str | None:
-        """Return the parent of the document of that kind and key; None if there is none."""
         return next((each.parent for each in self._sets.values() if each.kind == kind and key in each), None)
-
-
-# ── login tokens ──
 
 
 _TOKENS: Final = "/users/{uid}/auth_tokens"
@@ -60,7 +55,6 @@ class LoginTokens:
         self._documents = documents
 
     def of(self, uid: str) -> DocumentSet:
-        """Return the tokens of a user, the oldest first."""
         return self._documents.of(_TOKENS, uid)
 
     def owner(self, key: str) -> str | None:
@@ -78,15 +72,11 @@ class LoginTokens:
         return token
 
 
-# ── documents that are made of others ──
-
-
 def selected(document: Mapping[str, Any], names: Mapping[str, Any] | tuple[str, ...]) -> Document:
     return {name: document[name] for name in names if name in document}
 
 
 def merged(old: Mapping[str, Any], new: Mapping[str, Any]) -> Document:
-    """Return `old` with the members of `new`; objects that both have are merged likewise."""
     both = {
         name: merged(old[name], value)
         for name, value in new.items()

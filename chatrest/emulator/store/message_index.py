@@ -90,12 +90,10 @@ class StoredMessage(Struct, gc=False, rename="camel"):
 
     @property
     def text(self) -> str:
-        """The text, without regard to case."""
         return self.data.text.casefold() if isinstance(self.data.text, str) else ""
 
     @property
     def mentions(self) -> Iterable[Any]:
-        """The users that are mentioned, by their uids."""
         return self.data.mentions if isinstance(self.data.mentions, dict | list) else ()
 
     @property
@@ -286,7 +284,6 @@ class MessageLists:
         self._matches.clear()
 
     def remove(self, ids: Iterable[int]) -> None:
-        """Remove messages for good; unknown ids are passed over."""
         removed = set(ids)
         self.hide(removed)
         for number in removed & self.messages.keys():

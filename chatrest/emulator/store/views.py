@@ -17,8 +17,6 @@ from .directory import Memberships
 from .documents import Document
 from .message_index import MessageLists, StoredMessage, conversation_id, conversation_list
 
-# ── marks ──
-
 
 class Mark(NamedTuple):
     id: int
@@ -33,8 +31,6 @@ class Mark(NamedTuple):
 
 
 class MessageMarks:
-    """The marks on all messages of one store."""
-
     def __init__(self) -> None:
         self._marks: dict[int, list[Mark]] = {}
         self._ids = count(1)
@@ -50,12 +46,10 @@ class MessageMarks:
         return True
 
     def insert(self, marks: Iterable[Mark]) -> None:
-        """Store many new marks, each with a new id."""
         for mark in marks:
             self._marks.setdefault(mark.message, []).append(mark._replace(id=next(self._ids)))
 
     def remove(self, kind: str, message: int, owner: str, value: str = "") -> bool:
-        """Remove a mark; False if there is none."""
         matches = self._find(kind, message, owner, value)
         for mark in matches:
             self._marks[message].remove(mark)
@@ -66,12 +60,8 @@ class MessageMarks:
         return [mark for mark in self.on(message) if mark[1:5] == wanted]
 
     def forget(self, messages: Iterable[int]) -> None:
-        """Remove all marks on messages."""
         for message in messages:
             self._marks.pop(message, None)
-
-
-# ── conversations ──
 
 
 Kind: TypeAlias = Literal["user", "group"]
@@ -87,8 +77,6 @@ class _Conversation(NamedTuple):
 
 
 class ConversationView(Struct):
-    """A conversation as one of its users sees it."""
-
     uid: str
     conversation: str
     kind: Kind
@@ -106,8 +94,6 @@ class ConversationView(Struct):
 
 
 class ConversationViews:
-    """The conversations of one store, as users see them."""
-
     def __init__(self, messages: MessageLists, members: Memberships) -> None:
         self._messages, self._members = messages, members
         self._conversations: dict[str, _Conversation] = {}
@@ -144,7 +130,6 @@ class ConversationViews:
             yield view
 
     def view(self, uid: str, kind: Kind, party: str, name: str = "") -> ConversationView:
-        """Return the view of a user on a conversation that may have no message yet."""
         name = name or conversation_id(uid, party, kind)
         return self._views.setdefault((uid, name), ConversationView(uid, name, kind, party))
 
@@ -177,7 +162,6 @@ class ConversationViews:
         )
 
     def of_others(self, view: ConversationView, id: int = 0) -> list[StoredMessage]:
-        """Return the messages of others after an id."""
         return [each for each in self._since(view, id) if each.sender != view.uid]
 
     def _since(self, view: ConversationView, id: int) -> list[StoredMessage]:
@@ -185,6 +169,5 @@ class ConversationViews:
         return [self._messages.messages[number] for number in ids[bisect_right(ids, id) :]]
 
     def forget(self) -> None:
-        """Forget all conversations, as all messages are gone."""
         self._conversations.clear()
         self._views.clear()

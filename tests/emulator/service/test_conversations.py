@@ -83,9 +83,6 @@ def test_a_reset_may_remove_the_messages_for_both(chat: Asker) -> None:
     assert chat("/v3/users/ann/messages", acting_user="bob").ids == []
 
 
-# ── the list ──
-
-
 LIST = "/v3/conversations"
 
 

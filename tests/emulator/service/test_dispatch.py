@@ -63,9 +63,6 @@ def test_which_messages_stand_in_which_list(ask: Asker) -> None:
     assert ask("/v3/messages/1/thread").ids == []
 
 
-# ── the class of rate limits that a request belongs to ──
-
-
 @loop_over(
     ("method", "path", "expected"),
     [

@@ -39,9 +39,6 @@ def test_filters(den: Asker, query: str, expected: str) -> None:
     assert answer.json["meta"]["pagination"]["total"] == len(expected.split())
 
 
-# ── pages of groups ──
-
-
 GROUP = {"guid": "hall", "name": "Hall", "type": "public"}
 
 

@@ -171,9 +171,6 @@ def test_counts_per_other_side(seven: Asker) -> None:
     assert seven("/v3/messages", "count=1").json["meta"]["current"]["count"] == 3
 
 
-# ── threads ──
-
-
 @pytest.fixture
 def chat(ask: Asker) -> Asker:
     """Messages 1 (ann to bob), 2 (ann to the group), 3 (bob to ann), sent at 10, 20, 30."""

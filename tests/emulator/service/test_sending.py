@@ -27,9 +27,6 @@ def test_a_body_nested_beyond_all_bounds_is_refused(ask: Asker) -> None:
     assert (answer.status, list(answer.json["error"]["details"])) == (400, ["body"])
 
 
-# ── blocks, bans, quotes, resends ──
-
-
 def test_blocked_users_and_banned_members_do_not_reach_each_other(ask: Asker) -> None:
     ask.store.relations.add("blocked", "ann", "bob")
     for sender, receiver, code in (

@@ -85,9 +85,6 @@ def test_a_number_is_not_given_twice(store: Store) -> None:
     assert numbers == sorted(set(numbers))
 
 
-# ── removals ──
-
-
 @pytest.fixture
 def chat(store: Store) -> Store:
     for number in range(1, 6):
