@@ -104,12 +104,12 @@ async def examine(patience: float = 10.0) -> list[Check]:
         client = session(app=app)  # checks the proxy, too
     except (RequestInvalidError, OSError) as error:
         return [*checks[:1], Check("settings", "failed", str(error), _ADVICE["settings"])]
-    replies, error = await _ask(client, 1, patience)
-    checks.append(_connection(app, replies, error))
+    replies, failure = await _ask(client, 1, patience)
+    checks.append(_connection(app, replies, failure))
     if replies:
-        checks.append(_service(replies[0], error))
+        checks.append(_service(replies[0], failure))
     if checks[-1].name == "service" and checks[-1].state == "ok":
-        checks.append(_key(error))
+        checks.append(_key(failure))
     return checks
 
 

@@ -47,8 +47,6 @@ _PYTHON: Final = re.compile(r" \((?:only=True|change_plan=True|export_apps)\)")
 
 
 class RootOptions(NamedTuple):
-    """The options before a command."""
-
     proxy: str | None = None
     app: str | None = None
 
@@ -57,9 +55,6 @@ def _options() -> RootOptions:
     context = click.get_current_context(silent=True)
     given = None if context is None else context.find_root().obj
     return given if isinstance(given, RootOptions) else RootOptions()
-
-
-# ── the app ──
 
 
 def session(telemetry: "Listener | tuple[()]" = (), *, app: App | None = None) -> "AsyncSession":
@@ -93,10 +88,7 @@ def _given_by(**origins: str) -> Iterator[None]:
 
 
 def the_app() -> App:
-    """Return the app of `--app` or `CHATREST_APP`, else that of the environment.
-
-    Raises `RequestInvalidError` as `App.from_env` and `read_app`.
-    """
+    """Return the app of `--app` or `CHATREST_APP`, else that of the environment."""
     if (name := app_name()) is not None:
         from ..export.plan.app_file import read_app
 
@@ -109,7 +101,6 @@ def the_app() -> App:
 
 
 def all_apps(file: str) -> "list[AppExport]":
-    """Return the apps of a file; errors as `read_apps`."""
     from ..export.plan.app_file import read_apps
 
     return _hidden(read_apps(file))
@@ -122,12 +113,10 @@ def _hidden(apps: "list[AppExport]") -> "list[AppExport]":
 
 
 def app_name() -> str | None:
-    """Return the name of `--app` or `CHATREST_APP`; None for the app of the environment."""
     return _options().app or os.environ.get("CHATREST_APP") or None
 
 
 def apps_file() -> Path:
-    """Return the path of the file of apps; `RequestInvalidError` where there is none."""
     if named := os.environ.get("CHATREST_APPS_FILE"):
         path = Path(expanduser(named))  # noqa: PTH111
         if not path.is_file():
@@ -145,10 +134,7 @@ def apps_file() -> Path:
 
 
 def hint(error: BaseException) -> str:
-    """Return what to check after a refused key or a failed connection, or how long the service asks to wait.
-
-    "" after any other error.
-    """
+    """Return what to check after a refused key or a failed connection, or how long to wait; else nothing."""
     if isinstance(error, ApiError) and error.retry_after:
         return f"; the service asks to wait {duration(error.retry_after)}"
     if not isinstance(error, AuthenticationError | ConnectError):
@@ -171,15 +157,10 @@ def hint(error: BaseException) -> str:
 
 
 def proxy() -> str | None:
-    """Return the proxy of all requests: the option `--proxy`, else `CHATREST_PROXY`, else None."""
     return _options().proxy or os.environ.get("CHATREST_PROXY") or None
 
 
 def management() -> "AsyncManagement":
-    """Return the management account in the environment.
-
-    Raises one `RequestInvalidError` that names all missing variables.
-    """
     from ..management import AsyncManagement
 
     url, key, secret = (os.environ.get(name, "") for name in _MANAGEMENT)

@@ -33,8 +33,6 @@ def seconds_of_age(text: str) -> int:
 
 
 class LocalPath(click.Path):
-    """A path of this machine; the address of an object store would be a strange folder."""
-
     def __init__(self) -> None:
         super().__init__(path_type=Path)
 
@@ -70,10 +68,7 @@ def option_table(*rows: tuple[Any, ...]) -> Callable[[F], F]:
 
 
 def check_together(*rules: tuple[str, str, str]) -> None:
-    """Raise `click.UsageError` for options of the command line that exclude each other.
-
-    A rule has options, others that are not to be given with them, and the error.
-    """
+    """Raise `click.UsageError` for options of the command line that exclude each other."""
     context = click.get_current_context()
     source = click.core.ParameterSource.COMMANDLINE
     params = [
@@ -86,7 +81,6 @@ def check_together(*rules: tuple[str, str, str]) -> None:
 
 
 def check_outside(out: str, *paths: str | Path) -> None:
-    """Raise `click.UsageError` for a path in the folder of the export in `out`, whose files are its own."""
     folder = Path(out).resolve()
     for path in paths:
         if Path(path).resolve().is_relative_to(folder):
@@ -102,8 +96,6 @@ PORT: Final = (
 )  # fmt: skip
 AS_JSON: Final = ("--json as_json", bool, None, "Print the result as one JSON object.")
 
-
-# ── filters ──
 
 _PREFIX: Final = "filter_"
 _NAMES: Final = {"limit": "page-limit", "from_timestamp": "since", "to_timestamp": "until"}
@@ -128,12 +120,10 @@ _FIELD: Final = re.compile(r"`(\w+)`")
 
 
 class FilterOption(click.Option):
-    """An option that filters a list; the help shows these in a section."""
+    pass
 
 
 class ListCommand(click.Command):
-    """A command whose help has a section for options and one for filters."""
-
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         options = [param for param in self.get_params(ctx) if isinstance(param, click.Option)]
         for title, shown in (("Options", False), ("Filters", True)):
@@ -145,8 +135,6 @@ class ListCommand(click.Command):
 
 
 def filter_options(kind: type[Filter]) -> Callable[[F], F]:
-    """Return a decorator that adds an option for every field of `kind`, except those in `NO_OPTION`."""
-
     def decorate(command: F) -> F:
         described = inspect.type_info(kind)
         assert isinstance(described, inspect.StructType)
@@ -185,6 +173,5 @@ def _help(kind: type[Filter], field: str) -> str:
 
 
 def query_of(kind: type[Q], given: Mapping[str, Any]) -> Q:
-    """Return the filter of the parsed options `given`; `RequestInvalidError` if a value is not allowed."""
     values = {name.removeprefix(_PREFIX): value for name, value in given.items() if name.startswith(_PREFIX)}
     return kind(**{name: value for name, value in values.items() if value is not None and value != ()})

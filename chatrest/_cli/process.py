@@ -34,24 +34,19 @@ async def _cancel_on_sigterm(work: Coroutine[Any, Any, T]) -> T:
 
 
 def invocation() -> str:
-    """Return the shell text that runs this command, with the `--app` of this run.
-
-    It is `chatrest` if that is on the PATH, else the path by which it was called.
-    """
+    """Return the shell text that runs this command, with the `--app` of this run."""
     context = click.get_current_context(silent=True)
     app = None if context is None else getattr(context.find_root().obj, "app", None)
     return f"{_program()} --app {shlex.quote(app)}" if app else _program()
 
 
 def can_continue(error: BaseException) -> bool:
-    """Return False where a second run would end as this one: a wrong argument, a route that is missing."""
     from ..export import NextRun  # imports aiohttp, which a help text does not need
 
     return NextRun.after(error) is NextRun.CONTINUES
 
 
 def continuation(command: str, words: Iterable[str], options: Mapping[str, object]) -> str:
-    """Return the note that shows the command that continues, with the options that are not None or False."""
     given = [
         word
         for name, value in options.items()

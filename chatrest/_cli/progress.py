@@ -24,8 +24,6 @@ _UPDATE_INTERVAL: Final = 0.25
 
 
 class ProgressLine:
-    """The line of progress during a block; `show` and `share` may be called at any rate."""
-
     def __init__(self, *, quiet: bool = False, clock: Callable[[], float] = time.monotonic) -> None:
         self._quiet = quiet
         self._is_live = streams.is_terminal("stderr") and os.environ.get("TERM", "dumb") != "dumb"
@@ -54,7 +52,6 @@ class ProgressLine:
             streams.warn(text)
 
     def share(self, title: str, done: int, total: int | None) -> None:
-        """Show the share that is done of a total, and the time that is left."""
         began = self._share_began.setdefault(title, self._clock())
         if not total or not done:
             self.show(f"{title}: {done:,}" if done else title)

@@ -6,15 +6,9 @@
 | `csv`  | a row of RFC 4180, lines end with LF | exact: a text is not changed, also if it begins with = |
 | `json` | its JSON as served                   | exact                                                  |
 
-A CSV cell that begins with `=` is not altered, as tools of this kind (psql, Miller) do not: what reads the
-file gets what was written, and a phone number or a mention (`+49 …`, `@alice`) stays what it is. Who opens it
-in a spreadsheet imports the columns as text, in UTF-8.
-
-What goes to a terminal never has control characters or bidirectional overrides: `streams.write` escapes them
-in the way of JSON.
-
-A record may be of any shape, as users write parts of it: in its readable line (who, when, what, and the marks
-that people look for) a member that is not as documented is left out, or shown as JSON.
+A CSV cell that begins with `=` is not altered: what reads the file gets what was written. A record may be of
+any shape, as users write parts of it: in its readable line a member that is not as documented is left out, or
+shown as JSON.
 """
 
 import csv
@@ -45,14 +39,8 @@ format_option: Final = option_table(
      ("text: a readable line each; csv: exact values, also where a text begins with =; json: as served.  "
       "[default: text to a terminal, else json]")),
 )  # fmt: skip
-"""The option of every command that prints records."""
 _GAP: Final = "  "
-
-
-# ── readable lines ──
-
 _MENTION: Final = re.compile(r"<@(?:uid|all):([^<>\s]+)>")
-LINE_TIME: Final = "%Y-%m-%d %H:%M"
 
 
 def member(value: Any, *names: str) -> Any:
@@ -64,24 +52,13 @@ def member(value: Any, *names: str) -> Any:
     return value
 
 
-def local_time(stamp: Any, form: str, zone: tzinfo | None = None) -> str:
+def local_time(stamp: Any, zone: tzinfo | None = None) -> str:
     """Return a timestamp in seconds or milliseconds as local time; "" for what is no time."""
     try:
         moment = to_datetime(stamp)
-        return "" if moment is None or not stamp else moment.astimezone(zone).strftime(form)
+        return "" if moment is None or not stamp else moment.astimezone(zone).strftime("%Y-%m-%d %H:%M")
     except (RequestInvalidError, OverflowError, ValueError, OSError):
         return ""
-
-
-def user_line(user: Any, zone: tzinfo | None = None) -> str:
-    """Return `alice  Alice Liddell  online  moderator  last active 2026-11-22 12:11`, as far as known."""
-    last_active = local_time(member(user, "lastActiveAt"), LINE_TIME, zone)
-    parts = [_text(member(user, name)) for name in ("uid", "name", "status", "role")]
-    parts += [
-        f"last active {last_active}" if last_active else "",
-        "(deactivated)" if member(user, "deactivatedAt") else "",
-    ]
-    return _GAP.join(filter(None, parts))
 
 
 def message_line(message: Any, zone: tzinfo | None = None) -> str:
@@ -90,7 +67,7 @@ def message_line(message: Any, zone: tzinfo | None = None) -> str:
         return _json(message)
     sender, receiver = (_text(member(message, name)) or "?" for name in ("sender", "receiver"))
     group = "#" if member(message, "receiverType") == "group" else ""
-    when = local_time(member(message, "sentAt"), LINE_TIME, zone) or "-"
+    when = local_time(member(message, "sentAt"), zone) or "-"
     marks = " ".join(_marks(message))
     return _GAP.join(filter(None, (when, f"{sender} → {group}{receiver}", message_text(message), marks)))
 
@@ -155,7 +132,6 @@ def _marks(message: Any) -> Iterator[str]:
 
 
 def _text(value: Any) -> str:
-    """Return a text or number; "" for anything else."""
     return str(value) if isinstance(value, str | int) and not isinstance(value, bool) else ""
 
 
@@ -164,7 +140,6 @@ def _json(value: Any) -> str:
 
 
 def iso_time(stamp: Any) -> str | None:
-    """Return a timestamp as ISO 8601 in UTC, to the second; None for what is no time."""
     try:
         moment: datetime | None = to_datetime(stamp)
     except RequestInvalidError:
@@ -172,12 +147,7 @@ def iso_time(stamp: Any) -> str | None:
     return None if moment is None else moment.isoformat(timespec="seconds").replace("+00:00", "Z")
 
 
-# ── columns ──
-
-
 class _Echo:
-    """A file that gives back what is written to it."""
-
     def write(self, text: str) -> str:
         return text
 
@@ -185,7 +155,7 @@ class _Echo:
 _CSV: Final[Any] = csv.writer(_Echo())
 _COLUMNS: Final[Mapping[Any, tuple[str, ...]]] = {
     Message: ("id", "time", "sender", "receiver", "type", "text"),
-    User: ("uid", "name", "status", "role", "created_at", "last_active_at"),
+    User: ("uid", "name", "status", "role", "created_at", "last_active_at", "deactivated_at"),
     Member: ("uid", "name", "scope", "joined_at", "status"),
 }
 _MOST_COLUMNS: Final = 6
@@ -193,7 +163,6 @@ _OF_MESSAGES: Final[Mapping[str, Callable[[Any], Any]]] = {
     "time": lambda message: iso_time(member(message, "sentAt")),
     "text": lambda message: member(message, "data", "text") or member(message, "data", "caption"),
 }
-_LINES: Final[Mapping[Any, Callable[[Any], str]]] = {Message: message_line, User: user_line}
 
 
 def columns_of(record: Any) -> dict[str, Callable[[Any], Any]]:
@@ -233,7 +202,7 @@ class RecordWriter:
         has_header: bool = True,
         convert: Callable[[bytes], bytes] | None = None,
     ) -> None:
-        self._columns, self._line = columns_of(record), _LINES.get(record)
+        self._columns, self._is_message = columns_of(record), record is Message
         self.is_terminal = streams.is_terminal("stdout")
         self.format: Format = format_ or ("text" if self.is_terminal else "json")
         if not self._columns and self.format == "csv":
@@ -258,8 +227,8 @@ class RecordWriter:
 
     def _text_lines(self, records: Iterator[Any]) -> Iterator[str]:
         for record in records:
-            if self._line is not None and not isinstance(record, str):
-                line = streams.visible(self._line(record))
+            if self._is_message and not isinstance(record, str):
+                line = streams.visible(message_line(record))
             else:
                 cells = (_cell(name, value(record)) for name, value in self._columns.items())
                 line = _GAP.join(filter(None, cells)) or _cell("", record)
@@ -277,7 +246,6 @@ class RecordWriter:
 
 
 def _read(raw: bytes) -> Any:
-    """Return a record as Python objects; the text of what is not JSON."""
     try:
         return read_record(raw)
     except ReplyUnreadableError:
@@ -285,16 +253,15 @@ def _read(raw: bytes) -> Any:
 
 
 def _cell(name: str, value: Any) -> str:
-    """Return a value for people: a time of a field such as `created_at` is local."""
-    if isinstance(value, int) and not isinstance(value, bool) and name.endswith("_at"):
-        value = local_time(value, LINE_TIME) or value
+    """Return a value for people: of `created_at` the text `created 2026-11-22 12:11`, in local time."""
+    if name.endswith("_at") and type(value) is int and (time := local_time(value)):
+        value = f"{name.removesuffix('_at').replace('_', ' ')} {time}"
     if isinstance(value, list) and all(isinstance(each, str) for each in value):
         value = ", ".join(value)
     return streams.visible(_csv_cell(value))
 
 
 def _csv_cell(value: Any) -> str:
-    """Return a text as it is, nothing for null, and the JSON of any other value."""
     if isinstance(value, str):
         return value
     return "" if value is None else write_value(value).decode()

@@ -4,7 +4,7 @@ A call is sent with the session or the management account, and a record is print
 """
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeVar
 
@@ -24,6 +24,7 @@ from .._models.raw_json import write_value
 from .._models.roles import PermissionOutcomes
 from .._models.users import AuthToken, User
 from .._parameters.apps import AppQuery
+from .._parameters.checked import Filter
 from .._parameters.messages import MessageQuery, NewMessage, TrackedMessage
 from .._parameters.users import UserQuery
 from .._resources.apps import Apps
@@ -37,7 +38,7 @@ from .environment import management, session
 from .options import ListCommand, filter_options, option_table, query_of, shown_default
 from .process import run
 from .progress import ProgressLine
-from .record_formats import Format, RecordWriter, format_option
+from .record_formats import RecordWriter, format_option
 
 if TYPE_CHECKING:
     from ..management import AsyncManagement
@@ -54,7 +55,6 @@ _EARLY_ENDS: Final = (ChatRestError, OSError, KeyboardInterrupt, asyncio.Cancell
 
 
 def list_options(command: F) -> F:
-    """Add the options of every list."""
     return _paging_options(format_option(command))
 
 
@@ -99,19 +99,26 @@ def print_list(
         raise
 
 
+def _print_filtered(
+    kind: type[Filter],
+    walk: Callable[..., Walk[Any]],
+    given: Mapping[str, Any],
+    record: Any,
+    client: Callable[[], Any] = session,
+    convert: Callable[[bytes], bytes] | None = None,
+) -> None:
+    query, cursor = query_of(kind, given), given["cursor"]
+    writer = RecordWriter(record, given["format_"], has_header=cursor is None, convert=convert)
+    noun = click.get_current_context().info_name or ""
+    print_list(noun, client, lambda send: walk(send, query=query, cursor=cursor), given["limit"], writer)
+
+
 @click.command(cls=ListCommand, short_help="Print the messages of a user.")
 @click.argument("uid")
 @click.option("--on-behalf-of", metavar="UID", help="Print the messages between this user and UID.")
 @list_options
 @filter_options(MessageQuery)
-def messages(
-    uid: str,
-    on_behalf_of: str | None,
-    limit: int | None,
-    cursor: str | None,
-    format_: Format | None,
-    **given: Any,
-) -> None:
+def messages(uid: str, on_behalf_of: str | None, **given: Any) -> None:
     """Print the messages of UID: a readable line each to a terminal, and to a pipe or file a JSON line each,
     exactly as the service sends it.
 
@@ -124,20 +131,17 @@ def messages(
       chatrest messages bob --format csv > bob.csv
       chatrest messages bob --search-key invoice --has-attachments | jq .data.text
     """
-    query = query_of(MessageQuery, given)
-    print_list(
-        "messages",
-        session,
-        lambda send: Messages(send).list_user(uid, on_behalf_of=on_behalf_of, query=query, cursor=cursor),
-        limit,
-        RecordWriter(MessageCount if given["filter_count"] else Message, format_, has_header=cursor is None),
-    )
+
+    def walk(send: AsRows, **place: Any) -> Walk[Any]:
+        return Messages(send).list_user(uid, on_behalf_of=on_behalf_of, **place)
+
+    _print_filtered(MessageQuery, walk, given, MessageCount if given["filter_count"] else Message)
 
 
 @click.command(cls=ListCommand, short_help="Print the users of the app.")
 @list_options
 @filter_options(UserQuery)
-def users(limit: int | None, cursor: str | None, format_: Format | None, **given: Any) -> None:
+def users(**given: Any) -> None:
     """Print the users of the app: a readable line each to a terminal, and to a pipe or file a JSON line each,
     exactly as the service sends it.
 
@@ -148,15 +152,13 @@ def users(limit: int | None, cursor: str | None, format_: Format | None, **given
       chatrest users --search-key al --search-in name --limit 5
       chatrest users --format csv > users.csv
     """
-    query = query_of(UserQuery, given)
-    writer = RecordWriter(User, format_, has_header=cursor is None)
-    print_list("users", session, lambda send: Users(send).list(query, cursor=cursor), limit, writer)
+    _print_filtered(UserQuery, lambda send, **place: Users(send).list(**place), given, User)
 
 
 @click.command(cls=ListCommand, short_help="Print the applications of the account.")
 @list_options
 @filter_options(AppQuery)
-def apps(limit: int | None, cursor: str | None, format_: Format | None, **given: Any) -> None:
+def apps(**given: Any) -> None:
     """Print the applications of the account, with their keys hidden: a readable line each to a terminal, and
     to a pipe or file a JSON line each.
 
@@ -166,16 +168,13 @@ def apps(limit: int | None, cursor: str | None, format_: Format | None, **given:
     Example:
       chatrest apps | jq -r .id
     """
-    query = query_of(AppQuery, given)
-    writer = RecordWriter(AppInfo, format_, has_header=cursor is None, convert=_without_keys)
-    print_list("apps", management, lambda send: Apps(send).list(query, cursor=cursor), limit, writer)
 
+    def hide(record: bytes) -> bytes:
+        return msgspec.json.encode(scrub_all(whole(record), ()))
 
-def _without_keys(record: bytes) -> bytes:
-    return msgspec.json.encode(scrub_all(whole(record), ()))
-
-
-# ── send and token ──
+    _print_filtered(
+        AppQuery, lambda send, **place: Apps(send).list(**place), given, AppInfo, management, hide
+    )
 
 
 @click.command(short_help="Send a text message.")
@@ -229,8 +228,6 @@ async def _create_token(uid: str, *, force: bool | None) -> AuthToken:
         return await chat.auth_tokens.create(uid, force=force)
 
 
-# ── calls, and their replies as JSON ──
-
 _LINE_BREAKS: Final = bytes.maketrans(b"\r\n", b"  ")
 
 
@@ -260,23 +257,18 @@ async def send_alone(endpoint: Endpoint[Any], call: Call[Any]) -> Any:
 
 
 class _RecordReader:
-    """Reads a record for the library's checks, and keeps its bytes as served."""
-
     def __init__(self, reply: Any) -> None:
         self._reply = reply
         self.line = b""
 
     def __call__(self, body: bytes, /) -> Any:
         self.line = self._reply.record_bytes(body)
-        with suppress(
-            ReplyUnreadableError
-        ):  # a member is not of its type: the record is printed all the same
+        with suppress(ReplyUnreadableError):  # a member is not of its type: it is printed all the same
             return self._reply(body)
         return None
 
 
 def check_success(endpoint: Endpoint[Any], reply: Any) -> None:
-    """Raise `ChatRestError` for a reply that reports a failure, its own or that of an item."""
     if isinstance(reply, Outcomes):
         reply.check()
     if isinstance(reply, Ack) and not reply.success:
@@ -290,12 +282,10 @@ def line_of(reply: Any) -> bytes:
 
 
 def _outcomes(reply: Outcomes[Any]) -> dict[str, Any]:
-    """Return the outcomes by key, each as served where the reply can be taken apart so."""
     try:
         served = outcomes_of(read_json(reply.raw))
     except ReplyUnreadableError:
         served = {}
     outcomes = {key: served.get(key, outcome) for key, outcome in reply.items()}
-    return (
-        outcomes | {"permissions": reply.permissions} if isinstance(reply, PermissionOutcomes) else outcomes
-    )
+    more = {"permissions": reply.permissions} if isinstance(reply, PermissionOutcomes) else {}
+    return outcomes | more

@@ -130,7 +130,6 @@ def detach_stdout() -> None:
 
 
 def is_terminal(name: str) -> bool:
-    """Return True if the stream `name`, `stdout` or `stderr`, is a terminal."""
     stream = getattr(sys, name)
     return stream is not None and stream.isatty()
 
@@ -155,7 +154,6 @@ def without_keys(text: str) -> str:
 
 
 def one_line(text: str) -> str:
-    """Return `text` as one line without control characters, as a part of it may come from a server."""
     return visible(" ".join(text.split()))
 
 
@@ -172,14 +170,8 @@ def _escaped(match: re.Match[str]) -> str:
     return match[0].encode("unicode_escape").decode("ascii")
 
 
-# ── the library's log ──
-
-
 def level_of(verbosity: int) -> int:
-    """Return the level of the log for so many `-v`, or for `CHATREST_LOG` where it shows more.
-
-    Raises `RequestInvalidError` for another value of the variable.
-    """
+    """Return the level of the log for so many `-v`, or for `CHATREST_LOG` where it shows more."""
     value = os.environ.get(LOG_VARIABLE, "")
     if value.lower() not in _LEVELS:
         raise RequestInvalidError(f"{LOG_VARIABLE} = {shown(value)}: expected info or debug")
@@ -188,7 +180,6 @@ def level_of(verbosity: int) -> int:
 
 @contextmanager
 def shown_log(level: int) -> Iterator[None]:
-    """Write the library's log from `level` on to standard error during the block."""
     handler, previous = _LogHandler(level), (LOGGER.level, REQUESTS.level)
     LOGGER.addHandler(handler)
     LOGGER.setLevel(level)

@@ -31,8 +31,6 @@ def in_utc(text: str) -> str:
 
 
 class ValueType(Struct, frozen=True):
-    """The values that a field takes, and the texts that stand for them."""
-
     kinds: tuple[inspect.Type, ...]
     """The members of a union, without their metadata."""
     is_time: bool
@@ -59,7 +57,6 @@ class ValueType(Struct, frozen=True):
 
     @property
     def takes_text(self) -> bool:
-        """True if any text may be a value of the field as it is."""
         return any(map(_is_text, self.kinds))
 
     @property
@@ -119,7 +116,6 @@ class ValueType(Struct, frozen=True):
 
 
 def _parts(rule: inspect.Type) -> Iterator[inspect.Type]:
-    """Yield the members of a union, each after its metadata."""
     if isinstance(rule, inspect.UnionType):
         for part in rule.types:
             yield from _parts(part)
@@ -130,7 +126,6 @@ def _parts(rule: inspect.Type) -> Iterator[inspect.Type]:
 
 
 def read_json(name: str, text: str) -> Any:
-    """Return the value of a JSON text; `RequestInvalidError` with the parameter's `name` for other text."""
     try:
         return msgspec.json.decode(text)
     except (msgspec.DecodeError, UnicodeEncodeError, RecursionError) as error:

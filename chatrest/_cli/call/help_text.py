@@ -38,8 +38,6 @@ _CLAUSE: Final = re.compile(r"\.(?= |\Z)|;")
 
 
 class OperationHelp(click.Command):
-    """A command whose help text is that of an operation."""
-
     def __init__(self, endpoint: Endpoint[Any], **options: Any) -> None:
         super().__init__(endpoint.name, short_help=f"{endpoint.method} {endpoint.path}", **options)
         self._endpoint = endpoint
@@ -131,7 +129,6 @@ def _meaning(kind: type | None, parameter: Parameter) -> str:
 
 
 def list_operations(words: Sequence[str]) -> None:
-    """Print the operations whose name, path or help has all `words`; `RequestInvalidError` if none has."""
     matches = {}
     for endpoint in resources.OPERATIONS.values():
         text = summary(endpoint)

@@ -25,16 +25,13 @@ if TYPE_CHECKING:
     from ...export.plan.app_file import AppExport
     from ...export.run.apps import AppResult
 
-
 _MOST_FAILURES: Final = 5
-"""Failed sources of an app that are printed."""
 
 
 def export_apps(
     out: str, apps: str, plan: "Plan | None", options: Mapping[str, Any],
     *, as_json: bool, quiet: bool,
 ) -> None:  # fmt: skip
-    """Export the apps of the file `apps`, print a summary, and end the command with the worst status."""
     exports = all_apps(apps)
     began = time.monotonic()
     try:
@@ -43,11 +40,27 @@ def export_apps(
         given = {"--apps": apps, "--journal": options.get("journal")}
         end.add_note(continuation("export", [out], given))
         raise
-    totals = _totals(results) | {"seconds": time.monotonic() - began}
-    members = {"export": out, "apps": [_members(each) for each in results], **totals}
+    reports = [each.report for each in results if each.report is not None]
+    failures = {_name(each): failure for each in results if (failure := _failure(each)) is not None}
+    totals = {
+        "complete": len(reports) == len(results) and all(each.complete for each in reports),
+        "messages": sum(each.messages for each in reports),
+        "written": sum(each.written for each in reports),
+        "requests": sum(each.progress.requests for each in results),
+        "seconds": time.monotonic() - began,
+    }
+    members = {
+        "export": out,
+        "apps": [_members(each, failures.get(_name(each))) for each in results],
+        **totals,
+    }
     lines = streams.fact_lines(_facts(results, out, totals))
     streams.write_result(members, lines, as_json=as_json, quiet=quiet)
-    _check(results)
+    for app_run in results:
+        for line in _warnings(app_run):
+            streams.warn(f"{_name(app_run)}: {line}")
+    if failures:
+        raise _error_of(failures, len(results))
 
 
 async def _run(
@@ -93,25 +106,19 @@ def _is_running(app_run: "AppResult") -> bool:
 
 
 def _name(app_run: "AppResult") -> str:
-    """Return the name of an app in the file, as --app takes it; of one without, its id."""
     return app_run.export.name or app_run.app_id
 
 
-# ── the summary ──
+def _failure(app_run: "AppResult") -> Exception | None:
+    try:
+        app_run.check()
+    except Exception as error:
+        return error
+    return None
 
 
-def _totals(results: "list[AppResult]") -> dict[str, Any]:
-    reports = [each.report for each in results if each.report is not None]
-    return {
-        "complete": len(reports) == len(results) and all(each.complete for each in reports),
-        "messages": sum(each.messages for each in reports),
-        "written": sum(each.written for each in reports),
-        "requests": sum(each.progress.requests for each in results),
-    }
-
-
-def _members(app_run: "AppResult") -> dict[str, Any]:
-    report, failure = app_run.report, _failure(app_run)
+def _members(app_run: "AppResult", failure: Exception | None) -> dict[str, Any]:
+    report = app_run.report
     result = {} if report is None else structs.asdict(report) | {"reasons": report.all_reasons}
     return {
         "app": app_run.app_id,
@@ -125,16 +132,13 @@ def _members(app_run: "AppResult") -> dict[str, Any]:
 
 def _facts(results: "list[AppResult]", out: str, totals: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     reports = [each.report for each in results if each.report is not None]
-    count = f"{sum(each.complete for each in reports):,} of {plural(len(results), 'app')} complete"
-    is_part, partly = (
-        any(each.only for each in reports),
-        f"a part of the plan of {plural(len(reports), 'app')}",
-    )
-    yield "export", f"{out}, {partly if is_part else count}"
+    words = f"{sum(each.complete for each in reports):,} of {plural(len(results), 'app')} complete"
+    if any(each.only for each in reports):
+        words = f"a part of the plan of {plural(len(reports), 'app')}"
+    yield "export", f"{out}, {words}"
     for each in results:
         yield _name(each), _state(each)
-        if each.report is not None:
-            yield "  skipped", skipped_words(each.report)
+        yield "  skipped", "" if each.report is None else skipped_words(each.report)
     yield "messages", f"{totals['messages']:,}, {totals['written']:,} of them new"
     limited = sum(each.progress.limited for each in results)
     yield "requests", f"{totals['requests']:,}, {limited:,} answered 429"
@@ -148,33 +152,15 @@ def _state(app_run: "AppResult") -> str:
     return f"{state_words(report)}: {report.messages:,} messages, {report.written:,} of them new"
 
 
-# ── what has failed ──
-
-
-def _failure(app_run: "AppResult") -> Exception | None:
-    try:
-        app_run.check()
-    except Exception as error:
-        return error
-    return None
-
-
-def _check(results: "list[AppResult]") -> None:
-    """Print what is wrong with each app; raise the error of all that are not complete."""
-    failures = {_name(each): failure for each in results if (failure := _failure(each)) is not None}
-    for app_run in results:
-        for line in _warnings(app_run):
-            streams.warn(f"{_name(app_run)}: {line}")
-    if not failures:
-        return
-    text = f"{len(failures):,} of {len(results):,} apps are not complete: {', '.join(failures)}"
+def _error_of(failures: Mapping[str, Exception], count: int) -> Exception:
+    text = f"{len(failures):,} of {count:,} apps are not complete: {', '.join(failures)}"
     if any(isinstance(each, RequestInvalidError) for each in failures.values()):
-        raise RequestInvalidError(text)
+        return RequestInvalidError(text)
     error = ExportIncompleteError(text)
     error.can_continue = any(map(can_continue, failures.values()))
     if error.can_continue:
         error.add_note("run the same command again")
-    raise error
+    return error
 
 
 def _warnings(app_run: "AppResult") -> Iterator[str]:

@@ -64,7 +64,6 @@ _TOGETHER: Final = (
 
 
 def _tables(ctx: click.Context, param: click.Parameter, value: str | None) -> tuple[str, ...]:
-    """Return the names in a list with commas; raise `click.BadParameter` for one that is no table."""
     names = () if value is None else tuple(name.strip() for name in value.split(","))
     for name in names:
         if name not in TABLES:
@@ -224,10 +223,7 @@ def export(
 
 
 def _local_copy(out: str, journal: Path | None) -> Path | None:
-    """Return the folder of the local copy of the export in `out`; None if `out` is a folder itself.
-
-    A `journal` beside a folder is a `click.UsageError`; the other errors are those of `journal_root`.
-    """
+    """Return the folder of the local copy of the export in `out`; None if `out` is a folder itself."""
     from ..._cloud.address import is_address
     from ...export.run.place import journal_root
 
@@ -269,7 +265,6 @@ async def _export_by_cluster(
 
 
 def _plan_of(given: Mapping[str, Any]) -> "Plan | None":
-    """Return the plan that the options give; None without any, which means the plan of the folder."""
     from ...export import Plan
 
     named = {name.rstrip("_"): given[name] for name in _PLAN if given[name] not in (None, (), False)}
@@ -277,7 +272,6 @@ def _plan_of(given: Mapping[str, Any]) -> "Plan | None":
 
 
 def _options_of(given: Mapping[str, Any], max_megabytes: int | None) -> dict[str, Any]:
-    """Return the arguments of a run beside its plan, as far as they are given."""
     from ...export import AttachmentOptions
 
     options = {
@@ -361,10 +355,7 @@ def _advice(error: BaseException, out: str, options: Mapping[str, object], progr
 
 
 def _files(out: Path, part: str = "") -> Totals:
-    """Return the files of an export in a folder, or with its local copy there, or of all its parts or one.
-
-    There are none of parts in an object store that other machines have run.
-    """
+    """Return the files of an export in a folder, or with its local copy there, or of all its parts or one."""
     from ...export import Plan
     from ...export.folder import manifest
 

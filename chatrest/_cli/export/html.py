@@ -122,7 +122,6 @@ def _say_written(result: Any, site: Path, as_json: bool, quiet: bool, *lines: st
 
 
 def _hidden(result: Any, site: Path) -> list[str]:
-    """Return a line that says what was hidden, and where that is listed; none where nothing was."""
     counts = ", ".join(plural(count, kind) for kind, count in sorted(result.hidden.items()))
     log = f"{site}.hidden.csv" if site.is_file() else f"{site}.chatrest/hidden.csv"
     return [f"hidden: {counts}; {log} lists the messages"] if counts else []

@@ -76,7 +76,6 @@ def lines_of(facts: "ExportFacts") -> Iterator[tuple[str, str]]:
 
 
 def _parts(parts: "list[PartFacts]") -> Iterator[tuple[str, str]]:
-    """Yield the number of exports, and each of them that is not complete."""
     others = [each for each in parts if each.state != "complete"]
     kind = "parts" if any("part=" in each.export for each in parts) else "apps"
     yield kind, f"{len(parts):,}, {len(parts) - len(others):,} of them complete"
@@ -128,7 +127,6 @@ def _run_text(run: "RunEntry") -> str:
 
 
 def next_steps(facts: "ExportFacts") -> list[str]:
-    """Return the commands that make sense now, with their reason; none for a complete export."""
     out, command = shlex.quote(facts.export), invocation()
     if facts.state == "damaged":
         return [f"{command} verify {out}   # says what is damaged, and what can safely be done"]

@@ -14,8 +14,6 @@ _KEPT_SHOWN: Final = 5
 
 
 class Totals(NamedTuple):
-    """The files of an export, and what they are of."""
-
     plan: str
     """In words; empty for parts."""
     format: str
@@ -23,14 +21,10 @@ class Totals(NamedTuple):
     bytes: int
 
 
-# ── the summary ──
-
-
 def summary(
     report: "Report", progress: "Progress", out: str, totals: Totals, seconds: float,
     *, is_claimed: bool = False,
 ) -> Iterator[tuple[str, str]]:  # fmt: skip
-    """Yield the facts of a run that took `seconds`, those that do not apply without a text."""
     yield "export", ", ".join(filter(None, (place_of(report, out), totals.format, state_words(report))))
     yield "plan", totals.plan
     yield "part", f"only {report.part} was read: `status {out}` shows all parts" if report.part else ""
@@ -65,7 +59,6 @@ def place_of(report: "Report", out: str) -> str:
 
 
 def state_words(report: "Report") -> str:
-    """Return how much of the export's plan is there after a run."""
     if report.only and not report.failed and not report.reasons:
         return "a part of the plan"
     if not report.complete:
@@ -74,7 +67,6 @@ def state_words(report: "Report") -> str:
 
 
 def skipped_words(report: "Report") -> str:
-    """Return what a run with --only has not read; "" of another run."""
     if not report.only:
         return ""
     others = plural(report.not_read, "other source") if report.not_read else "the others"
@@ -82,7 +74,6 @@ def skipped_words(report: "Report") -> str:
 
 
 def attachments_text(counts: "AttachmentCounts") -> str:
-    """The attachments of an export by what has become of their files; those of no count are left out."""
     others = {
         "no longer on their server": counts.gone,
         "too large": counts.too_large,
@@ -95,18 +86,13 @@ def attachments_text(counts: "AttachmentCounts") -> str:
 
 
 def failure_lines(report: "Report", most: int, out: str) -> Iterator[str]:
-    """The failed sources of an export, at most so many."""
     for failure in report.failed[:most]:
         yield f"{failure.source}: {failure.error}"
     if (more := len(report.failed) - most) > 0:
         yield f"and {more:,} more failed sources: see {out.rstrip('/')}/manifest.json"
 
 
-# ── an estimate ──
-
-
 def estimate_facts(estimate: "Estimate", out: str) -> Iterator[tuple[str, str]]:
-    """Yield about what a run with this plan would read."""
     yield "export", f"{out}, {estimate.plan.format}; nothing was written"
     complete = f", of which {estimate.whole:,} are up to date" if estimate.whole else ""
     yield "sources", f"{estimate.sources:,}{complete}"
