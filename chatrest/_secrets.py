@@ -40,7 +40,6 @@ _SIGNS: Final = (b"key", b"token", b"secret", b"password", b"auth", b"presigned"
 
 
 def is_credential(name: str) -> bool:
-    """Return True if a field of this name holds a credential."""
     return name.replace("_", "").replace("-", "").lower() in _CREDENTIALS
 
 
@@ -167,7 +166,6 @@ def scrub_all(value: Any, secrets: Iterable[str], levels: int = DEEPEST) -> Any:
 
 @lru_cache(64)
 def _known(secrets: tuple[str, ...], escaped: bool) -> re.Pattern[str] | None:
-    """Return a pattern for any of `secrets`, longer ones first; None for no secrets."""
     patterns: list[str] = []
     for secret in sorted(filter(None, secrets), key=len, reverse=True):
         patterns += [re.escape(secret), _escaped(secret)] if escaped else [re.escape(secret)]
@@ -175,7 +173,6 @@ def _known(secrets: tuple[str, ...], escaped: bool) -> re.Pattern[str] | None:
 
 
 def _escaped(secret: str) -> str:
-    """Return a pattern for `secret` with any of its characters escaped for a URL, for HTML or for JSON."""
     # Any character may follow backslashes, so those of the secret are left out, which keeps the search fast.
     return _BACKSLASHES.join(_spellings(char) for char in secret if char != "\\") or re.escape(secret)
 

@@ -111,7 +111,6 @@ class JournalFile:
         self.close()
 
     def close(self) -> None:
-        """Close it, so that another process can open it."""
         try:
             if self._is_shared and self._status is not None:  # beside a reader SQLite leaves all in the log
                 with suppress(*FAULTS):
@@ -125,7 +124,6 @@ class JournalFile:
         return self._marks is None or marks_of(self.path) == self._marks
 
     def check_integrity(self) -> None:
-        """Raise `UnreadableError` where SQLite finds damage; reads the whole journal."""
         with self._held():
             _check_integrity(self._db)
 
@@ -189,7 +187,6 @@ class JournalFile:
                 raise self._failure(error) from None
 
     def _failure(self, error: Exception) -> ChatRestError | OSError:
-        """Return the error that says whose fault it is that the journal cannot be read or written."""
         code, owner = _primary_code(error), self._layout.owner
         if _is_in_use(error):
             return InUseError(f"{self.path}: another {owner} is writing here")
@@ -202,7 +199,6 @@ class JournalFile:
         return self._damage(f"is damaged, or is no {owner}'s journal: {error}")
 
     def _damage(self, fault: str) -> ChatRestError:
-        """Return the error for a damaged journal, with what to do about it."""
         remedy = self._layout.remedy and f": {self._layout.remedy}"
         return self._layout.damage(f"{self.path} {fault}{remedy}")
 
@@ -254,7 +250,6 @@ class JournalFile:
         return self._filled(db)
 
     def _filled(self, db: sqlite3.Connection) -> sqlite3.Connection:
-        """Return a connection; `UnreadableError` where nothing is in its file."""
         with _closed_on_error(db):
             if self._is_new(db):
                 raise UnreadableError(f"{self.path} is empty, and no {self._layout.owner}'s journal")
@@ -282,7 +277,6 @@ def sql_in(db: sqlite3.Connection, sql: str, values: Iterable[str | int]) -> Ite
 
 
 def log_of(path: Path) -> Path:
-    """Return the path of SQLite's log of a journal."""
     return path.with_name(f"{path.name}-wal")
 
 
@@ -337,7 +331,6 @@ def _check_integrity(db: sqlite3.Connection) -> None:
 
 
 def _primary_code(error: Exception) -> int:
-    """Return SQLite's primary result code of an error; `SQLITE_OK` for an error of something else."""
     return getattr(error, "sqlite_errorcode", sqlite3.SQLITE_OK) & 0xFF
 
 

@@ -136,7 +136,6 @@ def notify(listeners: Iterable[Listener], telemetry: Telemetry) -> None:
 
 
 def log_attempt(telemetry: Telemetry) -> None:
-    """Log to the logger `chatrest`: an attempt at INFO, and where the time of a call went at DEBUG."""
     if isinstance(telemetry, Outcome):
         LOGGER.debug(
             "%s: %s in %.3f s: %.3f s held back by the rate limit, %.3f s waiting for a place, "

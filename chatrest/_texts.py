@@ -59,7 +59,6 @@ def plural(count: int, noun: str) -> str:
 
 
 def name_list(names: Sequence[str], most: int = _NAMES_SHOWN) -> str:
-    """The first `most` names of `names`, and the number of the others."""
     more = f" and {len(names) - most:,} more" if len(names) > most else ""
     return f"{', '.join(names[:most])}{more}"
 
@@ -99,7 +98,6 @@ class MissingExtraError(RequestInvalidError, ModuleNotFoundError):  # type: igno
 
 
 def missing_extra(subject: str, extra: str) -> str:
-    """Return the sentence for `subject`, which needs an extra that is not installed, with how to get it."""
     return f"{subject} needs the extra {extra!r}: {install_command(extra)}"
 
 

@@ -200,7 +200,6 @@ def check_way(proxy: str, addresses: Iterable[str]) -> None:
 
 
 def is_loopback(host: str) -> bool:
-    """True if `host` is this machine itself: localhost, 127.0.0.0/8 or ::1."""
     from ipaddress import ip_address  # 3 ms, and only an address of our own needs it
 
     if host == "localhost":

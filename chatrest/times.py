@@ -65,7 +65,6 @@ _LONG_YEAR: Final = re.compile(r"[+-]?[0-9]{5,}-[0-9]{2}.*", re.DOTALL)
 
 
 def clock() -> float:
-    """Return the epoch seconds now: what a relative time is relative to."""
     return datetime.now(UTC).timestamp()
 
 
@@ -220,7 +219,6 @@ def _since_epoch(moment: date) -> timedelta:
 
 
 def _read_number(text: str) -> int:
-    """Return the number of a text of digits, with or without `@`."""
     number = int(text.removeprefix("@"))
     if number >= _AFTER_9999 * 1000:
         raise ValueError("expected timestamps before the year 10000, in seconds or milliseconds")

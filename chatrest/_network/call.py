@@ -62,8 +62,6 @@ _PASSED: Final[dict[DeadlineReason, str]] = {
 
 
 class CallContext(Struct, frozen=True, kw_only=True):
-    """The clock, dice, listeners and notices of a session's calls, and the loop that they must run in."""
-
     home: Home
     timing: Timing
     dice: Dice
@@ -74,8 +72,6 @@ class CallContext(Struct, frozen=True, kw_only=True):
 
 
 class ActiveCall(CallProgress, Generic[R]):
-    """One call, from its first attempt to its result or error."""
-
     def __init__(
         self, call: Call[R], request: Request, pool: Pool, options: CallOptions, context: CallContext
     ) -> None:
@@ -102,7 +98,6 @@ class ActiveCall(CallProgress, Generic[R]):
         raise self._final(failure)
 
     async def _repeated(self, failure: ApiError | TransportError) -> R:
-        """Return the result of a later attempt; raise the error of the last one."""
         outcomes = [failure]  # of the attempt that was made already
 
         async def attempt() -> R:
@@ -177,7 +172,6 @@ class ActiveCall(CallProgress, Generic[R]):
             notify(self._context.listeners, telemetry)
 
     async def _attempt(self) -> R:
-        """Send the request once and decode the reply, and measure both; plan what follows a failure."""
         options, now = self._options, self._context.timing.now
         self.number += 1
         self.reply = None
@@ -238,7 +232,6 @@ class ActiveCall(CallProgress, Generic[R]):
             raise refused
 
     async def _wait(self) -> None:
-        """Wait for a slot of the rate limit and a place in the pool, and measure both."""
         priority, now = self._options.priority, self._context.timing.now
         pace = self._gate.expected(priority)
         began = now()
@@ -298,13 +291,11 @@ class ActiveCall(CallProgress, Generic[R]):
             raise self._no_room(wait, "rate limit", left)
 
     def _no_room(self, wait: float, reason: DeadlineReason, left: float) -> DeadlineExceededError:
-        """Return the error of a wait that does not fit: the deadline leaves `left` seconds."""
         what = "the rate limit's next slot" if reason == "rate limit" else "the next attempt"
         text = f"{what} is {wait:.1f} s away, and the deadline of {self._deadline} s leaves {left:.1f} s"
         return self._late(text, reason, wait)
 
     def deadline_passed(self) -> DeadlineExceededError:
-        """Return the error of a call whose deadline has just passed."""
         return self._late(_PASSED[self.stage].format(self._deadline), self.stage, None)
 
     @property
@@ -325,7 +316,6 @@ class ActiveCall(CallProgress, Generic[R]):
         return error
 
     def _spent_text(self, sent: int) -> str:
-        """Return the time spent and the errors of the attempts, in brackets; an empty text for neither."""
         attempts = self._attempts
         pairs = (
             (self.paced, "held back by the rate limit"),

@@ -77,12 +77,10 @@ class Client:
         return MappingProxyType({region: pool.state for region, pool in self._pools.items()})
 
     def check_way(self, addresses: Iterable[str]) -> None:
-        """Raise `RequestInvalidError` if the proxy would read the key in a request to one of `addresses`."""
         if self._proxy is not None:
             check_way(self._proxy, addresses)
 
     def open(self) -> None:
-        """Accept calls, with new connections, in the running event loop."""
         if self._context is None:
             self._pools.clear()
             self._context = self._make_context(home=Home())
@@ -100,13 +98,11 @@ class Client:
 
     @property
     def context(self) -> CallContext:
-        """The parts of an open session that calls need; `RequestInvalidError` outside its `async with`."""
         if self._context is None:
             raise RequestInvalidError("the session is not open: use it inside `async with`")
         return self._context
 
     def pool(self, region: str) -> Pool:
-        """Return the pool of `region`, made when it is first used."""
         pool = self._pools.get(region)
         if pool is None:
             pool = self._pools[region] = self._make_pool(region, make_pacer=self.make_pacer)
@@ -163,7 +159,6 @@ class Sender:
 
 
 def _with_time_left(options: CallOptions, operation: str, now: float) -> CallOptions:
-    """Return the options of one call of a view whose calls together have an end."""
     assert options.ends_at is not None
     left = options.ends_at - now
     if left <= 0:
@@ -190,7 +185,6 @@ def run_call(
 
 
 async def _bounded(active: ActiveCall[R], deadline: float) -> R:
-    """Return the result of a call within `deadline` seconds; raise `DeadlineExceededError` after them."""
     limit = asyncio.timeout(deadline)
     try:
         async with limit:
@@ -202,7 +196,6 @@ async def _bounded(active: ActiveCall[R], deadline: float) -> R:
 
 
 async def _observed(active: ActiveCall[R], deadline: float | None, context: CallContext) -> R:
-    """Return the result of a call, and report its start and its end to the listeners."""
     assert context.start is not None
     error_name: str | None = "CancelledError"
     active.began = context.timing.now()

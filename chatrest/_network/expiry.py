@@ -65,7 +65,6 @@ class ExpiryTimer:
         return exchange
 
     def stop(self, exchange: Exchange) -> None:
-        """End a time limit, whether or not its time was over."""
         del self.exchanges[exchange.task]
         if exchange.is_over:
             exchange.task.uncancel()  # as `asyncio.timeout` does: it ends the exchange, not the task

@@ -56,7 +56,6 @@ class Inflate:
         raise ReplyUnreadableError("the reply is garbled: its body does not match its Content-Encoding")
 
     def _rest(self, unpacked: int) -> bytes | None:
-        """The rest of the piece, to be unpacked next; None if it is used up."""
         if self._stream.eof:
             self._ended = True
             return self._after_end(self._stream.unused_data)

@@ -101,13 +101,10 @@ class Destination(Struct, frozen=True, kw_only=True):
         return f"<Destination {self.app_id}>"
 
     def __rich_repr__(self) -> list[tuple[str, object]]:
-        """Fields for rich, without the keys."""
         return [("app_id", self.app_id), ("region", self.region)]
 
 
 class CallOptions(Struct, frozen=True, kw_only=True):
-    """The options of a view for its calls."""
-
     destination: Destination
     acting_user: str | None
     headers: Headers
@@ -154,7 +151,6 @@ def checked_options(options: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def check_option(name: str, value: object) -> Any:
-    """Return the value of one option, checked; `RequestInvalidError` if it is wrong."""
     return _OPTIONS[name][1](value)
 
 
@@ -174,7 +170,6 @@ def _listeners(telemetry: Any) -> tuple[Listener, ...]:
 
 
 def _cursor_key(key: object) -> CursorKey | None:
-    """Return the key that signs cursor tokens; the `RequestInvalidError` never contains it."""
     if key is None:
         return None
     if not isinstance(key, bytes) or not key:

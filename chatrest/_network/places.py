@@ -65,8 +65,6 @@ _NOBODY: Final[OrderedDict[Waiter, None]] = OrderedDict()
 
 
 class LaneQueues:
-    """The waiting calls of each lane, in the order of arrival."""
-
     __slots__ = ("bulk", "interactive")
 
     # Ordered dictionaries, as a cancelled call may leave from anywhere, and the first of thousands must be
@@ -93,7 +91,6 @@ class LaneQueues:
         return waiter
 
     def serve(self, waiter: Waiter) -> None:
-        """Remove the waiter, mark it as served, and wake it."""
         waiter.served = True
         self.drop(waiter)
         waiter.wake()
@@ -107,8 +104,6 @@ class LaneQueues:
 
 
 class AppShare:
-    """The places that one app holds, and its calls that wait for one."""
-
     __slots__ = ("held", "lanes", "waiting")
 
     def __init__(self) -> None:
@@ -143,7 +138,6 @@ class PrioritySemaphore:
         return self._shares[app_id]
 
     def try_acquire(self, share: AppShare, lane: Priority) -> bool:
-        """Take a place if the rules allow it now; return False otherwise."""
         # This overtakes no waiter: whoever may take a place does not wait.
         is_free = self.active < self.count and lane == "interactive"  # the most frequent case
         if not is_free and not self._admits(share, lane):
@@ -165,7 +159,6 @@ class PrioritySemaphore:
             raise
 
     def release(self, share: AppShare, lane: Priority) -> None:
-        """Free a place, or pass it to the next waiter."""
         self._change(share, lane, -1)
         if self.waiting or self.is_lending:
             self._serve()
@@ -185,7 +178,6 @@ class PrioritySemaphore:
         return share.held < max(1, limit // apps) and self._holders < limit
 
     def _serve(self) -> None:
-        """Give places to waiters as long as the rules allow it."""
         if self._has_room("interactive") and self._has_room("bulk"):
             self.is_lending = False
         for lane in PRIORITIES:

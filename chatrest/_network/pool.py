@@ -135,8 +135,6 @@ class PoolState:
 
 
 class Pool:
-    """The connections and places for calls to one region; users see its `state`."""
-
     def __init__(
         self,
         region: str,
@@ -173,7 +171,6 @@ class Pool:
         return self._transport.exchange(request, timeouts)
 
     async def close(self) -> None:
-        """Close all connections; later exchanges raise `RequestInvalidError`."""
         self._closed = True
         if self._transport is not None:
             await self._transport.close()

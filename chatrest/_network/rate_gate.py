@@ -51,7 +51,6 @@ class RateGate:
         return 1 / self.pacer.rate if self.pacer.rate else 0.0
 
     def delay(self, lane: Priority) -> float:
-        """Return the seconds until the next slot for the first waiter of a lane."""
         return self.pacer.delay(self._timing.now(), urgent=lane == "interactive")
 
     def expected(self, lane: Priority) -> float:
@@ -59,7 +58,6 @@ class RateGate:
         return self.delay(lane) + self.lanes.ahead(lane) * self.interval
 
     def try_enter(self, lane: Priority, now: float) -> bool:
-        """Take a slot and a place if both are free at `now`; return False otherwise."""
         lanes, pacer, urgent = self.lanes, self.pacer, lane == "interactive"
         if (
             lanes.interactive
@@ -72,7 +70,6 @@ class RateGate:
         return True
 
     async def enter(self, lane: Priority) -> None:
-        """Wait for a slot and a place, and take both."""
         if self.try_enter(lane, self._timing.now()):
             return
         waiter = self.lanes.join(lane)
@@ -96,7 +93,6 @@ class RateGate:
         self._places.release(self.share, lane)
 
     async def _lead(self, lane: Priority, own: Waiter) -> None:
-        """Serve the waiters of the lane in order until `own` is served."""
         while not own.served:
             delay = self.delay(lane)
             if delay > 0:

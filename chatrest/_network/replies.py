@@ -55,7 +55,6 @@ _COLLECTIONS: Final = frozenset({"apikeys", "auth_tokens", "tokens"})
 
 
 def read_reply(reply: Reply, call: Call[R], options: CallOptions) -> R:
-    """Return what a success holds, for a body of at most `INLINE_BYTES`; raise its error."""
     try:
         return call.endpoint.reply(reply.body)
     except ReplyUnreadableError as error:
@@ -68,7 +67,6 @@ def read_reply(reply: Reply, call: Call[R], options: CallOptions) -> R:
 
 
 async def read_large(reply: Reply, call: Call[R], options: CallOptions) -> R:
-    """Return what a large success holds, or raise its error, while the event loop continues."""
     try:
         return await decode_large(call.endpoint.reply, reply.body)
     except ReplyUnreadableError as error:
@@ -131,7 +129,6 @@ _WITHOUT_COLLECTION: Final = _WithoutCollection()
 def report_reply(
     on_reply: OnReply, reply: Reply, call: Call[Any], attempt: int, options: CallOptions
 ) -> None:
-    """Give a reply to the function that the caller asked to be called with it; log its exception."""
     raw = RawReply(
         operation=call.endpoint.name,
         attempt=attempt,
@@ -149,7 +146,6 @@ def report_reply(
 
 
 def refusal(reply: Reply, call: Call[Any], options: CallOptions) -> ChatRestError | None:
-    """Return the error of a reply whose status is no success, else None."""
     if reply.status == 206:  # no request asks for a part
         return ReplyUnreadableError(
             "206 Partial Content: the service sent only a part, though the complete reply was requested"
@@ -168,7 +164,6 @@ def _fault(reply: Reply, call: Call[Any], secrets: tuple[str, ...]) -> ApiError:
 def _unreadable(
     reply: Reply, error: ReplyUnreadableError, call: Call[Any], secrets: tuple[str, ...]
 ) -> ChatRestError:
-    """Return the error for an unreadable success, without the frames that hold its body."""
     record = error_of(reply.body)
     if record:
         return _fault(reply, call, secrets)
@@ -190,7 +185,6 @@ def _unreadable(
 
 
 def outcome_unknown(operation: str, error: ApiError | TransportError) -> ChatRestError:
-    """Return the error for a call that must not be repeated and may have been applied, caused by `error`."""
     text = f"{operation} is not repeated, and may or may not have been applied: {error}"
     unknown: ChatRestError = OutcomeUnknownError(text)
     if isinstance(error, ServerError):
@@ -254,7 +248,6 @@ class Notices:
         self._ignoring: set[str] = set()
 
     def check_acting_user(self, endpoint: Endpoint[Any], acting_user: str, record: Any) -> None:
-        """Log a record that shows another user than the acting one, once for each operation."""
         if endpoint.name in self._ignoring:
             return
         if not (endpoint.is_by_other or is_of_others)(record, acting_user):

@@ -72,8 +72,6 @@ class Pace(Struct, metaclass=NamedFields, frozen=True, kw_only=True):
 
 
 class _GivenRate:
-    """A rate that no reply changes."""
-
     def __init__(self, rate: float) -> None:
         self.rate = rate
 
@@ -138,7 +136,6 @@ class _Slots:
         self._taken_at, self.last = now, interval
 
     def give_back(self) -> None:
-        """Take back the slot of the last request, if it took one."""
         self.next -= self.last
 
     def has_urgent(self, now: float) -> bool:
@@ -158,7 +155,6 @@ class _Slots:
         return until - since
 
     def miss(self, now: float) -> None:
-        """Note that slots until `now` were not used after all."""
         self._used_since = max(now, self._used_since) if self._used_since < inf else inf
 
 
@@ -200,7 +196,6 @@ class _Hold:
         self.until = max(self.until, now)
 
     def end_probe(self) -> None:
-        """Note that a probe was refused, or brought no reply."""
         self._probed_at = None
 
     def end(self, at: float) -> float:
@@ -209,7 +204,6 @@ class _Hold:
         return max(self.began, min(at, self.until) - self._unused)
 
     def refuse(self, sent: float, now: float, seconds: float | None) -> None:
-        """Note a further 429, which named `seconds` or no time."""
         if seconds is not None:
             self.until = max(self.until, now + seconds) if self.is_named else now + seconds
             self.is_named = True
@@ -259,7 +253,6 @@ class Pacer:
 
     @property
     def rate_source(self) -> RateSource:
-        """The source of the rate: given by the caller, learnt from replies, or none."""
         if isinstance(self._curve, _GivenRate):
             return "given"
         return "learnt" if isinstance(self._curve, RateSearch) else "none"
@@ -348,7 +341,6 @@ class Pacer:
         self._hold.refuse(sent, now, signal.retry_after)
 
     def _rate_at(self, sent: float) -> float | None:
-        """Return the rate when a recent request was sent; None if nothing bounded it."""
         if self._curve is not None:
             return self._curve.rate_at(sent)
         is_bound = self._start.rate >= 2 * self._start.first and not self._slots.has_urgent(sent)

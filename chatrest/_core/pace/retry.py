@@ -48,8 +48,6 @@ Dice: TypeAlias = Callable[[], float]
 
 
 class Consequence(Enum):
-    """The fate of a call whose last attempt failed."""
-
     AGAIN = "again"
     RAISED = "raised"
     UNKNOWN = "the outcome is unknown"
@@ -111,7 +109,6 @@ __doc__ = f"{__doc__}\n" + "\n".join(
 
 
 def consequence(error: ChatRestError, replay: Replay) -> Consequence:
-    """Return what follows an attempt that ended in `error`, by the table."""
     rule = next(rule for rule in RULES if rule.holds(error))
     return rule.never if replay == "never" else rule.repeatable
 
@@ -163,7 +160,6 @@ class Attempts(Struct, frozen=True, kw_only=True):
         )
 
     def with_pause(self, seconds: float) -> "Attempts":
-        """These, to be followed by another one after `seconds`."""
         log, is_full = self.log, len(self.log) == 2 * LOGGED
         if is_full:
             log = log[:LOGGED] + log[LOGGED + 1 :]
@@ -205,7 +201,6 @@ class RetryPolicy(Struct, metaclass=NamedFields, frozen=True, kw_only=True):
                 raise RequestInvalidError(f"retry.{name} = None: expected a number of seconds above 0")
 
     def repeats(self, attempts: Attempts, replay: Replay) -> bool:
-        """True if the call is sent again after its last error."""
         error = attempts.error
         if error is None or self.attempts == 1 or consequence(error, replay) is not Consequence.AGAIN:
             return False
@@ -247,7 +242,6 @@ class RetryBudget:
         self._last_spent = 0.0
 
     def spend(self, now: float) -> float:
-        """Take a repeat, and return the seconds until it may go: 0 where one was saved."""
         elapsed = max(0.0, now - self._last_spent) if self._last_spent else 0.0
         self._last_spent = now
         self._saved = min(_SAVED, self._saved + _SHARE * self.calls + elapsed * _PER_SECOND) - 1
@@ -280,7 +274,6 @@ def attempt_log(entries: Sequence[tuple[str, float | None]], last: str = "", omi
 
 
 def _log_parts(entries: Sequence[tuple[str, float | None]], last: str, number: int) -> list[str]:
-    """Return the words for successive attempts; `number` is that of the first one."""
     parts: list[str] = []
     for text, group in groupby(entries, key=itemgetter(0)):
         waits = [wait for _, wait in group]

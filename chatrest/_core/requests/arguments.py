@@ -37,7 +37,6 @@ def instance(name: str, value: object, kind: type[T]) -> T:
 
 
 def check_count(name: str, value: object) -> int:
-    """Return `value` if it is a whole number from 1."""
     check_unquoted(type(value) is int and value > 0, name, value, "a whole number from 1")
     assert isinstance(value, int)
     return value
@@ -91,7 +90,6 @@ class Timeouts(Struct, metaclass=NamedFields, frozen=True, kw_only=True):
 
 
 def check_seconds(name: str, value: object) -> float | None:
-    """Return `value` if it is a number above 0, up to a billion, or None."""
     if value is None:
         return None
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value <= _MOST:

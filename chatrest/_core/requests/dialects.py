@@ -47,8 +47,6 @@ COMPARED_MEMBERS: Final = frozenset({"id", "sentAt", "updatedAt", "createdAt"})
 
 
 class Paging(Struct, frozen=True, kw_only=True, dict=True):
-    """One dialect."""
-
     order: Order = "service"
     """`id`: ascending or descending ids, whatever the order inside a page.
 

@@ -61,7 +61,6 @@ class WalkQuery(dict[str, Any]):
         self._fixed: dict[tuple[str, ...], str] = {}
 
     def fixed(self, names: tuple[str, ...]) -> str:
-        """The query string without the pairs of these names, which a position replaces."""
         text = self._fixed.get(names)
         if text is None:
             text = self._fixed[names] = _fixed(self, names)

@@ -44,7 +44,6 @@ BY_ID_FIELD: Final = attrgetter("id")
 
 
 def identity_by(name: str) -> Callable[[Any], str]:
-    """Return the function that gives a record's field `name`."""
     return BY_ID_FIELD if name == "id" else attrgetter(name)
 
 
@@ -113,7 +112,6 @@ class Endpoint(Struct, Generic[R], frozen=True, dict=True, eq=False):
 
     @cached_property
     def parameters(self) -> tuple[str, ...]:
-        """The names of the path's parameters, in the path's order."""
         return tuple(_PARAMETER.findall(self.path))
 
     @cached_property
@@ -124,7 +122,6 @@ class Endpoint(Struct, Generic[R], frozen=True, dict=True, eq=False):
 
     @cached_property
     def _template(self) -> tuple[tuple[str, ...], str]:
-        """The path's parameters, and the path with `%s` in the place of each."""
         return self.parameters, _PARAMETER.sub("%s", self.path)
 
     @cached_property

@@ -50,12 +50,10 @@ class Request(Struct, frozen=True):
         return f"<Request {self.method} {self.host}>"
 
     def __rich_repr__(self) -> list[tuple[str, str]]:
-        """Fields for rich, which would else show every one of a struct."""
         return [("method", self.method), ("host", self.host)]
 
 
 def request(call: Call[Any], base: str, headers: Headers) -> Request:
-    """The request of `call` below the address `base`; `headers` hold the credentials already."""
     query = ""
     if call.query is not None or call.position:
         query = encoded(call.query, call.position)
@@ -135,7 +133,6 @@ _IN_QUOTES: Final = str.maketrans({'"': "%22", "\r": "%0D", "\n": "%0A"})
 
 
 def _parts(name: str, value: Any) -> Iterator[tuple[bytes, bytes]]:
-    """The head and the content of each part that a member is."""
     head = f'Content-Disposition: form-data; name="{name.translate(_IN_QUOTES)}"'
     if isinstance(value, File):
         head += f'; filename="{value.name.translate(_IN_QUOTES)}"\r\nContent-Type: {value.content_type}'
