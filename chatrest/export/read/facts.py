@@ -82,7 +82,7 @@ class ExportFacts(Struct, frozen=True, kw_only=True):
 
 
 def facts_of(out: str) -> ExportFacts:
-    """Return the facts of the export in `out`, a folder or an address; of a folder of exports those of all."""
+    """Return the facts of the export in `out`; of a folder of exports those of all of them."""
     addresses = addresses_of(out)
     each = [(address.name, _facts_at(address)) for address in addresses]
     if not each[0][0]:
