@@ -97,9 +97,6 @@ def check_name(name: str, argument: str = "name") -> str:
     return name
 
 
-# ── clients ──
-
-
 class RequestLimits(NamedTuple):
     """Bounds of one request to a store, its repetitions included.
 
@@ -117,7 +114,6 @@ class RequestLimits(NamedTuple):
     """Seconds before the first repetition; the waits double on average, up to 15 s."""
 
     def wait(self, number: int) -> float:
-        """Return the seconds before a repetition; the first has the number 0."""
         return min(self.first_wait * 2.0**number, _LONGEST_WAIT)
 
 

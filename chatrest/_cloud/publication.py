@@ -79,8 +79,6 @@ class Version(Struct, frozen=True):
 
 
 class LocalFile(NamedTuple):
-    """A file to be published."""
-
     name: str
     path: Path
     size: int

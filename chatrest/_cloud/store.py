@@ -32,8 +32,6 @@ _REACHABLE_SECONDS: Final = 20.0
 
 
 class ObjectInfo(Struct, frozen=True):
-    """The facts of an object, without its content."""
-
     name: str
     size: int
     """In bytes."""
@@ -42,8 +40,6 @@ class ObjectInfo(Struct, frozen=True):
 
 
 class StoredObject(Struct, frozen=True):
-    """An object with its content."""
-
     info: ObjectInfo
     data: bytes
 
@@ -88,7 +84,6 @@ class ObjectStore:
 
     @property
     def address(self) -> str:
-        """The address, without credentials."""
         return str(self._address)
 
     def __repr__(self) -> str:
@@ -176,7 +171,6 @@ class ObjectStore:
         return await self._call("read", name, read)
 
     async def head(self, name: str) -> ObjectInfo:
-        """Return the facts of an object; `ObjectNotFoundError` if there is none."""
         check_name(name)
 
         async def read() -> ObjectInfo:

@@ -28,9 +28,6 @@ Put: TypeAlias = Callable[..., Awaitable[Any]]
 """Writes its argument, bytes or an iterator of blocks, to an object, with the options of obstore's `put`."""
 
 
-# ── to the store ──
-
-
 class FileSource:
     """The content of a file in blocks, for an upload; hashes what it hands out.
 
@@ -125,9 +122,6 @@ def file_sha256(path: Path, step: Callable[[int], object] = lambda _: None) -> s
             digest.update(block)
             step(len(block))
     return digest.hexdigest()
-
-
-# ── from the store ──
 
 
 async def download(

@@ -61,8 +61,6 @@ _MEMBERS: Final = (
 
 
 class Link(NamedTuple):
-    """A file that a message links to."""
-
     message: str
     position: int
     """Among the attachments of the message, from 0."""
@@ -109,12 +107,7 @@ def text_or_none(value: Any) -> str | None:
     return clean(value) if isinstance(value, str) and value else None
 
 
-# ── the journal ──
-
-
 class FetchResult(NamedTuple):
-    """The outcome of a link."""
-
     state: AttachmentState
     file: str | None = None
     """Below `attachments/`."""
@@ -195,7 +188,6 @@ class AttachmentJournal(JournalFile):
             return IdSet()
 
     def set_searched(self, ids: IdSet) -> None:
-        """Note the ids of the messages whose links are here."""
         with self.transaction():
             self._db.execute("DELETE FROM searched")
             self._db.execute("INSERT INTO searched VALUES(?)", (ids.to_bytes(),))
@@ -210,7 +202,6 @@ class AttachmentJournal(JournalFile):
         return counts
 
     def errors(self) -> dict[str, int]:
-        """Return the most frequent reasons of the links that failed, each with its count."""
         return {str(error): count for error, count in self._all(_ERRORS, ERRORS_SHOWN)}
 
     def records(self) -> Iterator[dict[str, Any]]:

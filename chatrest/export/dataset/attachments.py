@@ -128,8 +128,6 @@ class AttachmentRun:
         await in_thread(replace)
         return await in_thread(self._counted)
 
-    # ── links ──
-
     def _recover(self) -> None:
         """Remove what a killed run left, and note the files that are not there any more."""
         for path in self._folder.glob(f"{_PARTIAL}*"):
@@ -153,10 +151,9 @@ class AttachmentRun:
             await in_thread(partial(self._journal.set_searched, written))
 
     def _add_some(self, raws: Iterator[bytes]) -> bool:
-        """Add the links of some messages; False if there are no more."""
-        some = list(islice(raws, _MESSAGES))
-        self._journal.add(link for raw in some for link in links_of(read(raw)))
-        return bool(some)
+        batch = list(islice(raws, _MESSAGES))
+        self._journal.add(link for raw in batch for link in links_of(read(raw)))
+        return bool(batch)
 
     async def _pending(self) -> AsyncIterator[Link]:
         """Yield the links to fetch, until too many have failed."""
@@ -164,8 +161,6 @@ class AttachmentRun:
         served = (link for link in links if self._failures[_server(link)] < MOST_FAILURES)
         while (link := await in_thread(lambda: next(served, None))) and self._failures[""] < _MOST_OF_ALL:
             yield link
-
-    # ── one file ──
 
     async def _fetch(
         self, downloader: Downloader, link: Link, path: Path, sleep: Callable[[float], Awaitable[None]]
@@ -200,8 +195,6 @@ class AttachmentRun:
         await in_thread(lambda: self._journal.note(link, fetched, now))
         for name in (_server(link), ""):
             self._failures[name] = self._failures[name] + 1 if fetched.state == "failed" else 0
-
-    # ── the end ──
 
     def _pieces(self) -> Iterator[SourceLines]:
         records = map(msgspec.json.encode, self._journal.records())

@@ -142,7 +142,6 @@ class Dataset:
 
 
 def _stored(text: str | None, kind: Any, default: Any) -> Any:
-    """Return a value of the journal's meta, or `default` where it has none."""
     try:
         return default if text is None else msgspec.json.decode(text, type=kind)
     except msgspec.DecodeError as error:
@@ -150,7 +149,6 @@ def _stored(text: str | None, kind: Any, default: Any) -> Any:
 
 
 def _reasons(counts: AttachmentCounts) -> list[str]:
-    """Return why the attachments are not complete, a sentence each."""
     reasons = []
     if counts.failed:
         errors = "; ".join(f"{error} ({count:,})" for error, count in counts.errors.items())
@@ -193,8 +191,6 @@ def _pieces(rows: IO[bytes]) -> Iterator[SourceLines]:
 
 
 class _ServiceList(NamedTuple):
-    """The origin of a table's records."""
-
     key: str
     """The member that shows a record from all others of its list."""
     walk: Callable[[Any, str], Walk[Any]]
@@ -227,8 +223,6 @@ _LISTS: Final[dict[Table, _ServiceList]] = {
 
 
 class TableLists:
-    """The lists of the tables, read one after another."""
-
     def __init__(self, session: AsyncSession, export: ExportFolder) -> None:
         self._session = session
         self._export = export

@@ -59,8 +59,6 @@ FailedState: TypeAlias = Literal["gone", "too_large", "refused", "failed"]
 
 
 class Download(NamedTuple):
-    """A file that was fetched."""
-
     bytes: int
     sha256: str
 
@@ -125,7 +123,6 @@ class Downloader:
         raise DownloadError(f"more than {MOST_REDIRECTS} redirects")
 
     async def _ask(self, url: str, path: Path, *, is_page: bool) -> Download | str:
-        """Fetch the file, or return the address of a redirect."""
         assert self._client is not None
         address = URL(url, encoded=url.isascii())  # a signature may be over the very letters
         host = address.raw_host or ""  # as aiohttp takes it, not as it is written

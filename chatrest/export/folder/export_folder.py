@@ -15,7 +15,7 @@ from contextlib import ExitStack, contextmanager
 from importlib.util import find_spec
 from pathlib import Path
 from types import TracebackType
-from typing import Final, NamedTuple, Protocol, Self, TypeAlias, TypeVar, final
+from typing import Final, NamedTuple, Protocol, Self, TypeAlias, TypeVar
 
 from msgspec import Struct, field
 
@@ -66,15 +66,11 @@ _CHANGES_AT_ONCE: Final = 20_000
 
 
 class CommitStats(Struct):
-    """Messages that were added, and messages that have changed."""
-
     written: int = 0
     changed: int = 0
 
 
 class _Batch(Struct):
-    """The counts and ids of all pages of a commit."""
-
     stats: CommitStats = field(default_factory=CommitStats)
     seen: dict[int, IdSet] = {}
     """By their sources."""
@@ -101,14 +97,11 @@ class RemoteFiles(Protocol):
 
 
 class ReplacedMessages(NamedTuple):
-    """The messages that a newer version has replaced."""
-
     changed: int
     deleted: int
     """Those of which the newer version says that they were deleted."""
 
 
-@final
 class ExportFolder:
     """The folder of an export, open for writing; used with `with`.
 
@@ -235,7 +228,6 @@ class ExportFolder:
             return self.store.missing() - self._lost
 
     def seen(self, source: int) -> IdSet:
-        """Return the ids that the list of a source has shown."""
         with self._lock:
             return self.journal.seen(source)
 
@@ -276,7 +268,6 @@ class ExportFolder:
 
     @property
     def lost(self) -> IdSet:
-        """The deleted ids that are not on disk either; do not change the set."""
         return self._lost
 
     @property
@@ -345,7 +336,6 @@ class ExportFolder:
         return [f"{name} {LOST}" for name in lost_versions(self.findings)]
 
     def at_rest(self, work: Callable[[], T]) -> T:
-        """Return the result of `work`, during which nothing is written: disk and journal agree."""
         with self._lock:
             return work()
 
@@ -360,7 +350,6 @@ class ExportFolder:
         self._has_begun = False
 
     def failed(self, reason: str) -> None:
-        """Note in the manifest why the run has failed, if it has changed anything."""
         if self._has_begun:
             self._say_unfinished(reason)
 
@@ -455,7 +444,6 @@ class ExportFolder:
             batch.stats.written += self._write(number, each, add)
 
     def _write(self, number: int, rows: SourceRows, add: _Add) -> int:
-        """Add the rows that are new; return how many."""
         new, ids = self.store.unwritten(rows.rows, rows.ids) if rows.rows else (rows.rows, rows.ids)
         for stem, part in self._stems(rows.source, new).items():
             add(NewRows(stem, number, part, ids if part is new else ids_of(part), is_new=True))
@@ -471,7 +459,6 @@ class ExportFolder:
         return {f"{partition_folder(partition, key)}/{STEM}": part for key, part in parts.items()}
 
     def _compare(self, rows: list[Row]) -> int:
-        """Note the rows that differ from those on the disk; return how many."""
         if not rows:
             return 0
         assert self.index is not None, "prepare() comes first"
@@ -496,7 +483,6 @@ class ExportFolder:
     # ── opening ──
 
     def _label(self, source: int) -> str | None:
-        """Return the name of a source in the files."""
         known = self.journal.sources_of([source]).get(source)
         return None if known is None else str(known)
 

@@ -24,8 +24,6 @@ all of it."""
 
 
 class Coverage(NamedTuple):
-    """The ids of a list that a page covers: those above `after` up to `last`."""
-
     after: int = 0
     last: int = 0
     position: Pairs = ()
@@ -35,8 +33,6 @@ class Coverage(NamedTuple):
 
 
 class SourceRows(NamedTuple):
-    """Rows in the order of their ids, and the source whose files they belong to."""
-
     source: Source
     rows: list[Row]
     ids: PageIds

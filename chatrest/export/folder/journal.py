@@ -92,8 +92,6 @@ State: TypeAlias = Literal["open", "failed", "deleted_user"]
 
 
 class SourceState(NamedTuple):
-    """A source as the journal knows it."""
-
     number: int
     """Its rank among users: the lower one writes what two of them have."""
     source: Source
@@ -107,13 +105,10 @@ class SourceState(NamedTuple):
 
     @property
     def is_read(self) -> bool:
-        """True if runs read it."""
         return self.asked and self.state != "deleted_user"
 
 
 class Recheck(NamedTuple):
-    """A source that is read again."""
-
     since: int
     after: int
     """The id up to which that was done."""
@@ -122,13 +117,10 @@ class Recheck(NamedTuple):
 
     @property
     def is_done(self) -> bool:
-        """True if it was read again to its end."""
         return self.after >= self.until
 
 
 class DeletedId(NamedTuple):
-    """An id that the service does not show any more."""
-
     id: str
     source: int
     noticed: int
@@ -219,7 +211,6 @@ class Journal(StoreJournal):
             raise self._damage(f"is damaged: {error}") from None
 
     def source_of(self, key: str) -> int:
-        """Return the number of the source of a key; 0 if there is none."""
         rows = self._typed("SELECT number FROM sources WHERE key = ?", tuple[int], key)
         return int(rows[0][0]) if rows else 0
 
@@ -248,7 +239,6 @@ class Journal(StoreJournal):
             self._sources = None
 
     def _change(self, sql: str, values: Iterable[Sequence[Any]]) -> None:
-        """Write the table of sources."""
         self._sources = None
         self._db.executemany(sql, values)
 
@@ -260,7 +250,6 @@ class Journal(StoreJournal):
         )
 
     def forget_sources(self) -> None:
-        """Forget all sources; no list has shown anything."""
         self._change("DELETE FROM sources", [()])
 
     def _set_asked(self, sources: Iterable[Source], *, all_users: bool) -> None:
@@ -282,7 +271,6 @@ class Journal(StoreJournal):
         return merge(Interval(first, last, position_of(text, last)) for first, last, text in rows)
 
     def cover(self, source: int, read: Iterable[Interval]) -> None:
-        """Note the ids that were read, and where the list continues after them."""
         for new in merge(read):
             sql = """DELETE FROM covered WHERE source = ? AND first <= ? AND last >= ?
                 RETURNING first, last, position"""
@@ -347,7 +335,6 @@ class Journal(StoreJournal):
         return {key for (key,) in self._all("SELECT id FROM changed")}
 
     def deleted(self) -> list[DeletedId]:
-        """Return the ids that the service does not show any more, and those that are not on disk either."""
         return sorted(self._typed("SELECT id, source, noticed, missing FROM deleted", DeletedId), key=_order)
 
     def mark_deleted(
@@ -362,12 +349,10 @@ class Journal(StoreJournal):
         self._note_news(self.run, "deleted", news or IdSet())
 
     def undelete(self, ids: Iterable[int]) -> None:
-        """Note ids that are shown again."""
         sql, keys = "DELETE FROM deleted WHERE id = ? RETURNING missing", self.texts(ids)
         self.note_news("restored", [key for key in keys if self._all(sql, key) == [(0,)]])
 
     def texts(self, ids: Iterable[int]) -> list[str]:
-        """Return ids as the service has them."""
         known = IdSet(ids)
         names = self.keys_of(known)
         return [names.get(each) or str(each) for each in known]
@@ -378,7 +363,6 @@ class Journal(StoreJournal):
         self._db.executemany("INSERT OR IGNORE INTO edits VALUES(?, ?)", [(row.id, row.raw) for row in rows])
 
     def edited(self, after: str, most: int) -> list[str]:
-        """Return the ids of such messages after one, in their order; `most` of them."""
         sql = "SELECT DISTINCT id FROM edits WHERE id > ? ORDER BY id LIMIT ?"
         return [key for (key,) in self._typed(sql, tuple[str], after, most)]
 
@@ -406,25 +390,20 @@ class Journal(StoreJournal):
         return self._union("SELECT ids FROM foreign_ids WHERE part IN", [part])
 
     def note_foreign_ids(self, part: int, ids: IdSet) -> None:
-        """Note ids that another part writes."""
         self._db.execute("INSERT INTO foreign_ids(part, ids) VALUES(?, ?)", (part, ids.to_bytes()))
 
     def note_foreign_rows(self, part: int, rows: Iterable[Row]) -> None:
-        """Note messages that are left to another part."""
         sql = "INSERT OR IGNORE INTO foreign_rows(id, raw, part) VALUES(?, ?, ?)"
         self._db.executemany(sql, [(row.id, row.raw, part) for row in rows])
 
     def foreign_rows(self, part: int) -> list[bytes]:
-        """Return the messages that are left to a part."""
         sql = "SELECT raw FROM foreign_rows WHERE part = ? ORDER BY id"
         return [raw for (raw,) in self._typed(sql, tuple[bytes], part)]
 
     def unsent(self) -> set[int]:
-        """Return the parts to which something was left that has not been sent."""
         return self._parts("WHERE NOT sent")
 
     def receivers(self) -> set[int]:
-        """Return the parts to which anything was left."""
         return self._parts("")
 
     def _parts(self, where: str) -> set[int]:
@@ -457,7 +436,6 @@ class Journal(StoreJournal):
         self[RUN] = str(max(run, least) + 1)
 
     def note_news(self, kind: NewsKind, ids: Iterable[str]) -> None:
-        """Note ids as news of the run."""
         self._note_news(self.run, kind, IdSet(self.ids_by_key(ids).values()))
 
     def _note_news(self, run: int, kind: NewsKind, ids: IdSet) -> None:

@@ -36,8 +36,6 @@ _NO_CHECKSUM: Final = b'"checksum": ""\n}\n'
 
 
 class FileEntry(Struct, frozen=True, omit_defaults=True):
-    """A file."""
-
     name: str
     """Its path below the export's folder, with `/`."""
     role: str
@@ -64,8 +62,6 @@ class TableEntry(Struct, frozen=True):
 
 
 class Manifest(Struct, kw_only=True):
-    """The content of `manifest.json`."""
-
     made_by: str = _MAKER
     version: int = VERSION
     generation: str
@@ -151,11 +147,7 @@ def find_undamaged(folder: Path) -> Manifest | None:
         return None
 
 
-# ── from the journal's rows ──
-
-
 def file_entries(journal: Journal) -> Iterator[FileEntry]:
-    """Yield the entries of all sealed files of messages, and of their older versions."""
     files = {file.number: file for file in journal.files("sealed") if not is_table(file.stem)}
     for number, blocks in journal.blocks_by_file():
         if (file := files.get(number)) is None:
@@ -177,7 +169,6 @@ def file_entries(journal: Journal) -> Iterator[FileEntry]:
 
 
 def table_entries(journal: Journal) -> Iterator[TableEntry]:
-    """Yield the entries of all tables."""
     for file in journal.files("sealed"):
         if is_table(file.stem):
             blocks = journal.blocks(file.number)
@@ -192,11 +183,7 @@ def table_entries(journal: Journal) -> Iterator[TableEntry]:
 
 
 def is_table(stem: str) -> bool:
-    """Return True for the stem of a table."""
     return stem.partition("/")[0] not in (STEM, HISTORY)
-
-
-# ── writing ──
 
 
 def write_finished(folder: Path, disk: Disk, journal: Journal, plan: Plan, report: Report) -> None:
@@ -241,7 +228,6 @@ def _begun(journal: Journal, plan: Plan, started: int) -> Manifest:
 
 
 def encode(manifest: Manifest) -> bytes:
-    """Return the content of the file, with its checksum."""
     data = msgspec.json.encode(structs.replace(manifest, checksum=""))
     blank = msgspec.json.format(data, indent=1) + b"\n"
     checksum = hashlib.sha256(blank).hexdigest().encode()

@@ -25,7 +25,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import Final, TypeVar, final
+from typing import Final, TypeVar
 
 import msgspec
 from msgspec import Struct, structs
@@ -66,7 +66,6 @@ _OTHER_FILES: Final = (
 _FOREIGN: Final = "it is damaged, or made to overwrite files elsewhere; nothing was changed: do not use it"
 
 
-@final
 class FolderLock:
     """The right to write into a folder: for one export at a time, of this process or of another one.
 
@@ -92,7 +91,6 @@ class FolderLock:
         raise InUseError(f"{folder / JOURNAL}: another export is writing here")
 
     def release(self) -> None:
-        """Give it back."""
         os.close(self._folder)
 
 
@@ -333,7 +331,6 @@ def read_folder(folder: Path, stack: ExitStack) -> FolderState:
 
 
 def no_export(folder: Path) -> RequestInvalidError:
-    """Return the error for a path at which there is no export."""
     if not folder.is_dir():
         lack = "it is a file" if folder.exists() else "there is no such folder"
     else:
@@ -366,12 +363,10 @@ def _open_journal(path: Path, state: FolderState, stack: ExitStack) -> None:
 
 
 def journal_fault(folder: Path, error: Exception) -> tuple[str, str]:
-    """Return why a journal cannot be read, as a sentence, and the remedy."""
     return f"it {_without_path(folder / JOURNAL, error)}".removesuffix(f": {REMEDY}"), REMEDY
 
 
 def _without_path(path: Path, error: Exception) -> str:
-    """Return the text of an error about a file without its path in front."""
     return str(error).removeprefix(str(path)).removeprefix(":").strip()
 
 
@@ -477,5 +472,4 @@ def _is_within(path: Path, folder: Path) -> bool:
 
 
 def _size(path: Path) -> int:
-    """Return the size of a file; 0 if it does not exist."""
     return path.stat().st_size if path.is_file() else 0

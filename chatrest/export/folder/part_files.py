@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator, Iterable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from functools import partial
 from pathlib import Path
-from typing import NamedTuple, Protocol, final
+from typing import NamedTuple, Protocol
 
 from ..._threads import in_thread
 from ...errors import ChatRestError, RequestInvalidError
@@ -75,7 +75,6 @@ class PartFiles(Protocol):
         """Refuse a place that holds one export, or something else, with `RequestInvalidError`."""
 
 
-@final
 class FolderFiles:
     """Those of a folder. A file has one writer at a time: who has the lock of its part, or of the folder."""
 
@@ -156,11 +155,7 @@ def check_free(folder: Path) -> None:
     refuse_others(folder, lambda name: name.startswith((NAME, "users", "news")))
 
 
-# ── what is in them ──
-
-
 async def find_parts(files: PartFiles) -> tuple[Parts, StampedFile] | None:
-    """Return `parts.json`; None where there is none. Raises as `Parts.parse`."""
     stored = await files.read(NAME)
     return None if stored is None else (Parts.parse(stored.data, f"{files.place}/{NAME}"), stored)
 
@@ -185,7 +180,6 @@ async def read_users(files: PartFiles, parts: Parts) -> list[NightUsers]:
 
 
 def ownership(parts: Parts, nights: Iterable[Iterable[str]]) -> PartOwnership:
-    """Return the rule of ownership, of the users of each night."""
     rule = PartOwnership(parts.plan, parts.parts)
     for uids in nights:
         rule.add_night(uids)
@@ -200,7 +194,6 @@ async def read_state(files: PartFiles, parts: Parts, number: int) -> PartState:
 
 
 async def stamps_for(files: PartFiles, parts: Parts, number: int) -> dict[str, str]:
-    """Return the stamps of what other parts have left a part, by file."""
     return await files.stamps(f"{part_name(number, parts.parts)}/{FOREIGN}")
 
 
@@ -210,7 +203,6 @@ async def is_settled(files: PartFiles, parts: Parts, number: int, state: PartSta
 
 
 def foreign_name(parts: Parts, owner: int, number: int) -> str:
-    """Return the name of what part `number` leaves to the part `owner`."""
     return f"{part_name(owner, parts.parts)}/{FOREIGN}/{digits(number, parts.parts)}.ids"
 
 

@@ -33,7 +33,6 @@ class StoredIndex:
         self._db.close()
 
     def load(self, stored: Iterable[Row]) -> None:
-        """Add rows on disk."""
         self._db.execute("BEGIN")
         entries = (
             (key_of(row), number(row.id), row.sent_at, _digest(row), is_deleted(row.raw)) for row in stored
@@ -58,7 +57,6 @@ class StoredIndex:
         return IdSet(each for (each,) in numbers), [key for (key,) in keys]
 
     def changed(self, rows: list[Row]) -> list[Row]:
-        """Return the rows that are on disk, but not as they are now."""
         keys = [key_of(row) for row in rows]
         known = dict(sql_in(self._db, "SELECT key, digest FROM stored WHERE key IN", keys))
         pairs = zip(keys, rows, strict=True)

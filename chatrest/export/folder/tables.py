@@ -71,11 +71,7 @@ def with_member(raw: bytes, name: str, value: str) -> bytes:
     return b"{" + msgspec.json.encode(name) + b":" + write_value(value) + separator + raw[1:]
 
 
-# ── files ──
-
-
 def table_stem(table: str) -> str:
-    """Return the name of a table's file in the folder of the export, without its suffix."""
     return f"{table}/{table}"
 
 
@@ -86,9 +82,6 @@ def read_table(path: Path, table: str) -> Iterator[bytes]:
     """
     for piece in Lines(compress_of(path.name)).read(path, path.stat().st_size):
         yield from piece.raws
-
-
-# ── as the manifest has them ──
 
 
 def table_path(folder: Path, name: str) -> Path:
@@ -112,12 +105,8 @@ def find_table(folder: Path, entry: TableEntry) -> Path | None:
 
 
 def is_as(path: Path, size: int, sha256: str) -> bool:
-    """Return True for a file of that size and hash."""
     is_file = path.is_file() and not path.is_symlink()
     return is_file and path.stat().st_size == size and file_sha256(path).hex() == sha256
-
-
-# ── attachments ──
 
 
 class AttachmentRow(Struct):

@@ -130,9 +130,9 @@ class MessageReader:
                     values[column.name] = list(map(milliseconds_or_none, values[column.name]))
         else:
             raws = lines.split(b"\n")[:rows]
-            found = list(map(read, raws))
-            values = {each.name: [value_of(each, record) for record in found] for each in self._columns}
-            ids = [row_of(raw, record).id for raw, record in zip(raws, found, strict=True)]
+            records = list(map(read, raws))
+            values = {each.name: [value_of(each, record) for record in records] for each in self._columns}
+            ids = [row_of(raw, record).id for raw, record in zip(raws, records, strict=True)]
         if not all(ids):
             ids = [key_of(row_of(raw)) for raw in lines.split(b"\n")[:rows]]
         values["id"], values["number"] = ids, plain_numbers(ids) or list(map(number, ids))
@@ -189,7 +189,6 @@ def integer(value: Any) -> int | None:
 
 
 def time(value: Any) -> int | None:
-    """Return a time in epoch milliseconds."""
     at = milliseconds_or_none(value if type(value) is int and value > 0 else None)
     return at if (at or 0) <= LATEST else None
 

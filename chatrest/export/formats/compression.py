@@ -24,8 +24,6 @@ _ZSTD: Final = "compression.zstd" if sys.version_info >= (3, 14) else "backports
 
 
 class Compression(NamedTuple):
-    """One kind of compression."""
-
     suffix: str
     pack: Callable[[Any], bytes]
     """Of bytes, or of a bytearray."""

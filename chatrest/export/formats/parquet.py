@@ -20,8 +20,6 @@ from ..._models.raw_json import REFUSED
 from .columns import MESSAGE_COLUMNS, SCALARS, MessageReader, snake_case
 from .stored_records import SourceLines, clean
 
-# ── arrays, made of buffers: `pyarrow.array` imports pandas, which takes 60 MB and half a second ──
-
 Array: TypeAlias = Any
 """A `pyarrow.Array`."""
 
@@ -30,7 +28,8 @@ def array_of(values: Sequence[Any], type: Any) -> Array:
     """Return the values, of which any may be None, as an array of a type of `parquet.SCHEMA`.
 
     Values are texts without halves of surrogate pairs, bytes, numbers of 64 bits, times in milliseconds,
-    lists, and tuples with all fields of a struct.
+    lists, and tuples with all fields of a struct. Made of buffers: `pyarrow.array` imports pandas, which
+    takes 60 MB and half a second.
     """
     nulls = values.count(None)
     if nulls == len(values):
@@ -50,7 +49,6 @@ def text_array(data: bytes, separator: str) -> Array:
 
 
 def _array(values: Sequence[Any], type: Any) -> Array:
-    """Return values, without None, as an array."""
     if pa.types.is_list(type):
         items = array_of(list(chain.from_iterable(values)), type.value_type)
         return pa.ListArray.from_arrays(
@@ -153,7 +151,7 @@ def _call(entities: Any) -> Any:
 
 
 def _plain(value: Any) -> Any:
-    """Return what is in the bytes of a value, or a value that is none."""
+    """Return a value whose bytes are known; any other as it is."""
     if not isinstance(value, msgspec.Raw):
         return value
     try:
@@ -176,8 +174,6 @@ def _fitting(value: Any, type: Any) -> Any:
     kind = next(kind for kind, own in _TYPES.items() if own == type)
     return SCALARS[kind](value)
 
-
-# ── tables ──
 
 Table: TypeAlias = Any
 Batch: TypeAlias = Any
@@ -234,7 +230,6 @@ def _message_table(chunk: list[SourceLines]) -> Table:
 
 
 def _raw_arrays(lines: bytes) -> tuple[Array, Array]:
-    """Return the arrays of `raw` and `raw_bytes`."""
     try:
         texts = text_array(lines, "\n")[:-1]
         texts.validate(full=True)

@@ -25,8 +25,6 @@ _HIGHEST: Final = (1 << 63) - 1
 
 
 class SourceLines(NamedTuple):
-    """Records of one source."""
-
     source: int
     """0 where it is not known."""
     rows: int
@@ -53,7 +51,6 @@ class TimeWindow(NamedTuple):
     until: int | None = None
 
     def overlaps(self, first: int, last: int) -> bool:
-        """Return True if a time from `first` to `last`, in milliseconds, is in the window."""
         return (self.since is None or last >= self.since) and (self.until is None or first <= self.until)
 
     def may_hold(self, first: int, last: int) -> bool:
@@ -108,15 +105,10 @@ def clean(value: Any, depth: int = _DEPTH) -> Any:
 
 
 def damaged(path: Path, reason: object) -> ChatRestError:
-    """Return the error for a file that cannot be read."""
     return ChatRestError(f"{path} cannot be read: {reason}; `chatrest verify` says what is damaged")
 
 
-# ── lines ──
-
-
 def compress_of(name: str) -> Compress:
-    """Return the compression of a file of lines, by the end of its name."""
     compressed: dict[str, Compress] = {".gz": "gzip", ".zst": "zstd"}
     return compressed.get(PurePath(name).suffix, "none")
 
@@ -172,9 +164,6 @@ def record_batches(
     if name.endswith(".parquet"):
         return (raws for raws, _ in parquet_batches(path, (), window))
     return lines(path, name, size)
-
-
-# ── Parquet ──
 
 
 def parquet_batches(

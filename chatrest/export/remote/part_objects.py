@@ -16,8 +16,6 @@ from ..folder.part_files import StampedFile
 
 
 class PartObjects:
-    """Those at an address."""
-
     def __init__(self, address: str) -> None:
         self._store = ObjectStore.open(address)
         self._leases: dict[str, tuple[str, float]] = {}

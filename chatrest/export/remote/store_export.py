@@ -104,7 +104,6 @@ class StoreExport:
 
     @property
     def warnings(self) -> list[str]:
-        """The sentences about what failed, and what was set aside."""
         texts = []
         if self._failures:
             times = "a publication" if self._failures == 1 else f"{self._failures:,} publications"

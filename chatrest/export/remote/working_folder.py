@@ -33,8 +33,6 @@ _EXPORT: Final = "export"
 
 
 class _State(Struct, frozen=True):
-    """The content of `store.json`."""
-
     address: str
     owner: str
     """A random text: the writer's id is made of it."""
@@ -100,8 +98,6 @@ class WorkingFolder:
         if not (path := self.folder / INCOMPLETE).exists():
             put(Disk(), path, f"{self._state.address}\n".encode())
 
-    # ── a newer version ──
-
     def begin_fetch(self) -> Path | None:
         """Let a newer version come into `export`, where what did not change may stay.
 
@@ -140,8 +136,6 @@ class WorkingFolder:
         while (path := self._root / f"{_EXPORT}.kept-{number}").exists():
             number += 1
         return path
-
-    # ── the state ──
 
     def _read_state(self, address: str) -> _State:
         path = self._root / _STATE

@@ -87,9 +87,6 @@ def stem_of(store: ExportStore, name: str) -> str | None:
     return stem if count and (stem in store.kinds or stem.partition("/")[0] in store.kinds) else None
 
 
-# ── what the journal knows ──
-
-
 def _forget(store: ExportStore, finding: Difference) -> None:
     assert finding.file is not None
     with store.journal.transaction():
@@ -117,11 +114,7 @@ _REPAIRS: Final[dict[FindingKind, Callable[[ExportStore, Difference], None]]] = 
 }  # fmt: skip
 
 
-# ── what it does not know ──
-
-
 def _take_end(store: ExportStore, finding: Difference, waiting: Collection[str]) -> None:
-    """Write the new records after the committed size of a segment again."""
     file = finding.file
     assert file is not None
     kind, path = store.kind(file.stem), path_of(store.folder, file)

@@ -6,7 +6,6 @@ A test puts its own in the place of it, and lets any call fail, or be the proces
 import os
 from contextlib import suppress
 from pathlib import Path
-from typing import final
 
 from ..plan.file_names import DAMAGED
 
@@ -31,7 +30,6 @@ class Disk:
         path.unlink(missing_ok=True)
 
 
-@final
 class ErrorPath:
     """The path that an OSError inside of `with` is given, where the call knew only a number."""
 

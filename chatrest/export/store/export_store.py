@@ -17,7 +17,7 @@ from contextlib import contextmanager, suppress
 from functools import partial
 from itertools import chain, islice
 from pathlib import Path
-from typing import Final, NamedTuple, TypeAlias, final
+from typing import Final, NamedTuple, TypeAlias
 
 from ..._core.replies.rows import UNKNOWN, Row, lines_of, row_of
 from ...errors import ChatRestError
@@ -64,8 +64,6 @@ _Added: TypeAlias = dict[str, list[StoreBlock]]
 
 
 class _Job(NamedTuple):
-    """A file that is to be made."""
-
     target: StoreFile | None
     """The segment that it is named for; None if a name is to be found."""
     inputs: list[StoreFile]
@@ -92,7 +90,6 @@ class _SealedFile(NamedTuple):
     """The rows that changed ones have replaced, each with its source."""
 
 
-@final
 class ExportStore:
     """The store of an export's folder, over its journal that is open for writing; the caller closes both.
 
@@ -148,7 +145,6 @@ class ExportStore:
         return self._missing
 
     def inspect(self) -> list[Difference]:
-        """Return where journal and disk differ. Nothing is changed."""
         result = list(findings(self.folder, self.journal.files(), self.kinds, elsewhere=self._elsewhere))
         if count := len(self.missing()):
             result.append(Difference("ids", "", f"{count:,} were seen, and are not written"))
@@ -200,7 +196,6 @@ class ExportStore:
         return len(rows)
 
     def among_missing(self, rows: list[Row]) -> list[Row]:
-        """Return the rows whose ids were seen, and are not written."""
         missing, ids = self.missing(), self.journal.ids_by_key(map(key_of, rows))
         return [row for row in rows if ids.get(key_of(row), 0) in missing]
 
@@ -227,7 +222,6 @@ class ExportStore:
         return chosen, PageIds(new, others)
 
     def _append(self, stem: str, source: int, rows: list[Row], ids: IdSet, added: _Added) -> None:
-        """Write rows after the segment of a partition."""
         self._pending.update(ids)
         blocks, kind = added.setdefault(stem, []), self.kind(stem)
         segment = self._segments.get(stem)
@@ -272,7 +266,6 @@ class ExportStore:
                 self.seal(file.stem)
 
     def seal_all(self) -> None:
-        """Make files of all segments, as at the end of a run."""
         stems = list(dict.fromkeys(file.stem for file in self.journal.files("open")))
         for at in range(0, len(stems), _GROUP):
             self._seal([self._job(stem, (), NO_CHANGES) for stem in stems[at : at + _GROUP]])
@@ -495,7 +488,6 @@ class ExportStore:
                 yield piece_of(part, block.source, label)
 
     def stored(self, keys: Collection[str]) -> dict[str, Row]:
-        """Return the messages of these ids; reads the files that hold them."""
         ids, stored = IdSet(self.journal.ids_by_key(keys).values()), dict[str, Row]()
         for file in self.journal.files("open", "sealed") if ids else ():
             if self.kind(file.stem).has_ids and self.holds(file, ids):

@@ -13,7 +13,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any, Final, NamedTuple, final
+from typing import Any, Final, NamedTuple
 
 from ..._core.replies.rows import Row, row_of
 from ..._core.replies.scanner import read_record
@@ -41,8 +41,6 @@ _CODECS: Final[dict[Compress, tuple[str, int | None]]] = {
 
 
 class Format(ABC):
-    """A format, as a store sees it."""
-
     suffix: str
     """The end of its files' names."""
     packing: Compression = compression("none")
@@ -74,11 +72,9 @@ class RowKind(NamedTuple):
 
     @property
     def has_ids(self) -> bool:
-        """True if rows are distinguished by their ids."""
         return not self.by_content and not self.is_snapshot
 
 
-@final
 class NewFile(io.RawIOBase):
     """A file that is being made and hashed; used with `with`, at whose end it survives a loss of power."""
 
@@ -135,7 +131,6 @@ class NewFile(io.RawIOBase):
 
 
 def file_sha256(path: Path) -> bytes:
-    """Return the SHA-256 of a file; reads all of it."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").digest()
 
@@ -143,7 +138,6 @@ def file_sha256(path: Path) -> bytes:
 # ── the formats of an export ──
 
 
-@final
 class Lines(Format):
     """NDJSON, plain or packed: each commit is a member, so that a segment can end after any of them."""
 
@@ -164,7 +158,6 @@ class Lines(Format):
         return map(piece_of, lines(path, f"lines{self.suffix}", size))
 
 
-@final
 class Parquet(Format):
     """Messages as Parquet, which is read by columns; each record is in one of them as it was served."""
 

@@ -28,8 +28,6 @@ FindingKind: TypeAlias = Literal["unfinished", "leftover", "missing", "damaged",
 
 
 class Difference(NamedTuple):
-    """A difference of journal and disk."""
-
     kind: FindingKind
     name: str
     """Of a file, below the export's folder."""

@@ -60,8 +60,6 @@ _FILES: Final = "SELECT number, name, stem, state, size, sha256, successor FROM 
 
 
 class StoreFile(NamedTuple):
-    """A file of the store."""
-
     number: int
     name: str
     """Below the export's folder, once it is sealed."""
@@ -76,8 +74,6 @@ class StoreFile(NamedTuple):
 
 
 class StoreBlock(NamedTuple):
-    """Rows of one source in one file."""
-
     source: Count
     rows: Count
     since: int
@@ -199,7 +195,6 @@ class StoreJournal(JournalFile):
         return dict(counts)
 
     def add_blocks(self, file: int, blocks: Iterable[StoreBlock]) -> None:
-        """Add blocks after those that a file has."""
         sql = "INSERT INTO blocks(file, source, rows, since, until, ids) VALUES(?, ?, ?, ?, ?, ?)"
         self._db.executemany(sql, [(file, *block[:4], block.ids.to_bytes()) for block in blocks])
 
@@ -290,7 +285,6 @@ class StoreJournal(JournalFile):
         return ids.numbers | IdSet(known.values())
 
     def names(self, keys: Iterable[str]) -> dict[str, int]:
-        """Return the ids that represent names, of the known ones."""
         with self._held():
             rows = list(sql_in(self._db, "SELECT key, number FROM names WHERE key IN", keys))
         return {key: NAMES + number for key, number in rows}
@@ -302,7 +296,6 @@ class StoreJournal(JournalFile):
         return named | {key: each for key, each in numbers.items() if each is not None}
 
     def keys_of(self, ids: IdSet) -> dict[int, str]:
-        """Return the texts of the names in a set."""
         with self._held():
             wanted = (each - NAMES for each in ids.names)
             rows = list(sql_in(self._db, "SELECT number, key FROM names WHERE number IN", wanted))
@@ -351,7 +344,6 @@ def _read_ids(kind: type, value: Any) -> IdSet:
 
 
 def joined(blocks: list[StoreBlock]) -> StoreBlock:
-    """Return blocks of one source as one."""
     return StoreBlock(
         blocks[0].source,
         sum(block.rows for block in blocks),

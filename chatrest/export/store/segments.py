@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from contextlib import suppress
 from hashlib import sha256
 from pathlib import Path
-from typing import Final, final
+from typing import Final
 
 from ..._storage import check_in_place
 from ..plan.file_names import SPOOL
@@ -33,14 +33,10 @@ def new_path(folder: Path, name: str) -> Path:
 
 
 def name_of(path: Path) -> str:
-    """Return the name of the file that a segment becomes."""
     return path.stem.replace("+", "/")
 
 
-@final
 class Segment:
-    """A segment of this process."""
-
     def __init__(self, file: StoreFile, path: Path) -> None:
         self.file = file
         self.path = path
@@ -50,10 +46,7 @@ class Segment:
         """Bytes that a commit of the journal knows."""
 
 
-@final
 class Segments:
-    """The segments of this process, by their partitions."""
-
     def __init__(self, folder: Path, disk: Disk) -> None:
         self._folder = folder
         self._disk = disk

@@ -12,7 +12,6 @@ the snapshot, until it has its name.
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
-from typing import final
 
 from ..formats.stored_records import SourceLines
 from ..plan.file_names import path_inside
@@ -23,10 +22,7 @@ from .journal import StoreBlock, StoreFile, StoreJournal
 from .segments import new_path
 
 
-@final
 class Snapshots:
-    """The snapshots of a store."""
-
     def __init__(self, folder: Path, disk: Disk, journal: StoreJournal) -> None:
         self._folder = folder
         self._disk = disk
