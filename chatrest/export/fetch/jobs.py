@@ -1,42 +1,74 @@
-"""Jobs: the lists that are read, the pieces that readers share, and what reading them finds out."""
+"""Jobs: the lists that are left to read, their pieces, and what reading them finds out.
+
+A run reads what the journal's notes leave, a dry run counts it, and `news` skips sources that have nothing
+left:
+
+| left of a source             | where or when                                                            |
+|------------------------------|--------------------------------------------------------------------------|
+| ids that no interval covers  | between the ids that were read                                           |
+| ids after its last id        | until its end is proven for the frozen end of the run                    |
+| all of it                    | its ids are no positions, and do not show what is new: in each run       |
+| ids up to which it was read  | messages since a time are read again (`recheck`), until that is done     |
+
+Messages that were seen and are not on the disk are left, too. The sources that may have them are determined
+during the reading (see `rereads`).
+"""
 
 import asyncio
-from collections import deque
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from enum import Enum, auto
 from typing import NamedTuple
 
 from msgspec import Struct
 
+from ..._core.replies.rows import Row
 from ..._core.requests.endpoint import Pairs
 from ...errors import ChatRestError
-from ..folder.fetched_page import ListOrder, Purpose
-from ..plan.message_ids import LAST
+from ..folder.fetched_page import Purpose
+from ..folder.journal import Journal, SourceState
+from ..plan.message_ids import LAST, Gap, gaps, number
 from ..plan.ownership import Source
 
 
-class ListJob(Struct, frozen=True, kw_only=True):
-    """A list that is read for a purpose, all of it or pieces of it."""
+class ListJob(Struct, frozen=True):
+    """A list that is read for a purpose, all of it or its gaps."""
 
-    number: int
-    source: Source
+    known: SourceState
+    gaps: Sequence[Gap] = ()
+    """The ids that are left."""
     purpose: Purpose = "walk"
-    until: int = LAST
-    """The frozen end: what is after it is for the next run."""
     since: int = 0
     """A recheck reads what was sent at this time or later."""
-    order: ListOrder = "ids"
-    proven: int = 0
-    """The frozen end for which an earlier run has proven the end of the list: nothing up to there is left."""
+    until: int = LAST
+    """The frozen end: what is after it is for the next run."""
     has_newest: bool = False
     """True if the app's newest message belongs to the list."""
 
+    @property
+    def number(self) -> int:
+        return self.known.number
 
-class ListPiece(Struct, kw_only=True, frozen=True, eq=False):
+    @property
+    def source(self) -> Source:
+        return self.known.source
+
+    @property
+    def proven(self) -> int:
+        """The frozen end for which an earlier run has proven the end of the list: nothing up to there is
+        left.
+        """
+        return self.known.proven if self.purpose == "walk" else 0
+
+    def holds(self, row: Row) -> bool:
+        """Return True for a row that is to be read; one whose id is not a number may be anywhere."""
+        numbered = number(row.id)
+        return numbered is None or any(gap.after < numbered <= gap.until for gap in self.gaps)
+
+
+class ListPiece(Struct, frozen=True, eq=False):
     """The ids above `after` up to `until` of one list, read by one reader."""
 
     of: ListJob
-    """Both parts of a piece that is cut have it."""
     after: int
     until: int = LAST
     """`LAST` for a piece that ends with its list."""
@@ -46,7 +78,7 @@ class ListPiece(Struct, kw_only=True, frozen=True, eq=False):
     """True if the service named none: it is entered at an id that is made up. Without a position and no
     guess, it is read from the start of the list, and what is up to `after` is dropped.
     """
-    may_be_cut: bool = True
+    may_be_divided: bool = True
 
     @property
     def is_open(self) -> bool:
@@ -60,50 +92,40 @@ class ListPiece(Struct, kw_only=True, frozen=True, eq=False):
 
 
 class PieceQueue:
-    """The pieces that wait for a reader, in the order in which they came, and the readers at work.
+    """The readers of pieces, at most so many at a time: each takes the next piece, and may give others."""
 
-    A list of millions would keep one reader busy for days while the others have nothing to do. So where fewer
-    readers are at work than may be, a busy one gives away a part of its piece.
-    """
-
-    def __init__(self, pieces: Iterable[ListPiece] = (), most: int = 1) -> None:
-        """`most` is how many pieces are read at the same time."""
-        self._waiting = deque(pieces)
-        self._most = most
-        self._busy = 0
-        self._start: Callable[[], object] = lambda: None
-
-    def __len__(self) -> int:
-        return len(self._waiting)
+    def __init__(self, most: int) -> None:
+        self.most = most
+        self._free = asyncio.Semaphore(most)
+        self._group = asyncio.TaskGroup()
+        self._read: Callable[[ListPiece], Awaitable[object]]
 
     @property
     def is_wanting(self) -> bool:
-        """True while no piece waits, and one more could be read: a busy reader should give a part away."""
-        return not self._waiting and self._busy < self._most
+        """True while no piece waits, and one more could be read."""
+        return not self._free.locked()
 
-    async def read_all(self, read: Callable[[ListPiece], Awaitable[object]]) -> None:
+    async def read_all(
+        self, pieces: Iterable[ListPiece], read: Callable[[ListPiece], Awaitable[object]]
+    ) -> None:
         """Read all pieces, and those that are given meanwhile; an error ends all readers."""
-
-        async def work() -> None:
-            while self._waiting:
-                await read(self._waiting.popleft())
-            self._busy -= 1
-
-        async with asyncio.TaskGroup() as group:
-
-            def start() -> None:
-                self._busy += 1
-                group.create_task(work())
-
-            self._start = start
-            for _ in range(min(self._most, len(self._waiting))):
-                start()
+        self._read = read
+        async with self._group:
+            for piece in pieces:
+                await self._free.acquire()
+                self._group.create_task(self._work(piece))
 
     def give(self, piece: ListPiece) -> None:
-        """Hand over a part of a piece that is being read; called by its reader, where one is wanted."""
-        self._waiting.append(piece)
-        if self._busy < self._most:
-            self._start()
+        """Hand over a part of a piece; called by its reader."""
+        self._group.create_task(self._wait_and_work(piece))
+
+    async def _wait_and_work(self, piece: ListPiece) -> None:
+        await self._free.acquire()
+        await self._work(piece)
+
+    async def _work(self, piece: ListPiece) -> None:
+        await self._read(piece)
+        self._free.release()
 
 
 class Ending(Enum):
@@ -150,19 +172,17 @@ class Findings(Struct, frozen=True):
     """The highest id that any list has shown, after the frozen end, too."""
 
     @classmethod
-    def of(cls, results: Iterable[PieceResult]) -> "Findings":
+    def of(cls, results: Collection[PieceResult]) -> "Findings":
         """Return what the pieces that were read together have found out."""
-        numbers: dict[Ending, set[int]] = {ending: set() for ending in Ending}
-        failed, highest = dict[int, ChatRestError](), 0
-        for result in results:
-            numbers[result.ending].add(result.number)
-            highest = max(highest, result.highest)
-            if result.error is not None:
-                failed[result.number] = result.error
-        ended, uncut, refused = map(
-            frozenset, (numbers[Ending.ENDED], numbers[Ending.UNCUT], numbers[Ending.REFUSED])
-        )
-        return cls(failed, ended, uncut, refused, highest)
+
+        def numbers(ending: Ending) -> frozenset[int]:
+            return frozenset(result.number for result in results if result.ending is ending)
+
+        return cls(
+            {result.number: result.error for result in results if result.error is not None},
+            numbers(Ending.ENDED), numbers(Ending.UNCUT), numbers(Ending.REFUSED),
+            max((result.highest for result in results), default=0),
+        )  # fmt: skip
 
     def __or__(self, later: "Findings") -> "Findings":
         return Findings(
@@ -176,3 +196,37 @@ class Findings(Struct, frozen=True):
     def needs_start(self, number: int) -> bool:
         """Return True if a list cannot be entered at an id of our own, and is read from its start."""
         return number in self.uncut or number in self.refused
+
+
+def work_left(
+    journal: Journal,
+    sources: Iterable[SourceState],
+    until: int,
+    *,
+    ended: Collection[int] = (),
+    asks_all: bool = False,
+) -> Iterator[ListJob]:
+    """Yield what the lists of sources have left up to the id `until`.
+
+    `ended` are sources whose end was proven in this run; with `asks_all` the proofs of earlier runs do
+    not count.
+    """
+    for known in sources:
+        has_ended = known.number in ended
+        if known.order == "other":
+            left = [] if has_ended else [Gap(0, until)]
+        else:
+            has_ended = has_ended or (known.proven >= until and not asks_all)
+            left = gaps(journal.intervals(known.number), until)
+            left = [gap for gap in left if gap.until < until or not has_ended]
+        if left:
+            yield ListJob(known, left)
+
+
+def rechecks_left(journal: Journal, sources: Iterable[SourceState]) -> Iterator[ListJob]:
+    rechecks = journal.rechecks()
+    for known in sources if rechecks else ():
+        recheck = rechecks.get(known.number)
+        if recheck is not None and not recheck.is_done:
+            left = Gap(recheck.after, recheck.until, recheck.position)
+            yield ListJob(known, [left], "recheck", recheck.since)

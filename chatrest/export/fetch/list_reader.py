@@ -18,7 +18,10 @@ head is the end of the list for this run.
 """
 
 from contextlib import aclosing
+from itertools import pairwise
 from typing import Final
+
+from msgspec import structs
 
 from ..._parameters.messages import MessageQuery
 from ..._resources.messages import Messages
@@ -26,46 +29,41 @@ from ...errors import CursorError
 from ..plan.message_ids import LAST, ids_of, number
 from .jobs import Ending, ListPiece, PieceQueue, PieceResult
 from .list_end import ListEnds
-from .list_pages import ListPages
 from .list_reading import ListReading
-from .piece_reader import NotOrderedByIdError, PieceReader, PositionRefusedError
+from .page_queue import PageQueue
+from .piece_reader import NotOrderedByIdError, PositionRefusedError, piece_pages
 from .whole_list import TRIES, ListTooShortError, WholeListReader
 
-LEAST_PAGES: Final = 16
-"""Pages that have to be left of a list for it to be divided: a cut costs about a page that is read twice."""
+LEAST_PAGES: Final = 4
+"""Pages of a part of a list that is divided, where readers are free: a part costs about one request more."""
+_MOST_PAGES: Final = 16
+"""How many times as many pages a part has where none is free: one reader is not to read a list for days."""
 
 
 class ListReader:
     """Reads lists for a pool of workers."""
 
-    def __init__(self, messages: Messages, ends: ListEnds, pages: ListPages) -> None:
+    def __init__(self, messages: Messages, ends: ListEnds, pages: PageQueue) -> None:
         self._messages = messages
         self._ends = ends
         self._pages = pages
         self._whole = WholeListReader(messages, ends, pages)
-        self._newest: dict[int, int] = {}
-        """The highest ids of lists that were asked for it, to be divided."""
 
     async def read(self, piece: ListPiece, queue: PieceQueue) -> PieceResult:
-        """Read a piece to its end; halves of it are given away while the queue wants work.
+        """Read a piece to its end; that of a long list is divided after its first page.
 
         Raises the errors of a walk, and that of a source whose list showed messages of others.
         """
-        result = await self._read_by_id(piece, queue)
-        return await self._whole.read(piece) if result is None else result
-
-    async def _read_by_id(self, piece: ListPiece, queue: PieceQueue) -> PieceResult | None:
-        """Read a piece; None if the ids of its list are no positions."""
-        if piece.of.order == "other":
-            return None
         try:
-            return await self._read(piece, queue)
+            if piece.of.known.order != "other":
+                return await self._read(piece, queue)
         except PositionRefusedError as error:
             return PieceResult(piece.of.number, Ending.UNCUT if error.is_guess else Ending.REFUSED)
         except ListTooShortError:
             raise
-        except (NotOrderedByIdError, CursorError):
-            return None
+        except (NotOrderedByIdError, CursorError):  # the ids of its list are no positions
+            pass
+        return await self._whole.read(piece)
 
     async def _read(self, piece: ListPiece, queue: PieceQueue) -> PieceResult:
         job = piece.of
@@ -146,39 +144,53 @@ class ListReader:
         """Read pages up to the end of the piece, and return True; False at the end of the list."""
         job, is_first, leads = reading.job, reading.piece.is_from_start, None
         asked, window = self._ends.window_of(job), self._pages.check.window
-        query = MessageQuery(from_timestamp=asked.since, to_timestamp=asked.until)
-        reader = PieceReader(job.source.list(self._messages, query), reading.piece)
-        async with self._pages.backlog.fetching() as next_page, aclosing(reader.pages()) as parts:
-            async for part in parts:
-                before, (rows, ids) = reading.covered, reading.take(part, reading.end)
-                is_over = reading.covered >= reading.end
-                if job.until == LAST and reader.piece.is_open:
-                    is_over = is_over or reading.has_passed_head()
-                is_ascending = not is_first or (part.leads == "append" and is_over)
-                covered = reading.cover(reading.covered if is_ascending else 0)
-                await self._pages.put(job, part.page, rows, ids, asked, covered, reading.order)
+        walk = job.source.list(
+            self._messages, MessageQuery(from_timestamp=asked.since, to_timestamp=asked.until)
+        )
+        async with aclosing(piece_pages(walk, reading.piece)) as parts:
+            while True:
+                async with self._pages.fetching():
+                    if (part := await anext(parts, None)) is None:
+                        break
+                    before, (rows, ids) = reading.covered, reading.take(part, reading.end)
+                    is_over = reading.covered >= reading.end
+                    if job.until == LAST and reading.piece.is_open:
+                        is_over = is_over or reading.has_passed_head()
+                    is_ascending = not is_first or (part.leads == "append" and is_over)
+                    covered = reading.cover(reading.covered if is_ascending else 0)
+                    await self._pages.put(job, part.page, rows, ids, asked, covered, reading.order)
                 leads, is_first = part.leads if is_first else None, False
                 if window.is_past(part.items) or (is_over and is_ascending):
                     return True
-                await self._share(reader, reading, reading.covered - before, queue)
-                await next_page()
+                if await self._is_divided(reading, reading.covered - before, queue):
+                    break
+        if part is not None:
+            return await self._read_pages(reading, queue)
         if leads == "prepend":
             raise CursorError(
                 f"the list of {job.source} ended early: the position of its last page is before its end"
             )
         return False
 
-    async def _share(
-        self, reader: PieceReader, reading: ListReading, ids_a_page: int, queue: PieceQueue
-    ) -> None:
-        """Give the upper half of the rest away where one more may read, and there is much of it."""
-        job, covered, until = reading.job, reading.covered, reading.end
-        if not queue.is_wanting or not reader.piece.may_be_cut or job.until == LAST or reading.is_timed:
-            return
-        least = max(2, LEAST_PAGES * ids_a_page)
-        if job.number not in self._newest and until - covered >= least:
-            # The frozen end is the app's, and may be far above.
-            self._newest[job.number] = ids_of(await self._ends.newest(job)).numbers.last
-        if (left := min(until, self._newest.get(job.number, 0)) - covered) >= least:
-            queue.give(reader.cut(covered + left // 2, until))
-            reading.piece = reader.piece
+    async def _is_divided(self, reading: ListReading, ids_a_page: int, queue: PieceQueue) -> bool:
+        """Give parts of a long piece away; return True if one is left that ends earlier."""
+        piece, covered = reading.piece, reading.covered
+        if not piece.may_be_divided or reading.job.until == LAST or reading.is_timed:
+            return False
+        reading.piece = piece = structs.replace(piece, may_be_divided=False)
+        least = max(2, ids_a_page * LEAST_PAGES * (1 if queue.is_wanting else _MOST_PAGES))
+        if reading.end - covered < 2 * least:
+            return False
+        # The frozen end is the app's, and may be far above.
+        head = await self._ends.newest(reading.job) if reading.head is None else reading.head
+        left = min(reading.end, ids_of(head).numbers.last) - covered
+        if (count := min(queue.most, left // least)) < 2:
+            return False
+        begins = [covered + left * part // count for part in range(1, count)]
+        for after, until in pairwise([*begins, piece.until]):
+            queue.give(structs.replace(piece, after=after, until=until, position=(), is_guess=True))
+        position = reading.position
+        reading.piece = structs.replace(
+            piece, after=covered, until=begins[0], position=position, is_guess=not position
+        )
+        return True

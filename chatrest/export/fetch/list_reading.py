@@ -52,7 +52,7 @@ class ListReading(Struct, eq=False):
 
     @classmethod
     def of(cls, piece: ListPiece, shown_before: IdSet) -> "ListReading":
-        is_timed = piece.of.order == "times" or tells_time(piece.position)
+        is_timed = piece.of.known.order == "times" or tells_time(piece.position)
         after = piece.after
         return cls(piece, shown_before, after, after, after, piece.position, is_timed)
 

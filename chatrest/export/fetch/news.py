@@ -42,11 +42,10 @@ from ..plan.id_set import IdSet
 from ..plan.message_ids import LAST, ids_of
 from ..plan.ownership import Source
 from ..plan.plan import Plan
-from .jobs import ListJob, ListPiece
+from .jobs import ListJob, ListPiece, work_left
 from .page_check import Window
-from .piece_reader import NotOrderedByIdError, PieceReader, PositionRefusedError
+from .piece_reader import NotOrderedByIdError, PositionRefusedError, piece_pages
 from .source_list import SourceList
-from .work_left import Work, work_left
 from .worker_pool import WorkerPool
 
 LEAST_SOURCES: Final = 8
@@ -93,11 +92,11 @@ class AppNews:
         """
         if self._after == self._until:
             return
-        job = ListJob(number=0, source=Source("everything"))
-        piece = ListPiece(of=job, after=self._after, until=self._until, is_guess=True, may_be_cut=False)
-        reader = PieceReader(self._messages.list(query=MessageQuery()), piece)
+        job = ListJob(SourceState(0, Source("everything")))
+        piece = ListPiece(of=job, after=self._after, until=self._until, is_guess=True)
+        walk = self._messages.list(query=MessageQuery())
         try:
-            async with aclosing(reader.pages()) as parts:
+            async with aclosing(piece_pages(walk, piece)) as parts:
                 async for part in parts:
                     most -= 1
                     if most < 0:
@@ -190,7 +189,7 @@ def runs_by_app_list(journal: Journal) -> int:
     return int(journal[RUNS] or 0)
 
 
-def candidates(plan: Plan, journal: Journal, sources: Iterable[SourceState], until: int) -> list[Work]:
+def candidates(plan: Plan, journal: Journal, sources: Iterable[SourceState], until: int) -> list[ListJob]:
     """Return the sources whose end was proven by the last run, and that have no gaps below it."""
     if plan.everything or plan.until is not None or until == LAST:
         return []
@@ -202,7 +201,7 @@ def candidates(plan: Plan, journal: Journal, sources: Iterable[SourceState], unt
 
 
 async def prove_by_app_list(
-    session: AsyncSession, pool: WorkerPool, sources: SourceList, eligible: Iterable[Work], until: int
+    session: AsyncSession, pool: WorkerPool, sources: SourceList, eligible: Iterable[ListJob], until: int
 ) -> bool:
     """Write what the app's own list shows as new up to the id `until`; return True if the ends of sources are
     proven by it. Where not, nothing is lost: each source has to be asked then, and what was written stays.
@@ -215,7 +214,7 @@ async def prove_by_app_list(
     try:
         async with aclosing(news.pages(len(works) // 2)) as pages:
             async for rows in pages:
-                job = Work(sources.add_app_list(), [], "missing").job()
+                job = ListJob(sources.add_app_list(), purpose="missing")
                 await pool.commit([check.page(job, rows)])
         await news.check(lately, works.__contains__)
     except DisprovedError:

@@ -63,86 +63,62 @@ class PiecePage(Struct, frozen=True):
     """The direction from its last item to the position that the page names; None if it names none."""
 
 
-class PieceReader:
-    """Reads one piece of the list of `walk` in ascending order of ids, from the walk's start.
+async def piece_pages(walk: Walk[Any], piece: ListPiece) -> AsyncGenerator[PiecePage]:
+    """Read a piece of the list of `walk` page by page, in ascending order of ids; the next page is requested
+    on demand.
 
-    The items are any objects with an `id`. `walk` is not moved, and must have no limit. Several pieces can be
-    read at the same time.
+    The items are any objects with an `id`. `walk` is not moved, and must have no limit. Close the generator
+    (`aclosing`) if you leave it early. Raises `PositionRefusedError` and `NotOrderedByIdError` as above, and
+    the errors of a walk.
     """
-
-    def __init__(self, walk: Walk[Any], piece: ListPiece) -> None:
-        self._walk = walk
-        self.piece: ListPiece = piece
-        """Its end moves down when it is cut."""
-
-    def cut(self, last: int, until: int) -> ListPiece:
-        """End the piece at an id that is not covered yet; return the rest of it, up to `until`."""
-        rest = structs.replace(self.piece, after=last, until=until, position=(), is_guess=True)
-        self.piece = structs.replace(self.piece, until=last)
-        return rest
-
-    async def pages(self) -> AsyncGenerator[PiecePage]:
-        """Read page by page; the next page is requested on demand.
-
-        Close the generator (`aclosing`) if you leave it early. Raises `PositionRefusedError` and
-        `NotOrderedByIdError` as above, and the errors of a walk.
-        """
-        piece = self.piece
-        walk, is_open, is_first, covered = self._walk.at(self._entry(piece)), piece.is_open, True, piece.after
+    walk = walk.at(_entry(walk.cursor, piece))
+    # A page may claim to be the last one only if the end of the list is the end of the piece.
+    walk = walk if piece.is_open else walk.thorough()
+    covered, is_first = piece.after, True
+    async with aclosing(walk.pages()) as pages:
         while True:
-            # A page may claim to be the last one only if the end of the list is the end of the piece.
-            walk = walk if is_open else walk.thorough()
-            async with aclosing(walk.pages()) as pages:
-                while (page := await self._next(pages, piece, is_first=is_first)) is not None:
-                    part, is_first = _part(page, covered, self.piece.until), False
-                    covered = part.covered
-                    yield part
-                    if covered >= self.piece.until:
-                        return
-            if is_open is self.piece.is_open:
+            try:
+                page = await anext(pages, None)
+            except (ApiError, CursorError) as error:
+                is_entry = is_first and not piece.is_from_start
+                if not is_entry or isinstance(error, AuthenticationError | RateLimitError | ServerError):
+                    raise
+                raise PositionRefusedError(is_guess=piece.is_guess) from error
+            if page is None and is_first and piece.is_guess:
+                raise PositionRefusedError(is_guess=True)
+            if page is None:
                 return
-            is_open = False  # it was cut during the read: the apparent last page is requested again
+            if not page.cursor.by_id:
+                raise NotOrderedByIdError
+            part, is_first = _part(page, covered, piece.until), False
+            covered = part.covered
+            yield part
+            if covered >= piece.until:
+                return
 
-    def _entry(self, piece: ListPiece) -> Cursor:
-        """Return the cursor at which a piece is entered."""
-        base, last, position = self._walk.cursor, piece.after, piece.position
-        if piece.is_guess:
-            last -= last != 1  # no service knows an id 0
-            position = (("affix", "append"), ("id", str(last)))
-        elif not position:  # the walk's own beginning
-            others = [pair for pair in base.position if pair[0] != "affix"]
-            return structs.replace(base, position=(("affix", "append"), *others), direction="append")
-        place = number_of(dict(position).get("id", ""))
-        is_early = piece.is_guess or (place is not None and place < last)
-        return structs.replace(
-            base,
-            position=position,
-            direction="append",
-            last=str(last),
-            time=None,
-            skip=0,
-            # From an early position, items before the piece are dropped without a fault. From any other
-            # position they show that the list has another order.
-            inside=is_early,
-            by_id=True,
-        )
 
-    async def _next(
-        self, pages: AsyncGenerator[Page[Any]], piece: ListPiece, *, is_first: bool
-    ) -> Page[Any] | None:
-        """Return the next page of the walk; None at its end."""
-        is_entry = is_first and (piece.is_guess or bool(piece.position))
-        try:
-            page = await anext(pages, None)
-        except (ApiError, CursorError) as error:
-            if not is_entry or isinstance(error, AuthenticationError | RateLimitError | ServerError):
-                raise
-            raise PositionRefusedError(is_guess=piece.is_guess) from error
-        if page is None and is_first and piece.is_guess:
-            raise PositionRefusedError(is_guess=True)
-        if page is not None and not page.cursor.by_id:
-            raise NotOrderedByIdError
-        return page
+def _entry(base: Cursor, piece: ListPiece) -> Cursor:
+    """Return the cursor at which a piece is entered."""
+    last, position = piece.after, piece.position
+    if piece.is_guess:
+        last -= last != 1  # no service knows an id 0
+        position = (("affix", "append"), ("id", str(last)))
+    elif not position:  # the walk's own beginning
+        others = [pair for pair in base.position if pair[0] != "affix"]
+        return structs.replace(base, position=(("affix", "append"), *others), direction="append")
+    place = number_of(dict(position).get("id", ""))
+    return structs.replace(
+        base,
+        position=position,
+        direction="append",
+        last=str(last),
+        time=None,
+        skip=0,
+        # From an early position, items before the piece are dropped without a fault. From any other
+        # position they show that the list has another order.
+        inside=piece.is_guess or (place is not None and place < last),
+        by_id=True,
+    )
 
 
 def _part(page: Page[Any], covered: int, until: int) -> PiecePage:

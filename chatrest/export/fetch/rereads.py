@@ -30,10 +30,9 @@ from ..folder.journal import SourceState
 from ..plan.id_set import IdSet
 from ..plan.message_ids import LAST, Gap
 from ..plan.ownership import OF_PARTS
-from .jobs import ListJob
+from .jobs import ListJob, rechecks_left
 from .news import runs_by_app_list
 from .source_list import SourceList, is_app_list
-from .work_left import Work, rechecks_left, rechecks_since
 from .worker_pool import WorkerPool
 
 _AT_ONCE: Final = 16
@@ -78,7 +77,7 @@ class Rereads:
         await self._pool.salvage()
         return await in_thread(self._note_missing)
 
-    def _missing(self, asked: dict[int, IdSet], asked_whole: set[int]) -> Iterator[Work]:
+    def _missing(self, asked: dict[int, IdSet], asked_whole: set[int]) -> Iterator[ListJob]:
         """Yield what is to be read, each id from one source that was not asked for it yet.
 
         `asked` are the ids that each source was asked for, `asked_whole` the sources that were read as a
@@ -97,9 +96,9 @@ class Rereads:
             asked[number].update(ids)
             if ids.names or (ids and known.order == "other"):  # such an id may stand anywhere in a list
                 asked_whole.add(number)
-                yield Work(known, [Gap(0, LAST)], "missing")
+                yield ListJob(known, [Gap(0, LAST)], "missing")
             elif ids:
-                yield Work(known, clusters(ids, shown, LARGEST_PAGE), "missing")
+                yield ListJob(known, clusters(ids, shown, LARGEST_PAGE), "missing")
 
     async def _ask_one_by_one(self) -> None:
         """Ask for the messages that no list of this part has shown, and those of other parts have."""
@@ -109,7 +108,7 @@ class Rereads:
         ids = missing & await in_thread(lambda: self._journal.seen(number))
         if not ids:
             return
-        job = ListJob(number=number, source=OF_PARTS, purpose="missing")
+        job = ListJob(SourceState(number, OF_PARTS), purpose="missing")
         messages, rows = Messages(AsRows(self._pool.session.sender, leaves_out=True)), list[Row]()
         keys = await in_thread(lambda: dict(zip(ids, self._journal.texts(ids), strict=True)))
 
@@ -154,12 +153,17 @@ class Rereads:
 
     def begin_recheck(self, since: int) -> None:
         """Note that what was sent since a time is to be read again, up to what is covered by now."""
-        is_behind = runs_by_app_list(self._journal) > 0
+        # Where earlier runs have trusted the app's own list, messages are not covered, but proven; where the
+        # window has become wider, nothing is covered, although ids have been seen.
+        is_proven = runs_by_app_list(self._journal) > 0
         with self._journal.transaction():
-            for work in rechecks_since(self._journal, self._sources.known, since, is_behind=is_behind):
-                self._journal.recheck(work.known.number, since, work.gaps[0].until)
+            for known in self._sources.known:
+                intervals, seen = self._journal.intervals(known.number), self._journal.seen(known.number)
+                last = max(intervals[-1].last if intervals else 0, known.proven if is_proven else 0)
+                if until := min(LAST, max(last, seen.last)):
+                    self._journal.recheck(known.number, since, until)
 
-    def left(self) -> list[Work]:
+    def left(self) -> list[ListJob]:
         return list(rechecks_left(self._journal, self._sources.known))
 
     async def recheck(self) -> int:
@@ -173,7 +177,7 @@ class Rereads:
         if unshown := await in_thread(lambda: self._unshown(max(times))):
             confirming = [*self._sources.known, *filter(is_app_list, self._journal.sources())]
             await self._pool.read_again(
-                Work(known, self._places(known, ids), "confirm")
+                ListJob(known, self._places(known, ids), "confirm")
                 for known, ids in self._by_source(unshown, confirming)
                 if known.order != "other"  # all of it was read
             )

@@ -22,7 +22,7 @@ from ..plan.id_set import IdSet
 from ..plan.message_ids import PageIds, ids_of, number
 from .jobs import ListJob, ListPiece, PieceResult
 from .list_end import ListEnds
-from .list_pages import ListPages
+from .page_queue import PageQueue
 
 TRIES: Final = 2
 """How often a list is continued, or read again, and shows nothing new, before that is an error."""
@@ -65,7 +65,7 @@ def _ends(first: list[int], last: list[int]) -> list[int]:
 class WholeListReader:
     """Reads such lists for a pool of workers."""
 
-    def __init__(self, messages: Messages, ends: ListEnds, pages: ListPages) -> None:
+    def __init__(self, messages: Messages, ends: ListEnds, pages: PageQueue) -> None:
         self._messages = messages
         self._ends = ends
         self._pages = pages

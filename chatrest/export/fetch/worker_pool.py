@@ -25,13 +25,11 @@ from ..folder.fetched_page import FetchedPage
 from ..folder.id_continuity import IdContinuity
 from ..plan.message_ids import LAST, Gap
 from ..plan.report import Progress
-from .backlog import Backlog
 from .jobs import Ending, Findings, ListJob, ListPiece, PieceQueue, PieceResult
 from .list_end import ListEnds
-from .list_pages import ListPages
 from .list_reader import ListReader
 from .page_check import PageCheck
-from .work_left import Work
+from .page_queue import PageQueue
 
 WORKERS: Final = 32
 
@@ -52,12 +50,11 @@ class WorkerPool:
         self.check = check
         self.progress = progress or Progress()
         self._workers = workers
-        self._backlog = Backlog()
         messages = Messages(AsRows(session.sender, leaves_out=True))
         self.ids: IdContinuity = IdContinuity(messages, export.store.written.numbers.last, export.journal)
         self.ends: ListEnds = ListEnds(messages, export, check, self.ids)
-        pages = ListPages(check, self._backlog, self.progress)
-        self._reader = ListReader(messages, self.ends, pages)
+        self._pages = PageQueue(check, self.progress)
+        self._reader = ListReader(messages, self.ends, self._pages)
         self.written: int = 0
         """Messages that were added by now."""
         self.findings: Findings = Findings()
@@ -67,8 +64,8 @@ class WorkerPool:
         """Read pieces, and return the findings. Sources that fail are noted; a refused key or a failing disk
         is raised.
         """
-        queue, results = PieceQueue(pieces, self._workers), list[PieceResult]()
-        if not len(queue):
+        pieces, queue, results = list(pieces), PieceQueue(self._workers), list[PieceResult]()
+        if not pieces:
             return Findings()
         failed, ended, whole = {*self.findings.failed}, {*self.findings.ended}, set[int]()
 
@@ -88,12 +85,12 @@ class WorkerPool:
                 ended.add(number)
                 self.progress.done = len(ended)
 
-        self._backlog.open()
+        self._pages.open()
         try:
             async with asyncio.TaskGroup() as group:
                 group.create_task(self._write())
-                await queue.read_all(read)
-                await self._backlog.close()
+                await queue.read_all(pieces, read)
+                self._pages.close()
         except BaseExceptionGroup as errors:
             first = first_error(errors)
         else:
@@ -106,15 +103,15 @@ class WorkerPool:
         """Forget which lists have ended: the run has another end now."""
         self.findings = structs.replace(self.findings, ended=frozenset())
 
-    async def read_again(self, works: Iterable[Work]) -> None:
+    async def read_again(self, jobs: Iterable[ListJob]) -> None:
         """Read known messages again; if the service refuses a position, read the list from its start."""
-        works = list(works)
-        findings = await self.read([self.piece(work.job(), gap) for work in works for gap in work.gaps])
+        jobs = list(jobs)
+        findings = await self.read([self.piece(job, gap) for job in jobs for gap in job.gaps])
         await self.read(
-            self.piece(work.job(), gap, findings, from_start=True)
-            for work in works
-            for gap in work.gaps
-            if findings.needs_start(work.known.number)
+            self.piece(job, gap, findings, from_start=True)
+            for job in jobs
+            for gap in job.gaps
+            if findings.needs_start(job.number)
         )
 
     def piece(
@@ -129,7 +126,7 @@ class WorkerPool:
         cannot_enter = known.needs_start(job.number)
         is_refused = job.number in known.refused or (from_start and cannot_enter)
         position = () if is_refused else gap.position
-        if not position and job.order == "times" and not cannot_enter:
+        if not position and job.known.order == "times" and not cannot_enter:
             # Such a list is entered at the last id that it has shown, and not at one that is made up.
             position = (("affix", "append"), ("id", str(gap.after))) if gap.after else ()
         from_start = from_start or cannot_enter
@@ -141,7 +138,7 @@ class WorkerPool:
             until=LAST if gap.until >= job.until else gap.until,
             position=position,
             is_guess=bool(gap.after) and not position and not from_start,
-            may_be_cut=not from_start,
+            may_be_divided=not from_start,
         )
 
     async def _read(self, piece: ListPiece, queue: PieceQueue) -> PieceResult:
@@ -158,10 +155,10 @@ class WorkerPool:
 
     async def _write(self) -> None:
         try:
-            while batch := await self._backlog.batch():
+            while batch := await self._pages.batch():
                 await self.commit(batch)
         except asyncio.CancelledError:
-            while batch := self._backlog.rest():  # fetched pages are kept
+            while batch := self._pages.rest():  # fetched pages are kept
                 await self.commit(batch)
             raise
 

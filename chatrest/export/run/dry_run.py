@@ -26,9 +26,9 @@ from ..._threads import for_each, in_thread
 from ..._walk.walk import Page
 from ...errors import AuthenticationError, ChatRestError, ExportIncompleteError
 from ...session import AsyncSession
+from ..fetch.jobs import ListJob, rechecks_left, work_left
 from ..fetch.page_check import Window
 from ..fetch.source_list import newest, sent_by, users
-from ..fetch.work_left import Work, rechecks_left, work_left
 from ..folder.id_continuity import IdContinuity
 from ..folder.journal import NAME as JOURNAL, Journal, SourceState
 from ..folder.opening import agreed, check_folder, check_place, first_meta, is_new, is_unused, run_under_way
@@ -110,12 +110,12 @@ async def estimate(
     if reads.all_users:
         sources |= {source: None async for source in users(session)}
     new = [each for each in sources if each not in known]
-    works = [*stored.left, *(Work(SourceState(0, each), [Gap(0, until)]) for each in new)]
+    works = [*stored.left, *(ListJob(SourceState(0, each), [Gap(0, until)]) for each in new)]
     sampled = works[:: max(1, ceil(len(works) / SAMPLES))]
     pages, refused = dict[Source, list[Row]](), list[ExportFailure]()
     bulk = session.with_options(priority="bulk")
 
-    async def take(work: Work) -> None:
+    async def take(work: ListJob) -> None:
         try:
             pages[work.source] = await _first_rows(bulk, reads, work)
         except AuthenticationError:
@@ -148,7 +148,7 @@ class _StoredExport(NamedTuple):
     """Those of its sources that are to be read, where it is not all of them."""
     known: frozenset[Source] = frozenset()
     """The sources that the next run reads, too."""
-    left: Sequence[Work] = ()
+    left: Sequence[ListJob] = ()
     rechecks: int = 0
     """Lists whose recheck was interrupted."""
 
@@ -182,7 +182,7 @@ def read_stored(
             each for each in journal.sources() if reads.holds(each.source) and each.state != "deleted_user"
         ]
         if reads.window != former.window:  # then all lists are read again
-            left = [Work(each, [Gap(0, until)]) for each in known]
+            left = [ListJob(each, [Gap(0, until)]) for each in known]
         else:
             left = list(work_left(journal, known, until))
         rechecks = len(list(rechecks_left(journal, known)))
@@ -194,7 +194,7 @@ def _has_journal(folder: Path) -> bool:
     return path.is_file() and path.stat().st_size > 0
 
 
-async def _first_rows(session: AsyncSession, plan: Plan, work: Work) -> list[Row]:
+async def _first_rows(session: AsyncSession, plan: Plan, work: ListJob) -> list[Row]:
     """Return the first page of the unread rest of a list, without what is known."""
     since, end = Window(*plan.window).asked()
     query = MessageQuery(from_timestamp=since, to_timestamp=end, affix="append")

@@ -26,7 +26,7 @@ from ...errors import ChatRestError, RequestInvalidError
 from ...session import AsyncSession
 from ..dataset.attachments import AttachmentOptions
 from ..dataset.dataset import Dataset
-from ..fetch.jobs import ListJob
+from ..fetch.jobs import ListJob, work_left
 from ..fetch.news import (
     LEAST_SOURCES,
     MOST_RUNS,
@@ -46,7 +46,6 @@ from ..fetch.source_list import (
     sent_by,
     user_with_messages,
 )
-from ..fetch.work_left import Work, work_left
 from ..fetch.worker_pool import WORKERS, WorkerPool
 from ..folder.edits import apply_edits
 from ..folder.export_folder import ExportFolder, RemoteFiles, ReplacedMessages
@@ -312,8 +311,8 @@ class Run:
 
     async def _walk(self) -> None:
         if self._has_own_window:  # it covers nothing: messages before and after it are not read
-            works = [Work(known, [Gap(0, LAST)], "missing") for known in self._sources.known]
-            await self._pool.read_again(works)
+            jobs = [ListJob(known, [Gap(0, LAST)], "missing") for known in self._sources.known]
+            await self._pool.read_again(jobs)
             await self._sources.update()
             return
         await self._read_left()
@@ -341,12 +340,12 @@ class Run:
         is_asked = self._only is not None or plan.everything or plan.until is not None
         return not is_asked and any(self._sources.known) and not any(self._left())
 
-    def _job(self, work: Work) -> ListJob:
-        source = work.source
+    def _job(self, job: ListJob) -> ListJob:
+        source = job.source
         has_newest = source.kind == "everything" or not self._end.names.isdisjoint(source.names)
-        return work.job(until=self._end.until, has_newest=has_newest)
+        return structs.replace(job, until=self._end.until, has_newest=has_newest)
 
-    def _left(self, sources: Iterable[SourceState] | None = None) -> Iterator[Work]:
+    def _left(self, sources: Iterable[SourceState] | None = None) -> Iterator[ListJob]:
         """Return what is left of the sources that have not failed; of all, if none are given."""
         pool, findings = self._pool, self._pool.findings
         if self._has_own_window:
@@ -359,7 +358,7 @@ class Run:
 
     # ── the report ──
 
-    def _count(self, report: Report, amended: ReplacedMessages, left: Sequence[Work] = ()) -> None:
+    def _count(self, report: Report, amended: ReplacedMessages, left: Sequence[ListJob] = ()) -> None:
         """Note the result of each source, and add the counts; `left` is the work not done."""
         pool, export = self._pool, self._pool.export
         report.until = None if self._end.until == LAST else self._end.until
@@ -387,7 +386,7 @@ class Run:
         pool.progress.failed = len(report.failed)
         pool.progress.changed, pool.progress.deleted = report.changed, report.deleted
 
-    def _prove_covered(self, works: Sequence[Work]) -> None:
+    def _prove_covered(self, works: Sequence[ListJob]) -> None:
         """Note as proven the ends of sources that are covered up to the frozen end.
 
         An earlier run has read them that far, and ended before it could note so: nothing is left to read.

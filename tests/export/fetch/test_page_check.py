@@ -14,6 +14,7 @@ from chatrest.emulator.store.message_index import group_list
 from chatrest.export import Plan, export
 from chatrest.export.fetch.jobs import ListJob
 from chatrest.export.fetch.page_check import PageCheck, Window, partition_page
+from chatrest.export.folder.journal import SourceState
 from chatrest.export.plan.id_set import IdSet
 from chatrest.export.plan.message_ids import number
 from chatrest.export.plan.ownership import OwnershipRules, Source, pair_of
@@ -73,7 +74,7 @@ def test_a_page_for_missing_messages_has_each_row_under_the_source_that_the_rule
     rows: list[Row], source: Source
 ) -> None:
     rows = [row for row in rows if is_of(source, row)]
-    page = PageCheck(Window(), RULES).page(ListJob(number=1, source=source, purpose="missing"), rows)
+    page = PageCheck(Window(), RULES).page(ListJob(SourceState(1, source), purpose="missing"), rows)
     assert sorted(id(row) for written in page.rows for row in written.rows) == sorted(map(id, rows))
     for writer, written, _ in page.rows:
         for row in written:
@@ -84,7 +85,7 @@ def test_a_page_for_missing_messages_has_each_row_under_the_source_that_the_rule
 @given(pages(), st.integers(1, 9))
 def test_a_recheck_counts_as_shown_what_it_does_not_compare(rows: list[Row], since: int) -> None:
     """A message with a changed time counts as shown; so does one of another list."""
-    job = ListJob(number=1, source=ALICE, purpose="recheck", since=since)
+    job = ListJob(SourceState(1, ALICE), purpose="recheck", since=since)
     page = PageCheck(Window(), RULES).page(job, rows)
     assert page.again is not None
     assert page.again.ids.numbers == IdSet(id_number for row in rows if (id_number := number(row.id)))

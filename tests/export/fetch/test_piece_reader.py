@@ -10,6 +10,7 @@ from hypothesis import assume, given, strategies as st
 from chatrest._core.paging.cursor import Cursor
 from chatrest._core.replies.decode import Listing
 from chatrest._models.meta import Meta, Pagination, Position
+from chatrest._walk.walk import Walk
 from chatrest.errors import (
     ChatRestError,
     CursorError,
@@ -18,8 +19,8 @@ from chatrest.errors import (
 from chatrest.export.fetch.jobs import ListPiece
 from chatrest.export.fetch.piece_reader import (
     PiecePage,
-    PieceReader,
     PositionRefusedError,
+    piece_pages,
 )
 from chatrest.export.plan.message_ids import LAST
 from tests.cases import loop_over
@@ -56,13 +57,13 @@ def piece(after: int = 0, until: int = LAST, **more: Any) -> ListPiece:
     return ListPiece(of="a list", after=after, until=until, **more)
 
 
-async def pages_of(reader: PieceReader) -> list[PiecePage]:
-    async with aclosing(reader.pages()) as pages:
+async def pages_of(walk: Walk[Any], part: ListPiece) -> list[PiecePage]:
+    async with aclosing(piece_pages(walk, part)) as pages:
         return [page async for page in pages]
 
 
 def read(service: Service, size: int, part: ListPiece) -> list[PiecePage]:
-    return run(pages_of(PieceReader(service.walk(size), part)))
+    return run(pages_of(service.walk(size), part))
 
 
 def ids(pages: list[PiecePage]) -> list[str]:
@@ -103,26 +104,6 @@ def test_a_piece_goes_on_from_what_any_page_covers(service: Service, size: int, 
         assert ids(whole[:count]) + ids(read(replace(service, asked=[]), size, rest)) == ids(whole)
 
 
-def test_a_piece_that_is_cut_while_it_is_read_ends_there() -> None:
-    service = Service(tuple(range(1, 31)))
-    named = (("affix", "append"), ("id", "1"))
-    reader, upper = PieceReader(service.walk(4), piece(1, position=named)), list[ListPiece]()
-
-    async def read_and_cut() -> list[str]:
-        got: list[str] = []
-        async with aclosing(reader.pages()) as pages:
-            async for page in pages:
-                got += [item.id for item in page.items]
-                upper[:] = upper or [reader.cut(10, 30)]
-        return got
-
-    assert reader.piece.is_open
-    assert run(read_and_cut()) == [str(number) for number in range(2, 11)]
-    assert len(service.asked) == 3
-    assert not reader.piece.is_open
-    assert [(part.after, part.until, part.position, part.is_guess) for part in upper] == [(10, 30, (), True)]
-
-
 @loop_over("odd", ["m-7", "", "9" * 25, "9" * 5000])
 def test_items_whose_id_is_no_number_stay_and_cover_nothing(odd: str) -> None:
     async def fetch(position: Pairs) -> Listing[Item]:
@@ -131,7 +112,7 @@ def test_items_whose_id_is_no_number_stay_and_cover_nothing(odd: str) -> None:
         items = [Item(odd), *(Item(str(number)) for number in range(1, 6))]
         return Listing(items, Meta(cursor=Position("append", 1000)), b"{}")
 
-    [page] = run(pages_of(PieceReader(walk_over(fetch, Cursor("q")), piece(0, 4))))
+    [page] = run(pages_of(walk_over(fetch, Cursor("q")), piece(0, 4)))
     assert sorted(ids([page])) == sorted([odd, "1", "2", "3", "4"])
     assert page.covered == 4
 

@@ -1,7 +1,7 @@
 """The contents of a bucket, listed without our readers, and runs that wait for their publications."""
 
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -11,7 +11,7 @@ import pytest
 from chatrest._cloud.lease import LEASE
 from chatrest._cloud.publication import MANIFEST, Version
 from chatrest._cloud.store import ObjectStore
-from chatrest.export.fetch import backlog
+from chatrest.export.fetch import page_queue
 from chatrest.export.folder.export_folder import CommitStats, ExportFolder
 from chatrest.export.folder.fetched_page import FetchedPage
 from tests.export_runs import ids_of, manifest_of
@@ -48,16 +48,14 @@ class Publications:
         self._noted, self._is_over, self._changed = 0, False, threading.Condition()
         commit = ExportFolder.commit
 
-        def commit_and_wait(
-            folder: ExportFolder, pages: Iterable[FetchedPage], note: Callable[[], object]
-        ) -> CommitStats:
-            stats = commit(folder, pages, note)
+        def commit_and_wait(folder: ExportFolder, pages: Iterable[FetchedPage]) -> CommitStats:
+            stats = commit(folder, pages)
             with self._changed:
                 number = self._noted
                 assert self._changed.wait_for(lambda: self._is_over or self._noted > number + 1, timeout=120)
             return stats
 
-        monkeypatch.setattr(backlog, "MOST", 1)
+        monkeypatch.setattr(page_queue, "MOST", 1)
         monkeypatch.setattr(ExportFolder, "commit", commit_and_wait)
 
     def note(self) -> None:

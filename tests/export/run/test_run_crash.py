@@ -10,7 +10,7 @@ import pytest
 
 from chatrest._storage import JournalFile
 from chatrest.export import Plan, export, verify
-from chatrest.export.fetch import backlog
+from chatrest.export.fetch import page_queue
 from chatrest.export.folder.journal import NAME as JOURNAL
 from chatrest.export.folder.manifest import NAME as MANIFEST
 from chatrest.export.store.formats import Lines
@@ -38,7 +38,7 @@ FORMATS: list[dict[str, Any]] = [
 
 @pytest.fixture(autouse=True)
 def few_pages_a_commit(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(backlog, "MOST", 3)
+    monkeypatch.setattr(page_queue, "MOST", 3)
 
 
 def says_complete(out: Path) -> bool:
@@ -95,7 +95,7 @@ async def test_a_death_while_files_are_full_and_the_next_are_begun(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(Lines, "full", 2000)
-    monkeypatch.setattr(backlog, "MOST", 1)
+    monkeypatch.setattr(page_queue, "MOST", 1)
     async with served(75) as service:
         expected = service.expected()
         for at in instants(2, 23):

@@ -19,11 +19,12 @@ from chatrest._threads import in_thread
 from chatrest.emulator import First, Status
 from chatrest.errors import AuthenticationError
 from chatrest.export import Plan, changes, export, read_raw, runs, verify
-from chatrest.export.fetch import backlog
+from chatrest.export.fetch import page_queue
 from chatrest.export.fetch.jobs import ListJob
 from chatrest.export.fetch.page_check import PageCheck, Window
 from chatrest.export.folder.export_folder import ExportFolder
 from chatrest.export.folder.fetched_page import Coverage
+from chatrest.export.folder.journal import SourceState
 from chatrest.export.plan.ownership import OwnershipRules, Source
 from chatrest.export.run.run import export_folder
 from chatrest.export.store import NewRows
@@ -125,7 +126,7 @@ async def test_the_log_tells_a_full_disk_in_words(tmp_path: Path) -> None:
 async def test_a_full_disk(
     writes: int, compress: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(backlog, "MOST", 2)
+    monkeypatch.setattr(page_queue, "MOST", 2)
     async with served(150) as service:
         plan = Plan(**MIXED, compress=compress)
         with pytest.raises(OSError, match="No space left") as caught:
@@ -208,7 +209,7 @@ async def test_an_end_that_was_read_and_not_noted_is_proven_by_the_next_run(tmp_
     with ExportFolder(tmp_path / "out", plan, app_id="app-1") as folder:
         with folder.journal.transaction():
             folder.journal.add_sources([ann])
-        page = PageCheck(Window(), OwnershipRules([ann])).page(ListJob(number=1, source=ann), rows)
+        page = PageCheck(Window(), OwnershipRules([ann])).page(ListJob(SourceState(1, ann)), rows)
         folder.commit([structs.replace(page, covered=Coverage(0, 40))])
     async with service.session() as session:
         report = await export(session, tmp_path / "out", plan)

@@ -15,7 +15,7 @@ from chatrest import App, AsyncSession
 from chatrest.emulator import Status
 from chatrest.errors import AuthenticationError, ChatRestError, RequestInvalidError
 from chatrest.export import Plan, export
-from chatrest.export.fetch import backlog
+from chatrest.export.fetch import page_queue
 from chatrest.export.folder import journal
 from chatrest.export.folder.manifest import NAME as MANIFEST
 from chatrest.export.run.run import export_folder
@@ -102,7 +102,7 @@ class HarmingDisk(Disk):
 async def test_files_that_are_removed_under_a_running_export_are_an_error(
     harm: Callable[[Path], None], later: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(backlog, "MOST", 1)
+    monkeypatch.setattr(page_queue, "MOST", 1)
     out = tmp_path / "out"
     async with served(150, loose=False) as service:
         if later:
