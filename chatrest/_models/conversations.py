@@ -4,10 +4,9 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from msgspec import UNSET
 
-from .entities import Entity
+from .calls import Entity
 from .messages import NestedMessage, message_of
-from .record import Maybe, Record
-from .views import text_id, views, whole_count
+from .record import Maybe, Record, text_id, views, whole_count
 
 
 class ConversationParty(Entity):

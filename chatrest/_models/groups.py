@@ -6,9 +6,8 @@ from msgspec import UNSET
 
 from .messages import NestedMessage, message_of
 from .outcomes import ItemOutcome
-from .record import NO_TEXT, Json, Maybe, Record
+from .record import NO_TEXT, Json, Maybe, Record, views
 from .users import UserFields
-from .views import views
 
 
 class Group(Record):

@@ -6,13 +6,24 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias, final
 from msgspec import UNSET, UnsetType, ValidationError, convert, field, structs
 
 from .._secrets import guarded
-from .calls import CallContent
-from .entities import Entity, EntityWrapper, Parties
+from .calls import CallContent, Entity, EntityWrapper, Parties
 from .lenient import CoercionError, coerced, shape
 from .outcomes import ItemOutcome
 from .raw_json import write_value
-from .record import NO_NUMBER, NO_TEXT, Count, Id, Json, Maybe, OfCount, OfId, OfIdAndCount, RawRecord, Record
-from .views import views
+from .record import (
+    NO_NUMBER,
+    NO_TEXT,
+    Count,
+    Id,
+    Json,
+    Maybe,
+    OfCount,
+    OfId,
+    OfIdAndCount,
+    RawRecord,
+    Record,
+    views,
+)
 
 
 def message_of(stored: Any) -> "Message":

@@ -7,8 +7,7 @@ from typing import ClassVar
 from msgspec import UNSET, field
 
 from .messages import NestedMessage, message_of
-from .record import Maybe, Record
-from .views import views
+from .record import Maybe, Record, views
 
 
 class ModerationCondition(Record):

@@ -1,6 +1,6 @@
 """The base class of all records of the service: immutable, with a repr that hides credentials."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from enum import IntEnum, StrEnum
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, TypeAlias, TypeVar, dataclass_transform
 
@@ -12,8 +12,10 @@ from ..errors import ReplyUnreadableError
 from .raw_json import read_value, write_value
 
 T = TypeVar("T")
+S = TypeVar("S", bound=type[Any])
 
 _DIGEST_BYTES: Final = 16
+_LONGEST_COUNT: Final = 40
 
 Maybe: TypeAlias = T | UnsetType | None
 """A field that the service may leave out: `UNSET` if it is absent, None if it is null."""
@@ -148,3 +150,48 @@ class RawRecord:
     def to_json(self) -> bytes:
         """Return `raw`, the record's JSON byte for byte as served."""
         return self.raw
+
+
+# A record stores a nested message as its JSON, and a count as the digits that some services send: its page
+# decodes as fast as without, nothing of them can fail it, and `to_dict` gives what came. The attribute gives
+# the typed message, or the number; each access makes it again.
+class _View:
+    """The attribute of a field, as `read` makes it of the stored value."""
+
+    __slots__ = ("_read", "_slot")
+
+    def __init__(self, slot: Any, read: Callable[[Any], Any]) -> None:
+        self._slot, self._read = slot, read
+
+    def __get__(self, record: Any, owner: type[Any] | None = None) -> Any:
+        if record is None:
+            return self
+        value = self._slot.__get__(record, owner)
+        return value if value is UNSET or value is None else self._read(value)
+
+    def __set__(self, record: Any, value: Any) -> None:
+        self._slot.__set__(record, value)
+
+
+def views(read: Callable[[Any], Any], *names: str) -> Callable[[S], S]:
+    """Decorate a struct so that the attributes `names` are shown as `read` makes them of what is stored."""
+
+    def decorate(kind: S) -> S:
+        for name in names:
+            setattr(kind, name, _View(getattr(kind, name), read))
+        return kind
+
+    return decorate
+
+
+def whole_count(stored: object) -> int | UnsetType:
+    """Return the number that digits stand for; `UNSET` for what is no number."""
+    if isinstance(stored, str):
+        is_number = len(stored) < _LONGEST_COUNT and stored.isascii() and stored.isdigit()
+        return int(stored) if is_number else UNSET
+    return stored if type(stored) is int else UNSET
+
+
+def text_id(stored: object) -> str:
+    """Return an id as text, as the ids of messages are; some services send numbers."""
+    return str(stored)

@@ -1,5 +1,6 @@
 """Every member of a record that the service's table documents is an attribute of its documented type."""
 
+import re
 from importlib import import_module
 from pkgutil import iter_modules
 from typing import Any, Final
@@ -8,13 +9,13 @@ import msgspec
 import pytest
 
 from chatrest import _models as models, parse
-from chatrest._cli.call.arguments import snake_case
-from chatrest._models.entities import Entity, EntityWrapper
+from chatrest._models.calls import Entity, EntityWrapper
 from chatrest._models.record import Record
 from chatrest._secrets import is_credential
 from tests.cases import loop_over
 from tests.resources.test_parity import RECORDS
 
+HUMP: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 OTHER_NAMES: Final = {
     "message": "TextMessage", "message_data_text": "Content", "message_data_media": "Content",
     "message_data_custom": "CustomContent", "message_data_interactive": "InteractiveContent",
@@ -55,7 +56,7 @@ def test_each_documented_member_is_an_attribute_and_a_credential_is_not_shown() 
         if SECRET in repr(record):
             wrong.append(f"{name} shows {record!r}")
         for member, value in served.items():
-            shown = plain(getattr(record, snake_case(member), "no attribute"))
+            shown = plain(getattr(record, HUMP.sub("_", member).lower(), "no attribute"))
             if (name, member) != COUNT and (shown != value or type(shown) is not type(value)):
                 wrong.append(f"{name}: {member} = {value!r} is {shown!r}")
     assert wrong == []

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from chatrest import Message, parse
-from chatrest._models.entities import Entity, EntityWrapper
+from chatrest._models.calls import Entity, EntityWrapper
 from chatrest._models.record import digest
 from chatrest._models.users import AuthToken
 from tests.cases import loop_over

@@ -9,7 +9,7 @@ from hypothesis import given, strategies as st
 
 from chatrest._core.replies.decode import JSON, array, bare, many, one, read_json
 from chatrest._models.apps import AppInfo
-from chatrest._models.entities import Entity
+from chatrest._models.calls import Entity
 from chatrest._models.groups import AddedMember
 from chatrest._models.messages import Message, MessageCount, UnknownMessage
 from chatrest._models.meta import PageCounts
