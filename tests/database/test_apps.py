@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from chatrest import AsyncSession, MessageChanges, NewMessage, RequestInvalidError
+from chatrest import AsyncSession, RequestInvalidError
 from chatrest.database import load
 from chatrest.emulator import Emulator
 from chatrest.export import Plan, changes, export, read_raw, read_table
@@ -33,78 +33,46 @@ def check(database: Database, out: Path) -> None:
     assert {app for (app,) in database.ask("SELECT app FROM users")} <= set(apps)
 
 
-@pytest.mark.usefixtures("fast_ramp")
-async def test_night_after_night_apps_of_the_same_ids_are_what_their_exports_are(
-    database: Database, tmp_path: Path
-) -> None:
-    out = tmp_path / "out"
-    async with (
-        Emulator(users=6, messages=90, seed=1) as first_service,
-        Emulator(users=6, messages=80, seed=2) as second_service,
-        AsyncSession(first_service.app) as first,
-        AsyncSession(second_service.app) as second,
-    ):
-        sessions = {"one": first, "two": second}
-        senders = {app: session.as_user("user-001") for app, session in sessions.items()}
-        sent = {
-            app: [
-                await sender.messages.send(NewMessage.text("user-002", f"{text} of {app}"))
-                for text in ("a", "b", "c")
-            ]
-            for app, sender in senders.items()
-        }
-
-        async def night(*apps: str) -> tuple[int, int, int, int]:
-            for app in apps:
-                plan = Plan(all_users=True)
-                await export(sessions[app], out / f"app={app}", plan, tables=["users"], recheck=86_400)
-            report = load(out, database.url)
-            check(database, out)
-            return report.new, report.changed, report.deleted, report.removed
-
-        new, _, deleted, _ = await night("one")
-        assert new + deleted == 93
-        assert sum(await night("two")) == 83, "an app that was added later"
-        await senders["one"].messages.update(
-            sent["one"][0].id, MessageChanges(data={"text": "edited in one"})
-        )
-        await senders["two"].messages.delete(sent["two"][1].id, permanent=True)
-        assert await night("one", "two") == (2, 1, 1, 0), (
-            "with a message each about the edit and the deletion"
-        )
-        assert await night() == (0, 0, 0, 0)
-    edits = database.ask("SELECT app, before, after FROM edits ORDER BY app")
-    assert edits == [("one", "a of one", "edited in one"), ("two", "b of two", "b of two")]
+async def test_tables_of_apps_are_loaded_and_removed_with_them(database: Database, tmp_path: Path) -> None:
+    out, written = tmp_path / "out", list[int]()
+    for seed, app in enumerate(("one", "two"), 1):
+        async with Emulator(users=6, messages=40, seed=seed) as service, AsyncSession(service.app) as session:
+            report = await export(session, out / f"app={app}", Plan(all_users=True), tables=["users"])
+            written.append(report.written)
+        loaded = load(out, database.url)
+        assert loaded.new + loaded.deleted == written[-1]
+        check(database, out)
     shutil.rmtree(out / "app=one")
-    assert await night() == (0, 0, 0, 94)
-    assert database.ask("SELECT app FROM versions") == [("two",)]
+    assert load(out, database.url).removed == written[0]
+    check(database, out)
 
 
-def test_an_app_may_have_parts(database: Database, tmp_path: Path) -> None:
-    whole_runs, part_runs = (
-        StoredRuns(tmp_path / "out" / "app=one"),
-        StoredParts(tmp_path / "out" / "app=two", 2),
-    )
-    whole_runs.run([record(number) for number in range(1, 5)])
-    part_runs.run(range(1, 5))
-    assert load(tmp_path / "out", database.url).run == "app=one:1,app=two/part=00:1,app=two/part=01:1"
-    part_runs.each[1].run(changed=[record(3, text="edited in two")])
-    assert load(tmp_path / "out", database.url).changed == 1
-    check(database, tmp_path / "out")
+def test_apps_of_the_same_ids_are_what_their_exports_are(database: Database, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    one, two = StoredRuns(out / "app=one"), StoredParts(out / "app=two", 2)
+    one.run([record(number, text="first") for number in range(1, 5)])
+    two.run(range(1, 5))
+    assert load(out, database.url).run == "app=one:1,app=two/part=00:1,app=two/part=01:1"
+    check(database, out)
+    one.run(changed=[record(1, text="second"), record(3, text="later")])
+    two.each[1].run(changed=[record(3, text="edited in two")])
+    one.run(deleted=[1])
+    report = load(out, database.url)
+    assert (report.changed, report.deleted) == (2, 1)
+    check(database, out)
+    edits = database.ask("SELECT app, before, after FROM edits ORDER BY app, id")
+    assert edits == [
+        ("one", "first", "second"), ("one", "first", "later"), ("two", "message 3", "edited in two"),
+    ]  # fmt: skip
     sums = database.ask("SELECT app, count(*) FROM chat GROUP BY app ORDER BY app")
     assert sums == [("one", 4), ("two", 4)]
-
-
-def test_contents_are_removed_of_what_one_app_has_deleted(database: Database, tmp_path: Path) -> None:
-    runs = [StoredRuns(tmp_path / "out" / f"app={app}") for app in ("one", "two")]
-    for each in runs:
-        each.run([record(1, text="first"), record(2)])
-        each.run(changed=[record(1, text="later")])
-    runs[0].run(deleted=[1])
-    load(tmp_path / "out", database.url, deleted="blank")
+    load(out, database.url, deleted="blank")
     texts = database.ask("SELECT app, text FROM messages WHERE id = '1' ORDER BY app")
-    assert texts == [("one", None), ("two", "later")]
-    assert database.ask("SELECT app, text FROM versions") == [("two", "first")]
+    assert texts == [("one", None), ("two", "message 1")]
+    assert len(database.ask("SELECT app FROM versions")) == 2
+    shutil.rmtree(out / "app=one")
+    load(out, database.url)
+    assert database.ask("SELECT app FROM versions") == [("two",)]
 
 
 @pytest.mark.parametrize("other", ["one app of them", "others", "one made again"])
