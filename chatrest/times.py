@@ -21,7 +21,6 @@ A relative time is read once, when the query or plan is made. Forms with two mea
 """
 
 import re
-from collections.abc import Callable
 from datetime import UTC, date, datetime, time, timedelta, tzinfo
 from typing import Final, TypeAlias
 
@@ -33,7 +32,6 @@ from .errors import RequestInvalidError
 Time: TypeAlias = int | date | timedelta | str
 """A time as a caller may give it: a timestamp, a date, an aware datetime, a timedelta (so long ago), or a
 text such as `"7d"`, `"yesterday"`, `"2026-01-31"` or `"2026-01-31T12:00Z"`."""
-Now: TypeAlias = Callable[[], float]
 
 TIME_FORMS: Final = (
     "a datetime with a time zone, a date, a timedelta (so long ago), a timestamp as a whole number, "
@@ -99,48 +97,37 @@ def parse_timestamp(
     Raises `RequestInvalidError` with the field's `name`, the value, and what is allowed.
     """
     try:
-        return timestamp_of(value, per_second, end=end, zone=zone)
+        return _timestamp(value, timedelta(seconds=1) / per_second, end=end, zone=zone)
     except ValueError as reason:
         raise RequestInvalidError(f"{name} = {shown(value)}: {reason}", name=name) from None
 
 
-def timestamp_of(
-    value: object,
-    per_second: int = 1,
-    *,
-    end: bool = False,
-    zone: tzinfo | None = None,
-    forms: str = TIME_FORMS,
-    now: Now | None = None,
-) -> int:
-    """Return the timestamp as `parse_timestamp` does; `now` is the clock for relative times.
-
-    Raises ValueError with what is wrong, and with `forms` where the value has none of them.
-    """
-    moment = _relative_time(value, now or clock)
+def _timestamp(value: object, unit: timedelta, *, end: bool, zone: tzinfo | None) -> int:
+    moment = _relative_time(value)
     if moment is value and isinstance(value, str):
-        moment = read_time(value, zone, forms)
-    if isinstance(moment, date):
-        is_day = not isinstance(moment, datetime)
-        stamp = _since_epoch(moment) * per_second // timedelta(seconds=1)
-        stamp += (_DAY * per_second // timedelta(seconds=1) - 1) if is_day and end else 0
+        moment = read_time(value, zone)
+    stamp = -1
+    if isinstance(moment, datetime):
+        if moment.utcoffset() is None:
+            raise ValueError("expected a datetime with a time zone (tzinfo=UTC)")
+        stamp = (moment - _EPOCH) // unit
+    elif isinstance(moment, date):
+        stamp = (datetime.combine(moment, time(), UTC) - _EPOCH) // unit + (_DAY // unit - 1) * end
     elif type(moment) is int:
         stamp = moment
         has_length = type(value) is int and _SHORTEST_DAY <= moment < _LONGEST_DAY
         if has_length and (day := _compact_date(str(moment))):
             raise ValueError(_two_meanings(moment, day))
-    else:
-        stamp = -1
     if stamp < 0:
-        raise ValueError(f"expected {forms}")
+        raise ValueError(f"expected {TIME_FORMS}")
     return stamp
 
 
-def _relative_time(value: object, now: Now) -> object:
+def _relative_time(value: object) -> object:
     """Return the date or moment of an age, of today or of yesterday; any other value as it is."""
     if isinstance(value, str):
         if (days := _DAYS_AGO.get(value.lower())) is not None:
-            return datetime.fromtimestamp(now(), UTC).date() - timedelta(days)
+            return datetime.fromtimestamp(clock(), UTC).date() - timedelta(days)
         age: float | None = age_seconds(value)
     else:
         age = value.total_seconds() if isinstance(value, timedelta) else None
@@ -149,7 +136,7 @@ def _relative_time(value: object, now: Now) -> object:
     if age < 0:
         raise ValueError("it is in the future: expected an age, so a timedelta of 0 or more")
     try:
-        return datetime.fromtimestamp(int(now()), UTC) - timedelta(seconds=age)
+        return datetime.fromtimestamp(int(clock()), UTC) - timedelta(seconds=age)
     except OverflowError:  # before the year 1
         return date.min
 
@@ -165,21 +152,7 @@ def age_seconds(text: str) -> int | None:
     return int(match[1]) * _SECONDS[match[2]] or None if match is not None else None
 
 
-def to_seconds(name: str, moment: Time) -> int:
-    """Return the epoch seconds of a time, rounded down; a date is its start in UTC.
-
-    Raises `RequestInvalidError` with the field's `name`, as for a datetime without a time zone.
-    """
-    if isinstance(moment, date):
-        try:
-            return _since_epoch(moment) // timedelta(seconds=1)
-        except ValueError as reason:
-            raise RequestInvalidError(f"{name} = {shown(moment)}: {reason}", name=name) from None
-    stamp = parse_timestamp(name, moment)
-    return stamp // 1000 if stamp >= MILLISECONDS_FROM else stamp
-
-
-def read_time(text: str, zone: tzinfo | None = None, forms: str = TIME_FORMS) -> int | date:
+def read_time(text: str, zone: tzinfo | None = None) -> int | date:
     """Return what a text stands for: a number, an aware datetime, or a date.
 
     A text with a time and without a time zone is in `zone`. Raises ValueError with what is wrong and allowed.
@@ -197,7 +170,7 @@ def read_time(text: str, zone: tzinfo | None = None, forms: str = TIME_FORMS) ->
         raise ValueError("day and month cannot be told apart: expected year-month-day, such as 2026-01-31")
     if _LONG_YEAR.fullmatch(text):
         raise ValueError("expected years of four digits, such as 2026-01-31")
-    raise ValueError(f"expected {forms}")
+    raise ValueError(f"expected {TIME_FORMS}")
 
 
 def _read_iso(text: str) -> date | None:
@@ -208,14 +181,6 @@ def _read_iso(text: str) -> date | None:
         return datetime.fromisoformat(text.upper()) if _DATE_TIME.fullmatch(text) else None
     except ValueError:  # such as 2026-02-30
         return None
-
-
-def _since_epoch(moment: date) -> timedelta:
-    if not isinstance(moment, datetime):
-        moment = datetime.combine(moment, time(), UTC)
-    if moment.utcoffset() is None:
-        raise ValueError("expected a datetime with a time zone (tzinfo=UTC)")
-    return moment - _EPOCH
 
 
 def _read_number(text: str) -> int:
