@@ -11,7 +11,6 @@ from chatrest import (
     ConflictError,
     FriendQuery,
     NewMembers,
-    NewMessage,
     NewUser,
     NotFoundError,
     PageQuery,
@@ -295,21 +294,6 @@ async def test_friends_are_so_in_both_directions(session: AsyncSession) -> None:
         "user-002",
         "user-003",
     ]
-
-
-async def test_friends_may_be_added_to_each_others_conversations(session: AsyncSession) -> None:
-    await session.friends.add("user-001", ["user-002"])
-    await session.friends.add("user-001", ["user-003", "user-001"], add_to_conversations=True)
-    conversations = {
-        uid: [each.conversation_id async for each in session.conversations.list(on_behalf_of=uid)]
-        for uid in ("user-001", "user-002", "user-003")
-    }
-    shared = "user-001_user_user-003"
-    assert conversations == {"user-001": [shared], "user-002": [], "user-003": [shared]}
-    await session.messages.send(NewMessage.text("user-003", "hello"), on_behalf_of="user-001")
-    [conversation] = await session.conversations.list(on_behalf_of="user-003").collect()
-    assert (conversation.conversation_id, conversation.created_at) == (shared, NOW)
-    assert conversation.last_message is not None
 
 
 async def test_friendships_that_are_refused_leave_the_others(session: AsyncSession) -> None:

@@ -10,7 +10,7 @@ table is silent, the emulator has chosen:
 - `mark_read` and `mark_delivered` without `messageId` are about all messages, `mark_unread` about the last
   one of the other side. In a conversation of two they move `readAt` and `deliveredAt` of the messages.
 - A reset hides the messages so far from the user; the conversation is not accessible until the next message,
-  or stays in its place with `preserveOrder`.
+  except with `preserveOrder`.
 """
 
 from collections.abc import Callable, Mapping
@@ -22,7 +22,7 @@ from msgspec import UNSET
 
 from ..store.directory import SYSTEM, untagged
 from ..store.documents import Document
-from ..store.message_index import StoredMessage, conversation_list
+from ..store.message_index import conversation_list
 from ..store.views import ConversationView, Kind, Receipt
 from .arguments import has_tag
 from .context import Context, Handler, ServiceCall
@@ -47,7 +47,7 @@ def conversation_record(context: Context, query: Document, view: ConversationVie
         "conversationType": view.kind,
         "unreadMessageCount": str(store.views.unread_count(view)),
         "createdAt": view.created_at,
-        "updatedAt": _updated_at(view, last),
+        "updatedAt": store.views.moved_at(view),
         "conversationWith": shown,
     }
     if last is not None:
@@ -55,11 +55,6 @@ def conversation_record(context: Context, query: Document, view: ConversationVie
     if query.get("withTags") and view.tags:
         record["tags"] = view.tags
     return record | pin_fields(context, view)
-
-
-def _updated_at(view: ConversationView, last: StoredMessage | None) -> int:
-    """Return when a conversation last moved: with its last message, or before it was reset."""
-    return (last.sent_at or 0) if last is not None else view.kept_at or view.created_at
 
 
 def _party_record(context: Context, view: ConversationView) -> Document:
@@ -135,7 +130,7 @@ def _views(context: Context, reader: str | None) -> list[ConversationView]:
         if not views.is_removed(view):
             own = _NO_PIN if view.pinned_at is None else _OWN_PIN
             place = places.get((view.kind, view.party), own) if reader else view.uid
-            rows.append((place, -_updated_at(view, views.last(view)), view.party, view))
+            rows.append((place, -views.moved_at(view), view.party, view))
     return [view for *_, view in sorted(rows, key=itemgetter(0, 1, 2))]
 
 
@@ -180,13 +175,12 @@ def update_conversation(call: ServiceCall) -> Document:
 
 
 def reset_conversation(call: ServiceCall) -> Document:
-    """Empty the user's view of a conversation; `preserveOrder` keeps its place in the list."""
+    """Empty the user's view of a conversation; `preserveOrder` keeps it in the list."""
     view, body, store = accessible_view(call), call.body, call.store
     if body.get("conversationWith") not in (None, view.party):
         raise bad_request({"conversationWith": ["The conversationWith must be the one of the path."]})
-    last = store.views.last(view)
-    view.kept_at = _updated_at(view, last) if body.get("preserveOrder") else None
     view.reset_id = view.read_id = store.last_id
+    view.is_kept = body.get("preserveOrder", False)
     view.tags = ()
     if body.get("deleteMessagesPermanently"):
         store.remove(store.ids(conversation=view.conversation))

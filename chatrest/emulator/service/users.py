@@ -158,8 +158,6 @@ def add_friends(call: ServiceCall) -> Document:
             raise refused("ERR_ALREADY_FRIEND", friend, uid)
         relations.add("friend", uid, friend, call.now)
         relations.add("friend", friend, uid, call.now)
-        if call.body.get("addToConversations"):
-            call.store.views.add(uid, friend, call.now)
         return f"The user with UID {friend} is a friend of {uid} now."
 
     return {"accepted": outcomes(call.body["accepted"], befriend)}

@@ -111,17 +111,6 @@ class Store(MessageLists):
             **selected(message, ("conversationId",)),
         )
 
-    def add_records(self, records: Iterable[bytes]) -> None:
-        """Add messages given as JSON bytes, as odd as a test wants them.
-
-        A record's own `id` counts where it is a number, or digits, above the last; else it is stored
-        under the next one, and served as it is. `RequestInvalidError` for what is not JSON, and then
-        none of them is added.
-        """
-        messages = self.index(records)
-        self.insert(messages)
-        self.views.note(messages)
-
     def remove(self, ids: Iterable[int]) -> None:
         """Remove messages for good, with all that was attached to them; unknown ids are passed over."""
         removed = set(ids)

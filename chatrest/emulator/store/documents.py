@@ -41,9 +41,6 @@ class Documents:
             if each.kind.startswith(kind) and f"{each.parent}/".startswith(parent):
                 each.clear()
 
-    def parent_of(self, kind: str, key: str) -> str | None:
-        return next((each.parent for each in self._sets.values() if each.kind == kind and key in each), None)
-
 
 _TOKENS: Final = "/users/{uid}/auth_tokens"
 _OWN: Final = frozenset({"uid", "authToken", "createdAt"})
@@ -56,9 +53,6 @@ class LoginTokens:
 
     def of(self, uid: str) -> DocumentSet:
         return self._documents.of(_TOKENS, uid)
-
-    def owner(self, key: str) -> str | None:
-        return self._documents.parent_of(_TOKENS, key)
 
     def issue(self, uid: str, at: int, *, fresh: bool = False) -> Document:
         """Return the newest token of a user that has no scope; with `fresh`, or without one, a new one."""

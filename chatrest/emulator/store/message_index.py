@@ -257,19 +257,17 @@ class MessageLists:
 
     # changes
 
-    def index(self, records: Iterable[bytes]) -> list[StoredMessage]:
-        """Return messages to be inserted, each under its own id where that is a number above the last one."""
-        messages, last = [], self.last_id
-        for record in records:
-            message = read_message(record)
-            own = number_of(message.id) or 0
-            last = message.number = own if own > last else last + 1
-            messages.append(message)
-        return messages
+    def add_records(self, records: Iterable[bytes]) -> None:
+        """Add messages given as JSON bytes, as odd as a test wants them.
 
-    def insert(self, messages: Iterable[StoredMessage]) -> None:
+        A record's own `id` counts where it is a number, or digits, above the last; else it is stored
+        under the next one, and served as it is. `RequestInvalidError` for what is not JSON, and then
+        none of them is added.
+        """
+        messages = [read_message(record) for record in records]
         for message in messages:
-            number = self.last_id = message.number
+            own = number_of(message.id) or 0
+            number = message.number = self.last_id = own if own > self.last_id else self.last_id + 1
             if isinstance(message.sent_at, int):
                 self.last_sent_at = max(self.last_sent_at, message.sent_at)
             self.messages[number] = message

@@ -1,7 +1,7 @@
 """Marks of users on messages, and their views of conversations.
 
 Rules:
-- A conversation begins with its first message, or is added without one.
+- A conversation begins with its first message.
 - Users see the conversations that they send or receive in, and those of the groups that they are members of.
 - The last message is the newest one that is no action; actions on messages move no conversation.
 """
@@ -68,14 +68,6 @@ Kind: TypeAlias = Literal["user", "group"]
 Receipt: TypeAlias = Literal["read", "delivered"]
 
 
-class _Conversation(NamedTuple):
-    kind: Kind
-    sender: str
-    """Of the first message."""
-    receiver: str
-    created_at: int
-
-
 class ConversationView(Struct):
     uid: str
     conversation: str
@@ -87,8 +79,8 @@ class ConversationView(Struct):
     delivered_id: int = 0
     reset_id: int = 0
     """The last message that the user has removed from the own view; 0 for none."""
-    kept_at: int | None = None
-    """The time that a reset conversation keeps in the list."""
+    is_kept: bool = False
+    """True for one that a reset has left in the list."""
     tags: tuple[str, ...] = ()
     pinned_at: int | None = None
 
@@ -96,37 +88,27 @@ class ConversationView(Struct):
 class ConversationViews:
     def __init__(self, messages: MessageLists, members: Memberships) -> None:
         self._messages, self._members = messages, members
-        self._conversations: dict[str, _Conversation] = {}
         self._views: dict[tuple[str, str], ConversationView] = {}
         self.app_pins: dict[tuple[str, str], Document] = {}
         """The pins of the app, which are for all users, by kind and party."""
 
-    def note(self, messages: Iterable[StoredMessage]) -> None:
-        """Begin the conversations of new messages that have none yet."""
-        for each in messages:
-            name = each.conversation_id
-            if name and name not in self._conversations and each.receiver_type in ("user", "group"):
-                at = each.sent_at if isinstance(each.sent_at, int) else 0
-                began = _Conversation(each.receiver_type, each.sender, each.receiver, at)
-                self._conversations[name] = began
-
-    def add(self, uid: str, party: str, at: int) -> None:
-        """Add the conversation of two users that has no message yet; one that exists stays as it is."""
-        self._conversations.setdefault(conversation_id(uid, party), _Conversation("user", uid, party, at))
-
     def all(self, uid: str | None, conversation: str | None = None) -> list[ConversationView]:
         """Return the views of a user, or of all users; of one conversation, or of all."""
-        names = self._conversations if conversation is None else {conversation} & self._conversations.keys()
-        views = (view for name in names for view in self._of(name, self._conversations[name]))
-        return [view for view in views if uid in (None, view.uid)]
+        lists = self._messages.lists
+        names = [name[2:] for name in lists if name[:2] == "c:"] if conversation is None else [conversation]
+        return [view for name in names for view in self._of(name) if uid in (None, view.uid)]
 
-    def _of(self, name: str, about: _Conversation) -> Iterator[ConversationView]:
-        parties = {about.sender: about.receiver, about.receiver: about.sender}
-        if about.kind == "group":
-            parties = dict.fromkeys(self._members.of(about.receiver), about.receiver)
+    def _of(self, name: str) -> Iterator[ConversationView]:
+        ids = self._messages.lists.get(conversation_list(name))
+        first = self._messages.messages[ids[0]] if ids and name else StoredMessage()
+        parties = {}
+        if first.receiver_type == "user":
+            parties = {first.sender: first.receiver, first.receiver: first.sender}
+        elif first.receiver_type == "group":
+            parties = dict.fromkeys(self._members.of(first.receiver), first.receiver)
         for uid, party in parties.items():
-            view = self.view(uid, about.kind, party, name)
-            view.created_at = about.created_at
+            view = self.view(uid, first.receiver_type, party, name)
+            view.created_at = first.sent_at if isinstance(first.sent_at, int) else 0
             yield view
 
     def view(self, uid: str, kind: Kind, party: str, name: str = "") -> ConversationView:
@@ -148,11 +130,14 @@ class ConversationViews:
                 return message
         return None
 
+    def moved_at(self, view: ConversationView) -> int:
+        """Return the time of the last message, else that of the first one."""
+        last = self.last(view)
+        return view.created_at if last is None else last.sent_at or 0
+
     def is_removed(self, view: ConversationView) -> bool:
-        """Return True for a conversation that its user has reset, without a message since and without a place
-        kept in the list.
-        """
-        return bool(view.reset_id) and view.kept_at is None and self.last(view) is None
+        """Return True for a conversation that its user has reset and not kept, without a message since."""
+        return bool(view.reset_id) and not view.is_kept and self.last(view) is None
 
     def unread_count(self, view: ConversationView) -> int:
         """Return how many messages of others a user has not read; actions and deleted ones do not count."""
@@ -162,12 +147,9 @@ class ConversationViews:
         )
 
     def of_others(self, view: ConversationView, id: int = 0) -> list[StoredMessage]:
-        return [each for each in self._since(view, id) if each.sender != view.uid]
-
-    def _since(self, view: ConversationView, id: int) -> list[StoredMessage]:
         ids = self._messages.matching(conversation_list(view.conversation))
-        return [self._messages.messages[number] for number in ids[bisect_right(ids, id) :]]
+        messages = (self._messages.messages[number] for number in ids[bisect_right(ids, id) :])
+        return [each for each in messages if each.sender != view.uid]
 
     def forget(self) -> None:
-        self._conversations.clear()
         self._views.clear()
