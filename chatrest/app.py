@@ -188,9 +188,9 @@ def check_proxy(url: object) -> str:
     return check_url("proxy", url, allow_http=True)
 
 
-def check_way(proxy: str, addresses: Iterable[str]) -> None:
+def check_way(proxy: str | None, addresses: Iterable[str]) -> None:
     """Raise `RequestInvalidError` for an http address through a proxy that is not on loopback."""
-    for address in addresses:
+    for address in addresses if proxy is not None else ():
         if urlsplit(address).scheme == "http" and not is_loopback(urlsplit(proxy).hostname or ""):
             raise RequestInvalidError(
                 f"proxy: {address} is http, and the proxy would read the key: expected an https address, "

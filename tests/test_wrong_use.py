@@ -1,14 +1,13 @@
-"""A session used in another loop, thread or process than its own: it says so, and nothing is sent."""
+"""A session used in another loop or thread than its own: it says so, and nothing is sent."""
 
 import asyncio
-import multiprocessing
 import threading
 from collections.abc import Callable, Coroutine
 from typing import Any
 
 import pytest
 
-from chatrest import AsyncSession, ChatRestError, RequestInvalidError
+from chatrest import AsyncSession, RequestInvalidError
 from tests.cases import loop_over
 from tests.scripted_server import Faulty, reply
 
@@ -85,36 +84,3 @@ async def test_a_call_in_the_loop_of_the_session_from_a_thread() -> None:
             return asyncio.run_coroutine_threadsafe(session.request("GET", "/a"), loop).result(60)
 
         assert await asyncio.to_thread(work) == {}
-
-
-@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
-def test_a_forked_child() -> None:
-    """The loop is the very same object there; its sockets are the parent's."""
-
-    def child(answers: Any) -> None:
-        for use in (request, close):
-            try:
-                loop.run_until_complete(asyncio.wait_for(use(session), 60))
-            except ChatRestError as error:
-                answers.put(str(error))
-            except BaseException as error:
-                answers.put(repr(error))
-
-    loop = asyncio.new_event_loop()
-    try:
-        server = loop.run_until_complete(Faulty(reply()).__aenter__())
-        session = loop.run_until_complete(server.session().__aenter__())
-        loop.run_until_complete(session.request("GET", "/a"))
-        context = multiprocessing.get_context("fork")
-        answers = context.SimpleQueue()
-        process = context.Process(target=child, args=(answers,))
-        process.start()
-        process.join(120)
-        errors = [answers.get(), answers.get()]
-        assert all("forked: open another session there" in error for error in errors), errors
-        assert loop.run_until_complete(session.request("GET", "/a")) == {}
-        assert len(server.requests) == 2
-        loop.run_until_complete(session.close())
-        loop.run_until_complete(server.__aexit__())
-    finally:
-        loop.close()

@@ -10,6 +10,7 @@ A 429 is read once, into a `RateLimitError`. The pacer learns the limit from it,
 pacer for the next slot: a call that was refused for its rate sleeps once, for the longer of both waits.
 """
 
+import asyncio
 from typing import Final, Generic, TypeVar
 
 import tenacity
@@ -36,17 +37,17 @@ from .options import CallOptions, Dice
 from .pool import Pool
 from .replies import (
     LIMIT_NAMES,
-    Notices,
     is_of_user,
     limit_signal,
+    note_acting_user,
     outcome_unknown,
     read_large,
     read_reply,
     refusal,
     report_reply,
 )
-from .timing import Home, Timing
-from .transport import Reply, was_sent
+from .timing import Timing
+from .transport import Reply
 
 R = TypeVar("R")
 
@@ -62,13 +63,23 @@ _PASSED: Final[dict[DeadlineReason, str]] = {
 
 
 class CallContext(Struct, frozen=True, kw_only=True):
-    home: Home
+    loop: asyncio.AbstractEventLoop
+    """The event loop that the session was opened in, which owns its sockets and timers."""
     timing: Timing
     dice: Dice
     listeners: tuple[Listener, ...]
-    notices: Notices = field(default_factory=Notices)
+    ignored: set[str] = field(default_factory=set)
+    """The operations whose acting user the service ignored."""
     start: CallStart | None = None
     """The first telemetry of the call; None without listeners."""
+
+    def check_loop(self) -> None:
+        """Raise `RequestInvalidError` in another event loop."""
+        if asyncio._get_running_loop() is not self.loop:
+            raise RequestInvalidError(
+                "the session belongs to another event loop, the one that it was opened in: "
+                "open another session there, one in each loop and thread"
+            )
 
 
 class ActiveCall(CallProgress, Generic[R]):
@@ -83,7 +94,7 @@ class ActiveCall(CallProgress, Generic[R]):
     async def result(self) -> R:
         """Return the endpoint's decoded reply; raise the last error, with a log of all attempts."""
         self.began = self._context.timing.now()
-        self._context.home.check()
+        self._context.check_loop()
         self._pool.budget.calls += 1
         try:
             # Without listeners no one wants the durations of each attempt.
@@ -116,13 +127,10 @@ class ActiveCall(CallProgress, Generic[R]):
     async def _later_attempt(self) -> R:
         try:
             return await (self._attempt() if self._context.start is None else self._reported_attempt())
-        except RequestInvalidError:
-            # Closed: a change that was sent before must not say that nothing was. A read may.
-            is_change = self._call.endpoint.replay == "idempotent"
-            if not (is_change and isinstance(self._attempts.error, ApiError | TransportError)):
-                raise
+        except RequestInvalidError:  # closed meanwhile; that would say that nothing was sent
+            self._attempts = structs.replace(self._attempts, pause=None)
+            assert self._attempts.error is not None
             failure = self._attempts.error
-        self._attempts = structs.replace(self._attempts, pause=None)
         raise failure
 
     def _is_planned(self, error: BaseException) -> bool:
@@ -188,7 +196,7 @@ class ActiveCall(CallProgress, Generic[R]):
                 self._pool.has_replied = True
             except BaseException as error:
                 self._gate.pacer.forget()
-                self.sent = was_sent(error)
+                self.sent = getattr(error, "sent", True)  # where it is not known, it may have been
                 raise
             finally:
                 self._gate.release(options.priority)
@@ -200,7 +208,7 @@ class ActiveCall(CallProgress, Generic[R]):
             else:
                 value = await read_large(reply, self._call, options)
             if self._call.acting_user is not None:
-                self._context.notices.check_acting_user(self._call.endpoint, self._call.acting_user, value)
+                note_acting_user(self._context.ignored, self._call.endpoint, self._call.acting_user, value)
             if self._context.start is not None:
                 self.decoded += now() - ended
             return value

@@ -3,7 +3,7 @@
 import asyncio
 import logging
 import time
-from collections.abc import Awaitable, Iterable, Mapping
+from collections.abc import Awaitable, Mapping
 from functools import partial
 from itertools import count
 from types import MappingProxyType
@@ -13,18 +13,17 @@ from msgspec import structs
 
 from .._core.pace.pacer import Pace
 from .._core.paging.cursor import CursorKey
-from .._core.paging.walk_state import PageSizes
+from .._core.paging.walk_state import LargestPage, PageSizes
 from .._core.requests.arguments import detach
 from .._core.requests.endpoint import Call
 from .._core.requests.wire import Headers, Request, request
 from .._telemetry import LOGGER, REQUESTS, Listener, log_attempt, notify
-from ..app import check_way
 from ..errors import ChatRestError, DeadlineExceededError, RequestInvalidError
 from .call import ActiveCall, CallContext
 from .call_telemetry import call_start, log_request, start_call
 from .options import CallOptions, Dice
 from .pool import MakePacer, Pool, PoolState
-from .timing import Clock, Home, Sleep, Timing
+from .timing import Clock, Sleep, Timing
 from .transport import Transport, Verify
 
 R = TypeVar("R")
@@ -52,9 +51,9 @@ class Client:
         sleep: Sleep,
         dice: Dice,
     ) -> None:
-        self._proxy, self.dice = proxy, dice
+        self.proxy, self.dice = proxy, dice
         self.cursor_key, self.check_acting_user = cursor_key, check_acting_user
-        self.page_sizes: PageSizes = PageSizes()
+        self.page_sizes: PageSizes = PageSizes(LargestPage)
         self.make_pacer: MakePacer | None = None
         """Makes the pacers of pools that are made from now on; None for pacers of this session alone."""
         timing = Timing(clock, sleep)
@@ -76,23 +75,19 @@ class Client:
     def pools(self) -> Mapping[str, PoolState]:
         return MappingProxyType({region: pool.state for region, pool in self._pools.items()})
 
-    def check_way(self, addresses: Iterable[str]) -> None:
-        if self._proxy is not None:
-            check_way(self._proxy, addresses)
-
     def open(self) -> None:
         if self._context is None:
             self._pools.clear()
-            self._context = self._make_context(home=Home())
-        self._context.home.check()
+            self._context = self._make_context(loop=asyncio.get_running_loop())
+        self._context.check_loop()
 
     async def close(self) -> None:
         """Close every pool and refuse further calls until the client is opened again.
 
-        Raises `RequestInvalidError` in another event loop or process than the one that opened it.
+        Raises `RequestInvalidError` in another event loop than the one that opened it.
         """
         if self._context is not None:
-            self._context.home.check()
+            self._context.check_loop()
             self._context = None
         await asyncio.gather(*(pool.close() for pool in self._pools.values()))
 

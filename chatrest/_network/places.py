@@ -27,10 +27,11 @@ operation costs the same for any number of apps.
 """
 
 import asyncio
-from collections import OrderedDict, defaultdict
+from collections import OrderedDict
 from collections.abc import Iterator
 from operator import attrgetter
 from typing import Final, Literal, TypeAlias
+from weakref import WeakValueDictionary
 
 Priority: TypeAlias = Literal["interactive", "bulk"]
 PRIORITIES: Final[tuple[Priority, ...]] = ("interactive", "bulk")
@@ -104,7 +105,7 @@ class LaneQueues:
 
 
 class AppShare:
-    __slots__ = ("held", "lanes", "waiting")
+    __slots__ = ("__weakref__", "held", "lanes", "waiting")
 
     def __init__(self) -> None:
         self.held: int = 0
@@ -132,10 +133,11 @@ class PrioritySemaphore:
         self._holders = 0  # apps that hold a place
         self._rankings = {lane: _Ranking() for lane in PRIORITIES}
         self._timer: asyncio.TimerHandle | None = None
-        self._shares: defaultdict[str, AppShare] = defaultdict(AppShare)
+        self._shares: WeakValueDictionary[str, AppShare] = WeakValueDictionary()
 
     def share(self, app_id: str) -> AppShare:
-        return self._shares[app_id]
+        """Return the share of an app, which is there for as long as a gate of the app is."""
+        return self._shares.setdefault(app_id, AppShare())
 
     def try_acquire(self, share: AppShare, lane: Priority) -> bool:
         # This overtakes no waiter: whoever may take a place does not wait.

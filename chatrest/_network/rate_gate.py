@@ -19,6 +19,7 @@ GateKey: TypeAlias = tuple[str, RateClass]
 """App id and rate class."""
 
 _POLL_SECONDS: Final = 0.25  # while the end of a limit is unknown, any reply may show it
+_MOST_GATES: Final = 10_000
 _YIELD_SECONDS: Final = 0.01  # bulk checks again after this while an interactive call goes first
 
 
@@ -46,16 +47,16 @@ class RateGate:
         return len(self.lanes)
 
     @property
-    def interval(self) -> float:
-        """The seconds between two slots; 0 without a bound."""
-        return 1 / self.pacer.rate if self.pacer.rate else 0.0
+    def is_idle(self) -> bool:
+        return self.share.is_idle and not self.waiting and not self.pacer.is_probing
 
     def delay(self, lane: Priority) -> float:
         return self.pacer.delay(self._timing.now(), urgent=lane == "interactive")
 
     def expected(self, lane: Priority) -> float:
         """Return the estimated seconds that a new request in `lane` would wait for its slot."""
-        return self.delay(lane) + self.lanes.ahead(lane) * self.interval
+        interval = 1 / self.pacer.rate if self.pacer.rate else 0.0
+        return self.delay(lane) + self.lanes.ahead(lane) * interval
 
     def try_enter(self, lane: Priority, now: float) -> bool:
         lanes, pacer, urgent = self.lanes, self.pacer, lane == "interactive"
@@ -99,24 +100,18 @@ class RateGate:
                 await self._sleep(min(delay, _POLL_SECONDS) if self.pacer.is_probing else delay)
             elif lane == "bulk" and self.lanes.interactive:
                 await self._sleep(_YIELD_SECONDS)
-            elif await self._wait_for_place(lane):
-                self.pacer.take(self._timing.now(), urgent=lane == "interactive")
-                self.lanes.serve(self.lanes.first(lane) or own)
+            else:
+                await self._places.acquire(self.share, lane)
+                if self.delay(lane) > 0:  # the slot is gone meanwhile
+                    self.release(lane)
+                else:
+                    self.pacer.take(self._timing.now(), urgent=lane == "interactive")
+                    self.lanes.serve(self.lanes.first(lane) or own)
 
     async def _sleep(self, seconds: float) -> None:
         """Sleep, and let other tasks run: a session's own sleep may return without doing so."""
         await self._timing.sleep(seconds)
         await asyncio.sleep(0)
-
-    async def _wait_for_place(self, lane: Priority) -> bool:
-        """Wait for a place; release it and return False if there is no free slot by then."""
-        if self._places.try_acquire(self.share, lane):
-            return True
-        await self._places.acquire(self.share, lane)
-        if self.delay(lane) > 0:
-            self.release(lane)
-            return False
-        return True
 
     def _promote(self, lane: Priority) -> None:
         first = self.lanes.first(lane)
@@ -128,12 +123,18 @@ class RateGate:
 
 
 class RateGates(dict[GateKey, RateGate]):
-    """The gates by app id and rate class; `gates[key]` makes the one that is missing. Each takes 1.2 kB."""
+    """The gates by app id and rate class; `gates[key]` makes the one that is missing. Each takes 1.2 kB.
+
+    Of very many those that nobody uses are forgotten, with what their pacers have learnt.
+    """
 
     def __init__(self, make_pacer: MakePacer, timing: Timing, places: PrioritySemaphore) -> None:
         super().__init__()
         self._make_pacer, self._timing, self._places = make_pacer, timing, places
 
     def __missing__(self, key: GateKey) -> RateGate:
+        if len(self) >= _MOST_GATES:
+            for idle in [each for each, gate in self.items() if gate.is_idle]:
+                del self[idle]
         gate = self[key] = RateGate(self._make_pacer(*key), self._timing, self._places, key[0])
         return gate

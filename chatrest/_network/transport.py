@@ -67,11 +67,6 @@ class Reply(Struct, frozen=True):
         return [("status", self.status), ("size", len(self.body))]
 
 
-def was_sent(error: BaseException) -> bool:
-    """Return True if the exchange that raised `error` may have sent something, or if that is unknown."""
-    return bool(getattr(error, "sent", True))
-
-
 class Transport:
     """A connector and its client session; created in a running event loop, closed with `close`.
 
@@ -108,7 +103,7 @@ class Transport:
     async def exchange(self, request: Request, timeouts: Timeouts) -> Reply:
         """Send `request` once and return its reply; raise `TransportError` without a usable reply.
 
-        `was_sent` says for a `CancelledError` raised here if something may have been sent.
+        A `CancelledError` raised here has the attribute `sent`: if something may have been sent.
         """
         if self._closed:
             raise RequestInvalidError("the session was closed before the request was sent")
@@ -216,9 +211,8 @@ class Transport:
         return error
 
     def _too_large(self, reason: str) -> ReplyUnreadableError:
-        error = ReplyUnreadableError(f"the reply is larger than max_reply_bytes = {self._cap}: {reason}")
-        error.answered = True
-        return error
+        text = f"the reply is larger than max_reply_bytes = {self._cap}: {reason}"
+        return ReplyUnreadableError(text, answered=True)
 
     def _client_timeout(self, timeouts: Timeouts) -> aiohttp.ClientTimeout:
         if timeouts is not self._timeouts[0]:  # most calls of a session have the same
@@ -298,14 +292,11 @@ def _no_connection(error: Exception, timeouts: Timeouts) -> ConnectError:
     if isinstance(error, TimeoutError):
         return ConnectError(f"no connection within {timeouts.total} s (timeouts.total), nothing was sent")
     if isinstance(error, aiohttp.ClientHttpProxyError):
-        failure = ConnectError(f"the proxy refused the connection with {error.status}, nothing was sent")
-        failure.reason = "by proxy"
-        return failure
+        text = f"the proxy refused the connection with {error.status}, nothing was sent"
+        return ConnectError(text, reason="by proxy")
     if isinstance(error, aiohttp.ClientConnectorError):
         text = f"no connection to {error.host}:{error.port}, nothing was sent{_reason(error)}"
-        failure = ConnectError(text)
-        failure.is_final, failure.reason = _is_final(_cause(error)), _connect_reason(error)
-        return failure
+        return ConnectError(text, is_final=_is_final(_cause(error)), reason=_connect_reason(error))
     if isinstance(error, _LOST):
         return ConnectError(f"no connection, nothing was sent{_reason(error)}")
     return ConnectError(f"no connection ({type(error).__name__}), nothing was sent{_reason(error)}")

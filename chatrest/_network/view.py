@@ -22,6 +22,7 @@ from .._core.requests.endpoint import (
     is_mapping,
 )
 from .._core.requests.wire import Headers
+from ..app import check_way
 from ..errors import ChatRestError, RequestInvalidError
 from .client import Client, Sender
 from .options import (
@@ -38,6 +39,7 @@ from .places import Priority
 from .pool import PoolState
 
 _METHODS: Final = ("GET", "POST", "PUT", "PATCH", "DELETE")
+_METHOD_NAMES: Final = ", ".join(_METHODS)
 _REPLAY: Final[Mapping[Method, Replay]] = {"GET": "safe", "PUT": "idempotent", "DELETE": "idempotent"}
 _FIRST: Final = re.compile(r"/[A-Za-z0-9_-]+(?=/|$)")
 
@@ -50,7 +52,7 @@ class ClientView:
         own = {name: rest.pop(name) for name in OPTIONS_OF_VIEWS}
         self._options: CallOptions = CallOptions(destination=destination, acting_user=None, **own)
         self._client: Client = Client(**rest)
-        self._client.check_way(destination.addresses.values())
+        check_way(self._client.proxy, destination.addresses.values())
 
     async def __aenter__(self) -> Self:
         self._client.open()
@@ -130,7 +132,7 @@ class ClientView:
         view = object.__new__(type(self))
         view._options, view._client = structs.replace(self._options, **changes), self._client
         if "destination" in changes:
-            view._client.check_way(view._options.destination.addresses.values())
+            check_way(view._client.proxy, view._options.destination.addresses.values())
         return view
 
     async def request(
@@ -152,7 +154,9 @@ class ClientView:
         failure: ChatRestError | None = None
         try:
             addresses = self._options.destination.addresses
-            interface = next(iter(addresses)) if interface is UNCHANGED else _interface(interface, addresses)
+            if interface is UNCHANGED:
+                interface = next(iter(addresses))
+            check_unquoted(interface in tuple(addresses), "interface", interface, ", ".join(addresses))
             running = self.sender(call_by_hand(method, path, query, json, interface))
         except ChatRestError as error:
             failure = detach(error)
@@ -162,17 +166,6 @@ class ClientView:
         return await running
 
 
-# ── operations without an endpoint ──
-
-
-def _interface(interface: object, addresses: Mapping[Interface, str]) -> Interface:
-    for name in addresses:
-        if interface == name:
-            return name
-    check_unquoted(False, "interface", interface, ", ".join(addresses))
-    raise AssertionError
-
-
 def call_by_hand(
     method: Method, path: str, query: Mapping[str, Any] | None, json: Any, interface: Interface
 ) -> Call[Any]:
@@ -180,8 +173,7 @@ def call_by_hand(
 
     GET, PUT and DELETE are repeated, POST and PATCH only if they were certainly not processed.
     """
-    if method not in _METHODS:
-        check_unquoted(False, "method", method, ", ".join(_METHODS))
+    check_unquoted(method in _METHODS, "method", method, _METHOD_NAMES)
     if query is not None:
         check_unquoted(is_mapping(query), "query", query, "a mapping with text keys, or None")
     quoted = any_path(path)

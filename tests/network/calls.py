@@ -15,7 +15,7 @@ from chatrest._network.client import run_call
 from chatrest._network.options import CallOptions, Destination
 from chatrest._network.places import Priority
 from chatrest._network.pool import Pool
-from chatrest._network.timing import Home, Timing
+from chatrest._network.timing import Timing
 from tests.network.test_timing import virtually
 
 METHODS: dict[Replay, Method] = {"safe": "GET", "idempotent": "PUT", "never": "POST"}
@@ -50,7 +50,7 @@ def make_call(
         timeouts=Timeouts(),
         priority=priority,
     )
-    context = CallContext(home=Home(), timing=timing, dice=lambda: dice, listeners=())
+    context = CallContext(loop=asyncio.get_running_loop(), timing=timing, dice=lambda: dice, listeners=())
     request = Request(endpoint.method, "http://localhost/x", Headers(), None)
     return run_call(Call(endpoint, "/x", acting_user=acting_user), request, pool, options, context)
 

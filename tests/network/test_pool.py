@@ -10,6 +10,7 @@ import pytest
 from chatrest import App, AsyncSession, DeadlineExceededError, OutcomeUnknownError, RetryPolicy
 from chatrest._core.pace.pacer import Pace
 from chatrest._core.replies.rate_signal import Signal
+from chatrest._network import rate_gate
 from chatrest._network.pool import Pool, PoolState
 from chatrest._network.timing import Timing
 from tests.cases import loop_over
@@ -276,6 +277,19 @@ def test_the_memory_of_many_thousands_of_apps_is_small() -> None:
     finally:
         tracemalloc.stop()
     assert len(apps_of(pool)) == 3_000
+
+
+def test_of_very_many_apps_those_that_nobody_uses_are_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(rate_gate, "_MOST_GATES", 100)
+    clock = Clock(1000.0)
+    pool = make_pool(clock)
+    assert pool.gates["busy", "standard"].try_enter("interactive", clock())
+    call_app(pool, clock, "held back", Signal(True, retry_after=9.0))
+    for number in range(1000):
+        call_app(pool, clock, f"app-{number}")
+        assert len(pool.gates) <= 100
+    assert {"busy", "held back"} <= set(apps_of(pool))
+    assert len(pool.places._shares) <= 100
 
 
 # ── what is shown ──

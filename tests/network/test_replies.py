@@ -25,7 +25,7 @@ from chatrest import (
 from chatrest._core.replies import bounds as reply_bounds
 from chatrest._core.replies.bounds import INLINE_BYTES, MOST_RECORDS, MOST_VALUES, check_values
 from chatrest._core.replies.decode import ManyRecords, many, read_json
-from chatrest._core.replies.rows import RowReader
+from chatrest._core.replies.rows import row_reader
 from chatrest._models.messages import Message
 from chatrest._models.users import User
 from chatrest._network.replies import decode_large
@@ -94,7 +94,7 @@ async def test_a_list_of_far_more_records_than_a_page_has_is_unreadable(
     assert len(server.requests) == 1
 
 
-@pytest.mark.parametrize("reader", [many(Message), many(User), RowReader()])
+@pytest.mark.parametrize("reader", [many(Message), many(User), row_reader(None)])
 def test_exactly_the_most_records_are_read(reader: Any) -> None:
     record = b'{"id":"1","uid":"u"}'
     assert len(reader(b'{"data":' + array(record, MOST_RECORDS) + b"}").items) == MOST_RECORDS

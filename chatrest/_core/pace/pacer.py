@@ -154,9 +154,6 @@ class _Slots:
         self._confirmed = until
         return until - since
 
-    def miss(self, now: float) -> None:
-        self._used_since = max(now, self._used_since) if self._used_since < inf else inf
-
 
 class _Hold:
     """The time in which nothing is sent after a 429; probes show its end where the 429 named none.
@@ -299,10 +296,6 @@ class Pacer:
         """Note that a request that was let go brought no reply."""
         if self._hold is not None:
             self._hold.end_probe()
-
-    def miss(self, now: float) -> None:
-        """Note that slots until `now` were taken for nothing: the rate was not in full use."""
-        self._slots.miss(now)
 
     def observe(self, now: float, signal: Signal, sent: float) -> None:
         """Learn from the reply to a request that was sent at `sent`."""
