@@ -48,17 +48,6 @@ def test_it_belongs_to_one_app_and_the_same_files(journal: ImportJournal, path: 
         ImportJournal(path, APP, FILES[:1])
 
 
-def test_damage_is_noticed(journal: ImportJournal, path: Path) -> None:
-    for line in range(1, 400):
-        journal.finish(0, at(line), [note(line)])
-    journal.close()
-    content = bytearray(path.read_bytes())
-    content[len(content) // 2 :] = bytes(len(content) - len(content) // 2)
-    path.write_bytes(content)
-    with pytest.raises(RequestInvalidError, match="with another journal the import begins again"):
-        ImportJournal(path, APP, FILES)
-
-
 steps = st.lists(
     st.tuples(
         st.integers(0, 1), st.integers(1, 60), st.integers(0, 3), st.sampled_from(["begin", "finish", "open"])

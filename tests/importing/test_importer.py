@@ -106,9 +106,6 @@ def script(*habits: str) -> Callable[[], str]:
     return lambda: left.pop(0) if left else ""
 
 
-# ── a lost reply, and then a refusal of the whole batch ──
-
-
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("status", [400, 413])
 async def test_what_was_applied_before_the_refusal_of_a_whole_batch_is_there(
@@ -178,9 +175,6 @@ async def test_a_group_that_is_full_has_no_member_that_is_there(write: Write) ->
     async with service.session() as session:
         result = await run(session, [path])
     assert refused(result) == {"k0": "ERR_NO_VACANCY"}
-
-
-# ── any service ──
 
 
 @settings(max_examples=8)

@@ -80,14 +80,10 @@ async def test_a_run_that_is_over_sends_nothing_again(
     emulator.weather.add(Status(500, route="data_import.import_users"))
     assert await run(session, files) == first
     assert emulator.weather.struck["status"] == 0
-
-
-async def test_lines_that_are_added_later_are_imported_by_the_next_run(
-    session: AsyncSession, write: Write
-) -> None:
-    await run(session, [write("users.ndjson", USERS[:60])])
-    result = await run(session, [write("users.ndjson", USERS)])
-    assert result.imported == 120
+    emulator.weather.clear()
+    with files[0].open("a", encoding="utf-8") as file:
+        file.write(json.dumps(user(61)))
+    assert (await run(session, files)).imported == first.imported + 1, "a line that was added later"
 
 
 async def test_a_record_that_the_reply_does_not_mention_is_refused(
@@ -135,9 +131,6 @@ async def test_compressed_files_are_read(
         packed.write_bytes(damaged)
         with pytest.raises(RequestInvalidError, match=r"packed\.ndjson\.\w+ cannot be decompressed"):
             await run(session, [packed], journal=tmp_path / "another")
-
-
-# ── without network ──
 
 
 def test_a_check_validates_every_line(write: Write) -> None:

@@ -24,7 +24,7 @@ from ...errors import RequestInvalidError
 from ..folder.journal import NAME as JOURNAL
 from ..folder.manifest import NAME as MANIFEST
 from ..folder.opening import no_export
-from ..folder.part_files import FolderFiles, PartFiles, find_parts, is_settled, read_state
+from ..folder.part_files import PartFiles, find_parts, is_settled, read_state
 from ..plan.file_names import local_path
 from ..plan.parts import FOREIGN, NAME as PARTS, Parts, is_app_name, part_number
 from .folder_view import FolderView
@@ -115,7 +115,7 @@ def part_files(out: object, disk: Any = None) -> PartFiles:
         from ..remote.part_objects import PartObjects
 
         return PartObjects(out)
-    return FolderFiles(local_path(out), disk)
+    return PartFiles(local_path(out), disk)
 
 
 def part_lacks(address: ExportAddress) -> list[str]:
@@ -200,9 +200,6 @@ async def _entries(store: "ObjectStore") -> _Entries:
         with suppress(ObjectNotFoundError):
             return frozenset([(await store.head(name)).name]), frozenset()
     return await store.entries()
-
-
-# ── the position of a reader of changes ──
 
 
 class PositionError(RequestInvalidError):

@@ -108,9 +108,9 @@ def _typed(batches: Iterator[tuple[Path, list[bytes]]]) -> Iterator[Message]:
 
 def _messages(path: Path, raws: list[bytes]) -> Iterator[Message]:
     """Return the messages of records: as one page, which is faster, or one by one where some are odd."""
-    read = _LIST.kind.listing(b'{"data":[%b]}' % b",".join(raws))
-    if read is not None and len(read[0].data) == len(raws):
-        yield from read[0].data
+    page = _LIST.strictly(b'{"data":[%b]}' % b",".join(raws))
+    if page is not None and len(page.items) == len(raws):
+        yield from page.items
         return
     for raw in raws:
         try:
@@ -119,15 +119,7 @@ def _messages(path: Path, raws: list[bytes]) -> Iterator[Message]:
             raise damaged(path, error) from None
 
 
-# ── the choice ──
-
-
-class _Choice(NamedTuple):
-    window: TimeWindow
-    sources: frozenset[Source] | None = None
-    """None is any."""
-    left: IdSet | None = None
-    """The ids that are not given yet; None is any."""
+# ── the messages ──
 
 
 def _records(
@@ -138,22 +130,21 @@ def _records(
     if window.since is not None and window.until is not None and window.until < window.since:
         raise RequestInvalidError(
             f"until = {timestamp_words(window.until)}: the window ends before it begins; "
-            f"expected {timestamp_words(window.since)} or later",
-            name="until",
+            f"expected since ({timestamp_words(window.since)}) or later"
         )
-    views = open_exports(out)
+    views, sources = open_exports(out), None
     if source is not None:
         views = iter(opened := list(views))
         sources = frozenset(_named_sources(source, {each for view in opened for each in _sources_of(view)}))
-    choice = _Choice(window, None if source is None else sources)
 
     def begun() -> Iterator[Iterator[tuple[Path, list[bytes]]]]:
         for view in views:
+            reader = _Reader(view, window, sources)
             with ExitStack() as stack:
                 stack.enter_context(view)
-                files = _files_of(view, choice)
+                files = reader.files()
                 stack.pop_all()
-            yield _batches(view, files, choice)
+            yield reader.batches(files)
 
     exports = begun()
     first = next(exports, iter(()))  # whose faults are raised at once
@@ -173,40 +164,12 @@ def _named_sources(source: Sources, sources: Collection[Source]) -> Iterator[Sou
             near = get_close_matches(str(text), known, n=3, cutoff=0.5) or list(known)[:3]
             listed = ", ".join(map(repr, near)) or "none: the export has no sources yet"
             raise RequestInvalidError(
-                f"source = {shown(text)}: expected sources of the export, such as {listed}", name="source"
+                f"source = {shown(text)}: expected sources of the export, such as {listed}"
             )
         yield match
 
 
-# ── the files ──
-
-
-def _files_of(view: FolderView, choice: _Choice) -> list[MessageFile]:
-    """Return what is to be read: what is committed now, while a run writes, too."""
-    return with_state(view.folder, lambda state: _files(view, state, choice))
-
-
-def _files(view: FolderView, state: FolderState, choice: _Choice) -> list[MessageFile]:
-    folder, manifest, journal = view.folder, state.manifest, state.journal
-    is_finished = manifest is not None and manifest.finished is not None
-    if journal is not None:
-        try:
-            return list(_of_journal(folder, journal, choice))
-        except RequestInvalidError:
-            raise
-        except ChatRestError:
-            if not is_finished or choice.sources is not None:  # else the manifest lists the files as well
-                raise
-    if manifest is not None and is_finished:
-        parts = [entry for entry in manifest.files if entry.role == "part"]
-        return [MessageFile(path_inside(folder, each.name), each.name, IdSet(), each.bytes) for each in parts]
-    if manifest is None:
-        raise ChatRestError(f"{view.name}/{MANIFEST}: {state.manifest_fault}")
-    raise view.without_journal(state, "only it knows what the last run has committed, which did not end")
-
-
 def _sources_of(view: FolderView) -> list[Source]:
-
     def sources(state: FolderState) -> list[Source]:
         if state.journal is None:
             raise ChatRestError(
@@ -218,23 +181,75 @@ def _sources_of(view: FolderView) -> list[Source]:
     return with_state(view.folder, sources)
 
 
-def _of_journal(folder: Path, journal: Journal, choice: _Choice) -> Iterator[MessageFile]:
-    stored = list(files_now(folder, journal, STEM))
-    files, sources = [file for file, *_ in stored], choice.sources
-    of_sources = None if sources is None else _SourceIds(journal, files, sources)
-    for file, path, name in stored:
-        if choice.window != ALL_TIMES and not _may_hold(journal, file, choice.window):
-            continue
-        chosen = None if of_sources is None else of_sources.of(file)
-        if chosen is not None and not chosen:
-            continue  # without a query for each of perhaps a million files
-        all_ids = journal.ids_in([file])
-        ids = all_ids if chosen is None else chosen
-        if choice.left is not None:
-            ids = ids & choice.left
-        if ids or not all_ids:
-            wanted = None if len(ids) == len(all_ids) else _one_of(journal, ids)
-            yield MessageFile(path, name, ids, file.size, is_wanted=wanted)
+class _Reader(NamedTuple):
+    """The choice of a reader, of one export."""
+
+    view: FolderView
+    window: TimeWindow
+    sources: frozenset[Source] | None
+    """None is any."""
+
+    def batches(self, files: list[MessageFile]) -> Iterator[tuple[Path, list[bytes]]]:
+        def records(file: MessageFile) -> Iterator[tuple[Path, list[bytes]]]:
+            for raws in record_batches(file.path, file.name, file.size, self.window):
+                if file.is_wanted is not None:
+                    raws = list(filter(file.is_wanted, raws))
+                if raws := self.window.within(raws):
+                    yield file.path, raws
+
+        with self.view:
+            yield from from_each(self.view, files, self.files, records)
+
+    def files(self, left: IdSet | None = None) -> list[MessageFile]:
+        """Return what is to be read, of these ids: what is committed now, while a run writes, too."""
+        return with_state(self.view.folder, lambda state: self._files(state, left))
+
+    def _files(self, state: FolderState, left: IdSet | None) -> list[MessageFile]:
+        folder, manifest = self.view.folder, state.manifest
+        is_finished = manifest is not None and manifest.finished is not None
+        if state.journal is not None:
+            try:
+                return list(self._of_journal(state.journal, left))
+            except RequestInvalidError:
+                raise
+            except ChatRestError:
+                if not is_finished or self.sources is not None:  # else the manifest lists the files as well
+                    raise
+        if manifest is not None and is_finished:
+            parts = [entry for entry in manifest.files if entry.role == "part"]
+            return [
+                MessageFile(path_inside(folder, each.name), each.name, IdSet(), each.bytes) for each in parts
+            ]
+        if manifest is None:
+            raise ChatRestError(f"{self.view.name}/{MANIFEST}: {state.manifest_fault}")
+        text = "only it knows what the last run has committed, which did not end"
+        raise self.view.without_journal(state, text)
+
+    def _of_journal(self, journal: Journal, left: IdSet | None) -> Iterator[MessageFile]:
+        stored = list(files_now(self.view.folder, journal, STEM))
+        of_sources = None
+        if self.sources is not None:
+            of_sources = _SourceIds(journal, [file for file, *_ in stored], self.sources)
+        for file, path, name in stored:
+            if self.window != ALL_TIMES and not self._may_hold(journal, file):
+                continue
+            chosen = None if of_sources is None else of_sources.of(file)
+            if chosen is not None and not chosen:
+                continue  # without a query for each of perhaps a million files
+            all_ids = journal.ids_in([file])
+            ids = all_ids if chosen is None else chosen
+            if left is not None:
+                ids = ids & left
+            if ids or not all_ids:
+                wanted = None if len(ids) == len(all_ids) else _one_of(journal, ids)
+                yield MessageFile(path, name, ids, file.size, is_wanted=wanted)
+
+    def _may_hold(self, journal: Journal, file: StoreFile) -> bool:
+        """Return False if no row of a file was sent in the window; those without a number may be undated."""
+        return any(
+            len(block.ids) < block.rows or self.window.may_hold(block.since, block.until)
+            for block in journal.blocks(file.number)
+        )
 
 
 def _one_of(journal: Journal, ids: IdSet) -> Callable[[bytes], bool]:
@@ -245,14 +260,6 @@ def _one_of(journal: Journal, ids: IdSet) -> Callable[[bytes], bool]:
         return (number(row.id) or 0) in ids or key_of(row) in keys
 
     return is_wanted
-
-
-def _may_hold(journal: Journal, file: StoreFile, window: TimeWindow) -> bool:
-    """Return False if no row of a file was sent in a window; those that have no numbers may be undated."""
-    return any(
-        len(block.ids) < block.rows or window.may_hold(block.since, block.until)
-        for block in journal.blocks(file.number)
-    )
 
 
 class _SourceIds:
@@ -286,26 +293,6 @@ class _SourceIds:
         ids = IdSet.union(block.ids for block in blocks if block.source in self._numbers)
         ids.update(self._adopted & IdSet.union(block.ids for block in blocks if not block.source))
         return ids
-
-
-# ── their records ──
-
-
-def _batches(
-    view: FolderView, files: list[MessageFile], choice: _Choice
-) -> Iterator[tuple[Path, list[bytes]]]:
-    def records(file: MessageFile) -> Iterator[tuple[Path, list[bytes]]]:
-        for raws in record_batches(file.path, file.name, file.size, choice.window):
-            if file.is_wanted is not None:
-                raws = list(filter(file.is_wanted, raws))
-            if raws := choice.window.within(raws):
-                yield file.path, raws
-
-    with view:
-        yield from from_each(view, files, lambda left: _files_of(view, choice._replace(left=left)), records)
-
-
-# ── beside the messages ──
 
 
 def read_table(out: str | PathLike[str], table: str) -> Iterator[bytes]:

@@ -47,9 +47,6 @@ def check_bytes(path: Path, file: StoreFile, step: Callable[[int], object]) -> N
         raise FileFaultError("damaged", "its bytes are not those that were written")
 
 
-# ── records ──
-
-
 def keys_in(path: Path, file: StoreFile) -> Iterator[list[str]]:
     """Yield the keys of the records in a file, some thousand at a time.
 

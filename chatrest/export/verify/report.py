@@ -98,9 +98,6 @@ def _text(value: object) -> str:
     return "".join(each if each.isprintable() else f"\\u{ord(each):04x}" for each in text)
 
 
-# ── what it says ──
-
-
 def _sections(out: str, result: VerifyResult) -> Iterator[tuple[str, Sequence[str], _Rows]]:
     facts, months = facts_of(out), Counter[str]()
     times = list[int]()

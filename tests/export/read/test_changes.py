@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from chatrest import ChatRestError, RequestInvalidError, TextMessage
-from chatrest.export import ExportChange, Plan, changes, export, runs
+from chatrest.export import ExportChange, Plan, changes, export
 from chatrest.export.folder.journal import NAME
-from tests.export_runs import edit, hide, put_record, served, show
+from tests.export_runs import edit, hide, put_record, served
 from tests.simulated_crashes import Fate, dies
 from tests.stored_exports import StoredExport, StoredRuns, record
 
@@ -230,21 +230,6 @@ def test_of_files_that_a_run_merges_meanwhile_all_is_told_once(
     monkeypatch.setattr("chatrest.export.folder.export_folder.MANY_SMALL_FILES", 2)
     export_runs.run([record(4)])
     assert [each.id for each in [*begun, *listed]] == ["1", "2", "3"]
-
-
-async def test_the_numbers_are_those_of_the_reports(tmp_path: Path) -> None:
-    out = tmp_path / "out"
-    async with served(60) as service:
-        first = await export(service.session, out, Plan(everything=True))
-        edit(service.store, 9, "edited")
-        hide(service.store, [5], "*")
-        second = await export(service.session, out, recheck=10**9)
-        show(service.store, 5, "*")
-        third = await export(service.session, out, recheck=10**9)
-    assert [each.run for each in runs(out)] == [first.run, second.run, third.run] == [1, 2, 3]
-    assert len(list(changes(out))) == 60
-    assert [(each.kind, each.id) for each in changes(out, after=1)] == [("changed", "9")]
-    assert [(each.kind, each.id) for each in changes(out, after=2)] == [("new", "5")]
 
 
 @pytest.mark.usefixtures("small_pages")
