@@ -61,41 +61,29 @@ class CheckedStructType(NamedFields):
         @property
         def __signature__(cls) -> Any:  # noqa: N805
             """The fields with their plain types, for `help` and editors."""
-            return _signature(cls)
+            from inspect import Parameter, Signature  # 10 ms, and only help needs it
+
+            hints = get_type_hints(cls)
+            return Signature(
+                Parameter(
+                    field.name,
+                    Parameter.KEYWORD_ONLY,
+                    default=Parameter.empty if field.required else field.default,
+                    annotation=hints[field.name],
+                )
+                for field in fields(cls)
+            )
 
         @property
         def __doc__(cls) -> str:  # noqa: N805
             """The class's own words, and one line per field: its meaning, and what is expected."""
-            return _documentation(cls, vars(cls).get("__doc__") or "")
+            from inspect import cleandoc
 
-
-def _signature(cls: Any) -> Any:
-    from inspect import Parameter, Signature  # 10 ms, and only help needs it
-    from typing import get_type_hints
-
-    hints = get_type_hints(cls)
-    parameters = [
-        Parameter(
-            field.name,
-            Parameter.KEYWORD_ONLY,
-            default=Parameter.empty if field.required else field.default,
-            annotation=hints[field.name],
-        )
-        for field in fields(cls)
-    ]
-    return Signature(parameters)
-
-
-def _documentation(cls: Any, own: str) -> str:
-    from inspect import cleandoc
-
-    lines = []
-    for field in fields(cls):
-        mark = "*" if field.required else ""
-        words = "; ".join(filter(None, (meaning(cls, field.name), cls.allowed(field.name))))
-        lines.append(f"  {field.name}{mark}: {words}")
-    head = ["", "Fields (* is required):"] if lines else []
-    return "\n".join([cleandoc(own), *head, *lines])
+            lines = [cleandoc(vars(cls).get("__doc__") or ""), "", "Fields (* is required):"]
+            for field in fields(cls):
+                words = "; ".join(filter(None, (meaning(cls, field.name), cls.allowed(field.name))))
+                lines.append(f"  {field.name}{'*' if field.required else ''}: {words}")
+            return "\n".join(lines if cls.__struct_fields__ else lines[:1])
 
 
 def meaning(kind: type, field: str) -> str:
@@ -314,10 +302,28 @@ def _rule(hint: Any, is_end: bool) -> _Rule:
     is_optional = takes_null or UnsetType in parts
     if UnsetType in parts:
         hint = Union[tuple(part for part in parts if part is not UnsetType)]  # noqa: UP007
-    units = next((meta.extra["per_second"] for meta in _metas(hint) if meta.extra), None)
+    inner = [*_types_in(hint)]
+    metas = [meta for part in inner for meta in getattr(part, "__metadata__", ())]
     return _Rule(
-        hint, is_optional, takes_null, units, _nested(hint), _container(hint), is_end, _is_switch(hint)
+        hint=hint,
+        is_optional=is_optional,
+        takes_null=takes_null,
+        per_second=next((meta.extra["per_second"] for meta in metas if meta.extra), None),
+        nested=next(
+            (each for each in inner if isinstance(each, type) and issubclass(each, CheckedStruct)), None
+        ),
+        container=next((get_origin(part) for part in inner if get_origin(part) in (dict, tuple)), None),
+        is_end=is_end,
+        is_switch=any(get_args(part) == (0, 1) for part in inner),
     )
+
+
+def _types_in(hint: Any) -> Iterator[Any]:
+    """Yield a type, and all types inside of it."""
+    yield hint
+    for part in get_args(hint):
+        if not isinstance(part, Meta):
+            yield from _types_in(part)
 
 
 def _check_field(record: CheckedStruct, name: str) -> str | None:
@@ -356,41 +362,24 @@ def _converted(name: str, value: Any, rule: _Rule) -> Any:
     if rule.nested is not None:
         value = _with_structs(name, rule.nested, rule.container, value)
     ordered = sorted(value) if isinstance(value, set | frozenset) else value
-    return msgspec.convert({"value": ordered}, rule.holder, dec_hook=_read_custom).value
+    return msgspec.convert({"value": ordered}, rule.holder, dec_hook=_file).value
 
 
-def _nested(hint: Any) -> type[CheckedStruct] | None:
-    if isinstance(hint, type):
-        return hint if issubclass(hint, CheckedStruct) else None
-    parts = (part for part in get_args(hint) if not isinstance(part, Meta))
-    return next((kind for part in parts if (kind := _nested(part)) is not None), None)
-
-
-def _container(hint: Any) -> type | None:
-    if (origin := get_origin(hint)) is dict or origin is tuple:
-        return tuple if origin is tuple else dict
-    return next(filter(None, map(_container, get_args(hint))), None)
-
-
-def _is_switch(hint: Any) -> bool:
-    return get_args(hint) == (0, 1) or any(map(_is_switch, get_args(hint)))
+def _file(kind: type, value: Any) -> Any:  # the type that msgspec does not know
+    return file_of(value)
 
 
 def _with_structs(name: str, kind: type[CheckedStruct], container: type | None, value: Any) -> Any:
     """Return a value with structs in the place of mappings that have their members."""
-    entries: Any = [("", value)]
+
+    def struct(at: str, each: Any) -> Any:
+        return struct_of(name + at, kind, each) if isinstance(each, Mapping) else each
+
     if container is dict and isinstance(value, Mapping):
-        entries = [(f"[{shown(key)}]", each) for key, each in value.items()]
-    elif container is tuple and isinstance(value, list | tuple):
-        entries = [(f"[{index}]", each) for index, each in enumerate(value)]
-    elif container is not None:
-        return value
-    structs = [
-        struct_of(name + at, kind, each) if isinstance(each, Mapping) else each for at, each in entries
-    ]
-    if container is None:
-        return structs[0]
-    return structs if container is tuple else dict(zip(value, structs, strict=True))
+        return {key: struct(f"[{shown(key)}]", each) for key, each in value.items()}
+    if container is tuple and isinstance(value, list | tuple):
+        return [struct(f"[{index}]", each) for index, each in enumerate(value)]
+    return struct("", value) if container is None else value
 
 
 def struct_of(where: str, kind: type[C], members: Mapping[str, Any]) -> C:
@@ -413,28 +402,17 @@ def struct_of(where: str, kind: type[C], members: Mapping[str, Any]) -> C:
     raise RequestInvalidError(f"{where}: {fault}")
 
 
-def _read_custom(kind: type, value: Any) -> Any:
-    """Return `value` as a type that msgspec does not know: a file."""
-    return file_of(value)
-
-
-def _metas(hint: Any) -> list[Meta]:
-    """Return the metadata of an `Annotated[…]`, or of the members of a union."""
-    return [meta for part in (hint, *get_args(hint)) for meta in getattr(part, "__metadata__", ())]
-
-
 def words_of_type(hint: Any) -> str:
     """Return the description of the values that a field accepts; of some words, the words themselves."""
-    if description := next((str(meta.description) for meta in _metas(hint) if meta.description), ""):
-        return description
-    if get_origin(hint) is Literal:
-        return words_of(get_args(hint))
-    if get_origin(hint) is tuple and get_origin(get_args(hint)[0]) is Literal:
-        return words_of(get_args(get_args(hint)[0]), is_list=True)
-    return next(filter(None, map(words_of_type, get_args(hint))), "")
-
-
-# ── the filter of lists that have nothing to filter ──
+    for part in _types_in(hint):
+        for meta in getattr(part, "__metadata__", ()):
+            if meta.description:
+                return str(meta.description)
+        if get_origin(part) is Literal:
+            return words_of(get_args(part))
+        if get_origin(part) is tuple and get_origin(get_args(part)[0]) is Literal:
+            return words_of(get_args(get_args(part)[0]), is_list=True)
+    return ""
 
 
 class PageQuery(Filter):
