@@ -19,14 +19,14 @@ own list (GET /messages) shows all of it at once. It is believed only where it p
 The sources that are asked are drawn by lot: one that it shows something of, one that writes a message to a
 group, and one of each kind that it shows nothing of, of those whose own lists had the newest messages: it may
 lack a group, or a part of the app. A run that believes it is complete as far as it shows. The parts of an
-export have it read once for all (`part_news`).
+export have it read once for all (`run/night`).
 
 What it shows is noted as seen by the app's own list, which becomes a source of the journal, and not as seen
 by the sources that claim it: their lists may lack it, and may have more. So nothing of them is covered by it
 either, and a run that asks them reads all that they show since they were asked the last time.
 """
 
-from collections.abc import AsyncGenerator, Callable, Collection, Iterable
+from collections.abc import Awaitable, Callable, Collection, Iterable
 from contextlib import aclosing
 from operator import attrgetter
 from typing import Final, TypeAlias
@@ -57,20 +57,17 @@ MOST_RUNS: Final = 6
 hides, of a source that the lot did not fall on, is found by then."""
 RUNS: Final = "runs_by_app_list"
 """In the journal's meta: how many runs have believed it since every source was asked."""
-_ENDS: Final = attrgetter("sender", "receiver", "receiver_type")
+ENDS: Final = attrgetter("sender", "receiver", "receiver_type")
 Claimants: TypeAlias = Callable[[str, str, str], Collection[Source]]
 """Gives the sources of the plan that claim a message."""
 
 
-class DisprovedError(Exception):
+class _DisprovedError(Exception):
     """The app's own list cannot be believed: each source has to be asked."""
 
 
 class AppNews:
-    """The messages of the app's own list after the id `after`, up to `until`.
-
-    Errors of the service but `AuthenticationError` and `ServerError` disprove it.
-    """
+    """The messages of the app's own list after the id `after`, up to `until`."""
 
     def __init__(
         self, session: AsyncSession, plan: Plan, window: Window, claimants: Claimants, after: int, until: int
@@ -86,52 +83,60 @@ class AppNews:
         self._senders: set[Source] = set()
         """Sources that write a message to a group."""
 
-    async def pages(self, most: int) -> AsyncGenerator[list[Row]]:
-        """Yield the rows of each page that the plan asks for. Raises `DisprovedError` where the list does not
-        reach the newest message within `most` pages, and where it is not known who claims a row.
+    async def read(
+        self, most: int, take: Callable[[list[Row]], Awaitable[object]], silent: Iterable[Source] | None,
+        may_ask: Callable[[Source], object] = bool,
+    ) -> bool:  # fmt: skip
+        """Hand over the rows that the plan asks for, page by page; return True if the list is to be believed.
+
+        `most` is how many pages are read. `silent` are sources that may have nothing new, first those that
+        had news lately; None asks no source. `may_ask` gives a true value for sources that can be asked.
+        Raises `AuthenticationError` and `ServerError`.
         """
-        if self._after == self._until:
-            return
+        try:
+            if self._after < self._until:
+                await self._read(most, take)
+            if silent is not None:
+                await self._check(silent, may_ask)
+        except (AuthenticationError, ServerError):
+            raise
+        except (PositionRefusedError, NotOrderedByIdError, CursorError, ApiError, _DisprovedError):
+            return False
+        return True
+
+    async def _read(self, most: int, take: Callable[[list[Row]], Awaitable[object]]) -> None:
         job = ListJob(SourceState(0, Source("everything")))
         piece = ListPiece(of=job, after=self._after, until=self._until, is_guess=True)
-        walk = self._messages.list(query=MessageQuery())
-        try:
-            async with aclosing(piece_pages(walk, piece)) as parts:
-                async for part in parts:
-                    most -= 1
-                    if most < 0:
-                        break
-                    yield self._claimed(self._window.within(part.items))
-                    if part.items and part.items[-1].id == str(self._until):
-                        return
-        except (PositionRefusedError, NotOrderedByIdError, CursorError, ApiError) as error:
-            _raise_disproved(error)
-        raise DisprovedError
+        async with aclosing(piece_pages(self._messages.list(query=MessageQuery()), piece)) as parts:
+            async for part in parts:
+                most -= 1
+                if most < 0:
+                    break
+                await take(self._claimed(self._window.within(part.items)))
+                if part.items and part.items[-1].id == str(self._until):
+                    return
+        raise _DisprovedError  # it does not reach the newest message
 
     def _claimed(self, rows: list[Row]) -> list[Row]:
         """Return the rows that sources claim, and note these."""
         by_claimant, claimed = dict[Source, list[Row]](), list[Row]()
         if ids_of(rows).others:
-            raise DisprovedError
+            raise _DisprovedError
         for row in rows:
-            claimants = [*self._claimants(*_ENDS(row))]
+            claimants = [*self._claimants(*ENDS(row))]
             if claimants:
                 claimed.append(row)
                 self._senders.update(claimants[:1] if row.receiver_type != "user" else ())
             elif row.receiver_type != "user" and self._has_users:
-                raise DisprovedError  # a member's list may have it
+                raise _DisprovedError  # a member's list may have it
             for source in claimants:
                 by_claimant.setdefault(source, []).append(row)
         for source, own in by_claimant.items():
             self._claims.setdefault(source, IdSet()).update(ids_of(own).numbers)
         return claimed
 
-    async def check(self, silent: Iterable[Source], may_ask: Callable[[Source], object] = bool) -> None:
-        """Raise `DisprovedError` where the own list of a source drawn by lot shows other ids.
-
-        `silent` are sources that may have nothing new, first those that had news lately. `may_ask` gives a
-        true value for sources that can be asked.
-        """
+    async def _check(self, silent: Iterable[Source], may_ask: Callable[[Source], object]) -> None:
+        """Compare with the own lists of sources drawn by lot."""
         asked = set[Source]()
         for group in ({*self._claims}, self._senders):
             asked |= set() if asked & group else self._drawn(filter(may_ask, group))
@@ -141,12 +146,9 @@ class AppNews:
                 own.append(source)
         for _, own in sorted(by_kind.items()):
             asked |= self._drawn(own)
-        try:
-            for source in sorted(asked, key=str):
-                if await self._own_ids(source) != self._claims.get(source, IdSet()):
-                    raise DisprovedError
-        except (CursorError, ApiError) as error:
-            _raise_disproved(error)
+        for source in sorted(asked, key=str):
+            if await self._own_ids(source) != self._claims.get(source, IdSet()):
+                raise _DisprovedError
 
     def _drawn(self, sources: Iterable[Source]) -> set[Source]:
         ordered = sorted(sources, key=str)
@@ -155,8 +157,8 @@ class AppNews:
     async def _own_ids(self, source: Source) -> IdSet:
         """Return the new ids of a list, read from its newest one back: it need not have the id `after`.
 
-        Raises `DisprovedError` where the list has ids that are no numbers, does not go by id, or shows more
-        up to `until` after the newest one: a list that does not heed `affix=prepend` begins with old ones.
+        It is disproved where it has ids that are no numbers, does not go by id, or shows more up to `until`
+        after the newest one: a list that does not heed `affix=prepend` begins with old ones.
         """
         ids, newest = IdSet(), 0
         walk = source.list(self._messages, MessageQuery(affix="prepend"))
@@ -164,7 +166,7 @@ class AppNews:
             async for page in pages:
                 shown, others = ids_of(page.items)
                 if others or not page.cursor.by_id:
-                    raise DisprovedError
+                    raise _DisprovedError
                 newest = max(newest, shown.last)
                 new = ids_of(self._window.within(page.items)).numbers
                 ids.update(new.between(self._after + 1, self._until))
@@ -175,14 +177,8 @@ class AppNews:
             onward = source.list(self._messages, MessageQuery(affix="append", id=str(newest))).limit(2)
             shown, others = ids_of(await onward.collect())
             if others or shown.between(1, self._until) - IdSet([newest]):
-                raise DisprovedError
+                raise _DisprovedError
         return ids
-
-
-def _raise_disproved(error: Exception) -> None:
-    if isinstance(error, AuthenticationError | ServerError):
-        raise error
-    raise DisprovedError from error
 
 
 def runs_by_app_list(journal: Journal) -> int:
@@ -209,15 +205,13 @@ async def prove_by_app_list(
     journal, works = pool.export.journal, {work.source: work for work in eligible}
     after, check = max(work.known.proven for work in works.values()), pool.check
     news = AppNews(session, pool.export.plan, check.window, check.rules.claimants, after, until)
+
+    async def take(rows: list[Row]) -> None:
+        await pool.commit([check.page(ListJob(sources.add_app_list(), purpose="missing"), rows)])
+
     # Behind the last message of a list is the gap that is left of it.
     lately = sorted(works, key=lambda source: (-works[source].gaps[0].after, str(source)))
-    try:
-        async with aclosing(news.pages(len(works) // 2)) as pages:
-            async for rows in pages:
-                job = ListJob(sources.add_app_list(), purpose="missing")
-                await pool.commit([check.page(job, rows)])
-        await news.check(lately, works.__contains__)
-    except DisprovedError:
+    if not await news.read(len(works) // 2, take, lately, works.__contains__):
         return False
     with journal.transaction():
         journal[RUNS] = str(runs_by_app_list(journal) + 1)

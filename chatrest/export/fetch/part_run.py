@@ -63,11 +63,6 @@ class PartRun:
         """The part, as its journal names it."""
         return f"{self.part} of {self.parts.parts}"
 
-    @property
-    def newest(self) -> list[Row]:
-        """The app's newest messages when the night began."""
-        return [row_of(raw) for raw in self.news.newest]
-
     async def take_news(self, pool: WorkerPool, sources: SourceList, until: int) -> bool:
         """Write the messages since the last night if they were requested for all parts; False if not.
 

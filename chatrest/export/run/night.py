@@ -5,18 +5,22 @@ others wait for it. Nothing of a night is changed afterwards.
 """
 
 import asyncio
-from itertools import chain
+from collections.abc import Iterable
+from itertools import chain, islice
 from os import PathLike
 from typing import Any, Final, NamedTuple
 
 from msgspec import structs
 
 from ..._cloud.store_errors import LeaseHeldError
+from ..._core.replies.rows import Row, row_of
 from ..._core.requests.arguments import check
 from ..._storage import InUseError
-from ...errors import ChatRestError, RequestInvalidError
+from ...errors import ChatRestError, CursorError, RequestInvalidError
 from ...session import AsyncSession
-from ..fetch.part_news import NewsOfNight, list_users
+from ..fetch.news import ENDS, LEAST_SOURCES, MOST_RUNS, AppNews
+from ..fetch.page_check import Window, falls
+from ..fetch.source_list import in_order, users
 from ..folder.part_files import (
     PartFiles,
     StampedFile,
@@ -27,12 +31,17 @@ from ..folder.part_files import (
     read_state,
     read_users,
 )
+from ..plan.message_ids import number
+from ..plan.ownership import Source
 from ..plan.parts import MOST_PARTS, NAME, Night, NightNews, NightUsers, PartOwnership, Parts, packed
 from ..plan.plan import Plan, difference
 from ..read.exports import part_files
+from .run_end import newest_of_app
 
 PAUSE: Final = 1.0
 """Seconds before it is asked again whether a part, or a night, that another process has is free."""
+_LATELY: Final = 20
+"""Users of the first nights on whom the lot may fall, beside those who had news lately."""
 HELD: Final = (InUseError, LeaseHeldError)
 
 
@@ -149,41 +158,76 @@ async def left_parts(files: PartFiles, parts: Parts, *, is_read: bool = False) -
 
 async def _begin(
     session: AsyncSession, files: PartFiles, stored: tuple[Parts, StampedFile] | None, plan: Plan | None,
-    count: int, now: int,
+    number_of_parts: int, now: int,
 ) -> Parts:  # fmt: skip
     """Ask what all parts need to know, and write it down; called by one process at a time."""
     if stored is None:
         await files.check_free()
-        parts = Parts(parts=count, app_id=session.app.app_id, plan=plan or Plan())
+        parts = Parts(parts=number_of_parts, app_id=session.app.app_id, plan=plan or Plan())
     else:
         parts = stored[0]
-    number, uids = len(parts.nights), await read_users(files, parts)
-    former = await read_news(files, parts, number - 1) if number else None
-    rule = ownership(parts, uids)
-    asking = NewsOfNight(session, parts.plan, rule, former)
-    news, known = await asking.newest(), set(chain(*uids))
-    listed = await list_users(session.with_options(priority="bulk"), parts.plan, known)
-    rule.add_night(listed.new)
-    sources = len(known) + len(listed.new) + len(parts.plan.groups) + len(parts.plan.pairs)
-    new = await asking.read(news, known, sources)
-    news = structs.replace(
-        news,
-        gone=listed.gone,
-        fault=listed.fault,
-        after=None if new is None else new[0],
-        believed=0 if new is None or former is None else former.believed + 1,
-        rows=[] if new is None else [row.raw for row in new[1]],
-    )
+    count, uids = len(parts.nights), await read_users(files, parts)
+    former = await read_news(files, parts, count - 1) if count else None
+    rule, known, session = ownership(parts, uids), set(chain(*uids)), session.with_options(priority="bulk")
+    is_backwards = former is not None and former.goes_backwards and len(former.newest) > 1
+    news = await newest_of_app(session, is_backwards=is_backwards)
+    listed, fault = dict.fromkeys(parts.plan.users), ""
+    if parts.plan.all_users:
+        try:
+            async for source in users(session):
+                listed[source.names[0]] = None
+        except CursorError as error:
+            fault = f"the list of users could not be read to its end: {error}"
+    new = [uid for uid in listed if uid not in known]
+    rule.add_night(new)
+    sources = len(known) + len(new) + len(parts.plan.groups) + len(parts.plan.pairs)
+    if former is not None:
+        news = await _with_rows(session, parts.plan, rule, former, news, known, sources)
     if news.newest and parts.plan.all_users and not sources:
-        news = structs.replace(news, fault="the service lists no users, although the app has messages")
-    night = Night(now, f"news/{number:04}.msgpack.gz", f"users/{number:04}.msgpack.gz" if listed.new else "")
+        fault = "the service lists no users, although the app has messages"
+    # Where the list was not read to its end, nobody is known to be gone.
+    news = structs.replace(news, gone=[] if fault else sorted(known - listed.keys()), fault=fault)
+    night = Night(now, f"news/{count:04}.msgpack.gz", f"users/{count:04}.msgpack.gz" if new else "")
     await put(files, night.news, packed(news))
     if night.users:
-        await put(files, night.users, packed(NightUsers.of(listed.new, parts.parts)))
+        await put(files, night.users, packed(NightUsers.of(new, parts.parts)))
     parts = structs.replace(parts, nights=(*parts.nights, night))
     if not await files.write(NAME, parts.encoded(), None if stored is None else stored[1]):
         raise ChatRestError(f"{files.place}/{NAME}: another process has begun a night; run it again")
     return parts
+
+
+async def _with_rows(
+    session: AsyncSession, plan: Plan, rule: PartOwnership, former: NightNews, news: NightNews,
+    uids: Iterable[str], sources: int,
+) -> NightNews:  # fmt: skip
+    """Add what is new since the last night, if the app's own list is to be believed (`fetch/news`).
+
+    `uids` are users of earlier nights, and `sources` is the number of all sources.
+    """
+    after, until, rows = _until(former), _until(news), list[Row]()
+    if after is None or until is None or until < after or plan.until is not None:
+        return news
+    if former.believed >= MOST_RUNS or (until > after and sources < LEAST_SOURCES):
+        return news
+    window = Window(*plan.window).in_unit_of(max(row_of(raw).sent_at for raw in news.newest))
+    app_news = AppNews(session, plan, window, rule.claimants, after, until)
+    lately = [source for raw in former.rows for source in rule.claimants(*ENDS(row_of(raw)))]
+    lately += [Source("user", (uid,)) for uid in islice(uids, _LATELY)]
+
+    async def take(page: list[Row]) -> None:
+        rows.extend(page)
+
+    silent = dict.fromkeys([*lately, *plan.sources]) if sources >= LEAST_SOURCES else None
+    if not await app_news.read(sources // 2, take, silent):
+        return news
+    return structs.replace(news, after=after, believed=former.believed + 1, rows=[row.raw for row in rows])
+
+
+def _until(news: NightNews) -> int | None:
+    """Return the app's newest id, if its newest messages show it."""
+    rows = in_order([row_of(raw) for raw in news.newest])
+    return number(rows[0].id) if news.goes_backwards and rows and falls(rows) else None
 
 
 async def put(files: PartFiles, name: str, data: bytes) -> None:

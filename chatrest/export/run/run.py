@@ -59,7 +59,7 @@ from ..plan.ownership import OwnershipRules
 from ..plan.plan import Plan
 from ..plan.report import ExportFailure, NextRun, Phase, Progress, Report
 from ..store.disk import Disk
-from .run_end import RunEnd, find_end, hides_newer
+from .run_end import RunEnd, find_end, hides_newer, newest_of_app
 
 ROUNDS: Final = 4
 """How often gaps are looked for."""
@@ -208,6 +208,7 @@ class Run:
         self._pool = WorkerPool(self._session, export, check, progress, workers)
         self._sources = SourceList(self._session, self._pool, only, None if part is None else part.users)
         self._end = RunEnd()
+        self._goes_backwards = False
         self._news = News()
         self._adopted = len(export.journal.pending_news()) if export.findings else 0
 
@@ -227,7 +228,13 @@ class Run:
         rereads = Rereads(self._pool, self._sources, began)
         progress.enter(Phase.LISTING_SOURCES)
         try:
-            self._end = await find_end(self._pool, self._part)
+            if (part := self._part) is not None:
+                news = part.news
+            else:
+                is_backwards = bool(export.journal[GOES_BACKWARDS])
+                news = await newest_of_app(self._session, is_backwards=is_backwards)
+            self._goes_backwards = news.goes_backwards
+            self._end = await find_end(self._pool, news)
         except IdsBeginAnewError as error:  # its messages would be mixed up with others: nothing is read
             self._sources.refresh()
             self._count(report, await in_thread(export.finish))
@@ -378,7 +385,7 @@ class Run:
                 report.sources += known.is_read
                 if known.is_read or known.number in pool.findings.failed:
                     self._note(known, report)
-            if self._end.is_checked and report.messages > 1:  # of one, the oldest is the newest
+            if self._goes_backwards and report.messages > 1:  # of one, the oldest is the newest
                 export.journal[GOES_BACKWARDS] = "yes"
             if self._news.asks_all and not left:
                 export.journal[RUNS] = "0"

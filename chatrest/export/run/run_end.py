@@ -9,14 +9,15 @@ from typing import Final
 
 from msgspec import Struct
 
-from ..._core.replies.rows import Row
+from ..._core.replies.rows import Row, row_of
 from ..._threads import in_thread
+from ...session import AsyncSession
 from ..fetch.page_check import falls
-from ..fetch.part_run import PartRun
-from ..fetch.source_list import GOES_BACKWARDS, goes_backwards, in_order, newest
+from ..fetch.source_list import goes_backwards, in_order, newest
 from ..fetch.worker_pool import WorkerPool
 from ..folder.export_folder import ExportFolder
 from ..plan.message_ids import LAST, ids_of, number, numbers_in
+from ..plan.parts import NightNews
 
 NEWEST: Final = 100
 """The app's newest messages that are asked for: that of the last run is usually among them."""
@@ -29,8 +30,6 @@ class RunEnd(Struct, frozen=True):
     """The app's newest id; LAST if that does not show where its lists end."""
     newest: Row | None = None
     """The app's newest message, if it is known."""
-    is_checked: bool = False
-    """True if this run has found that the app's own list can be read backwards."""
     knows_unit: bool = False
     """True if the newest messages show the unit of the service's times."""
 
@@ -40,31 +39,35 @@ class RunEnd(Struct, frozen=True):
         return set() if self.newest is None else {self.newest.sender, self.newest.receiver}
 
 
-async def find_end(pool: WorkerPool, part: PartRun | None = None) -> RunEnd:
-    """Return the end of a run, by the app's newest messages; those of a part are handed to it.
-
-    Raises `IdsBeginAnewError`.
+async def newest_of_app(session: AsyncSession, *, is_backwards: bool) -> NightNews:
+    """Return the app's newest messages: one request, and one or two if it is not known that its own list
+    `is_backwards` where asked for it.
     """
-    session, journal = pool.session, pool.export.journal
-    rows = part.newest if part is not None else await newest(session, NEWEST)
+    rows = await newest(session, NEWEST)
+    last = next(iter(in_order(rows)), None)
+    if last is not None and number(last.id) is not None and not is_backwards:
+        is_backwards = await goes_backwards(session, last)
+    return NightNews(newest=[row.raw for row in rows], goes_backwards=is_backwards)
+
+
+async def find_end(pool: WorkerPool, news: NightNews) -> RunEnd:
+    """Return the end of a run, by the app's newest messages. Raises `IdsBeginAnewError`."""
+    rows = [row_of(raw) for raw in news.newest]
     ordered = in_order(rows)
     last = next(iter(ordered), None)
     if knows_unit := last is not None and last.sent_at > 0:
         pool.ends.note_unit(last.sent_at)
     if last is None or number(last.id) is None:
         return RunEnd(newest=last, knows_unit=knows_unit)  # an id that is not a number is not an end
-    is_checked = False
-    if not journal[GOES_BACKWARDS]:
-        is_checked = part.news.goes_backwards if part is not None else await goes_backwards(session, last)
-        if not is_checked:
-            return RunEnd(knows_unit=knows_unit)
+    if not news.goes_backwards:
+        return RunEnd(knows_unit=knows_unit)
     await pool.ids.check(rows)
     ids = numbers_in(ordered)  # all are numbers, as one is
     highest = ordered[ids.index(max(filter(None, ids)))]
     # In another order the end is not known: messages after the last one may have lower ids.
     is_open = not falls(ordered) or await _may_hide_newer(pool, highest, rows)
     until = LAST if is_open else number(highest.id) or LAST
-    return RunEnd(until, highest, is_checked, knows_unit)
+    return RunEnd(until, highest, knows_unit)
 
 
 async def _may_hide_newer(pool: WorkerPool, highest: Row, rows: list[Row]) -> bool:
