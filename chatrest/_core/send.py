@@ -10,8 +10,7 @@ from msgspec import structs
 
 from .paging.cursor import CursorKey
 from .paging.walk_state import PageSizes
-from .replies.decode import ManyRecords
-from .replies.rows import RowReader
+from .replies.rows import row_reader
 from .requests.endpoint import Call
 
 R = TypeVar("R")
@@ -74,5 +73,5 @@ class AsRows:
     def __call__(self, call: Call[R], /) -> Awaitable[R]:
         """Make the call of a list; what it gives is a `Listing[Row]`, whatever the endpoint says."""
         reply: Any = call.endpoint.reply
-        read = RowReader(reply if isinstance(reply, ManyRecords) else None)
-        return self._send(structs.replace(call, endpoint=structs.replace(call.endpoint, reply=read)))
+        endpoint: Any = structs.replace(call.endpoint, reply=row_reader(reply))
+        return self._send(structs.replace(call, endpoint=endpoint))

@@ -11,20 +11,19 @@ from typing import Final, TypeVar
 
 from msgspec import structs
 
-from .._core.pace.pacer import Pace
 from .._core.paging.cursor import CursorKey
 from .._core.paging.walk_state import LargestPage, PageSizes
 from .._core.requests.arguments import detach
 from .._core.requests.endpoint import Call
 from .._core.requests.wire import Headers, Request, request
-from .._telemetry import LOGGER, REQUESTS, Listener, log_attempt, notify
+from .._telemetry import LOGGER, REQUESTS, log_attempt, notify
 from ..errors import ChatRestError, DeadlineExceededError, RequestInvalidError
 from .call import ActiveCall, CallContext
 from .call_telemetry import call_start, log_request, start_call
 from .options import CallOptions, Dice
 from .pool import MakePacer, Pool, PoolState
 from .timing import Clock, Sleep, Timing
-from .transport import Transport, Verify
+from .transport import Transport
 
 R = TypeVar("R")
 
@@ -36,37 +35,28 @@ _NUMBERS = count(1)  # process-wide, as one listener may serve several sessions
 class Client:
     """The state that all views of a session share: pools, clock, listeners, and known page sizes."""
 
-    def __init__(
-        self,
-        *,
-        concurrency: int,
-        max_reply_bytes: int,
-        pace: Pace,
-        telemetry: tuple[Listener, ...],
-        verify: Verify,
-        proxy: str | None,
-        cursor_key: CursorKey | None,
-        check_acting_user: bool,
-        clock: Clock,
-        sleep: Sleep,
-        dice: Dice,
-    ) -> None:
-        self.proxy, self.dice = proxy, dice
-        self.cursor_key, self.check_acting_user = cursor_key, check_acting_user
+    def __init__(self, options: Mapping[str, Any]) -> None:
+        """`options` are those of `checked_options`, without those of views."""
+        self.proxy: str | None = options["proxy"]
+        self.dice: Dice = options["dice"]
+        self.cursor_key: CursorKey | None = options["cursor_key"]
+        self.check_acting_user: bool = options["check_acting_user"]
         self.page_sizes: PageSizes = PageSizes(LargestPage)
         self.make_pacer: MakePacer | None = None
         """Makes the pacers of pools that are made from now on; None for pacers of this session alone."""
-        timing = Timing(clock, sleep)
+        clock = options["clock"]
+        timing = Timing(clock, options["sleep"])
         self.clock: Clock = timing.now
         self.wall_clock: Clock = time.time if clock is time.monotonic else clock
         self.sleep: Sleep = timing.sleep
-        self._make_context = partial(CallContext, timing=timing, dice=dice, listeners=telemetry)
+        self._make_context = partial(
+            CallContext, timing=timing, dice=self.dice, listeners=options["telemetry"]
+        )
+        connect = partial(
+            Transport, verify=options["verify"], proxy=self.proxy, cap=options["max_reply_bytes"]
+        )
         self._make_pool = partial(
-            Pool,
-            concurrency=concurrency,
-            timing=timing,
-            connect=lambda: Transport(verify=verify, proxy=proxy, cap=max_reply_bytes),
-            pace=pace,
+            Pool, concurrency=options["concurrency"], timing=timing, connect=connect, pace=options["pace"]
         )
         self._pools: dict[str, Pool] = {}
         self._context: CallContext | None = None

@@ -51,7 +51,7 @@ def walk(send: Send, call: Call[Listing[T]], cursor: Cursor | str | None) -> Wal
         fetch=partial(_fetch, send, call),
         rules=rules,
         name=name,
-        largest=send.page_sizes.of(send.app_id, name, rules.size_name, rules.size),
+        largest=send.page_sizes[send.app_id, name, rules.size_name, rules.size],
         cursor_key=send.cursor_key,
         filters=plan.filters,
         check=_check(send, call, acting_user, plan.checks),

@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable, Iterator
 from operator import length_hint
 from typing import Any, Final, Generic, Protocol, TypeAlias, TypeVar
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from .._core.paging.cursor import Cursor, CursorKey, fingerprint
 from .._core.paging.step import Step, conflicts, step
@@ -86,13 +86,7 @@ class PendingPage(Struct, Generic[T]):
     """The state once all of its items are handed over."""
     is_end: bool
     """True for the last page of the list, where no limit has cut items from it."""
-    repairs: tuple[str, ...]
     identify: Callable[[T], str]
-
-    @property
-    def error(self) -> str | None:
-        """The reason why the walk cannot continue after its items; None if it can."""
-        return self.step.error
 
     @property
     def cursor(self) -> Cursor:
@@ -102,7 +96,7 @@ class PendingPage(Struct, Generic[T]):
     def page(self, items: list[T], cursor: Cursor) -> Page[T]:
         """Return the page with its last `items`, and the position after them."""
         listing, unordered_count = self.listing, self.step.unordered_count - (self.count - len(items))
-        return Page(items, listing.meta, listing.raw, cursor, self.repairs, max(0, unordered_count))
+        return Page(items, listing.meta, listing.raw, cursor, listing.repairs, max(0, unordered_count))
 
     @property
     def is_last(self) -> bool:
@@ -112,7 +106,7 @@ class PendingPage(Struct, Generic[T]):
     @property
     def leads_on(self) -> bool:
         """True if the walk continues on another page after this one."""
-        return not self.is_last and self.error is None
+        return not self.is_last and self.step.error is None
 
 
 class WalkSource(Struct, Generic[T], frozen=True, kw_only=True, dict=True):
@@ -166,22 +160,26 @@ class WalkSource(Struct, Generic[T], frozen=True, kw_only=True, dict=True):
             listing = self._refused(error, position, state)
         if self.check is not None:
             listing = self.check.checked(listing, is_start=cursor.last is None)
+        largest = self.largest
         try:
-            result = step(cursor, listing, rules, memory, self.largest.count)
+            result = step(cursor, listing, rules, memory, largest.count)
         except CursorError as error:
             raise self.cursor_error(str(error)) from None
-        repairs, served = listing.repairs, len(listing.items)
-        if len(result.items) != served:
-            repairs += conflicts(listing, result, memory, rules.identify)
-        self.largest.note(served)
-        items, left = result.items, state.left
+        items, left, served = result.items, state.left, len(listing.items)
+        if served > largest.count:
+            largest.count = served
+        if len(items) != served and (lines := conflicts(listing, result, memory, rules.identify)):
+            listing = structs.replace(listing, repairs=listing.repairs + lines)
         if left is not None:
             items = items[:left]
             left -= len(items)
-        count = len(items)
-        after = WalkState(result.cursor_after(count, rules.identify), result.memory, left)
-        is_end = result.next is None and result.error is None and count == len(result.items)
-        return PendingPage(listing, result, count, iter(items), after, is_end, repairs, rules.identify)
+        count, goal = len(items), result.next
+        is_whole = count == len(result.items)
+        if goal is None or not is_whole:
+            goal = result.cursor_after(count, rules.identify)
+        is_end = is_whole and result.next is None and result.error is None
+        after = WalkState(goal, result.memory, left)
+        return PendingPage(listing, result, count, iter(items), after, is_end, rules.identify)
 
     def _refused(
         self, error: ApiError | RequestInvalidError, position: Pairs, state: WalkState
@@ -191,9 +189,12 @@ class WalkSource(Struct, Generic[T], frozen=True, kw_only=True, dict=True):
         It says that nothing follows, or that the item that was asked from is not found.
         """
         if isinstance(error, RequestInvalidError):
-            if _can_be_sent(position):
-                raise error
-            raise self.cursor_error("the service gave a position that cannot be sent in an address") from None
+            try:  # only a service can have given a lone surrogate
+                "".join([value for _, value in position]).encode()
+            except UnicodeEncodeError:
+                words = "the service gave a position that cannot be sent in an address"
+                raise self.cursor_error(words) from None
+            raise error
         if _EXPIRED.search(error.code or ""):
             raise self.cursor_error(f"the service refuses the position: {error}") from error
         code = error.code or ""
@@ -210,12 +211,3 @@ class WalkSource(Struct, Generic[T], frozen=True, kw_only=True, dict=True):
         error = CursorError(f"{self.name}: {words}")
         error.operation = self.name
         return error
-
-
-def _can_be_sent(position: Pairs) -> bool:
-    """Return False for a position with a lone surrogate, which only a service can have given."""
-    try:
-        "".join([value for _, value in position]).encode()
-    except UnicodeEncodeError:
-        return False
-    return True

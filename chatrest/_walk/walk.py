@@ -265,8 +265,8 @@ class Walk(Generic[T]):
 
     def _after(self, page: PendingPage[T]) -> WalkState:
         """Return the state after a page that is not the last; `CursorError` if the walk has to end there."""
-        if page.error is not None:
-            raise self._source.cursor_error(page.error)
+        if page.step.error is not None:
+            raise self._source.cursor_error(page.step.error)
         return page.after
 
     @property
@@ -288,7 +288,7 @@ class Walk(Generic[T]):
                 return True
             if page.is_last:
                 return False
-            error = page.error
+            error = page.step.error
             self._state, self._page = page.after, None
             del page  # its records go before the new ones come
             if error is not None:  # continued, the walk asks for the same page again

@@ -153,8 +153,7 @@ def walk_over(
     largest: int = 0,
 ) -> Walk[Any]:
     """A walk over pages that `fetch` gives; `largest` is what the session has seen of the list before."""
-    largest_page = LargestPage()
-    largest_page.note(largest)
+    largest_page = LargestPage(largest)
     return Walk(WalkSource(fetch=fetch, rules=rules or rules_for(), name=name, largest=largest_page), start)
 
 

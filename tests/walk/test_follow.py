@@ -52,8 +52,7 @@ class Clock:
 
     def walk(self, size: int = 3, token: str | None = None, largest: int = 0) -> Walk[Any]:
         start = Cursor.parse(token) if token else Cursor("q", APPEND, "append")
-        largest_page = LargestPage()
-        largest_page.note(largest)
+        largest_page = LargestPage(largest)
         source: WalkSource[Any] = WalkSource(
             fetch=self.service.fetch,
             rules=rules_for(size, self.service.name),
@@ -110,7 +109,7 @@ def test_any_server_gives_every_new_item_once_or_an_error(server: Server, size: 
         last = max(map(int, server.ids), default=0)
         server.ids += tuple(str(number) for number in range(last + 1, last + 1 + plan.pop(0)))
 
-    server.largest.note(min(server.largest_before, size))
+    server.largest.count = max(server.largest.count, min(server.largest_before, size))
     source: WalkSource[Any] = WalkSource(
         fetch=server.fetch,
         rules=rules_for(size, server.paging.size_name(is_acting=False), server.paging),

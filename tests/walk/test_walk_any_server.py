@@ -140,7 +140,7 @@ class Server:
         start = Cursor("q", position, direction, by_id=self.paging.order == "id")
         if token is not None:
             start = resumed(token, start, self.paging, None)
-        self.largest.note(min(self.largest_before, size))
+        self.largest.count = max(self.largest.count, min(self.largest_before, size))
         rules = rules_for(size, self.paging.size_name(is_acting=False), self.paging)
         source: WalkSource[Any] = WalkSource(
             fetch=self.fetch, rules=rules, name="messages.list", largest=self.largest

@@ -1,7 +1,8 @@
 """The input of a step beside its page: its list's rules, the state of earlier steps, the largest page."""
 
+from collections import defaultdict
 from collections.abc import Callable, Hashable, Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 from msgspec import Struct
 
@@ -76,32 +77,17 @@ class WalkState(Struct, frozen=True):
     """How many items a limited walk may still give; None for no limit."""
 
 
-class LargestPage:
+class LargestPage(Struct):
     """The count of records of the largest page that one list gave, asked in one way.
 
     Services cap pages at their own sizes, say "last" on every page, and repeat the size that was asked as
     theirs. A page that is smaller than another of the same list was not cut off by a cap.
     """
 
-    __slots__ = ("count",)
-
-    def __init__(self) -> None:
-        self.count: int = 0
-
-    def note(self, count: int) -> None:
-        if count > self.count:
-            self.count = count
+    count: int = 0
 
 
-class PageSizes:
-    """The largest pages that a session was served, by list."""
-
-    def __init__(self) -> None:
-        self._sizes: dict[Hashable, LargestPage] = {}
-
-    def of(self, *key: Hashable) -> LargestPage:
-        """The largest page of one list; `key`: the app, the operation, the size's parameter, the size."""
-        largest = self._sizes.get(key)
-        if largest is None:
-            largest = self._sizes[key] = LargestPage()
-        return largest
+PageSizes: TypeAlias = defaultdict[tuple[Hashable, ...], LargestPage]
+"""The largest pages that a session was served; the keys: the app, the operation, the size's parameter, the
+size.
+"""

@@ -25,14 +25,13 @@ from msgspec import UNSET, Struct, structs
 
 from ..._models.lenient import CoercionError, Coercions, coerced, shape, type_name
 from ..._models.messages import Message, UnknownMessage, unknown
-from ..._models.meta import Meta, Position
 from ..._models.outcomes import Ack as Ack, Outcomes as Outcomes
 from ..._models.raw_json import REFUSED, bytes_of, write_value
 from ..._models.record import Record
 from ...errors import ReplyUnreadableError, RequestInvalidError
 from .bounds import check_records
-from .envelope import NO_META, position_fault, read_envelope
-from .kinds import MESSAGE as MESSAGE, Kind, ListReply, RecordError, kind_of
+from .envelope import NO_META, Listing as Listing, read_envelope
+from .kinds import MESSAGE as MESSAGE, Kind, RecordError, kind_of
 from .outcomes import outcomes_of
 from .scanner import elements, members, read_record, whole
 
@@ -46,42 +45,6 @@ _LONGEST_NOTHING: Final = 20  # with white space
 
 class NoRecordError(ReplyUnreadableError):
     """A reply with `{}`, `[]` or null in the place of a record; callers see another class in its place."""
-
-
-class Listing(Struct, Generic[T], frozen=True):
-    """A list reply: its records as the service ordered them, its `meta`, and the bytes as served."""
-
-    items: list[T]
-    meta: Meta
-    raw: bytes
-    repairs: tuple[str, ...] = ()
-    """The values that did not have their documented type and were coerced, one line per field.
-
-    `data[3].sentAt: expected whole number, got text`, or `data[*].id: … (1000 records)`.
-    """
-    cursor: Position | None = None
-    """The `cursor` at the reply's top level."""
-    position_fault: str | None = None
-    """Why a position that the reply holds (`meta.cursor`, `meta.next`, `cursor`) cannot be read; None if
-    all can, or none is there.
-    """
-    is_refusal: bool = False
-    """True for an error in the place of a page: the service does not find the position that was asked for."""
-
-    def __rich_repr__(self) -> list[tuple[str, Any]]:
-        """Not the bytes: they may hold a credential."""
-        return [("items", len(self.items)), ("meta", self.meta), ("raw", len(self.raw))]
-
-    def __repr__(self) -> str:
-        return f"<Listing of {len(self.items)} items, {len(self.raw)} bytes>"
-
-
-def decoded_listing(
-    page: ListReply[Any], items: list[T], body: bytes, repairs: tuple[str, ...]
-) -> Listing[T]:
-    """Return the listing of a decoded reply with these items."""
-    meta = NO_META if page.meta is None else page.meta
-    return Listing(items, meta, body, repairs, page.cursor, position_fault(meta, page.cursor, body))
 
 
 class ManyRecords(Struct, Generic[T], frozen=True):
@@ -104,36 +67,28 @@ class ManyRecords(Struct, Generic[T], frozen=True):
 
         Raises `ReplyUnreadableError` where the body is not the list envelope, or a record cannot be held.
         """
-        return self.strictly(body) or self.leniently(body)
+        return self.kind.listing(body) or self.leniently(body)
 
     def strictly(self, body: bytes) -> Listing[T] | None:
         """Return the page of a reply that is as documented; None for any other."""
-        if (read := self.kind.listing(body)) is None:
-            return None
-        page, repairs = read
-        return decoded_listing(page, page.data, body, repairs)
+        return self.kind.listing(body)
 
     def without_content(self) -> Listing[T]:
         """Return the page of a reply without content (204): an empty one."""
         return Listing([], NO_META, b"")
 
-    def enveloped(self, body: bytes) -> bytes:
-        """Return the list envelope of a reply of another form; any other reply as it is."""
-        reply = None if self.substitute is None else self.substitute(read_json(body))
-        return body if reply is None else write_value(reply)
-
     def leniently(self, body: bytes) -> Listing[T]:
         """Return the page, read record by record; errors as for the call."""
         coercions = Coercions()
-        envelope = read_envelope(self.enveloped(body), self.kind.is_record, coercions)
+        reply = None if self.substitute is None else self.substitute(read_json(body))
+        served = body if reply is None else write_value(reply)
+        listing = read_envelope(served, self.kind.is_record, coercions)
         try:
-            items = self.kind.held(envelope.records, coercions)
+            items = self.kind.held(listing.items, coercions)
         except RecordError as error:
             fault = error.at(f"data[{error.index}]")
             raise fault from None
-        return Listing(
-            items, envelope.meta, body, coercions.lines(), envelope.cursor, envelope.position_fault
-        )
+        return Listing(items, listing.meta, body, coercions.lines(), listing.cursor, listing.position_fault)
 
 
 class OneRecord(Struct, Generic[T], frozen=True):

@@ -5,7 +5,7 @@ list's end; one that is empty (`{}`, null, or an `affix` alone) is no position.
 """
 
 from collections.abc import Callable, Collection
-from typing import Any, Final
+from typing import Any, Final, Generic, TypeVar
 
 import msgspec
 from msgspec import UNSET, Struct, structs
@@ -17,63 +17,95 @@ from ...errors import ReplyUnreadableError
 from .bounds import check_records
 from .scanner import TooDeep, elements, members, read_record
 
+T = TypeVar("T")
 NO_META: Final = Meta()
 _KNOWN: Final = tuple(field.encode_name for field in structs.fields(Position))
 
 
-class Envelope(Struct, frozen=True):
-    """The parts of a list reply."""
+class Listing(Struct, Generic[T], frozen=True):
+    """A list reply: its records as the service ordered them, its `meta`, and the bytes as served."""
 
-    records: list[bytes]
+    items: list[T]
     meta: Meta
-    cursor: Position | None
-    position_fault: str | None
+    raw: bytes
+    repairs: tuple[str, ...] = ()
+    """The values that did not have their documented type and were coerced, one line per field.
+
+    `data[3].sentAt: expected whole number, got text`, or `data[*].id: … (1000 records)`.
+    """
+    cursor: Position | None = None
+    """The `cursor` at the reply's top level."""
+    position_fault: str | None = None
+    """Why a position that the reply holds (`meta.cursor`, `meta.next`, `cursor`) cannot be read; None if
+    all can, or none is there.
+    """
+    is_refusal: bool = False
+    """True for an error in the place of a page: the service does not find the position that was asked for."""
+
+    def __rich_repr__(self) -> list[tuple[str, Any]]:
+        """Not the bytes: they may hold a credential."""
+        return [("items", len(self.items)), ("meta", self.meta), ("raw", len(self.raw))]
+
+    def __repr__(self) -> str:
+        return f"<Listing of {len(self.items)} items, {len(self.raw)} bytes>"
 
 
-class _ListReply(Struct, gc=False):
+class ListReply(Struct, Generic[T], frozen=True, gc=False):
+    """The envelope of a list."""
+
+    data: T
+    meta: Meta | None = None
+    cursor: Position | None = None
+
+    def listing(self, items: list[Any], body: bytes, repairs: tuple[str, ...] = ()) -> Listing[Any]:
+        meta, cursor = self.meta or NO_META, self.cursor
+        return Listing(items, meta, body, repairs, cursor, _position_fault(meta, cursor, body))
+
+
+class _Positions(Struct, gc=False):
     """The members of a reply that may hold a position, as they were served."""
 
     meta: Any = None
     cursor: Any = None
 
 
-_SERVED: Final = msgspec.json.Decoder(_ListReply)
+_SERVED: Final = msgspec.json.Decoder(_Positions)
 
 
 def read_envelope(
     body: bytes, is_record: Callable[[Collection[str]], bool], coercions: Coercions
-) -> Envelope:
-    """Return the parts of a list reply; an object that `is_record` in the place of `data` is a list of one.
+) -> Listing[bytes]:
+    """Return a list reply with its records as bytes; an object that `is_record` in the place of `data` is a
+    list of one.
 
     Raises `ReplyUnreadableError` where the body is no JSON object, its `data` no records, or its `meta` no
     object.
     """
     parts = members(body)
     records = _records(parts.get("data"), is_record)
-    meta = _read(parts.get("meta"))
-    cursor = _read(parts.get("cursor"))
+    meta, cursor = _read(parts.get("meta")), _read(parts.get("cursor"))
     notes: list[str] = []
     if meta is not None and not isinstance(meta, dict) and meta != []:
         raise ReplyUnreadableError(f"meta: expected object, got {type_name(meta)}")
-    envelope = Envelope(
+    listing = Listing(
         records,
         coerced(meta, shape(Meta), "meta", notes) if meta is not None else NO_META,
-        _position(cursor, notes),
-        _fault(meta, cursor),
+        body,
+        cursor=_position(cursor, notes),
+        position_fault=_fault(meta, cursor),
     )
     coercions.add_other(notes)
-    return envelope
+    return listing
 
 
-def position_fault(meta: Meta, cursor: Position | None, body: bytes) -> str | None:
-    """Return why a position of a decoded reply cannot be read; None if all can, or none is there."""
+def _position_fault(meta: Meta, cursor: Position | None, body: bytes) -> str | None:
     for position in (meta.cursor, meta.next, cursor):
         if position is not None and position.id is UNSET and position == Position(position.affix):
             try:
                 served = _SERVED.decode(body)
             except REFUSED:  # a decoder is stricter with what it reads than with what it passes over
                 parts = members(body)
-                served = _ListReply(_read(parts.get("meta")), _read(parts.get("cursor")))
+                served = _Positions(_read(parts.get("meta")), _read(parts.get("cursor")))
             return _fault(served.meta, served.cursor)
     return None
 

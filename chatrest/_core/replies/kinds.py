@@ -24,10 +24,10 @@ from ..._models.messages import (
     settle,
     unknown,
 )
-from ..._models.meta import Meta, Position
 from ..._models.raw_json import REFUSED
 from ...errors import ReplyUnreadableError
 from .bounds import STRICT_BYTES, check_records, is_dense
+from .envelope import Listing, ListReply
 from .scanner import TooDeep, read_record
 
 T = TypeVar("T")
@@ -53,14 +53,6 @@ class RecordError(Exception):
         return ReplyUnreadableError(f"{path}{joint}{self.field}")
 
 
-class ListReply(Struct, Generic[T], frozen=True, gc=False):
-    """The envelope of a list."""
-
-    data: T
-    meta: Meta | None = None
-    cursor: Position | None = None
-
-
 class SingleReply(Struct, Generic[T], frozen=True, gc=False):
     """The envelope of one record."""
 
@@ -73,17 +65,11 @@ class _Decoders:
     def __init__(self, kind: Any) -> None:
         self._kind = kind
 
-    @cached_property
-    def listing(self) -> msgspec.json.Decoder[Any]:
-        return msgspec.json.Decoder(ListReply[list[self._kind]])  # type: ignore[name-defined]
-
-    @cached_property
-    def single(self) -> msgspec.json.Decoder[Any]:
-        return msgspec.json.Decoder(SingleReply[self._kind])  # type: ignore[name-defined]
-
-    @cached_property
-    def record(self) -> msgspec.json.Decoder[Any]:
-        return msgspec.json.Decoder(self._kind)
+    def __getattr__(self, name: str) -> "msgspec.json.Decoder[Any]":
+        kind: Any = self._kind
+        shape = {"listing": ListReply[list[kind]], "single": SingleReply[kind], "record": kind}[name]
+        decoder = self.__dict__[name] = msgspec.json.Decoder(shape)
+        return decoder
 
 
 class Kind(Generic[T]):
@@ -93,9 +79,9 @@ class Kind(Generic[T]):
         self.record = record
         """The struct, or the union of messages."""
         self._struct: Any = TextMessage if record == Message else record
-        self._strict = _Decoders(record if strict is None else strict)
-        self._loose = None if loose is None else _Decoders(loose)
-        self._prefers_loose = False
+        self._decoders = tuple(_Decoders(each) for each in (strict or record, loose) if each is not None)
+        """The strict ones, then the loose ones; the other way round while a server needs the loose ones."""
+        self._loose = self._decoders[-1] if loose is not None else None
 
     @cached_property
     def identified_by(self) -> str:
@@ -119,33 +105,34 @@ class Kind(Generic[T]):
         """Return whether an object with members of these `names` is such a record."""
         return self.required <= set(names)
 
-    def listing(self, body: bytes) -> tuple[ListReply[list[T]], tuple[str, ...]] | None:
+    def listing(self, body: bytes) -> Listing[T] | None:
         """Decode a list's envelope at once; None if that fails, or may give far too many records.
 
-        Returns it with its coercions in words. Raises `ReplyUnreadableError` for more records than any list
-        has.
+        Raises `ReplyUnreadableError` for more records than any list has.
         """
         if is_dense(body):
             return None
-        page, loose = self._decoded("listing", body)
+        page, is_loose = self._decoded("listing", body)
         if page is None:
             return None
-        check_records(len(page.data))
-        if not loose:
-            self._finish(page.data, None)
-            return page, ()
+        items = page.data
+        check_records(len(items))
+        if not is_loose:
+            self._finish(items, None)
+            return page.listing(items, body)  # type: ignore[no-any-return]
         coercions = Coercions()
-        self._finish(page.data, coercions)
-        self._prefers_loose = bool(coercions)
-        return page, coercions.lines()
+        self._finish(items, coercions)
+        if bool(coercions) is not (self._decoders[0] is self._loose):
+            self._decoders = self._decoders[::-1]
+        return page.listing(items, body, coercions.lines())  # type: ignore[no-any-return]
 
     def single(self, body: bytes) -> T | None:
         """Decode the envelope of one record at once; None if that fails."""
-        reply, loose = self._decoded("single", body)
+        reply, is_loose = self._decoded("single", body)
         if reply is None:
             return None
         items = [reply.data]
-        self._finish(items, Coercions() if loose else None)
+        self._finish(items, Coercions() if is_loose else None)
         return items[0]  # type: ignore[no-any-return]
 
     def held(self, raws: Sequence[bytes], coercions: Coercions) -> list[T]:
@@ -169,16 +156,13 @@ class Kind(Generic[T]):
         self._finish(items, coercions)
         return items
 
-    def _decoded(self, what: str, body: bytes) -> tuple[Any, bool]:
+    def _decoded(self, shape: str, body: bytes) -> tuple[Any, bool]:
         """Return what the first decoder that takes the body makes of it, and whether it was the loose one."""
-        for loose in (True, False) if self._prefers_loose else (False, True):
-            decoders = self._loose if loose else self._strict
-            if decoders is None:
-                continue
+        for decoders in self._decoders:
             try:
-                return getattr(decoders, what).decode(body), loose
+                return getattr(decoders, shape).decode(body), decoders is self._loose
             except msgspec.ValidationError as error:
-                if loose or not _IS_LOOSE.search(str(error)):
+                if decoders is self._loose or not _IS_LOOSE.search(str(error)):
                     break  # the other one would fail there too
             except REFUSED:
                 break

@@ -6,6 +6,7 @@ page at less than half of the cost. A record that does not have its documented t
 """
 
 from collections.abc import Callable, Collection, Sequence
+from functools import lru_cache
 from operator import attrgetter
 from typing import Annotated, Any, Final, TypeVar
 
@@ -18,9 +19,9 @@ from ..._models.record import Id, OfId
 from ...errors import ReplyUnreadableError
 from ..requests.endpoint import identity_by
 from .bounds import check_records
-from .decode import Listing, ManyRecords, decoded_listing
-from .envelope import NO_META, read_envelope
-from .kinds import ListReply, RecordError
+from .decode import ManyRecords
+from .envelope import Listing, ListReply
+from .kinds import Kind, RecordError
 from .scanner import read_record
 
 R = TypeVar("R")
@@ -63,27 +64,17 @@ _LOOSE: Any = int | str
 _LOOSE_ROW: Final[msgspec.json.Decoder[Row]] = msgspec.json.Decoder(Row[_LOOSE])  # type: ignore[misc]
 
 
-def rows(body: bytes, /, reply: "ManyRecords[Any] | None" = None) -> Listing[Row]:
-    """Return the page; raises `ReplyUnreadableError` where the body is not the list envelope.
+class _RowKind(Kind[Row]):
+    """The records of a list as rows: any record is one."""
 
-    `reply` is the list's own reader: it shows a record by the names of its members, where an object is in
-    the place of a list, and knows the list's other forms.
-    """
-    return RowReader(reply)(body)
+    def __init__(self, record: "Kind[Any] | None") -> None:
+        super().__init__(Row)
+        self._record = record
 
+    def is_record(self, names: Collection[str]) -> bool:
+        return "id" in names or "uid" in names if self._record is None else self._record.is_record(names)
 
-class RowReader(Struct, frozen=True):
-    """Reads a list reply as rows; `reply` is the list's own reader."""
-
-    reply: "ManyRecords[Any] | None" = None
-
-    def __call__(self, body: bytes, /) -> Listing[Row]:
-        """Return the page; raises `ReplyUnreadableError` where the body is not the list envelope."""
-        page = self.strictly(body)
-        return self.leniently(body) if page is None else page
-
-    def strictly(self, body: bytes) -> Listing[Row] | None:
-        """Return the page of a reply whose records have their documented types; None for any other."""
+    def listing(self, body: bytes) -> Listing[Row] | None:
         coercions = Coercions()
         try:
             page = _PAGE.decode(body)
@@ -91,31 +82,38 @@ class RowReader(Struct, frozen=True):
             items = _rows_at_once(body, page.data, coercions)
         except REFUSED:
             return None
-        _put_lines(items, page.data, body)
-        return decoded_listing(page, items, body, coercions.lines())
+        _put_lines(items, page.data, is_one_line=b"\n" not in body and b"\r" not in body)
+        return page.listing(items, body, coercions.lines())
 
-    def without_content(self) -> Listing[Row]:
-        """Return the page of a reply without content (204): an empty one."""
-        return Listing([], NO_META, b"")
-
-    def leniently(self, body: bytes) -> Listing[Row]:
-        """Return the page, read record by record; errors as for the call."""
-        coercions, reply = Coercions(), self.reply
-        is_record = _is_record if reply is None else reply.kind.is_record
-        envelope = read_envelope(body if reply is None else reply.enveloped(body), is_record, coercions)
-        items = _rows_of(envelope.records, coercions)
-        for item, raw in zip(items, envelope.records, strict=True):
-            item.line = raw.translate(_ONE_LINE)
-        return Listing(
-            items, envelope.meta, body, coercions.lines(), envelope.cursor, envelope.position_fault
-        )
+    def held(self, raws: Sequence[bytes], coercions: Coercions) -> list[Row]:
+        try:
+            items = _at_once(raws, coercions)
+        except REFUSED:
+            items = [_row(raw, index, coercions) for index, raw in enumerate(raws)]
+        _put_lines(items, raws, is_one_line=False)
+        return items
 
 
-def _put_lines(items: list[Row], raws: list[Raw], body: bytes) -> None:
+@lru_cache(256)
+def row_reader(reply: Any) -> ManyRecords[Row]:
+    """Return the reader of a list's pages as rows; `reply` is the list's own reader, if it has one.
+
+    That shows a record by the names of its members, where an object is in the place of a list, and knows the
+    list's other forms.
+    """
+    if isinstance(reply, ManyRecords):
+        return ManyRecords(_RowKind(reply.kind), reply.substitute)
+    return ManyRecords(_RowKind(None))
+
+
+def rows(body: bytes, /) -> Listing[Row]:
+    """Return the page; raises `ReplyUnreadableError` where the body is not the list envelope."""
+    return row_reader(None)(body)
+
+
+def _put_lines(items: list[Row], raws: Sequence[bytes | Raw], *, is_one_line: bool) -> None:
     """Give each row its record's bytes, without line breaks."""
-    lines: list[Raw] | list[bytes] = raws
-    if b"\n" in body or b"\r" in body:
-        lines = [bytes(raw).translate(_ONE_LINE) for raw in raws]
+    lines = raws if is_one_line else [bytes(raw).translate(_ONE_LINE) for raw in raws]
     for item, line in zip(items, lines, strict=True):
         item.line = line
 
@@ -151,17 +149,6 @@ def row_of(raw: bytes, members: Any = None) -> Row:
     return row
 
 
-def _is_record(names: Collection[str]) -> bool:
-    return "id" in names or "uid" in names
-
-
-def _rows_of(raws: list[bytes], coercions: Coercions) -> list[Row]:
-    try:
-        return _at_once(raws, coercions)
-    except REFUSED:
-        return [_row(raw, index, coercions) for index, raw in enumerate(raws)]
-
-
 def _rows_at_once(body: bytes, raws: list[Raw], coercions: Coercions) -> list[Row]:
     """Return the rows of a page: reading its body twice takes less time than reading each record."""
     try:
@@ -170,7 +157,7 @@ def _rows_at_once(body: bytes, raws: list[Raw], coercions: Coercions) -> list[Ro
         return _at_once(raws, coercions)
 
 
-def _at_once(raws: list[Raw] | list[bytes], coercions: Coercions) -> list[Row]:
+def _at_once(raws: Sequence[bytes | Raw], coercions: Coercions) -> list[Row]:
     """Return the rows of records with their documented types, or with numbers for ids."""
     try:
         return list(map(_ROW.decode, raws))

@@ -33,6 +33,9 @@ class Headers(dict[str, str]):
 
     __str__ = __repr__
 
+    def __rich_repr__(self) -> tuple[str, ...]:
+        return (HIDDEN,)
+
 
 class Request(Struct, frozen=True):
     """A request as it goes over the wire. Only its method and host are shown: a path may hold a key."""
