@@ -10,15 +10,14 @@
     python -m benchmarks.memory         # the memory of each use, in a process of its own
     python -m benchmarks.import_time    # `import chatrest`, against `import aiohttp`
     python -m benchmarks.pace           # the use of rate limits of every kind, in virtual time
-    python -m benchmarks.shares         # one rate that is shared by many workers, in virtual time
-    python -m benchmarks.scale          # an export by a cluster, in real time
+    python -m benchmarks.scale          # the use of a limit by a cluster, in real time
     python -m benchmarks.waits          # fairness between lanes, bulkheads of regions and apps, in real time
     python -m benchmarks.kills          # no time: exports that die at every instant, not at one of a few
 
 `--help` shows the sizes, and `--short` takes those of the common table. `registry` has the names of that
 table: each is a module with `compare(short) -> list[Comparison]`, mostly that of a `measure.Benchmark`.
 
-`pace` and `shares` run in virtual time: their figures do not depend on the machine. `instructions` counts
+`pace` runs in virtual time: its figures do not depend on the machine. `instructions` counts
 those of the processor. `waits`, `scale` and a part of `ahead` measure wall clock time. All others measure CPU
 time or memory of the measured process: a busy machine changes the seconds, but hardly the ratios. The
 contestants run in random order in every round. The tables show medians over the rounds; a ratio is the median

@@ -33,20 +33,17 @@ ODD_PAGES: Final[Mapping[str, tuple[str, Callable[[bytes], bytes]]]] = {
 """Odd pages: the contestant that each is compared with, and the function that makes the page."""
 ODD_GOALS: Final = dict.fromkeys(list(ODD_PAGES)[:2], Goal(1.5))
 """The largest allowed ratios for pages with numbers for ids."""
-MIXED: Final = "all kinds"
 _UNIT: Final = "CPU µs a message"
 _PASSES: Final = 5  # decodes in one measurement
 
 
-def contestants(plain: type[Any]) -> dict[str, Decode]:
-    """Return the decoders by name; `plain` is the type of the page as one class without a tag."""
+def contestants() -> dict[str, Decode]:
+    """Return the decoders by name."""
     chatrest: Callable[[bytes], Any] = many(Message)
-    untagged = msgspec.json.Decoder(plain)
     tagged: msgspec.json.Decoder[Any] = msgspec.json.Decoder(hand.TaggedPage)
     return {
         BASE: lambda page: chatrest(page).items,
         ROWS: lambda page: rows(page).items,
-        "msgspec, untagged structs": lambda page: untagged.decode(page).data,
         "msgspec, tagged structs": lambda page: tagged.decode(page).data,
         "msgspec, dicts": lambda page: msgspec.json.decode(page)["data"],
         "stdlib json, dicts": lambda page: json.loads(page)["data"],
@@ -54,9 +51,9 @@ def contestants(plain: type[Any]) -> dict[str, Decode]:
     }
 
 
-def measure_all(served: bytes, plain: type[Any], rounds: int, messages: int) -> Times:
+def measure_all(served: bytes, rounds: int, messages: int) -> Times:
     """Return CPU seconds of all decoders for one page, and of chatrest for its odd variants."""
-    decoders = contestants(plain)
+    decoders = contestants()
     served = pages.with_text_ids(served)
     odd = {name: make(served) for name, (_, make) in ODD_PAGES.items()}
     decoders |= {name: decoders[base] for name, (base, _) in ODD_PAGES.items()}
@@ -101,13 +98,10 @@ def _compare(page: str, times: Times, messages: int) -> list[Comparison]:
 def measure(sizes: Namespace) -> list[Comparison]:
     """Return the comparisons for both pages."""
     size = sizes.messages
-    served: Mapping[str, tuple[bytes, Any]] = {
-        MIXED: (pages.mixed(size), hand.FlatPage),
-        "calls": (pages.calls(size), hand.CallPage),
-    }
+    served = {"all kinds": pages.mixed(size), "calls": pages.calls(size)}
     comparisons: list[Comparison] = []
-    for name, (page, plain) in served.items():
-        comparisons += _compare(name, measure_all(page, plain, sizes.rounds, size), size)
+    for name, page in served.items():
+        comparisons += _compare(name, measure_all(page, sizes.rounds, size), size)
     return comparisons
 
 

@@ -1,8 +1,4 @@
-"""Hand-written msgspec models with the same fields as chatrest's.
-
-`TaggedPage` has a class for each category of messages, like chatrest. `FlatPage` and `CallPage` have one
-class: for all messages, or for call messages only.
-"""
+"""Hand-written msgspec models with the same fields as chatrest's, a class for each category of messages."""
 
 from typing import Any, Generic, TypeAlias, TypeVar
 
@@ -14,15 +10,11 @@ Json: TypeAlias = dict[str, Any]
 
 
 class EntityWrapper(Struct, Generic[E], rename="camel", gc=False):
-    """An entity and its type."""
-
     entity: E
     entity_type: str = ""
 
 
 class Entity(Struct, rename="camel", gc=False):
-    """A user or a group."""
-
     uid: str | None = None
     name: str | None = None
     role: str | None = None
@@ -48,15 +40,11 @@ class Entity(Struct, rename="camel", gc=False):
 
 
 class Parties(Struct, gc=False):
-    """The sender and the receiver."""
-
     sender: EntityWrapper[Entity] | None = None
     receiver: EntityWrapper[Entity] | None = None
 
 
 class Attachment(Struct, rename="camel", gc=False):
-    """A file."""
-
     url: str
     name: str | None = None
     mime_type: str | None = None
@@ -65,16 +53,12 @@ class Attachment(Struct, rename="camel", gc=False):
 
 
 class ReactionCount(Struct, rename="camel", gc=False):
-    """The number of reactions of one kind."""
-
     reaction: str
     count: int
     reacted_by_me: bool | None = None
 
 
 class Content(Struct, rename="camel", gc=False):
-    """`data` of a text or media message."""
-
     text: str = ""
     attachments: list[Attachment] | None = None
     url: str | None = None
@@ -88,8 +72,6 @@ class Content(Struct, rename="camel", gc=False):
 
 
 class CustomContent(Struct, rename="camel", gc=False):
-    """`data` of a custom message."""
-
     custom_data: Any = None
     text: str | None = None
     resource: str | None = None
@@ -99,16 +81,12 @@ class CustomContent(Struct, rename="camel", gc=False):
 
 
 class ActionEntities(Struct, gc=False):
-    """The entities of an action."""
-
     by: EntityWrapper[Entity] | None = None
     on: EntityWrapper[Json] | None = None
     for_: EntityWrapper[Entity] | None = field(default=None, name="for")
 
 
 class ActionContent(Struct, rename="camel", gc=False):
-    """`data` of an action."""
-
     action: str
     entities: ActionEntities | None = None
     metadata: Json | None = None
@@ -116,23 +94,17 @@ class ActionContent(Struct, rename="camel", gc=False):
 
 
 class WsChannel(Struct, gc=False):
-    """A call's channel."""
-
     identity: str | None = None
     service: str | None = None
     secret: str | None = None
 
 
 class CallData(Struct, gc=False):
-    """A call's own data."""
-
     entities: Parties | None = None
     metadata: Json | None = None
 
 
 class CallEntity(Struct, rename="camel", gc=False):
-    """A call."""
-
     session_id: str = field(name="sessionid")
     type: str
     status: str
@@ -148,16 +120,12 @@ class CallEntity(Struct, rename="camel", gc=False):
 
 
 class CallEntities(Struct, gc=False):
-    """The entities of a call."""
-
     by: EntityWrapper[Entity]
     on: EntityWrapper[CallEntity]
     for_: EntityWrapper[Entity] = field(name="for")
 
 
 class CallContent(Struct, rename="camel", gc=False):
-    """`data` of a call message."""
-
     action: str
     entities: CallEntities
     metadata: Json | None = None
@@ -199,26 +167,18 @@ class _Message(Struct, rename="camel", gc=False):
 
 
 class ContentMessage(_Message, tag_field="category", tag="message", gc=False):
-    """A text or a media message."""
-
     data: Content
 
 
 class CustomMessage(_Message, tag_field="category", tag="custom", gc=False):
-    """A custom message."""
-
     data: CustomContent
 
 
 class ActionMessage(_Message, tag_field="category", tag="action", gc=False):
-    """An action."""
-
     data: ActionContent
 
 
 class CallMessage(_Message, tag_field="category", tag="call", gc=False):
-    """A call message."""
-
     data: CallContent
 
 
@@ -226,14 +186,10 @@ TaggedMessage: TypeAlias = ContentMessage | CustomMessage | ActionMessage | Call
 
 
 class OneMessage(Struct, gc=False):
-    """A reply that is one message."""
-
     data: TaggedMessage
 
 
 class User(Struct, rename="camel", gc=False):
-    """A user."""
-
     uid: str
     name: str | None = None
     status: str | None = None
@@ -256,72 +212,10 @@ class User(Struct, rename="camel", gc=False):
 
 
 class OneUser(Struct, gc=False):
-    """A reply that is one user."""
-
     data: User
 
 
-class PlainCall(_Message, rename="camel", gc=False):
-    """A call message without a tag, for pages of calls only."""
-
-    data: CallContent
-    category: str = ""
-
-
-class FlatParties(Struct, gc=False):
-    """The entities of any message."""
-
-    sender: EntityWrapper[Entity] | None = None
-    receiver: EntityWrapper[Entity] | None = None
-    by: EntityWrapper[Entity] | None = None
-    on: "EntityWrapper[Target] | None" = None
-    for_: EntityWrapper[Entity] | None = field(default=None, name="for")
-
-
-class FlatContent(Struct, rename="camel", gc=False):
-    """`data` of any message."""
-
-    text: str = ""
-    attachments: list[Attachment] | None = None
-    url: str | None = None
-    resource: str | None = None
-    metadata: Json | None = None
-    entities: FlatParties | None = None
-    reactions: list[ReactionCount] | None = None
-    mentions: Json | None = None
-    moderation: Json | None = None
-    caption: str | None = None
-    custom_data: Any = None
-    action: str | None = None
-
-
-class Target(Entity, rename="camel", gc=False):
-    """The object of an action: a user, a group, a call or a message."""
-
-    session_id: str | None = field(default=None, name="sessionid")
-    id: str | None = None
-    category: str | None = None
-    sender: str | None = None
-    receiver_type: str | None = None
-    receiver: str | None = None
-    sent_at: int | None = None
-    initiated_at: int | None = None
-    joined_at: int | None = None
-    started_at: int | None = None
-    ws_channel: WsChannel | None = None
-    data: FlatContent | None = None
-
-
-class FlatMessage(_Message, rename="camel", gc=False):
-    """Any message."""
-
-    data: FlatContent
-    category: str = ""
-
-
 class Pagination(Struct, gc=False):
-    """The position in a list, as numbers."""
-
     total: int | None = None
     count: int | None = None
     per_page: int | None = None
@@ -330,26 +224,18 @@ class Pagination(Struct, gc=False):
 
 
 class Position(Struct, gc=False):
-    """The position of the next page."""
-
     id: int | str | None = None
     affix: str | None = None
 
 
 class Meta(Struct, gc=False):
-    """`meta` of a page."""
-
     pagination: Pagination | None = None
     cursor: Position | None = None
 
 
 class Page(Struct, Generic[M], gc=False):
-    """A page."""
-
     data: list[M]
     meta: Meta
 
 
 TaggedPage: TypeAlias = Page[TaggedMessage]
-FlatPage: TypeAlias = Page[FlatMessage]
-CallPage: TypeAlias = Page[PlainCall]

@@ -70,13 +70,6 @@ class Benchmark:
         return sizes
 
 
-def arguments(doc: str | None, rounds: int) -> ArgumentParser:
-    """Return a command line parser with `--rounds`; the first line of `doc` is its description."""
-    parser = ArgumentParser(description=(doc or "").partition("\n")[0])
-    parser.add_argument("--rounds", type=count, default=rounds, help=f"counted rounds ({rounds})")
-    return parser
-
-
 def count(text: str) -> int:
     """Return the whole number from 1 that `text` is: the type of an argument."""
     if not text.isdecimal() or not int(text):

@@ -39,7 +39,6 @@ _PACKED: Final = "/packed"
 _LIMITED: Final = b" /limited"
 _COUNTS: Final = "/limited/counts"
 _TIMES: Final = "/limited/times"
-_BURST_SECONDS: Final = 0.2
 _LEVEL: Final = 6  # the usual default of servers
 _END: Final = b"\r\n\r\n"
 
@@ -58,7 +57,7 @@ class ServerProcess:
     """The server as a child process, which ends with the `with` block.
 
     `app` is the app for clients, `packed` the same app with gzip replies, `limited` the one with a limit,
-    whose replies are `latency` milliseconds late: `limit`, or `rate` requests a second, or none.
+    whose replies are `latency` milliseconds late.
     """
 
     def __init__(
@@ -67,15 +66,9 @@ class ServerProcess:
         *,
         users: int = 2,
         endless: bool = False,
-        rate: int = 0,
         latency: int = 0,
         limit: RateLimit | None = None,
     ) -> None:
-        if rate:
-            limit = RateLimit(
-                kind="bucket", per_window=rate, window=1, burst=ceil(rate * _BURST_SECONDS),
-                headers="retry-after",
-            )  # fmt: skip
         sizes = ("--messages", str(messages), "--users", str(users), *(["--endless"] if endless else []))
         limits = ("--limit", msgspec.json.encode(limit).decode(), "--latency", str(latency))
         command = (sys.executable, "-m", "benchmarks.server", *sizes, *limits)

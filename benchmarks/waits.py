@@ -1,28 +1,25 @@
 """Waits of calls, in real time: beside a thousand bulk calls, and beside regions and apps that hang.
 
-Three tables. Fairness: the wait of an interactive call while a thousand bulk calls wait. Bulkheads: the
+Fairness: the wait of an interactive call against that of the bulk calls which wait, too. Bulkheads: the
 duration of calls to one region while another region hangs, and of calls to one app while other apps of its
-region hang. The use of rate limits is in `pace`.
-
-The medians are of calls in turns of idle and hanging rounds, so a busy machine changes both. The worst call
-is the first one beside apps that hang: it waits for a moment, until the pool lends places.
+region hang, against the same calls without, in turns of idle and hanging rounds: a busy machine changes both.
+The use of rate limits is in `pace`.
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Coroutine, Mapping, Sequence
+from argparse import Namespace
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager, suppress
 from statistics import median
-from typing import Any, Final, NamedTuple, TypeAlias, TypeVar
+from typing import Any, Final, TypeAlias
 
 from chatrest import App, AsyncSession, Pace
 from chatrest._telemetry import Attempt, Telemetry
+from chatrest._texts import plural
 from chatrest.emulator import Emulator, HalfOpen, Latency
 
-from .measure import arguments, count, table, title
-
-T = TypeVar("T")
-Run: TypeAlias = Callable[[Coroutine[Any, Any, T]], T]
-"""`asyncio.run`, or that of a loop in virtual time."""
+from .comparison import Comparison
+from .measure import Benchmark, Size
 
 LATENCY: Final = 0.02
 """Seconds until the emulator's reply, in the benchmark of waits for a place."""
@@ -32,14 +29,8 @@ _USER: Final = "/users/user-001"
 _PAUSE: Final = 0.05  # seconds between the interactive calls
 
 
-# ── fairness ──
-
-
-class Waits(NamedTuple):
-    """Seconds that calls waited before they were sent, by priority."""
-
-    interactive: list[float]
-    bulk: list[float]
+Waits: TypeAlias = dict[str, list[float]]
+"""Seconds that calls waited before they were sent, by priority."""
 
 
 async def wait_for_slot(seconds: int, waiting: int) -> Waits:
@@ -55,19 +46,20 @@ async def wait_for_place(seconds: int, waiting: int) -> Waits:
 
 
 async def _waits(app: App, seconds: int, waiting: int, **options: Any) -> Waits:
-    waits = Waits([], [])
+    waits: Waits = {"interactive": [], "bulk": []}
 
     def listen(record: Telemetry) -> None:
         if isinstance(record, Attempt) and record.error is None:
-            lane = waits.interactive if record.template == "/users" else waits.bulk
-            lane.append(record.paced + record.queued)
+            waits["interactive" if record.template == "/users" else "bulk"].append(
+                record.paced + record.queued
+            )
 
     async def call_interactively(session: AsyncSession) -> None:
         while True:
             await asyncio.sleep(_PAUSE)
             await session.request("GET", "/users")
 
-    async with _session(app, telemetry=listen, **options) as session:
+    async with AsyncSession(app, telemetry=listen, **options) as session:
         interactive = asyncio.create_task(call_interactively(session))
         await _call_repeatedly(seconds, session.with_options(priority="bulk"), waiting)
         await _cancel(interactive)
@@ -87,9 +79,6 @@ async def _call_repeatedly(seconds: float, session: AsyncSession, tasks: int) ->
                 group.create_task(call())
 
 
-# ── bulkheads ──
-
-
 async def measure_bulkheads(
     rounds: int, calls: int, waiting: int, *, region: str, apps: int = 1
 ) -> dict[str, list[float]]:
@@ -102,7 +91,7 @@ async def measure_bulkheads(
     async with (
         Emulator(users=2, messages=0, weather=[HalfOpen()]) as hanging,
         Emulator(users=2, messages=0, app_id="healthy") as healthy,
-        _session(healthy.app) as session,
+        AsyncSession(healthy.app) as session,
     ):
         views = [session.for_app(_app(f"hanging-{number}", hanging, "us")) for number in range(apps)]
         view = session.for_app(_app("healthy", healthy, region))
@@ -140,64 +129,54 @@ async def _latencies(session: AsyncSession, calls: int) -> list[float]:
     return durations
 
 
-def _session(app: App, **options: Any) -> AsyncSession:
-    """Return a session whose time is that of the running loop."""
-    clock = asyncio.get_running_loop().time
-    return AsyncSession(app, clock=clock, sleep=asyncio.sleep, **options)
-
-
 async def _cancel(*tasks: asyncio.Task[Any]) -> None:
     for task in tasks:
         task.cancel()
     await asyncio.gather(*tasks, return_exceptions=True)
 
 
-# ── tables ──
+def _compare(case: str, against: str, ours: list[float], other: list[float]) -> Comparison:
+    figures = median(ours) * 1e3, median(other) * 1e3
+    return Comparison(
+        case=case, against=against, unit="wall ms", ours=figures[0], other=figures[1],
+        ratio=figures[0] / max(figures[1], 1e-6),
+    )  # fmt: skip
 
 
-def _waits_table(seconds: int, waiting: int, run: Run[Waits]) -> str:
-    rows = []
-    for name, measure in (("a slot, 200 per second", wait_for_slot), ("a place, 20 in all", wait_for_place)):
-        waits = run(measure(seconds, waiting))
-        for lane, times in waits._asdict().items():
-            numbers = (f"{median(times) * 1e3:.1f}", f"{max(times) * 1e3:.1f}") if times else ("", "")
-            rows.append((name, lane, str(len(times)), *numbers))
-    return table(("waiting for", "lane", "calls", "median ms", "worst ms"), rows)
+def measure(sizes: Namespace) -> list[Comparison]:
+    """Return the comparisons of waits, and then those of calls beside regions and apps that hang."""
+    slot = asyncio.run(wait_for_slot(sizes.seconds, sizes.waiting))
+    place = asyncio.run(wait_for_place(sizes.seconds, sizes.waiting))
+    waits = {"a slot, 200 per second": slot, "a place, 20 in all": place}
+    rows = [
+        _compare(f"an interactive call waits for {name}", "a bulk call", each["interactive"], each["bulk"])
+        for name, each in waits.items()
+    ]
+    turns = (sizes.rounds, sizes.calls, sizes.hanging)
+    hanging = {"another region hangs": asyncio.run(measure_bulkheads(*turns, region="eu"))}
+    for count in HANGING_APPS:
+        name = f"{plural(count, 'other app')} of its region hang"
+        hanging[name] = asyncio.run(measure_bulkheads(*turns, region="us", apps=count))
+    return rows + [
+        _compare(f"a call while {name}", "the same call alone", each["hanging"], each["idle"])
+        for name, each in hanging.items()
+    ]
 
 
-def _bulkheads_table(others: str, kinds: Mapping[str, dict[str, list[float]]]) -> str:
-    rows = []
-    for name, durations in kinds.items():
-        base = median(durations["idle"])
-        for other, times in durations.items():
-            ratio = f"{median(times) / base:.2f}" if base else ""  # in virtual time a call may take none
-            numbers = (f"{median(times) * 1e3:.2f}", ratio, f"{max(times) * 1e3:.1f}")
-            rows.append((f"{name}, {other}", str(len(times)), *numbers))
-    return table((others, "calls", "median ms", "ratio", "worst ms"), rows)
-
-
-def main(argv: Sequence[str] | None = None, run: Run[Any] = asyncio.run) -> None:
-    """Print the tables."""
-    parser = arguments(__doc__, rounds=5)
-    parser.add_argument("--waiting", type=count, default=1000, help="calls that wait (1000)")
-    parser.add_argument("--hanging", type=count, default=300, help="calls that hang, to each app (300)")
-    parser.add_argument("--seconds", type=count, default=6, help="seconds of a fairness run (6)")
-    parser.add_argument("--calls", type=count, default=100, help="calls to a healthy app, per round (100)")
-    args = parser.parse_args(argv)
-    subject = f"Waits before sending, while {args.waiting} bulk tasks call without pause"
-    print(title(subject, "wall clock time", "aiohttp"))
-    print(_waits_table(args.seconds, args.waiting, run))
-    sizes = (args.rounds, args.calls, args.hanging)
-    print(f"\nA call to one region while {args.hanging} calls to another one are never answered\n")
-    regions = {"a region": run(measure_bulkheads(*sizes, region="eu"))}
-    print(_bulkheads_table("the other region", regions))
-    print(f"\nA call to one app while {args.hanging} calls to each other app of its region hang\n")
-    apps = {
-        f"{number} app{'s'[: number > 1]}": run(measure_bulkheads(*sizes, region="us", apps=number))
-        for number in HANGING_APPS
-    }
-    print(_bulkheads_table("the other apps", apps))
-
+BENCHMARK: Final = Benchmark(
+    "Calls beside {waiting} bulk tasks that call without pause, or beside {hanging} calls that hang",
+    "wall clock time, medians",
+    {
+        "rounds": Size("turns of idle and hanging", 5, 2),
+        "waiting": Size("calls that wait", 1000, 300),
+        "hanging": Size("calls that hang, to each app", 300, 110),
+        "seconds": Size("seconds of a fairness run", 6, 3),
+        "calls": Size("calls to a healthy app, per round", 100, 50),
+    },
+    ("aiohttp",),
+    measure,
+)
+compare, main = BENCHMARK.compare, BENCHMARK.main
 
 if __name__ == "__main__":
     main()
