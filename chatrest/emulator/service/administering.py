@@ -22,7 +22,7 @@ empty value of its type.
 
 from collections.abc import Callable, Iterable, Mapping
 from functools import cache, partial
-from typing import Any, Final, NamedTuple, get_args, get_origin
+from typing import Any, Final, NamedTuple
 
 import msgspec
 from msgspec import Struct, structs
@@ -267,37 +267,20 @@ def handler(endpoint: Endpoint[Any], work: Callable[[ServiceCall], Any] | None =
 
 
 def filled(record: Any, document: Document, call: ServiceCall) -> Document:
-    """Return a document with what its struct requires."""
-    lacking = {name: kind for name, kind in _required(record).items() if name not in document}
-    if not lacking:
-        return document
-    given = {"appId": call.app.get("id", ""), **call.path, **call.body}
-    made = {
-        name: given[name] if name in given else _empty(kind, document, call) for name, kind in lacking.items()
+    """Return a document with what its struct requires; a record in a record is the document."""
+    given = {"appId": call.app.get("id", ""), **call.path, **call.body, **document}
+    return document | {
+        name: given[name] if name in given else "" if kind is str else filled(kind, document, call)
+        for name, kind in _required(record).items()
     }
-    return {**document, **made}
 
 
 @cache
 def _required(record: Any) -> dict[str, Any]:
     """Return the types of a struct's required members, by their names on the wire."""
-    fields = structs.fields(record) if _is_struct(record) else ()
+    is_struct = isinstance(record, type) and issubclass(record, Struct)
+    fields = structs.fields(record) if is_struct else ()
     return {each.encode_name: each.type for each in fields if each.required}
-
-
-def _is_struct(kind: Any) -> bool:
-    return isinstance(kind, type) and issubclass(kind, Struct)
-
-
-def _empty(kind: Any, document: Document, call: ServiceCall) -> Any:
-    """Return an empty value of a type; a record in a record is the document."""
-    if _is_struct(kind):
-        return filled(kind, document, call)
-    parts = [each for each in get_args(kind) if each not in (type(None), msgspec.UnsetType)]
-    origin = get_origin(kind) or kind
-    if parts and origin not in (dict, tuple, list):
-        return _empty(parts[0], document, call)
-    return {str: "", int: 0, bool: True, tuple: [], list: []}.get(origin, {})
 
 
 # ── the exceptions ──

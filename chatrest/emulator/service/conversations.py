@@ -15,7 +15,6 @@ table is silent, the emulator has chosen:
 
 from collections.abc import Callable, Mapping
 from functools import partial
-from operator import itemgetter
 from typing import Any, Final, TypeAlias
 
 from msgspec import UNSET
@@ -29,8 +28,6 @@ from .context import Context, Handler, ServiceCall
 from .groups import APP, party_record
 from .refusals import bad_request, refused
 from .replies import Records, ack
-
-# ── the record of a conversation ──
 
 
 def conversation_record(context: Context, query: Document, view: ConversationView) -> Document:
@@ -68,18 +65,11 @@ def _party_record(context: Context, view: ConversationView) -> Document:
 
 def pin_fields(context: Context, view: ConversationView) -> Document:
     """Return `pinnedBy` and `pinnedAt`; the app's pin goes before the user's own."""
-    if pin := context.store.views.app_pins.get((view.kind, view.party)):
-        return pin
-    return {} if view.pinned_at is None else {"pinnedBy": view.uid, "pinnedAt": view.pinned_at}
+    own = {} if view.pinned_at is None else {"pinnedBy": view.uid, "pinnedAt": view.pinned_at}
+    return context.store.views.app_pins.get((view.kind, view.party), own)
 
 
 # ── the list ──
-
-
-_OWN_PIN: Final = 10**6
-_NO_PIN: Final = 2 * _OWN_PIN
-"""What stands for the place of a pin of the app, where there is none."""
-
 
 _Test: TypeAlias = Callable[[Context, ConversationView, Any], bool]
 """Says if a view is in the list, by the value of a query parameter."""
@@ -111,27 +101,27 @@ _TESTS: Final[Mapping[str, _Test]] = {
 
 
 def list_conversations(call: ServiceCall) -> Records:
-    query, reader = call.query, call.acting_user
+    query, reader, all_views = call.query, call.acting_user, call.store.views
     tests = [(test, query[name]) for name, test in _TESTS.items() if query.get(name)]
-    views = [view for view in _views(call, reader) if all(test(call, view, value) for test, value in tests)]
-    if reader and not query.get("includeBlockedUsers"):
-        views = [view for view in views if view.party not in call.store.relations.of("blocked", reader)]
+    blocked = call.store.relations.of("blocked", reader) if reader else {}
+    views = [
+        view
+        for view in all_views.all(reader)
+        if not all_views.is_removed(view)
+        and (view.party not in blocked or query.get("includeBlockedUsers"))
+        and all(test(call, view, value) for test, value in tests)
+    ]
+    places = {key: place for place, key in enumerate(all_views.app_pins)}
+
+    def rank(view: ConversationView) -> tuple[Any, ...]:
+        own = places.get((view.kind, view.party), len(places) + (view.pinned_at is None))
+        return own if reader else view.uid, -all_views.moved_at(view), view.party
+
+    views.sort(key=rank)
     if query.get("unique") and not reader:
         first = {view.conversation: view for view in reversed(views)}
         views = [view for view in views if first[view.conversation] is view]
     return Records(views, partial(conversation_record, call, query))
-
-
-def _views(context: Context, reader: str | None) -> list[ConversationView]:
-    """The conversations that a user sees, or those of all users, in the order of the list."""
-    views, rows = context.store.views, []
-    places = {key: place for place, key in enumerate(views.app_pins)}
-    for view in views.all(reader):
-        if not views.is_removed(view):
-            own = _NO_PIN if view.pinned_at is None else _OWN_PIN
-            place = places.get((view.kind, view.party), own) if reader else view.uid
-            rows.append((place, -views.moved_at(view), view.party, view))
-    return [view for *_, view in sorted(rows, key=itemgetter(0, 1, 2))]
 
 
 # ── one conversation ──

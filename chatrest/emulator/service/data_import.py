@@ -14,37 +14,32 @@ from ..._parameters.data_import import MOST_ENTRIES, GroupImport, MemberImport, 
 from ..store.documents import Document, selected
 from .administering import ROLES
 from .context import Context, Handler, ServiceCall
-from .groups import APP, check_password, group_record, party_record
+from .groups import APP, check_password, party_record
 from .refusals import ServiceRefusal, bad_request, outcomes, refused
 from .users import tagged_user
 
 Import: TypeAlias = Callable[[Context, Document], Document]
 """Stores a record, and gives what the outcome shows of it; or refuses it."""
 
-_MUIDS: Final = "data_import.muids"
 
-
-def _serve(member: str, kind: type[Body], store: Import) -> Handler:
-    """Return the handler of one import: its body's member, the records in it, and what stores one."""
+def _import(member: str, kind: type[Body], store: Import, call: ServiceCall) -> Document:
+    """Store the records that are in a member of the body."""
     code = f"ERR_IMPORT_INVALID_{member[:-1].upper()}_FORMAT"
+    if member not in call.body:
+        raise bad_request({member: [f"The {member} are required."]})
+    entries = call.body[member]
+    if not isinstance(entries, dict) or not 0 < len(entries) <= MOST_ENTRIES:
+        words = f"The {member} must be an object with 1 to {MOST_ENTRIES} entries."
+        raise ServiceRefusal(400, code, words)
 
-    def store_one(context: Context, entries: Document, key: str) -> Document:
+    def store_one(key: str) -> Document:
         try:
             record: Document = msgspec.to_builtins(msgspec.convert(entries[key], kind))
         except msgspec.ValidationError as error:
             raise ServiceRefusal(400, code, str(error)) from None
-        return store(context, record)
+        return store(call, record)
 
-    def handle(call: ServiceCall) -> Document:
-        if member not in call.body:
-            raise bad_request({member: [f"The {member} are required."]})
-        entries = call.body[member]
-        if not isinstance(entries, dict) or not 0 < len(entries) <= MOST_ENTRIES:
-            words = f"The {member} must be an object with 1 to {MOST_ENTRIES} entries."
-            raise ServiceRefusal(400, code, words)
-        return outcomes(entries, partial(store_one, call, entries), "data")
-
-    return handle
+    return outcomes(entries, store_one, "data")
 
 
 def _import_user(context: Context, record: Document) -> Document:
@@ -60,11 +55,10 @@ def _import_user(context: Context, record: Document) -> Document:
 
 def _ensure(context: Context, kind: str, key: str, details: Document | None) -> None:
     """Refuse a user or a group that does not exist, or create it where the record has its details."""
-    name, store = _KINDS[kind]
-    people = context.store.people
+    people, name = context.store.people, "uid" if kind == "user" else "guid"
     is_known = people.user(key) is not None if kind == "user" else key in people.groups
     if not is_known and details and details[name] == key:
-        store(context, details)
+        (_import_user if kind == "user" else _import_group)(context, details)
     if key != APP:
         party_record(context, kind, key)
 
@@ -81,23 +75,15 @@ def _import_group(context: Context, record: Document) -> Document:
         store.people.add_group({"createdAt": context.now, **record}, password)
         if owner != APP:
             store.members.add(guid, owner, "admin", context.now)
-    return group_record(context, guid)
-
-
-_KINDS: Final[Mapping[str, tuple[str, Import]]] = {
-    "user": ("uid", _import_user),
-    "group": ("guid", _import_group),
-}
-"""The member with the key of a record, and what stores a record."""
+    return store.people.groups[guid]
 
 
 def _import_member(context: Context, record: Document) -> Document:
     guid, uid, members = record["guid"], record["uid"], context.store.members
     _ensure(context, "group", guid, record.get("groupDetails"))
     _ensure(context, "user", uid, record.get("userDetails"))
-    group = group_record(context, guid)
     joined_at, scope = record.get("joinedAt", context.now), record.get("scope", "participant")
-    if not group.get("createdAt", 0) <= joined_at <= context.now:
+    if not context.store.people.groups[guid].get("createdAt", 0) <= joined_at <= context.now:
         raise refused("ERR_IMPORT_INVALID_JOINEDAT")
     if record.get("isBanned"):
         members.ban(guid, uid, joined_at)
@@ -108,29 +94,25 @@ def _import_member(context: Context, record: Document) -> Document:
 
 
 def _import_message(context: Context, record: Document) -> Document:
-    muids = context.store.documents.of(_MUIDS)
+    muids, kind = context.store.documents.of("data_import.muids"), record["receiverType"]
     if record["muid"] in muids:
         raise refused("ERR_IMPORT_MUID_ALREADY_EXISTS", record["muid"])
-    kind = record["receiverType"]
     _ensure(context, "user", record["sender"], record.get("senderUserDetails"))
     _ensure(context, kind, record["receiver"], record.get(f"receiver{kind.capitalize()}Details"))
     stored = context.store.add_message(
         record["sender"],
         record["receiver"],
         receiver_type=kind,
-        category=record.get("category", "message"),
-        type=record.get("type", "text"),
-        data=record.get("data", {}),
         updatedAt=record["sentAt"],
-        **selected(record, ("muid", "tags", "sentAt", "deliveredAt", "readAt")),
+        **selected(record, ("category", "type", "data", "muid", "tags", "sentAt", "deliveredAt", "readAt")),
     )
     muids[record["muid"]] = {"id": stored["id"]}
     return stored
 
 
-HANDLERS: Final[dict[str, Handler]] = {
-    "data_import.import_users": _serve("users", UserImport, _import_user),
-    "data_import.import_groups": _serve("groups", GroupImport, _import_group),
-    "data_import.import_members": _serve("members", MemberImport, _import_member),
-    "data_import.import_messages": _serve("messages", MessageImport, _import_message),
+HANDLERS: Final[Mapping[str, Handler]] = {
+    "data_import.import_users": partial(_import, "users", UserImport, _import_user),
+    "data_import.import_groups": partial(_import, "groups", GroupImport, _import_group),
+    "data_import.import_members": partial(_import, "members", MemberImport, _import_member),
+    "data_import.import_messages": partial(_import, "messages", MessageImport, _import_message),
 }
