@@ -190,8 +190,10 @@ def check_proxy(url: object) -> str:
 
 def check_way(proxy: str | None, addresses: Iterable[str]) -> None:
     """Raise `RequestInvalidError` for an http address through a proxy that is not on loopback."""
-    for address in addresses if proxy is not None else ():
-        if urlsplit(address).scheme == "http" and not is_loopback(urlsplit(proxy).hostname or ""):
+    if proxy is None or is_loopback(urlsplit(proxy).hostname or ""):
+        return
+    for address in addresses:
+        if urlsplit(address).scheme == "http":
             raise RequestInvalidError(
                 f"proxy: {address} is http, and the proxy would read the key: expected an https address, "
                 "a proxy on loopback, or none",

@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Mapping
 from functools import partial
 from itertools import count
 from types import MappingProxyType
-from typing import Final, TypeVar
+from typing import Any, Final, TypeVar
 
 from msgspec import structs
 

@@ -2,10 +2,10 @@
 
 import asyncio
 import random
-import ssl
 import time
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from ssl import SSLContext
 from typing import Any, Final, TypeAlias, TypedDict
 
 from msgspec import Struct
@@ -18,13 +18,13 @@ from .._core.requests.endpoint import Interface
 from .._core.requests.wire import Headers, check_headers
 from .._telemetry import Listener
 from ..app import App, check_proxy
-from ..errors import RequestInvalidError, request_id_of
+from ..errors import request_id_of
 from .places import PRIORITIES, Priority
 from .timing import Clock, Sleep
 from .transport import Verify
 
 Dice: TypeAlias = Callable[[], float]
-_Option: TypeAlias = tuple[Any, Callable[[Any], Any]]
+_Check: TypeAlias = Callable[[str, Any], Any]
 
 MAX_REPLY_BYTES: Final = 64 * 1024 * 1024
 
@@ -97,12 +97,6 @@ class Destination(Struct, frozen=True, kw_only=True):
     keys: Headers
     app: App | None = None
 
-    def __repr__(self) -> str:
-        return f"<Destination {self.app_id}>"
-
-    def __rich_repr__(self) -> list[tuple[str, object]]:
-        return [("app_id", self.app_id), ("region", self.region)]
-
 
 class CallOptions(Struct, frozen=True, kw_only=True):
     destination: Destination
@@ -119,12 +113,6 @@ class CallOptions(Struct, frozen=True, kw_only=True):
     on_reply: OnReply | None = None
     """Gets each reply as it came; None, where no one asked for it."""
 
-    def __repr__(self) -> str:
-        return f"<CallOptions for {self.destination.app_id}>"
-
-    def __rich_repr__(self) -> list[tuple[str, object]]:
-        return [("destination", self.destination), ("acting_user", self.acting_user)]
-
     @property
     def secrets(self) -> tuple[str, ...]:
         """The texts to hide in errors: the keys, and the values of the caller's headers.
@@ -137,9 +125,6 @@ class CallOptions(Struct, frozen=True, kw_only=True):
         return (*self.destination.keys.values(), *values, *words)
 
 
-# ── checks ──
-
-
 def checked_options(options: Mapping[str, Any]) -> dict[str, Any]:
     """Return all options, checked, with the defaults of those that are not given.
 
@@ -147,60 +132,54 @@ def checked_options(options: Mapping[str, Any]) -> dict[str, Any]:
     """
     for name in options.keys() - _OPTIONS.keys():
         raise TypeError(f"no option is called {name!r}: expected {', '.join(sorted(_OPTIONS))}")
-    return {name: check(options.get(name, default)) for name, (default, check) in _OPTIONS.items()}
+    return {name: check(name, options.get(name, default)) for name, (default, check) in _OPTIONS.items()}
 
 
 def check_option(name: str, value: object) -> Any:
-    return _OPTIONS[name][1](value)
+    return _OPTIONS[name][1](name, value)
 
 
-def _plain(name: str, default: Any, fits: Callable[[Any], bool], allowed: str) -> _Option:
-    def check(value: Any) -> Any:
+def _fitting(fits: Callable[[Any], bool], allowed: str) -> _Check:
+    def check(name: str, value: Any) -> Any:
         check_unquoted(fits(value), name, value, allowed)
         return value
 
-    return default, check
+    return check
 
 
-def _listeners(telemetry: Any) -> tuple[Listener, ...]:
+def _listeners(name: str, telemetry: Any) -> tuple[Listener, ...]:
     listeners = (telemetry,) if callable(telemetry) else telemetry
     fits = isinstance(listeners, Sequence) and all(map(callable, listeners))
-    check_unquoted(fits, "telemetry", telemetry, "a function of one record, or a list of such")
+    check_unquoted(fits, name, telemetry, "a function of one record, or a list of such")
     return tuple(listeners)
 
 
-def _cursor_key(key: object) -> CursorKey | None:
-    if key is None:
-        return None
-    if not isinstance(key, bytes) or not key:
-        raise RequestInvalidError("cursor_key: expected at least 1 byte (32 random ones are best), or None")
-    return CursorKey(key)
+def _cursor_key(name: str, key: Any) -> CursorKey | None:
+    fits = key is None or (isinstance(key, bytes) and len(key) > 0)
+    check_unquoted(fits, name, key, "at least 1 byte (32 random ones are best), or None")
+    return None if key is None else CursorKey(key)
 
 
-_OPTIONS: Final[Mapping[str, _Option]] = {
-    "deadline": (None, partial(check_seconds, "deadline")),
-    "headers": (None, check_headers),
-    "priority": _plain("priority", "interactive", PRIORITIES.__contains__, ", ".join(PRIORITIES)),
-    "retry": (None, lambda value: instance("retry", value, RetryPolicy)),
-    "timeouts": (None, lambda value: instance("timeouts", value, Timeouts)),
-    "max_reply_bytes": (MAX_REPLY_BYTES, partial(check_count, "max_reply_bytes")),
-    "proxy": (None, lambda value: None if value is None else check_proxy(value)),
-    "verify": _plain(
-        "verify",
+_OPTIONS: Final[Mapping[str, tuple[Any, _Check]]] = {
+    "deadline": (None, check_seconds),
+    "headers": (None, lambda _, headers: check_headers(headers)),
+    "priority": ("interactive", _fitting(PRIORITIES.__contains__, ", ".join(PRIORITIES))),
+    "retry": (None, partial(instance, kind=RetryPolicy)),
+    "timeouts": (None, partial(instance, kind=Timeouts)),
+    "max_reply_bytes": (MAX_REPLY_BYTES, check_count),
+    "proxy": (None, lambda _, url: None if url is None else check_proxy(url)),
+    "verify": (
         True,
-        lambda value: value is True or isinstance(value, ssl.SSLContext),
-        "True, or an ssl.SSLContext",
+        _fitting(lambda it: it is True or isinstance(it, SSLContext), "True, or an ssl.SSLContext"),
     ),
     "cursor_key": (None, _cursor_key),
-    "check_acting_user": _plain(
-        "check_acting_user", True, lambda value: isinstance(value, bool), "True or False"
-    ),
-    "clock": _plain("clock", time.monotonic, callable, "a function"),
-    "sleep": _plain("sleep", asyncio.sleep, callable, "a function"),
-    "dice": _plain("dice", random.random, callable, "a function"),
+    "check_acting_user": (True, _fitting(lambda value: isinstance(value, bool), "True or False")),
+    "clock": (time.monotonic, _fitting(callable, "a function")),
+    "sleep": (asyncio.sleep, _fitting(callable, "a function")),
+    "dice": (random.random, _fitting(callable, "a function")),
     "telemetry": ((), _listeners),
-    "concurrency": (100, partial(check_count, "concurrency")),
-    "pace": (None, lambda value: instance("pace", value, Pace)),
+    "concurrency": (100, check_count),
+    "pace": (None, partial(instance, kind=Pace)),
 }
 """The default of each option, and the function that checks a value."""
 OPTIONS_OF_VIEWS: Final = ("deadline", "headers", "priority", "retry", "timeouts")

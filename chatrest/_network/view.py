@@ -51,7 +51,7 @@ class ClientView:
         rest = checked_options(options)
         own = {name: rest.pop(name) for name in OPTIONS_OF_VIEWS}
         self._options: CallOptions = CallOptions(destination=destination, acting_user=None, **own)
-        self._client: Client = Client(**rest)
+        self._client: Client = Client(rest)
         check_way(self._client.proxy, destination.addresses.values())
 
     async def __aenter__(self) -> Self:
