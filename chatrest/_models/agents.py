@@ -51,10 +51,7 @@ class _Tool(StoredRecord):
 
 
 class ApiTool(_Tool, kw_only=True):
-    """A request that an agent may make. `headers` and `body_template` are JSON texts.
-
-    `headers` may hold credentials: the attribute shows them, a repr does not.
-    """
+    """A request that an agent may make; `headers` (never in a repr) and `body_template` are JSON texts."""
 
     hidden_fields: ClassVar[frozenset[str]] = frozenset({"headers"})
 
@@ -86,10 +83,7 @@ class McpServer(StoredRecord, kw_only=True):
 
 
 class Variable(StoredRecord, kw_only=True):
-    """A value that instructions and tools refer to by its name: from a message, from a user, or constant.
-
-    `constant_value` may be a credential: the attribute shows it, a repr does not.
-    """
+    """A value that instructions and tools refer to by name; no repr shows `constant_value`."""
 
     hidden_fields: ClassVar[frozenset[str]] = frozenset({"constant_value"})
 
@@ -179,10 +173,7 @@ class AvailableModel(Record):
 
 
 class ToolSearch(Record):
-    """The tools of every kind that a search met, as JSON: the documents show no members of them.
-
-    They may hold the headers of API tools: the attribute shows them, a repr does not.
-    """
+    """The tools that a search met, as JSON, as the documents show no members; no repr shows them."""
 
     hidden_fields: ClassVar[frozenset[str]] = frozenset({"results"})
 
@@ -292,10 +283,7 @@ class CreatedExternalAgent(Record):
 
 
 class ExternalTool(StoredRecord, kw_only=True):
-    """A tool of external agents: an `action`, or a `tool` that is not executed.
-
-    Times are ISO 8601 texts, though declared as numbers on some pages.
-    """
+    """A tool of external agents: an `action`, or a `tool` that is not executed. Times are texts."""
 
     name: str
     type: Maybe[str] = UNSET
@@ -314,10 +302,7 @@ class DeletedExternalTool(Record):
 
 
 class KnowledgeRecord(Record):
-    """A source of knowledge: of the type uploads, text (text-details in a text) or website.
-
-    `status` is inSync, indexing, indexed or failed.
-    """
+    """A source: uploads, text or website; `status` is inSync, indexing, indexed or failed."""
 
     unique_id: str
     app_id: Maybe[str] = UNSET
@@ -330,10 +315,7 @@ class KnowledgeRecord(Record):
 
 
 class SourcePage(Record):
-    """A page of a source. The newest documents do not show its members: `members` has all that were served.
-
-    An older page of the documents shows `content`, `page_number` and `char_count`.
-    """
+    """A page of a source; `members` are all that were served, the others those of older documents."""
 
     members: Json
     content: Maybe[str] = UNSET

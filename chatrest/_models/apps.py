@@ -23,10 +23,7 @@ class AppInfo(Record):
 
 
 class ApiKey(Record):
-    """A key of the app. `api_key` is a credential: the attribute shows it, the repr does not.
-
-    `scope` is any text: authOnly and fullAccess are known.
-    """
+    """A key of the app, which no repr shows. `scope` is any text: authOnly and fullAccess are known."""
 
     api_key: str
     name: str = NO_TEXT

@@ -68,10 +68,7 @@ class CallData(Record):
 
 
 class CallEntity(Record):
-    """A call. `status` is any text: `initiated` and `ongoing` are known, others are possible.
-
-    `started_at` is set once the call is ongoing. `session_id` is `sessionid` in JSON.
-    """
+    """A call: `status` is any text, such as initiated; `started_at` is set once it is ongoing."""
 
     session_id: str = field(default=NO_TEXT, name="sessionid")
     type: str = NO_TEXT
@@ -148,12 +145,7 @@ class Transcription(Record):
 
 
 class CallRecord(Record):
-    """A call or a meeting in the history.
-
-    `status` is any text: initiated, ongoing, ended, unanswered, rejected and canceled are known.
-    `total_duration` is a text HH:MM:SS. Times are in the service's unit
-    (`chatrest guide service`, "Filters and times"). `transcriptions` are the newest five.
-    """
+    """A call or a meeting in the history; `total_duration` is HH:MM:SS, `transcriptions` the newest five."""
 
     session_id: str
     type: Maybe[str] = UNSET

@@ -59,9 +59,7 @@ class Conversation(Record):
 
     @property
     def identity(self) -> str:
-        """The identifier in a list: without an acting user, a list has a conversation once for each of its
-        users.
-        """
+        """The id, the other side and the state: without an acting user, a list has the views of all users."""
         party = self.conversation_with
         other = (party.uid or party.guid) if isinstance(party, ConversationParty) else UNSET
         parts = (self.conversation_id, other, self.updated_at, self.unread_message_count)

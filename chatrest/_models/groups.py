@@ -11,11 +11,7 @@ from .users import UserFields
 
 
 class Group(Record):
-    """A group of the app. `scope`, `joined_at` and `has_joined` are the acting user's.
-
-    `type` is any text: public, private, password and protected are known. Times are in the service's unit
-    (`chatrest guide service`, "Filters and times").
-    """
+    """A group of the app. `scope`, `joined_at` and `has_joined` are the acting user's."""
 
     guid: str
     name: str = NO_TEXT
@@ -37,11 +33,7 @@ class Group(Record):
 
 
 class Member(UserFields):
-    """A user as a member of a group, or as one who is banned from it, with the fields of a `User`.
-
-    `scope` is any text: admin, moderator and participant are known. `joined_at` is in the service's unit
-    (`chatrest guide service`, "Filters and times").
-    """
+    """A user as a member of a group, or as one who is banned from it, with the fields of a `User`."""
 
     scope: Maybe[str] = UNSET
     joined_at: Maybe[int] = UNSET
@@ -64,10 +56,7 @@ class MemberScope(Record):
 
 @views(message_of, "data")
 class AddedMember(ItemOutcome):
-    """The outcome of adding one uid. `data` is the action message to the group.
-
-    An outcome without `success` is a failure.
-    """
+    """The outcome of adding one uid; `data` is the action message. Without `success` it is a failure."""
 
     data: Maybe[NestedMessage] = UNSET
 

@@ -100,10 +100,7 @@ class CustomContent(Record):
 
 
 class Goal(Record):
-    """The interactions that complete an interactive message.
-
-    `type` is any text: anyAction, anyOf, allOf, oneOf and none are known.
-    """
+    """The interactions that complete an interactive message: `type` is any text, such as anyOf and allOf."""
 
     type: str = NO_TEXT
     element_ids: Maybe[tuple[str, ...]] = UNSET
@@ -123,10 +120,7 @@ class InteractiveContent(Record):
 
 
 class ActionEntities(Record):
-    """The parties of an action: `by`, `on` and `for_`.
-
-    `on` is a message (edited, deleted) or a user, so it is not typed but JSON.
-    """
+    """The parties of an action; `on` is a message (edited, deleted) or a user, so it is JSON."""
 
     by: Maybe[EntityWrapper[Entity]] = UNSET
     on: Maybe[EntityWrapper[Json]] = UNSET
@@ -176,10 +170,7 @@ class Reaction(Record):
 
 
 class MessageCount(Record):
-    """The unread or undelivered messages of one conversation.
-
-    `entity_id` is the other user's uid for `entity_type` `user`, the group's guid for `group`.
-    """
+    """The unread or undelivered messages of one conversation, with a user or a group (`entity_type`)."""
 
     entity_type: str
     entity_id: str
@@ -256,11 +247,7 @@ else:
 
 @final
 class TextMessage(_ById, OfIdAndCount, kw_only=True, tag_field="category", tag="message"):
-    """A text message (category `message`), with its text in `data.text`.
-
-    As in every message, `id` is a text of digits; `sent_at` and `updated_at` are in the service's unit
-    (`chatrest guide service`, "Filters and times").
-    """
+    """A text message, with its text in `data.text`. Times are in the service's unit (`chatrest guide service`)."""
 
     data: _Content
 
@@ -431,10 +418,7 @@ def _flaw(record: Any) -> str | None:
 
 @views(message_of, "data")
 class SentMessage(ItemOutcome):
-    """The outcome for one receiver. `data` is the message as the service stored it.
-
-    An outcome without `success` is a failure.
-    """
+    """The outcome for one receiver; `data` is the message as stored. Without `success` it is a failure."""
 
     data: Maybe[NestedMessage] = UNSET
 

@@ -58,10 +58,7 @@ class _RuleRevision(Reason):
 
 
 class ModerationRule(_RuleRevision):
-    """A rule: what is done (`action`) with a message that meets its conditions.
-
-    `default` is True on built-in rules only. Actions such as blockMessage and dropMessage are known.
-    """
+    """A rule: what is done (`action`, such as blockMessage) with a message that meets its conditions."""
 
     enabled: Maybe[bool] = UNSET
     conditions: Maybe[tuple[ModerationCondition, ...]] = UNSET

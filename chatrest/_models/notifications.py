@@ -68,10 +68,7 @@ class ContactDetails(Record):
 
 
 class PushToken(Record):
-    """The push token of a user's device. Times are ISO 8601 texts.
-
-    `auth_token` and `push_token` are credentials: the attributes show them, the repr does not.
-    """
+    """The push token of a device, and of which login; no repr shows them. Times are ISO 8601 texts."""
 
     uid: Maybe[str] = UNSET
     auth_token: Maybe[str] = UNSET
@@ -152,10 +149,7 @@ class SendgridProvider(Record):
 
 
 class CustomProvider(Record):
-    """A provider of one's own: notifications are posted to `webhook_url`.
-
-    `use_stored_ph_no` is of providers of text messages, `use_stored_email_id` of those of e-mails.
-    """
+    """A provider of one's own: notifications are posted to `webhook_url`."""
 
     is_enabled: Maybe[bool] = UNSET
     webhook_url: Maybe[str] = field(default=UNSET, name="webhookURL")

@@ -15,10 +15,7 @@ _LONGEST: Final = 100
 
 
 class Ack(Record, omit_defaults=False):
-    """An acknowledgement: `success`, the service's `message`, and what it is about, each if it is sent.
-
-    Marks of a conversation name `conversation_id`, `message_id` and a time; bans name `uid` and `guid`.
-    """
+    """An acknowledgement: `success`, the service's `message`, and what it is about, each if it is sent."""
 
     success: bool = True
     message: Maybe[str] = UNSET

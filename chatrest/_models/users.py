@@ -34,10 +34,7 @@ class UserFields(Record):
 
 
 class User(UserFields):
-    """A user of the app, with the fields that services of this kind send.
-
-    Times are in the service's unit (`chatrest guide service`, "Filters and times").
-    """
+    """A user of the app. Times of records are in the service's unit (`chatrest guide service`)."""
 
 
 class AuthToken(UserFields, kw_only=True):

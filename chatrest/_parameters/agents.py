@@ -231,16 +231,12 @@ class AgentChanges(Body):
     meta_data: Json | UnsetType = UNSET
     model: Text | UnsetType = UNSET
     model_meta_data: Json | UnsetType = UNSET
-    """Settings of the language model."""
+    """Settings of the language model, such as temperature and maxTokens."""
     is_active: Flag | UnsetType = UNSET
 
 
 class NewAgent(AgentChanges):
-    """An agent to create.
-
-    `tools` are slugs of integrations, `api_tools` and `mcp_servers` those of tools and servers that exist.
-    `model_meta_data` has `temperature` and `maxTokens`.
-    """
+    """An agent to create; the tools and servers that it names exist already."""
 
     name: ShortText
     is_active: Flag = True
@@ -253,11 +249,7 @@ AgentMcpServers: Final = struct_type("AgentMcpServers", Body, mcps=AnyTexts)
 
 
 class EnabledActions(Body):
-    """The actions of a tool to enable.
-
-    `auth_meta` may hold credentials, and is never shown: an object by its declaration, a list of texts in the
-    documents' example.
-    """
+    """The actions of a tool to enable; `auth_meta`, an object or a list of texts, is never shown."""
 
     actions: AnyTexts
     auth_meta: AuthMeta | UnsetType = UNSET
@@ -324,10 +316,7 @@ class ExternalAgentChanges(Body):
 
 
 class NewExternalAgent(ExternalAgentChanges):
-    """An external agent to add; `tools` and `actions` are names of external tools that exist.
-
-    `meta_data` has `greetingMessage`, `introductoryMessage` and `suggestedMessages`.
-    """
+    """An external agent to add; `tools` and `actions` are names of external tools that exist."""
 
     name: ShortText
     icon: Uri
@@ -356,11 +345,7 @@ class _ToolFields(Body):
 
 
 class NewExternalTool(_ToolFields):
-    """An external tool to create: with `do_not_execute` it is a `tool`, else an `action`.
-
-    `parameters` is a JSON schema of an object. It and `description` are needed unless `do_not_execute`; then
-    `parameters` is to be empty or absent.
-    """
+    """An external tool to create: with `do_not_execute` a `tool`, else an `action` with a JSON schema."""
 
     def __post_init__(self) -> None:
         super().__post_init__()

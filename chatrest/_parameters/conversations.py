@@ -77,10 +77,7 @@ UserReset: Final = struct_type(
 
 
 class ReceiptMark(Body):
-    """The message up to which a conversation is delivered or read, or from which it is unread.
-
-    An id as records have it, or its number: it is sent as a number.
-    """
+    """The message up to which a conversation is delivered or read; its id is sent as a number."""
 
     message_id: MessageNumber | UnsetType = UNSET
     """The last message that it is about."""
@@ -98,10 +95,7 @@ CallStatus: TypeAlias = Literal["initiated", "ongoing", "ended", "unanswered", "
 
 
 class CallQuery(PageQuery):
-    """The filter of GET /calls; a walk starts at `page`.
-
-    Timestamps are in the service's unit (`chatrest guide service`, "Filters and times").
-    """
+    """The filter of GET /calls; a walk starts at `page`."""
 
     type: CallType | None = None
     mode: CallMode | None = None

@@ -34,10 +34,7 @@ class MemberQuery(PageQuery):
 
 
 class NewMembers(Body, forbid_unknown_fields=True):
-    """The uids to add to a group by scope, and the uids to ban from it.
-
-    Raises `RequestInvalidError` without any uid.
-    """
+    """The uids to add to a group by scope, and to ban from it; `RequestInvalidError` without any."""
 
     admins: Uids | UnsetType = UNSET
     """Uids of the members with the scope admin."""
@@ -130,10 +127,7 @@ class NewGroup(_GroupFields):
 
 
 class GroupChanges(_GroupFields):
-    """Changes of a group; what is not given stays, `tags` are all tags from now on, and `unset` removes.
-
-    The service ignores `owner` where a user acts.
-    """
+    """Changes of a group; what is not given stays, `tags` are all from now on, `unset` removes."""
 
     name: ShortText | UnsetType = UNSET
     type: GroupType | UnsetType = UNSET

@@ -97,9 +97,7 @@ class NewAttachment(Body):
 
 
 class InteractionGoal(Body):
-    """The interactions that complete an interactive message; a form and a card know no `anyAction`, a
-    scheduler no `anyOf`.
-    """
+    """The interactions that complete an interactive message, by its type."""
 
     type: Annotated[Goal, Meta(description="'anyAction', 'anyOf', 'allOf', 'oneOf' or 'none'")]
     """Which interactions complete the message."""
@@ -231,20 +229,14 @@ class TrackedMessage(MessageBody):
 
 
 class NewMessage(TrackedMessage):
-    """A message to send: the body of POST /messages.
-
-    `NewMessage.text`, `.media` and `.custom` make the usual ones.
-    """
+    """A message to send: the body of POST /messages. `text`, `media` and `custom` make the usual ones."""
 
     category: SentCategory | UnsetType = UNSET
     """By default message."""
 
 
 class NewBotMessage(TrackedMessage):
-    """A message of a bot: the body of POST /bots/{uid}/messages. A bot also sends interactive messages.
-
-    An interactive message quotes no other one.
-    """
+    """A message of a bot, also an interactive one, which quotes no other: POST /bots/{uid}/messages."""
 
     category: BotCategory | UnsetType = UNSET
 
@@ -435,10 +427,7 @@ class ThreadQuery(Filter):
 
 
 class MessageChanges(Body):
-    """The changes of a message: `data` with a new `text`, `metadata` or both, and the new `tags`.
-
-    Empty `tags` remove those that the message has. Raises `RequestInvalidError` where nothing is changed.
-    """
+    """The new `data` (a `text`, `metadata` or both) of a message, its new `tags`, or both."""
 
     data: Json | UnsetType = UNSET
     """The content: `{"text": …}` of a text, else attachments, customData, metadata."""

@@ -175,11 +175,7 @@ BlockReview: Final = struct_type("BlockReview", Body, status=BlockStatus, review
 
 
 class NewModeratedMessage(Body):
-    """A message that is handed in for moderation; its sender is in the body.
-
-    The details of users and groups are needed where the app does not have them yet: JSON objects as those of
-    a data import.
-    """
+    """A message that is handed in for moderation, with the users and groups that the app lacks."""
 
     sender: Uid
     """The uid of the sender."""

@@ -51,10 +51,7 @@ _Mute: TypeAlias = Annotated[
 
 
 class PreferencesChanges(Body):
-    """Any part of a user's notification preferences.
-
-    The objects have members such as `groupMessages` and `oneOnOneReplies`, whose values are complete numbers.
-    """
+    """Any part of a user's notification preferences."""
 
     group_preferences: Json | UnsetType = UNSET
     """Preferences for groups: a whole number for each event."""
@@ -121,9 +118,7 @@ PushTokenOwner: Final = struct_type("PushTokenOwner", Body, auth_token=Text)
 
 
 class NewPushToken(Body):
-    """The push token of a device: one of the three tokens, by the platform (fcm_*, apns_*_device or
-    apns_*_voip).
-    """
+    """The push token of a device: one of three, by the platform (fcm_*, apns_*_device, apns_*_voip)."""
 
     auth_token: Text | UnsetType = UNSET
     platform: Text | UnsetType = UNSET
@@ -138,10 +133,7 @@ class NewPushToken(Body):
 
 
 class NotificationLogQuery(Filter):
-    """The filter of the notification log. `from_` and `to` are in epoch milliseconds.
-
-    `reason` is of notifications that were not sent, `success` of those that were. A walk starts at `log_id`.
-    """
+    """The filter of the log, which starts at `log_id`; `reason` is of those that were not sent."""
 
     windows: ClassVar[tuple[tuple[str, str], ...]] = (("from_", "to"),)
 
