@@ -289,7 +289,8 @@ class ActiveCall(CallProgress, Generic[R]):
         if isinstance(final, ApiError):
             final.attempts = attempts.count
         if attempts.log:
-            before = attempt_log(attempts.log, str(final).removeprefix(f"{name}: "), attempts.omitted)
+            more = attempts.count - 1 - len(attempts.log)
+            before = attempt_log(attempts.log, str(final).removeprefix(f"{name}: "), more)
             final.args = (f"{final} (after {attempts.count} attempts; {before})",)
         return final
 
@@ -332,10 +333,10 @@ class ActiveCall(CallProgress, Generic[R]):
             (attempts.waited, "waiting between attempts"),
         )
         parts = [", ".join(f"{seconds:.1f} s {what}" for seconds, what in pairs if seconds >= _SHOWN)]
-        log = attempts.log
-        if attempts.error is not None and attempts.pause is None:  # the last error, without a pause after it
-            log = (*log, (str(attempts.error), None))
-        parts.append(attempt_log(log, omitted=attempts.omitted))
+        log, more = attempts.log, attempts.count - len(attempts.log)
+        if more == 1:  # the last error, without a pause after it
+            log, more = (*log, (str(attempts.error), None)), 0
+        parts.append(attempt_log(log, more=more))
         text = "; ".join(filter(None, parts))
         return f" ({text})" if text else ""
 

@@ -12,7 +12,7 @@ from typing import Any, Final, TypeVar
 from msgspec import structs
 
 from .._core.paging.cursor import CursorKey
-from .._core.paging.walk_state import LargestPage, PageSizes
+from .._core.paging.walk_state import PageSizes
 from .._core.requests.arguments import detach
 from .._core.requests.endpoint import Call
 from .._core.requests.wire import Headers, Request, request
@@ -41,7 +41,7 @@ class Client:
         self.dice: Dice = options["dice"]
         self.cursor_key: CursorKey | None = options["cursor_key"]
         self.check_acting_user: bool = options["check_acting_user"]
-        self.page_sizes: PageSizes = PageSizes(LargestPage)
+        self.page_sizes: PageSizes = PageSizes()
         self.make_pacer: MakePacer | None = None
         """Makes the pacers of pools that are made from now on; None for pacers of this session alone."""
         clock = options["clock"]

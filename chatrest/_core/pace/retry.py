@@ -32,7 +32,7 @@ from ..requests.arguments import check_seconds, hides_arguments
 from ..requests.endpoint import Replay
 
 LOGGED: Final = 20
-"""The first attempts, and as many of the last, that a log keeps: a bulk call may make thousands."""
+"""The first attempts that a log keeps: a bulk call may make thousands."""
 _LEAST_NAMED: Final = 1.0
 """Seconds: a service that names less, and refuses the next attempt too, has named no time."""
 _SHARE: Final = 0.25
@@ -134,9 +134,7 @@ class Attempts(Struct, frozen=True, kw_only=True):
     waited: float = 0.0
     """Seconds waited between attempts, `pause` included."""
     log: tuple[tuple[str, float | None], ...] = ()
-    """Error text and seconds waited after it, of the first and last attempts with another one after them."""
-    omitted: int = 0
-    """The number of attempts between those, which the log does not keep."""
+    """Error text and seconds waited after it, of the first `LOGGED` attempts with another one after them."""
 
     @property
     def failed(self) -> int:
@@ -160,16 +158,8 @@ class Attempts(Struct, frozen=True, kw_only=True):
         )
 
     def with_pause(self, seconds: float) -> "Attempts":
-        log, is_full = self.log, len(self.log) == 2 * LOGGED
-        if is_full:
-            log = log[:LOGGED] + log[LOGGED + 1 :]
-        return structs.replace(
-            self,
-            pause=seconds,
-            waited=self.waited + seconds,
-            log=(*log, (str(self.error), seconds)),
-            omitted=self.omitted + is_full,
-        )
+        log = self.log if len(self.log) == LOGGED else (*self.log, (str(self.error), seconds))
+        return structs.replace(self, pause=seconds, waited=self.waited + seconds, log=log)
 
 
 class RetryPolicy(Struct, metaclass=NamedFields, frozen=True, kw_only=True):
@@ -258,23 +248,14 @@ def _named_wait(attempts: Attempts) -> float | None:
     return named
 
 
-def attempt_log(entries: Sequence[tuple[str, float | None]], last: str = "", omitted: int = 0) -> str:
+def attempt_log(entries: Sequence[tuple[str, float | None]], last: str = "", more: int = 0) -> str:
     """The attempts before in words: what each ended in and how long was waited after it; like ones once.
 
     An entry is (error text, seconds waited; None if there was no time to wait); `last` is the text of the
-    error that is raised, and an attempt that ended in the same is not quoted again. `omitted` attempts were
-    made between the first `LOGGED` entries and the others.
+    error that is raised, and an attempt that ended in the same is not quoted again. `more` attempts followed.
     """
-    if not omitted:
-        return "; ".join(_log_parts(entries, last, 1))
-    first, others = entries[:LOGGED], entries[LOGGED:]
-    left_out = f"{omitted} attempts left out"
-    parts = (*_log_parts(first, last, 1), left_out, *_log_parts(others, last, LOGGED + omitted + 1))
-    return "; ".join(parts)
-
-
-def _log_parts(entries: Sequence[tuple[str, float | None]], last: str, number: int) -> list[str]:
     parts: list[str] = []
+    number = 1
     for text, group in groupby(entries, key=itemgetter(0)):
         waits = [wait for _, wait in group]
         name = f"attempt {number}" if len(waits) == 1 else f"attempts {number}-{number + len(waits) - 1}"
@@ -282,4 +263,4 @@ def _log_parts(entries: Sequence[tuple[str, float | None]], last: str, number: i
         ending = "the same" if text == last else text
         parts.append(f"{name}: {ending}" + (f"; waited {seconds} s" if seconds else ""))
         number += len(waits)
-    return parts
+    return "; ".join([*parts, f"{more} more attempts"] if more else parts)
