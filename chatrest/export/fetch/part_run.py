@@ -136,7 +136,7 @@ class PartRun:
         journal = export.journal
         names = {foreign_name(self.parts, part, self.part): part for part in journal.receivers()}
         lost = {names[name] for name in await self._files.lost(list(names))}
-        for part in sorted(journal.unsent() | lost):
+        for part in sorted(journal.receivers(only_unsent=True) | lost):
             foreign = await in_thread(partial(_foreign, journal, part))
             await leave(self._files, foreign_name(self.parts, part, self.part), foreign)
             await in_thread(partial(_note_sent, journal, part))

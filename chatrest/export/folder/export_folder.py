@@ -36,7 +36,7 @@ from ..store.formats import Format, Lines, Parquet
 from ..store.inspection import LOST, lost_versions
 from ..store.journal import StoreBlock
 from .fetched_page import FetchedPage, ListOrder, SourceRows
-from .journal import NAME, Journal
+from .journal import LOST_VERSIONS, NAME, Journal
 from .manifest import write_finished, write_unfinished
 from .opening import (
     FolderLock,
@@ -225,7 +225,7 @@ class ExportFolder:
         Ids that no source shows any more are left out.
         """
         with self._lock:
-            return self.store.missing() - self._lost
+            return self.store.missing() - self.lost
 
     def seen(self, source: int) -> IdSet:
         with self._lock:
@@ -266,15 +266,6 @@ class ExportFolder:
             self.journal.change(newer)
             self.journal.forget_edits(settled)
 
-    @property
-    def lost(self) -> IdSet:
-        return self._lost
-
-    @property
-    def deleted(self) -> IdSet:
-        """The ids that no source shows any more; do not change the set."""
-        return self._deleted
-
     def stored_since(self, since: int) -> IdSet:
         """Return the ids on disk that were sent at a time or later, as `prepare` learnt them."""
         with self._lock:
@@ -301,7 +292,7 @@ class ExportFolder:
         """Forget that messages are missing which sources have seen: they may show them again."""
         for source in sources:
             with self._guarded(), self.journal.transaction():
-                self.journal.undelete(self._lost & self.journal.seen(source))
+                self.journal.undelete(self.lost & self.journal.seen(source))
                 self._load_deleted()
 
     def prepare(self, since: int) -> None:
@@ -396,7 +387,7 @@ class ExportFolder:
         stored = self.store.stored(keys) if keys else {}
         return {
             key for key in keys
-            if known.get(key, 0) not in self._deleted and not (key in stored and is_deleted(stored[key].raw))
+            if known.get(key, 0) not in self.deleted and not (key in stored and is_deleted(stored[key].raw))
         }  # fmt: skip
 
     def salvage(self) -> int:
@@ -468,16 +459,17 @@ class ExportFolder:
         return len(changed)
 
     def _load_deleted(self) -> None:
+        """Learn the ids that no source shows any more, and which of them are not on disk either."""
         deleted = self.journal.deleted()
         lost = [each.id for each in deleted if each.missing]
-        self._deleted = IdSet(self.journal.ids_by_key(each.id for each in deleted).values())
-        self._lost = IdSet(self.journal.ids_by_key(lost).values())
+        self.deleted = IdSet(self.journal.ids_by_key(each.id for each in deleted).values())
+        self.lost = IdSet(self.journal.ids_by_key(lost).values())
 
     def _undelete(self, ids: IdSet) -> None:
         """Note that deleted messages are shown again; those also missing are read again."""
-        if again := ids & self._deleted:
-            self._deleted.discard(again)
-            self._lost.discard(again)
+        if again := ids & self.deleted:
+            self.deleted.discard(again)
+            self.lost.discard(again)
             self.journal.undelete(again)
 
     # ── opening ──
@@ -494,7 +486,8 @@ class ExportFolder:
         stale = [each for each in waiting if numbers.get(each, 0) not in self.store.written]
         if findings or stale:
             with self.journal.transaction():
-                self.journal.note_lost_versions(lost_versions(findings))
+                if lost := lost_versions(findings):  # `verify` reports them from now on
+                    self.journal[LOST_VERSIONS] = "\n".join([*self.journal.lost_versions(), *lost])
                 self.journal.applied(stale)
         self._load_deleted()
         return findings

@@ -25,6 +25,7 @@ disk. All writes are made inside `transaction`.
 import hashlib
 import json
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import Any, Final, Literal, NamedTuple, TypeAlias
 
@@ -63,29 +64,24 @@ CREATE TABLE foreign_rows(id TEXT, raw BLOB, part INTEGER NOT NULL,
     sent INTEGER NOT NULL DEFAULT 0, PRIMARY KEY(id, raw)) WITHOUT ROWID
 """
 LAYOUT: Final[Layout] = STORE_LAYOUT._replace(schema=_SCHEMA)
-_TABLES: Final = {
-    "sources": 7, "covered": 4, "files": 7, "blocks": 7, "seen": 3, "names": 2, "rechecks": 5, "shown": 3,
-    "changed": 3, "deleted": 4, "foreign_ids": 4, "foreign_rows": 4,
-}  # fmt: skip
-"""Those of the facts, and how many columns they have."""
-_WIDTH: Final = max(_TABLES.values())
+_TABLES: Final = (
+    "sources", "covered", "files", "blocks", "seen", "names", "rechecks", "shown", "changed", "deleted",
+    "foreign_ids", "foreign_rows",
+)  # fmt: skip
+"""Those of the facts."""
 GENERATION: Final = "generation"
 PREVIOUS_GENERATION: Final = "previous_generation"
 RUN: Final = "run"
 """In the meta: the number of the newest run. Each opening for writing gets the next one."""
-_LOST_VERSIONS: Final = "lost_versions"
+LOST_VERSIONS: Final = "lost_versions"
 """In the meta: the files of older versions that were lost or damaged, a name on each line."""
 _OWN_META: Final = f"'{GENERATION}', '{PREVIOUS_GENERATION}', '{RUN}'"
-_SELECTS: Final = (
-    (3, "SELECT type, name, sql{} FROM sqlite_master ORDER BY 1, 2"),
-    (2, f"SELECT *{{}} FROM meta WHERE name NOT IN ({_OWN_META}) ORDER BY 1"),  # noqa: S608
-    *((1 + count, f"SELECT '{name}', *{{}} FROM {name} ORDER BY 2, 3") for name, count in _TABLES.items()),  # noqa: S608
+_FACTS: Final = (
+    "SELECT type, name, sql FROM sqlite_master ORDER BY 1, 2",
+    f"SELECT * FROM meta WHERE name NOT IN ({_OWN_META}) ORDER BY 1",  # noqa: S608
+    *(f"SELECT '{name}', * FROM {name} ORDER BY 2, 3" for name in _TABLES),  # noqa: S608
 )
-_FACTS: Final = " UNION ALL ".join(
-    f"SELECT {count}, * FROM ({select.format(', NULL' * (_WIDTH + 1 - count))})"  # noqa: S608
-    for count, select in _SELECTS
-)
-"""The statement that gives all rows in a fixed order, but for the generation: how many values, and these."""
+"""The statements that give all rows in a fixed order, but for the generation."""
 NewsKind: TypeAlias = Literal["new", "changed", "deleted", "restored"]
 State: TypeAlias = Literal["open", "failed", "deleted_user"]
 """open: read, or to be read; failed: the service refused it; deleted_user: it is not listed any more."""
@@ -156,17 +152,12 @@ class Journal(StoreJournal):
         """
         digest = hashlib.sha256()
         with self._held():
-            for count, *row in self._db.execute(_FACTS):
-                digest.update(msgspec.msgpack.encode(row[:count]))
+            for row in chain.from_iterable(map(self._db.execute, _FACTS)):
+                digest.update(msgspec.msgpack.encode(row))
         return digest.hexdigest()
 
-    def note_lost_versions(self, names: Iterable[str]) -> None:
-        """Note files of older versions that were lost: `verify` reports them from now on."""
-        if names := [*self.lost_versions(), *names]:
-            self[_LOST_VERSIONS] = "\n".join(names)
-
     def lost_versions(self) -> list[str]:
-        return (self[_LOST_VERSIONS] or "").splitlines()
+        return (self[LOST_VERSIONS] or "").splitlines()
 
     # ── sources ──
 
@@ -230,7 +221,8 @@ class Journal(StoreJournal):
         if unknown or not is_noted:
             with self.transaction():
                 self.add_sources(sources)
-                self._set_asked(asked, all_users=all_users)
+                self._change("UPDATE sources SET asked = ? AND key LIKE '[\"user\",%'", [(all_users,)])
+                self._change("UPDATE sources SET asked = 1 WHERE key = ?", [(each.key,) for each in asked])
 
     def note_order(self, source: int, order: ListOrder) -> None:
         """Note the order of the list of a source; one whose ids are no positions stays so."""
@@ -251,10 +243,6 @@ class Journal(StoreJournal):
 
     def forget_sources(self) -> None:
         self._change("DELETE FROM sources", [()])
-
-    def _set_asked(self, sources: Iterable[Source], *, all_users: bool) -> None:
-        self._change("UPDATE sources SET asked = ? AND key LIKE '[\"user\",%'", [(all_users,)])
-        self._change("UPDATE sources SET asked = 1 WHERE key = ?", [(source.key,) for source in sources])
 
     def set_state(self, source: int, state: State, error: str | None = None) -> None:
         self._change("UPDATE sources SET state = ?, error = ? WHERE number = ?", [(state, error, source)])
@@ -400,13 +388,9 @@ class Journal(StoreJournal):
         sql = "SELECT raw FROM foreign_rows WHERE part = ? ORDER BY id"
         return [raw for (raw,) in self._typed(sql, tuple[bytes], part)]
 
-    def unsent(self) -> set[int]:
-        return self._parts("WHERE NOT sent")
-
-    def receivers(self) -> set[int]:
-        return self._parts("")
-
-    def _parts(self, where: str) -> set[int]:
+    def receivers(self, *, only_unsent: bool = False) -> set[int]:
+        """Return the parts to which anything was left, or something that has not been sent."""
+        where = "WHERE NOT sent" if only_unsent else ""
         sql = f"SELECT part FROM foreign_ids {where} UNION SELECT part FROM foreign_rows {where}"  # noqa: S608
         return {part for (part,) in self._all(sql)}
 

@@ -1,14 +1,13 @@
 """The files that the parts of an export have in common, and those that they leave one another.
 
-All of them are small, written whole, and read whole. `FolderFiles` are those of a folder; those of an object
-store are `remote.part_objects`.
+All of them are small, written whole, and read whole. Those of an object store are `remote.part_objects`.
 """
 
 from collections.abc import AsyncIterator, Iterable
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from contextlib import asynccontextmanager
 from functools import partial
 from pathlib import Path
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 from ..._threads import in_thread
 from ...errors import ChatRestError, RequestInvalidError
@@ -40,43 +39,11 @@ class StampedFile(NamedTuple):
     stamp: str
 
 
-class PartFiles(Protocol):
-    """The files below the folder or address of an export of parts."""
+class PartFiles:
+    """The files below the folder of an export of parts.
 
-    @property
-    def place(self) -> str:
-        """The folder or the address, as errors name it."""
-
-    async def read(self, name: str) -> StampedFile | None:
-        """Return a file; None where there is none."""
-
-    async def write(self, name: str, data: bytes, former: StampedFile | None) -> bool:
-        """Write a file in the place of `former`, None for none; False where it is another one by now."""
-
-    async def stamps(self, folder: str) -> dict[str, str]:
-        """Return the stamps of the files in a folder, by their names in it."""
-
-    async def remove(self, name: str) -> None:
-        """Remove a file; fine where there is none."""
-
-    async def lost(self, names: list[str]) -> list[str]:
-        """Return the files that were written, and are not there any more."""
-
-    def turn(self) -> AbstractAsyncContextManager[object]:
-        """Hold the right to write `parts.json` and the files of the nights.
-
-        Raises `InUseError` or `LeaseHeldError` where another process has it.
-        """
-
-    async def is_held(self, part: str = "") -> bool:
-        """Return whether somebody seems to be running a part, or to begin a night: taking it would wait."""
-
-    async def check_free(self) -> None:
-        """Refuse a place that holds one export, or something else, with `RequestInvalidError`."""
-
-
-class FolderFiles:
-    """Those of a folder. A file has one writer at a time: who has the lock of its part, or of the folder."""
+    A file has one writer at a time: who has the lock of its part, or of the folder.
+    """
 
     def __init__(self, folder: Path, disk: Disk | None = None) -> None:
         self._folder = folder
@@ -84,6 +51,7 @@ class FolderFiles:
 
     @property
     def place(self) -> str:
+        """The folder or the address, as errors name it."""
         return str(self._folder)
 
     async def read(self, name: str) -> StampedFile | None:
@@ -97,6 +65,8 @@ class FolderFiles:
         return await in_thread(read)
 
     async def write(self, name: str, data: bytes, former: StampedFile | None) -> bool:
+        """Write a file in the place of `former`, None for none; False where it is another one by now."""
+
         def write() -> None:
             path = self._folder / name
             make_folder(self._disk, path.parent)
@@ -106,6 +76,8 @@ class FolderFiles:
         return True
 
     async def stamps(self, folder: str) -> dict[str, str]:
+        """Return the stamps of the files in a folder, by their names in it."""
+
         def read() -> dict[str, str]:
             stamps = dict[str, str]()
             for path in (self._folder / folder).glob("*.ids"):
@@ -119,21 +91,28 @@ class FolderFiles:
         await in_thread(partial(self._disk.remove, self._folder / name))
 
     async def lost(self, names: list[str]) -> list[str]:
+        """Return the files that were written, and are not there any more."""
         return await in_thread(lambda: [name for name in names if not (self._folder / name).exists()])
 
     @asynccontextmanager
-    async def turn(self) -> AsyncIterator[object]:
+    async def turn(self) -> AsyncIterator[None]:
+        """Hold the right to write `parts.json` and the files of the nights.
+
+        Raises `InUseError` or `LeaseHeldError` where another process has it.
+        """
         await in_thread(partial(make_folder, self._disk, self._folder))
         lock = await in_thread(partial(FolderLock, self._folder), FolderLock.release)
         try:
-            yield lock
+            yield
         finally:
             lock.release()
 
     async def is_held(self, part: str = "") -> bool:
+        """Return whether somebody seems to be running a part, or to begin a night: taking it would wait."""
         return False  # the lock of a folder answers at once
 
     async def check_free(self) -> None:
+        """Refuse a place that holds one export, or something else, with `RequestInvalidError`."""
         await in_thread(partial(check_free, self._folder))
 
 

@@ -5,17 +5,18 @@ process that has lost its lease: each write has the condition that nobody else h
 """
 
 import time
-from contextlib import AbstractAsyncContextManager
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 
 from ..._cloud.lease import LEASE, Lease, decode_lease
 from ..._cloud.publication import MANIFEST
 from ..._cloud.store import ObjectStore
 from ..._cloud.store_errors import ObjectChangedError, ObjectExistsError, ObjectNotFoundError
 from ...errors import RequestInvalidError
-from ..folder.part_files import StampedFile
+from ..folder.part_files import PartFiles, StampedFile
 
 
-class PartObjects:
+class PartObjects(PartFiles):
     def __init__(self, address: str) -> None:
         self._store = ObjectStore.open(address)
         self._leases: dict[str, tuple[str, float]] = {}
@@ -52,8 +53,10 @@ class PartObjects:
     async def lost(self, names: list[str]) -> list[str]:
         return []  # each part would have to ask for all: P requests squared
 
-    def turn(self) -> AbstractAsyncContextManager[object]:
-        return Lease(self._store)
+    @asynccontextmanager
+    async def turn(self) -> AsyncIterator[None]:
+        async with Lease(self._store):
+            yield
 
     async def is_held(self, part: str = "") -> bool:
         """Return whether there is a lease that its holder renews, or whose end was not seen yet."""
