@@ -31,9 +31,8 @@ from typing import Final, Literal, Protocol, TypeAlias
 from msgspec import Struct
 
 from ..._texts import NamedFields
-from ...errors import RequestInvalidError
 from ..replies.rate_signal import Signal
-from ..requests.arguments import check_seconds, hides_arguments
+from ..requests.arguments import check_seconds, check_unquoted, hides_arguments
 from .rate_search import EVIDENCE, AcceptedRun, Ramp, RateCurve, RateSearch, Strike
 
 DOCUMENTED_RATES: Final[Mapping[str, float]] = MappingProxyType(
@@ -67,8 +66,8 @@ class Pace(Struct, metaclass=NamedFields, frozen=True, kw_only=True):
     @hides_arguments
     def __post_init__(self) -> None:
         check_seconds("pace.rate", self.rate)
-        if check_seconds("pace.window", self.window) is None:
-            raise RequestInvalidError("pace.window = None: expected a number of seconds above 0")
+        fits = check_seconds("pace.window", self.window) is not None
+        check_unquoted(fits, "pace.window", self.window, "a number of seconds above 0")
 
 
 class _GivenRate:

@@ -1,6 +1,6 @@
 """The attempts of a call so far, and the next step: whether it is repeated, and after how long.
 
-Pure: the network floor sends and sleeps. `RULES` is the table of what follows an attempt: `help` shows it.
+Pure: the network floor sends and sleeps.
 
 Waits are full jitter below a bound that doubles; a wait that the service names is kept to, and spread a
 little so that a thousand clients do not come back in one instant. The budget keeps an outage from being
@@ -12,11 +12,10 @@ from collections.abc import Callable, Sequence
 from enum import Enum
 from itertools import groupby
 from operator import itemgetter
-from typing import Final, NamedTuple, TypeAlias
+from typing import Final, TypeAlias
 
 from msgspec import Struct, structs
 
-from ..._secrets import description
 from ..._texts import NamedFields
 from ...errors import (
     ApiError,
@@ -24,11 +23,10 @@ from ...errors import (
     ConnectError,
     RateLimitError,
     ReplyUnreadableError,
-    RequestInvalidError,
     ServerError,
     TransportError,
 )
-from ..requests.arguments import check_seconds, hides_arguments
+from ..requests.arguments import check_seconds, check_unquoted, hides_arguments
 from ..requests.endpoint import Replay
 
 LOGGED: Final = 20
@@ -44,76 +42,44 @@ _UNDONE: Final = frozenset({501, 505})
 Dice: TypeAlias = Callable[[], float]
 
 
-# ── what follows an attempt ──
-
-
 class Consequence(Enum):
     AGAIN = "again"
     RAISED = "raised"
     UNKNOWN = "the outcome is unknown"
 
 
-class Rule(NamedTuple):
-    """A row of `RULES`: an end of an attempt, and what follows it by the `replay` of the operation."""
-
-    ended_in: str
-    holds: Callable[[ChatRestError], bool]
-    repeatable: Consequence
-    """Of an operation that is `safe` or `idempotent`."""
-    never: Consequence
-    """Of one that might be applied twice."""
-
-
-def _is_rate_limit(error: ChatRestError) -> bool:
-    return isinstance(error, RateLimitError) or (isinstance(error, ServerError) and error.status == 429)
-
-
-def _is_passing(error: ChatRestError) -> bool:
-    # Any other class was made of a code that refuses: final, as the service has read the request.
-    return (isinstance(error, ServerError) or type(error) is ApiError) and error.status in _PASSING
-
-
-_AGAIN, _RAISED, _UNKNOWN = Consequence
-RULES: Final = (
-    Rule(
-        "a certificate that is refused, a host without TLS: nothing was sent",
-        lambda error: isinstance(error, ConnectError) and error.is_final, _RAISED, _RAISED,
-    ),
-    Rule("no connection: nothing was sent", lambda error: isinstance(error, ConnectError), _AGAIN, _AGAIN),
-    Rule("a rate limit, by status 429 or by its code: it was not processed", _is_rate_limit, _AGAIN, _AGAIN),
-    Rule(
-        "a complete success of another shape, or too large: it was applied",
-        lambda error: isinstance(error, ReplyUnreadableError) and error.answered, _RAISED, _RAISED,
-    ),
-    Rule("cut off, timed out, not JSON", lambda error: isinstance(error, TransportError), _AGAIN, _UNKNOWN),
-    Rule("408, 500, 502, 503, 504, 520 to 529, without a code that refuses", _is_passing, _AGAIN, _UNKNOWN),
-    Rule(
-        "any other 5xx but 501 and 505, without a code that refuses",
-        lambda error: isinstance(error, ServerError) and error.status >= 500 and error.status not in _UNDONE,
-        _RAISED, _UNKNOWN,
-    ),
-    Rule("any other answer: it was not applied", lambda error: True, _RAISED, _RAISED),
-)  # fmt: skip
-"""The first row that holds decides.
-
-`500 ERR_BAD_REQUEST` comes from a service that has read the request and refused it, so it is final, and a
-POST has no unknown outcome. `400 ERR_OPERATION_FAILED` is a `ServerError`, but a 4xx states that nothing was
-applied, and does not promise that a repeat would end better. A `RateLimitError` is repeated whatever its
-status (`400 ERR_TOO_MANY_REQUESTS`): the code means "not processed".
-"""
-_HEAD: Final = ("an attempt ended in", "safe, idempotent", "never")
-__doc__ = f"{__doc__}\n" + "\n".join(
-    "| {:<68} | {:<16} | {:<22} |".format(*cells)
-    for cells in (_HEAD, *((rule.ended_in, rule.repeatable.value, rule.never.value) for rule in RULES))
-)
-
-
 def consequence(error: ChatRestError, replay: Replay) -> Consequence:
-    rule = next(rule for rule in RULES if rule.holds(error))
-    return rule.never if replay == "never" else rule.repeatable
+    """Return what follows an attempt that ended in `error`: the first line that fits.
 
+    | the attempt ended in                                              | `safe`, `idempotent` | `never`  |
+    |-------------------------------------------------------------------|----------------------|----------|
+    | a certificate that is refused, a host without TLS: nothing sent   | raised               | raised   |
+    | no connection: nothing was sent                                   | again                | again    |
+    | a rate limit, by status 429 or by its code: it was not processed  | again                | again    |
+    | a complete success of another shape, or too large: it was applied | raised               | raised   |
+    | a reply that is cut off, timed out or not JSON                    | again                | unknown  |
+    | 408, 500, 502, 503, 504, 520 to 529                               | again                | unknown  |
+    | any other 5xx but 501 and 505                                     | raised               | unknown  |
+    | any other answer: it was not applied                              | raised               | raised   |
 
-# ── the attempts so far, and the policy ──
+    A code that refuses, such as `500 ERR_BAD_REQUEST`, comes from a service that has read the request: its
+    class is no `ServerError`, it is final, and a POST has no unknown outcome. `400 ERR_OPERATION_FAILED` is
+    a `ServerError`, but a 4xx states that nothing was applied, and promises nothing of a repeat.
+    """
+    if isinstance(error, ConnectError):
+        return Consequence.RAISED if error.is_final else Consequence.AGAIN
+    is_server, status = isinstance(error, ServerError), getattr(error, "status", 0)
+    if isinstance(error, RateLimitError) or (is_server and status == 429):
+        return Consequence.AGAIN
+    if isinstance(error, TransportError):
+        is_passing = not (isinstance(error, ReplyUnreadableError) and error.answered)
+        may_be_applied = is_passing
+    else:
+        is_passing = (is_server or type(error) is ApiError) and status in _PASSING
+        may_be_applied = is_passing or (is_server and status >= 500 and status not in _UNDONE)
+    if may_be_applied and replay == "never":
+        return Consequence.UNKNOWN
+    return Consequence.AGAIN if is_passing else Consequence.RAISED
 
 
 class Attempts(Struct, frozen=True, kw_only=True):
@@ -181,14 +147,12 @@ class RetryPolicy(Struct, metaclass=NamedFields, frozen=True, kw_only=True):
 
     @hides_arguments
     def __post_init__(self) -> None:
-        for name in ("attempts", "limited"):
-            value = getattr(self, name)
-            if type(value) is not int or not 1 <= value <= 1000:
-                allowed = "a whole number from 1 to 1000"
-                raise RequestInvalidError(f"retry.{name} = {description(value)}: expected {allowed}")
-        for name in ("first_wait", "longest_wait", "longest_server_wait", "unnamed_limit_wait"):
-            if check_seconds(f"retry.{name}", getattr(self, name)) is None:
-                raise RequestInvalidError(f"retry.{name} = None: expected a number of seconds above 0")
+        for name in self.__struct_fields__:
+            value, is_count = getattr(self, name), name in ("attempts", "limited")
+            fits = not is_count or (type(value) is int and 1 <= value <= 1000)
+            check_unquoted(fits, f"retry.{name}", value, "a whole number from 1 to 1000")
+            fits = is_count or check_seconds(f"retry.{name}", value) is not None
+            check_unquoted(fits, f"retry.{name}", value, "a number of seconds above 0")
 
     def repeats(self, attempts: Attempts, replay: Replay) -> bool:
         error = attempts.error

@@ -6,10 +6,8 @@ from typing import Any
 import pytest
 from hypothesis import given, strategies as st
 
-from chatrest._core.pace import retry
 from chatrest._core.pace.retry import (
     LOGGED,
-    RULES,
     Attempts,
     Consequence,
     RetryBudget,
@@ -95,10 +93,6 @@ def test_the_table(error: ChatRestError, repeatable: Consequence, never: Consequ
         assert consequence(error, replay) is expected  # type: ignore[arg-type]
         assert (wait(RetryPolicy(), error, replay, 1, 1) is not None) == (expected is AGAIN)
         assert wait(RetryPolicy(attempts=1), error, replay, 1, 1) is None
-
-
-def test_the_header_shows_the_table() -> None:
-    assert all(rule.ended_in in (retry.__doc__ or "") for rule in RULES)
 
 
 def test_a_call_is_sent_as_often_as_the_policy_says_and_no_more() -> None:
