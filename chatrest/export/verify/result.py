@@ -27,29 +27,21 @@ MOST_PROBLEMS: Final = 1_000
 
 
 class Remedy(StrEnum):
-    """The safe way to mend a problem."""
+    """The safe way to mend a problem, as its `remedy` says in a sentence."""
 
     NOTHING = "nothing"
     RUN = "run"
     """A run mends it: it reads again what is missing, and takes over or sets aside what it does not know."""
     CHANGE_PLAN = "change plan"
-    """Another run would end the same way, such as for a user that does not exist."""
     READ_AGAIN = "read again"
-    """Of a file of messages that is gone."""
     SET_ASIDE = "set aside"
-    """Of a file of messages with other bytes, of which a run takes what it cannot read again."""
     FETCH = "fetch"
-    """Of an attachment with other bytes: its link may lead to it still."""
     RESTORE = "restore"
-    """Of older versions, which are nowhere else."""
     REBUILD = "rebuild"
-    """Of the journal: a new one is made from the files."""
     NEW_FOLDER = "new folder"
-    """No run can tell what is true here."""
     KEEP_OUT = "keep out"
     """A name or link leads out of the folder: no export makes one."""
     MOVE = "move"
-    """Of a file that is no export's."""
 
     def words(self, folder: str, place: str, export: str = "") -> str:
         """Return the advice as a sentence; `place` is in the export of that name in a folder of exports."""

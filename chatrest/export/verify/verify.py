@@ -18,7 +18,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Final, NamedTuple, TypeAlias
+from typing import Final, TypeAlias
 
 from ..._cloud.store_errors import ObjectStoreError
 from ..._storage import InUseError, UnreadableError
@@ -54,41 +54,29 @@ _HARMLESS: Final = "a run that was killed has left it; it is no part of the expo
 _UNKNOWN: Final = "it is no part of this export"
 
 
-class ExportVerification(NamedTuple):
-    result: VerifyResult
-    ids: IdSet
-    """The ids that are numbers of all messages that were read."""
-    keys: list[str]
-    """The other ids."""
+def verify_export(view: FolderView, on_step: OnStep) -> tuple[VerifyResult, IdSet, list[str]]:
+    """Check one export, and return the result with the ids of what was read: numbers, and others.
 
-
-def verify_export(view: FolderView, on_step: OnStep) -> ExportVerification:
-    """Check one export; see `verify`. `InUseError` while a run writes, as it merges the files."""
+    `InUseError` while a run writes, as it merges the files.
+    """
     with ExitStack() as stack:
         state = read_folder(view.folder, stack)
-        manifest = state.manifest
+        before = state.manifest
         if not state.is_in_use:
-            verified = _verified(view, state, on_step)
-            if not verified.result.problems or _checksum(find_undamaged(view.folder)) == _checksum(manifest):
+            try:
+                verified = _Check(view, state, on_step).run()
+            except PermissionError:
+                raise
+            except (UnreadableError, OSError) as error:
+                if state.journal is None:
+                    raise
+                state.journal = None
+                state.journal_fault, state.journal_remedy = journal_fault(view.folder, error)
+                verified = _Check(view, state, on_step).run()
+            now = find_undamaged(view.folder)
+            if not verified[0].problems or (now and now.checksum) == (before and before.checksum):
                 return verified
     raise InUseError(f"{view.folder}: an export is running here; verify it again after its end")
-
-
-def _checksum(manifest: Manifest | None) -> str:
-    return "" if manifest is None else manifest.checksum
-
-
-def _verified(view: FolderView, state: FolderState, on_step: OnStep) -> ExportVerification:
-    try:
-        return _Check(view, state, on_step).run()
-    except PermissionError:
-        raise
-    except (UnreadableError, OSError) as error:
-        if state.journal is None:
-            raise
-        state.journal = None
-        state.journal_fault, state.journal_remedy = journal_fault(view.folder, error)
-        return _Check(view, state, on_step).run()
 
 
 class _Check:
@@ -104,7 +92,7 @@ class _Check:
         self._unread = IdSet()
         """Those that the journal has for files that cannot be read: these are problems already."""
 
-    def run(self) -> ExportVerification:
+    def run(self) -> tuple[VerifyResult, IdSet, list[str]]:
         """Check everything, and return what was found."""
         self._check_state()
         try:
@@ -116,26 +104,24 @@ class _Check:
         if self._state.journal or self._state.is_finished:
             self._check_folder(files)
         for name, is_leftover in self._view.unknown():
-            self._add_unknown(name, "the manifest of the store does not have it", is_leftover)
+            text = "the manifest of the store does not have it"
+            if is_leftover:
+                text += ": a publication is under way, or was killed; the next one removes it"
+                self._result.note("unknown", name, text)
+            else:
+                self._add("unknown", name, text, Remedy.MOVE)
         if self._state.manifest is not None:
             self._check_manifest(self._state.manifest, files)
         if self._state.journal is not None:
             self._check_proof(self._state.journal)
         journal = self._state.journal
         keys = [] if journal is None else list(journal.keys_of(self._read).values())
-        return ExportVerification(self._concluded(), self._read.numbers, keys)
+        return self._concluded(), self._read.numbers, keys
 
     def _add(self, kind: Kind, place: str, text: str, advice: Remedy) -> None:
         words = self._view.remedy(place) if kind in _AT_STORE or place == JOURNAL else ""
         words = words or advice.words(run_place(self._view), place, self._view.export)
         self._result.add(Problem(kind, place, text, words, advice))
-
-    def _add_unknown(self, name: str, text: str, is_leftover: bool) -> None:
-        if is_leftover:
-            text += ": a publication is under way, or was killed; the next one removes it"
-            self._result.note("unknown", name, text)
-        else:
-            self._add("unknown", name, text, Remedy.MOVE)
 
     def _check_state(self) -> None:
         state = self._state
@@ -164,12 +150,19 @@ class _Check:
                     file = file._replace(state="sealed", sha256=None)  # it was renamed, and not noted
                 yield file
         elif manifest is not None:
-            for entry in manifest.files:
-                stem = HISTORY if entry.role == HISTORY else STEM
-                yield StoreFile(0, entry.name, stem, "sealed", entry.bytes, _digest(entry.sha256))
-            for each in manifest.tables:
-                stem = table_stem(each.table)
-                yield StoreFile(0, each.file, stem, "sealed", each.bytes, _digest(each.sha256))
+            noted = [
+                (each.name, HISTORY if each.role == HISTORY else STEM, each.bytes, each.sha256)
+                for each in manifest.files
+            ]
+            noted += (
+                (each.file, table_stem(each.table), each.bytes, each.sha256) for each in manifest.tables
+            )
+            for name, stem, size, text in noted:
+                try:
+                    digest = bytes.fromhex(text)
+                except ValueError:
+                    digest = b"none"
+                yield StoreFile(0, name, stem, "sealed", size, digest)
 
     def _check_files(self, files: list[StoreFile]) -> None:
         self._total = sum(max(0, file.size) for file in files)
@@ -324,9 +317,13 @@ class _Check:
             )
             self._result.note("missing", MANIFEST, text)
         if not manifest.complete:
+            advice = Remedy.RUN
+            if manifest.next_run is NextRun.FAILS:  # without a failed source the reason says what can be done
+                sources = () if state.journal is None else state.journal.iter_sources()
+                has_failed = any(each.state == "failed" and each.asked for each in sources)
+                advice = Remedy.CHANGE_PLAN if has_failed else Remedy.NOTHING
             for reason in manifest.reasons or ["it has no reason"]:
-                text = f"the export is not complete: {reason}"
-                self._add("incomplete", MANIFEST, text, self._next_run(manifest))
+                self._add("incomplete", MANIFEST, f"the export is not complete: {reason}", advice)
         elif not state.is_finished:
             text = "a run has begun since it was written, and did not end"
             self._add("incomplete", MANIFEST, text, Remedy.RUN)
@@ -339,14 +336,6 @@ class _Check:
             )
             if named != set(sealed):
                 self._add("manifest", MANIFEST, f"its files are not those of {JOURNAL}", Remedy.RUN)
-
-    def _next_run(self, manifest: Manifest) -> Remedy:
-        """Return the advice for what a run has left; without a failed source the reason says it."""
-        if manifest.next_run is not NextRun.FAILS:
-            return Remedy.RUN
-        sources = () if self._state.journal is None else self._state.journal.iter_sources()
-        has_failed = any(each.state == "failed" and each.asked for each in sources)
-        return Remedy.CHANGE_PLAN if has_failed else Remedy.NOTHING
 
     def _check_proof(self, journal: Journal) -> None:
         """Compare the ids that lists have shown with those there, and how far each list was read.
@@ -386,13 +375,6 @@ class _Check:
 
 def _place(file: StoreFile) -> str:
     return file.name if file.state == "sealed" else segment_path(Path(), file.name).as_posix()
-
-
-def _digest(text: str) -> bytes:
-    try:
-        return bytes.fromhex(text)
-    except ValueError:
-        return b"none"
 
 
 def _advice(file: StoreFile, kind: Kind) -> Remedy:

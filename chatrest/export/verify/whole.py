@@ -77,9 +77,9 @@ def _all_of(out: str | PathLike[str], on_step: OnStep) -> VerifyResult:
         on_step(bytes_before + done, bytes_before + total)
 
     for _, group in groupby(addresses, attrgetter("app")):
-        parts = _Parts()
+        ids, keys = IdSet(), set[str]()
         for each in group:
-            results.append(result := parts.check(each, step))
+            results.append(result := _checked(each, step, ids, keys))
             bytes_before += result.bytes
             whole.take(each.name, result)
     whole.ok = all(each.ok for each in results) and not whole.count
@@ -122,27 +122,21 @@ def _with_seal(whole: VerifyResult, bag: Path, root: str | None, step: OnStep) -
     return whole
 
 
-class _Parts:
-    def __init__(self) -> None:
-        self._ids, self._keys = IdSet(), set[str]()
-        """The ids of the parts that were checked."""
-
-    def check(self, address: ExportAddress, on_step: OnStep) -> VerifyResult:
-        with address.open() as view:
-            words = Remedy.RUN.words(run_place(view), address.name)
-            if address.name and not view.is_begun:
-                result = VerifyResult()
-                result.add(Problem("incomplete", "", "no run has begun it", words, Remedy.RUN))
-                return result
-            verified = verify_export(view, on_step)
-        result = verified.result
-        if twice := [*map(str, self._ids & verified.ids), *sorted(self._keys.intersection(verified.keys))]:
-            text = f"{plural(len(twice), 'message')} that another part has as well: {id_list(twice)}"
-            result.add(Problem("duplicate", "", text))
-            result.ok = False
-        for text in part_lacks(address):
-            result.add(Problem("incomplete", "", text, words, Remedy.RUN))
-            result.ok = False
-        self._ids.update(verified.ids)
-        self._keys.update(verified.keys)
-        return result
+def _checked(address: ExportAddress, on_step: OnStep, ids: IdSet, keys: set[str]) -> VerifyResult:
+    """Check one of the parts of an export; `ids` and `keys` are those of all that were checked."""
+    with address.open() as view:
+        words = Remedy.RUN.words(run_place(view), address.name)
+        if address.name and not view.is_begun:
+            result = VerifyResult()
+            result.add(Problem("incomplete", "", "no run has begun it", words, Remedy.RUN))
+            return result
+        result, own_ids, own_keys = verify_export(view, on_step)
+    if twice := [*map(str, ids & own_ids), *sorted(keys.intersection(own_keys))]:
+        text = f"{plural(len(twice), 'message')} that another part has as well: {id_list(twice)}"
+        result.add(Problem("duplicate", "", text))
+    for text in part_lacks(address):
+        result.add(Problem("incomplete", "", text, words, Remedy.RUN))
+    result.ok &= not result.count
+    ids.update(own_ids)
+    keys.update(own_keys)
+    return result
