@@ -43,25 +43,14 @@ def is_credential(name: str) -> bool:
     return name.replace("_", "").replace("-", "").lower() in _CREDENTIALS
 
 
-def credential_values(value: Any, levels: int = DEEPEST) -> Iterator[str]:
+def credential_values(value: Any, levels: int = DEEPEST, *, is_secret: bool = False) -> Iterator[str]:
     """Yield the texts under the names of credentials in decoded JSON."""
-    if isinstance(value, dict):
-        for name, item in value.items():
-            if is_credential(str(name)):
-                yield from _texts(item)
-            elif levels:
-                yield from credential_values(item, levels - 1)
-    elif isinstance(value, list | tuple) and levels:
-        for item in value:
-            yield from credential_values(item, levels - 1)
-
-
-def _texts(value: Any, levels: int = DEEPEST) -> Iterator[str]:
-    if isinstance(value, str):
+    if isinstance(value, str) and is_secret:
         yield value
-    elif isinstance(value, list | tuple | dict) and levels:
-        for item in value.values() if isinstance(value, dict) else value:
-            yield from _texts(item, levels - 1)
+    elif isinstance(value, dict | list | tuple) and levels:
+        for name, item in value.items() if isinstance(value, dict) else (("", item) for item in value):
+            hidden = is_secret or is_credential(str(name))
+            yield from credential_values(item, levels - 1, is_secret=hidden)
 
 
 class _Placeholder:
@@ -87,8 +76,7 @@ def masked(name: str, value: Any, levels: int = DEEPEST) -> Any:
     if isinstance(value, list | tuple):
         return type(value)(masked("", item, levels - 1) for item in value)
     if isinstance(value, str) and value.lstrip()[:1] in _JSON_STARTS:
-        text = scrub(value, ())
-        return value if text == value else text
+        return value if (text := scrub(value, ())) == value else text
     # Of raw bytes the size, as raw JSON may contain a secret.
     return _Placeholder(f"<{len(value)} bytes>") if isinstance(value, bytes) else value
 

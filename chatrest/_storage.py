@@ -148,7 +148,9 @@ class JournalFile:
         Another thread's waits for its end; one inside of another is a mistake, and raises RuntimeError.
         """
         with self._held():
-            self._begin()
+            if self._db.in_transaction:
+                raise RuntimeError(f"{self.path}: a transaction was begun inside of another one")
+            self._db.execute("BEGIN IMMEDIATE")
             try:
                 yield
                 self._db.execute("COMMIT")
@@ -160,11 +162,6 @@ class JournalFile:
 
     def _forget(self) -> None:
         """Forget what is known of the tables: a transaction is rolled back."""
-
-    def _begin(self) -> None:
-        if self._db.in_transaction:
-            raise RuntimeError(f"{self.path}: a transaction was begun inside of another one")
-        self._db.execute("BEGIN IMMEDIATE")
 
     def _all(self, sql: str, *values: Any) -> list[Any]:
         with self._held():
@@ -187,8 +184,8 @@ class JournalFile:
                 raise self._failure(error) from None
 
     def _failure(self, error: Exception) -> ChatRestError | OSError:
-        code, owner = _primary_code(error), self._layout.owner
-        if _is_in_use(error):
+        code, owner = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_OK) & 0xFF, self._layout.owner
+        if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
             return InUseError(f"{self.path}: another {owner} is writing here")
         if code == sqlite3.SQLITE_CANTOPEN:
             return _denied(self.path) or RequestInvalidError(f"{self.path}: {error}")
@@ -201,8 +198,6 @@ class JournalFile:
     def _damage(self, fault: str) -> ChatRestError:
         remedy = self._layout.remedy and f": {self._layout.remedy}"
         return self._layout.damage(f"{self.path} {fault}{remedy}")
-
-    # ── opening ──
 
     def _writable(self, begin: Callable[[sqlite3.Connection], object]) -> sqlite3.Connection:
         # The writer is a thread, one at a time. Readers keep it waiting where they open a log.
@@ -247,10 +242,6 @@ class JournalFile:
             if self._marks is not None:
                 db.execute("PRAGMA locking_mode=EXCLUSIVE")  # the index of the log is in memory then
             db.execute("BEGIN")
-        return self._filled(db)
-
-    def _filled(self, db: sqlite3.Connection) -> sqlite3.Connection:
-        with _closed_on_error(db):
             if self._is_new(db):
                 raise UnreadableError(f"{self.path} is empty, and no {self._layout.owner}'s journal")
         return db
@@ -328,14 +319,6 @@ def _check_integrity(db: sqlite3.Connection) -> None:
     [result] = db.execute("PRAGMA integrity_check(1)").fetchone()
     if result != "ok":
         raise sqlite3.DatabaseError(result)
-
-
-def _primary_code(error: Exception) -> int:
-    return getattr(error, "sqlite_errorcode", sqlite3.SQLITE_OK) & 0xFF
-
-
-def _is_in_use(error: Exception) -> bool:
-    return _primary_code(error) in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
 
 
 if sys.platform == "win32":
