@@ -16,8 +16,8 @@ from ..errors import RequestInvalidError
 from .checked import CheckedArguments, Count, FromZero, Seconds, Share
 from .limits import TOO_MANY, Spelling, Verdict, limit_headers
 from .service.context import OutgoingReply as OutgoingReply, ServiceRequest as Request
+from .service.dispatch import ROUTER
 from .service.refusals import ServiceRefusal as Refusal
-from .service.router import ROUTER
 
 JSON: Final = "application/json"
 

@@ -21,9 +21,8 @@ from .faults import JSON, Cut, HalfOpen, Latency, OutgoingReply, Reset
 from .limits import TOO_MANY, LimitCounter, limit_headers
 from .media import PATH as MEDIA_PATH, media_file
 from .service.context import ServiceRequest as Request
-from .service.dispatch import Service
+from .service.dispatch import Service, rate_class
 from .service.refusals import ServiceRefusal as Refusal
-from .service.router import rate_class
 from .weather import FaultSet, Weather
 
 LAST_REQUESTS: Final = 10_000

@@ -1,5 +1,7 @@
 """The script of faults of one emulator, and the decision which of them strike a request.
 
+    from chatrest.emulator import Emulator, First, Latency, Reset, Status
+
     async with Emulator(weather=[Status(503, when=First(2)), Reset(route="messages.send")]) as emulator:
         emulator.weather.add(Latency(0.5, route="/users/{uid}/messages"))
 

@@ -33,7 +33,7 @@ from typing import Any, Final
 from msgspec import UNSET
 from msgspec.json import encode
 
-from ..store.documents import Document, selected
+from ..store.documents import selected
 from ..store.message_index import (
     ALL,
     Condition,
@@ -140,7 +140,9 @@ def _page_reply(call: ServiceCall, name: str, condition: Condition, size: int) -
         cursor = {"affix": affix} if edge is None else {"id": edge, "affix": affix}
         meta = {"pagination": pagination(span.left, len(ids), size), "cursor": cursor}
     else:
-        meta = current(ids, size) | {"next": _next(call, edge, affix)}
+        last = call.store.messages.get(edge or 0)
+        time = {} if last is None else {"sentAt": last.sent_at}
+        meta = current(ids, size) | {"next": {"affix": affix, **time, **({"id": str(edge)} if edge else {})}}
     return list_reply(with_personal(call.store, ids, records, call.acting_user), {"meta": meta})
 
 
@@ -151,25 +153,12 @@ def _count_reply(call: ServiceCall, name: str, condition: Condition, size: int) 
     counts = Counter(
         (each.receiver_type, each.sender if each.receiver == reader else each.receiver) for each in matches
     )
-    records = [
-        {"entityType": kind, "entityId": side, "count": count}
-        for (kind, side), count in sorted(counts.items())
+    rows = [
+        {"entityType": kind, "entityId": side, "count": counts[kind, side]} for kind, side in sorted(counts)
     ]
-    count, size = len(records), max(size, len(records))
-    meta = {"current": {"limit": size, "count": count}}
-    return encode(
-        {
-            "data": records,
-            "meta": {"pagination": pagination(count, count, size)} if "uid" in call.path else meta,
-        }
-    )
-
-
-def _next(call: ServiceCall, id: int | None, affix: str) -> Document:
-    if id is None:
-        return {"affix": affix}
-    message = call.store.messages.get(id)
-    return {"affix": affix, **({"sentAt": message.sent_at} if message else {}), "id": str(id)}
+    size = max(size, len(rows))
+    pages = {"pagination": pagination(len(rows), len(rows), size)}
+    return encode({"data": rows, "meta": pages if "uid" in call.path else current(rows, size)})
 
 
 # ── the lists of messages ──
@@ -189,10 +178,6 @@ def list_user(call: ServiceCall) -> bytes:
     if reader:
         return _list(call, conversation_list(conversation_id(uid, reader)), 10)
     return _list(call, participant_list(uid), 100, ("perPage", "limit"))
-
-
-def list_group(call: ServiceCall) -> bytes:
-    return _list(call, group_list(path_group(call)), 10)
 
 
 def list_all(call: ServiceCall) -> bytes:
@@ -277,7 +262,7 @@ def _thread_page(call: ServiceCall, test: Test) -> bytes:
 
 HANDLERS: Final[dict[str, Handler]] = {
     "messages.list_user": list_user,
-    "messages.list_group": list_group,
+    "messages.list_group": lambda call: _list(call, group_list(path_group(call)), 10),
     "messages.list": list_all,
     "messages.list_thread": list_thread,
     "messages.get": get_message,

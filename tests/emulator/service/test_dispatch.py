@@ -1,4 +1,4 @@
-from chatrest.emulator.service.router import rate_class
+from chatrest.emulator.service.dispatch import rate_class
 from tests.cases import loop_over
 from tests.emulator.conftest import KEYS, Asker
 
