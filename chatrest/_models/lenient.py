@@ -20,11 +20,13 @@ Each coercion is noted with its path and the types, never with a value: a value 
 import re
 from collections.abc import Iterable
 from functools import cache
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from msgspec import UNSET, inspect
 
 from .record import NO_NUMBER, NO_TEXT
+
+N = TypeVar("N", dict[str, Any], list[Any])
 
 _NAMES: Final = {
     dict: "object", list: "array", str: "text", bool: "boolean", int: "whole number", float: "number"
@@ -102,22 +104,19 @@ def shape(kind: Any) -> inspect.Type:
 
 
 def coerced(value: Any, want: inspect.Type, path: str, notes: list[str]) -> Any:
-    """Return `value` as the type `want`, and append to `notes` what was coerced.
-
-    Raises `CoercionError` where it cannot be.
-    """
+    """Return `value` as the type `want`, else a `CoercionError`; append to `notes` what was coerced."""
     if isinstance(want, inspect.UnionType):
         return _coerced_union(value, want, path, notes)
     if isinstance(want, inspect.StructType):
-        return _coerced_struct(_object(value, path, notes), want, path, notes)
+        return _coerced_struct(_nested(value, dict, path, notes), want, path, notes)
     if isinstance(want, inspect.DictType):
-        members = _object(value, path, notes)
+        members = _nested(value, dict, path, notes)
         if isinstance(want.value_type, inspect.AnyType):
             return members
         values = _coerced_items(members.values(), want.value_type, path, ".*", notes)
         return dict(zip(members, values, strict=True))
     if isinstance(want, inspect.VarTupleType | inspect.ListType):
-        items = _coerced_items(_array(value, path, notes), want.item_type, path, "[{}]", notes)
+        items = _coerced_items(_nested(value, list, path, notes), want.item_type, path, "[{}]", notes)
         return items if isinstance(want, inspect.ListType) else tuple(items)
     if isinstance(want, inspect.AnyType):
         return value
@@ -258,22 +257,14 @@ def whole_number(value: Any) -> int | None:
     return None
 
 
-def _object(value: Any, path: str, notes: list[str]) -> dict[str, Any]:
-    if isinstance(value, dict):
+def _nested(value: Any, kind: type[N], path: str, notes: list[str]) -> N:
+    """Return an object or an array; an empty one of the other kind is taken for it."""
+    if isinstance(value, kind):
         return value
-    if value == []:
-        notes.append(f"{path}: expected object, got an empty array")
-        return {}
-    raise CoercionError(f"{path}: expected object, got {type_name(value)}")
-
-
-def _array(value: Any, path: str, notes: list[str]) -> list[Any]:
-    if isinstance(value, list):
-        return value
-    if value == {}:
-        notes.append(f"{path}: expected array, got an empty object")
-        return []
-    raise CoercionError(f"{path}: expected array, got {type_name(value)}")
+    if isinstance(value, dict | list) and not value:
+        notes.append(f"{path}: expected {_NAMES[kind]}, got an empty {type_name(value)}")
+        return kind()
+    raise CoercionError(f"{path}: expected {_NAMES[kind]}, got {type_name(value)}")
 
 
 def type_name(value: Any) -> str:

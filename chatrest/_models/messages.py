@@ -247,7 +247,7 @@ else:
 
 @final
 class TextMessage(_ById, OfIdAndCount, kw_only=True, tag_field="category", tag="message"):
-    """A text message, with its text in `data.text`. Times are in the service's unit (`chatrest guide service`)."""
+    """A text message: `data.text`. Times are in the service's unit (`chatrest guide service`)."""
 
     data: _Content
 

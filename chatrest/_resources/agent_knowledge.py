@@ -47,9 +47,7 @@ _BY_SOURCE_PAGE: Final = Paging(positions=False, numbered=True, size="limit", la
 
 
 def _pages(reply: Any) -> dict[str, Any] | None:
-    """The list reply of pages in either form: records in `data`, or in `data.pageContent` as an older page of
-    the documents has them.
-    """
+    """The list reply of pages in either form: records in `data`, or in `data.pageContent`, as it was."""
     data = reply.get("data") if isinstance(reply, dict) else None
     rows = data.get("pageContent", []) if isinstance(data, dict) else data
     if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
@@ -221,10 +219,7 @@ class KnowledgeOperations(Collection):
     async def poll_discovered_urls(
         self, parent_unique_id: str, unique_id: Sequence[str]
     ) -> KnowledgeStatuses:
-        """The status of several addresses, by id, without those that are not known.
-
-        It only reads, so it is repeated like a GET.
-        """
+        """The status of several addresses by id, of those that are known; repeated like a GET."""
         body = PolledSources(unique_id=unique_id)
         return await self._call(POLL_DISCOVERED_URLS, body, parentUniqueId=parent_unique_id)
 

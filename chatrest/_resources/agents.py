@@ -203,10 +203,7 @@ class Agents(KnowledgeOperations):
         return await self._call(GET, uid=uid)
 
     async def create(self, agent: NewAgent, *, chat_api_version: str | None = None) -> CreatedAgent:
-        """Make an agent, which is the reply's `agent`; the tools and servers that it names must exist.
-
-        Sent once.
-        """
+        """Make an agent (`agent` of the reply); the tools and servers that it names exist. Sent once."""
         return await self._call(CREATE, agent, headers=AgentHeaders(chat_api_version=chat_api_version))
 
     async def update(self, uid: str, changes: AgentChanges) -> Ack:
@@ -232,10 +229,7 @@ class Agents(KnowledgeOperations):
     def list_tool_integrations(
         self, uid: str, query: IntegrationQuery | None = None, *, cursor: Start = None
     ) -> Walk[ToolIntegration]:
-        """The integrations that an agent could have. One request per page.
-
-        The operation is of an older page of the documents.
-        """
+        """The integrations that an agent could have. One request per page."""
         return self._walk(LIST_TOOL_INTEGRATIONS, query, cursor, uid=uid)
 
     async def add_tools(self, uid: str, tools: Sequence[str]) -> Agent:
@@ -265,10 +259,7 @@ class Agents(KnowledgeOperations):
     async def create_external(
         self, agent: NewExternalAgent, *, chat_api_version: str | None = None
     ) -> CreatedExternalAgent:
-        """Add an external agent, which is the reply's `agent`. Sent once.
-
-        The tools and actions that it names must exist.
-        """
+        """Add an external agent (`agent` of the reply), whose tools and actions exist. Sent once."""
         version = AgentHeaders(chat_api_version=chat_api_version)
         return await self._call(CREATE_EXTERNAL, agent, headers=version)
 
@@ -394,11 +385,7 @@ class Agents(KnowledgeOperations):
         return await self._call(REMOVE_MCP_SERVERS, AgentMcpServers(mcps=mcps), uid=uid)
 
     def list_all_variables(self, query: VariableQuery | None = None) -> Walk[VariableUsage]:
-        """The variables, predefined and custom, with who uses them, in one reply.
-
-        With `group_by_category` the service serves an object of lists: the variables come in its order, and
-        each says its category.
-        """
+        """The variables, predefined and custom, with who uses them, in one reply."""
         return self._walk(LIST_ALL_VARIABLES, query)
 
     def list_custom_variables(self) -> Walk[Variable]:

@@ -114,10 +114,7 @@ class Metrics(Collection):
     """The usage figures of an app: `session.metrics`."""
 
     async def get_usage(self, from_date: int | date, to_date: int | date) -> UsageMetrics:
-        """GET /stats: the figures of a window; numbers are epoch milliseconds, as in the reply.
-
-        Raises `RequestInvalidError` for a window that ends before it begins.
-        """
+        """GET /stats: the figures of a window; numbers are epoch milliseconds, as in the reply."""
         return await self._call(GET_USAGE, query=UsageQuery(from_date=from_date, to_date=to_date))
 
     async def get_message_receipts(self) -> MessageMetrics:
@@ -248,8 +245,5 @@ class DataImport(Collection):
         return await self._call(IMPORT_MEMBERS, MemberEntries(members=members))
 
     async def import_messages(self, messages: Messages) -> Outcomes[MessageOutcome]:
-        """Import messages, and give the outcome of each by muid.
-
-        A muid that was used already is refused with `ERR_IMPORT_MUID_ALREADY_EXISTS`: a repeat adds nothing.
-        """
+        """Import messages, and give the outcome of each by muid; one that was used is refused."""
         return await self._call(IMPORT_MESSAGES, MessageEntries(messages=messages))

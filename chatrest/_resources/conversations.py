@@ -130,10 +130,7 @@ class Conversations(Collection):
         return (await self._call(REPLACE_PINNED, body)).items
 
     async def get_user(self, uid: str, *, on_behalf_of: str | None = None) -> Conversation:
-        """GET /users/{uid}/conversation: the acting user's conversation with a user.
-
-        `PermissionDeniedError` where it is still empty.
-        """
+        """GET /users/{uid}/conversation: that with a user; `PermissionDeniedError` if it is empty."""
         return await self._call(USER.get, on_behalf_of=on_behalf_of, uid=uid)
 
     async def update_user(self, uid: str, tags: Tags, *, on_behalf_of: str | None = None) -> Conversation:
@@ -188,10 +185,7 @@ class Conversations(Collection):
         return await self._call(USER.pin, on_behalf_of=on_behalf_of, uid=uid)
 
     async def unpin_user(self, uid: str, *, on_behalf_of: str | None = None) -> Conversation:
-        """DELETE /users/{uid}/conversation/pin: unpin a conversation of the acting user.
-
-        `PermissionDeniedError` for one that the app has pinned.
-        """
+        """DELETE /users/{uid}/conversation/pin: unpin a conversation, but for one that the app has pinned."""
         return await self._call(USER.unpin, on_behalf_of=on_behalf_of, uid=uid)
 
     async def get_group(self, guid: str, *, on_behalf_of: str | None = None) -> Conversation:
@@ -280,8 +274,5 @@ class Calls(Collection):
         on_behalf_of: str | None = None,
         cursor: Start = None,
     ) -> Walk[Transcription]:
-        """GET /calls/{sessionId}/transcriptions: the transcriptions of a call, the newest first.
-
-        One request per page. There is none right after a call has ended.
-        """
+        """GET /calls/{sessionId}/transcriptions: those of a call, the newest first. One request per page."""
         return self._walk(LIST_TRANSCRIPTIONS, query, cursor, on_behalf_of=on_behalf_of, sessionId=session_id)

@@ -69,10 +69,7 @@ class Groups(Collection):
 
 
 def _acknowledged_scope(reply: Any) -> dict[str, Any] | None:
-    """The record for `{group, success: {uid: {success}}}`, as some services acknowledge a change.
-
-    The scope itself is not in it.
-    """
+    """The record, without its scope, for `{group, success: {uid: {success}}}`, as some services answer."""
     (uid, outcome), *others = outcomes_of(reply).items()
     return None if others or not outcome["success"] else {"guid": "", "uid": uid, "scope": ""}
 
@@ -98,19 +95,13 @@ class Members(Collection):
     """The members of groups, each with a scope: `session.members`."""
 
     def list(self, guid: str, query: MemberQuery | None = None, *, cursor: Start = None) -> Walk[Member]:
-        """The members of a group, in the service's order.
-
-        One request per page; `NotFoundError` for no such group.
-        """
+        """The members of a group. One request per page; `NotFoundError` for no such group."""
         return self._walk(MEMBERS_LIST, query, cursor, guid=guid)
 
     async def add(
         self, guid: str, members: NewMembers, *, on_behalf_of: str | None = None
     ) -> Outcomes[AddedMember]:
-        """Add users to a group, and give the outcome of each by uid.
-
-        Sent once; `outcomes.check()` raises for failures.
-        """
+        """Add users to a group; the outcome of each by uid: `outcomes.check()` raises. Sent once."""
         return await self._call(MEMBERS_ADD, members, on_behalf_of=on_behalf_of, guid=guid)
 
     async def change_scope(

@@ -159,10 +159,7 @@ class Messages(Collection):
         on_behalf_of: str | None = None,
         cursor: Start = None,
     ) -> Walk[Message]:
-        """GET /messages: the messages of the whole app, or with an acting user those of that user: the inbox.
-
-        As `list_user` in all else.
-        """
+        """GET /messages: those of the app, or the inbox of the acting user; as `list_user` in all else."""
         return self._walk(LIST, query, cursor, on_behalf_of=on_behalf_of)
 
     def list_thread(
@@ -381,10 +378,7 @@ class Messages(Collection):
     def list_threads(
         self, query: ThreadQuery | None = None, *, on_behalf_of: str | None = None, cursor: Start = None
     ) -> Walk[Message]:
-        """GET /threads: the messages that have replies, each with `reply_count` and `last_reply`.
-
-        In the service's order, by the time of the last change. One request per page.
-        """
+        """GET /threads: messages with replies, the last change orders them. One request per page."""
         return self._walk(LIST_THREADS, query, cursor, on_behalf_of=on_behalf_of)
 
     def list_threads_user(
@@ -414,10 +408,7 @@ class Messages(Collection):
         return await self._call(SUBSCRIBE_THREAD, on_behalf_of=on_behalf_of, id=message_id)
 
     async def unsubscribe_thread(self, message_id: str, *, on_behalf_of: str | None = None) -> Ack:
-        """DELETE /messages/{id}/thread/subscription: end a subscription.
-
-        A later reply of the user, or a mention, subscribes the user again.
-        """
+        """DELETE /messages/{id}/thread/subscription: end a subscription, until the user writes again."""
         return await self._call(UNSUBSCRIBE_THREAD, on_behalf_of=on_behalf_of, id=message_id)
 
 

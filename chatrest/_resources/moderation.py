@@ -154,11 +154,7 @@ class Moderation(Collection):
         return await self._call(FLAG_MESSAGE, flag, on_behalf_of=on_behalf_of, id=message_id)
 
     def list_flagged_messages(self, *, limit: int | None = None) -> Walk[Message]:
-        """The flagged messages, each with `flagged_by`, in one reply of `limit` at most (1 to 1000).
-
-        Without a limit, 1000 are asked for. A reply that is full ends in a `CursorError`: there may be more,
-        unless it has as many as the caller asked for.
-        """
+        """The flagged messages, each with `flagged_by`, in one reply of `limit` at most, see `list_rules`."""
         return self._walk(LIST_FLAGGED_MESSAGES, LimitQuery(limit=limit))
 
     async def review_flagged_message(self, message_id: str, status: FlagStatus) -> Ack:
@@ -166,11 +162,7 @@ class Moderation(Collection):
         return await self._call(REVIEW_FLAGGED_MESSAGE, FlagReview(status=status), id=message_id)
 
     def list_reviewed_messages(self, *, limit: int | None = None) -> Walk[ReviewedMessage]:
-        """The blocked messages that were reviewed, in one reply of `limit` at most (1 to 1000).
-
-        Without a limit, 1000 are asked for. A reply that is full ends in a `CursorError`: there may be more,
-        unless it has as many as the caller asked for.
-        """
+        """The blocked messages that were reviewed, in one reply of `limit` at most, see `list_rules`."""
         return self._walk(LIST_REVIEWED_MESSAGES, LimitQuery(limit=limit))
 
     def list_blocked_messages(self) -> Walk[BlockedMessage]:

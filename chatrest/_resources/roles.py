@@ -48,21 +48,18 @@ class Roles(Collection):
 
 
 class _PermissionReader(Struct, frozen=True):
-    """Reads `{"data": {id: ack, …, "permissions": {id: value}}}`."""
+    """Reads the outcomes and the permissions of `{"data": {id: ack, …, "permissions": {id: value}}}`."""
 
     operation: str = ""
 
     @property
     def record(self) -> type[ItemAck]:
-        """The type of an outcome."""
         return ItemAck
 
     def of_operation(self, name: str) -> "_PermissionReader":
-        """Return the reader for the endpoint of this name."""
         return structs.replace(self, operation=name)
 
     def __call__(self, body: bytes, /) -> PermissionOutcomes:
-        """Return the outcomes and the permissions; `ReplyUnreadableError` where the reply has neither."""
         reply = read_json(body)
         data = reply.get("data") if isinstance(reply, dict) else None
         if not isinstance(data, dict) or not data:

@@ -4,7 +4,6 @@ The documents show one message for the reply. Services of this kind may also ans
 receiver, or with an array of messages: each form is read as the outcomes that it shows.
 """
 
-from collections.abc import Iterable
 from typing import Any, Final
 
 from msgspec import Struct, structs
@@ -31,11 +30,9 @@ class SentMessages(Struct, frozen=True):
 
     @property
     def record(self) -> type[SentMessage]:
-        """The type of an outcome."""
         return SentMessage
 
     def __call__(self, body: bytes, /) -> Outcomes[SentMessage]:
-        """Return the outcomes by uid or guid; `ReplyUnreadableError` where the reply shows none."""
         records = _messages(read_json(body))
         if not records:
             return each(SentMessage).of_operation(self.operation)(body)
@@ -74,25 +71,16 @@ def _is_message(record: Any) -> bool:
 
 def complete(outcomes: Outcomes[SentMessage], message: MessageBody, operation: str) -> Outcomes[SentMessage]:
     """Return the outcomes with a failure for every receiver that the reply does not mention."""
-    by_receiver = dict.fromkeys(receivers_of(message), SentMessage(message=_UNMENTIONED)) | dict(outcomes)
+    several = message.multiple_receivers
+    receivers = [message.receiver] if isinstance(message.receiver, str) else []
+    if isinstance(several, MultipleReceivers):
+        receivers += [*(several.uids or ()), *(several.guids or ())]
+    by_receiver = dict.fromkeys(receivers, SentMessage(message=_UNMENTIONED)) | dict(outcomes)
     return Outcomes(by_receiver, outcomes.raw, operation, outcomes.repairs)
 
 
-def receivers_of(message: MessageBody) -> Iterable[str]:
-    """Yield the uids and guids that a message is sent to."""
-    if isinstance(message.receiver, str):
-        yield message.receiver
-    several = message.multiple_receivers
-    if isinstance(several, MultipleReceivers):
-        yield from several.uids or ()
-        yield from several.guids or ()
-
-
 def addressed(reply: NewThreadMessage, parent: Message, acting_user: str | None) -> NewThreadMessage:
-    """Return a reply with the receiver of the thread's conversation, as the acting user sees it.
-
-    Raises `RequestInvalidError` where the thread's message does not show it.
-    """
+    """Return a reply with the receiver of the thread's conversation, as the acting user sees it."""
     is_own = parent.sender == acting_user or parent.receiver_type == "group"
     receiver = parent.receiver if is_own else parent.sender
     if not receiver or parent.receiver_type not in ("user", "group"):
@@ -101,11 +89,7 @@ def addressed(reply: NewThreadMessage, parent: Message, acting_user: str | None)
 
 
 def first_message(outcomes: Outcomes[SentMessage]) -> Message:
-    """Return the first message of a reply in which none failed.
-
-    Raises `ApiError` where one failed, with all failures in its `details`, and `ReplyUnreadableError` where
-    the reply holds no message.
-    """
+    """Return the first message of a reply in which none failed; `ApiError` where one did."""
     for outcome in outcomes.check().values():
         if outcome.data:
             return outcome.data

@@ -75,10 +75,7 @@ class Users(Collection):
         return await self._call(USERS_GET, on_behalf_of=on_behalf_of, uid=uid)
 
     async def create(self, user: NewUser) -> User:
-        """Make a user and return it, with a login token where the body asks for one.
-
-        Sent once: where no reply came and the user may have been made, `OutcomeUnknownError`.
-        """
+        """Make a user and return it, with a login token where the body asks for one. Sent once."""
         return await self._call(USERS_CREATE, user)
 
     async def update(self, uid: str, changes: UserChanges) -> User:
@@ -228,10 +225,7 @@ class BannedUsers(Collection):
     """The users that are banned from groups: `session.banned_users`."""
 
     def list(self, guid: str, query: PageQuery | None = None, *, cursor: Start = None) -> Walk[Member]:
-        """The users that are banned from a group, in the service's order.
-
-        `banned_at` where the service shows it. One request per page.
-        """
+        """The users that are banned from a group, in the service's order. One request per page."""
         return self._walk(BANNED_USERS_LIST, query, cursor, guid=guid)
 
     async def ban(self, guid: str, uid: str, *, on_behalf_of: str | None = None) -> Ack:

@@ -116,10 +116,7 @@ class Occupant(Record):
 
 
 class CallSession(Record):
-    """The session of a call or a meeting that has started, has ended, or has another participant.
-
-    `occupant` is the participant who came or went; `all_occupants` and `destroyed_at` are there at the end.
-    """
+    """The session of a call or a meeting; `occupant` came or went, `all_occupants` are there at its end."""
 
     session_id: str
     created_at: Maybe[int] = field(default=UNSET, name="created_at")
@@ -179,10 +176,7 @@ class NotificationParty(Record):
 
 
 class NotificationData(Record):
-    """A notification for the app to send, as the app is its custom provider.
-
-    Push has `notification_details`; e-mail has `messages` and `subject`, SMS `messages` and `sms_content`.
-    """
+    """A notification for the app to send, as the app is its custom provider: push, e-mail or SMS."""
 
     to: NotificationParty
     messages: Maybe[tuple[Message, ...]] = UNSET
@@ -211,10 +205,7 @@ class _Event(RawRecord, Record, kw_only=True):
 
 
 class MessageEvent(_Event, kw_only=True):
-    """A message was sent, edited, deleted, pinned or unpinned, or mentions a user.
-
-    Also the legacy `after_message`, and `before_message`, whose message has the id "".
-    """
+    """A message is sent (or will be, without an id), edited, deleted, pinned or unpinned, or names a user."""
 
     data: MessageData
 
