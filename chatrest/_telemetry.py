@@ -140,36 +140,19 @@ def log_attempt(telemetry: Telemetry) -> None:
         LOGGER.debug(
             "%s: %s in %.3f s: %.3f s held back by the rate limit, %.3f s waiting for a place, "
             "%.3f s on the network, %.3f s decoding, %.3f s waiting between attempts",
-            telemetry.operation,
-            plural(telemetry.attempts, "attempt"),
-            telemetry.seconds,
-            telemetry.paced,
-            telemetry.queued,
-            telemetry.network,
-            telemetry.decoded,
-            telemetry.waited,
-        )
+            telemetry.operation, plural(telemetry.attempts, "attempt"), telemetry.seconds, telemetry.paced,
+            telemetry.queued, telemetry.network, telemetry.decoded, telemetry.waited,
+        )  # fmt: skip
         return
     notes = (
         ("request id ", telemetry.request_id),
-        ("rate limit ", _whole(telemetry.limit)),
-        ("remaining ", _whole(telemetry.remaining)),
+        ("rate limit ", telemetry.limit and f"{telemetry.limit:g}"),
+        ("remaining ", None if telemetry.remaining is None else f"{telemetry.remaining:g}"),
         ("again in ", None if telemetry.pause is None else f"{telemetry.pause:.1f} s"),
     )
     LOGGER.info(
         "%s %s to %s: attempt %d: %s, %d bytes in %.3f s%s",
-        telemetry.method,
-        telemetry.template,
-        telemetry.server_address,
-        telemetry.number,
-        telemetry.status
-        if telemetry.error is None
-        else f"{telemetry.status or ''} {telemetry.error}".strip(),
-        telemetry.reply_bytes,
-        telemetry.network,
+        telemetry.method, telemetry.template, telemetry.server_address, telemetry.number,
+        f"{telemetry.status or ''} {telemetry.error or ''}".strip(), telemetry.reply_bytes, telemetry.network,
         "".join(f", {words}{value}" for words, value in notes if value is not None),
-    )
-
-
-def _whole(count: float | None) -> str | None:
-    return None if count is None else f"{count:g}"
+    )  # fmt: skip

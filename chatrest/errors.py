@@ -30,10 +30,7 @@ answer 400 for a missing message, and 417 for domain errors. Without a known cod
 class. This is also so for `ERR_EXCEPTION` and `ERR_BAD_ERROR_RESPONSE`, which do not name a cause: they are a
 `ServerError` if the status has no class. An unknown code that ends in `_NOT_FOUND` is a `NotFoundError` if
 the status has no class.
-
-Class and status together decide about repetition, see `core.pace.retry`: a status of 4xx means that the
-request was not applied, even if its code makes it a `ServerError`; and a code of a refusal (bad request, not
-found, conflict …) is final, even with a status of 5xx.
+Class and status together decide about repetition, see `core.pace.retry`.
 """
 
 import re

@@ -5,7 +5,6 @@ places from another one: see `places.py`. Only this module limits concurrency.
 """
 
 from collections.abc import Awaitable, Callable
-from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias, final
 
@@ -55,11 +54,6 @@ class LimitState(Struct, frozen=True, kw_only=True):
     def waiting(self) -> int:
         """All waiting requests."""
         return self.interactive + self.bulk
-
-    @property
-    def is_held_back(self) -> bool:
-        """True while requests wait for the limit, and not only for a place in the pool."""
-        return self.waiting > 0 and self.next_slot > 0
 
     def __str__(self) -> str:
         limit = "no limit known" if self.limit is None else f"limit {self.limit:.4g}/s {self.source}"
@@ -127,7 +121,7 @@ class PoolState:
 
     def _held_back(self) -> str:
         limits = (_limit_state(*key, gate) for key, gate in self._pool.gates.items() if gate.waiting)
-        apps = dict.fromkeys(limit.app_id for limit in limits if limit.is_held_back)
+        apps = dict.fromkeys(limit.app_id for limit in limits if limit.next_slot > 0)
         if not apps:
             return ""
         more = f" and {len(apps) - _MOST_NAMES} more" if len(apps) > _MOST_NAMES else ""
@@ -152,7 +146,8 @@ class Pool:
         self.budget: RetryBudget = RetryBudget()
         self.places: PrioritySemaphore = PrioritySemaphore(concurrency)
         self.state: PoolState = PoolState(self)
-        self.gates: RateGates = RateGates(make_pacer or partial(_pacer, pace), timing, self.places)
+        own: MakePacer = lambda _, rate_class: Pacer(pace, DOCUMENTED_RATES[rate_class])  # noqa: E731
+        self.gates: RateGates = RateGates(make_pacer or own, timing, self.places)
         """The rate gates by app and rate class, which all tasks and views of the session share."""
         self._connect = connect
         self._transport: Transport | None = None
@@ -174,10 +169,6 @@ class Pool:
         self._closed = True
         if self._transport is not None:
             await self._transport.close()
-
-
-def _pacer(pace: Pace, _: str, rate_class: RateClass) -> Pacer:
-    return Pacer(pace, DOCUMENTED_RATES[rate_class])
 
 
 def _limit_state(app_id: str, rate_class: RateClass, gate: RateGate) -> LimitState:

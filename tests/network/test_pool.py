@@ -356,7 +356,6 @@ async def test_the_repr_names_the_apps_that_are_held_back() -> None:
     )
     first, second = pool.state.limits[:2]
     assert (first.interactive, first.bulk, second.interactive, second.bulk) == (1, 0, 0, 1)
-    assert first.is_held_back
     assert " 1 interactive and 0 bulk waiting, next slot in 60.0 s" in str(first)
     assert not pool.state.is_full
     for task in tasks:

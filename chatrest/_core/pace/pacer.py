@@ -33,7 +33,7 @@ from msgspec import Struct
 from ..._texts import NamedFields
 from ..replies.rate_signal import Signal
 from ..requests.arguments import check_seconds, check_unquoted, hides_arguments
-from .rate_search import EVIDENCE, AcceptedRun, Ramp, RateCurve, RateSearch, Strike
+from .rate_search import EVIDENCE, AcceptedRun, Ramp, RateSearch, Strike
 
 DOCUMENTED_RATES: Final[Mapping[str, float]] = MappingProxyType(
     {"core": 10_000 / 60, "standard": 20_000 / 60, "import": 60 / 60}
@@ -68,17 +68,6 @@ class Pace(Struct, metaclass=NamedFields, frozen=True, kw_only=True):
         check_seconds("pace.rate", self.rate)
         fits = check_seconds("pace.window", self.window) is not None
         check_unquoted(fits, "pace.window", self.window, "a number of seconds above 0")
-
-
-class _GivenRate:
-    def __init__(self, rate: float) -> None:
-        self.rate = rate
-
-    def rate_at(self, sent: float) -> float:
-        return self.rate
-
-    def use(self, seconds: float, sent: float, now: float) -> None:
-        pass
 
 
 class GatePacer(Protocol):
@@ -224,7 +213,8 @@ class Pacer:
         """The limit as the last reply stated it, in requests of a window that it does not name."""
         self.remaining: float | None = None
         """The requests that remain, as the last reply stated it, less those since."""
-        self._curve: RateCurve | None = None if given is None else _GivenRate(given)
+        self._is_given = given is not None
+        self._curve: Ramp | RateSearch | None = None if given is None else Ramp(given, given)
         self._start = Ramp(min(FIRST_RATE, documented), documented)
         free = 0 if given is not None else int(_FIRST_SECONDS * self._start.rate)
         self._slots = _Slots(late, free)
@@ -249,7 +239,7 @@ class Pacer:
 
     @property
     def rate_source(self) -> RateSource:
-        if isinstance(self._curve, _GivenRate):
+        if self._is_given:
             return "given"
         return "learnt" if isinstance(self._curve, RateSearch) else "none"
 
@@ -311,7 +301,7 @@ class Pacer:
         if self._hold is None:
             if (seconds := self._slots.confirm(sent)) > 0:
                 (self._curve or self._start).use(seconds, sent, now)
-            if self._curve is not None and isinstance(self._curve, Ramp) and self._curve.is_over:
+            if isinstance(self._curve, Ramp) and self._curve.is_over and not self._is_given:
                 self._curve = None
         elif sent > self._hold.began:
             self._resume(now, self._hold.end(sent))
@@ -319,7 +309,7 @@ class Pacer:
     def _is_spread(self, urgent: bool) -> bool:
         if not urgent:
             return True
-        return isinstance(self._curve, _GivenRate) or (
+        return self._is_given or (
             self.stated_limit is None
             or self.remaining is None
             or self.remaining <= _PLENTY * self.stated_limit
@@ -342,7 +332,7 @@ class Pacer:
         """Go on after a hold that ended at `end`, as seen at `now`."""
         hold, self._hold, self._resumed_at = self._hold, None, now
         assert hold is not None
-        if isinstance(self._curve, _GivenRate):
+        if self._is_given:
             self._slots.begin(now)  # it may be one request an hour
             return
         self._learn(hold, now, end)

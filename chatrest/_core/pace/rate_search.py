@@ -23,7 +23,7 @@ Then the lower end is at least half of the upper one.
 """
 
 from math import inf, log, log2, sqrt
-from typing import ClassVar, Final, Protocol
+from typing import ClassVar, Final
 
 from msgspec import Struct
 
@@ -33,22 +33,11 @@ EVIDENCE: Final = 5
 _INSTANT: Final = 1e-6  # seconds, in place of none
 
 
-class RateCurve(Protocol):
-    """A rate that changes with use."""
-
-    @property
-    def rate(self) -> float:
-        """The present rate."""
-
-    def rate_at(self, sent: float) -> float:
-        """Return the rate at the time when a recent request was sent."""
-
-    def use(self, seconds: float, sent: float, now: float) -> None:
-        """Note a further `seconds` of full use in which everything was accepted, the last at `sent`."""
-
-
 class Ramp:
-    """A rate that doubles with every second of full use, from `first` up to `most`."""
+    """A rate that doubles with every second of full use, from `first` up to `most`.
+
+    `use` notes a further `seconds` in which everything was accepted, the last at `sent`.
+    """
 
     def __init__(self, first: float, most: float) -> None:
         self.first: float = first
