@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 import chatrest
-from chatrest import ChatRestError, RequestInvalidError
+from chatrest import AsyncSession, ChatRestError, RequestInvalidError
+from chatrest.emulator import Emulator
 from chatrest.export import Plan, attachment_files, changes, export, read, read_raw, read_table, runs
 from chatrest.export.plan.parts import NAME as PARTS
 from chatrest.export.read.exports import addresses_of
@@ -178,3 +179,34 @@ async def test_parts_of_an_object_store(
     assert len(list(read_raw(ADDRESS))) == len(expected)
     news = changes(ADDRESS)
     assert (len(list(news)), news.run) == (len(expected), "part=00:1,part=02:1")
+
+
+async def test_tables_and_attachments_are_those_of_the_manifest(tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    async with (
+        Emulator(users=3, messages=30, groups=1, seed=5) as service,
+        AsyncSession(service.app) as session,
+    ):
+        await export(session, out, Plan(everything=True), tables=["users"], attachments=True)
+    names = sorted(json.loads(raw)["uid"] for raw in read_table(out, "users"))
+    assert names == ["user-001", "user-002", "user-003"]
+    assert list(read_table(out, "groups")) == []
+    rows = [json.loads(raw) for raw in read_table(out, "attachments")]
+    assert {row["state"] for row in rows} == {"stored"}
+    with attachment_files(out) as opened:
+        for row in rows:
+            with opened(row["file"]) as path:
+                assert path.stat().st_size == row["bytes"]
+        with pytest.raises(ChatRestError), opened("../../manifest.json"):
+            pass
+    with pytest.raises(RequestInvalidError, match=r"^table = 'usres': expected users, groups"):
+        next(read_table(out, "usres"))
+    for folder in (tmp_path, tmp_path / "nope"):
+        with pytest.raises(RequestInvalidError, match="is not an export"):
+            next(read_table(folder, "users"))
+    [table] = [path for path in (out / "users").iterdir() if path.is_file()]
+    table.write_bytes(table.read_bytes() + b"\n")
+    with pytest.raises(ChatRestError, match="is not as the manifest says"):
+        list(read_table(out, "users"))
+    (out / "manifest.json").unlink()
+    assert list(read_table(out, "users")) == []
