@@ -148,9 +148,7 @@ class JournalFile:
         Another thread's waits for its end; one inside of another is a mistake, and raises RuntimeError.
         """
         with self._held():
-            if self._db.in_transaction:
-                raise RuntimeError(f"{self.path}: a transaction was begun inside of another one")
-            self._db.execute("BEGIN IMMEDIATE")
+            self._begin()
             try:
                 yield
                 self._db.execute("COMMIT")
@@ -162,6 +160,11 @@ class JournalFile:
 
     def _forget(self) -> None:
         """Forget what is known of the tables: a transaction is rolled back."""
+
+    def _begin(self) -> None:
+        if self._db.in_transaction:
+            raise RuntimeError(f"{self.path}: a transaction was begun inside of another one")
+        self._db.execute("BEGIN IMMEDIATE")
 
     def _all(self, sql: str, *values: Any) -> list[Any]:
         with self._held():

@@ -64,6 +64,7 @@ class ClientView:
         await self.close()
 
     async def close(self) -> None:
+        """Close the connections of all views."""
         await self._client.close()
 
     @property
