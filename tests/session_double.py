@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Any, TypeAlias
 
 from chatrest._core.paging.cursor import CursorKey
-from chatrest._core.paging.walk_state import LargestPage, PageSizes
+from chatrest._core.paging.walk_state import PageSizes
 from chatrest._core.requests.encode import query_pairs
 from chatrest._core.requests.endpoint import Call
 
@@ -19,7 +19,7 @@ class Sender:
         self, *answers: Answer, app_id: str = "app", acting_user: str | None = None, key: bytes | None = None
     ) -> None:
         self.app_id, self.acting_user = app_id, acting_user
-        self.page_sizes = PageSizes(LargestPage)
+        self.page_sizes = PageSizes()
         self.check_acting_user = True
         self.has_reader_token = False
         self.cursor_key = None if key is None else CursorKey(key)

@@ -1,8 +1,7 @@
 """The input of a step beside its page: its list's rules, the state of earlier steps, the largest page."""
 
-from collections import defaultdict
 from collections.abc import Callable, Hashable, Sequence
-from typing import Any, TypeAlias
+from typing import Any
 
 from msgspec import Struct
 
@@ -87,7 +86,8 @@ class LargestPage(Struct):
     count: int = 0
 
 
-PageSizes: TypeAlias = defaultdict[tuple[Hashable, ...], LargestPage]
-"""The largest pages that a session was served; the keys: the app, the operation, the size's parameter, the
-size.
-"""
+class PageSizes(dict[tuple[Hashable, ...], LargestPage]):
+    """The largest pages that a session was served, by app, operation, the size's parameter and the size."""
+
+    def __missing__(self, key: tuple[Hashable, ...]) -> LargestPage:
+        return self.setdefault(key, LargestPage())
