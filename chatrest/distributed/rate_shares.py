@@ -40,8 +40,6 @@ _SMOOTH: Final = 0.5  # seconds over which the rate of a worker's requests is av
 _MORE: Final = 2.0  # times what a worker has: it is told at once where it may have as much
 _LIKELY: Final = 1.3  # times what a worker has sent of late: what it is likely to send
 _IDLE: Final = 0.05  # requests a second: fewer need no share
-_LEAST_FULL: Final = 0.8  # of the rate: where less was used, it was not in full use
-_JUDGED: Final = 0.3  # seconds of the rate over which that is judged
 
 
 class ReportedReply(Struct, frozen=True, array_like=True):
@@ -60,7 +58,6 @@ class RateReport(Struct, frozen=True, array_like=True):
     heard: int  # the number of the coordinator's last message
     waiting: int = 0  # requests that may not go yet
     sent: int = 0
-    missed: float = 0.0  # requests that its share allowed, and it did not send
     epoch: int = 0
     replies: list[ReportedReply] = []
     forgotten: int = 0  # requests that brought no reply
@@ -146,7 +143,6 @@ class RateShares:
         self._prober = ""
         self._replayed_at = -inf
         self._free = 0.0
-        self._used = self._missed = 0.0
 
     @property
     def _rate(self) -> float:
@@ -158,10 +154,8 @@ class RateShares:
         """Take a report; return True if there may be something to send at once."""
         member = self._members.setdefault(report.worker, _Member(report.heard))
         member.hear(report, now)
-        if report.epoch == self._epoch:
-            self._judge(report, now)
-            if self._prober and report.forgotten:
-                self.pacer.forget()
+        if report.epoch == self._epoch and self._prober and report.forgotten:
+            self.pacer.forget()
         for reply in report.replies:
             self._observe(now, reply)
         if report.is_last:
@@ -186,16 +180,6 @@ class RateShares:
     def _begin_epoch(self, prober: str = "") -> None:
         self._epoch += 1
         self._prober = prober
-        self._used = self._missed = 0.0
-
-    def _judge(self, report: RateReport, now: float) -> None:
-        """Let the pacer begin again with its trial where too little of the rate was used."""
-        self._used, self._missed = self._used + report.sent, self._missed + report.missed
-        count = self._used + self._missed
-        if count >= max(2.0, _JUDGED * self.pacer.bulk_rate):
-            if self._used < _LEAST_FULL * count:
-                self.pacer.miss(now)
-            self._used = self._missed = 0.0
 
     # ── shares ──
 

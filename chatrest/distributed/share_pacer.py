@@ -54,7 +54,6 @@ class SharePacer:
         self._is_probe = self._may_probe = self._has_asked = False
         self._led_at = -inf
         self._sent = self._forgotten = self._under_way = 0
-        self._missed = 0.0
         self._replies: list[tuple[int, float, float, Signal]] = []
 
     @property
@@ -82,9 +81,7 @@ class SharePacer:
         """Count what the share has allowed until now."""
         self._allowed += self._share * max(0.0, min(now, self._until) - self._counted_at)
         self._counted_at = now
-        if (more := self._allowed - 1 - self._share * LATE) > 0:
-            self._missed += more
-            self._allowed -= more
+        self._allowed = min(self._allowed, 1 + self._share * LATE)
 
     def take(self, now: float, *, urgent: bool) -> None:
         self._sent += 1
@@ -123,7 +120,7 @@ class SharePacer:
         self._count(now)
         self._heard, self._led_at = grant.number, now
         if grant.epoch != self._epoch:
-            self._epoch, self._epoch_began, self._missed = grant.epoch, now, 0.0
+            self._epoch, self._epoch_began = grant.epoch, now
             self._is_probe = self._may_probe = grant.is_probe
         if not self._share or now >= self._until:  # many may get one at the same moment
             self._allowed = min(self._allowed, self._phase)
@@ -150,9 +147,9 @@ class SharePacer:
             for epoch, sent, replied, signal in self._replies
         ]  # fmt: skip
         report = RateReport(
-            self._name, self._rate_class, self._number, self._heard, waiting, self._sent, self._missed,
+            self._name, self._rate_class, self._number, self._heard, waiting, self._sent,
             self._epoch, replies, self._forgotten, is_last,
         )  # fmt: skip
         self._sent = self._forgotten = 0
-        self._missed, self._replies = 0.0, []
+        self._replies = []
         return report

@@ -22,9 +22,8 @@ from ..export.plan.parts import Parts
 from ..export.plan.plan import Plan
 from ..export.plan.report import Progress, Report
 from ..export.read.exports import part_files
-from ..export.run.place import journal_root
 from ..export.run.run import ExportOptions
-from ..export.run.run_parts import export_parts, run_part, run_rounds
+from ..export.run.run_parts import export_parts, journal_root, run_part, run_rounds
 from ..session import AsyncSession
 from .cluster import PartHeldError, PartLostError
 from .job import ClusterJob, workers_of
