@@ -50,8 +50,6 @@ def test_a_terminal_gets_the_page_with_a_pager(command: Run, monkeypatch: pytest
     assert "|---" not in shown[0]
 
 
-# ── the reference of operations ──
-
 FILE = Path(chatrest.__file__).parent / "guide" / "operations.md"
 
 

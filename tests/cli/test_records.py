@@ -25,11 +25,6 @@ def test_messages_are_printed_as_served_one_line_each(service: EmulatorThread, c
     assert len(served) > 50
 
 
-@loop_over(("limit", "count"), [("0", 0), ("7", 7)])
-def test_limit_is_the_total_number_of_messages(command: Run, limit: str, count: int) -> None:
-    assert len(rows(command(*TALK, "--limit", limit))) == count
-
-
 def test_limit_and_page_limit_are_independent(
     service: EmulatorThread, command: Run, proxy: MakeProxy
 ) -> None:
@@ -49,17 +44,13 @@ def test_limit_and_page_limit_are_independent(
         (("messages", ".."), 2, "UID = '..'"),
         (("messages", "\udcff"), 2, "surrogate"),
         (("messages", "bob", "--on-behalf-of", "a\r\nx: y"), 2, "--on-behalf-of 'a"),
-        (("messages", "bob", "--tags", "a,b"), 2, "comma"),
         (
             ("messages", "bob", "--since", "@5", "--until", "@2"),
             2,
             "--until 2: the window ends before it begins; expected 5 or later",
         ),
-        (("messages", "bob", "--since", "20260101"), 2, "'2026-01-01' for the date"),
         (("messages", "bob", "--limt", "3"), 2, "'--limt'; did you mean one of"),
         (("call", "users.list", "--cursor", "AAAA"), 2, "cursor token is damaged"),
-        (("users", "--cursor", "AAAA"), 2, "cursor token is damaged"),
-        (("messages", "bob", "--cursor", "\x1b[2J☃"), 2, "cursor token is damaged"),
         (("messages", "bob", "--cursor", SECRETS[0]), 2, "cursor token is damaged"),
         (
             ("users", "--search-key", SECRETS[0], "--search-in", "uid", "--tags", f"{SECRETS[0]},x"),
@@ -98,9 +89,6 @@ def test_apps_are_listed_without_their_keys(command: Run, proxy: MakeProxy) -> N
     assert row == {"id": "a1", "name": "A", "apiKeys": "[hidden]", "accessKey": "[hidden]"}
 
 
-# ── send and token ──
-
-
 def test_send_prints_the_message_as_it_was_stored(service: EmulatorThread, command: Run) -> None:
     [row] = rows(command("send", "user-002", "hé ☃", "--on-behalf-of", "user-001"))
     assert (row["sender"], row["receiver"], row["data"]["text"]) == ("user-001", "user-002", "hé ☃")
@@ -110,21 +98,11 @@ def test_send_prints_the_message_as_it_was_stored(service: EmulatorThread, comma
     )
 
 
-def test_a_reply_without_a_message_is_an_error(command: Run, proxy: MakeProxy) -> None:
-    with proxy(lambda *_: (200, b'{"hello":"world"}')) as url:
-        result = command("send", "b", "x", CHATREST_BASE_URL=url)
-    assert result.stdout == ""
-    assert "messages.send: data: expected one record, got nothing; the service answered 200" in error_line(
-        result
-    )
-
-
 @loop_over(
     ("args", "status", "words"),
     [
         (("nobody", "x"), 1, "nobody"),
         (("user-001", ""), 2, "TEXT = ''"),
-        (("user-001", "\udcff"), 2, "surrogates"),
         (("user-001", "x", "--receiver-type", "herd"), 2, "herd"),
         (("user-001",), 2, "Missing argument 'TEXT'"),
     ],
@@ -179,10 +157,5 @@ def test_token_prints_the_token_and_nothing_else(service: EmulatorThread, comman
     assert first.stdout.startswith("user-001_")
     assert first.stdout == command("token", "user-001").stdout
     assert first.stdout != command("token", "user-001", "--force").stdout
-
-
-def test_token_as_json(command: Run) -> None:
-    plain = command("token", "user-002").stdout.strip()
-    [row] = rows(command("token", "user-002", "--json"))
-    assert row["uid"] == "user-002"
-    assert row["authToken"] == plain
+    [row] = rows(command("token", "user-001", "--json"))
+    assert f"{row['authToken']}\n" == command("token", "user-001").stdout

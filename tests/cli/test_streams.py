@@ -119,15 +119,6 @@ def test_a_warning_is_written_once_and_other_levels_every_time(lines: list[str])
     assert len(lines) == 5
 
 
-def test_an_exception_is_a_part_of_its_line(lines: list[str]) -> None:
-    with shown_log(logging.WARNING):
-        try:
-            raise ValueError("no\nsuch thing")
-        except ValueError:
-            LOGGER.exception("a listener failed")
-    assert lines == ["error: a listener failed: ValueError: no\nsuch thing"]
-
-
 @pytest.mark.parametrize(
     ("verbosity", "variable", "level"),
     [

@@ -59,9 +59,6 @@ def test_wrong_usage_is_one_line_with_status_2(tmp_path: Path, args: list[str], 
     assert words in error_line(cat(stored(tmp_path, "ndjson"), *args), 2)
 
 
-# ── by sender, conversation and time ──
-
-
 def ids(result: Result) -> list[str]:
     assert (result.exit_code, result.exception) == (0, None)
     return [json.loads(line)["id"] for line in result.stdout.splitlines()]
@@ -87,9 +84,6 @@ def test_it_answers_what_a_person_asks(of_people: Path) -> None:
     assert ids(cat(of_people, "--sender", "nobody")) == []
     assert ids(cat(of_people, "--sender", "ann", "--until", "2020-09-13")) == ["3", "4"]
     assert ids(cat(of_people, "--sort", "time", "--since", START + 3600)) == ["2", "1", "4"]
-
-
-# ── changes ──
 
 
 def test_changes_prints_a_line_of_json_for_each_and_since_a_run(tmp_path: Path) -> None:

@@ -120,21 +120,6 @@ def test_other_sources_are_refused_read_once_or_made_the_plan(command: Run, out:
     assert summary_of(command(*arguments, "--change-plan"))["sources"] == "1"
 
 
-def test_a_narrower_window_is_refused_with_the_ways_on(command: Run, out: Path) -> None:
-    assert command("export", str(out), "--quiet").exit_code == 0
-    for options in ([], ["--dry-run"], ["--change-plan"]):
-        line = error_line(command("export", str(out), "--since", "2020-09-13", *options), 2)
-        assert "and this plan has since=2020-09-13: a window can become wider and no narrower; " in line
-        assert "nothing was read or changed" in line
-        assert "--only, which reads a narrower window once" in line
-        assert "--change-plan with a wider one" in line
-    line = error_line(command("export", str(out), "--compress", "gzip"), 2)
-    assert "the format, the compression and the partition of a folder stay" in line
-    assert "a window" not in line
-    part = command("export", str(out), "--only", "--since", "2020-09-13")
-    assert part.exit_code == 0, part.output
-
-
 def test_a_name_of_no_table_is_refused(command: Run, out: Path) -> None:
     line = error_line(command("export", str(out), "--with", "groups,user"), 2)
     assert "'user' is not a table: expected users, groups" in line
@@ -148,12 +133,6 @@ def test_tables_are_in_the_folder_and_in_the_summary(command: Run, out: Path) ->
     assert summary_of(first)["tables"] == f"{len(lines)} users"
     again = command("export", str(out), "--json")
     assert json.loads(again.stdout)["tables"] == {"users": len(lines)}
-
-
-def test_attachments_are_in_the_summary_and_the_limit_asks_for_them(command: Run, out: Path) -> None:
-    first = command("export", str(out), "--since", "2100-01-01", "--max-attachment", "5")
-    assert first.exit_code == 0
-    assert summary_of(first)["attached"] == "0, 0 of them new (0.0 MB)"
 
 
 def test_the_summary_names_what_is_not_there() -> None:
@@ -248,7 +227,6 @@ def planned(*args: str) -> Plan | None:
         (["--everything"], Plan(everything=True)),
         (["--since", "@1000000"], Plan(since=1_000_000)),
         (["--until", "2026-11-01"], Plan(until=1_793_577_599)),
-        (["--format", "parquet"], Plan(format="parquet")),
         (["--format", "parquet", "--user", "a"], Plan(format="parquet", users=["a"])),
         (["--compress", "gzip", "--partition", "month"], Plan(compress="gzip", partition="month")),
     ],
@@ -263,20 +241,13 @@ def test_options_make_a_plan(args: list[str], plan: Plan | None) -> None:
     [
         (["--journal", "x"], "--journal is for an export in an object store"),
         (["--since", "tomorrow"], "'tomorrow': expected a date such as 2026-01-31, a time"),
-        (["--since", "20260101"], "expected '2026-01-01' for the date, or '@20260101' for the timestamp"),
         (["--until", "0001-01-01"], "--until '0001-01-01': expected"),
         (["--recheck", "7"], "a whole number from 1 to 999,999,999 with s, m, h, d or w, such as 7d"),
-        (["--recheck", "1000000000d"], "a whole number from 1 to 999,999,999 with s, m, h, d or w"),
         (["--format", "csv"], "'--format'"),
         (["--workers", "0"], "from 1 to 90"),
         (["--pair", "a"], "requires 2 arguments"),
-        (["--pair", "a", "a"], "two different uids"),
         (["--user", ""], "--user ''"),
-        (["--everything", "--all-users"], "everything"),
-        (["--since", "2026-11-02", "--until", "2026-11-01"], "ends before it begins"),
-        (["--format", "sqlite"], "Invalid value for '--format'"),
-        (["--types", "text"], "--types"),
-        (["--limit", "3"], "--limit"),
+        (["--since", "2026-11-02", "--until", "2026-11-01"], "--until 2026-11-01: the window ends before"),
         (["--parts", "0"], "'--parts'"),
         (["--claim"], "is not an export of parts"),
         (["--part", "1"], "is not an export of parts"),

@@ -3,15 +3,12 @@
 import asyncio
 import json
 import shutil
-import signal
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
 
-from chatrest._cli import streams
 from chatrest._cli.export.copies import PROBLEMS_SHOWN
 from chatrest._cli.root import root
 from chatrest._texts import missing_extra
@@ -129,35 +126,6 @@ def test_what_is_no_export_is_wrong_usage(command: Run, tmp_path: Path, name: st
     assert "the scheme 'https' is unknown" in error_line(command(name, "https://bucket/chat"), 2)
     assert "holds no export" in error_line(command(name, "s3://nowhere/at/all"), 2)
     assert "Missing argument 'OUT'" in error_line(command(name), 2)
-
-
-def test_a_progress_bar_on_a_terminal(out: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(streams, "is_terminal", lambda name: True)
-    monkeypatch.setenv("TTY_COMPATIBLE", "1")
-    monkeypatch.setenv("TERM", "xterm")
-    result = run_verify(out)
-    assert result.exit_code == 0
-    assert "verifying" in result.stderr
-    assert "verifying" not in result.stdout
-    assert "verifying" not in run_verify(out, "--quiet").output
-
-
-def test_ctrl_c_ends_the_check(out: Path) -> None:
-    code = (
-        "import sys, time\n"
-        "from chatrest._cli import main\n"
-        "from chatrest.export.verify import files\n"
-        "files._keys = lambda *_: (print('begun', flush=True), time.sleep(60))\n"
-        "main()"
-    )
-    command = [sys.executable, "-c", code, "verify", str(out)]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as running:
-        assert running.stdout is not None
-        assert running.stderr is not None
-        assert running.stdout.readline() == b"begun\n"
-        running.send_signal(signal.SIGINT)
-        assert running.wait(120) == 130
-        assert running.stderr.read() == b"chatrest: interrupted\n"
 
 
 @pytest.mark.usefixtures("buckets")

@@ -85,18 +85,6 @@ def test_the_error_of_a_run_that_fails_says_how_many_messages_it_has_stored() ->
     assert error.__notes__[0] == "this run has stored 1,234 new messages"
 
 
-@pytest.mark.parametrize("size", [7000, 4096], ids=["all of it", "its first page"])
-def test_a_damaged_journal_is_not_to_be_tried_again(command: Run, out: Path, size: int) -> None:
-    assert command("export", str(out), "--user", "user-001", "--quiet").exit_code == 0
-    journal = out / "journal.sqlite"
-    journal.write_bytes(b"garbage!" * (size // 8) + journal.read_bytes()[size:] * (size == 4096))
-    line = error_line(command("export", str(out), "--quiet"))
-    assert line.endswith(
-        ": restore it from a backup; without one, and where manifest.json is undamaged, move it out of the "
-        "folder, keep it, and export again: a new one is made from the files"
-    )
-
-
 def test_a_full_disk_is_one_line(command: Run, out: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def write(*_: object) -> int:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
@@ -123,14 +111,6 @@ def test_a_folder_that_cannot_be_created(command: Run, tmp_path: Path) -> None:
     assert "is not a folder" in error_line(command("export", str(tmp_path / "file")), 2)
     line = error_line(command("export", str(tmp_path / "file" / "deeper"), "--quiet"), 1)
     assert "continue" not in line
-
-
-def test_a_window_that_ends_before_it_begins_is_named_by_dates(command: Run, out: Path) -> None:
-    assert command("export", str(out), "--user", "user-001", "--quiet").exit_code == 0
-    for name in ("export", "cat"):
-        line = error_line(command(name, str(out), "--since", "2026-02-01", "--until", "2026-01-01"), 2)
-        assert "--until 2026-01-01: " in line
-        assert "expected 2026-02-01 or later" in line
 
 
 def test_an_interrupted_export_can_be_continued(

@@ -2,26 +2,22 @@
 
 import json
 import shutil
-import signal
 from pathlib import Path
-from threading import Event
 from typing import Any
 
 import pytest
-from aiohttp import web
 
 from chatrest._cli.export.status import lines_of
 from chatrest.export import Plan, export
 from chatrest.export.folder.manifest import encode, read
 from chatrest.export.read.facts import facts_of
-from tests.commands import PATIENCE, Run, Start, all_ids
-from tests.small_service import Record, SmallService, talk
+from tests.commands import Run, all_ids
+from tests.small_service import SmallService, talk
 from tests.stored_exports import StoredExport, StoredParts, StoredRuns, record
 
 from ..conftest import EmulatorThread
 
 pytestmark = pytest.mark.usefixtures("called")
-STUCK_AT = 9
 
 
 @pytest.fixture(scope="module")
@@ -79,29 +75,6 @@ def test_a_complete_export(command: Run, out: Path, service: EmulatorThread) -> 
     assert command("verify", str(out)).stdout.endswith(" (all users, since=2020-01-01)\n")
 
 
-def test_what_a_first_run_that_was_killed_has_stored_is_counted(command: Run, tmp_path: Path) -> None:
-    out = tmp_path / "killed"
-    StoredRuns(out).run([record(each) for each in (3, 4, 9)], is_killed=True)
-    members, lines = facts(command, out), text(command, out)
-    assert (members["state"], members["messages"]) == ("interrupted", 3)
-    assert lines["messages"] == "3, ids 3 to 9"
-
-
-async def test_empty_sources_of_a_complete_export_are_not_left_to_the_next_run(tmp_path: Path) -> None:
-    service = SmallService(talk(30), users=["ann", "bob", "cat", "dan"])
-
-    def spoil(request: web.Request, reply: Record) -> Record:
-        if request.path == "/messages":  # so that the newest id is not known
-            reply["data"] = [{**each, "id": None} for each in reply["data"]]
-        return reply
-
-    service.spoil = spoil
-    async with service.session() as session:
-        assert (await export(session, tmp_path / "out")).complete
-    counts = facts_of(str(tmp_path / "out")).sources
-    assert (counts.total, counts.complete, counts.left) == (4, 4, 0)
-
-
 async def test_what_the_apps_own_list_shows_is_not_called_all(tmp_path: Path) -> None:
     service = SmallService(talk(20), users=["ann", "bob", *(f"user-{number}" for number in range(9))])
     async with service.session() as session:
@@ -137,6 +110,13 @@ def test_a_failed_source_is_named_and_what_goes_on_with_it(command: Run, out: Pa
     assert f" export {out} --change-plan" in lines["next"]
 
 
+def test_without_a_journal_it_cannot_be_continued(command: Run, out: Path) -> None:
+    for path in out.glob("journal*"):
+        path.unlink()
+    assert (facts(command, out)["state"]) == "not complete"
+    assert "without it nothing is proven" in text(command, out)["export"]
+
+
 def test_a_file_that_is_gone_or_cut_is_damage(command: Run, out: Path) -> None:
     first, second, *_ = sorted((out / "messages").rglob("*.ndjson"))
     first.unlink()
@@ -162,33 +142,18 @@ def test_before_the_first_manifest_it_is_interrupted(command: Run, out: Path) ->
     assert text(command, out)["next"].endswith(f" export {out}   # continues it")
 
 
-def test_an_interrupted_export_shows_what_is_left(command: Run, out: Path) -> None:
-    manifest = read(out / "manifest.json")
-    manifest.finished, manifest.complete, manifest.until = None, False, "100000"
-    (out / "manifest.json").write_bytes(encode(manifest))
-    assert facts(command, out)["sources"]["left"] == 6
-    assert text(command, out)["sources"] == "6 left to the next run"
-
-
-def test_without_a_journal_it_cannot_be_continued(command: Run, out: Path) -> None:
-    for path in out.glob("journal*"):
-        path.unlink()
-    members = facts(command, out)
-    assert members["state"] == "not complete"
-    assert members["reasons"] == ["the journal: it is not there, and without it nothing is proven"]
-    assert "without it nothing is proven" in text(command, out)["export"]
-
-
 def test_the_messages_of_a_first_run_are_counted_before_its_manifest(command: Run, tmp_path: Path) -> None:
     with StoredExport(tmp_path / "out", Plan(users=["ann"])) as stored:
         stored.commit({"user ann": [record(number) for number in range(1, 6)]})
         members = facts(command, tmp_path / "out")
+        assert ", a run is writing: the messages are those that" in text(command, tmp_path / "out")["export"]
     assert (members["state"], members["messages"], members["app"], members["last_id"]) == (
-        "running",
-        5,
-        "app-1",
-        "5",
-    )
+        "running", 5, "app-1", "5",
+    )  # fmt: skip
+    StoredRuns(tmp_path / "killed").run([record(each) for each in (3, 4, 9)], is_killed=True)
+    members, lines = facts(command, tmp_path / "killed"), text(command, tmp_path / "killed")
+    assert (members["state"], members["messages"]) == ("interrupted", 3)
+    assert (lines["messages"], "INTERRUPTED" in lines["export"]) == ("3, ids 3 to 9", True)
 
 
 def test_parts_are_one_summary_and_a_line_for_each_that_is_not_complete(command: Run, tmp_path: Path) -> None:
@@ -215,32 +180,3 @@ def test_what_a_manifest_says_cannot_steer_a_terminal(command: Run, out: Path) -
     assert "\x1b" not in output
     assert "\u202e" not in output
     assert "\\x1b[2Jgone" in output
-
-
-def test_a_run_that_writes_and_one_that_was_killed(
-    process: Start, command: Run, stuck: tuple[str, Event], tmp_path: Path
-) -> None:
-    url, requested = stuck
-    out = tmp_path / "new"
-    started = process("export", str(out), "--quiet", CHATREST_BASE_URL=url)
-    assert requested.wait(PATIENCE)
-    assert facts(command, out)["state"] == "running"
-    assert ", a run is writing: the messages are those that" in text(command, out)["export"]
-    started.send_signal(signal.SIGKILL)
-    started.wait(PATIENCE)
-    members, lines = facts(command, out), text(command, out)
-    assert (members["state"], members["finished"], members["last_run"]) == ("interrupted", None, None)
-    assert "INTERRUPTED" in lines["export"]
-    assert members["sources"]["left"] >= 1 or members["plan"] is None  # it was killed before its manifest
-    assert lines["next"].endswith(f" export {out}   # continues it")
-
-
-@pytest.mark.usefixtures("buckets")
-def test_an_export_in_an_object_store_has_the_same_facts(command: Run, tmp_path: Path) -> None:
-    address = "s3://bucket/chat"
-    args = ("--journal", str(tmp_path / "copy"), "--user", "user-001", "--quiet")
-    assert command("export", address, *args).exit_code == 0
-    members = facts(command, address)
-    assert (members["export"], members["state"], members["sources"]["complete"]) == (address, "complete", 1)
-    assert members["messages"] > 0
-    assert members["last_run"]["complete"] is True
