@@ -9,8 +9,12 @@ from ...errors import ChatRestError
 from ..folder.journal import NAME as JOURNAL
 from ..folder.manifest import NAME as MANIFEST
 from ..folder.opening import FolderState
+from ..folder.tables import ATTACHMENTS, AttachmentRow, attachment_rows, table_path, table_stem
 from ..formats.stored_records import damaged
+from ..plan.file_names import HISTORY, STEM
 from ..plan.id_set import IdSet
+from ..store.inspection import path_of
+from ..store.journal import StoreFile
 
 T = TypeVar("T")
 
@@ -109,3 +113,35 @@ def from_each(
                 break
         else:
             return
+
+
+# ── what the export has noted ──
+
+
+def noted_files(folder: Path, state: FolderState) -> Iterator[StoreFile]:
+    """Yield the files that there ought to be: those of the journal, or else of the manifest."""
+    if state.journal is not None:
+        for file in state.journal.files("open", "sealing", "sealed"):
+            if not file.size and file.state != "sealed":
+                continue  # it was only being made
+            if file.state == "sealing" and not path_of(folder, file).exists():
+                file = file._replace(state="sealed", sha256=None)  # it was renamed, and not noted
+            yield file
+    elif state.manifest is not None:
+        files, tables = state.manifest.files, state.manifest.tables
+        noted = [(e.name, HISTORY if e.role == HISTORY else STEM, e.bytes, e.sha256) for e in files]
+        noted += ((each.file, table_stem(each.table), each.bytes, each.sha256) for each in tables)
+        for name, stem, size, text in noted:
+            try:
+                digest = bytes.fromhex(text)
+            except ValueError:
+                digest = b"none"
+            yield StoreFile(0, name, stem, "sealed", size, digest)
+
+
+def attachments_in(view: FolderView, file: StoreFile) -> list[AttachmentRow]:
+    """Return the rows of a file where it is the table of attachments."""
+    if file.stem != table_stem(ATTACHMENTS):
+        return []
+    with view.file(file.name):
+        return list(attachment_rows(table_path(view.folder, file.name)))

@@ -164,7 +164,7 @@ def _named_sources(source: Sources, sources: Collection[Source]) -> Iterator[Sou
             near = get_close_matches(str(text), known, n=3, cutoff=0.5) or list(known)[:3]
             listed = ", ".join(map(repr, near)) or "none: the export has no sources yet"
             raise RequestInvalidError(
-                f"source = {shown(text)}: expected sources of the export, such as {listed}"
+                f"source = {shown(text)}: expected sources of the export, such as {listed}", name="source"
             )
         yield match
 

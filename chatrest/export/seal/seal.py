@@ -35,16 +35,16 @@ from ..._threads import wait_for
 from ...errors import ChatRestError, RequestInvalidError
 from ...times import MILLISECONDS_FROM
 from ..folder.journal import NAME as JOURNAL, Journal
-from ..folder.manifest import NAME as MANIFEST, Manifest, put
-from ..folder.opening import check_is_whole, read_folder, run_under_way
+from ..folder.manifest import NAME as MANIFEST, put
+from ..folder.opening import FolderState, check_is_whole, read_folder, run_under_way
 from ..folder.part_files import find_parts, stamps_for
 from ..folder.run_log import NAME as RUNS
-from ..folder.tables import ATTACHMENTS, attachment_rows, table_path
+from ..folder.tables import ATTACHMENTS
 from ..plan.file_names import STEM, local_path, path_inside, seconds
 from ..plan.parts import FOREIGN, NAME as PARTS, STATE
 from ..read.exports import ExportAddress, addresses_of, bag_of, part_files, part_roots
 from ..read.facts import ExportFacts, facts_of
-from ..read.folder_view import FolderView
+from ..read.folder_view import FolderView, attachments_in, noted_files
 from ..read.reading import read_raw
 from ..store.disk import Disk, sync_folder
 from ..store.inspection import path_of
@@ -172,7 +172,7 @@ class _UnfinishedBag:
         with ExitStack() as stack:
             state = read_folder(view.folder, stack)
             journal = state.journal
-            for each in _files(view, journal, state.manifest):
+            for each in _files(view, state):
                 with view.file(each.name):
                     self._linked += _put(each, folder)
                 self._noted[folder / each.name] = each
@@ -256,28 +256,15 @@ def _times(journal: Journal, folder: Path) -> Iterator[int]:
             yield from (seconds(block.since), seconds(block.until))
 
 
-def _files(view: FolderView, journal: Journal | None, manifest: Manifest | None) -> Iterator[_NotedFile]:
-    """Yield the files of an export, as the journal has noted them, or else the manifest."""
-    tables = list[str]()
-    if journal is not None:
-        for file in journal.files("open", "sealing", "sealed"):
-            if not file.size and file.state != "sealed":
-                continue
-            path_inside(view.folder, file.name)
-            path = path_of(view.folder, file)
-            is_open = file.state != "sealed" and path.exists()
-            name = path.relative_to(view.folder).as_posix() if is_open else file.name
-            yield _NotedFile(view, name, file.size, (file.sha256 or b"").hex(), is_open)
-            if file.stem.partition("/")[0] == ATTACHMENTS:
-                tables.append(file.name)
-    elif manifest is not None:
-        yield from (_NotedFile(view, each.name, each.bytes, each.sha256) for each in manifest.files)
-        yield from (_NotedFile(view, each.file, each.bytes, each.sha256) for each in manifest.tables)
-        tables += (each.file for each in manifest.tables if each.table == ATTACHMENTS)
-    for table in tables:
-        with view.file(table):
-            rows = list(attachment_rows(table_path(view.folder, table)))
-        yield from (_NotedFile(view, f"{ATTACHMENTS}/{row.file}", row.bytes, row.sha256) for row in rows)
+def _files(view: FolderView, state: FolderState) -> Iterator[_NotedFile]:
+    for file in noted_files(view.folder, state):
+        path_inside(view.folder, file.name)
+        path = path_of(view.folder, file)
+        is_begun = file.state != "sealed" and path.exists()
+        name = path.relative_to(view.folder).as_posix() if is_begun else file.name
+        yield _NotedFile(view, name, file.size, (file.sha256 or b"").hex(), is_begun)
+        for row in attachments_in(view, file):
+            yield _NotedFile(view, f"{ATTACHMENTS}/{row.file}", row.bytes, row.sha256)
 
 
 def _put(noted: _NotedFile, folder: Path) -> bool:

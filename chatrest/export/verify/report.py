@@ -22,12 +22,12 @@ from ..._core.replies.rows import row_of
 from ..._texts import plural
 from ...errors import RequestInvalidError
 from ..folder.opening import FolderState, read_folder
-from ..folder.tables import ATTACHMENTS, attachment_rows, table_path
+from ..folder.tables import ATTACHMENTS
 from ..plan.file_names import STEM, UNDATED, day, seconds
 from ..read.exports import bag_of, open_exports
 from ..read.facts import ExportFacts, facts_of
-from ..read.folder_view import FolderView
-from ..read.reading import read_raw, read_table, table_entries
+from ..read.folder_view import FolderView, attachments_in, noted_files
+from ..read.reading import read_raw, read_table
 from ..seal.bag import hashes_of, info_of
 from ..seal.seal import time_text, version
 from .result import VerifyResult, place_of
@@ -200,15 +200,10 @@ def _sealed_files(bag: Path) -> _Rows:
 
 
 def _files(view: FolderView, state: FolderState) -> _Rows:
-    for file in () if state.journal is None else state.journal.files("open", "sealing", "sealed"):
+    for file in noted_files(view.folder, state):
         yield file.name, file.size, "not finished" if file.sha256 is None else file.sha256.hex()
-    if state.journal is None and state.manifest is not None:
-        yield from ((each.name, each.bytes, each.sha256) for each in state.manifest.files)
-    for entry in table_entries(view):
-        if entry.table == ATTACHMENTS:
-            with view.file(entry.file):
-                rows = list(attachment_rows(table_path(view.folder, entry.file)))
-            yield from ((f"{ATTACHMENTS}/{row.file}", row.bytes, row.sha256) for row in rows)
+        for row in attachments_in(view, file):
+            yield f"{ATTACHMENTS}/{row.file}", row.bytes, row.sha256
     for name in _OWN:
         if (path := view.folder / name).is_file():
             yield name, path.stat().st_size, file_sha256(path)

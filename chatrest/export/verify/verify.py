@@ -36,8 +36,8 @@ from ..plan.message_ids import gaps, number, plain_numbers
 from ..plan.plan import Plan
 from ..plan.report import NextRun
 from ..read.exports import run_place
-from ..read.folder_view import FolderView
-from ..store.inspection import LOST, Difference, findings, path_of, place_now
+from ..read.folder_view import FolderView, noted_files
+from ..store.inspection import LOST, Difference, findings, place_now
 from ..store.journal import StoreFile
 from ..store.segments import segment_path
 from .files import FileFaultError, check_bytes, keys_in
@@ -99,7 +99,9 @@ class _Check:
             check_links(self._folder)
         except RequestInvalidError as error:
             self._add("unsafe", self._folder.name, str(error), Remedy.KEEP_OUT)
-        files = list(self._files())
+        if self._state.journal is not None:
+            self._state.journal.pending_news()  # no part of the proof; damage there would end the next run
+        files = list(noted_files(self._folder, self._state))
         self._check_files(files)
         if self._state.journal or self._state.is_finished:
             self._check_folder(files)
@@ -138,31 +140,6 @@ class _Check:
             self._add("manifest", MANIFEST, state.manifest_fault, advice)
 
     # ── files ──
-
-    def _files(self) -> Iterator[StoreFile]:
-        journal, manifest = self._state.journal, self._state.manifest
-        if journal is not None:
-            journal.pending_news()  # no part of the proof; what is damaged there would end the next run
-            for file in journal.files("open", "sealing", "sealed"):
-                if not file.size and file.state != "sealed":
-                    continue  # it was only being made
-                if file.state == "sealing" and not path_of(self._folder, file).exists():
-                    file = file._replace(state="sealed", sha256=None)  # it was renamed, and not noted
-                yield file
-        elif manifest is not None:
-            noted = [
-                (each.name, HISTORY if each.role == HISTORY else STEM, each.bytes, each.sha256)
-                for each in manifest.files
-            ]
-            noted += (
-                (each.file, table_stem(each.table), each.bytes, each.sha256) for each in manifest.tables
-            )
-            for name, stem, size, text in noted:
-                try:
-                    digest = bytes.fromhex(text)
-                except ValueError:
-                    digest = b"none"
-                yield StoreFile(0, name, stem, "sealed", size, digest)
 
     def _check_files(self, files: list[StoreFile]) -> None:
         self._total = sum(max(0, file.size) for file in files)
