@@ -7,13 +7,11 @@ import pytest
 from chatrest._core.requests.encode import query_pairs
 from chatrest._core.requests.wire import json_body
 from chatrest._parameters.agents import (
-    KnowledgeQuery,
-)
-from chatrest._parameters.agents import NewApiTool
-from chatrest._parameters.agents import (
     AgentChanges,
     IntegrationMeta,
+    KnowledgeQuery,
     NewAgent,
+    NewApiTool,
     NewExternalAgent,
     NewExternalTool,
 )

@@ -1,12 +1,10 @@
 """Checked structs: each field follows its own rule, whether it is needed, optional or nullable."""
 
-import ast
 import inspect
 import pydoc
 import traceback
 from collections.abc import Callable, Iterator
 from importlib import import_module
-from itertools import pairwise
 from pkgutil import iter_modules
 from traceback import TracebackException
 from typing import Annotated, Any, get_type_hints
@@ -28,8 +26,14 @@ from chatrest import (
 )
 from chatrest._core.requests.encode import query_pairs
 from chatrest._core.requests.wire import json_body
-from chatrest._parameters.agents import ApiToolChanges, NewApiTool, NewVariable
-from chatrest._parameters.agents import EnabledActions, IntegrationMeta, NewExternalAgent
+from chatrest._parameters.agents import (
+    ApiToolChanges,
+    EnabledActions,
+    IntegrationMeta,
+    NewApiTool,
+    NewExternalAgent,
+    NewVariable,
+)
 from chatrest._parameters.checked import (
     Body,
     CheckedStruct,
@@ -282,9 +286,6 @@ def test_a_mapping_in_the_place_of_a_struct_has_its_members_in_either_spelling()
         assert str(caught.value) == fault
 
 
-# ── help, and calls with wrong names ──
-
-
 def public_structs() -> Iterator[type[CheckedStruct]]:
     """Yield every filter and body of the package."""
     for module in iter_modules(parameters.__path__):
@@ -322,19 +323,6 @@ def test_the_meaning_of_a_field_stands_under_it_in_the_source() -> None:
     assert meaning(UserChanges, "avatar") == meaning(NewUser, "avatar") == "the address of the user's picture"
     assert meaning(NewUser, "uid") == ""  # the name says all
     assert meaning(EnabledItemsQuery, "api_tools") == "include API tools"
-
-
-def test_a_type_that_hides_what_it_takes_has_words_that_an_editor_shows() -> None:
-    """They are below the type, at module level: editors look nowhere else."""
-    described = set()
-    for module in ("checked", "fields"):
-        source = inspect.getsource(import_module(f"chatrest._parameters.{module}"))
-        for node, under in pairwise(ast.parse(source).body):
-            if isinstance(node, ast.AnnAssign) and isinstance(under, ast.Expr):
-                described.add(ast.unparse(node.target))
-    assert described >= {
-        "Flag", "Json", "Millis", "Size", "Stamp", "Switch", "Tags", "Text", "Texts", "Uid", "Uids",
-    }  # fmt: skip
 
 
 def test_every_field_of_a_filter_of_the_first_pages_has_a_meaning() -> None:

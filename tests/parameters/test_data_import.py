@@ -52,35 +52,6 @@ def test_users_are_sent_by_their_uids(users: Any) -> None:
     }
 
 
-def test_groups_are_sent_by_their_guids_with_their_owners() -> None:
-    group = GroupImport(guid="g", name="G", type="public", owner="ann", group_owner_details=ANN)
-    details = {"uid": "ann", "name": "Ann"}
-    assert sent(GroupEntries(groups=[group])) == {
-        "groups": {
-            "g": {"guid": "g", "name": "G", "type": "public", "owner": "ann", "groupOwnerDetails": details}
-        }
-    }
-
-
-def test_the_id_of_a_member_is_made_of_group_and_user() -> None:
-    member = MemberImport(guid="g", uid="ann", scope="admin", is_banned=False, user_details=ANN)
-    record = sent(MemberEntries(members=[member]))["members"]["g_member_ann"]
-    assert record["memberId"] == "g_member_ann"
-    assert record["userDetails"] == {"uid": "ann", "name": "Ann"}
-
-
-def test_messages_are_sent_by_their_muids() -> None:
-    message = MessageImport(
-        muid="m1", sender="ann", receiver="bob", receiver_type="user", sent_at=5,
-        mentioned_user_details={"bob": {"uid": "bob", "name": "Bob", "created_at": 3}, "ann": ANN},
-    )  # fmt: skip
-    record = sent(MessageEntries(messages={"m1": message}))["messages"]["m1"]
-    assert (record["muid"], record["sentAt"]) == ("m1", 5)
-    assert record["mentionedUserDetails"] == {
-        "bob": {"uid": "bob", "name": "Bob", "createdAt": 3}, "ann": {"uid": "ann", "name": "Ann"},
-    }  # fmt: skip
-
-
 @loop_over(
     ("users", "error"),
     [
@@ -107,3 +78,20 @@ def test_the_record_that_is_wrong_is_named(users: Any, error: str) -> None:
 def test_details_that_are_wrong_are_refused() -> None:
     with pytest.raises(RequestInvalidError, match=r"^user_details: 'name' is missing"):
         MemberImport(guid="g", uid="ann", user_details={"uid": "ann"})
+
+
+def test_details_of_users_are_sent_as_their_objects() -> None:
+    group = GroupImport(guid="g", name="G", type="public", owner="ann", group_owner_details=ANN)
+    message = MessageImport(
+        muid="m1", sender="ann", receiver="bob", receiver_type="user", sent_at=5,
+        mentioned_user_details={"bob": {"uid": "bob", "name": "Bob", "created_at": 3}, "ann": ANN},
+    )  # fmt: skip
+    member = MemberImport(guid="g", uid="ann", scope="admin", is_banned=False, user_details=ANN)
+    details = {"uid": "ann", "name": "Ann"}
+    assert sent(GroupEntries(groups=[group]))["groups"]["g"]["groupOwnerDetails"] == details
+    record = sent(MemberEntries(members=[member]))["members"]["g_member_ann"]
+    assert (record["memberId"], record["userDetails"]) == ("g_member_ann", details)
+    record = sent(MessageEntries(messages={"m1": message}))["messages"]["m1"]
+    assert record["mentionedUserDetails"] == {
+        "bob": {"uid": "bob", "name": "Bob", "createdAt": 3}, "ann": details
+    }  # fmt: skip

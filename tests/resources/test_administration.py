@@ -201,9 +201,6 @@ async def test_an_operation_below_a_document_that_does_not_exist_is_refused(worl
             await world.call(name)
 
 
-# ── stories of what the table does not say ──
-
-
 async def test_roles_and_what_they_may_do(session: AsyncSession) -> None:
     await session.roles.create(NewRole(role="guest", name="Guest", description="d"))
     with pytest.raises(ConflictError, match="taken"):
@@ -231,12 +228,6 @@ async def test_an_agent_and_the_names_that_it_has(session: AsyncSession) -> None
     assert [each.uid async for each in agents.list(AgentQuery(search="SHOP"))] == [uid]
 
 
-async def test_a_message_that_is_handed_in_is_listed(world: World, session: AsyncSession) -> None:
-    made = await world.call("moderation.create_message")
-    changed = await session.moderation.update_message(made.id, {"text": "other"})
-    assert [each.id async for each in session.moderation.list_messages()] == [changed.id] == [made.id]
-
-
 async def test_settings_are_merged_and_reset_and_preferences_are_of_users(session: AsyncSession) -> None:
     notifications = session.notifications
     await notifications.update_settings(SettingsChanges(sound={"chat": "a"}))
@@ -257,25 +248,3 @@ async def test_settings_are_merged_and_reset_and_preferences_are_of_users(sessio
     assert (await notifications.list_muted("user-002")).muted_conversations == ()
     await notifications.unmute("user-001", ConversationsToUnmute(conversations=[{"id": "user-002"}]))
     assert (await notifications.list_muted("user-001")).muted_conversations == ()
-
-
-async def test_a_provider_is_the_default_and_an_account_is_there_once_it_is_made(
-    session: AsyncSession,
-) -> None:
-    notifications = session.notifications
-    for name in ("p", "q"):
-        await notifications.add_fcm_provider(FcmProvider(provider_id=name))
-        await notifications.set_default_fcm_provider(name)
-    providers = (await notifications.list_fcm_providers()).push_providers or ()
-    assert [(each["providerId"], each["isDefault"]) for each in providers] == [("p", False), ("q", True)]
-    with pytest.raises(NotFoundError, match="ERR_PROVIDER_NOT_FOUND: The provider twilio does not exist"):
-        await notifications.get_twilio_provider()
-
-
-async def test_push_tokens_are_of_a_login(session: AsyncSession) -> None:
-    notifications = session.notifications
-    for login in ("a", "b"):
-        await notifications.register_push_token(NewPushToken(auth_token=login, fcm_token=f"token of {login}"))
-    assert len((await notifications.list_push_tokens("b")).push_tokens or ()) == 1
-    assert len((await notifications.unregister_push_tokens("b")).push_tokens or ()) == 1
-    assert (await notifications.list_push_tokens("b")).push_tokens == ()

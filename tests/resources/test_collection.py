@@ -9,7 +9,7 @@ from msgspec import UNSET, Struct, UnsetType
 from msgspec.structs import fields
 
 from chatrest import App, AsyncSession, MessageQuery, NewUser
-from chatrest._core.replies.decode import ACK, JSON
+from chatrest._core.replies.decode import ACK
 from chatrest._core.requests.endpoint import Acting, Endpoint
 from chatrest._parameters.checked import Body, Filter, Size, Text
 from chatrest._resources import COLLECTIONS, OPERATIONS, collection_class
@@ -19,7 +19,6 @@ from chatrest._resources.users import Users
 from chatrest.errors import RequestInvalidError
 from tests.cases import loop_over
 from tests.session_double import Sender
-from tests.small_service import SmallService
 
 REPLY = b'{"data":{"success":true}}'
 
@@ -53,34 +52,6 @@ class Notes(Collection):
         self, endpoint: Endpoint[Any], body: Any = None, *, query: Any = None, on_behalf_of: str | None = None
     ) -> Any:
         return await self._call(endpoint, body, query=query, on_behalf_of=on_behalf_of, id="5")
-
-
-@loop_over(
-    ("acting", "of_view", "of_call", "header"),
-    [("never", "bob", None, None), ("optional", "bob", None, "bob"), ("optional", None, "eve", "eve"),
-     ("required", "bob", "eve", "eve"), ("required", "bob", None, "bob"), ("optional", None, None, None)],
-)  # fmt: skip
-async def test_the_header_is_sent_by_what_the_operation_says(
-    acting: Any, of_view: Any, of_call: Any, header: Any
-) -> None:
-    headers: list[Any] = []
-
-    def keep(request: Any, reply: Any) -> Any:
-        headers.append(request.headers.get("onBehalfOf"))
-        return reply
-
-    service = SmallService([])
-    service.spoil = keep
-    endpoint = Endpoint("notes.list", "GET", "/messages", JSON, acting=acting)
-
-    class Raw(Collection):
-        async def ask(self) -> Any:
-            return await self._call(endpoint, on_behalf_of=of_call)
-
-    async with service.session() as session:
-        view = session if of_view is None else session.as_user(of_view)
-        await Raw(view.sender).ask()
-    assert headers == [header]
 
 
 @loop_over(

@@ -109,22 +109,6 @@ async def test_a_reset_conversation_is_accessible_again_with_the_next_message(an
     assert conversation.last_message.id == message.id
 
 
-async def test_tags_and_resets_of_a_group(ann: AsyncSession) -> None:
-    message = NewMessage.text("den", "hi", receiver_type="group")
-    await ann.messages.send(message, on_behalf_of="bob")
-    assert (await ann.conversations.update_group("den", ["x"])).tags == ("x",)
-    [tagged] = await ann.conversations.list(ConversationQuery(tags=["x"], with_tags=True)).collect()
-    assert (tagged.conversation_id, tagged.tags) == ("group_den", ("x",))
-    assert (await ann.conversations.reset_group("den", preserve_order=True)).success
-    assert await ann.messages.list_group("den").collect() == []
-    assert (await ann.conversations.get_group("den")).last_message is UNSET
-    await ann.conversations.reset_user("bob")
-    ids = {each.conversation_id async for each in ann.conversations.list()}
-    assert ("ann_user_bob" in ids, "group_den" in ids) == (False, True)
-    with pytest.raises(PermissionDeniedError, match="ERR_CONVERSATION_NOT_ACCESSIBLE"):
-        await ann.conversations.get_group("den", on_behalf_of="cat")
-
-
 async def test_pins_of_a_user_and_of_the_app(ann: AsyncSession) -> None:
     pinned = await ann.conversations.pin_user("cat")
     assert (pinned.pinned_by, pinned.conversation_id) == ("ann", "ann_user_cat")

@@ -33,13 +33,6 @@ async def test_users_come_with_their_own_times(session: AsyncSession) -> None:
     assert outcomes["zoe"].data.tags == ("a",)
 
 
-async def test_a_user_that_exists_is_changed(session: AsyncSession) -> None:
-    await session.data_import.import_users([ZOE])
-    outcomes = await session.data_import.import_users([UserImport(uid="zoe", name="Zoë")])
-    zoe = outcomes.check()["zoe"].data
-    assert (zoe.name, zoe.created_at, zoe.tags) == ("Zoë", 100, ("a",))
-
-
 async def test_groups_come_with_their_owners(session: AsyncSession) -> None:
     orphan = GroupImport(guid="orphan", name="O", type="private", owner="nobody")
     outcomes = await session.data_import.import_groups([DEN, orphan])
@@ -47,13 +40,6 @@ async def test_groups_come_with_their_owners(session: AsyncSession) -> None:
     den = await session.groups.get("den")
     assert (den.owner, den.created_at, den.members_count) == ("zoe", 200, 1)
     assert [(member.uid, member.scope) async for member in session.members.list("den")] == [("zoe", "admin")]
-
-
-async def test_a_group_that_exists_is_changed(session: AsyncSession) -> None:
-    await session.data_import.import_groups([DEN])
-    renamed = GroupImport(guid="den", name="The den", type="password", password="open", owner="zoe")
-    den = (await session.data_import.import_groups([renamed])).check()["den"].data
-    assert (den.name, den.type, den.created_at, den.members_count) == ("The den", "password", 200, 1)
 
 
 async def test_members_join_at_their_own_times_or_are_banned(session: AsyncSession) -> None:
@@ -96,12 +82,3 @@ async def test_messages_bring_the_users_and_groups_that_they_need(session: Async
     )  # fmt: skip
     (await session.data_import.import_messages({"m1": sent})).check()
     assert [each.sender async for each in session.messages.list_group("den")] == ["zoe"]
-
-
-async def test_the_emulator_refuses_what_is_no_import(session: AsyncSession) -> None:
-    with pytest.raises(ApiError, match="ERR_BAD_REQUEST"):
-        await session.request("POST", "/data_import/users", json={"user": {}})
-    with pytest.raises(ApiError, match="ERR_IMPORT_INVALID_USER_FORMAT"):
-        await session.request("POST", "/data_import/users", json={"users": []})
-    reply = await session.request("POST", "/data_import/users", json={"users": {"a": {"uid": "a"}}})
-    assert reply["data"]["a"]["error"]["code"] == "ERR_IMPORT_INVALID_USER_FORMAT"

@@ -20,7 +20,7 @@ from chatrest import (
 from chatrest._core.replies.decode import Listing, parse
 from chatrest._models.messages import Message, unknown
 from chatrest._models.meta import Meta, Position
-from chatrest._parameters.messages import MessageChanges, NewBotMessage, NewThreadMessage, ThreadQuery
+from chatrest._parameters.messages import MessageChanges, NewThreadMessage, ThreadQuery
 from chatrest._resources.messages import SEND, Messages
 from chatrest.emulator import Emulator
 from chatrest.errors import CursorError, ReplyUnreadableError
@@ -72,9 +72,6 @@ async def test_the_size_has_its_own_name_with_an_acting_user(name: str, of_view:
     assert session.call.position == ((with_user if of_view or of_call else without, "1000"),)
 
 
-# ── sending ──
-
-
 @loop_over(("operation", "name"), [("list", "limit"), ("list_group", "limit"), ("list_thread", "perPage")])
 @loop_over("size", [MessageQuery(per_page=7), MessageQuery(limit=7)])
 async def test_a_page_size_goes_under_the_name_that_the_list_knows(
@@ -86,20 +83,12 @@ async def test_a_page_size_goes_under_the_name_that_the_list_knows(
     assert send.asked() == {name: "7"}
 
 
-# ── what operations give ──
-
-
-# ── lists ──
-
-
 @pytest.mark.parametrize("limit", [None, 7])
 async def test_counts_name_the_size_as_their_list_does(limit: int | None) -> None:
     sender = answering({"data": [{"entityType": "user", "entityId": "bob", "count": 3}]})
     await Messages(sender).counts(MessageQuery(unread=True, limit=limit))
     assert sender.asked() == {"unread": "true", "count": "true", "limit": str(limit or 1000)}
 
-
-# ── several receivers ──
 
 SEVERAL = NewMessage(multiple_receivers={"uids": ["bob", "eve"]}, type="text", data={"text": "t"}, muid="m1")
 PARTIAL = {
@@ -168,8 +157,6 @@ async def test_a_thread_at_the_edge_of_two_pages_is_given_once(direction: str) -
     assert len(sender.calls) == 3
 
 
-# ── replies to messages with several receivers ──
-
 SENT = {"success": True, "data": MESSAGE}
 
 
@@ -199,9 +186,6 @@ def test_every_form_of_a_success_gives_the_first_message(data: Any) -> None:
 def test_a_failure_and_a_reply_without_a_message_are_errors(data: Any, words: str) -> None:
     with pytest.raises(ReplyUnreadableError, match=words):
         SEND.reply(body(data))
-
-
-# ── on the emulator ──
 
 
 @pytest.fixture
@@ -324,12 +308,3 @@ async def test_a_message_to_several_receivers(session: AsyncSession) -> None:
     assert (list(outcomes.succeeded), list(outcomes.failed)) == (["bob"], ["nobody"])
     with pytest.raises(ApiError, match="nobody"):
         await session.messages.send(partial, on_behalf_of="ann")
-
-
-async def test_a_bot_and_its_interactive_message(session: AsyncSession) -> None:
-    message = await session.messages.send_bot("bob", NewBotMessage.interactive("ann", "card", {"text": "?"}))
-    assert (message.sender, message.category, message.type) == ("bob", "interactive", "card")
-    done = await session.messages.mark_interacted(message.id, ["yes"], on_behalf_of="ann")
-    assert done.success
-    with pytest.raises(NotFoundError, match="ERR_BOT_NOT_FOUND"):
-        await session.messages.send_bot("robot", NewBotMessage.text("ann", "x"))

@@ -56,9 +56,3 @@ async def test_a_file_of_terms_is_uploaded(session: AsyncSession, tmp_path: Path
         new = NewKeywordList(id=f"l{number}", category="word", file=file)
         made = await session.moderation.create_keyword_list(new)
         assert made.search_terms == terms
-
-
-async def test_json_is_taken_in_the_place_of_a_form(session: AsyncSession) -> None:
-    body = {"id": "l", "category": "word", "searchTerms": ["a", "b"]}
-    await session.request("POST", "/moderation/keywords", json=body)
-    assert (await session.moderation.get_keyword_list("l")).search_terms == ("a", "b")
