@@ -6,7 +6,7 @@ from collections.abc import Callable
 from heapq import heappop, heappush
 from itertools import count
 from random import Random
-from typing import Final, Literal, TypeAlias
+from typing import Final, TypeAlias
 
 from chatrest._core.pace.pacer import DOCUMENTED_RATES, GatePacer, Pace, Pacer
 from chatrest._core.replies.rate_signal import Signal
@@ -14,7 +14,6 @@ from chatrest.distributed.rate_shares import EVERY, Grant, RateReport, RateShare
 from chatrest.distributed.share_pacer import SharePacer
 from chatrest.emulator.limits import Limiter
 
-RetryAfter: TypeAlias = Literal["none", "whole", "exact"]
 Demand: TypeAlias = Callable[[float], int]
 """The number of readers of a worker at a time."""
 Delay: TypeAlias = Callable[[Random], float]
@@ -153,7 +152,7 @@ class SimulatedWorker:
         if wait == 0:
             self._pacer.observe(self.now, Signal(False), sent)
         else:
-            seconds = cluster.named(wait)
+            seconds = wait if cluster.names_wait else None
             self._pacer.observe(self.now, Signal(True, retry_after=seconds), sent)
             backoff = min(60.0, 4 * 2.0**failures) * (0.5 + cluster.dice.random() / 2)
             pause = backoff if seconds is None else seconds + cluster.dice.random() / 2
@@ -173,14 +172,14 @@ class Cluster:
     def __init__(
         self,
         limit: Limiter,
-        retry_after: RetryAfter = "none",
         *,
+        names_wait: bool = False,
         message_delay: Delay = prompt,
         pace: Pace | None = None,
         seed: int = 1,
         lost: float = 0.0,
     ) -> None:
-        """`lost` is the share of the messages that never arrive."""
+        """`lost` is the share of the messages that never arrive; `names_wait`: 429s name the exact time."""
         self.now = 0.0
         self.dice = Random(seed)
         self.workers: dict[str, SimulatedWorker] = {}
@@ -192,7 +191,7 @@ class Cluster:
         """False once the coordinator is dead."""
         self.limit, self.latency = limit, 0.002
         """The limit, and the seconds until a reply; both may be changed at any time."""
-        self._retry_after, self._message_delay = retry_after, message_delay
+        self.names_wait, self._message_delay = names_wait, message_delay
         self._events: list[tuple[float, int, Callable[[], object]]] = []
         self._numbers = count()
         self._act_at = 0.0
@@ -232,12 +231,6 @@ class Cluster:
         verdict = self.limit.allow(self.now)
         return 0.0 if verdict.allowed else max(1e-9, verdict.wait)
 
-    def named(self, wait: float) -> float | None:
-        """Return the seconds of a `Retry-After`; None if the limit names none."""
-        if self._retry_after == "none":
-            return None
-        return wait if self._retry_after == "exact" else float(max(1, math.ceil(wait)))
-
     def post(self, report: RateReport) -> None:
         """Send a report to the coordinator."""
         self.messages += 1
@@ -246,11 +239,8 @@ class Cluster:
 
     def begin_again(self) -> None:
         """Let the next coordinator begin, whose job has other pacers on the workers."""
-        self.book, self.is_led, self._act_at = (
-            RateShares(self._pace, DOCUMENTED_RATES["standard"]),
-            True,
-            self.now,
-        )
+        self.book = RateShares(self._pace, DOCUMENTED_RATES["standard"])
+        self.is_led, self._act_at = True, self.now
         for worker in self.workers.values():
             worker.begin_again()
         self._act()
@@ -292,3 +282,81 @@ class Cluster:
     def refused(self, begin: float, end: float) -> int:
         """Return the number of requests that were refused from `begin` to `end`."""
         return sum(begin <= time < end for each in self.workers.values() for time in each.refused)
+
+
+# ── scenes: the demand of the workers, their pauses, and how late their messages are ──
+
+_HOURS: Final = 3600.0
+_DRAWN: Final = 120
+"""Numbers of readers that are drawn for a worker."""
+
+Setup = Callable[[Cluster, int], None]
+
+
+def equal(cluster: Cluster, workers: int) -> None:
+    """40 readers on each worker."""
+    for _ in range(workers):
+        cluster.add()
+
+
+def uneven(cluster: Cluster, workers: int) -> None:
+    """40 readers on one worker and one reader on each other; clocks that differ by hours."""
+    for place in range(workers):
+        cluster.add(lambda _, own=place: 40 if own == 0 else 1, clock=5 * _HOURS * place)  # type: ignore[misc]
+
+
+def in_turn(cluster: Cluster, workers: int) -> None:
+    """40 readers on one worker at a time, for 5 s each."""
+    for place in range(workers):
+        cluster.add(lambda now, own=place: 40 if int(now / 5) % workers == own else 0)  # type: ignore[misc]
+
+
+def at_random(cluster: Cluster, workers: int) -> None:
+    """0 to 40 readers on each worker, drawn again every 2 s; always 5 on one of them."""
+    for place in range(workers):
+        drawn = [Random(f"{place}/{number}").choice((0, 0, 1, 5, 40)) for number in range(_DRAWN)]
+        cluster.add(lambda now, own=place, drawn=drawn: max(5 * (own == 0), drawn[int(now / 2) % _DRAWN]))  # type: ignore[misc]
+
+
+def joining(cluster: Cluster, workers: int) -> None:
+    """Equal demand; half of the workers begin at 120 s."""
+    equal(cluster, workers - workers // 2)
+    for _ in range(workers // 2):
+        cluster.at(120, cluster.add)
+
+
+def beside_another(cluster: Cluster, workers: int) -> None:
+    """Equal demand; from 120 s on a session of one machine calls without pause, too."""
+    equal(cluster, workers)
+    cluster.at(120, cluster.add_alone)
+
+
+def _stall(cluster: Cluster, stand_still: Callable[[float], None], longest: float, pause: float) -> None:
+    """Let something pause for up to `longest` seconds, again and again."""
+    seconds = longest * cluster.dice.random()
+    stand_still(seconds)
+    when = cluster.now + seconds + pause * cluster.dice.random()
+    cluster.at(when, lambda: _stall(cluster, stand_still, longest, pause))
+
+
+def busy_coordinator(cluster: Cluster, workers: int) -> None:
+    """Equal demand; half of the time the coordinator gets no CPU time, for up to a second."""
+    equal(cluster, workers)
+    cluster.at(1, lambda: _stall(cluster, cluster.stand_still, 1.0, 1.0))
+
+
+def busy_worker(cluster: Cluster, workers: int) -> None:
+    """Equal demand; one worker gets no CPU time for up to 5 s, half of the time."""
+    equal(cluster, workers)
+    first = next(iter(cluster.workers.values()))
+    cluster.at(1, lambda: _stall(cluster, first.stand_still, 5.0, 5.0))
+
+
+def late(dice: Random) -> float:
+    """Return about a second, in which a message is under way."""
+    return 0.9 + 0.2 * dice.random()
+
+
+def sometimes_late(dice: Random) -> float:
+    """Return a second for each tenth message, else 5 ms."""
+    return 1.0 if dice.random() < 0.1 else 0.005

@@ -11,7 +11,7 @@ from chatrest.distributed.rate_shares import LEASE
 from chatrest.distributed.share_pacer import LATE
 from chatrest.emulator import RateLimit
 from chatrest.emulator.limits import Limiter
-from tests.distributed import rate_scenes as scenes
+from tests.distributed import rate_simulation as scenes
 from tests.distributed.rate_simulation import Cluster, Delay, prompt
 
 Bucket = partial(Limiter, "bucket")
@@ -27,7 +27,7 @@ def cluster(
     delay: Delay = prompt,
 ) -> Cluster:
     """Return a cluster at a limit whose 429s name the exact time."""
-    made = Cluster(limit.limiter(), "exact", message_delay=delay)
+    made = Cluster(limit.limiter(), names_wait=True, message_delay=delay)
     setup(made, workers)
     return made
 
@@ -103,7 +103,7 @@ def test_workers_that_want_all_get_the_same() -> None:
 
 
 def test_what_one_worker_does_not_want_another_one_gets() -> None:
-    made = Cluster(BUCKET.limiter(), "exact")
+    made = Cluster(BUCKET.limiter(), names_wait=True)
     made.add(lambda now: 40 if now < 30 else 0)
     made.add(lambda _: 40)
     made.run(60)
@@ -200,7 +200,7 @@ def test_many_workers_that_begin_together_keep_to_the_rate_from_the_first_second
 
 
 def test_a_429_stops_every_worker_within_a_messages_time() -> None:
-    made = Cluster(Bucket(10_000, 1, 10_000), "exact", message_delay=lambda _: 0.005)
+    made = Cluster(Bucket(10_000, 1, 10_000), names_wait=True, message_delay=lambda _: 0.005)
     scenes.equal(made, 8)
     made.run(10)
     made.limit = Bucket(1, 10, 1)  # from now on one request in ten seconds

@@ -202,14 +202,8 @@ def test_the_command_says_how_many_parts_it_makes(service: EmulatorThread, near:
     [
         (["--dask", "scheduler:8786"], 2, "--dask 'scheduler:8786': expected tcp://HOST:PORT"),
         (["--dask", "local:0"], 2, "--dask 'local:0': expected tcp://HOST:PORT"),
-        (["--dask", "tcp://scheduler"], 2, "--dask 'tcp://scheduler': expected tcp://HOST:PORT"),
         (["--dask", "tcp:/scheduler:8786"], 2, "expected tcp://HOST:PORT"),
         (["--dask", "tcp://127.0.0.1:9"], 1, "no scheduler answers at tcp://127.0.0.1:9"),
-        (
-            ["--dask", "tcp://schedular.invalid:8786"],
-            1,
-            "no scheduler answers at tcp://schedular.invalid:8786",
-        ),
         (["--dask", "tls://127.0.0.1:9"], 1, "TLS"),
         (["--dask", "local:2", "--dry-run"], 2, "--dask"),
     ],
