@@ -20,7 +20,7 @@ from ...errors import AuthenticationError, ChatRestError, ExportIncompleteError
 from .. import streams
 from ..environment import proxy, session
 from ..options import QUIET, LocalPath, check_together, option_table, seconds_of_age, shown_default
-from ..process import can_continue, continuation, run
+from ..process import can_continue, continuation, root_option, run
 from ..progress import ProgressLine, regularly
 from ..value_types import in_utc
 from .apps import export_apps
@@ -178,7 +178,7 @@ def export(
     if plan is None and is_part:
         name = "--only" if "only" in options else "--change-plan"
         raise click.UsageError(f"{name} needs sources or a window, such as --user UID or --since T")
-    if apps is not None and click.get_current_context().find_root().params.get("app"):
+    if apps is not None and root_option("app"):
         raise click.UsageError("--app names one app, and --apps exports all of a file: give one of them")
     if dask is not None and proxy() is not None:
         raise click.UsageError(
@@ -225,7 +225,7 @@ def export(
 def _local_copy(out: str, journal: Path | None) -> Path | None:
     """Return the folder of the local copy of the export in `out`; None if `out` is a folder itself."""
     from ..._cloud.address import is_address
-    from ...export.run.place import journal_root
+    from ...export.run.run_parts import journal_root
 
     if journal is not None and not is_address(out):
         raise click.UsageError(f"--journal is for an export in an object store: {out!r} is a folder")

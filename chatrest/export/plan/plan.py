@@ -77,10 +77,13 @@ class Plan(Struct, metaclass=NamedFields, frozen=True, kw_only=True, dict=True, 
     format: Format = _NOT_GIVEN
     compress: Compress | None = None
     partition: Partition | None = None
+    since_age: str | None = None
+    """The age, such as `7d`, that `since` was read from; a plan sets it itself."""
 
     def __post_init__(self) -> None:
         self.__dict__["given"] = self._given_names()
-        self.__dict__["is_age"] = is_relative(self.since) or isinstance(self.since, timedelta)
+        if is_relative(self.since) or isinstance(self.since, timedelta):
+            self._set("since_age", str(self.since))
         self._set("format", "ndjson" if self.format is _NOT_GIVEN else self.format)
         given = [getattr(self, name) for name in ("users", "pairs", "groups", "all_users")]
         is_everybody = all(value is UNSET for value in given) and self.everything is not True
@@ -106,7 +109,7 @@ class Plan(Struct, metaclass=NamedFields, frozen=True, kw_only=True, dict=True, 
 
     def _given_names(self) -> frozenset[str]:
         """Return the fields that are given; all that name sources are one, `sources`."""
-        names = {name for name in self.__struct_fields__ if getattr(self, name) not in (UNSET, None)}
+        names = {name for name in _GIVEN if getattr(self, name) not in (UNSET, None)}
         names -= set() if self.everything else {"everything"}
         return frozenset({"sources"} | names - SOURCES if names & SOURCES else names)
 
@@ -125,17 +128,17 @@ class Plan(Struct, metaclass=NamedFields, frozen=True, kw_only=True, dict=True, 
         """Return the plan by which an export by this one continues: what `plan` does not give stays.
 
         So does the order of the sources, where they are the same, and unless `is_literal` the `since` that an
-        age such as `7d` was read as by the first run: the same command can be run again.
+        same age, such as `7d`, was read as by the first run: the same command can be run again.
         """
         given: frozenset[str] = plan.__dict__["given"]
-        (begin, _), (later, _) = self.window, plan.window
-        if plan.__dict__["is_age"] and not is_literal and begin is not None and (later or 0) >= begin:
+        if plan.since_age and plan.since_age == self.since_age and not is_literal:
             given -= {"since"}
         if _sources(plan) == _sources(self):
             given -= {"sources"}
         names = given - {"sources"} | (SOURCES if "sources" in given else set())
         if "format" in given and plan.format != self.format:
             names |= {"compress", "partition"}
+        names |= {"since_age"} if "since" in names else set()
         return structs.replace(self, **{name: getattr(plan, name) for name in names})
 
     @property
@@ -222,6 +225,9 @@ class Plan(Struct, metaclass=NamedFields, frozen=True, kw_only=True, dict=True, 
             raise RequestInvalidError(f"this is not the JSON of a plan: {error}") from None
 
 
+_GIVEN: Final = frozenset(Plan.__struct_fields__) - {"since_age"}
+
+
 def _each(name: str, value: Any, checked: Callable[[str, Any], T]) -> tuple[T, ...]:
     """Return the elements of a list that a caller gives, each checked, and once."""
     if value is UNSET:
@@ -290,7 +296,7 @@ def is_within(stored: Plan, plan: Plan) -> bool:
 def _settings(plan: Plan) -> dict[str, Any]:
     """Return what is given of a plan, or has a default; without its sources."""
     given = structs.asdict(plan).items()
-    return {name: value for name, value in given if name not in SOURCES and value is not None}
+    return {name: value for name, value in given if name in _GIVEN - SOURCES and value is not None}
 
 
 def _joined(settings: Mapping[str, Any], names: Sequence[str]) -> str:

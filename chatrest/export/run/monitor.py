@@ -1,7 +1,7 @@
 """The numbers of a run as a person reads them: rates, the remaining time, the reason for a wait, in one line.
 
-The remaining time is computed from the covered ids at the speed of the last minute. It is unknown for the
-first seconds, as sources differ much in how many messages they have for their ids.
+The remaining time is computed from the covered ids at their newest speed. It is unknown for the first
+seconds, as sources differ much in how many messages they have for their ids.
 """
 
 import time
@@ -13,11 +13,10 @@ from ..._network.pool import PoolState
 from ..._texts import about, duration, plural, size
 from ..plan.report import Phase, Progress
 
-_RATE_WINDOW: Final = 10.0
-_REMAINING_WINDOWS: Final = (10.0, 60.0)
-"""Windows in seconds; the slower of the two speeds counts, as a rate limit may have begun just now."""
-_SHORTEST_WINDOW: Final = 5.0
-"""Seconds of data without which no speed is computed."""
+_WINDOW: Final = 20.0
+"""Seconds over which speeds are measured: a rate limit may have begun just now."""
+_SHORTEST: Final = 5.0
+"""Seconds of data without which no remaining time is computed."""
 _LEAST_SHARE: Final = 0.01
 _REPORTED_SILENCE: Final = 10.0
 """Seconds without a reply after which the display says so."""
@@ -57,7 +56,12 @@ class Monitor:
     def snapshot(self, pools: Collection[PoolState] = (), *, stopping: bool = False) -> Snapshot:
         """Return the progress at this moment, with the reason for a wait taken from `pools`."""
         progress, now = self.progress, self._clock()
-        self._add_sample(now)
+        if progress.requests != self._last_reply[0]:
+            self._last_reply = progress.requests, now
+        if self._samples or progress.received:  # the time until the first page is not part of a rate
+            self._samples.append(_Sample(now, progress.written, progress.covered))
+        while self._samples and now - self._samples[0].at > _WINDOW:
+            self._samples.popleft()
         reason, is_silence = self._reason(pools, now)
         # Only one that the last snapshot had, too: a failure that is over at once is not shown.
         waits, self._waited = reason if self._waited else "", bool(reason)
@@ -71,51 +75,24 @@ class Monitor:
         return Snapshot(phase, f"{title}: {text}", waits)
 
     def _facts(self, now: float, *, knows_end: bool) -> list[str]:
-        progress = self.progress
+        progress, left = self.progress, None
+        at, written, covered = self._samples[0]
+        seconds, done = now - at, progress.covered - covered
+        rate = (progress.written - written) / seconds if seconds else progress.written / (self.elapsed + 1e-3)
         share = min(1.0, progress.covered / progress.ids) if progress.ids else None
-        left = self._left(now, share) if knows_end else None
+        if (share or 0) >= _LEAST_SHARE and seconds >= _SHORTEST and done:
+            left = max(0, progress.ids - progress.covered) * seconds / done
+        is_shown = left is not None and knows_end and progress.phase is Phase.WALKING
         limited = f" ({progress.limited:,} × 429)" if progress.limited else ""
         return [
             f"{share:.0%}" if share is not None else "",
-            f"{about(left)} left" if left is not None else "",
-            f"{progress.written:,} messages at {self._rate(now):,.0f}/s",
+            f"{about(left or 0)} left" if is_shown else "",
+            f"{progress.written:,} messages at {rate:,.0f}/s",
             size(progress.received),
             f"{progress.requests:,} requests{limited}",
             f"{progress.done:,} of {plural(progress.sources, 'source')}" if progress.sources else "",
             f"{progress.failed:,} failed" if progress.failed else "",
         ]
-
-    def _add_sample(self, now: float) -> None:
-        progress = self.progress
-        if progress.requests != self._last_reply[0]:
-            self._last_reply = progress.requests, now
-        if self._samples or progress.received:  # the time until the first page is not part of a rate
-            self._samples.append(_Sample(now, progress.written, progress.covered))
-        while self._samples and now - self._samples[0].at > _REMAINING_WINDOWS[-1]:
-            self._samples.popleft()
-
-    def _rate(self, now: float) -> float:
-        first = self._since(now - _RATE_WINDOW)
-        if first is None or now <= first.at:
-            return self.progress.written / max(now - self._began, 1e-3)
-        return (self.progress.written - first.written) / (now - first.at)
-
-    def _left(self, now: float, share: float | None) -> float | None:
-        if share is None or share < _LEAST_SHARE or self.progress.phase is not Phase.WALKING:
-            return None
-        speeds = [self._speed(now, over) for over in _REMAINING_WINDOWS]
-        slowest = min(speeds)
-        return max(0, self.progress.ids - self.progress.covered) / slowest if slowest > 0 else None
-
-    def _speed(self, now: float, over: float) -> float:
-        """Return ids per second over the last `over` seconds; 0 with too little data."""
-        first = self._since(now - over)
-        if first is None or now - first.at < _SHORTEST_WINDOW:
-            return 0.0
-        return (self.progress.covered - first.covered) / (now - first.at)
-
-    def _since(self, begin: float) -> _Sample | None:
-        return next((sample for sample in self._samples if sample.at >= begin), None)
 
     def _reason(self, pools: Collection[PoolState], now: float) -> tuple[str, bool]:
         """Return why the export waits, empty if it does not; and whether nobody knows when that ends."""
