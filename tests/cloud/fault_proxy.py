@@ -3,7 +3,7 @@
 import asyncio
 import io
 from collections.abc import Callable
-from typing import Final, NamedTuple, Self, final
+from typing import Final, NamedTuple, Self
 
 import aiohttp
 from aiohttp import web
@@ -21,7 +21,6 @@ class ProxiedRequest(NamedTuple):
     conditional: bool
 
 
-@final
 class HeldRequests:
     """Requests that wait in the proxy."""
 
@@ -30,7 +29,6 @@ class HeldRequests:
         self.release = asyncio.Event()
 
 
-@final
 class FaultProxy:
     """Forward requests to `target`, but apply the first fault that matches.
 

@@ -1,7 +1,7 @@
 """A store in memory, each of whose operations can be the last one of its process, or lose its reply."""
 
 import asyncio
-from typing import Any, NamedTuple, final
+from typing import Any, NamedTuple
 
 import obstore
 from msgspec import structs
@@ -43,7 +43,6 @@ def _counted(operation: str) -> Any:
     return counted
 
 
-@final
 class StoreDouble(ObjectStore):
     """Operations on a store in memory, which are counted; others can run between two of them.
 
@@ -89,7 +88,6 @@ class StoreDouble(ObjectStore):
             obstore.put(self._client, LEASE, record.encoded())
 
 
-@final
 class WriterTime:
     """The clock of a writer, whose sleeps end when the test lets time pass."""
 

@@ -20,8 +20,7 @@ from chatrest.emulator import Emulator
 from chatrest.errors import RequestInvalidError
 from chatrest.export import Plan, export, read, verify
 from chatrest.export.run.run_parts import export_parts
-from tests.cloud.fault_proxy import FaultProxy, ProxiedRequest
-from tests.cloud.s3_settings import KEY_ID, LIMITS, SECRET
+from tests.cloud.s3_settings import KEY_ID, SECRET
 from tests.distributed.clusters import FAST, near_cluster
 from tests.export.remote.stores import ids_in_bucket
 from tests.export_runs import served
@@ -56,37 +55,6 @@ async def test_other_programs_read_the_dataset_as_it_is(
     ids = table.to_table(columns=["id"]).column("id").to_pylist()
     assert sorted(map(str, ids)) == sorted(message.id for message in read(address))
     assert len(ids) == 41
-
-
-async def test_an_export_over_a_bad_connection_is_whole(
-    proxy: FaultProxy,
-    bucket: str,
-    s3_environment: Callable[[str], None],
-    monkeypatch: pytest.MonkeyPatch,
-    tmp_path: Path,
-) -> None:
-    s3_environment(proxy.url)
-    monkeypatch.setattr("chatrest._cloud.store.RequestLimits", lambda: LIMITS)
-    failed: set[tuple[str, str]] = set()
-
-    def first_of_each(request: ProxiedRequest) -> bool:
-        """Fail the first request of each kind to each object, and none of its repetitions."""
-        key = request.method, request.path
-        is_chosen = key not in failed and len(failed) % 3 == 0
-        failed.add(key)
-        return is_chosen
-
-    for kind in ("500", "lost", "500 applied", "cut"):
-        proxy.add(kind, first_of_each, 8)
-    address = f"s3://{bucket}/chat"
-    async with Emulator(users=4, messages=40) as emulator, AsyncSession(emulator.app) as session:
-        for root, number in [("a", 40), ("b", 41)]:
-            report = await export(session, address, Plan(format="ndjson"), journal=tmp_path / root)
-            assert (report.complete, report.messages) == (True, number)
-            emulator.store.add_message("user-001", "user-002", "new")
-    proxy.clear()
-    assert (await asyncio.to_thread(verify, address)).ok
-    assert len(await asyncio.to_thread(lambda: list(read(address)))) == 41
 
 
 COUNT = 3

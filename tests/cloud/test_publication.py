@@ -21,7 +21,6 @@ from chatrest._cloud.store import ObjectStore
 from chatrest._cloud.store_errors import LeaseLostError, ObjectChangedError, ObjectStoreError
 from chatrest.errors import RequestInvalidError
 from tests.cases import loop_over
-from tests.cloud.fault_proxy import FaultProxy
 from tests.cloud.publications import (
     Files,
     fixed_name,
@@ -292,15 +291,3 @@ async def test_versions_on_every_kind_of_store(store: ObjectStore, tmp_path: Pat
         await publish_files(store, files, tmp_path)
         assert await visible(store, tmp_path) == files
     assert await stored_names(store) == await named(store, tmp_path)
-
-
-async def test_an_error_of_one_file_ends_the_others(
-    proxied_store: ObjectStore, proxy: FaultProxy, tmp_path: Path
-) -> None:
-    files = {f"x/{number}": f"{number}".encode() for number in range(9)}
-    proxy.add("403", lambda request: request.method == "PUT" and "/x/5-" in request.path)
-    with pytest.raises(ObjectStoreError, match=r"x/5-00001-.*: the store answered 403"):
-        await publish_files(proxied_store, files, tmp_path)
-    assert await visible(proxied_store, tmp_path) == {}
-    await publish_files(proxied_store, files, tmp_path)
-    assert await visible(proxied_store, tmp_path) == files

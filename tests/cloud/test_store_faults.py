@@ -10,10 +10,8 @@ import pytest
 
 from chatrest._cloud.store import ObjectStore
 from chatrest._cloud.store_errors import (
-    ConditionUnsupportedError,
     ObjectChangedError,
     ObjectExistsError,
-    ObjectNotFoundError,
     ObjectStoreError,
 )
 from tests.cloud.fault_proxy import FaultProxy, ProxiedRequest
@@ -54,9 +52,6 @@ def open_uploads(proxy: FaultProxy) -> int:
     uploads = {request.query for request in proxy.requests if completes(request)}
     aborted = {request.query for request in proxy.requests if request.method == "DELETE"}
     return begun - len(uploads | aborted)
-
-
-# ── replies that are errors or lost ──
 
 
 @pytest.mark.parametrize("kind", ["500 applied", "lost"])
@@ -137,38 +132,6 @@ async def test_a_store_that_never_answers_is_named_soon(store: ObjectStore, prox
         await store.check_reachable()
 
 
-async def test_repetitions_are_bounded_and_counted(store: ObjectStore, proxy: FaultProxy) -> None:
-    proxy.add("500", writes, ALWAYS)
-    with pytest.raises(ObjectStoreError) as caught:
-        await store.put("a", b"1")
-    assert str(caught.value) == (
-        f"could not write {store.address}/a: the store answered 500 InternalError (3 requests)"
-    )
-    assert caught.value.status == 500
-    assert sum(map(writes, proxy.requests)) == 3
-
-
-async def test_a_store_that_cannot_be_reached_is_an_error_of_one_line(
-    bucket: str, s3_environment: Callable[[str], None]
-) -> None:
-    s3_environment("http://127.0.0.1:9")
-    store = ObjectStore.open(f"s3://{bucket}", limits=LIMITS)
-    with pytest.raises(ObjectStoreError) as caught:
-        await store.get("a")
-    assert str(caught.value) == f"could not read s3://{bucket}/a: no connection could be made (3 requests)"
-    assert caught.value.status is None
-
-
-async def test_a_missing_bucket_is_not_a_missing_object(
-    s3_server: str, s3_environment: Callable[[str], None]
-) -> None:
-    s3_environment(s3_server)
-    store = ObjectStore.open("s3://no-such-bucket", limits=LIMITS)
-    with pytest.raises(ObjectStoreError, match="the store answered 404 NoSuchBucket") as caught:
-        await store.get("a")
-    assert not isinstance(caught.value, ObjectNotFoundError)
-
-
 @pytest.mark.parametrize("status", ["403", "500"])
 async def test_no_error_or_log_holds_a_credential(
     store: ObjectStore, proxy: FaultProxy, status: str, caplog: pytest.LogCaptureFixture
@@ -190,9 +153,6 @@ async def test_no_error_or_log_holds_a_credential(
             assert secret not in chain
             assert secret not in shown
         assert "\n" not in str(caught.value)
-
-
-# ── files ──
 
 
 @pytest.mark.parametrize(
@@ -253,16 +213,6 @@ async def test_a_store_that_kept_other_bytes_is_noticed(
         await store.put_file("a", tmp_path / "file")
 
 
-async def test_a_reply_that_is_cut_off_is_read_on(
-    store: ObjectStore, proxy: FaultProxy, tmp_path: Path
-) -> None:
-    (tmp_path / "file").write_bytes(LARGE)
-    await store.put_file("a", tmp_path / "file")
-    proxy.add("short", reads, 2)
-    await store.download("a", tmp_path / "back")
-    assert (tmp_path / "back").read_bytes() == LARGE
-
-
 async def test_an_object_that_changes_while_it_is_read_is_noticed(
     store: ObjectStore, proxy: FaultProxy, tmp_path: Path
 ) -> None:
@@ -279,12 +229,3 @@ async def test_an_object_that_changes_while_it_is_read_is_noticed(
 
 
 # ── conditions ──
-
-
-async def test_a_store_that_refuses_conditions_says_so(store: ObjectStore, proxy: FaultProxy) -> None:
-    proxy.add("501", lambda request: request.conditional, ALWAYS)
-    with pytest.raises(ConditionUnsupportedError, match="the store answered 501"):
-        await store.put_new("a", b"1")
-    with pytest.raises(ConditionUnsupportedError):
-        await store.replace("a", b"1", '"etag"')
-    assert await names(store) == []

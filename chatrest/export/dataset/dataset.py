@@ -40,7 +40,6 @@ from ..folder.manifest import table_entries
 from ..folder.tables import (
     ASKED_ATTACHMENTS,
     ASKED_TABLES,
-    LOST_LIMITS,
     Table,
     tables_of,
     with_member,
@@ -83,7 +82,6 @@ class Dataset:
         if attachments is not None:
             meta[ASKED_ATTACHMENTS] = msgspec.json.encode(attachments).decode()
         self._attachments = _stored(meta[ASKED_ATTACHMENTS], AttachmentOptions, None)
-        self._has_lost_limits = meta[ASKED_ATTACHMENTS] == LOST_LIMITS
         self._export = export
         if self._attachments is not None and rechecks:
             with AttachmentRun(export, self._attachments) as run:
@@ -113,11 +111,6 @@ class Dataset:
         report.complete = report.complete and not report.failed
         if self._attachments is not None and not is_refused:
             progress.enter(Phase.FETCHING_ATTACHMENTS)
-            if self._has_lost_limits:
-                report.warnings.append(
-                    "attachments are fetched with the default limits, as the journal was lost: give "
-                    "--attachments (attachments=…) with your own again"
-                )
             await self._fetch(bulk, report, self._attachments, save)
         await in_thread(save)
 

@@ -25,7 +25,7 @@ from ..plan.file_names import HISTORY, STEM
 from ..plan.message_ids import LAST
 from ..plan.plan import Plan
 from ..plan.report import NextRun, Report
-from ..store.disk import Disk, ErrorPath, sync_folder
+from ..store.disk import Disk, error_path, sync_folder
 from .journal import GENERATION, Journal
 
 NAME: Final = "manifest.json"
@@ -237,7 +237,7 @@ def encode(manifest: Manifest) -> bytes:
 def put(disk: Disk, path: Path, data: bytes) -> None:
     """Replace a file: it is the old one or the new one."""
     new = path.with_name(path.name + ".new")
-    with ErrorPath(new), new.open("wb") as file:
+    with error_path(new), new.open("wb") as file:
         file.write(data)
         file.flush()
         disk.sync(file.fileno())

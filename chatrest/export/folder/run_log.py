@@ -12,7 +12,7 @@ from typing import Any, Final, TypeAlias
 import msgspec
 
 from ..plan.report import Report
-from ..store.disk import Disk, ErrorPath, sync_folder
+from ..store.disk import Disk, error_path, sync_folder
 
 NAME: Final = "runs.jsonl"
 RunEntry: TypeAlias = Report
@@ -27,7 +27,7 @@ def append_run(disk: Disk, folder: Path, report: Report) -> None:
     """Append a line for a run that has ended; an unfinished last line is cut off before. Raises OSError."""
     path = folder / NAME
     line = msgspec.json.encode(members_of(report)) + b"\n"
-    with ErrorPath(path), path.open("a+b", buffering=0) as file:
+    with error_path(path), path.open("a+b", buffering=0) as file:
         file.seek(0)
         content = file.read()
         size = end = content.rfind(b"\n") + 1

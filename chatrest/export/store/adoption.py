@@ -18,10 +18,10 @@ from typing import Final
 
 from ..._core.replies.rows import Row, row_of
 from ...errors import ChatRestError
-from ..plan.file_names import DAMAGED, SPOOL, path_inside
+from ..plan.file_names import DAMAGED, SPOOL
 from .disk import free_aside, set_aside, sync_folder
 from .export_store import ExportStore, NewRows
-from .formats import NewFile, file_sha256, format_of, is_record, readable
+from .formats import NewFile, format_of, is_record, readable
 from .inspection import Difference, FindingKind, path_of
 from .journal import StoreFile
 from .segments import SEGMENT, name_of
@@ -133,8 +133,9 @@ def _take_unknown(store: ExportStore, finding: Difference, waiting: Collection[s
     is_in_spool = finding.name.startswith(f"{SPOOL}/")
     if (stem := stem_of(store, name)) is None:
         return 0  # it is somebody else's
-    if store.kind(stem).is_snapshot:
-        _take_snapshot(store, name, stem)
+    if (kind := store.kind(stem)).is_snapshot:  # the next run reads it again
+        if name == f"{stem}{kind.format.suffix}":
+            set_aside(store.disk, store.folder, path)
         return 0
     faults = list[str]()
     batches = _rows(path, name, faults, is_lines=path.name.endswith(SEGMENT))
@@ -182,30 +183,6 @@ def _new_versions(store: ExportStore, stem: str, rows: list[Row], but: StoreFile
             known[digest] -= 1
         else:
             yield row
-
-
-def _take_snapshot(store: ExportStore, name: str, stem: str) -> None:
-    """Take a table over as it is, of the time when it was written, if all of it can be read."""
-    own_format, path = store.kind(stem).format, path_inside(store.folder, name)
-    if name != f"{stem}{own_format.suffix}":
-        return  # it is somebody else's
-    status, is_whole, rows = path.stat(), True, 0
-    try:
-        for piece in own_format.read(path, status.st_size):
-            rows += piece.rows
-            is_whole = is_whole and all(map(is_record, map(row_of, piece.raws)))
-    except ChatRestError:
-        is_whole = False
-    if not is_whole:
-        set_aside(store.disk, store.folder, path)
-        return
-    with path.open("rb") as file:
-        store.disk.sync(file.fileno())
-    sync_folder(store.disk, path.parent)
-    digest = file_sha256(path)
-    with store.journal.transaction():
-        entry = store.journal.add_file(name, stem, "sealed")._replace(size=status.st_size, sha256=digest)
-        store.snapshots.note(entry, rows, int(status.st_mtime))
 
 
 def _rows(path: Path, name: str, faults: list[str], *, is_lines: bool = False) -> Iterator[list[Row]]:

@@ -4,7 +4,8 @@ A test puts its own in the place of it, and lets any call fail, or be the proces
 """
 
 import os
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from ..plan.file_names import DAMAGED
@@ -30,18 +31,14 @@ class Disk:
         path.unlink(missing_ok=True)
 
 
-class ErrorPath:
-    """The path that an OSError inside of `with` is given, where the call knew only a number."""
-
-    def __init__(self, path: Path) -> None:
-        self._path = path
-
-    def __enter__(self) -> None:
-        pass
-
-    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
-        if isinstance(error, OSError) and error.filename is None:
-            error.filename = str(self._path)
+@contextmanager
+def error_path(path: Path) -> Iterator[None]:
+    """Give an OSError inside of `with` this path, where the call knew only a number."""
+    try:
+        yield
+    except OSError as error:
+        error.filename = error.filename or str(path)
+        raise
 
 
 def sync_folder(disk: Disk, folder: Path) -> None:
@@ -49,7 +46,7 @@ def sync_folder(disk: Disk, folder: Path) -> None:
     with suppress(PermissionError):  # a system that opens no folders
         file = os.open(folder, os.O_RDONLY)
         try:
-            with ErrorPath(folder):
+            with error_path(folder):
                 disk.sync(file)
         finally:
             os.close(file)

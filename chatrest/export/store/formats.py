@@ -28,7 +28,7 @@ from ..formats.stored_records import (
     piece_of,
 )
 from ..plan.plan import Compress
-from .disk import Disk, ErrorPath
+from .disk import Disk, error_path
 
 _PIECE: Final = 1 << 20
 """Bytes that are written, or copied, at once."""
@@ -124,7 +124,7 @@ class NewFile(io.RawIOBase):
         rest = memoryview(bytes(self._waiting))
         self._waiting.clear()
         self._hash.update(rest)
-        with ErrorPath(self._path):
+        with error_path(self._path):
             while rest:
                 written = self._disk.write(self._file.fileno(), self._size, rest)  # type: ignore[arg-type]
                 rest, self._size = rest[written:], self._size + written

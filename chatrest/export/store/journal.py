@@ -8,8 +8,8 @@
 | seen      | per source the ids that its list has shown                                               |
 | names     | ids that are not numbers: each has the next number, which represents it in all sets      |
 
-What is `seen` and in no block is missing. All writes are made inside of a `transaction`. The meta and, where
-they are few, the files are read once.
+What is `seen` and in no block is missing. All writes are made inside of a `transaction`. The meta is read
+once.
 """
 
 import sqlite3
@@ -54,8 +54,6 @@ FileState: TypeAlias = Literal["open", "sealing", "sealed", "dropped"]
 dropped: replaced, and to be unlinked."""
 PORTION: Final = 1000
 """Rows that are read at once."""
-_MAX_CACHED_FILES: Final = 1000
-"""Files that are kept in memory at most."""
 _FILES: Final = "SELECT number, name, stem, state, size, sha256, successor FROM files"
 
 
@@ -97,7 +95,6 @@ class StoreJournal(JournalFile):
         insert = "INSERT INTO meta VALUES(?, ?)"
         add = None if begin is None else lambda db: db.executemany(insert, meta)
         self._meta: dict[str, str] | None = None
-        self._files: dict[int, StoreFile] | None = None
         super().__init__(path, layout, add, is_shared=is_shared)
 
     def __getitem__(self, name: str) -> str | None:
@@ -113,23 +110,17 @@ class StoreJournal(JournalFile):
             self._meta[name] = value
 
     def _forget(self) -> None:
-        self._meta = self._files = None
+        self._meta = None
 
     # ── files ──
 
     def files(self, *states: FileState) -> list[StoreFile]:
         """Return the files in these states, in the order in which they were made; without any, all."""
-        with self.lock:
-            if (files := self._files) is None:
-                files = {each.number: each for each in self._typed(f"{_FILES} ORDER BY number", StoreFile)}
-                self._files = files if len(files) <= _MAX_CACHED_FILES else None
-            return [file for file in files.values() if not states or file.state in states]
+        where = f" WHERE state IN ({','.join('?' * len(states))})" if states else ""
+        return self._typed(f"{_FILES}{where} ORDER BY number", StoreFile, *states)
 
     def files_of(self, stem: str) -> list[StoreFile]:
-        with self.lock:
-            if self._files is not None:
-                return [file for file in self._files.values() if file.stem == stem]
-            return self._typed(f"{_FILES} WHERE stem = ? ORDER BY number", StoreFile, stem)
+        return self._typed(f"{_FILES} WHERE stem = ? ORDER BY number", StoreFile, stem)
 
     def file(self, name: str) -> StoreFile | None:
         files = self._typed(f"{_FILES} WHERE name = ?", StoreFile, name)
@@ -149,23 +140,18 @@ class StoreJournal(JournalFile):
             number = self._db.execute(sql, (*values, file.name, file.stem)).lastrowid
             assert number is not None
             file = file._replace(number=number)
-        if self._files is not None:
-            self._files[file.number] = file
-            self._files = self._files if len(self._files) <= _MAX_CACHED_FILES else None
         return file
 
     def forget_file(self, number: int) -> None:
         """Remove a file with its blocks: its ids are not written any more."""
         self._db.execute("DELETE FROM blocks WHERE file = ?", (number,))
         self._db.execute("DELETE FROM files WHERE number = ?", (number,))
-        if self._files is not None:
-            self._files.pop(number, None)
 
     def clear_successors(self, number: int | None = None) -> None:
         """Note that nothing is made of files, or not that one, any more."""
-        for file in self.files():
-            if file.successor is not None and number in (None, file.successor):
-                self.keep_file(file._replace(successor=None))
+        self._db.execute(
+            "UPDATE files SET successor = NULL WHERE successor = ifnull(?, successor)", (number,)
+        )
 
     # ── blocks ──
 
@@ -239,31 +225,14 @@ class StoreJournal(JournalFile):
         return self._union("SELECT ids FROM seen WHERE source IN", [source])
 
     def merge_seen(self) -> None:
-        """Merge the rows of `seen`, of which a batch leaves one, per source; a transaction, if there are any.
-
-        Older rows that are more than twice as large stay: millions of ids are not written again for a few.
-        """
-        sizes: dict[int, list[tuple[int, int]]] = {}
-        sql = """SELECT number, source, length(ids) FROM seen WHERE source IN
-            (SELECT source FROM seen GROUP BY source HAVING count(*) > 1) ORDER BY number"""
-        for row, source, size in self._typed(sql, tuple[int, int, int]):
-            sizes.setdefault(source, []).append((row, size))
-        merges = list[tuple[int, list[int]]]()
-        for source, rows in sizes.items():
-            total, merged = 0, list[int]()
-            for row, size in reversed(rows):
-                if merged and size > 2 * total:
-                    break
-                total += size
-                merged.append(row)
-            if len(merged) > 1:
-                merges.append((source, merged))
-        if not merges:
+        """Merge the rows of `seen`, of which each batch leaves one, per source, in a transaction."""
+        sql = "SELECT source FROM seen GROUP BY source HAVING count(*) > 1"
+        if not (sources := [source for (source,) in self._typed(sql, tuple[int])]):
             return
         with self.transaction():
-            for source, merged in merges:
-                ids = self._union("SELECT ids FROM seen WHERE number IN", merged)
-                self._db.executemany("DELETE FROM seen WHERE number = ?", [(each,) for each in merged])
+            for source in sources:
+                ids = self._union("SELECT ids FROM seen WHERE source IN", [source])
+                self._db.execute("DELETE FROM seen WHERE source = ?", (source,))
                 self.see(source, ids)
 
     def latest(self) -> int:

@@ -13,7 +13,7 @@ from typing import Final
 
 from ..._storage import check_in_place
 from ..plan.file_names import SPOOL
-from .disk import Disk, ErrorPath, sync_folder
+from .disk import Disk, error_path, sync_folder
 from .journal import StoreFile
 
 MAX_OPEN: Final = 64
@@ -67,7 +67,7 @@ class Segments:
     def write(self, segment: Segment, data: bytes | bytearray) -> None:
         """Append to a segment; `segment.file` has its new size."""
         size, rest = segment.file.size, memoryview(data)
-        with ErrorPath(segment.path):
+        with error_path(segment.path):
             while rest:
                 written = self._disk.write(self._descriptor(segment), size, rest)  # type: ignore[arg-type]
                 rest, size = rest[written:], size + written
@@ -79,7 +79,7 @@ class Segments:
         is_new = False
         for stem in stems:
             segment = self._segments[stem]
-            with ErrorPath(segment.path):
+            with error_path(segment.path):
                 self._disk.sync(descriptor := self._descriptor(segment))
             check_in_place(segment.path, os.fstat(descriptor))
             is_new = is_new or not segment.committed

@@ -18,7 +18,7 @@ from ..plan.file_names import path_inside
 from ..plan.id_set import IdSet
 from .disk import Disk, make_folder, sync_folder
 from .formats import Format
-from .journal import StoreBlock, StoreFile, StoreJournal
+from .journal import StoreBlock, StoreJournal
 from .segments import new_path
 
 
@@ -47,17 +47,14 @@ class Snapshots:
             sync_folder(self._disk, new.parent)
             with self._journal.transaction():
                 file = self._journal.file(name) or self._journal.add_file(name, stem, "sealed")
-                self.note(file._replace(size=new.stat().st_size, sha256=digest), rows, read_at)
+                self._journal.keep_file(file._replace(size=new.stat().st_size, sha256=digest))
+                self._journal.replace_blocks(file.number, [StoreBlock(0, rows, read_at, read_at, IdSet())])
                 self._journal.check_in_place()
         except Exception:
             with suppress(OSError):
                 self._disk.remove(new)
             raise
         self.place(name)
-
-    def note(self, file: StoreFile, rows: int, read_at: int) -> None:
-        self._journal.keep_file(file)
-        self._journal.replace_blocks(file.number, [StoreBlock(0, rows, read_at, read_at, IdSet())])
 
     def place(self, name: str) -> None:
         path = path_inside(self._folder, name)

@@ -16,13 +16,11 @@ from chatrest import AsyncSession, ChatRestError
 from chatrest.emulator import Emulator
 from chatrest.export import AttachmentCounts, AttachmentOptions, Plan, Remedy, Report, export, verify
 from chatrest.export.dataset import attachments
-from chatrest.export.dataset.attachment_journal import links_of
 from chatrest.export.folder.manifest import NAME as MANIFEST, read
 from chatrest.export.run.run import ExportOptions, export_folder
 from chatrest.export.store.disk import Disk
 from tests.cases import loop_over
 from tests.export_runs import put_record
-from tests.scripted_server import no_wait
 from tests.simulated_crashes import ProcessDeath
 
 from .file_server import FileServer, file_server
@@ -104,18 +102,6 @@ async def test_files_are_named_by_their_content_and_listed_by_message(
     assert problems(out) == []
 
 
-async def test_no_request_has_the_key_or_a_header_of_the_session(
-    emulator: Emulator, files: FileServer, out: Path
-) -> None:
-    files.files = {"/a": b"one"}
-    send(emulator, files.url("/a"))
-    async with AsyncSession(emulator.app, sleep=no_wait, headers={"X-Deployment": "s3cret"}) as session:
-        await attach(session, out)
-    [(_, headers)] = files.requests
-    assert headers.keys() == {"Host", "Accept", "Accept-Encoding", "User-Agent"}
-    assert emulator.app.api_key not in str(headers)
-
-
 async def test_a_later_run_fetches_what_is_new_and_what_is_not_there_any_more(
     session: AsyncSession, emulator: Emulator, files: FileServer, out: Path
 ) -> None:
@@ -148,19 +134,6 @@ async def test_attachments_of_an_edited_message_are_fetched_after_a_recheck(
     assert report.changed == 1
     assert files.paths == ["/a", "/b"]
     assert [(row["url"], row["state"]) for row in rows(out)] == [(files.url("/b"), "stored")]
-
-
-async def test_a_run_looks_through_the_messages_that_are_new(
-    session: AsyncSession, emulator: Emulator, files: FileServer, out: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    files.files = {f"/{n}": b"x" for n in range(4)}
-    searched: list[Any] = []
-    monkeypatch.setattr(attachments, "links_of", lambda record: searched.append(record) or links_of(record))
-    for count, path in enumerate(files.files, start=1):
-        send(emulator, files.url(path))
-        report = await attach(session, out)
-        assert counts(report).stored == count
-    assert len(searched) == 4
 
 
 # ── failures and bounds ──

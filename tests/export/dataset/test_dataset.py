@@ -198,22 +198,6 @@ async def fails(session: AsyncSession, emulator: Emulator, out: Path) -> Report:
     return report
 
 
-async def test_tables_outlive_a_lost_journal(session: AsyncSession, emulator: Emulator, out: Path) -> None:
-    await export(session, out, Plan(users=["user-001"], format="parquet"), tables=["users"])
-    [path] = (out / "users").iterdir()
-    before = path.read_bytes()
-    own = out / "users" / "users.jsonl"
-    own.write_bytes(b"mine")
-    for journal in journals(out):
-        journal.unlink()
-    assert (await export(session, out)).complete
-    [entry] = manifest(out).tables
-    assert (entry.table, entry.rows, entry.file) == ("users", 5, "users/users.ndjson")
-    assert (path.read_bytes(), own.read_bytes()) == (before, b"mine")
-    assert problems(out) == []
-    assert (await export(session, out, tables=["users"])).tables == {"users": 5}
-
-
 async def test_what_runs_were_asked_for_outlives_a_lost_journal(
     session: AsyncSession, emulator: Emulator, out: Path
 ) -> None:
@@ -226,10 +210,6 @@ async def test_what_runs_were_asked_for_outlives_a_lost_journal(
     assert (again.complete, again.tables) == (True, {"users": 6, "groups": 2})
     assert len(rows(out, "users")) == 6
     assert again.attachments is not None
-    [warning] = again.warnings
-    assert warning.startswith("attachments are fetched with the default limits, as the journal was lost")
-    assert (await export(session, out, attachments=True)).warnings == []
-    assert (await export(session, out)).warnings == []
 
 
 async def test_a_table_that_is_not_the_journals_is_set_aside_and_read_again(

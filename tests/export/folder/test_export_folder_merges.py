@@ -81,17 +81,6 @@ def test_messages_of_two_sources_that_are_back_are_missing_again(tmp_path: Path)
         assert (stored.export.missing(), stored.export.lost) == (IdSet([1, 2]), IdSet())
 
 
-async def test_a_run_with_a_refused_key_leaves_the_sources_of_the_messages_readable(tmp_path: Path) -> None:
-    async with Emulator(users=4, messages=40) as emulator, AsyncSession(emulator.app) as session:
-        await export(session, tmp_path, Plan(format="ndjson", partition="month"))
-        before = list(read_raw(tmp_path, source="user user-001"))
-        emulator.weather.add(Status(401))
-        with pytest.raises(AuthenticationError):
-            await export(session, tmp_path)
-    assert before
-    assert list(read_raw(tmp_path, source="user user-001")) == before
-
-
 async def test_a_journal_that_a_stopped_run_has_changed_is_not_read_for_sources(tmp_path: Path) -> None:
     async with Emulator(users=4, messages=40) as emulator, AsyncSession(emulator.app) as session:
         await export(session, tmp_path, Plan(format="ndjson", partition="month"))

@@ -9,10 +9,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from chatrest import ChatRestError
-from chatrest._core.replies.rows import row_of
 from chatrest.export.formats.parquet import tables
 from chatrest.export.formats.stored_records import SourceLines
-from tests.export_runs import history_of
 from tests.exported_files import (
     ALICE,
     BOB,
@@ -20,7 +18,6 @@ from tests.exported_files import (
     files,
     page,
     record,
-    served,
     table,
 )
 
@@ -67,24 +64,6 @@ def test_memory_holds_a_row_group_and_not_a_spool() -> None:
 
     first = next(tables(pieces()))
     assert first.num_rows <= taken < 50
-
-
-def test_changed_messages_take_the_places_of_older_ones_which_are_kept(tmp_path: Path) -> None:
-    with parquet(tmp_path) as out:
-        out.add(page(1))
-        out.add(page(11), BOB)
-        out.done()
-        out.add(page(21))
-        odd = served(b'{"id":"12","sentAt":1600086400,"data":{"text":"\xff"}}')
-        new = {"text": "new"}
-        out.change([*page(5, 2, data=new), *odd, *page(25, 1, data=new), *page(99, 1)])
-        assert out.done().changed == 4
-        assert list(out.export.store.written) == list(range(1, 31))
-    rows = {row["id"]: row for row in table(tmp_path).to_pylist()}
-    assert [rows[key]["text"] for key in ("4", "5", "6", "25")] == [None, "new", "new", "new"]
-    assert (rows["12"]["source_name"], rows["12"]["raw_bytes"]) == ("user bob", bytes(odd[0].raw))
-    assert sorted(row_of(raw).id for raw in history_of(tmp_path)) == ["12", "25", "5", "6"]
-    assert len(rows) == 30
 
 
 def test_a_damaged_file_is_an_error_and_is_not_rewritten(tmp_path: Path) -> None:

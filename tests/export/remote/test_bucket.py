@@ -97,9 +97,6 @@ async def test_a_publication_that_is_under_way_when_the_run_ends_leaves_nothing(
         await assert_bucket(store, all_ids(emulator))
 
 
-# ── the manifest is lost ──
-
-
 async def test_a_bucket_without_its_manifest_is_refused_and_the_way_that_the_error_gives_is_good(
     tmp_path: Path, at: Callable[[StoreDouble], StoreDouble]
 ) -> None:
@@ -138,9 +135,6 @@ def raws_in(store: StoreDouble, folder: Path) -> list[bytes]:
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_bytes(each.data)
     return raws_of(folder)
-
-
-# ── objects that are not as they were put ──
 
 
 @pytest.mark.parametrize(

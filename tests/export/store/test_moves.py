@@ -6,7 +6,7 @@ import pytest
 
 from chatrest._core.replies.rows import UNKNOWN, row_of
 from chatrest.export.store import NewRows
-from chatrest.export.store.disk import ErrorPath
+from chatrest.export.store.disk import error_path
 from tests.scripted_store import (
     FORMATS,
     PARTITIONS,
@@ -83,8 +83,8 @@ def test_rows_keep_their_sources_and_times_in_blocks_and_in_columns(folder: Path
 
 
 def test_a_name_that_is_there_is_not_replaced() -> None:
-    with pytest.raises(FileNotFoundError) as caught, ErrorPath(Path("/mine")):
+    with pytest.raises(FileNotFoundError) as caught, error_path(Path("/mine")):
         Path("/no/such").read_bytes()
     assert caught.value.filename == "/no/such"
-    with pytest.raises(ValueError, match="other"), ErrorPath(Path("/mine")):
+    with pytest.raises(ValueError, match="other"), error_path(Path("/mine")):
         raise ValueError("other")
