@@ -36,7 +36,7 @@ def test_the_remaining_time_needs_some_seconds_of_data() -> None:
     progress.trouble = "ConnectError"  # of unknown duration
     assert ["left" in monitor.snapshot().line for _ in range(2)] == [True, False]
     progress.trouble = None
-    for _ in range(20):  # with a rate limit the last ten seconds count, not the last minute
+    for _ in range(20):  # a rate limit has begun
         clock.now += 1
         line = monitor.snapshot().line
     assert line.startswith("walking: 30%, 1,500 messages at 0/s")
