@@ -118,7 +118,7 @@ class CallListener(Protocol):
 
         It is called in the task that awaits the call, as for the `Outcome`: context variables that it sets
         are seen by the whole call, and the `Outcome` is the time to reset them. If the garbage collector ends
-        a call that was never finished, that comes in another context.
+        a call that was never finished, the `Outcome` is sent in another context.
 
         The headers are checked like those of `AsyncSession(headers=…)`. A header that the request already has
         is not replaced. Their values are not treated as secrets: an error text that repeats them shows them.

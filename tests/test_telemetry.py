@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from multidict import CIMultiDict
 
-import chatrest._network.call_telemetry as records_module
+import chatrest._network.call as call_module
 import chatrest._network.client as client_module
 from chatrest import App, ChatRestError, ConnectError, DeadlineExceededError, RetryPolicy
 from chatrest._core.pace.pacer import Pace
@@ -270,8 +270,8 @@ async def test_no_record_is_created_without_listeners(
     def made(*_: object, **__: object) -> None:
         raise AssertionError("a record was made")
 
-    for name in ("CallStart", "Attempt", "Outcome"):
-        monkeypatch.setattr(records_module, name, made)
+    for module, name in ((client_module, "CallStart"), (call_module, "Attempt"), (call_module, "Outcome")):
+        monkeypatch.setattr(module, name, made)
     assert await Stage(*answers, telemetry=()).list() == []
 
 

@@ -11,17 +11,20 @@ pacer for the next slot: a call that was refused for its rate sleeps once, for t
 """
 
 import asyncio
+from collections.abc import Mapping
 from typing import Final, Generic, TypeVar
 
 import tenacity
 from msgspec import Struct, field, structs
+from msgspec.structs import astuple
 
 from .._core.pace.retry import Attempts, Consequence, attempt_log, consequence
 from .._core.replies.bounds import INLINE_BYTES
 from .._core.replies.rate_signal import signal
 from .._core.requests.endpoint import Call
 from .._core.requests.wire import Headers, Request, with_headers
-from .._telemetry import LOGGER, CallStart, Listener, Outcome, notify
+from .._secrets import scrub
+from .._telemetry import LOGGER, Attempt, CallStart, Listener, Outcome, notify
 from ..errors import (
     ApiError,
     ChatRestError,
@@ -31,8 +34,8 @@ from ..errors import (
     RateLimitError,
     RequestInvalidError,
     TransportError,
+    request_id_of,
 )
-from .call_telemetry import CallProgress, Durations, attempt_telemetry, outcome_telemetry
 from .options import CallOptions, Dice
 from .pool import Pool
 from .replies import (
@@ -82,7 +85,23 @@ class CallContext(Struct, frozen=True, kw_only=True):
             )
 
 
-class ActiveCall(CallProgress, Generic[R]):
+class ActiveCall(Generic[R]):
+    # Attributes of the class: a call that needs no waiting and no listener sets few of its own.
+    number: int = 0
+    """The number of attempts so far."""
+    stage: DeadlineReason = "place"
+    sent: bool = False
+    """True if the last exchange failed and may have sent something."""
+    reply: Reply | None = None
+    """The reply of the current or last attempt."""
+    # Durations of all attempts together, in seconds.
+    paced: float = 0.0
+    queued: float = 0.0
+    network: float = 0.0
+    decoded: float = 0.0
+    waited: float = 0.0
+    """Between attempts, and really: a pause may be cut short."""
+
     def __init__(
         self, call: Call[R], request: Request, pool: Pool, options: CallOptions, context: CallContext
     ) -> None:
@@ -155,7 +174,7 @@ class ActiveCall(CallProgress, Generic[R]):
 
     async def _reported_attempt(self) -> R:
         """Make an attempt and send its telemetry, which has the pause that is planned after it."""
-        before, cause = self.since(Durations()), self._attempts.error
+        before, cause = (self.paced, self.queued, self.network, self.decoded), self._attempts.error
         error_name: str | None = "CancelledError"
         try:
             value = await self._attempt()
@@ -167,17 +186,7 @@ class ActiveCall(CallProgress, Generic[R]):
             error_name = type(self._attempts.error if is_planned else error).__name__
             raise
         finally:
-            assert self._context.start is not None
-            telemetry = attempt_telemetry(
-                self._context.start,
-                self,
-                self.since(before),
-                self._attempts,
-                error_name=error_name,
-                cause=cause,
-                secrets=self._options.secrets,
-            )
-            notify(self._context.listeners, telemetry)
+            notify(self._context.listeners, self._attempt_telemetry(before, error_name, cause))
 
     async def _attempt(self) -> R:
         options, now = self._options, self._context.timing.now
@@ -200,7 +209,7 @@ class ActiveCall(CallProgress, Generic[R]):
                 raise
             finally:
                 self._gate.release(options.priority)
-                self.replied = ended = now()
+                ended = now()
                 self.network += ended - began
             self._check(reply, began, ended)
             if len(reply.body) <= INLINE_BYTES:
@@ -346,6 +355,46 @@ class ActiveCall(CallProgress, Generic[R]):
         if added:
             self._request = with_headers(self._request, added)
 
+    def _attempt_telemetry(
+        self, before: tuple[float, ...], error_name: str | None, cause: BaseException | None
+    ) -> Attempt:
+        """Return the telemetry of the attempt that has just ended; `before` are the durations until then."""
+        reply, attempts = self.reply, self._attempts
+        headers: Mapping[str, str] = {} if reply is None else reply.headers
+        stated, request_id = signal(headers), request_id_of(headers)
+        is_planned = attempts.count == self.number  # it failed, and a repetition was considered
+        return Attempt(
+            *astuple(self._start),
+            number=self.number,
+            status=None if reply is None else reply.status,
+            reply_bytes=0 if reply is None else len(reply.body),
+            paced=self.paced - before[0],
+            queued=self.queued - before[1],
+            network=self.network - before[2],
+            decoded=self.decoded - before[3],
+            pause=attempts.pause if is_planned else None,
+            request_id=None if request_id is None else scrub(request_id, self._options.secrets),
+            limit=stated.limit,
+            remaining=stated.remaining,
+            error=error_name,
+            cause=None if cause is None else type(cause).__name__,
+        )
+
     def outcome(self, error_name: str | None) -> Outcome:
+        return Outcome(
+            *astuple(self._start),
+            attempts=self.number,
+            seconds=self._context.timing.now() - self.began,
+            paced=self.paced,
+            queued=self.queued,
+            network=self.network,
+            decoded=self.decoded,
+            waited=self.waited,
+            status=None if self.reply is None else self.reply.status,
+            error=error_name,
+        )
+
+    @property
+    def _start(self) -> CallStart:
         assert self._context.start is not None
-        return outcome_telemetry(self._context.start, self, self._context.timing.now(), error_name)
+        return self._context.start

@@ -2,12 +2,14 @@
 
 import asyncio
 import logging
+import re
 import time
-from collections.abc import Awaitable, Mapping
-from functools import partial
+from collections.abc import Awaitable, Iterable, Mapping
+from functools import lru_cache, partial
 from itertools import count
 from types import MappingProxyType
 from typing import Any, Final, TypeVar
+from urllib.parse import urlsplit
 
 from msgspec import structs
 
@@ -15,11 +17,11 @@ from .._core.paging.cursor import CursorKey
 from .._core.paging.walk_state import PageSizes
 from .._core.requests.arguments import detach
 from .._core.requests.endpoint import Call
-from .._core.requests.wire import Headers, Request, request
-from .._telemetry import LOGGER, REQUESTS, log_attempt, notify
+from .._core.requests.wire import Headers, Request, check_headers, request
+from .._secrets import HIDDEN, is_credential, scrub
+from .._telemetry import LISTENER_FAILED, LOGGER, REQUESTS, CallStart, Listener, log_attempt, notify
 from ..errors import ChatRestError, DeadlineExceededError, RequestInvalidError
 from .call import ActiveCall, CallContext
-from .call_telemetry import call_start, log_request, start_call
 from .options import CallOptions, Dice
 from .pool import MakePacer, Pool, PoolState
 from .timing import Clock, Sleep, Timing
@@ -160,9 +162,9 @@ def run_call(
     if LOGGER.isEnabledFor(logging.INFO):
         context = structs.replace(context, listeners=(log_attempt, *context.listeners))
         if REQUESTS.isEnabledFor(logging.DEBUG):
-            log_request(call, request, options)
+            _log_request(call, request, options)
     if context.listeners:
-        context = structs.replace(context, start=call_start(next(_NUMBERS), call, request, options))
+        context = structs.replace(context, start=_call_start(call, request, options))
         return _observed(ActiveCall(call, request, pool, options, context), options.deadline, context)
     active = ActiveCall(call, request, pool, options, context)
     # No further coroutine around the call, as each layer costs time.
@@ -185,7 +187,7 @@ async def _observed(active: ActiveCall[R], deadline: float | None, context: Call
     error_name: str | None = "CancelledError"
     active.began = context.timing.now()
     try:
-        active.add_headers(start_call(context.listeners, context.start))
+        active.add_headers(_report_start(context.listeners, context.start))
         result = await (active.result() if deadline is None else _bounded(active, deadline))
         error_name = None
         return result
@@ -194,3 +196,58 @@ async def _observed(active: ActiveCall[R], deadline: float | None, context: Call
         raise
     finally:
         notify(reversed(context.listeners), active.outcome(error_name))
+
+
+def _report_start(listeners: Iterable[Listener], start: CallStart) -> Headers:
+    """Report a call that begins, as `telemetry.CallListener` says; return the listeners' headers."""
+    headers = Headers()
+    for listener in listeners:
+        try:
+            if (started := getattr(listener, "start_call", None)) is not None:
+                for name, value in check_headers(started(start)).items():
+                    headers.setdefault(name, value)
+        except Exception:
+            LOGGER.exception(LISTENER_FAILED)
+    return headers
+
+
+def _call_start(call: Call[Any], request: Request, options: CallOptions) -> CallStart:
+    address, port = _server("/".join(request.url.split("/", 3)[:3]))
+    return CallStart(
+        call=next(_NUMBERS),
+        operation=call.endpoint.name,
+        method=call.endpoint.method,
+        template=call.endpoint.path,
+        app_id=options.destination.app_id,
+        region=options.destination.region,
+        server_address=address,
+        server_port=port,
+    )
+
+
+_PARAMETER: Final = re.compile(r"\{(\w+)\}")
+
+
+def _log_request(call: Call[Any], request: Request, options: CallOptions) -> None:
+    """Log at DEBUG the address as it is sent and the headers, without secrets.
+
+    Hidden are the keys, the values of the caller's headers, and whatever has the name of a credential: in
+    the path, such as a login token, in the query and among the headers.
+    """
+    segments = zip(call.endpoint.path.split("/"), call.path.split("/"), strict=True)
+    path = "/".join(
+        HIDDEN if any(map(is_credential, _PARAMETER.findall(name))) else segment for name, segment in segments
+    )
+    own = {name.lower() for name in (*options.destination.keys, *options.headers)}
+    headers = ", ".join(
+        f"{name}: {HIDDEN if name.lower() in own or is_credential(name) else value}"
+        for name, value in request.headers.items()
+    )
+    text = f"{request.method} {request.url.replace(call.path, path, 1)}, headers {headers}"
+    REQUESTS.debug("%s", scrub(text, options.secrets))
+
+
+@lru_cache(1024)
+def _server(origin: str) -> tuple[str, int]:
+    parts = urlsplit(origin)
+    return parts.hostname or "", parts.port or (80 if parts.scheme == "http" else 443)
