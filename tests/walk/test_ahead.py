@@ -4,7 +4,6 @@ import asyncio
 import gc
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import suppress
-from contextvars import ContextVar
 from dataclasses import replace
 from typing import Any
 
@@ -14,9 +13,7 @@ from hypothesis import example, given, strategies as st
 from chatrest import AsyncSession, MessageQuery
 from chatrest._core.paging.cursor import Cursor
 from chatrest._core.replies.decode import Listing
-from chatrest._core.requests.dialects import ONE_REPLY
 from chatrest._models.meta import Meta
-from chatrest._telemetry import CallStart
 from chatrest._walk.walk import Walk
 from chatrest.emulator import Emulator, First, Latency
 from chatrest.errors import CursorError, RequestInvalidError, ServerError
@@ -28,7 +25,6 @@ from tests.walk.service_model import (
     few,
     many,
     prepared,
-    rules_for,
     services,
     sizes,
     walk_over,
@@ -92,7 +88,7 @@ async def read_without(walk: Walk[Any]) -> tuple[Any, str | None]:
     return pairs, await read(walk, pairs)
 
 
-def anew(server: Server) -> Server:
+def reset(server: Server) -> Server:
     """The server before any request."""
     fresh = replace(server, requests=0, largest=type(server.largest)())
     fresh.fetch = suspending(fresh.fetch)  # type: ignore[method-assign]
@@ -108,13 +104,13 @@ def test_any_server_gives_the_same_items_cursors_and_error(
     server: Server, direction: Any, size: int, bound: tuple[int, int]
 ) -> None:
     direction = asked_direction(server, direction)
-    plain = asyncio.run(read_without(anew(server).walk(direction, size)))
-    assert asyncio.run(read_ahead(anew(server).walk(direction, size), bound)) == plain
+    plain = asyncio.run(read_without(reset(server).walk(direction, size)))
+    assert asyncio.run(read_ahead(reset(server).walk(direction, size), bound)) == plain
 
 
 @few
 @given(services(), sizes, ways, bounds, st.sets(st.integers(0, 8), max_size=4), st.integers(1, 6))
-def test_errors_come_after_the_same_items_and_the_walk_goes_on(
+def test_errors_follow_the_same_items_and_the_walk_continues(
     service: Service, size: int, affix: str | None, bound: tuple[int, int], faults: set[int], count: int
 ) -> None:
     prepared(service, affix)
@@ -138,10 +134,10 @@ def test_errors_come_after_the_same_items_and_the_walk_goes_on(
 
     plain, ahead = parts(asyncio.run(read_in_parts(None))), parts(asyncio.run(read_in_parts(bound)))
     assert ahead[0] == plain[0]
-    assert ahead[1] <= plain[1]  # a page that came for nothing may have met the fault
+    assert ahead[1] <= plain[1]  # a page that was read for nothing may have met the fault
 
 
-async def test_an_error_is_raised_once_and_the_same_block_goes_on() -> None:
+async def test_an_error_is_raised_once_and_the_same_block_continues() -> None:
     service = Service(tuple(range(1, 9)), faults={1: ServerError("once"), 3: ServerError("twice")})
     walk = walk_over(suspending(service.fetch), Cursor("q"))
     ids: list[str] = []
@@ -154,24 +150,11 @@ async def test_an_error_is_raised_once_and_the_same_block_goes_on() -> None:
     assert ids == ["7", "8"]
 
 
-async def test_a_list_in_one_reply_is_asked_for_once() -> None:
-    asked: list[Pairs] = []
-
-    async def fetch(position: Pairs) -> Listing[Item]:
-        asked.append(position)
-        return Listing([Item("a"), Item("b")], Meta(), b"{}")
-
-    walk = walk_over(fetch, Cursor("q", by_id=False), rules_for(1000, "", ONE_REPLY))
-    async with walk.ahead() as items:
-        assert [item.id for item in await items.collect()] == ["a", "b"]
-    assert asked == [()]
-
-
 # ── bounds ──
 
 
 async def settle() -> None:
-    """Let all tasks go on as far as they can."""
+    """Let all tasks run as far as they can."""
     for _ in range(50):
         await asyncio.sleep(0)
 
@@ -198,7 +181,7 @@ async def test_nothing_is_asked_for_before_the_first_item_is() -> None:
     assert service.asked == []
 
 
-async def test_a_walk_that_stands_in_a_page_reads_ahead_from_there() -> None:
+async def test_a_walk_within_a_page_reads_ahead_from_there() -> None:
     service = Service(tuple(range(1, 60)))
     walk = walk_over(suspending(service.fetch), Cursor("q"))
     assert (await anext(aiter(walk))).id == "1"
@@ -286,7 +269,7 @@ async def test_a_limit_that_a_page_fulfils_hides_the_error_after_it() -> None:
 
 
 async def test_an_error_of_the_consumer_is_raised_as_it_is(caplog: pytest.LogCaptureFixture) -> None:
-    service = Service(tuple(range(1, 60)), faults={2: ServerError("of a page that nobody came to")})
+    service = Service(tuple(range(1, 60)), faults={2: ServerError("of a page that was not reached")})
     walk = walk_over(suspending(service.fetch), Cursor("q"))
 
     async def consume() -> None:
@@ -340,28 +323,10 @@ async def test_a_generator_around_the_block_can_be_closed_or_dropped() -> None:
     await settle()
 
 
-def test_the_end_of_the_loop_ends_the_task() -> None:
-    service, walks = Service(tuple(range(1, 60))), []
-
-    async def consume() -> None:
-        walks.append(walk_over(suspending(service.fetch), Cursor("q")))
-        async with walks[0].ahead() as items:
-            async for _ in items:
-                await asyncio.Event().wait()
-
-    async def main() -> asyncio.Task[None]:
-        task = asyncio.create_task(consume())
-        await settle()
-        return task  # and leaves it running
-
-    assert asyncio.run(main()).cancelled()
-    assert walks[0].cursor.last == "1"
-
-
 # ── one reader ──
 
 
-async def test_a_second_block_is_refused_and_the_first_goes_on() -> None:
+async def test_a_second_block_is_refused_and_the_first_continues() -> None:
     service = Service(tuple(range(1, 9)))
     walk = walk_over(suspending(service.fetch), Cursor("q"))
     async with walk.ahead() as items:
@@ -388,9 +353,6 @@ async def test_a_task_that_waits_when_the_block_is_left_gets_an_error() -> None:
 # ── reading ahead over a session ──
 
 
-SPAN: ContextVar[str] = ContextVar("SPAN", default="none")
-
-
 @pytest.fixture
 async def emulator() -> AsyncIterator[Emulator]:
     async with Emulator(users=9, messages=0, groups=0) as emulator:
@@ -407,26 +369,6 @@ def talk(session: AsyncSession, **query: Any) -> Walk[Any]:
 async def ids(walk: Walk[Any], **bounds: int) -> list[int]:
     async with walk.ahead(**bounds) as items:
         return [int(item.id) async for item in items]
-
-
-async def test_calls_have_the_context_of_the_consumer(emulator: Emulator) -> None:
-    class Listener:
-        def __init__(self) -> None:
-            self.spans: list[str] = []
-
-        def __call__(self, record: object) -> None:
-            pass
-
-        def start_call(self, start: CallStart) -> None:
-            self.spans.append(SPAN.get())
-
-    listener = Listener()
-    async with AsyncSession(emulator.app, telemetry=listener) as session:
-        token = SPAN.set("the caller's")
-        await ids(talk(session))
-        SPAN.reset(token)
-    assert set(listener.spans) == {"the caller's"}
-    assert len(listener.spans) >= 9
 
 
 async def test_a_break_leaves_no_call_and_no_place(emulator: Emulator) -> None:

@@ -164,24 +164,6 @@ def test_a_request_for_what_is_new_does_not_ask_for_the_last_page_again() -> Non
     assert [asked.get("id") for asked in service.asked] == [None, "50", "51", "51"]
 
 
-async def test_a_second_reader_is_refused_while_it_waits() -> None:
-    clock = Clock(Service((1,)), [])
-
-    async def sleep_forever(_: float) -> None:
-        await asyncio.Event().wait()
-
-    clock.sleep = sleep_forever  # type: ignore[method-assign]
-    walk = clock.walk()
-    task = asyncio.create_task(ids_of(walk.follow(), []))
-    await asyncio.sleep(0)
-    with pytest.raises(RuntimeError, match="one reader at a time"):
-        await walk.collect()
-    task.cancel()
-    with pytest.raises(asyncio.CancelledError):
-        await task
-    assert await walk.collect() == []
-
-
 # ── waits ──
 
 

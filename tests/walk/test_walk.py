@@ -290,16 +290,6 @@ def test_limit_refuses_what_is_no_count(count: Any) -> None:
         Service().walk().limit(count)
 
 
-def test_an_empty_limit_of_a_walk_that_stands_changes_nothing() -> None:
-    service = Service((1, 2, 3, 4, 5))
-    walk = service.walk(2)
-    assert run(first(walk, 3)) == ["1", "2", "3"]
-    asked = len(service.asked)
-    assert all_of(walk.limit(0)) == []
-    assert len(service.asked) == asked
-    assert all_of(walk) == ["4", "5"]
-
-
 async def test_two_loops_in_turn_share_the_items() -> None:
     walk = Service(tuple(range(1, 9))).walk()
     first, second = aiter(walk), aiter(walk)
@@ -382,9 +372,3 @@ def test_after_an_error_the_walk_is_where_it_was() -> None:
         run(walk.page(10))
     assert str(walk.cursor) == before
     assert [item.id for item in run(walk.page(3)).items] == ["1", "2", "3"]
-
-
-@loop_over("count", [0, -1, 1.0, True, None, "5"])
-def test_a_wrong_count(count: Any) -> None:
-    with pytest.raises(RequestInvalidError, match="count"):
-        run(Service((1,)).walk(4).page(count))

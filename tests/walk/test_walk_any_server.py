@@ -39,11 +39,11 @@ class Server:
     inside: str = "along"
     """The order inside a page: `along`, `against` or `shuffled`."""
     inclusive: bool = False
-    """Whether the item at the position comes again."""
+    """Whether a page begins with the item at the position."""
     forgets: frozenset[int] = frozenset()
     """At which requests the reply loses its meta, once."""
     empties: frozenset[int] = frozenset()
-    """At which requests a page comes empty that is none, once, and says that more comes."""
+    """At which requests a page is empty although it is not, once, and says that more follows."""
     takes_pages: bool = False
     largest_before: int = 0
     """The largest page that the session was served before."""
@@ -189,11 +189,22 @@ def asked_direction(server: Server, direction: str | None) -> str | None:
     return direction
 
 
-def check(server: Server, direction: str | None, size: int) -> None:
+by_id = servers(BY_ID, BY_NEXT, BY_THREAD)
+in_service_order = servers(BY_PAGE, BY_UPDATED)
+directions = st.sampled_from(["append", "prepend", None])
+page_sizes = st.sampled_from([2, 3, 1000])
+
+
+@many_examples
+@given(by_id | in_service_order, directions, page_sizes, st.booleans())
+def test_a_list_is_complete_or_ends_with_an_error(
+    server: Server, direction: Any, size: int, thorough: bool
+) -> None:
     direction = asked_direction(server, direction)
+    walk = server.walk(direction, size)
     ids: list[str] = []
-    error = run(read(server.walk(direction, size), ids))
-    assert len(set(ids)) == len(ids), "an item came twice"
+    error = run(read(walk.thorough() if thorough else walk, ids))
+    assert len(set(ids)) == len(ids), "an item was given twice"
     assert set(ids) <= set(server.ids)
     if error is None and server.can_be_walked(direction):
         assert sorted(ids) == sorted(server.ids), "items were lost without an error"
@@ -202,30 +213,8 @@ def check(server: Server, direction: str | None, size: int) -> None:
         assert numbers in (sorted(numbers), sorted(numbers, reverse=True)), "two directions"
 
 
-@many_examples
-@given(
-    servers(BY_ID, BY_NEXT, BY_THREAD),
-    st.sampled_from(["append", "prepend", None]),
-    st.sampled_from([2, 3, 1000]),
-)
-def test_a_list_by_id_comes_whole_or_with_an_error(server: Server, direction: Any, size: int) -> None:
-    check(server, direction, size)
-
-
-@many_examples
-@given(servers(BY_PAGE, BY_UPDATED), st.sampled_from([2, 3, 1000]))
-def test_a_list_in_the_services_order_comes_whole_or_with_an_error(server: Server, size: int) -> None:
-    check(server, None, size)
-
-
-by_id = servers(BY_ID, BY_NEXT, BY_THREAD)
-in_service_order = servers(BY_PAGE, BY_UPDATED)
-directions = st.sampled_from(["append", "prepend", None])
-page_sizes = st.sampled_from([2, 3, 1000])
-
-
-def anew(server: Server, **habits: Any) -> Server:
-    """The server before any request, without its passing faults."""
+def reset(server: Server, **habits: Any) -> Server:
+    """The server before any request, without its temporary faults."""
     nothing: frozenset[int] = frozenset()
     return replace(
         server, requests=0, largest=LargestPage(), **{"forgets": nothing, "empties": nothing, **habits}
@@ -238,14 +227,14 @@ def test_a_token_after_any_item_leads_to_the_rest_or_to_an_error(
     server: Server, direction: Any, size: int, data: st.DataObject
 ) -> None:
     direction = asked_direction(server, direction)
-    first = anew(server)
+    first = reset(server)
     pairs = run(tokens_until_error(first.walk(direction, size)))
     ids = [each for each, _ in pairs]
     assume(ids)
     count = data.draw(st.integers(1, len(ids)))
     rest: list[str] = []
-    error = run(read(anew(server).walk(direction, size, pairs[count - 1][1]), rest))
-    assert not set(ids[:count]) & set(rest), "an item came again"
+    error = run(read(reset(server).walk(direction, size, pairs[count - 1][1]), rest))
+    assert not set(ids[:count]) & set(rest), "an item was given again"
     if error is None and first.can_be_walked(direction):
         assert sorted([*ids[:count], *rest]) == sorted(server.ids), "items were lost without an error"
 
@@ -262,11 +251,11 @@ async def tokens_until_error(walk: Walk[Any]) -> list[tuple[str, str]]:
 
 @many_examples
 @given(by_id | in_service_order, directions, page_sizes, st.booleans())
-def test_a_second_loop_after_the_end_gives_nothing_again(
+def test_a_second_loop_after_the_end_returns_nothing(
     server: Server, direction: Any, size: int, thorough: bool
 ) -> None:
     direction = asked_direction(server, direction)
-    walk = anew(server).walk(direction, size)
+    walk = reset(server).walk(direction, size)
     walk = walk.thorough() if thorough else walk
     ids: list[str] = []
     assume(run(read(walk, ids)) is None)
@@ -277,26 +266,12 @@ def test_a_second_loop_after_the_end_gives_nothing_again(
 
 @many_examples
 @given(by_id | in_service_order, directions, st.integers(0, 15))
-def test_a_limited_walk_gives_the_first_items_of_the_whole_one(
-    server: Server, direction: Any, count: int
-) -> None:
+def test_a_limited_walk_gives_the_first_items(server: Server, direction: Any, count: int) -> None:
     assume(server.inside != "shuffled")  # a smaller page may show another direction where none is said
     direction = asked_direction(server, direction)
     ids: list[str] = []
-    assume(run(read(anew(server).walk(direction), ids)) is None)
+    assume(run(read(reset(server).walk(direction), ids)) is None)
     few: list[str] = []
-    limited = anew(server)
+    limited = reset(server)
     if run(read(limited.walk(direction).limit(count), few)) is None and limited.can_be_walked(direction):
         assert few == ids[:count]
-
-
-@many_examples
-@given(by_id | in_service_order, directions, page_sizes)
-def test_a_thorough_walk_gives_the_same(server: Server, direction: Any, size: int) -> None:
-    direction = asked_direction(server, direction)
-    ids: list[str] = []
-    thorough = anew(server)
-    if run(read(thorough.walk(direction, size).thorough(), ids)) is None and thorough.can_be_walked(
-        direction
-    ):
-        assert sorted(ids) == sorted(server.ids)

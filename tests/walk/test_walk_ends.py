@@ -1,7 +1,6 @@
 """The end of a walk: at the last page, and nowhere else; cycles, and how an end is shown."""
 
 import weakref
-from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -33,45 +32,8 @@ from tests.walk.test_walk_any_server import Server
 # ── ends (design, decision 4) ──
 
 
-class Script:
-    """The given pages in order, and then the last one for ever."""
-
-    def __init__(self, *pages: tuple[Iterable[Any], Meta]) -> None:
-        self.pages = list(pages)
-        self.requests: list[dict[str, str]] = []
-
-    async def fetch(self, place: tuple[tuple[str, str], ...]) -> Listing[Item]:
-        self.requests.append(dict(place))
-        assert len(self.requests) <= 60, "the walk asks for ever"
-        ids, meta = self.pages[min(len(self.requests), len(self.pages)) - 1]
-        return Listing([Item(str(each)) for each in ids], meta, b"{}")
-
-    def walk(self, size: int = 3, way: Any = "append", largest: int = 0, **rules: Any) -> Walk[Any]:
-        start = Cursor("q", (("affix", way),) if way else (), way)
-        return walk_over(self.fetch, start, rules_for(size, **rules), largest=largest)
-
-
 def mark(id: Any, affix: Any = "append", **more: Any) -> Meta:
     return Meta(cursor=Position(affix, id), **more)
-
-
-@pytest.mark.parametrize(
-    ("ids", "direction"), [((9, 8, 7), "prepend"), ((7, 9, 8), "append"), ((7, 8, 9), "append")]
-)
-def test_a_list_that_says_no_direction_is_asked_again_in_that_of_its_first_page(
-    ids: tuple[int, ...], direction: str
-) -> None:
-    script = Script((ids, Meta()), (ids, Meta()), ((), Meta()))
-    assert all_of(script.walk(way=None)) == sorted(map(str, ids), reverse=direction == "prepend")
-    last = {"append": "9", "prepend": "7"}[direction]
-    assert [request.get("affix") for request in script.requests] == [None, direction, direction]
-    assert script.requests[2]["id"] == last
-
-
-def test_records_without_an_id_number_come_once_among_the_others() -> None:
-    """Such as `UnknownMessage` for a record that is null: it has no id."""
-    script = Script(((1, ""), mark(2)), (("", 3), mark(3)), ((), mark(3)))
-    assert all_of(script.walk(2)) == ["", "1", "", "3"]
 
 
 def test_a_token_after_a_record_without_an_id_number_does_not_repeat_the_border() -> None:
@@ -259,16 +221,6 @@ def test_a_position_that_is_not_found_is_no_end_unless_all_was_counted(
     assert items == ["1", "2", "3"], "all that was given before comes first"
 
 
-def test_a_last_item_after_which_nothing_is_found_is_the_end_where_the_one_before_shows_it() -> None:
-    async def fetch(position: tuple[tuple[str, str], ...]) -> Listing[Item]:
-        ids = range(int(dict(position).get("id", 0)) + 1, 4)
-        if not ids:
-            raise missing(None)
-        return Listing([Item(str(each)) for each in ids], mark(3), b"{}")
-
-    assert all_of(walk_over(fetch, START, rules_for(3))) == ["1", "2", "3"]
-
-
 def test_a_page_number_beyond_the_last_one_may_be_not_found() -> None:
     async def fetch(position: tuple[tuple[str, str], ...]) -> Listing[Item]:
         if dict(position).get("page", "1") != "1":
@@ -416,53 +368,7 @@ def test_a_list_by_time_and_page_numbers_keeps_the_direction_that_was_asked_for(
     assert sorted(map(int, all_of(walk))) == sorted(ids)
 
 
-def test_two_records_of_one_id_that_differ_both_arrive_and_are_resumable() -> None:
-    items = [Item("1"), Item("5", 7), Item("5", 8), Item("05", 7), Item("5", 7), Item("6")]
-
-    async def fetch(position: tuple[tuple[str, str], ...]) -> Listing[Item]:
-        return Listing(items if "id" not in dict(position) else [], Meta(cursor=Position("append", 6)), b"{}")
-
-    start = Cursor("q", (("affix", "append"),), "append")
-    walk = walk_over(fetch, start, rules_for(6))
-    given_items = run(walk.collect())
-    assert sorted(given_items, key=repr) == sorted({*items}, key=repr)
-    tokens = run(tokens_of(walk_over(fetch, start, rules_for(6))))
-    for count, (_, token) in enumerate(tokens, 1):
-        assert run(walk_over(fetch, Cursor.parse(token), rules_for(6)).collect()) == given_items[count:]
-
-
 # ── taken up again ──
-
-
-@dataclass
-class WholeCounted:
-    """Counts the whole list on every page: each is page 1 of all of them."""
-
-    count: int
-
-    async def fetch(self, position: tuple[tuple[str, str], ...]) -> Listing[Item]:
-        place = int(dict(position).get("id", 0))
-        ids = range(place + 1, min(place + 3, self.count + 1))
-        numbers = Pagination(self.count, len(ids), 2, 1, -(-self.count // 2))
-        cursor = Position("append", ids[-1] if ids else place)
-        return Listing([Item(str(each)) for each in ids], Meta(pagination=numbers, cursor=cursor), b"{}")
-
-
-def test_a_walk_resumed_on_a_list_that_counts_the_whole_of_it_ends_without_an_error() -> None:
-    service = WholeCounted(7)
-    tokens = run(tokens_of(walk_over(service.fetch, Cursor("q", (), "append"), rules_for(2))))
-    for place, (_, token) in enumerate(tokens, 1):
-        rest = all_of(walk_over(service.fetch, Cursor.parse(token), rules_for(2)))
-        assert rest == [str(each) for each in range(place + 1, 8)]
-
-
-def test_a_second_loop_over_a_list_that_counts_the_whole_of_it_gives_what_is_new() -> None:
-    service = WholeCounted(5)
-    walk = walk_over(service.fetch, Cursor("q", (), "append"), rules_for(2))
-    assert all_of(walk) == list("12345")
-    assert all_of(walk) == []
-    service.count = 8
-    assert all_of(walk) == list("678")
 
 
 @dataclass

@@ -207,12 +207,3 @@ def test_every_item_that_stayed_comes_once(
 async def _into(walk: Walk[Any], ids: list[str]) -> None:
     async for item in walk:
         ids.append(item.id)
-
-
-@loop_over("dialect", DIALECTS)
-async def test_a_walk_that_is_read_ahead_or_followed_goes_on_too(dialect: str) -> None:
-    service = ShiftingService(15, dialect, before={1: lambda service: service.delete(5)})
-    async with service.walk(5).ahead() as items:
-        assert [item.id async for item in items] == expected(service)
-    service = ShiftingService(15, dialect, before={1: lambda service: service.delete(5)})
-    assert [item.id async for item in service.walk(5).limit(15).follow()] == expected(service)

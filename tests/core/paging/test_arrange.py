@@ -39,9 +39,6 @@ def at(last: str | None, direction: Any = "append", **more: Any) -> Cursor:
     return Cursor("q", (), direction, last, **more)
 
 
-# ── the direction ──
-
-
 @loop_over(
     ("meta", "ids", "direction", "is_stated"),
     [
@@ -74,9 +71,6 @@ def test_a_walk_that_has_a_direction_keeps_it(direction: Any) -> None:
     other = "append" if direction == "prepend" else "prepend"
     result = arranged(page(1, 2, cursor=Position(other, 2)), at(None, direction))
     assert (result.direction, result.is_stated) == (direction, True)
-
-
-# ── by id ──
 
 
 @few
@@ -112,9 +106,6 @@ def test_records_of_one_id_that_differ_both_come() -> None:
     assert sorted(result.items, key=repr) == [Item("05", 1), Item("5", 1), Item("5", 2)]
 
 
-# ── by time ──
-
-
 def timed(*pairs: tuple[int, int]) -> Listing[Item]:
     return page(*(Item(str(number), time) for number, time in pairs))
 
@@ -135,9 +126,6 @@ def test_a_page_whose_times_do_not_run_on_stays_by_id() -> None:
 def test_a_list_that_goes_by_time_stays_so() -> None:
     result = arranged(timed((1, 10), (2, 20)), at("9", time=5, by_id=False), before=["9"])
     assert (ids_of(result), result.by_id) == (["1", "2"], False)
-
-
-# ── in the service's order ──
 
 
 def resumed(ids: str, *, last: str, skip: int = 0, inside: bool = True) -> str:

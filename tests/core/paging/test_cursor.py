@@ -50,12 +50,6 @@ def test_a_token_leads_back_to_its_cursor(cursor: Cursor) -> None:
     assert f"{cursor}" == token
 
 
-def test_an_id_with_a_lone_surrogate_has_a_token_too() -> None:
-    """Such ids come out of lenient decoding."""
-    cursor = Cursor("q", (("id", "\ud800"),), "append", "a\udfff")
-    assert Cursor.parse(str(cursor)) == cursor
-
-
 def test_every_change_of_one_character_is_found() -> None:
     token = str(CURSOR)
     for place, was in enumerate(token):

@@ -33,16 +33,6 @@ def test_ids_are_numbers_only_where_all_are_plain_digits(ids: list[str], numbers
         assert is_number(ids[0]) is (numbers is not None)
 
 
-@loop_over(
-    ("ids", "ascend"),
-    [(["1", "2"], True), (["7"], True), (["2", "1"], False), (["1", "1"], False), (["9", "10"], True),
-     (["9", "010"], False), (["10", "9"], False), (["a", "b"], False), ([], False), (["1", ""], False),
-     (["٣", "٤"], False)],
-)  # fmt: skip
-def test_only_plain_numbers_without_leading_zeros_ascend(ids: list[str], ascend: bool) -> None:
-    assert are_ascending(ids) is ascend
-
-
 @few
 @given(
     st.lists(

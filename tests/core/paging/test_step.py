@@ -24,8 +24,6 @@ from tests.walk.service_model import (
     walk_over,
 )
 
-# ── the place in the page ──
-
 
 def test_the_place_after_some_items_is_on_the_page_and_after_all_behind_it() -> None:
     result = taken(at(id="5"), page(7, 6, cursor=position(9)))
@@ -51,9 +49,6 @@ def test_a_step_writes_nothing(ids: list[int], paging: Any) -> None:
     rules = rules_for(3, paging=paging)
     assert step(cursor, listing, rules, memory) == step(cursor, listing, rules, memory)
     assert repr((cursor, memory, listing.items, listing.meta)) == before
-
-
-# ── the ordinary page ──
 
 
 def mostly(usual: Any, *others: Any) -> st.SearchStrategy[Any]:
@@ -130,9 +125,6 @@ def test_most_pages_are_ordinary(
 ) -> None:
     monkeypatch.setattr(step_module, "onward", None)  # all other rules
     assert taken(cursor, listing).next is not None
-
-
-# ── records that are dropped, although they differ from what was given ──
 
 
 def read(*pages: list[Item], paging: Any = BY_ID) -> tuple[list[Item], list[str]]:

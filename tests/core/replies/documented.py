@@ -105,8 +105,6 @@ def poisoned(records: list[Any]) -> list[Any]:
     return listing.items[:-1]
 
 
-# ── records that are not as documented ──
-
 leaves = (
     st.none()
     | st.booleans()

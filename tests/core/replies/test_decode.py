@@ -201,31 +201,6 @@ def test_no_record_ever_fails_its_page_or_changes_its_place(records: list[bytes]
         repr(message)
 
 
-DEEP = {
-    "arrays": b"[" * TOO_DEEP + b"]" * TOO_DEEP,
-    "objects": b'{"a":' * TOO_DEEP + b"1" + b"}" * TOO_DEEP,
-    "brackets in texts": b'{"]}[{\\"":' * TOO_DEEP + b'"}"' + b"}" * TOO_DEEP,
-    "up and down": b"[[]," * TOO_DEEP + b"{}" + b"]" * TOO_DEEP,
-    "leaves with members": b'{"x":{"a":"]"},"y":' * TOO_DEEP + b"[1]" + b"}" * TOO_DEEP,
-}
-
-
-@pytest.mark.parametrize("deep", DEEP.values(), ids=DEEP)
-def test_records_nested_too_deeply_are_kept_apart_with_their_bytes(deep: bytes) -> None:
-    raw = json.dumps(TEXT).encode().replace(b'{"a": 1}', b'{"a": %b, "b": "}"}' % deep)
-    good = json.dumps(CALL_MESSAGE).encode()
-    served = b'{"data":[%b],"meta":{"cursor":{"id":7}}}' % b", ".join([raw, good, raw, raw])
-    page = PAGE(served)
-    assert [item.id for item in page.items] == ["1002", "1001", "1002", "1002"]
-    for item in (page.items[0], *page.items[2:]):
-        assert isinstance(item, UnknownMessage)
-        assert item.raw == raw
-        assert (item.sender, item.sent_at, item.type) == ("alice", 1700000000, "text")
-    assert page.meta.cursor == Position(id=7)
-    assert [bytes(row.raw) for row in rows(served).items] == [raw, good, raw, raw]
-    assert [row.id for row in rows(served).items] == ["1002", "1001", "1002", "1002"]
-
-
 @pytest.mark.parametrize(
     "broken", [b"[" * TOO_DEEP, b'{"a":' * TOO_DEEP + b"1" + b"}" * (TOO_DEEP - 2), b'{"a":"' * TOO_DEEP]
 )
@@ -260,12 +235,6 @@ def test_rows_of_number_ids_are_those_of_text_ids_and_say_so_once() -> None:
     assert page.repairs == ("data[*].id: expected text, got whole number (5 records)",)
 
 
-def test_rows_of_number_uids_are_told_as_well() -> None:
-    page = rows(b'{"data":[{"uid":5},{"uid":6}]}')
-    assert [row.uid for row in page.items] == ["5", "6"]
-    assert page.repairs == ("data[*].uid: expected text, got whole number (2 records)",)
-
-
 def test_one_repair_in_one_record_names_its_place() -> None:
     assert PAGE(body([TEXT, numbered(TEXT)])).repairs == ("data[1].id: expected text, got whole number",)
     assert rows(body([TEXT, numbered(TEXT)])).repairs == ("data[1].id: expected text, got whole number",)
@@ -282,13 +251,6 @@ def test_sizes_as_texts_become_numbers_where_they_are_digits(size: str, becomes:
     assert message.data.attachments is not UNSET
     assert [file.size for file in message.data.attachments or ()] == [becomes, 3]
     assert page.repairs == ("data[0].data.attachments[0].size: expected whole number, got text",)
-
-
-@loop_over("value", [True, 1.5, 1.0, [], {}, None])
-def test_no_other_type_passes_for_an_id(value: Any) -> None:
-    page = PAGE(body([numbered(TEXT), {**TEXT, "id": value}]))
-    assert isinstance(page.items[1], UnknownMessage)
-    assert isinstance(rows(body([{**TEXT, "id": value}])).items[0].id, str)
 
 
 def test_what_a_page_becomes_does_not_depend_on_the_pages_before() -> None:

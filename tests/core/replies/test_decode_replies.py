@@ -18,8 +18,6 @@ from chatrest.errors import ReplyUnreadableError
 from tests.cases import loop_over
 from tests.core.replies.documented import GOOD, KINDS, MESSAGE_ONE, PAGE, body
 
-# ── the envelope ──
-
 
 @loop_over(
     "served",
@@ -49,9 +47,6 @@ def test_any_bytes_are_a_page_or_unreadable_and_nothing_else(served: bytes) -> N
         for each in (served, b'{"data":' + served + b"}", b'{"data":[' + served + b"]}"):
             with suppress(ReplyUnreadableError):
                 read(each)
-
-
-# ── one record ──
 
 
 @loop_over(("record", "kind"), list(zip(GOOD, KINDS, strict=True)))
@@ -100,9 +95,6 @@ def test_an_envelope_says_what_its_records_are() -> None:
     assert bare(User).record is User
 
 
-# ── a record at the root ──
-
-
 @loop_over(
     "served",
     [
@@ -149,9 +141,6 @@ def test_what_is_no_record_at_the_root_is_unreadable(served: bytes) -> None:
 def test_an_error_in_the_place_of_a_record_is_unreadable() -> None:
     with pytest.raises(ReplyUnreadableError, match="holds an error"):
         bare(Entity)(b'{"error":{"code":"X"}}')
-
-
-# ── users, tokens, apps ──
 
 
 @pytest.mark.parametrize("form", [b"%b", b'{"data":%b}', b" %b\n"])
@@ -219,9 +208,6 @@ def test_a_reply_without_its_token_is_not_an_empty_token(served: bytes) -> None:
 def test_an_app_is_read_from_a_list_or_alone() -> None:
     app = b'{"id":"a","name":"A","region":"us","owner":5,"apiKeys":{"k":{"scope":"authOnly"}}}'
     assert many(AppInfo)(b'{"data":' + app + b"}").items == many(AppInfo)(b'{"data":[' + app + b"]}").items
-
-
-# ── read_json ──
 
 
 def test_any_json_is_taken_as_it_is_and_nothing_as_none() -> None:

@@ -29,9 +29,6 @@ def listings(meta: Any, **more: Any) -> list[Listing[Any]]:
     return [read(served) for read in READERS for served in whole]
 
 
-# ── positions that can be read ──
-
-
 @loop_over(
     ("served", "position"),
     [
@@ -76,8 +73,6 @@ def test_a_page_without_positions_has_none() -> None:
     for page in listings({}):
         assert (page.meta, page.cursor, page.position_fault) == (Meta(), None, None)
 
-
-# ── positions that cannot ──
 
 UNREADABLE = [
     ("abc", "got text"),
@@ -130,9 +125,6 @@ def test_a_fault_never_repeats_a_value() -> None:
         assert "s3cr3t" not in str(page.position_fault) + str(page.repairs)
 
 
-# ── meta ──
-
-
 @loop_over("meta", ["x", "", 5, 0, True, False, 1.5, [1], [{}]])
 @loop_over("records", [[], {}, [TEXT]])
 def test_a_meta_that_is_no_object_is_unreadable_whatever_the_data(meta: Any, records: Any) -> None:
@@ -180,8 +172,6 @@ def test_a_member_of_another_type_inside_meta_leaves_the_others() -> None:
         assert "meta.pagination.total: expected whole number, got array" in page.repairs
 
 
-# ── any JSON ──
-
 values = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=4),
     lambda inner: (
@@ -214,9 +204,6 @@ def test_any_json_is_a_page_with_every_record_or_unreadable(
             if position is not None and page.position_fault is None:
                 held = [getattr(position, name) for name in position.__struct_fields__]
                 assert all(value is UNSET or value is None or type(value) in (int, str) for value in held)
-
-
-# ── records in the place of an array ──
 
 
 @loop_over(

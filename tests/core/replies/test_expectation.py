@@ -187,9 +187,6 @@ def test_a_row_of_strange_json_fits() -> None:
         assert expectation.mismatch(row_of(raw)) is None
 
 
-# ── the acting user that the reply of a single call shows ──
-
-
 def message(**changes: Any) -> Any:
     return parse(Message, TEXT | changes)
 

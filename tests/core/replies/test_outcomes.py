@@ -23,9 +23,6 @@ def outcomes(data: Any) -> dict[str, bool]:
     return {key: each.success for key, each in ADDED(json.dumps({"data": data}).encode()).items()}
 
 
-# ── one acknowledgement ──
-
-
 @loop_over(
     ("served", "ack"),
     [
@@ -67,9 +64,6 @@ def test_what_acknowledges_nothing_is_unreadable(served: bytes) -> None:
 def test_an_envelope_says_what_it_holds() -> None:
     assert ACK.record is Ack
     assert ADDED.record is AddedMember
-
-
-# ── an outcome per item ──
 
 
 @loop_over(

@@ -25,8 +25,6 @@ from chatrest import (
 from tests.cases import TOO_DEEP, loop_over
 from tests.core.replies.documented import CALL_MESSAGE, CUSTOM, GOOD, KINDS, MEDIA, PAGE, TEXT, body, mutants
 
-# ── what is read ──
-
 
 @loop_over(("record", "kind"), list(zip(GOOD, KINDS, strict=True)))
 def test_a_message_is_read_from_bytes_text_and_dict(record: dict[str, Any], kind: type) -> None:
@@ -82,9 +80,6 @@ def test_what_is_no_kind_of_record_is_refused(kind: Any) -> None:
 def test_data_of_another_type_is_refused(data: Any) -> None:
     with pytest.raises(RequestInvalidError, match="data: expected"):
         parse(Message, data)
-
-
-# ── there and back ──
 
 
 @given(mutants())

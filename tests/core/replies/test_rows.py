@@ -45,9 +45,6 @@ def keepable(text: str) -> str:
     return "" if any("\ud800" <= each <= "\udfff" for each in text) else text
 
 
-# ── pages ──
-
-
 def test_a_page_is_read_as_the_few_members_and_the_exact_bytes() -> None:
     served = body(GOOD)
     page = rows(served)
@@ -114,9 +111,6 @@ def test_what_messages_refuses_is_refused(served: bytes) -> None:
             read(served)
 
 
-# ── members ──
-
-
 @loop_over(
     ("changes", "name", "value"),
     [({"id": 77}, "id", "77"), ({"id": 10**30}, "id", str(10**30)), ({"id": True}, "id", ""),
@@ -146,9 +140,6 @@ def test_a_member_of_the_name_that_holds_the_bytes_is_kept_out() -> None:
 @loop_over("raw", [b"", b"{", b"null", b"[]", b'"7"', b'{"id":"7"', b'{"id":"7"}{"id":"8"}'])
 def test_bytes_that_are_no_record_are_a_row_that_tells_nothing(raw: bytes) -> None:
     assert row_of(raw) == Row(line=raw)
-
-
-# ── the collections ──
 
 
 async def test_a_list_of_another_form_is_read_as_rows_too() -> None:

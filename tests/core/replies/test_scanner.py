@@ -99,8 +99,6 @@ def test_an_error_tells_what_is_wrong_with_the_body() -> None:
         envelope(b"{}x")
 
 
-# ── deep values ──
-
 texts = st.text(st.sampled_from('[]{}",:\\\\ a'), max_size=5)
 
 
