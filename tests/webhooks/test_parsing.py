@@ -141,12 +141,8 @@ def test_what_no_class_holds_is_an_unknown_event(trigger: str, data: Any, reason
     event = parse_event(body)
     assert isinstance(event, UnknownEvent)
     assert (event.trigger, event.data, event.raw, event.reason) == (trigger, data, body, reason)
-
-
-def test_an_event_without_data_is_unknown() -> None:
-    event = parse_event(b'{"trigger": "message_sent"}')
-    assert isinstance(event, UnknownEvent)
-    assert (event.data, event.reason) == (None, "data: expected object, got nothing")
+    without = parse_event(b'{"trigger": "message_sent"}')
+    assert (without.data, without.reason) == (None, "data: expected object, got nothing")  # type: ignore[union-attr]
 
 
 @pytest.mark.parametrize("trigger", ["group_updated", "after_campaign_failed", "brand_new"])

@@ -38,9 +38,6 @@ async def status(client: AsgiClient, body: bytes = HELLO, **headers: Any) -> int
     return response.status
 
 
-# ── acknowledgement ──
-
-
 @virtual
 async def test_an_event_is_acknowledged_after_its_handler() -> None:
     handler = Handler(takes(1.0))
@@ -111,9 +108,6 @@ async def test_a_handler_outlives_its_request() -> None:
     assert (now(), handler.finished, len(handler.events)) == (1.0, 1, 1)
 
 
-# ── repetitions ──
-
-
 @virtual
 async def test_concurrent_deliveries_of_an_event_run_one_handler() -> None:
     handler = Handler(takes(1.0))
@@ -121,9 +115,6 @@ async def test_concurrent_deliveries_of_an_event_run_one_handler() -> None:
     statuses = await asyncio.gather(*(status(client, body) for body in (HELLO, OTHER, HELLO, OTHER, HELLO)))
     assert statuses == [200] * 5
     assert [event.raw for event in handler.events] == [HELLO, OTHER]
-
-
-# ── many at once ──
 
 
 @virtual
@@ -159,9 +150,6 @@ async def test_closing_waits_and_then_cancels() -> None:
     assert sent == ["lifespan.startup.complete", "lifespan.shutdown.complete"]
     assert (handler.finished, handler.active) == (1, 0)
     assert [response.status for response in await asyncio.gather(*requests) if response] == [200, 503]
-
-
-# ── refusals ──
 
 
 @virtual
@@ -255,9 +243,6 @@ async def test_other_protocols_are_refused() -> None:
         await app({"type": "websocket"}, None, None)  # type: ignore[arg-type]
 
 
-# ── arguments ──
-
-
 @loop_over(
     ("arguments", "text"),
     [
@@ -275,18 +260,14 @@ async def test_other_protocols_are_refused() -> None:
         ({"concurrency": 0}, "concurrency = 0"),
         ({"concurrency": True}, "concurrency = True"),
         ({"user": "u"}, "user: expected username, password, answer_within"),
+        ({"on_event": None}, "on_event = None: expected a coroutine function"),
     ],
 )
 def test_a_wrong_argument_is_named(arguments: dict[str, Any], text: str) -> None:
     with pytest.raises(RequestInvalidError) as caught:
-        asgi_app(Handler(), **arguments)
+        asgi_app(**{"on_event": Handler()} | arguments)
     assert str(caught.value).startswith(text)
     assert "p4ss" not in str(caught.value)
-
-
-def test_what_cannot_be_called_is_no_handler() -> None:
-    with pytest.raises(RequestInvalidError, match="on_event = None: expected a coroutine function"):
-        asgi_app(None)  # type: ignore[arg-type]
 
 
 def test_a_receiver_without_credentials_is_logged(caplog: pytest.LogCaptureFixture) -> None:
