@@ -101,19 +101,14 @@ class ObjectStore:
         try:
             async with asyncio.timeout(seconds):
                 await self.head("manifest.json")
-                return
         except TimeoutError:
-            pass
-        except ObjectNotFoundError:
-            return
+            raise ObjectStoreError(
+                f"{self.address} did not answer within {seconds:g} s: check the network, and the endpoint in "
+                "the environment variables"
+            ) from None
         except ObjectStoreError as error:
-            if error.status is None:
+            if error.status is None and not isinstance(error, ObjectNotFoundError):
                 raise
-            return
-        raise ObjectStoreError(
-            f"{self.address} did not answer within {seconds:g} s: check the network, and the endpoint in the "
-            "environment variables"
-        )
 
     # ── whole objects ──
 
@@ -248,17 +243,14 @@ class ObjectStore:
         a single part then costs one request. The file survives a loss of power if it `is_durable`. Raises
         `ObjectChangedError` if the object changes meanwhile, and OSError if the file cannot be written.
         """
-        if size is not None and size <= self._part_size:
-            await download(self._single_part(name), name, path, sha256, is_durable=is_durable)
-            return
-        await download(self._parts(await self.head(name)), name, path, sha256, is_durable=is_durable)
+        await download(self._parts(name, size), name, path, sha256, is_durable=is_durable)
 
-    async def _single_part(self, name: str) -> AsyncIterator[bytes]:
-        yield (await self.get(name)).data
-
-    async def _parts(self, info: ObjectInfo) -> AsyncIterator[bytes]:
+    async def _parts(self, name: str, size: int | None = None) -> AsyncIterator[bytes]:
         """Read an object in parts; `ObjectChangedError` where it is no longer the same."""
-        options: dict[str, Any] = {}
+        if size is not None and size <= self._part_size:
+            yield (await self.get(name)).data
+            return
+        info, options = await self.head(name), dict[str, Any]()
         if info.etag is not None:
             options["version" if self._tag_key == "version" else "if_match"] = info.etag
 

@@ -8,11 +8,9 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from secrets import token_hex
-from typing import IO, Any, Final, TypeAlias, TypeVar
+from typing import Any, Final, TypeAlias
 
 from .store_errors import ObjectDamagedError, ObjectStoreError
-
-T = TypeVar("T")
 
 PART_SIZE: Final = 8 << 20
 """Bytes of a part; a store of S3's kind takes at least 5 MiB, but for the last one."""
@@ -28,70 +26,39 @@ Put: TypeAlias = Callable[..., Awaitable[Any]]
 """Writes its argument, bytes or an iterator of blocks, to an object, with the options of obstore's `put`."""
 
 
-class FileSource:
-    """The content of a file in blocks, for an upload; hashes what it hands out.
-
-    Raises `ObjectStoreError` in the place of the end if the hash is not the expected one, and at the next
-    block once it `is_stopped`: obstore then aborts the upload, and nothing of it becomes visible.
-    """
-
-    def __init__(self, path: Path, sha256: str) -> None:
-        self._path = path
-        self._expected = sha256
-        self._digest = hashlib.sha256()
-        self.is_stopped = False
-
-    async def blocks(self, block_size: int) -> AsyncIterator[bytes]:
-        with _readable(self._path):
-            file = self._path.open("rb")  # not in a thread: a cancel would lose the open file
-        with file:
-            while (block := await self._next(file, block_size)) and not self.is_stopped:
-                yield block
-        if self.is_stopped:
-            raise ObjectStoreError("the upload was cancelled")
-        if self._digest.hexdigest() != self._expected:
-            raise ObjectStoreError(
-                f"the file {self._path} changed while it was sent, or its hash is not the given one"
-            )
-
-    async def _next(self, file: IO[bytes], block_size: int) -> bytes:
-        def read() -> bytes:
-            block = file.read(block_size)
-            self._digest.update(block)
-            return block
-
-        with _readable(self._path):
-            return await asyncio.to_thread(read)
-
-
 async def upload(put: Put, path: Path, sha256: str | None, part_size: int) -> int:
     """Write a file to the object that `put` writes; return its size.
 
-    A file of up to one part is sent in one request.
+    A file of up to one part is sent in one request. Raises `ObjectStoreError` in the place of the end if the
+    hash is not the expected one: obstore then aborts the upload, and nothing of it becomes visible. If it is
+    cancelled it ends so, too: a cancelled future of obstore would drop it without an abort, and its parts would
+    stay in the store, invisible and paid for.
     """
     with _readable(path):
         size = (await asyncio.to_thread(path.stat)).st_size
-        sha256 = sha256 if sha256 is not None else await asyncio.to_thread(file_sha256, path)
-    source, block_size = FileSource(path, sha256), min(part_size, _BLOCK)
+        expected = sha256 if sha256 is not None else await asyncio.to_thread(file_sha256, path)
+    digest, is_stopped = hashlib.sha256(), False
+
+    async def blocks() -> AsyncIterator[bytes]:
+        with _readable(path), path.open("rb") as file:  # not in a thread: a cancel would lose the open file
+            while (block := await asyncio.to_thread(file.read, min(part_size, _BLOCK))) and not is_stopped:
+                digest.update(block)
+                yield block
+        if is_stopped:
+            raise ObjectStoreError("the upload was cancelled")
+        if digest.hexdigest() != expected:
+            raise ObjectStoreError(
+                f"the file {path} changed while it was sent, or its hash is not the given one"
+            )
+
     if size <= part_size:
-        data = b"".join([block async for block in source.blocks(block_size)])
+        data = b"".join([block async for block in blocks()])
         await put(data, use_multipart=False)
         return len(data)
-    chunk_size = max(part_size, -(-size // _MOST_PARTS))
-    options = {"use_multipart": True, "chunk_size": chunk_size, "max_concurrency": _PARTS_AT_ONCE}
-    await _send_parts(lambda: put(source.blocks(block_size), **options), source)
-    return size
-
-
-async def _send_parts(put: Callable[[], Awaitable[Any]], source: FileSource) -> None:
-    """Send a multipart upload; if it is cancelled, let obstore abort it first.
-
-    A cancelled future of obstore would drop the upload without an abort, and its parts would stay in the
-    store, invisible and paid for.
-    """
 
     async def send() -> None:
-        await put()
+        chunk_size = max(part_size, -(-size // _MOST_PARTS))
+        await put(blocks(), use_multipart=True, chunk_size=chunk_size, max_concurrency=_PARTS_AT_ONCE)
 
     task = asyncio.create_task(send())
     # The loop would log an error that no one retrieves, with the store's own text.
@@ -99,10 +66,11 @@ async def _send_parts(put: Callable[[], Awaitable[Any]], source: FileSource) -> 
     try:
         await asyncio.shield(task)
     except asyncio.CancelledError:
-        source.is_stopped = True
+        is_stopped = True
         await asyncio.wait({task}, timeout=_ABORT_SECONDS)
         task.cancel()
         raise
+    return size
 
 
 @contextmanager

@@ -42,11 +42,9 @@ CREATE INDEX by_path ON attachments(path)
 _REMEDY: Final = "move it away, and the next run fetches the files again"
 _LAYOUT: Final = Layout("export", _SCHEMA, version=1, application=0x63_72_61_74, remedy=_REMEDY)
 _BATCH: Final = 1000
-_PENDING: Final = """SELECT rowid, message, position, url, name, mime_type, extension FROM attachments
-    WHERE rowid > ? AND (state IN ('new', 'refused') OR (state = 'too_large' AND bytes < ?))
-    ORDER BY rowid LIMIT ?"""
-_FAILED: Final = """SELECT rowid, message, position, url, name, mime_type, extension FROM attachments
-    WHERE rowid > ? AND state = 'failed' ORDER BY rowid LIMIT ?"""
+_PENDING: Final = """SELECT rowid FROM attachments WHERE state IN ('new', 'refused', 'failed')
+    OR (state = 'too_large' AND bytes < ?) ORDER BY state = 'failed', rowid"""
+_LINK: Final = "SELECT message, position, url, name, mime_type, extension FROM attachments WHERE rowid = ?"
 _STORED: Final = """SELECT rowid, file, bytes, sha256 FROM attachments
     WHERE state = 'stored' AND rowid > ? ORDER BY rowid LIMIT ?"""
 _ERRORS: Final = """SELECT error, count(*) FROM attachments WHERE state = 'failed' GROUP BY error
@@ -145,13 +143,8 @@ class AttachmentJournal(JournalFile):
 
         Else those that fail for good would keep all others waiting, run after run.
         """
-        rows = self._all("SELECT rowid FROM attachments WHERE state = 'failed'")
-        failed = IdSet(number for (number,) in rows)
-        for _, *values in self._pages(_PENDING, max_bytes):
-            yield Link(*values)
-        for number, *values in self._pages(_FAILED):
-            if number in failed:
-                yield Link(*values)
+        for (number,) in self._all(_PENDING, max_bytes):
+            yield Link(*self._all(_LINK, number)[0])
 
     def stored_as(self, link: Link) -> FetchResult | None:
         """Return the file that was fetched from the same address for another message."""
@@ -172,7 +165,10 @@ class AttachmentJournal(JournalFile):
 
     def stored(self) -> Iterator[tuple[int, str, int, str]]:
         """Yield the number, the name, the size and the SHA-256 of each link whose file is noted as stored."""
-        yield from self._pages(_STORED)
+        number = 0
+        while rows := self._all(_STORED, number, _BATCH):
+            yield from rows
+            number = rows[-1][0]
 
     def reset(self, number: int) -> None:
         """Note that a stored file is not there: it is fetched again."""
@@ -212,10 +208,3 @@ class AttachmentJournal(JournalFile):
             for row in portion:
                 values = zip(_MEMBERS, row, strict=True)
                 yield {name: value for name, value in values if value is not None}
-
-    def _pages(self, sql: str, *values: object) -> Iterator[Any]:
-        """Yield the rows after the last one, some at a time, by the number in front of each."""
-        number = 0
-        while rows := self._all(sql, number, *values, _BATCH):
-            yield from rows
-            number = rows[-1][0]

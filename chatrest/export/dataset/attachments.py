@@ -23,7 +23,6 @@ from urllib.parse import urlsplit
 import msgspec
 from msgspec import Struct
 
-from ..._core.replies.rows import Row
 from ..._core.requests.arguments import check, check_count
 from ..._threads import in_thread
 from ...app import is_loopback
@@ -144,16 +143,13 @@ class AttachmentRun:
         new = written - await in_thread(self._journal.searched)
         # Where nothing is new, this reads the messages alone that have no number.
         rows = export.scan(new.first, new.last) if new else export.scan(LAST, LAST)
-        raws = (bytes(row.raw) for row in rows if _is_among(row, new))
-        while await in_thread(partial(self._add_some, raws)):
-            pass
+        # One whose id is no number is always among them.
+        raws = (bytes(row.raw) for row in rows if (key := number(row.id)) is None or key in new)
+        while batch := await in_thread(lambda: list(islice(raws, _MESSAGES))):
+            links = (link for raw in batch for link in links_of(read(raw)))
+            await in_thread(partial(self._journal.add, links))
         if is_settled:
             await in_thread(partial(self._journal.set_searched, written))
-
-    def _add_some(self, raws: Iterator[bytes]) -> bool:
-        batch = list(islice(raws, _MESSAGES))
-        self._journal.add(link for raw in batch for link in links_of(read(raw)))
-        return bool(batch)
 
     async def _pending(self) -> AsyncIterator[Link]:
         """Yield the links to fetch, until too many have failed."""
@@ -207,12 +203,6 @@ class AttachmentRun:
             setattr(self._counts, "pending" if state == "new" else state, links)
         self._counts.errors = self._journal.errors()
         return self._counts
-
-
-def _is_among(row: Row, ids: IdSet) -> bool:
-    """Return True for a row of one of these ids, and for one whose id is no number."""
-    key = number(row.id)
-    return key is None or key in ids
 
 
 def _server(link: Link) -> str:
