@@ -7,7 +7,6 @@ the code: a page per noun with its collection, filters, bodies and records, and 
 
 import re
 from collections import defaultdict
-from importlib import import_module
 from pathlib import Path
 from typing import Any, Final
 
@@ -25,9 +24,6 @@ _MODULES: Final = (
 _NOUNS: Final = ("_models", "_parameters", "_resources")
 
 
-# ── the reference ──
-
-
 def reference() -> dict[str, list[str]]:
     """Return the pages of the reference, each with the full names of what it describes."""
     pages: dict[str, list[str]] = defaultdict(list)
@@ -39,27 +35,7 @@ def reference() -> dict[str, list[str]]:
     for name, home in chatrest._HOME.items():
         package, _, noun = home.partition(".")
         pages[noun.replace("_", " ") if package in _NOUNS else "session and more"].append(f"chatrest.{name}")
-    for name in _MODULES:
-        module = import_module(f"chatrest.{name}")
-        names = [each for each in getattr(module, "__all__", None) or vars(module) if each[0] != "_"]
-        values = [(each, getattr(module, each)) for each in names if each not in chatrest._HOME]
-        homes = [
-            f"{value.__module__}.{getattr(value, '__name__', each)}"
-            for each, value in values
-            if getattr(value, "__module__", "").startswith(module.__name__)
-        ]
-        pages[module.__name__] = list(dict.fromkeys(homes))
-    return dict(pages)
-
-
-def _reference_text(title: str, names: list[str]) -> str:
-    lines = [f"# {title}", ""]
-    if title.startswith("chatrest."):
-        lines += [f"::: {title}", "    options: {members: false, show_root_heading: false}", ""]
-    return "\n".join([*lines, *(f"::: {name}\n" for name in names)])
-
-
-# ── the pages ──
+    return {**pages, **{f"chatrest.{name}": [f"chatrest.{name}"] for name in _MODULES}}
 
 
 def pages() -> dict[str, Path | str]:
@@ -69,7 +45,10 @@ def pages() -> dict[str, Path | str]:
     pictures = {path.relative_to(GUIDE).as_posix(): path for path in (GUIDE / "pictures").iterdir()}
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
     readme = readme.replace("(chatrest/guide/README.md)", "(guide.md)").replace("(chatrest/guide/", "(")
-    made = {_path(title): _reference_text(title, names) for title, names in reference().items()}
+    made = {
+        _path(title): "\n\n".join([f"# {title}", *(f"::: {name}" for name in names), ""])
+        for title, names in reference().items()
+    }
     costs = guide["costs.md"].read_text(encoding="utf-8")
     return {
         **guide,

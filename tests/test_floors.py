@@ -146,9 +146,6 @@ def _shortest(edges: Mapping[str, Iterable[str]], start: str) -> list[str] | Non
     return None
 
 
-# ── the package ──
-
-
 def test_a_file_imports_from_its_own_floor_and_below() -> None:
     wrong = [
         f"{module} imports {name}"
@@ -213,9 +210,6 @@ def test_the_table_of_floors_has_every_file() -> None:
 def test_modules_are_loaded_by_name_where_the_table_of_floors_knows_it() -> None:
     loaders = {module for module, each in all_facts().items() if each.loads_by_name}
     assert loaders == set(LOADED_BY_NAME) | LOADERS_OF_OTHERS
-
-
-# ── its numbers ──
 
 
 def test_no_two_public_classes_have_one_name() -> None:

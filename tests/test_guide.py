@@ -74,9 +74,6 @@ def test_the_guide_has_every_variable() -> None:
     } == set()
 
 
-# ── commands ──
-
-
 def commands_of(text: str) -> Iterator[list[str]]:
     """Yield the words of each `chatrest` in lines of a shell, without what their output goes to."""
     for line in text.splitlines():

@@ -64,18 +64,12 @@ async def echo(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> No
         await writer.drain()
 
 
-# ── timers ──
-
-
 def test_a_loop_without_anything_to_wait_for_says_so() -> None:
     async def main() -> None:
         await asyncio.get_running_loop().create_future()
 
     with pytest.raises(StalledError, match="nothing is under way"):
         run(main())
-
-
-# ── traffic ──
 
 
 @pytest.mark.usefixtures("delivery")
@@ -101,9 +95,6 @@ def test_time_waits_for_a_thread() -> None:
         return now()
 
     assert run(main()) == 0
-
-
-# ── a session and the emulator ──
 
 
 @pytest.mark.usefixtures("delivery")

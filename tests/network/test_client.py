@@ -87,16 +87,11 @@ def sending(session: AsyncSession) -> Awaitable[Any]:
     return session.messages.send(NewMessage.text("bob", "hello"))
 
 
-# ── the first attempt ──
-
-
 async def test_a_successful_call_does_not_sleep() -> None:
     bench = SessionHarness(OK)
     assert await bench.call() == {"a": 1}
     assert (bench.slept, bench.pool.sent, bench.pool.active) == ([], 1, 0)
 
-
-# ── repeating, by the table of core.retry, whose test has the other rows ──
 
 PASSING: list[Answer] = [
     *(answer(status) for status in (408, 500, 502, 503, 504)),
@@ -128,18 +123,12 @@ async def test_a_5xx_for_a_post_is_a_server_error_and_an_unknown_outcome(status:
     assert "ERR_X" in str(error)
 
 
-# ── how often, and how long ──
-
-
 @pytest.mark.parametrize("name", ["Retry-After", "RETRY-AFTER"])
 async def test_a_date_is_measured_on_the_services_own_clock(name: str) -> None:
     times = {"Date": "Wed, 01 Jan 2020 00:00:00 GMT", name: "Wed, 01 Jan 2020 00:00:09 GMT"}
     bench = SessionHarness(Reply(429, CIMultiDict(times), b""), OK, dice=0.0)
     await bench.call()
     assert bench.time.now == 1009.0
-
-
-# ── a success that is none ──
 
 
 async def test_a_200_with_an_error_body_raises_that_error() -> None:
@@ -174,9 +163,6 @@ async def test_a_whole_200_of_another_shape_is_sent_once(body: bytes) -> None:
         assert error.answered
         assert text in str(error)
         assert bench.pool.sent == 1
-
-
-# ── one deadline over all ──
 
 
 @loop_over(

@@ -89,9 +89,6 @@ def test_noise_after_a_large_stream_is_refused() -> None:
         unpack("gzip", gzip.compress(bytes(MIB + 1)) + b"noise")
 
 
-# ── cut off, or garbled ──
-
-
 @pytest.mark.parametrize("name", ["gzip", "stored"])
 @settings(max_examples=40, deadline=None, database=None)
 @given(data=some_data, part=st.floats(0, 1, exclude_max=True), cuts=st.lists(st.integers(2, 400), max_size=5))
@@ -133,9 +130,6 @@ def test_a_flipped_bit_is_never_taken_for_the_data(name: str) -> None:
 def test_an_unknown_encoding_is_refused_and_the_known_one_is_named(encoding: str) -> None:
     with pytest.raises(ReplyUnreadableError, match="is not gzip"):
         Inflate(encoding)
-
-
-# ── bombs ──
 
 
 def test_a_bomb_is_unpacked_to_its_cap_and_one_step() -> None:

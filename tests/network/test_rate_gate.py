@@ -189,9 +189,6 @@ async def test_the_expected_wait_of_a_request_is_known_before_it_waits() -> None
     await ended(tasks)
 
 
-# ── services that name no honest time after a 429 ──
-
-
 NOW = 1_700_000_000
 DATE = formatdate(NOW, usegmt=True)
 MINUTE = 60.0

@@ -38,9 +38,6 @@ def test_a_proxy_of_a_company_is_taken_for_https_addresses_only() -> None:
     assert AsyncSession(OPEN, proxy="http://127.0.0.1:3128").app is OPEN
 
 
-# ── the time of several calls together ──
-
-
 class Clock:
     """A clock that tests set."""
 
@@ -86,9 +83,6 @@ def test_the_earliest_end_counts(outer: float, inner: float, deadline: float | N
 def test_a_wrong_time_is_refused(seconds: Any) -> None:
     with pytest.raises(RequestInvalidError, match="seconds = "):
         AsyncSession(SAFE).within(seconds)
-
-
-# ── replies as they came ──
 
 
 async def test_a_reply_is_given_on_request_for_each_attempt_and_each_page() -> None:

@@ -21,7 +21,6 @@ from tests.core.pace.rate_limits import (
 EXTREMES: Final[tuple[RetryAfter, ...]] = ("none", "whole")
 """What tells a client least, and what misleads it most; "exact" is between them."""
 
-# ── limits of every kind ──
 
 LIMITS: Final[dict[str, Callable[[], Limit]]] = {
     "bucket 100/s, burst 20": lambda: TokenBucket(100, 20),
@@ -99,9 +98,6 @@ def test_a_sliding_window_is_learnt_with_few_429s_after_the_ramp_has_filled_it()
     simulation = Simulation(SlidingWindow(1000, 10), latency=0.1).add(128, urgent=False).run(60)
     assert sum(simulation.accepted(0, 60)) >= 0.9 * 6000
     assert simulation.refused_share(0, 60) <= 0.045
-
-
-# ── limits that change and limits that are shared ──
 
 
 @pytest.mark.parametrize("retry_after", EXTREMES)

@@ -156,9 +156,6 @@ def test_added_headers_replace_none_whatever_their_case() -> None:
     assert "k3y" not in repr(more.headers)
 
 
-# ── forms ──
-
-
 class Terms(CheckedBody, frozen=True, kw_only=True, rename="camel"):
     """A body of every kind of part."""
 
