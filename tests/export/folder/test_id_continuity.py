@@ -10,10 +10,9 @@ import pytest
 from chatrest import AsyncSession
 from chatrest.emulator import Emulator
 from chatrest.export import Plan, Remedy, Report, export, verify
-from tests.compatible_service import CompatibleService
 from tests.export_runs import ids_of
 from tests.scripted_server import no_wait
-from tests.small_service import SmallService, talk as talk_of
+from tests.small_service import CompatibleService, SmallService, talk as talk_of
 
 pytestmark = pytest.mark.usefixtures("tidy")
 NOW = 1_800_000_000

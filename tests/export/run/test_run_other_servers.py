@@ -9,9 +9,8 @@ import pytest
 
 from chatrest import AsyncSession
 from chatrest.export import Plan, export, verify
-from tests.compatible_service import CompatibleService
 from tests.export_runs import ids_of, served
-from tests.small_service import START
+from tests.small_service import START, CompatibleService
 
 pytestmark = pytest.mark.usefixtures("tidy")
 
