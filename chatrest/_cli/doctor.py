@@ -36,20 +36,19 @@ if TYPE_CHECKING:
     from .._network.options import RawReply
     from ..session import AsyncSession
 
-_CLOCK: Final = "check this machine's clock"
 _ADVICE: Final = {
     "settings": "see 'chatrest --help' for the variables, 'chatrest guide many-apps' for a file of apps",
-    "proxy": "check CHATREST_PROXY or --proxy",
     "name": "check the network, then the app's id and region, and CHATREST_SERVICE_DOMAIN or "
     "CHATREST_BASE_URL; behind a proxy set CHATREST_PROXY",
     "connection": "check the address, its port and the firewall; behind a proxy set CHATREST_PROXY",
     "tls": "is that an https address, and its port right?",
-    "expired": f"the certificate has expired: {_CLOCK}; else the service has to renew it",
-    "not yet valid": f"the certificate is not valid yet: {_CLOCK}",
+    "expired": "the certificate has expired: check this machine's clock; else the service has to renew it",
+    "not yet valid": "the certificate is not valid yet: check this machine's clock",
     "other host": "the certificate is another host's: check the address",
     "certificate": "its issuer is not trusted here: where a proxy of your company opens TLS, set "
     "SSL_CERT_FILE to a file with its certificate",
-    "by proxy": "check the proxy: it may refuse the host, or open TLS with a certificate not trusted here",
+    "proxy": "check the proxy (CHATREST_PROXY or --proxy): it may refuse the host, or open TLS with a "
+    "certificate not trusted here",
     "no reply": "the address is not the service's, or it is down: try it again later",
     "limited": "the app's limit is used up by other clients: try it again later",
     "server": "the service fails: try it again later",
@@ -150,8 +149,8 @@ def _connection(app: App, replies: "list[RawReply]", error: ChatRestError | None
     by_proxy, address = proxy() is not None, urlsplit(app.chat_url)
     if not replies:
         reason = error.reason if isinstance(error, ConnectError) else "no reply"
-        if by_proxy and reason in ("name", "connection"):
-            reason = "by proxy"
+        if by_proxy and reason in ("name", "connection", "by proxy"):
+            reason = "proxy"
         return Check("connection", "failed", str(error), _ADVICE.get(reason, _ADVICE["tls"]))
     text = f"{address.netloc}{', by the proxy' if by_proxy else ''}"
     if address.scheme == "https":

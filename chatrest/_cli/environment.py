@@ -17,44 +17,29 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from os.path import expanduser  # unlike that of `Path`, it accepts a user without a home
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, NamedTuple
-
-import click
+from typing import TYPE_CHECKING, Final
 
 from .._secrets import shown
 from .._texts import duration
 from ..app import App, allows_http, headers_from_env
 from ..errors import ApiError, AuthenticationError, ConnectError, RequestInvalidError
 from . import streams
-from .process import NAME
+from .process import NAME, root_option
 
 if TYPE_CHECKING:
     from .._telemetry import Listener
-    from ..export.plan.app_file import AppExport
     from ..management import AsyncManagement
     from ..session import AsyncSession
 
 
 SEE_HELP: Final = f"see '{NAME} --help'"
 """The next step where a variable is missing or wrong: the help of the command group lists them all."""
-APPS: Final = "apps.toml"
 _ACCOUNT: Final = ("CHATREST_APP_ID", "CHATREST_API_KEY", "CHATREST_REGION")
 _HOST: Final = ("CHATREST_APP_ID", "CHATREST_REGION", "CHATREST_SERVICE_DOMAIN")
 _MANAGEMENT: Final = ("CHATREST_MANAGEMENT_URL", "CHATREST_MANAGEMENT_KEY", "CHATREST_MANAGEMENT_SECRET")
 MANAGEMENT_WORDS: Final = f"{', '.join(_MANAGEMENT[:-1])} and {_MANAGEMENT[-1]}"
 _PROXY: Final = "CHATREST_PROXY (or --proxy)"
 _PYTHON: Final = re.compile(r" \((?:only=True|change_plan=True|export_apps)\)")
-
-
-class RootOptions(NamedTuple):
-    proxy: str | None = None
-    app: str | None = None
-
-
-def _options() -> RootOptions:
-    context = click.get_current_context(silent=True)
-    given = None if context is None else context.find_root().obj
-    return given if isinstance(given, RootOptions) else RootOptions()
 
 
 def session(telemetry: "Listener | tuple[()]" = (), *, app: App | None = None) -> "AsyncSession":
@@ -92,7 +77,9 @@ def the_app() -> App:
     if (name := app_name()) is not None:
         from ..export.plan.app_file import read_app
 
-        return _hidden([read_app(apps_file(), name)])[0].app
+        app = read_app(apps_file(), name).app
+        streams.hide(app.api_key)
+        return app
     try:
         return App.from_env()
     except RequestInvalidError as error:
@@ -100,20 +87,8 @@ def the_app() -> App:
         raise
 
 
-def all_apps(file: str) -> "list[AppExport]":
-    from ..export.plan.app_file import read_apps
-
-    return _hidden(read_apps(file))
-
-
-def _hidden(apps: "list[AppExport]") -> "list[AppExport]":
-    for each in apps:
-        streams.hide(each.app.api_key)
-    return apps
-
-
 def app_name() -> str | None:
-    return _options().app or os.environ.get("CHATREST_APP") or None
+    return root_option("app") or os.environ.get("CHATREST_APP") or None
 
 
 def apps_file() -> Path:
@@ -122,12 +97,13 @@ def apps_file() -> Path:
         if not path.is_file():
             raise RequestInvalidError(f"CHATREST_APPS_FILE = {shown(named)}: there is no such file")
         return path
-    home = Path(os.environ.get("XDG_CONFIG_HOME") or expanduser("~/.config"), NAME, APPS)  # noqa: PTH111
-    places = [Path(APPS), home] if _options().app else [home]
+    home = Path(os.environ.get("XDG_CONFIG_HOME") or expanduser("~/.config"), NAME, "apps.toml")  # noqa: PTH111
+    is_option = root_option("app") is not None
+    places = [Path("apps.toml"), home] if is_option else [home]
     for path in places:
         if path.is_file():
             return path
-    option = "--app" if _options().app else "CHATREST_APP"
+    option = "--app" if is_option else "CHATREST_APP"
     raise RequestInvalidError(
         f"{option} needs a file of apps: set CHATREST_APPS_FILE, or write {' or '.join(map(str, places))}"
     )
@@ -157,7 +133,7 @@ def hint(error: BaseException) -> str:
 
 
 def proxy() -> str | None:
-    return _options().proxy or os.environ.get("CHATREST_PROXY") or None
+    return root_option("proxy") or os.environ.get("CHATREST_PROXY") or None
 
 
 def management() -> "AsyncManagement":

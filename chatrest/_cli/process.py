@@ -33,10 +33,15 @@ async def _cancel_on_sigterm(work: Coroutine[Any, Any, T]) -> T:
     return await work
 
 
+def root_option(name: str) -> str | None:
+    """Return an option that was given before the command."""
+    context = click.get_current_context(silent=True)
+    return None if context is None else context.find_root().params.get(name)
+
+
 def invocation() -> str:
     """Return the shell text that runs this command, with the `--app` of this run."""
-    context = click.get_current_context(silent=True)
-    app = None if context is None else getattr(context.find_root().obj, "app", None)
+    app = root_option("app")
     return f"{_program()} --app {shlex.quote(app)}" if app else _program()
 
 

@@ -188,15 +188,15 @@ def apps(**given: Any) -> None:
 def send(receiver: str, text: str, on_behalf_of: str | None, receiver_type: Literal["user", "group"]) -> None:
     """Send TEXT to RECEIVER, and print the stored message as a JSON line.
 
-    The request is never repeated. Without a reply, the error says that the message may have been sent, and
-    names its muid, a random id that the stored message has as well. If the service ignores --on-behalf-of, a
-    warning says so.
-
     \b
     Examples:
       chatrest send bob "See you at noon" --on-behalf-of alice
       chatrest send team-7 "Release is out" --receiver-type group --on-behalf-of alice
       chatrest send bob -- "-5 °C today"
+
+    The request is never repeated. Without a reply, the error says that the message may have been sent, and
+    names its muid, a random id that the stored message has as well. If the service ignores --on-behalf-of, a
+    warning says so.
     """
     message = NewMessage.text(receiver, text, receiver_type=receiver_type)
     streams.output()  # raises if it is closed, before the message is sent

@@ -29,7 +29,7 @@ from ..times import TIME_FORMS
 from . import streams
 from .call.command import OperationGroup, call
 from .doctor import doctor, limits
-from .environment import RootOptions, hint, in_own_words
+from .environment import hint, in_own_words
 from .export.cat import cat, changes
 from .export.command import export
 from .export.copies import load, seal, verify
@@ -236,22 +236,10 @@ class Root(click.Group):
         raise failure
 
 
-_PLAIN: Final = (
-    (r"a valid integer range", "a whole number"),
-    (r"a valid float range", "a number"),
-    (r"is not in the range (\S+)<=x<=(\S+)", r"is not from \1 to \2"),
-    (r"is not in the range x>=(\S+)", r"is less than \1"),
-    (r"is not in the range x>(\S+)", r"is not above \1"),
-)
-"""Patterns of click's usage errors, and plain words for them."""
-
-
 def _text_of(error: click.ClickException) -> str:
     text = error.format_message()
     if not isinstance(error, click.UsageError) or error.ctx is None:
         return text
-    for words, plain in _PLAIN:
-        text = re.sub(words, plain, text)
     text = text.rstrip(".")
     if isinstance(error, click.NoSuchOption):
         before = {name for param in error.ctx.find_root().command.params for name in param.opts}
@@ -259,9 +247,6 @@ def _text_of(error: click.ClickException) -> str:
             return f"{text}: it is given before the command, as in '{NAME} {error.option_name} …'"
         if isinstance(error.ctx.command, OperationGroup):
             return f"{text}: options of an operation are after its name"
-        if error.possibilities:
-            near = ", ".join(sorted(error.possibilities))
-            text = f"{error.message.rstrip('.')}; did you mean one of {near}?"
     return f"{text} (see '{error.ctx.command_path} --help')"
 
 
@@ -315,7 +300,7 @@ Exit status: 0 done, 1 failed, 2 wrong usage (nothing was sent), 130 interrupted
     "environment]",
 )  # fmt: skip
 @click.pass_context
-def root(ctx: click.Context, verbose: int, proxy: str | None, app: str | None) -> None:
+def root(ctx: click.Context, verbose: int, **_: str | None) -> None:
     """Read, send, export and import the messages and users of a hosted chat platform.
 
     Records are printed as readable lines to a terminal, and to a pipe or file as JSON lines, exactly as the
@@ -324,7 +309,6 @@ def root(ctx: click.Context, verbose: int, proxy: str | None, app: str | None) -
 
     Options of this page are before the command: `chatrest -v users`.
     """
-    ctx.obj = RootOptions(proxy, app)
     ctx.with_resource(streams.shown_log(streams.level_of(verbose)))
     if ctx.invoked_subcommand is None:
         click.echo(ctx.get_help())

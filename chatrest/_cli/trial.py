@@ -87,7 +87,7 @@ def _announce(values: dict[str, str]) -> None:
 _FOLDER: Final = "chat-export"
 _NEXT: Final = (
     ("verify {out}", "read all files again and check every hash"),
-    ("load {out} {out}.sqlite --search", "the messages in a database, with full-text search"),
+    ("load {out} {out}.sqlite", "the messages in a database"),
     ("html {out} {out}-site", "the messages as pages that need no server"),
     ("view {out}", "the same in a browser, with a search"),
     ("guide", "the manual, a page for each task"),

@@ -134,7 +134,7 @@ CLOSED = "http://127.0.0.1:1"
     [
         (CLOUD, "check the network, then the app's id and region"),
         ({"CHATREST_BASE_URL": f"{CLOSED}/v3"}, "check the address, its port"),
-        ({"CHATREST_PROXY": CLOSED}, "check CHATREST_PROXY"),
+        ({"CHATREST_PROXY": CLOSED}, "check the proxy"),
     ],
 )
 def test_a_way_to_the_service_that_ends(command: Run, variables: dict[str, str | None], advice: str) -> None:

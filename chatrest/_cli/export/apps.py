@@ -15,7 +15,7 @@ from ..._texts import duration, plural
 from ...app import headers_from_env
 from ...errors import AuthenticationError, ExportIncompleteError, RequestInvalidError
 from .. import streams
-from ..environment import all_apps, in_own_words, proxy
+from ..environment import in_own_words, proxy
 from ..process import can_continue, continuation, run
 from ..progress import ProgressLine, regularly
 from .summary import failure_lines, skipped_words, state_words
@@ -32,7 +32,11 @@ def export_apps(
     out: str, apps: str, plan: "Plan | None", options: Mapping[str, Any],
     *, as_json: bool, quiet: bool,
 ) -> None:  # fmt: skip
-    exports = all_apps(apps)
+    from ...export.plan.app_file import read_apps
+
+    exports = read_apps(apps)
+    for each in exports:
+        streams.hide(each.app.api_key)
     began = time.monotonic()
     try:
         results = run(_run(exports, out, plan, options, quiet=quiet))

@@ -33,15 +33,6 @@ def cat(out: str, format_: Format | None, sort: str | None, **wanted: Any) -> No
     """Print the messages of the export in OUT: a readable line each to a terminal, and to a pipe or file a
     JSON line each, as the service sent it.
 
-    OUT is a folder or the address of an object store. Reads every format, needs no credentials of the
-    service, and changes nothing. A finished export is read as its manifest says; while a run is writing,
-    what it has committed is printed. In a record that is not valid UTF-8, wrong bytes are printed as
-    U+FFFD, so that any JSON reader takes each line. It does not look for damage: `chatrest verify` does.
-
-    --sender and --conversation read all of the export. --source is another question: each message is stored
-    once, in the first source that it belongs to (groups, then pairs, then users), so the file of a user has
-    not all that the user wrote.
-
     \b
     Examples:
       chatrest cat out --sender user-007 --sort time --format csv > user-007.csv
@@ -49,6 +40,14 @@ def cat(out: str, format_: Format | None, sort: str | None, **wanted: Any) -> No
       chatrest cat out | wc -l
       chatrest cat out --since 2026-11-01 --source 'group team' | jq -r .data.text
       chatrest cat out --until 2026-10-31 | gzip > older.ndjson.gz
+
+    OUT is a folder or the address of an object store, of any format. It needs no credentials of the service,
+    and changes nothing. While a run is writing, what it has committed is printed. Bytes that are not valid
+    UTF-8 are printed as U+FFFD. It does not look for damage: `chatrest verify` does.
+
+    --sender and --conversation read all of the export. --source is another question: each message is stored
+    once, in the first source that it belongs to (groups, then pairs, then users), so the file of a user has
+    not all that the user wrote.
     """
     from ...database.finding import MessageFilter, find_raw  # imports aiohttp: not for a help text
 
@@ -69,21 +68,20 @@ def cat(out: str, format_: Format | None, sort: str | None, **wanted: Any) -> No
 def changes(out: str, after: str | None) -> None:
     """Print what is new, changed or deleted in the export in OUT, one JSON line each, by run.
 
-    OUT is a folder or the address of an object store. Each line has the number of the `run` that stored it,
-    the `kind` (new, changed or deleted), the message's `id`, of a deleted one the `reason` (by_author or
-    not_shown), and the records `before` and `after`: null before a new message, and after a deleted one. Each
-    message has one line: one that changed twice has the oldest record before, and the newest after. To
-    continue later, give the number of the newest run, not that of the last line: the output of
-    `export --json` has it. It needs no credentials of the service, and changes nothing. What a run brings is
-    shown when that run has ended.
-
-    Of a folder of exports, by parts or by apps, each line has the `part`, too, and the position to continue
-    from is one text with the run of each: it is printed on standard error at the end.
-
     \b
     Examples:
       chatrest changes out | jq -r 'select(.kind == "deleted").id'
       chatrest changes out --since-run 41 > news.ndjson
+
+    OUT is a folder or the address of an object store. Each line has the number of the `run` that stored it,
+    the `kind` (new, changed or deleted), the message's `id`, of a deleted one the `reason` (by_author or
+    not_shown), and the records `before` and `after`: null before a new message, and after a deleted one. A
+    message that changed twice has one line, with the oldest record before, and the newest after.
+
+    To continue later, give the number of the newest run, not that of the last line: the output of
+    `export --json` has it. What a run brings is shown when that run has ended. Of a folder of exports, by
+    parts or by apps, each line has the `part`, too, and the position to continue from is one text with the
+    run of each: it is printed on standard error at the end.
     """
     from ...export.read.changes import changes as changes_of  # imports what a help text does not need
     from ...export.read.exports import parse_position

@@ -132,33 +132,30 @@ def export(
 ) -> None:
     """Export messages to files in OUT, exactly as the service sends them.
 
-    OUT is a folder, or the address of an object store: s3://bucket/prefix, gs://… or az://….
-    A store needs the extra `cloud`, and the usual variables of its provider (AWS_ACCESS_KEY_ID …). The run
-    writes to the local folder of --journal and publishes from there: readers of the store see complete
-    versions, and another machine can continue the export.
-
-    If it is interrupted, run `chatrest export OUT` to continue; run later, the same command adds what is new.
-    Later runs need no other options: the plan of a folder never changes in silence. Sources or a window that
-    differ from it are refused. --only reads just these sources once, and leaves the plan; with --change-plan
-    they become the plan: what was exported of others is kept, and nothing new is read of them. The window can
-    become wider. Format and partition are set by the first run.
-
-    Each message is stored once, in the first matching source: groups, then pairs, then users in the listed
-    order. A user's file is therefore not all of that user's messages.
-
     \b
     Examples:
-      chatrest export backup                 all users, a folder each
-      chatrest export backup                 later: add what is new since
+      chatrest export backup                 all users; the same command later adds what is new
       chatrest export backup --recheck 7d    also find what was edited or deleted in the last week
       chatrest export talk --pair alice bob --group team --since 2026-01-01
       chatrest export lake --format parquet --until 2026-10-31
       chatrest export backup --with users,groups,members --attachments
-      chatrest export backup --dry-run       estimate the size
-      chatrest export backup --dask local:4  read with four processes
+      chatrest export backup --dry-run       estimate the size; write nothing
       chatrest export lake --parts 64 --claim    read parts beside other processes: see guide clusters
       chatrest export backups --apps apps.toml   each app of a file, a folder each
-      chatrest export s3://bucket/chat       into an object store
+      chatrest export s3://bucket/chat       into an object store (also gs://… and az://…)
+
+    If it is interrupted, run `chatrest export OUT` to continue. Later runs need no other options: the plan of
+    a folder never changes in silence. Sources or a window that differ from it are refused. --only reads just
+    these sources once, and leaves the plan; with --change-plan they become the plan: what was exported of
+    others is kept, and nothing new is read of them. The window can become wider. Format and partition are set
+    by the first run.
+
+    Each message is stored once, in the first matching source: groups, then pairs, then users in the listed
+    order. A user's file is therefore not all of that user's messages.
+
+    An object store needs the extra `cloud`, and the usual variables of its provider (AWS_ACCESS_KEY_ID …).
+    The run writes to the local folder of --journal and publishes from there: readers of the store see
+    complete versions, and another machine can continue the export.
 
     \b
     Below OUT:

@@ -28,17 +28,17 @@ if TYPE_CHECKING:
 def seal(out: str, bag: Path, as_json: bool, quiet: bool) -> None:
     """Make the BagIt bag (RFC 8493) BAG of the export in OUT as it is now, and print its root hash.
 
-    OUT is a folder or the address of an object store. The files are hard links where the disk has them, as
-    they never change, and copies else. Note the root hash, or sign it: `chatrest verify BAG --root HASH` says
-    whether any byte differs from what was sealed, and tools of archives check the bag, too. All that reads an
-    export reads a bag. An export that is being written is refused; one that is not complete is sealed as it
-    is, and its bag-info.txt says so. It needs no credentials, and changes nothing in OUT.
-
     \b
     Examples:
       chatrest seal backup sealed-2026-11
       chatrest verify sealed-2026-11 --root "$(cat root.txt)"
       cd sealed-2026-11 && sha256sum -c manifest-sha256.txt
+
+    OUT is a folder or the address of an object store. The files are hard links where the disk has them, and
+    copies else. Note the root hash, or sign it: `chatrest verify BAG --root HASH` says whether any byte
+    differs from what was sealed. All that reads an export reads a bag. An export that is being written is
+    refused; one that is not complete is sealed as it is, and its bag-info.txt says so. It needs no
+    credentials, and changes nothing in OUT.
     """
     from ...export import seal as make_bag  # imports aiohttp, which a help text does not need
     from ...export.seal.bag import info_of
@@ -69,23 +69,22 @@ DELETED = ("keep", "blank")
 def load(out: str, database: str, deleted: str | None, as_json: bool, quiet: bool) -> None:
     """Bring DATABASE to the export in OUT as it is now: what is new, changed or deleted since the last load.
 
-    OUT is a folder or the address of an object store: an export, its parts, or many apps. Each row has its
-    `app`; what a folder app=NAME had that was removed is removed from the database, too. DATABASE is a file
-    of SQLite, sqlite:///FILE, or postgresql://user@host/database, which needs the extra `postgres`;
-    PGPASSWORD or ~/.pgpass has its password. The first load makes tables of messages, users and all that the
-    export has, and views. A load is one transaction: where it fails or is killed, nothing has changed. It
-    needs no credentials.
-
-    A deleted message is one that its sender has deleted, or that a recheck has not found any more. --deleted
-    keep keeps its text, with the reason in `deleted_reason`. --deleted blank removes its text and record, its
-    older versions and the names of its files, also from the records of its deletion and of those that quote
-    it, in each load from now on: for who has to erase what is deleted. The export itself keeps all of it.
-
     \b
     Examples:
       chatrest load backup chat.sqlite
       chatrest load s3://bucket/chat postgresql://etl@db/chat
       chatrest load backup chat.sqlite --deleted blank
+
+    OUT is a folder or the address of an object store: an export, its parts, or many apps. Each row has its
+    `app`; what a folder app=NAME had that was removed is removed from the database, too. DATABASE is a file
+    of SQLite, sqlite:///FILE, or postgresql://user@host/database, which needs the extra `postgres`;
+    PGPASSWORD or ~/.pgpass has its password. A load is one transaction: where it fails or is killed, nothing
+    has changed. It needs no credentials.
+
+    A deleted message is one that its sender has deleted, or that a recheck has not found any more. --deleted
+    keep keeps its text, with the reason in `deleted_reason`. --deleted blank removes its text and record, its
+    older versions and the names of its files, also from the records of its deletion and of those that quote
+    it, in each load from now on. The export itself keeps all of it.
     """
     from ...database import load as load_export  # imports what a help text does not need
 
@@ -128,15 +127,6 @@ PROBLEMS_SHOWN: Final = 20
 def verify(out: str, root: str | None, report: Path | None, as_json: bool, quiet: bool) -> None:
     """Check the export in OUT, a folder or the address of an object store.
 
-    Reads all files and compares them with the manifest and journal: every checksum and record, that no
-    message is missing or stored twice, and that no source has a gap. It needs no credentials of the service,
-    and changes nothing. While a run writes, it refuses. Exit status: 0 the export is complete and undamaged,
-    1 it is not, 2 it cannot be checked. Each problem is a line on standard error that says what can safely be
-    done. With --json they are members of one object on standard output: kind, place, text, remedy and advice.
-
-    --report writes what an auditor asks for, whatever the result is: date, version, app, plan and period,
-    counts by source and month, what is not covered, and every file with its hash.
-
     \b
     Examples:
       chatrest verify out
@@ -144,6 +134,15 @@ def verify(out: str, root: str | None, report: Path | None, as_json: bool, quiet
       chatrest verify BAG --root 5f0c…     whether anything differs from what was sealed
       chatrest verify out --report report.html
       chatrest verify s3://bucket/chat       downloads one file after the other
+
+    Reads all files and compares them with the manifest and journal: every checksum and record, that no
+    message is missing or stored twice, and that no source has a gap. It needs no credentials of the service,
+    and changes nothing. While a run writes, it refuses. Exit status: 0 the export is complete and undamaged,
+    1 it is not, 2 it cannot be checked. Each problem is a line on standard error that says what can safely be
+    done.
+
+    --report writes what an auditor asks for, whatever the result is: date, version, app, plan and period,
+    counts by source and month, what is not covered, and every file with its hash.
     """
     from ...export import verify as verify_export  # imports aiohttp, which a help text does not need
     from ...export.verify.report import check_name, write_report

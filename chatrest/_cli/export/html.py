@@ -48,29 +48,6 @@ def html(
 ) -> None:  # fmt: skip
     """Write the messages of the export in OUT as pages into the folder SITE, and open SITE/index.html.
 
-    OUT is a folder or the address of an object store, of any format. The pages need no server and no network:
-    they can be zipped and handed on. All conversations are there with their days, threads, people, and the
-    attachments of the export, and a search that works offline. Later runs write only what has changed, and
-    an interrupted run is completed by the next one. It needs the extra `html`, and no credentials.
-
-    Of a folder of many apps (`chatrest export --apps`) each conversation and each person is shown with its
-    app; --conversation and --user take an id of any app, or of one: `shop/alice`.
-
-    --print writes one document into the file SITE instead, for A4: each message with its number, id and time,
-    threads in place, pictures inside, other attachments by name, size and SHA-256. A browser prints it.
-    --timezone is the zone of all days and times, for all readers, and of the dates of --since and --until.
-    Messages without a time are in each window.
-
-    --redact replaces e-mail addresses, and numbers of phones, cards and bank accounts (IBAN), in names and
-    sources, too; other personal data stay. --pseudonyms replaces the names and uids of people everywhere,
-    always by the same ones; a name that the export does not know is not hidden. How much was hidden in which
-    message is in SITE.chatrest/hidden.csv, or FILE.hidden.csv beside a document, without what was hidden:
-    look through it, and through attachments, which are copied as they are.
-
-    The messages are taken from the database OUT.sqlite beside OUT, as `chatrest load` makes it, which is
-    brought up to date. What only later runs need is beside SITE, in the folder SITE.chatrest: do not hand it
-    on, as it names everything in the export.
-
     \b
     Examples:
       chatrest html backup site
@@ -79,6 +56,26 @@ def html(
       chatrest html backup site --timezone Europe/Berlin --zip site.zip
       chatrest html backup alice.html --print --user alice --timezone Europe/Berlin
       chatrest html s3://bucket/chat site
+
+    The pages need no server and no network: they can be zipped and handed on. They have all conversations
+    with days, threads, people and the attachments of the export, and a search that works offline. Later runs
+    write only what has changed. It needs the extra `html`, and no credentials. Of a folder of many apps
+    --conversation and --user take an id of any app, or of one: `shop/alice`.
+
+    --print writes one document into the file SITE instead, for A4: each message with its number, id and time,
+    threads in place, pictures inside, other attachments by name, size and SHA-256. A browser prints it.
+    --timezone is the zone of all days and times, and of the dates of --since and --until. Messages without a
+    time are in each window.
+
+    --redact replaces e-mail addresses, and numbers of phones, cards and bank accounts (IBAN); other personal
+    data stay. --pseudonyms replaces the names and uids of people everywhere, always by the same ones; a name
+    that the export does not know is not hidden. SITE.chatrest/hidden.csv (FILE.hidden.csv beside a document)
+    has how much was hidden in which message, without what was hidden: look through it, and through
+    attachments, which are copied as they are.
+
+    The messages are taken from the database OUT.sqlite beside OUT, as `chatrest load` makes it, which is
+    brought up to date. The folder SITE.chatrest is for later runs: do not hand it on, as it names everything
+    in the export.
     """
     from ...site import (  # imports aiohttp, which a help text does not need
         check_zip,
@@ -137,16 +134,15 @@ def _hidden(result: Any, site: Path) -> list[str]:
 def view(out: str, port: int, title: str, timezone: str) -> None:
     """Show the export in OUT as the pages of `chatrest html`, at an address of this machine, until Ctrl-C.
 
-    Prints the address on standard output. It has a random token, without which nothing is answered, and only
-    programs of this machine can ask. OUT is a folder or the address of an object store, and may still be
-    growing: each start takes in what the runs have brought that have ended. The messages are in the database
-    OUT.sqlite beside OUT, as `chatrest load` makes it, the pages in OUT.view; both can be removed at any
-    time. It needs the extra `html`, and no credentials.
-
     \b
     Examples:
       chatrest view backup
       chatrest view backup --port 8080 --title 'The team'
+
+    Prints the address on standard output. It has a random token, without which nothing is answered, and only
+    programs of this machine can ask. OUT may still be growing: each start takes in what the runs have brought
+    that have ended. The messages are in the database OUT.sqlite beside OUT, the pages in OUT.view; both can
+    be removed at any time. It needs the extra `html`, and no credentials.
     """
     with suppress(KeyboardInterrupt, asyncio.CancelledError):
         run(_serve(out, port, title, timezone))

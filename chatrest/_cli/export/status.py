@@ -36,16 +36,16 @@ _PARTS_SHOWN: Final = 100
 def status(out: str, as_json: bool) -> None:
     """Show the state of the export in OUT, a folder or the address of an object store.
 
-    Of a folder of exports, by parts or by apps, it is one summary, and a line for each that is not complete.
-    Shows what is in it, its plan, its sources, its size, its last run, and what to do next.
-    It reads the export's own description and no message, so it takes no longer for a large one; `chatrest
-    verify` checks every byte. It needs no credentials of the service, and changes nothing; a run may be
-    writing meanwhile. The exit status is 0 whatever the state is: it is `state` in --json.
-
     \b
     Examples:
       chatrest status out
       chatrest status s3://bucket/chat --json | jq -r .state
+
+    Shows what is in it, its plan, its sources, its size, its last run, what is missing, and what to do next;
+    of a folder of exports, by parts or by apps, one summary, and a line for each that is not complete. It
+    reads the export's own description and no message, so it takes no longer for a large one. It needs no
+    credentials of the service, and changes nothing; a run may be writing meanwhile. The exit status is 0
+    whatever the state is: it is `state` in --json.
     """
     from ...export.folder.run_log import members_of
     from ...export.read.facts import facts_of  # imports aiohttp, which a help text does not need

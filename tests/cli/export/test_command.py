@@ -244,7 +244,7 @@ def test_options_make_a_plan(args: list[str], plan: Plan | None) -> None:
         (["--until", "0001-01-01"], "--until '0001-01-01': expected"),
         (["--recheck", "7"], "a whole number from 1 to 999,999,999 with s, m, h, d or w, such as 7d"),
         (["--format", "csv"], "'--format'"),
-        (["--workers", "0"], "from 1 to 90"),
+        (["--workers", "0"], "'--workers': 0 is not in the range 1<=x<=90"),
         (["--pair", "a"], "requires 2 arguments"),
         (["--user", ""], "--user ''"),
         (["--since", "2026-11-02", "--until", "2026-11-01"], "--until 2026-11-01: the window ends before"),
