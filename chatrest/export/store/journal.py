@@ -116,8 +116,8 @@ class StoreJournal(JournalFile):
 
     def files(self, *states: FileState) -> list[StoreFile]:
         """Return the files in these states, in the order in which they were made; without any, all."""
-        where = f" WHERE state IN ({','.join('?' * len(states))})" if states else ""
-        return self._typed(f"{_FILES}{where} ORDER BY number", StoreFile, *states)
+        files = self._typed(f"{_FILES} ORDER BY number", StoreFile)  # all, as a damaged state would be in none
+        return [each for each in files if not states or each.state in states]
 
     def files_of(self, stem: str) -> list[StoreFile]:
         return self._typed(f"{_FILES} WHERE stem = ? ORDER BY number", StoreFile, stem)
