@@ -15,7 +15,7 @@ during the reading (see `rereads`).
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator, Sequence
 from enum import Enum, auto
 from typing import NamedTuple
 
@@ -157,45 +157,28 @@ class PieceResult(NamedTuple):
     """Why it could not be read."""
 
 
-class Findings(Struct, frozen=True):
-    """The facts that lists have shown, by the numbers of their sources; `|` adds what was found later."""
+class Findings:
+    """The facts that lists have shown, by the numbers of their sources."""
 
-    failed: Mapping[int, ChatRestError] = {}
-    """The errors of those that could not be read."""
-    ended: frozenset[int] = frozenset()
-    """Those whose end was proven."""
-    uncut: frozenset[int] = frozenset()
-    """Those that the service does not let be entered at an id of our own."""
-    refused: frozenset[int] = frozenset()
-    """Those for which it rejects its own positions, too."""
-    highest: int = 0
-    """The highest id that any list has shown, after the frozen end, too."""
+    def __init__(self) -> None:
+        self.failed: dict[int, ChatRestError] = {}
+        """The errors of those that could not be read."""
+        self.ended: set[int] = set()
+        """Those whose end was proven."""
+        self.uncut: set[int] = set()
+        """Those that the service does not let be entered at an id of our own."""
+        self.refused: set[int] = set()
+        """Those of them for which it rejects its own positions, too."""
+        self.highest = 0
+        """The highest id that any list has shown, after the frozen end, too."""
 
-    @classmethod
-    def of(cls, results: Collection[PieceResult]) -> "Findings":
-        """Return what the pieces that were read together have found out."""
-
-        def numbers(ending: Ending) -> frozenset[int]:
-            return frozenset(result.number for result in results if result.ending is ending)
-
-        return cls(
-            {result.number: result.error for result in results if result.error is not None},
-            numbers(Ending.ENDED), numbers(Ending.UNCUT), numbers(Ending.REFUSED),
-            max((result.highest for result in results), default=0),
-        )  # fmt: skip
-
-    def __or__(self, later: "Findings") -> "Findings":
-        return Findings(
-            {**self.failed, **later.failed},
-            self.ended | later.ended,
-            self.uncut | later.uncut,
-            self.refused | later.refused,
-            max(self.highest, later.highest),
-        )
-
-    def needs_start(self, number: int) -> bool:
-        """Return True if a list cannot be entered at an id of our own, and is read from its start."""
-        return number in self.uncut or number in self.refused
+    def add(self, result: PieceResult) -> None:
+        number, ending = result.number, result.ending
+        self.highest = max(self.highest, result.highest)
+        self.failed |= {} if result.error is None else {number: result.error}
+        self.ended |= {number} if ending is Ending.ENDED else set()
+        self.uncut |= {number} if ending in (Ending.UNCUT, Ending.REFUSED) else set()
+        self.refused |= {number} if ending is Ending.REFUSED else set()
 
 
 def work_left(

@@ -8,8 +8,6 @@ import asyncio
 from collections.abc import Iterable
 from typing import Final
 
-from msgspec import structs
-
 from ..._core.send import AsRows
 from ..._resources.messages import Messages
 from ..._threads import in_thread
@@ -60,30 +58,23 @@ class WorkerPool:
         self.findings: Findings = Findings()
         """What all lists that were read have shown of themselves."""
 
-    async def read(self, pieces: Iterable[ListPiece]) -> Findings:
-        """Read pieces, and return the findings. Sources that fail are noted; a refused key or a failing disk
-        is raised.
-        """
-        pieces, queue, results = list(pieces), PieceQueue(self._workers), list[PieceResult]()
-        if not pieces:
-            return Findings()
-        failed, ended, whole = {*self.findings.failed}, {*self.findings.ended}, set[int]()
+    async def read(self, pieces: Iterable[ListPiece]) -> None:
+        """Read pieces. Sources that fail are noted; a refused key or a failing disk is raised."""
+        pieces, queue, whole, findings = list(pieces), PieceQueue(self._workers), set[int](), self.findings
 
         async def read(piece: ListPiece) -> None:
             number = piece.of.number
-            if number in failed or number in whole:
+            if number in findings.failed or number in whole:
                 return
             result = await self._read(piece, queue)
-            results.append(result)
             if result.error is not None:
                 # A deleted user is not a failure; whether the source is one is known at the end.
-                self.progress.failed += number not in failed and not isinstance(result.error, NotFoundError)
-                failed.add(number)
+                is_news = number not in findings.failed
+                self.progress.failed += is_news and not isinstance(result.error, NotFoundError)
             if result.is_whole:
                 whole.add(number)
-            if result.ending is Ending.ENDED:
-                ended.add(number)
-                self.progress.done = len(ended)
+            findings.add(result)
+            self.progress.done = len(findings.ended)
 
         self._pages.open()
         try:
@@ -94,37 +85,24 @@ class WorkerPool:
         except BaseExceptionGroup as errors:
             first = first_error(errors)
         else:
-            findings = Findings.of(results)
-            self.findings |= findings
-            return findings
+            return
         raise first  # outside: other failures at the same time add no information
-
-    def forget_ends(self) -> None:
-        """Forget which lists have ended: the run has another end now."""
-        self.findings = structs.replace(self.findings, ended=frozenset())
 
     async def read_again(self, jobs: Iterable[ListJob]) -> None:
         """Read known messages again; if the service refuses a position, read the list from its start."""
-        jobs = list(jobs)
-        findings = await self.read([self.piece(job, gap) for job in jobs for gap in job.gaps])
-        await self.read(
-            self.piece(job, gap, findings, from_start=True)
-            for job in jobs
-            for gap in job.gaps
-            if findings.needs_start(job.number)
-        )
+        jobs, uncut = list(jobs), set(self.findings.uncut)
+        await self.read([self.piece(job, gap) for job in jobs for gap in job.gaps])
+        again = [job for job in jobs if job.number in self.findings.uncut - uncut]
+        await self.read([self.piece(job, gap, from_start=True) for job in again for gap in job.gaps])
 
-    def piece(
-        self, job: ListJob, gap: Gap, known: Findings | None = None, *, from_start: bool = False
-    ) -> ListPiece:
+    def piece(self, job: ListJob, gap: Gap, *, from_start: bool = False) -> ListPiece:
         """Return the piece of a gap; one whose end is the frozen end is read to the end of the list.
 
-        `known` holds the known facts of the list. With `from_start` the list before the gap is read, too, if
-        the service named no position for it, or none that continues.
+        With `from_start` the list before the gap is read, too, if the service named no position for it, or
+        none that continues.
         """
-        known = known or Findings()
-        cannot_enter = known.needs_start(job.number)
-        is_refused = job.number in known.refused or (from_start and cannot_enter)
+        cannot_enter = job.number in self.findings.uncut
+        is_refused = job.number in self.findings.refused or (from_start and cannot_enter)
         position = () if is_refused else gap.position
         if not position and job.known.order == "times" and not cannot_enter:
             # Such a list is entered at the last id that it has shown, and not at one that is made up.

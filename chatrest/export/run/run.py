@@ -325,13 +325,13 @@ class Run:
         await self._read_left()
         if await hides_newer(self._pool, self._end):
             self._end, self._news = structs.replace(self._end, until=LAST), News(asks_all=True)
-            self._pool.forget_ends()
+            self._pool.findings.ended.clear()
             await self._read_left()
 
     async def _read_left(self) -> None:
         for count in range(ROUNDS):
             pieces = [
-                self._pool.piece(self._job(work), gap, self._pool.findings, from_start=count == ROUNDS - 1)
+                self._pool.piece(self._job(work), gap, from_start=count == ROUNDS - 1)
                 for work in self._left()
                 for gap in work.gaps
             ]
