@@ -4,12 +4,10 @@ from typing import Any
 
 import pytest
 
-from chatrest._core.requests.encode import query_pairs
 from chatrest._core.requests.wire import json_body
 from chatrest._parameters.agents import (
     AgentChanges,
     IntegrationMeta,
-    KnowledgeQuery,
     NewAgent,
     NewApiTool,
     NewExternalAgent,
@@ -50,9 +48,3 @@ def test_members_that_the_service_requires_have_a_value() -> None:
 def test_a_tool_that_is_not_executed_needs_no_parameters() -> None:
     tool = NewExternalTool(name="t", display_name="T", execution_text="e", do_not_execute=True)
     assert json_body(tool).endswith(b'"doNotExecute":true}')
-
-
-def test_cursors_of_knowledge_are_texts_as_they_were_given() -> None:
-    assert list(query_pairs(KnowledgeQuery(cursor="a=b&c", start=-1))) == [
-        ("cursor", "a=b&c"), ("start", "-1")
-    ]  # fmt: skip
