@@ -46,6 +46,7 @@ OnCount: TypeAlias = Callable[[int], None]
 _APP: Final = Column("app", "text", ())
 _RAW: Final = Column("raw", "json", ())
 _MESSAGE: Final = (_APP, *COLUMNS, Column("deleted_reason", "text", ()), _RAW)
+_DELETED_AT: Final = [column.name for column in COLUMNS].index("deleted_at")
 _KINDS: Final = ("new", "changed", "deleted")
 _MARK: Final = "mark "
 _AT_ONCE: Final = 500
@@ -174,7 +175,7 @@ class _Load:
         return position_of(remaining), set(map(app_of, runs.keys() - remaining.keys()))
 
     def _check_runs(self, news: ExportNews, position: Position, gone: set[str]) -> None:
-        marks = {f"{_MARK}{view.export}": run_marks(news, view) for view in news.views}
+        marks = {f"{_MARK}{view.export}": _run_marks(news, view) for view in news.views}
         for name, mark in self._before.items():
             is_mark = name.startswith(_MARK) and app_of(name.removeprefix(_MARK)) not in gone
             if is_mark and mark not in marks.get(name, ()):
@@ -191,7 +192,9 @@ class _Load:
 
     def _take(self, news: ExportNews) -> LoadReport:
         target, state = self._target, self._state
-        state |= state_of(news)
+        state["run"] = str(news.run)
+        for view in news.views:
+            state |= {f"{_MARK}{view.export}": mark for mark in _run_marks(news, view)[-1:]}
         rest = "" if self._is_first else _UPSERT
         target.insert("messages", _MESSAGE, map(self._batch, news.batches()), rest)
         target.insert("versions", _MESSAGE, self._versions(news))
@@ -308,18 +311,9 @@ def _is_deleted(target: Any, app: str, id: Any) -> bool:
     return isinstance(id, str | int) and bool(target.execute(sql, [str(id), app]))
 
 
-def run_marks(news: ExportNews, view: FolderView) -> list[str]:
+def _run_marks(news: ExportNews, view: FolderView) -> list[str]:
     """Return what identifies each run of an export that has ended, oldest first."""
     with suppress(FileNotFoundError):  # no run has ended yet
         app = news.app_ids[view.export]
         return [f"{app} {each.run} {each.started} {each.finished}" for each in runs_in(view.folder)]
     return []
-
-
-def state_of(news: ExportNews) -> dict[str, str]:
-    """Return the state of a database that has all of these news: the position, and which runs it is of."""
-    marks = {f"{_MARK}{view.export}": run_marks(news, view)[-1:] for view in news.views}
-    return {"run": str(news.run), **{name: mark for name, values in marks.items() for mark in values}}
-
-
-_DELETED_AT: Final = [column.name for column in COLUMNS].index("deleted_at")

@@ -1,22 +1,10 @@
 """The tables and views of a database, in SQLite's and in Postgres' words.
 
-| table         | holds                                                                            |
-|---------------|----------------------------------------------------------------------------------|
-| messages      | the newest version of each message, with `raw`, its record as JSON               |
-| versions      | older versions of edited messages, oldest first                                  |
-| users, …      | the tables of the export, with `raw`                                             |
-| chatrest_load | the position, which is the number of the export's newest run, and what was asked |
-
-Each row has its `app`: NAME of the folder `app=NAME`, and an empty text where the export is of one app. Two
-apps may have the same ids: a message is known by `app` and `id`.
-
-A message that its sender has deleted has `deleted_reason` 'by_author', one that no list of the service shows
-any more 'not_shown'. Times are epoch milliseconds in SQLite, `timestamptz` in Postgres; 0 is null.
-
-| view  | answers                                             |
-|-------|-----------------------------------------------------|
-| chat  | what was said: messages with times that can be read |
-| edits | what was said before, and what is said now          |
+`messages` has the newest version of each message, `versions` older ones, oldest first, and each table of the
+export has its own; `raw` is the record as JSON. `chatrest_load` has the position, which is the number of the
+export's newest run, and what was asked. Each row has its `app`: NAME of the folder `app=NAME`, and an empty
+text where the export is of one app. A message is known by `app` and `id`. Times are epoch milliseconds in
+SQLite, `timestamptz` in Postgres; 0 is null.
 """
 
 from collections.abc import Callable, Iterator, Mapping

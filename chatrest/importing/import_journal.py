@@ -1,16 +1,8 @@
 """The journal of an import: how far each file is settled, and the request that may be under way.
 
-SQLite, held by one process at a time.
-
-| table       | holds                                                                                  |
-|-------------|----------------------------------------------------------------------------------------|
-| meta        | the app                                                                                |
-| files       | per file: its kind, the settled lines with a digest, the end of the open batch, counts |
-| refused     | the lines that were refused, with code and message                                     |
-| omitted     | what the settled lines hold and no import takes, with its count                        |
-
-`begin` is on the disk before a batch is sent, and `finish` after its outcomes are known; both in one
-transaction each. A batch that was begun and not finished may have been sent: it is sent again.
+SQLite, held by one process at a time. `begin` is on the disk before a batch is sent, and `finish` after its
+outcomes are known; both in one transaction each. A batch that was begun and not finished may have been sent:
+it is sent again.
 """
 
 from collections import Counter
@@ -57,19 +49,16 @@ class ImportJournal(JournalFile):
         super().__init__(path, _LAYOUT, lambda db: db.execute("INSERT INTO meta VALUES('app', ?)", (app,)))
         try:
             with self.transaction():
-                self._check_app(app)
+                [(known,)] = self._all("SELECT value FROM meta WHERE name = 'app'")
+                if known != app:
+                    raise RequestInvalidError(
+                        f"{self.path} is the journal of an import into {known}, and this one goes into "
+                        f"{app}: use another journal"
+                    )
                 self._numbers = self._add_files(files)
         except BaseException:
             self.close()
             raise
-
-    def _check_app(self, app: str) -> None:
-        [(known,)] = self._all("SELECT value FROM meta WHERE name = 'app'")
-        if known != app:
-            raise RequestInvalidError(
-                f"{self.path} is the journal of an import into {known}, and this one goes into {app}: "
-                "use another journal"
-            )
 
     def _add_files(self, files: Sequence[tuple[str, Kind]]) -> list[int]:
         """Return the numbers of the files, and add those that are new: an export may get tables later."""

@@ -1,15 +1,9 @@
 """Read an export back: its messages, typed or as they were served, its tables and its runs, from any format.
 
-| the folder                               | what is read                                                |
-|------------------------------------------|-------------------------------------------------------------|
-| with its journal, also of a killed run   | what the journal says is committed, open segments included  |
-| no journal, a damaged one, or an old one | the files of a finished run's manifest; else it is refused  |
-| a run is writing                         | what its last commit has, when the reading began            |
-
-The journal shows which rows are of a source. Where a run merges files before they are read, the journal is
-asked again for the ids that were not given yet: each message is given once, the newest version of it. Hashes
-are not checked: `verify` does that. A table is the snapshot of the last run that has read it completely;
-where there is none, it has no records.
+What the journal says is committed is read, also of a killed run, and while one writes. Without a journal the
+files of a finished run's manifest are read; else it is refused. Where a run merges files before they are
+read, the journal is asked again for the ids that were not given yet: each message is given once. Hashes are
+not checked: `verify` does that.
 """
 
 from collections.abc import Callable, Collection, Iterator, Sequence

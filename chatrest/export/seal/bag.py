@@ -1,14 +1,8 @@
 """The form of a bag (BagIt, RFC 8493), in which archives keep files, and which their tools check.
 
-```
-BAG/data/…                    the export
-BAG/bagit.txt                 the version of the form
-BAG/bag-info.txt              what it is: `label: value` lines
-BAG/manifest-sha256.txt       the SHA-256 of each file in data/
-BAG/tagmanifest-sha256.txt    that of each of the three files above
-```
-
-The root hash is the SHA-256 of `tagmanifest-sha256.txt`: with it any changed byte of the bag can be found.
+`data/` is the export, `bagit.txt` the version of the form, `bag-info.txt` what it is, `manifest-sha256.txt`
+the hash of each file in `data/`, and `tagmanifest-sha256.txt` that of each of these three. The root hash is
+the SHA-256 of the last one: with it any changed byte of the bag can be found.
 
 Names are written as they are. The RFC wants CR, LF and % percent-encoded; no name of an export has one of the
 first two, and of % neither `sha256sum` nor `bagit.py` knows, which would look for another file then.

@@ -1,16 +1,9 @@
 """Make a bag of an export: its files as they are now, their hashes, and one root hash of all.
 
-| a file                                           | becomes, in `BAG/data/`                     |
-|--------------------------------------------------|---------------------------------------------|
-| of messages, older versions, tables, attachments | a hard link, as it never changes; a copy    |
-|                                                  | where the disk has no links                 |
-| what an interrupted run has left                 | a copy of the bytes that it has committed   |
-| the journal                                      | a copy of what it has committed             |
-| manifest, log of runs, what parts have in common | a copy                                      |
-
-What is no part of the export stays out: files that were set aside, and what a killed run has left. No run can
-begin meanwhile. A file with other bytes than the export has noted is refused. The bag is made beside its
-place, and gets its name when all of it is on the disk.
+Files that never change are hard links in `BAG/data/`, or copies where the disk has no links; of what an
+interrupted run has left, and of the journal, it has what was committed. What is no part of the export stays
+out. No run can begin meanwhile, and a file with other bytes than the export has noted is refused. The bag is
+made beside its place, and gets its name when all of it is on the disk.
 """
 
 import os

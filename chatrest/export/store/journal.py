@@ -116,7 +116,7 @@ class StoreJournal(JournalFile):
 
     def files(self, *states: FileState) -> list[StoreFile]:
         """Return the files in these states, in the order in which they were made; without any, all."""
-        files = self._typed(f"{_FILES} ORDER BY number", StoreFile)  # all, as a damaged state would be in none
+        files = self._typed(f"{_FILES} ORDER BY number", StoreFile)  # a damaged state is in no query
         return [each for each in files if not states or each.state in states]
 
     def files_of(self, stem: str) -> list[StoreFile]:

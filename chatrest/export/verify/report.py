@@ -115,7 +115,10 @@ def _sections(out: str, result: VerifyResult) -> Iterator[tuple[str, Sequence[st
         (part.export, "no run has begun this part") for part in facts.parts if part.state == "not begun"
     ]
     yield "Not covered: sources", ("source", "reason"), chain(lacking, _each(out, _left_out))
-    yield "Not covered: messages that are gone", ("id", "what is known"), _each(out, _gone)
+    gone = _each(
+        out, lambda _, state: ((each,) for each in (state.manifest.missing if state.manifest else ()))
+    )
+    yield "Not covered: messages that a list has shown, and that are gone", ("id",), gone
     yield "Not covered: attachments", ("message", "attachment", "reason"), _attachments(out)
     yield "Notes", ("file or source", "note"), ((each.place, each.text) for each in result.notes)
     files = _each(out, _files) if (bag := bag_of(out)) is None else _sealed_files(bag)
@@ -178,11 +181,6 @@ def _left_out(_: FolderView, state: FolderState) -> _Rows:
         elif known.state == "deleted_user":
             yield known.source, "the service does not list this user any more; what was read is kept"
     yield from (("the export", reason) for reason in (state.manifest.reasons if state.manifest else ()))
-
-
-def _gone(_: FolderView, state: FolderState) -> _Rows:
-    text = "a list has shown it, it is not in the export, and the service does not show it any more"
-    return ((each, text) for each in (state.manifest.missing if state.manifest else ()))
 
 
 def _attachments(out: str) -> _Rows:

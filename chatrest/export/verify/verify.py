@@ -1,16 +1,10 @@
 """Verify an export: read everything in its folder again, without network and credentials.
 
-It is one loop over the journal, which is the authority on the files, whether a run has ended or was killed:
+One loop over the journal, which is the authority: each file has the bytes that were written, each line is a
+record, and its ids are the journal's; each message is there once; each id that a list has shown is in a file,
+or known to be gone; each list of the plan was read to the end. Without its journal an export is only hashed.
 
-- each file has the bytes that were written, each line of it is a record, and its ids are the journal's;
-- each message is there once; each id that a list has shown is in a file, or is known to be gone;
-- each list of the plan was read to the end of the export; nothing is claimed of sources outside the plan;
-- where journal and disk differ is what `store/inspection.py` says; other files are no part of the export.
-
-A folder without its journal is only hashed, and said to be incomplete. A problem is a claim of the export
-that does not hold; a note is information about one that may be correct all the same. While a run writes,
-`verify` refuses. Edits whose checksums were made to fit are not looked for.
-
+A problem is a claim of the export that does not hold; a note is information about one that may be correct.
 Memory: the manifest, some thousand records, and bitmaps of the ids.
 """
 

@@ -1,19 +1,10 @@
 """`verify` of what is at a path or address: each export by itself, and what only all parts together can show.
 
-| of the parts of an export                               | is                                             |
-|---------------------------------------------------------|------------------------------------------------|
-| the proof of each                                       | `verify.py`, as of one export                  |
-| no message is in two of them                            | by the ids that were read                      |
-| one that `parts.json` names, and no run has begun       | not complete                                   |
-| one that was not read since the users were listed last  | not complete                                   |
-| what other parts have left it, and it did not take in   | not complete                                   |
+That is: no message is in two of them, each that `parts.json` names was begun, and read since the users were
+listed last, and has taken in what the other parts have left it. Many apps are proven one by one. Of a bag
+each byte is compared with what was sealed as well.
 
-Of a bag each byte is compared with what was sealed, and its export is proven as any other.
-
-Many apps are proven one by one: their messages have nothing in common.
-
-Memory: bitmaps of the ids of all parts of an app, which is an eighth of a byte for each where they are dense,
-as they are together; ids that are no numbers as texts.
+Memory: bitmaps of the ids of all parts of an app; ids that are no numbers as texts.
 """
 
 import re
