@@ -40,14 +40,17 @@ class StoredRecord(Record):
         return self.id
 
 
-class _Tool(StoredRecord):
+class _NamedRecord(StoredRecord):
     name: Maybe[str] = UNSET
     description: Maybe[str] = UNSET
     icon: Maybe[str] = UNSET
-    parameters: Maybe[tuple[ToolParameter, ...]] = UNSET
-    tool: Maybe[ToolDefinition] = UNSET
     created_at: Maybe[int] = UNSET
     updated_at: Maybe[int] = UNSET
+
+
+class _Tool(_NamedRecord):
+    parameters: Maybe[tuple[ToolParameter, ...]] = UNSET
+    tool: Maybe[ToolDefinition] = UNSET
 
 
 class ApiTool(_Tool, kw_only=True):
@@ -70,16 +73,11 @@ class FrontendAction(_Tool, kw_only=True):
     trigger_function: str
 
 
-class McpServer(StoredRecord, kw_only=True):
+class McpServer(_NamedRecord, kw_only=True):
     """A server whose tools an agent may use."""
 
     slug: str
-    name: Maybe[str] = UNSET
-    description: Maybe[str] = UNSET
     url: Maybe[str] = UNSET
-    icon: Maybe[str] = UNSET
-    created_at: Maybe[int] = UNSET
-    updated_at: Maybe[int] = UNSET
 
 
 class Variable(StoredRecord, kw_only=True):

@@ -2,7 +2,7 @@
 
 import builtins
 from collections.abc import Awaitable
-from typing import Final, NamedTuple, TypeVar, final
+from typing import Final, TypeVar, final
 
 from msgspec import structs
 
@@ -51,43 +51,30 @@ REPLACE_PINNED: Final = Endpoint(
 )  # fmt: skip
 
 
-class _ConversationEndpoints(NamedTuple):
-    get: Endpoint[Conversation]
-    update: Endpoint[Conversation]
-    reset: Endpoint[Ack]
-    mark_delivered: Endpoint[Ack]
-    mark_read: Endpoint[Ack]
-    mark_unread: Endpoint[Ack]
-    pin: Endpoint[Conversation]
-    unpin: Endpoint[Conversation]
+def _of_both(
+    name: str, method: Method, end: str, reply: Reader[R], *bodies: type[Body]
+) -> tuple[Endpoint[R], Endpoint[R]]:
+    """Return an operation on the acting user's conversation with a user, and the one with a group."""
 
-
-def _conversation_with(party: str, path: str, reset: type[Body]) -> _ConversationEndpoints:
-    record = one(Conversation)
-
-    def endpoint(
-        name: str, method: Method, end: str, reply: Reader[R], body: type[Body] | None = None
-    ) -> Endpoint[R]:
+    def endpoint(party: str, path: str, body: type[Body] | None) -> Endpoint[R]:
         return Endpoint(
-            f"conversations.{name}_{party}", method, path + end, reply,
+            f"conversations.{name}_{party}", method, f"{path}/conversation{end}", reply,
             "safe" if method == "GET" else "idempotent", body=body, acting="required",
             user_limit=5 if name == "mark_unread" else None,
         )  # fmt: skip
 
-    return _ConversationEndpoints(
-        endpoint("get", "GET", "", record),
-        endpoint("update", "PUT", "", record, ConversationChanges),
-        endpoint("reset", "DELETE", "", ACK, reset),
-        endpoint("mark_delivered", "POST", "/delivered", ACK, ReceiptMark),
-        endpoint("mark_read", "POST", "/read", ACK, ReceiptMark),
-        endpoint("mark_unread", "DELETE", "/read", ACK, ReceiptMark),
-        endpoint("pin", "POST", "/pin", record),
-        endpoint("unpin", "DELETE", "/pin", record),
-    )
+    of_user, of_group = (bodies[0], bodies[-1]) if bodies else (None, None)
+    return endpoint("user", "/users/{uid}", of_user), endpoint("group", "/groups/{guid}", of_group)
 
 
-USER: Final = _conversation_with("user", "/users/{uid}/conversation", UserReset)
-GROUP: Final = _conversation_with("group", "/groups/{guid}/conversation", GroupReset)
+GET_USER, GET_GROUP = _of_both("get", "GET", "", one(Conversation))
+UPDATE_USER, UPDATE_GROUP = _of_both("update", "PUT", "", one(Conversation), ConversationChanges)
+RESET_USER, RESET_GROUP = _of_both("reset", "DELETE", "", ACK, UserReset, GroupReset)
+DELIVERED_USER, DELIVERED_GROUP = _of_both("mark_delivered", "POST", "/delivered", ACK, ReceiptMark)
+READ_USER, READ_GROUP = _of_both("mark_read", "POST", "/read", ACK, ReceiptMark)
+UNREAD_USER, UNREAD_GROUP = _of_both("mark_unread", "DELETE", "/read", ACK, ReceiptMark)
+PIN_USER, PIN_GROUP = _of_both("pin", "POST", "/pin", one(Conversation))
+UNPIN_USER, UNPIN_GROUP = _of_both("unpin", "DELETE", "/pin", one(Conversation))
 
 
 @final
@@ -131,12 +118,12 @@ class Conversations(Collection):
 
     async def get_user(self, uid: str, *, on_behalf_of: str | None = None) -> Conversation:
         """GET /users/{uid}/conversation: that with a user; `PermissionDeniedError` if it is empty."""
-        return await self._call(USER.get, on_behalf_of=on_behalf_of, uid=uid)
+        return await self._call(GET_USER, on_behalf_of=on_behalf_of, uid=uid)
 
     async def update_user(self, uid: str, tags: Tags, *, on_behalf_of: str | None = None) -> Conversation:
         """PUT /users/{uid}/conversation: give a conversation other tags, or none, and return it."""
         return await self._call(
-            USER.update, ConversationChanges(tags=tags), on_behalf_of=on_behalf_of, uid=uid
+            UPDATE_USER, ConversationChanges(tags=tags), on_behalf_of=on_behalf_of, uid=uid
         )
 
     async def reset_user(
@@ -157,45 +144,45 @@ class Conversations(Collection):
             delete_messages_permanently=delete_messages_permanently,
             preserve_order=preserve_order,
         )
-        return await self._call(USER.reset, body, on_behalf_of=on_behalf_of, uid=uid)
+        return await self._call(RESET_USER, body, on_behalf_of=on_behalf_of, uid=uid)
 
     async def mark_delivered_user(
         self, uid: str, message_id: MessageNumber | None = None, *, on_behalf_of: str | None = None
     ) -> Ack:
         """POST /users/{uid}/conversation/delivered: mark messages as delivered, `message_id` the last."""
-        return await self._call(USER.mark_delivered, _mark(message_id), on_behalf_of=on_behalf_of, uid=uid)
+        return await self._call(DELIVERED_USER, _mark(message_id), on_behalf_of=on_behalf_of, uid=uid)
 
     async def mark_read_user(
         self, uid: str, message_id: MessageNumber | None = None, *, on_behalf_of: str | None = None
     ) -> Ack:
         """POST /users/{uid}/conversation/read: mark messages as read, `message_id` the last."""
-        return await self._call(USER.mark_read, _mark(message_id), on_behalf_of=on_behalf_of, uid=uid)
+        return await self._call(READ_USER, _mark(message_id), on_behalf_of=on_behalf_of, uid=uid)
 
     async def mark_unread_user(
         self, uid: str, message_id: MessageNumber | None = None, *, on_behalf_of: str | None = None
     ) -> Ack:
         """DELETE /users/{uid}/conversation/read: mark messages as unread, `message_id` the first."""
-        return await self._call(USER.mark_unread, _mark(message_id), on_behalf_of=on_behalf_of, uid=uid)
+        return await self._call(UNREAD_USER, _mark(message_id), on_behalf_of=on_behalf_of, uid=uid)
 
     async def pin_user(self, uid: str, *, on_behalf_of: str | None = None) -> Conversation:
         """POST /users/{uid}/conversation/pin: pin a conversation for the acting user alone.
 
         `BadRequestError` at the limit of pins, `PermissionDeniedError` for one that the app has pinned.
         """
-        return await self._call(USER.pin, on_behalf_of=on_behalf_of, uid=uid)
+        return await self._call(PIN_USER, on_behalf_of=on_behalf_of, uid=uid)
 
     async def unpin_user(self, uid: str, *, on_behalf_of: str | None = None) -> Conversation:
         """DELETE /users/{uid}/conversation/pin: unpin a conversation, but for one that the app has pinned."""
-        return await self._call(USER.unpin, on_behalf_of=on_behalf_of, uid=uid)
+        return await self._call(UNPIN_USER, on_behalf_of=on_behalf_of, uid=uid)
 
     async def get_group(self, guid: str, *, on_behalf_of: str | None = None) -> Conversation:
         """GET /groups/{guid}/conversation: the acting user's conversation with a group, see `get_user`."""
-        return await self._call(GROUP.get, on_behalf_of=on_behalf_of, guid=guid)
+        return await self._call(GET_GROUP, on_behalf_of=on_behalf_of, guid=guid)
 
     async def update_group(self, guid: str, tags: Tags, *, on_behalf_of: str | None = None) -> Conversation:
         """PUT /groups/{guid}/conversation: give a conversation other tags, or none, and return it."""
         return await self._call(
-            GROUP.update, ConversationChanges(tags=tags), on_behalf_of=on_behalf_of, guid=guid
+            UPDATE_GROUP, ConversationChanges(tags=tags), on_behalf_of=on_behalf_of, guid=guid
         )
 
     async def reset_group(
@@ -203,33 +190,33 @@ class Conversations(Collection):
     ) -> Ack:
         """DELETE /groups/{guid}/conversation: empty the acting user's view of it, see `reset_user`."""
         body = None if preserve_order is None else GroupReset(preserve_order=preserve_order)
-        return await self._call(GROUP.reset, body, on_behalf_of=on_behalf_of, guid=guid)
+        return await self._call(RESET_GROUP, body, on_behalf_of=on_behalf_of, guid=guid)
 
     async def mark_delivered_group(
         self, guid: str, message_id: MessageNumber | None = None, *, on_behalf_of: str | None = None
     ) -> Ack:
         """POST /groups/{guid}/conversation/delivered: mark messages as delivered, `message_id` the last."""
-        return await self._call(GROUP.mark_delivered, _mark(message_id), on_behalf_of=on_behalf_of, guid=guid)
+        return await self._call(DELIVERED_GROUP, _mark(message_id), on_behalf_of=on_behalf_of, guid=guid)
 
     async def mark_read_group(
         self, guid: str, message_id: MessageNumber | None = None, *, on_behalf_of: str | None = None
     ) -> Ack:
         """POST /groups/{guid}/conversation/read: mark messages as read, `message_id` the last."""
-        return await self._call(GROUP.mark_read, _mark(message_id), on_behalf_of=on_behalf_of, guid=guid)
+        return await self._call(READ_GROUP, _mark(message_id), on_behalf_of=on_behalf_of, guid=guid)
 
     async def mark_unread_group(
         self, guid: str, message_id: MessageNumber | None = None, *, on_behalf_of: str | None = None
     ) -> Ack:
         """DELETE /groups/{guid}/conversation/read: mark messages as unread, `message_id` the first."""
-        return await self._call(GROUP.mark_unread, _mark(message_id), on_behalf_of=on_behalf_of, guid=guid)
+        return await self._call(UNREAD_GROUP, _mark(message_id), on_behalf_of=on_behalf_of, guid=guid)
 
     async def pin_group(self, guid: str, *, on_behalf_of: str | None = None) -> Conversation:
         """POST /groups/{guid}/conversation/pin: pin a conversation, see `pin_user`."""
-        return await self._call(GROUP.pin, on_behalf_of=on_behalf_of, guid=guid)
+        return await self._call(PIN_GROUP, on_behalf_of=on_behalf_of, guid=guid)
 
     async def unpin_group(self, guid: str, *, on_behalf_of: str | None = None) -> Conversation:
         """DELETE /groups/{guid}/conversation/pin: unpin a conversation, see `unpin_user`."""
-        return await self._call(GROUP.unpin, on_behalf_of=on_behalf_of, guid=guid)
+        return await self._call(UNPIN_GROUP, on_behalf_of=on_behalf_of, guid=guid)
 
 
 def _mark(message_id: MessageNumber | None) -> ReceiptMark | None:

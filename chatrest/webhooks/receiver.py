@@ -124,14 +124,10 @@ class ReceiverOptions(TypedDict, total=False):
     """The keyword arguments of `aiohttp_handler` and `asgi_app`."""
 
     username: str | None
-    """With `password`, the Basic credentials that a delivery must have; None for no check."""
     password: str | None
     answer_within: Annotated[float, Meta(gt=0, le=60, description="a number of seconds above 0, at most 60")]
-    """Seconds until the answer, 1.5: less than the 2 s after which the service hangs up."""
     max_body_bytes: Annotated[int, Meta(gt=0, description="a whole number above 0")]
-    """The size of the largest body that is read, 1 MiB."""
     concurrency: Annotated[int, Meta(gt=0, description="a whole number above 0")]
-    """The number of handlers that run at the same time, 100."""
 
 
 class Answer(NamedTuple):
