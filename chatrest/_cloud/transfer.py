@@ -30,9 +30,9 @@ async def upload(put: Put, path: Path, sha256: str | None, part_size: int) -> in
     """Write a file to the object that `put` writes; return its size.
 
     A file of up to one part is sent in one request. Raises `ObjectStoreError` in the place of the end if the
-    hash is not the expected one: obstore then aborts the upload, and nothing of it becomes visible. If it is
-    cancelled it ends so, too: a cancelled future of obstore would drop it without an abort, and its parts would
-    stay in the store, invisible and paid for.
+    hash is not the expected one: obstore then aborts the upload, and nothing of it becomes visible. One that
+    is cancelled ends so, too: a cancelled future of obstore would leave the parts in the store, invisible and
+    paid for.
     """
     with _readable(path):
         size = (await asyncio.to_thread(path.stat)).st_size

@@ -24,10 +24,10 @@ disk. All writes are made inside `transaction`.
 
 import hashlib
 import json
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from itertools import chain
 from pathlib import Path
-from typing import Any, Final, Literal, NamedTuple, TypeAlias
+from typing import Final, Literal, NamedTuple, TypeAlias
 
 import msgspec
 
@@ -138,12 +138,6 @@ class Journal(StoreJournal):
         is_shared: bool = False,
     ) -> None:
         super().__init__(path, begin, LAYOUT, is_shared=is_shared)
-        self._sources: list[SourceState] | None = None
-        """All of them, where they are few."""
-
-    def _forget(self) -> None:
-        super()._forget()
-        self._sources = None
 
     def facts(self) -> str:
         """Return a SHA-256 of all rows in the order of their keys: a changed value gives another one.
@@ -169,28 +163,16 @@ class Journal(StoreJournal):
 
         A change during the iteration may be seen, or not.
         """
-        with self.lock:
-            cached = self._sources
-        return self._read_sources() if cached is None else iter(cached)
-
-    def _read_sources(self) -> Iterator[SourceState]:
         sql = """SELECT number, key, state, error, list_order, proven, asked FROM sources WHERE number > ?
             ORDER BY number LIMIT ?"""
-        kind = tuple[int, str, State, str | None, ListOrder, Count, bool]
-        after, portion = -1, list[SourceState]()
-        while after < 0 or len(portion) == PORTION:
-            with self.lock:
-                try:
-                    portion = [
-                        SourceState(number, Source.parse(key), *rest)
-                        for number, key, *rest in self._typed(sql, kind, after, PORTION)
-                    ]
-                except DAMAGE as error:
-                    raise self._damage(f"is damaged: {error}") from None
-                if after < 0 and len(portion) < PORTION:
-                    self._sources = portion
+        kind, after = tuple[int, str, State, str | None, ListOrder, Count, bool], -1
+        while rows := self._typed(sql, kind, after, PORTION):
+            try:
+                portion = [SourceState(number, Source.parse(key), *rest) for number, key, *rest in rows]
+            except DAMAGE as error:
+                raise self._damage(f"is damaged: {error}") from None
             yield from portion
-            after = portion[-1].number if portion else 0
+            after = portion[-1].number
 
     def sources_of(self, numbers: Iterable[int]) -> dict[int, Source]:
         """Return the sources of these numbers, without unknown ones; other sources are not read."""
@@ -221,35 +203,31 @@ class Journal(StoreJournal):
         if unknown or not is_noted:
             with self.transaction():
                 self.add_sources(sources)
-                self._change("UPDATE sources SET asked = ? AND key LIKE '[\"user\",%'", [(all_users,)])
-                self._change("UPDATE sources SET asked = 1 WHERE key = ?", [(each.key,) for each in asked])
+                self._db.execute("UPDATE sources SET asked = ? AND key LIKE '[\"user\",%'", (all_users,))
+                keys = [(each.key,) for each in asked]
+                self._db.executemany("UPDATE sources SET asked = 1 WHERE key = ?", keys)
 
     def note_order(self, source: int, order: ListOrder) -> None:
         """Note the order of the list of a source; one whose ids are no positions stays so."""
         sql = "UPDATE sources SET list_order = ? WHERE number = ? AND list_order NOT IN (?, 'other')"
-        if self._db.execute(sql, (order, source, order)).rowcount:
-            self._sources = None
-
-    def _change(self, sql: str, values: Iterable[Sequence[Any]]) -> None:
-        self._sources = None
-        self._db.executemany(sql, values)
+        self._db.execute(sql, (order, source, order))
 
     def add_sources(self, sources: Iterable[Source], *, is_asked: bool = True) -> None:
-        self._change(
+        self._db.executemany(
             """INSERT INTO sources(key, asked) VALUES(?, ?) ON CONFLICT(key) DO UPDATE SET state = 'open'
             WHERE state = 'deleted_user'""",
             ((source.key, is_asked) for source in sources),
         )
 
     def forget_sources(self) -> None:
-        self._change("DELETE FROM sources", [()])
+        self._db.execute("DELETE FROM sources")
 
     def set_state(self, source: int, state: State, error: str | None = None) -> None:
-        self._change("UPDATE sources SET state = ?, error = ? WHERE number = ?", [(state, error, source)])
+        self._db.execute("UPDATE sources SET state = ?, error = ? WHERE number = ?", (state, error, source))
 
     def prove(self, source: int, until: int) -> None:
         """Note the frozen end for which the end of a source was proven; one that is lower changes nothing."""
-        self._change("UPDATE sources SET proven = max(proven, ?) WHERE number = ?", [(until, source)])
+        self._db.execute("UPDATE sources SET proven = max(proven, ?) WHERE number = ?", (until, source))
 
     # ── coverage ──
 
@@ -270,7 +248,7 @@ class Journal(StoreJournal):
     def forget_coverage(self) -> None:
         """Note that no list was read: each is read again, as for a wider window."""
         self._db.execute("DELETE FROM covered")
-        self._change("UPDATE sources SET proven = 0", [()])
+        self._db.execute("UPDATE sources SET proven = 0")
 
     # ── reading again ──
 

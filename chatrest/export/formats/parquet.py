@@ -7,9 +7,9 @@ schema under `chatrest.schema_version`.
 """
 
 from array import array
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import accumulate, chain, compress
-from typing import Any, Final, TypeAlias, TypeVar
+from typing import Any, Final, TypeAlias
 
 import msgspec
 import pyarrow as pa  # type: ignore[import-untyped]
@@ -176,46 +176,22 @@ def _fitting(value: Any, type: Any) -> Any:
 
 
 Table: TypeAlias = Any
-Batch: TypeAlias = Any
-T = TypeVar("T")
 
-_CHUNK_ROWS, _CHUNK_BYTES = 2_000, 1 << 21
-"""Rows and bytes that are converted at once, and held as Python's objects."""
-GROUP_ROWS, GROUP_BYTES = 100_000, 1 << 23
-"""Rows and bytes that are held at once: a row group."""
-
-
-def grouped(parts: Iterable[Table]) -> Iterator[Table]:
-    """Yield tables joined to larger ones that are each good for a row group; memory for one."""
-    return map(
-        pa.concat_tables, _runs(parts, lambda part: (part.num_rows, part.nbytes), GROUP_ROWS, GROUP_BYTES)
-    )
-
-
-def _runs(
-    items: Iterable[T], measure: Callable[[T], tuple[int, int]], max_rows: int, max_bytes: int
-) -> Iterator[list[T]]:
-    """Yield items in lists of at most so many rows and bytes, or of one item; `measure` returns those of an
-    item.
-    """
-    run: list[T] = []
-    rows = size = 0
-    for item in items:
-        more_rows, more_bytes = measure(item)
-        if run and (rows + more_rows > max_rows or size + more_bytes > max_bytes):
-            full = [run]
-            run, rows, size = [], 0, 0
-            yield full.pop()  # so that the caller alone holds it
-        run.append(item)
-        rows, size = rows + more_rows, size + more_bytes
-    if run:
-        yield run
+GROUP_ROWS, GROUP_BYTES = 20_000, 4 << 20
+"""Rows, and bytes of their lines, of a row group: these are converted, and held, at once."""
 
 
 def tables(pieces: Iterable[SourceLines]) -> Iterator[Table]:
     """Yield the records as tables, each good for a row group; memory for one."""
-    chunks = _runs(pieces, lambda piece: (piece.rows, len(piece.lines)), _CHUNK_ROWS, _CHUNK_BYTES)
-    return grouped(map(_message_table, chunks))
+    chunk, rows, size = list[SourceLines](), 0, 0
+    for piece in pieces:
+        if chunk and (rows + piece.rows > GROUP_ROWS or size + len(piece.lines) > GROUP_BYTES):
+            yield _message_table(chunk)
+            chunk, rows, size = [], 0, 0
+        chunk.append(piece)
+        rows, size = rows + piece.rows, size + len(piece.lines)
+    if chunk:
+        yield _message_table(chunk)
 
 
 def _message_table(chunk: list[SourceLines]) -> Table:

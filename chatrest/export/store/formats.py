@@ -11,7 +11,6 @@ import io
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -168,7 +167,6 @@ class Parquet(Format):
 
     def write(self, disk: Disk, path: Path, pieces: Iterable[SourceLines]) -> bytes:
         try:
-            import pyarrow as pa  # type: ignore[import-untyped]
             import pyarrow.parquet as pq  # type: ignore[import-untyped]
 
             from ..formats.parquet import ORDERED, REPEATING, SCHEMA, tables
@@ -179,7 +177,7 @@ class Parquet(Format):
             "compression": codec, "compression_level": level, "use_dictionary": REPEATING,
             "write_statistics": ORDERED,
         }  # fmt: skip
-        with NewFile(disk, path) as out, _small_pool(pa):
+        with NewFile(disk, path) as out:
             writer = pq.ParquetWriter(out, SCHEMA, **options)
             try:
                 for table in tables(pieces):
@@ -197,18 +195,6 @@ class Parquet(Format):
                 if end == len(raws) or names[end] != names[start]:
                     yield piece_of(raws[start:end], label=names[start])
                     start = end
-
-
-@contextmanager
-def _small_pool(arrow: Any) -> Iterator[None]:
-    """Let Arrow use jemalloc: its default pool keeps some 20 MB more of what a row group needed."""
-    before = arrow.default_memory_pool()
-    with suppress(NotImplementedError):  # on some platforms
-        arrow.set_memory_pool(arrow.jemalloc_memory_pool())
-    try:
-        yield
-    finally:
-        arrow.set_memory_pool(before)
 
 
 def format_of(name: str) -> Format | None:

@@ -24,7 +24,6 @@ from tests.exported_files import (
 
 @pytest.fixture
 def small_groups(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("chatrest.export.formats.parquet._CHUNK_ROWS", 7)
     monkeypatch.setattr("chatrest.export.formats.parquet.GROUP_ROWS", 20)
     monkeypatch.setattr("chatrest.export.store.export_store._ROWS", 3)
 
