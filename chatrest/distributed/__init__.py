@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from .._texts import MissingExtraError as _MissingExtraError, missing_extra as _missing_extra
 
 if TYPE_CHECKING:
-    from .cluster import ClusterError
+    from .job import ClusterError
     from .start import export
 
 if _find_spec("distributed") is None:
@@ -29,6 +29,6 @@ __all__ = ["ClusterError", "export"]
 def __getattr__(name: str) -> Any:
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from . import cluster, start
+    from . import job, start
 
-    return getattr(start if name == "export" else cluster, name)
+    return getattr(start if name == "export" else job, name)

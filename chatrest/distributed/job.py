@@ -1,4 +1,4 @@
-"""A job on a Dask cluster: its plugin on the workers, its rate, and the tasks of its parts.
+"""A job on a Dask cluster: the connection, its plugin on the workers, its rate, and the tasks of its parts.
 
 | what happens                                   | what becomes of it                                      |
 |------------------------------------------------|---------------------------------------------------------|
@@ -22,26 +22,139 @@ fiftieth of their number.
 """
 
 import asyncio
+import logging
+import re
 import time
 from collections import defaultdict
-from collections.abc import Callable, Coroutine, Mapping
-from contextlib import suppress
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Mapping
+from concurrent.futures import CancelledError
+from contextlib import asynccontextmanager, suppress
 from itertools import count
-from typing import Any, Final, Self
+from typing import Any, Final, Self, TypeVar
 
 import msgspec
-from distributed import Client, KilledWorker
+from distributed import Client, KilledWorker, LocalCluster
+from distributed.client import AllExit
 from distributed.protocol.pickle import dumps
 
 from .._core.pace.pacer import DOCUMENTED_RATES, Pace
+from .._core.requests.arguments import check
 from .._core.requests.endpoint import RateClass
 from .._telemetry import LOGGER
 from .._texts import missing_extra
+from ..app import App, environment_of
+from ..errors import ChatRestError
 from ..export.plan.report import Phase, Progress, Report
-from .cluster import ClusterError, PartHeldError, PartLostError, address_of, call, check_connection
 from .plugin import JobPlugin, receive_grants, run_task
 from .rate_shares import EVERY, RateShares
 from .worker import ADDED, STATES, PartWork, TaskEnd, TaskEvent, counts_of
+
+R = TypeVar("R")
+
+_LOCAL: Final = re.compile(r"local:([1-9][0-9]{0,2})")
+_ADDRESS: Final = re.compile(r"(?:tcp|tls|ucx|ucxs|ws|wss)://[^\s/]+:[0-9]{1,5}")
+_IGNORE_CTRL_C: Final = "import signal; signal.signal(signal.SIGINT, signal.SIG_IGN)"
+"""For processes of this command: a terminal sends Ctrl-C to them, too, and the command ends them."""
+_CONNECT_SECONDS: Final = 20
+_CLOSE_SECONDS: Final = 10  # after which a cluster that does not answer is left alone
+
+
+class ClusterError(ChatRestError):
+    """The cluster cannot continue; what was exported stays, and the next run continues from there."""
+
+
+class PartLostError(Exception):
+    """The task of a part, or a call of a worker, brought no result: its worker died, or could not do it."""
+
+
+class PartHeldError(Exception):
+    """Another process runs the part."""
+
+
+@asynccontextmanager
+async def connect(address: str, app: App | None = None) -> AsyncIterator[Client]:
+    """Connect to the cluster at an address; `local:N` starts N processes here, and ends them behind.
+
+    These read `app`, by default that of the environment.
+
+    What Dask itself logs is kept from standard error. Raises `RequestInvalidError` for a wrong address, and
+    `ClusterError` where there is no scheduler.
+    """
+    local = _LOCAL.fullmatch(address)
+    fits = local is not None or _ADDRESS.fullmatch(address) is not None
+    check(fits, "dask", address, "tcp://HOST:PORT, tls://HOST:PORT, or local:N with 1 to 999 workers")
+    for name in ("distributed", "distributed.client"):  # Dask gives the second a level of its own
+        logging.getLogger(name).setLevel(logging.CRITICAL)
+    if local is None:
+        async with _client(address) as client:
+            yield client
+        return
+    options: dict[str, Any] = {
+        "n_workers": int(local[1]), "threads_per_worker": 2, "processes": True, "memory_limit": 0,
+        "dashboard_address": "127.0.0.1:0", "asynchronous": True, "preload": [_IGNORE_CTRL_C],
+        "silence_logs": logging.CRITICAL, "env": {} if app is None else environment_of(app),
+    }  # fmt: skip
+    async with LocalCluster(**options) as cluster, _client(cluster) as client:
+        yield client
+
+
+@asynccontextmanager
+async def _client(cluster: Any) -> AsyncIterator[Client]:
+    _silence(asyncio.get_running_loop())
+    client = None
+    try:
+        client = Client(cluster, asynchronous=True, timeout=_CONNECT_SECONDS, set_as_default=False)
+        await client
+    except (OSError, ValueError, TypeError) as error:
+        if client is not None:
+            with suppress(Exception):
+                await client.close(_CLOSE_SECONDS)
+        expected = (
+            "expected is a scheduler there, and TLS (with certificates in Dask's settings) where it has TLS"
+        )
+        raise ClusterError(f"no scheduler answers at {cluster}: {error}; {expected}") from None
+    try:
+        yield client
+    finally:
+        await client.close(_CLOSE_SECONDS)
+
+
+def _silence(loop: asyncio.AbstractEventLoop) -> None:
+    """Keep a loop from printing an exception by which Dask leaves one of its waits."""
+    default = loop.get_exception_handler() or asyncio.AbstractEventLoop.default_exception_handler
+
+    def handle(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+        if not isinstance(context.get("exception"), AllExit):
+            default(loop, context)
+
+    loop.set_exception_handler(handle)
+
+
+def check_connection(client: Any) -> None:
+    if client.status != "running":
+        raise ClusterError(f"the scheduler at {address_of(client)} is gone")
+
+
+async def call(client: Any, work: Awaitable[R]) -> R:
+    """Return the result of a call by the scheduler.
+
+    Raises `ClusterError` where the scheduler is gone, `PartLostError` where a worker is that it called.
+    """
+    try:
+        return await work
+    except (OSError, CancelledError, asyncio.CancelledError) as error:
+        if (task := asyncio.current_task()) is not None and task.cancelling():
+            raise
+        await asyncio.sleep(0)  # the client notices now that its connection is closed
+        check_connection(client)
+        raise PartLostError(str(error)) from None
+
+
+def address_of(client: Any) -> str:
+    return str(client.scheduler.address) if client.scheduler is not None else "its address"
+
+
+# ── the job ──
 
 _WORKERLESS_SECONDS: Final = 60.0
 _SILENT_SECONDS: Final = 3.0  # without a worker, after which the progress says so

@@ -25,8 +25,7 @@ from ..export.read.exports import part_files
 from ..export.run.run import ExportOptions
 from ..export.run.run_parts import export_parts, journal_root, run_part, run_rounds
 from ..session import AsyncSession
-from .cluster import PartHeldError, PartLostError
-from .job import ClusterJob, workers_of
+from .job import ClusterJob, PartHeldError, PartLostError, workers_of
 from .worker import PartWork, installed_version
 
 PARTS_A_THREAD: Final = 4  # of a new export: so they end at about the same time

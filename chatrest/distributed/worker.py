@@ -8,17 +8,17 @@ import asyncio
 import pickle
 import sys
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
-from contextlib import asynccontextmanager, suppress
+from collections.abc import Awaitable, Callable, Mapping
+from contextlib import suppress
+from functools import partial
 from secrets import randbits
-from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeAlias, Unpack
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeAlias
 
 import msgspec
 from msgspec import Struct, structs
 
 from .._cloud.store_errors import LeaseHeldError, LeaseLostError, ObjectStoreError
 from .._core.requests.endpoint import RateClass
-from .._network.options import ClientOptions
 from .._storage import InUseError
 from ..app import App, headers_from_env
 from ..errors import AuthenticationError, ChatRestError, RequestInvalidError
@@ -28,8 +28,7 @@ from ..export.plan.parts import Night
 from ..export.plan.report import Progress, Report
 from ..export.read.exports import part_files
 from ..session import AsyncSession
-from .rate_shares import Grant, RateReport
-from .share_pacer import SharePacer
+from .rate_shares import Grant, RateReport, SharePacer
 
 if TYPE_CHECKING:
     from distributed import Worker
@@ -91,34 +90,22 @@ class WorkerRate:
     Requests wait until it has one, and fail with `ChatRestError` after a minute without a word.
     """
 
-    def __init__(self, worker: "Worker", job: str, name: str, phase: float) -> None:
+    def __init__(self, worker: "Worker", job: str, name: str, phase: float, session: AsyncSession) -> None:
         """`name` is the task's among all that share the rate; `phase` is that of its pacers."""
         self._worker, self._topic, self._loop = worker, job, asyncio.get_running_loop()
-        self._name, self._phase = name, phase
+        self._name, self._phase, self._client = name, phase, session._client
+        self._client.make_pacer = lambda _, rate_class: self._pacer(rate_class)
         self._pacers: dict[RateClass, SharePacer] = {}
-        self._session: AsyncSession | None = None
         self._timer: asyncio.TimerHandle | None = None
-
-    @asynccontextmanager
-    async def session(self, app: App, **options: Unpack[ClientOptions]) -> AsyncIterator[AsyncSession]:
-        async with AsyncSession(app, **options) as session:
-            session._client.make_pacer = lambda _, rate_class: self._pacer(rate_class)
-            self._session = session
-            try:
-                yield session
-            finally:
-                self._report(is_last=True)
 
     def _pacer(self, rate_class: RateClass) -> SharePacer:
         if rate_class not in self._pacers:
-            self._pacers[rate_class] = SharePacer(
-                self._name, rate_class, self._waiting, self._alarm, self._phase
-            )
+            alarm = partial(self._wait, _CLOSEST)
+            self._pacers[rate_class] = SharePacer(self._name, rate_class, self._waiting, alarm, self._phase)
         return self._pacers[rate_class]
 
     def _waiting(self, rate_class: RateClass) -> int:
-        pools = self._session._client._pools.values() if self._session is not None else ()
-        gates = (each for pool in pools for each in pool.gates.items())
+        gates = (each for pool in self._client._pools.values() for each in pool.gates.items())
         return sum(gate.waiting for (_, gate_class), gate in gates if gate_class == rate_class)
 
     def receive(self, rate_class: RateClass, message: bytes) -> None:
@@ -128,12 +115,9 @@ class WorkerRate:
 
     def _receive(self, rate_class: RateClass, message: bytes) -> None:
         if self._pacers[rate_class].receive(_decode_grant(message), time.monotonic()):
-            self._report()
+            self.report()
 
-    def _alarm(self) -> None:
-        self._wait(_CLOSEST)
-
-    def _report(self, *, is_last: bool = False) -> None:
+    def report(self, *, is_last: bool = False) -> None:
         for pacer in self._pacers.values():
             report = pacer.report(time.monotonic(), is_last=is_last)
             self._worker.log_event(self._topic, _encode(TaskEvent(report)))
@@ -146,7 +130,7 @@ class WorkerRate:
         when = self._loop.time() + seconds
         if self._timer is None or when < self._timer.when():
             self._stop()
-            self._timer = self._loop.call_at(when, self._report)
+            self._timer = self._loop.call_at(when, self.report)
 
     def _stop(self) -> None:
         if self._timer is not None:
@@ -192,9 +176,9 @@ async def _run(
     await _check_export(work)
     progress, run = Progress(), randbits(_RUN_BITS)
     sharer = f"{worker.address}#{run}"
-    rates[sharer] = rate = WorkerRate(worker, job, sharer, run / 2**_RUN_BITS)
-    try:
-        async with rate.session(app, headers=headers, telemetry=progress.heard) as session:
+    async with AsyncSession(app, headers=headers, telemetry=progress.heard) as session:
+        rates[sharer] = rate = WorkerRate(worker, job, sharer, run / 2**_RUN_BITS, session)
+        try:
             part = asyncio.ensure_future(
                 work.run(session, work.out, number, progress=progress, **work.options)
             )
@@ -205,8 +189,9 @@ async def _run(
                 if not is_wanted():
                     part.cancel()
             return part.result()
-    finally:
-        del rates[sharer]
+        finally:
+            rate.report(is_last=True)
+            del rates[sharer]
 
 
 def counts_of(progress: Progress) -> dict[str, int]:

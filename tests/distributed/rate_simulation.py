@@ -10,8 +10,7 @@ from typing import Final, TypeAlias
 
 from chatrest._core.pace.pacer import DOCUMENTED_RATES, GatePacer, Pace, Pacer
 from chatrest._core.replies.rate_signal import Signal
-from chatrest.distributed.rate_shares import EVERY, Grant, RateReport, RateShares
-from chatrest.distributed.share_pacer import SharePacer
+from chatrest.distributed.rate_shares import EVERY, Grant, RateReport, RateShares, SharePacer
 from chatrest.emulator.limits import Limiter
 
 Demand: TypeAlias = Callable[[float], int]

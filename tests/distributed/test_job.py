@@ -9,8 +9,14 @@ from typing import Any
 
 import pytest
 
-from chatrest.distributed.cluster import ClusterError, PartHeldError, PartLostError, connect
-from chatrest.distributed.job import ClusterJob, workers_of
+from chatrest.distributed.job import (
+    ClusterError,
+    ClusterJob,
+    PartHeldError,
+    PartLostError,
+    connect,
+    workers_of,
+)
 from chatrest.distributed.rate_shares import RateReport, RateShares
 from chatrest.distributed.start import run_on_cluster
 from chatrest.distributed.worker import PartWork, run_payload

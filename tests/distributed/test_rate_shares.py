@@ -7,8 +7,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from chatrest import Pace
-from chatrest.distributed.rate_shares import LEASE
-from chatrest.distributed.share_pacer import LATE
+from chatrest.distributed.rate_shares import LATE, LEASE
 from chatrest.emulator import RateLimit
 from chatrest.emulator.limits import Limiter
 from tests.distributed import rate_simulation as scenes

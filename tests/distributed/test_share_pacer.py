@@ -3,8 +3,7 @@
 import pytest
 
 from chatrest._core.replies.rate_signal import Signal
-from chatrest.distributed.rate_shares import LEASE, Grant
-from chatrest.distributed.share_pacer import LATE, LOST, SharePacer
+from chatrest.distributed.rate_shares import LATE, LEASE, LOST, Grant, SharePacer
 from chatrest.errors import ChatRestError
 
 

@@ -17,7 +17,7 @@ from distributed.comm.utils import to_frames
 from chatrest import AsyncSession, RequestInvalidError
 from chatrest._cli.root import root
 from chatrest.distributed import ClusterError, export
-from chatrest.distributed.cluster import connect
+from chatrest.distributed.job import connect
 from chatrest.distributed.start import export_with
 from chatrest.emulator import Emulator, HalfOpen
 from chatrest.export import Plan, Progress, read, verify
@@ -211,7 +211,7 @@ def test_the_command_says_how_many_parts_it_makes(service: EmulatorThread, near:
 def test_what_the_command_says_without_a_cluster(
     args: list[str], status: int, message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("chatrest.distributed.cluster._CONNECT_SECONDS", 0.3)
+    monkeypatch.setattr("chatrest.distributed.job._CONNECT_SECONDS", 0.3)
     for name, value in (("APP_ID", "a"), ("API_KEY", "k3y"), ("BASE_URL", "http://127.0.0.1:9")):
         monkeypatch.setenv(f"CHATREST_{name}", value)
     result = CliRunner().invoke(root, ["export", str(tmp_path / "out"), *args])
