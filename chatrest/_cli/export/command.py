@@ -248,7 +248,7 @@ def _shown(monitor: "Monitor", line: ProgressLine, chat: "AsyncSession") -> Abst
 async def _export_by_cluster(
     chat: "AsyncSession", dask: str, out: str, plan: "Plan | None", options: dict[str, Any], *, quiet: bool
 ) -> "Report":  # fmt: skip
-    from ...distributed.cluster import connect
+    from ...distributed.job import connect
     from ...distributed.start import export_with, parts_of_new
 
     async with connect(dask, chat.app) as client:
