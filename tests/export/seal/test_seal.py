@@ -48,9 +48,6 @@ def root_of(bag: Path) -> str:
     return hashlib.sha256((bag / "tagmanifest-sha256.txt").read_bytes()).hexdigest()
 
 
-# ── what it is ──
-
-
 def test_the_bag_has_the_export_as_it_is(out: Path, tmp_path: Path) -> None:
     steps = list[tuple[int, int]]()
     before = contents_of(out)
@@ -138,9 +135,6 @@ def test_a_bag_in_an_object_store_is_refused_with_what_to_do(
             read()
 
 
-# ── what differs ──
-
-
 def append(path: Path) -> None:
     path.write_bytes(path.read_bytes() + b" ")
 
@@ -196,9 +190,6 @@ def test_what_is_no_root_hash_is_refused(bag: Path, out: Path, root: str) -> Non
         verify(bag, root=root)
     with pytest.raises(RequestInvalidError, match="is not a bag"):
         verify(out, root="0" * 64)
-
-
-# ── what is refused, and what is left ──
 
 
 def test_where_no_bag_can_be_made(bag: Path, out: Path, tmp_path: Path) -> None:

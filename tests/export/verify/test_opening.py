@@ -48,9 +48,6 @@ def clear_tables(path: Path) -> None:
             db.execute(f"DELETE FROM {table}")
 
 
-# ── a journal of another time ──
-
-
 async def _two_runs(service: Served, out: Path, name: str) -> Path:
     """Export twice, with new messages in between; returns a copy of the folder after the first run."""
     first = out.with_name("first")
@@ -192,9 +189,6 @@ async def test_a_run_that_was_killed_before_its_manifest_can_be_continued(tmp_pa
     assert verify(out).ok
 
 
-# ── who may read it ──
-
-
 @contextmanager
 def other_user() -> Iterator[None]:
     """Give the rights of another user, where this one is root, who may read everything."""
@@ -222,8 +216,6 @@ def test_what_this_user_may_not_read_is_no_damage(out: Path, name: str) -> None:
             with pytest.raises(PermissionError, match=rf"Permission denied: '{path}'"):
                 reader()
 
-
-# ── paths ──
 
 OUTSIDE = [
     "../victim", "/tmp/victim", "messages/../../victim", "", ".", "messages/", "a\x00b", "c:\\victim",

@@ -86,9 +86,6 @@ def test_a_result_keeps_a_limited_number_of_problems() -> None:
     assert str(result.problems[0]) == "x: y"
 
 
-# ── content ──
-
-
 def test_messages_that_are_there_twice_in_one_file_or_in_two(out: Path) -> None:
     first, second, *_ = (entry for entry in manifest_of(out).files if entry.role == "part")
     data = (out / first.name).read_bytes()
@@ -159,9 +156,6 @@ def test_parquet_files_with_other_rows(copy: Callable[[str], Path], how: str) ->
     pq.write_table(table if how == "swapped" else table.slice(1), out / name)
     rewrite(out, name, (out / name).read_bytes())
     assert ("content", name) in places_of(verify(out))
-
-
-# ── damaged files ──
 
 
 @pytest.mark.parametrize("name", PLANS)
@@ -261,9 +255,6 @@ ROWS = (
 """Rows of the tables that are empty after a run."""
 
 
-# ── files that are no part ──
-
-
 @pytest.mark.parametrize("name", ["x.ndjson", "x.ndjson.gz", "x.parquet", "messages/x.txt"])
 def test_files_that_the_manifest_does_not_know(out: Path, name: str) -> None:
     (out / name).write_bytes(b"x")
@@ -283,9 +274,6 @@ def test_what_a_killed_run_left_is_a_note_and_other_files_are_ignored(out: Path)
     assert [note.place for note in result.notes] == ["manifest.json.new"]
 
 
-# ── edited rows ──
-
-
 def columns(out: Path) -> list[tuple[str, str]]:
     """Return (table, column) of all columns of the journal."""
     with closing(sqlite3.connect(out / JOURNAL)) as db:
@@ -299,16 +287,7 @@ def columns(out: Path) -> list[tuple[str, str]]:
 
 def other_value(value: Any) -> Any:
     """Return another value of the same type."""
-    match value:
-        case None:
-            return 1
-        case int():
-            return value + 1000
-        case str():
-            return value + "x"
-        case bytes():
-            return value + b"\x00"
-    raise AssertionError(value)
+    return 1 if value is None else value + {int: 1000, str: "x", bytes: b"\0"}[type(value)]
 
 
 OF_RUNS = ("news", "edits")
