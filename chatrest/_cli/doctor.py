@@ -6,9 +6,8 @@ are not sent before the certificate is checked, and never over http but to an ad
 
 import platform
 import sys
-from collections.abc import Iterator
 from importlib.metadata import version
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import TYPE_CHECKING, Final, Literal
 from urllib.parse import urlsplit
 
 import click
@@ -71,14 +70,14 @@ class Check(Struct, frozen=True):
 def doctor(as_json: bool) -> None:
     """Check everything between this machine and the service, one line per check, with what to do.
 
-    Checks versions, settings, the connection (proxy, name, port and certificate), the service's reply, and
-    the key with its scope; the first that fails is the last. One request is made, which lists one user. Keys
-    are hidden. Exit status: 0 no check has failed, 1 one has.
-
     \b
     Examples:
       chatrest doctor
       chatrest --app shop doctor --json | jq '.checks[] | select(.state == "failed")'
+
+    Checks versions, settings, the connection (proxy, name, port and certificate), the service's reply, and
+    the key with its scope; the first that fails is the last. One request is made, which lists one user. Keys
+    are hidden. Exit status: 0 no check has failed, 1 one has.
     """
     checks = [structs.replace(each, text=streams.without_keys(each.text)) for each in run(examine())]
     is_failed = checks[-1].state == "failed"
@@ -181,44 +180,34 @@ def _key(error: ChatRestError | None) -> Check:
 @click.command(short_help="Show the rate limits that the service states or that a session learns.")
 @option_table(
     ("--requests", click.IntRange(1, 100), "N", "Requests to make, one after another.", shown_default(1)),
-    AS_JSON,
 )
-def limits(requests: int, as_json: bool) -> None:
+def limits(requests: int) -> None:
     """Show the rate limits of the app that a session knows after some requests, and those documented.
-
-    Makes requests that list one user, at most until one is answered 429, and shows what their replies have
-    stated. It does not search for the limit: all clients of the app share it.
 
     \b
     Examples:
       chatrest limits
-      chatrest limits --requests 20 --json
+      chatrest limits --requests 20
+
+    Makes requests that list one user, at most until one is answered 429, and shows what their replies have
+    stated. It does not search for the limit: all clients of the app share it.
     """
     client = session()
     replies, error = run(_ask(client, requests, None))
     if error is not None and not isinstance(error, RateLimitError):
         raise error
-    facts = {
-        "requests": len(replies),
-        "limited": sum(reply.status == 429 for reply in replies),
-        "retry_after": getattr(error, "retry_after", None),
-        "limits": [structs.asdict(each) for pool in client.pools.values() for each in pool.limits],
-        "documented": dict(DOCUMENTED_RATES),
-    }
-    streams.write_result(facts, streams.fact_lines(_limit_facts(facts)), as_json=as_json)
-
-
-def _limit_facts(facts: dict[str, Any]) -> Iterator[tuple[str, str]]:
-    yield "requests", f"{facts['requests']:,}, {facts['limited']:,} answered 429"
-    asked = facts["retry_after"]
-    yield "wait", f"{duration(asked)}, as the service asks to" if asked else ""
-    for each in facts["limits"]:
-        known = "no limit known" if each["limit"] is None else f"{_rate(each['limit'])}, {each['source']}"
-        now = "" if each["rate"] is None else f"; a session now sends {_rate(each['rate'])}"
-        slot = 0 if asked else each["next_slot"]
-        wait = f"; the next request may go in {slot:.1f} s" if slot else ""
-        yield each["rate_class"], f"{known}{now}{wait}"
-    yield "documented", ", ".join(f"{name} {_rate(rate)}" for name, rate in facts["documented"].items())
+    asked = error and error.retry_after
+    facts = [
+        ("requests", f"{len(replies):,}, {sum(reply.status == 429 for reply in replies):,} answered 429"),
+        ("wait", f"{duration(asked)}, as the service asks to" if asked else ""),
+    ]
+    for each in (state for pool in client.pools.values() for state in pool.limits):
+        known = "no limit known" if each.limit is None else f"{_rate(each.limit)}, {each.source}"
+        now = "" if each.rate is None else f"; a session now sends {_rate(each.rate)}"
+        slot = f"; the next request may go in {each.next_slot:.1f} s" if each.next_slot and not asked else ""
+        facts.append((each.rate_class, f"{known}{now}{slot}"))
+    documented = ", ".join(f"{name} {_rate(rate)}" for name, rate in DOCUMENTED_RATES.items())
+    streams.write_lines(streams.fact_lines([*facts, ("documented", documented)]))
 
 
 def _rate(rate: float) -> str:

@@ -1,10 +1,4 @@
-"""Sessions of the commands. Addresses and keys come from the environment, or from a file of apps:
-
-| named by                  | the app is                                                            |
-|---------------------------|-----------------------------------------------------------------------|
-| `chatrest --app NAME`     | that of the file of apps (see `export.app_file`)                      |
-| `CHATREST_APP`            | the same, without the option                                          |
-| neither                   | that of `CHATREST_APP_ID`, `CHATREST_API_KEY` and the other variables |
+"""Sessions of the commands. Addresses and keys come from the environment, or from a file of apps.
 
 The file is `CHATREST_APPS_FILE`; else `apps.toml` in the current folder, with `--app` only; else
 `~/.config/chatrest/apps.toml`. A file that happens to be in the current folder is not read for a variable

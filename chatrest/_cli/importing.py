@@ -16,7 +16,7 @@ from .process import can_continue, continuation, run
 from .progress import ProgressLine
 
 if TYPE_CHECKING:
-    from ..importing import ImportProgress, ImportResult, Kind
+    from ..importing import ImportResult, Kind
 
 # A copy of the constant: importing it would slow the help text down. A test compares them.
 KINDS: Final = ("users", "groups", "members", "messages")
@@ -65,7 +65,10 @@ def import_(
     """
     options: dict[str, Any] = {"kind": kind}
     with ProgressLine(quiet=quiet) as line:
-        options["progress"] = lambda progress: line.show(_progress_line(progress))
+        options["progress"] = lambda progress: line.show(
+            f"{progress.file}: line {progress.line:,}; {progress.imported:,} {progress.kind} and others, "
+            f"{progress.refused:,} lines refused"
+        )
         if dry_run:
             from ..importing import check
 
@@ -79,13 +82,6 @@ def import_(
     if not result.ok:
         records = plural(result.imported, "record")
         raise ChatRestError(f"{_failures(result)}; {records} {_done(result, result.imported)}")
-
-
-def _progress_line(progress: "ImportProgress") -> str:
-    return (
-        f"{progress.file}: line {progress.line:,}; {progress.imported:,} {progress.kind} and others, "
-        f"{progress.refused:,} lines refused"
-    )
 
 
 def _imported(files: tuple[str, ...], journal: Path | None, options: dict[str, Any]) -> "ImportResult":

@@ -1,19 +1,10 @@
-"""The command group: common options, and the message and exit status of each error.
-
-| status | meaning                                                                  |
-|--------|--------------------------------------------------------------------------|
-| 0      | done; also if the reader of a pipe is gone, and for an emulator that was stopped |
-| 1      | failed: the service, the network, a file                                 |
-| 2      | wrong usage, argument or environment; nothing was sent                   |
-| 130    | interrupted (Ctrl-C)                                                     |
-| 143    | ended by SIGTERM                                                         |
+"""The command group: common options, the message and exit status of each error, `guide` and `completion`.
 
 A failure is one line on standard error. Any exception other than `ChatRestError`, `OSError` and interrupts is
-a bug in chatrest, and shows its traceback.
+a bug in chatrest, and shows its traceback. A reader of a pipe that is gone is no failure.
 """
 
 import asyncio
-import errno
 import re
 import sys
 from pathlib import Path
@@ -69,7 +60,9 @@ def command_error(error: BaseException) -> CommandError:
             text = in_own_words(error, _option_names()).replace(TIME_FORMS, _TIMES)
             return CommandError(f"{text}{notes}", 2)
         case OSError() if not isinstance(error, ChatRestError):
-            return CommandError(f"{_os_error_text(error)}{notes}", 1)
+            reason = error.strerror or str(error) or type(error).__name__
+            place = "" if error.filename is None else f"{error.filename}: "
+            return CommandError(f"{place}{reason}{notes}", 1)
     more = f"{hint(error)}{notes}"
     return CommandError(f"{str(error).removesuffix('.')}{more}" if more else str(error), 1)
 
@@ -93,13 +86,6 @@ def _is_expected(error: BaseException) -> bool:
         return all(map(_is_expected, error.exceptions))
     return isinstance(error, _EXPECTED)
 
-
-def _os_error_text(error: OSError) -> str:
-    reason = error.strerror or str(error) or errno.errorcode.get(error.errno or 0, type(error).__name__)
-    return f"{error.filename}: {reason}" if error.filename is not None else reason
-
-
-# ── guide and completion ──
 
 FOLDER: Final = Path(__file__).parents[1] / "guide"
 _ENTRY: Final = re.compile(r"^- \[([\w-]+)\]\([^)]+\): (.+)$", re.MULTILINE)
@@ -175,8 +161,6 @@ def completion(ctx: click.Context, shell: str) -> None:
     assert kind is not None
     click.echo(kind(ctx.find_root().command, {}, NAME, f"_{NAME.upper()}_COMPLETE").source())
 
-
-# ── the group ──
 
 _SECTIONS: Final[dict[str, tuple[click.Command, ...]]] = {
     "Try it": (demo, emulator, guide),
@@ -300,7 +284,7 @@ Exit status: 0 done, 1 failed, 2 wrong usage (nothing was sent), 130 interrupted
     "environment]",
 )  # fmt: skip
 @click.pass_context
-def root(ctx: click.Context, verbose: int, **_: str | None) -> None:
+def root(ctx: click.Context, /, verbose: int, **_: str | None) -> None:
     """Read, send, export and import the messages and users of a hosted chat platform.
 
     Records are printed as readable lines to a terminal, and to a pipe or file as JSON lines, exactly as the

@@ -1,14 +1,7 @@
 """Standard output and standard error: UTF-8 in any locale, whole lines, and no error at exit.
 
-The library's log is written to standard error, too, each warning once:
-
-| option | variable             | shows                                                                      |
-|--------|----------------------|----------------------------------------------------------------------------|
-|        |                      | warnings, such as an acting user that the service ignored                  |
-| `-v`   | `CHATREST_LOG=info`  | also each attempt: method, path template, host, status, request id, limit  |
-| `-vv`  | `CHATREST_LOG=debug` | also each call: its address as sent, its headers, and what it waited for   |
-
-A line has the level's name before its text, and keys are hidden in it, as in every line of this file.
+The library's log is written to standard error, too, each warning once: more with `-v` and `-vv`, or
+`CHATREST_LOG`. Keys are hidden in all lines.
 """
 
 import logging
@@ -163,11 +156,8 @@ def visible(text: str) -> str:
     Line breaks become a sign, tabs spaces, and what is unsafe its escape. Joiners stay, as emojis and several
     scripts need them.
     """
-    return _UNSAFE.sub(_escaped, _LINE_BREAK.sub("⏎", text).replace("\t", " "))
-
-
-def _escaped(match: re.Match[str]) -> str:
-    return match[0].encode("unicode_escape").decode("ascii")
+    plain = _LINE_BREAK.sub("⏎", text).replace("\t", " ")
+    return _UNSAFE.sub(lambda match: match[0].encode("unicode_escape").decode("ascii"), plain)
 
 
 def level_of(verbosity: int) -> int:

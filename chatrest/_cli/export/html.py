@@ -1,7 +1,7 @@
 """`html` and `view`: an export as pages, in a folder, or served on this machine until it is stopped."""
 
 import asyncio
-from contextlib import suppress
+from contextlib import AsyncExitStack, suppress
 from pathlib import Path
 from typing import Any, Final, TextIO
 
@@ -84,8 +84,8 @@ def html(
         write_zip,
     )
 
-    choice["patterns"] = [] if patterns is None else patterns.read().splitlines()
-    choice["patterns"] = [line for line in choice["patterns"] if line.strip()]
+    lines = [] if patterns is None else patterns.read().splitlines()
+    choice["patterns"] = list(filter(str.strip, lines))
     if patterns is not None and not choice["patterns"]:
         raise click.UsageError(f"--redact-pattern {patterns.name}: expected a pattern per line, got none")
     check_outside(out, site, *filter(None, [zip]))
@@ -112,25 +112,18 @@ def _say_written(result: Any, site: Path, as_json: bool, quiet: bool, *lines: st
         pages = f" on {plural(result.pages, 'page')}" if hasattr(result, "pages") else ""
         conversations = plural(result.conversations, "conversation")
         first = f"{plural(result.messages, 'message')} in {conversations}{pages}"
-        streams.write_lines([first, *_hidden(result, site), *lines])
+        counts = ", ".join(plural(count, kind) for kind, count in sorted(result.hidden.items()))
+        log = f"{site}.hidden.csv" if site.is_file() else f"{site}.chatrest/hidden.csv"
+        hidden = [f"hidden: {counts}; {log} lists the messages"] if counts else []
+        streams.write_lines([first, *hidden, *lines])
     if result.missing:
         files = plural(result.missing, "attachment")
         streams.warn(f"{files} of the export cannot be found: 'chatrest verify' says more")
 
 
-def _hidden(result: Any, site: Path) -> list[str]:
-    counts = ", ".join(plural(count, kind) for kind, count in sorted(result.hidden.items()))
-    log = f"{site}.hidden.csv" if site.is_file() else f"{site}.chatrest/hidden.csv"
-    return [f"hidden: {counts}; {log} lists the messages"] if counts else []
-
-
 @click.command(short_help="Show an export as pages, from a server on this machine.")
 @click.argument("out")
-@option_table(
-    PORT,
-    _TITLE,
-    _TIMEZONE,
-)
+@option_table(PORT, _TITLE, _TIMEZONE)
 def view(out: str, port: int, title: str, timezone: str) -> None:
     """Show the export in OUT as the pages of `chatrest html`, at an address of this machine, until Ctrl-C.
 
@@ -151,13 +144,11 @@ def view(out: str, port: int, title: str, timezone: str) -> None:
 async def _serve(out: str, port: int, title: str, timezone: str) -> None:
     from ...site import Viewer  # imports aiohttp, which a help text does not need
 
-    with ProgressLine() as line:
-        line.show("reading the export")
-        viewer = Viewer(out, port=port, title=title, timezone=timezone, progress=line.share)
-        await viewer.__aenter__()
-    try:
+    async with AsyncExitStack() as stack:
+        with ProgressLine() as line:
+            line.show("reading the export")
+            viewer = Viewer(out, port=port, title=title, timezone=timezone, progress=line.share)
+            await stack.enter_async_context(viewer)
         streams.write_lines([viewer.url])
         streams.warn("open this address in a browser; stop with Ctrl-C")
         await asyncio.Event().wait()
-    finally:
-        await viewer.__aexit__()
