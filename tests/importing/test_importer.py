@@ -179,11 +179,8 @@ async def test_every_record_is_applied_once_or_named(
     service.refuses_all = set(dice.sample(keys, min(count, dice.randrange(3))))
     service.refuses = set(dice.sample(keys, min(count, dice.randrange(4)))) - service.refuses_all
     trouble = dice.choice([0.0, 0.1, 0.3])
-    service.habit = lambda: (
-        dice.choice(["lost", "halfway", "500", "502", "limit", "unreadable"])
-        if dice.random() < trouble
-        else ""
-    )
+    habits = ["lost", "halfway", "500", "502", "limit", "unreadable"]
+    service.habit = lambda: dice.choice(habits) if dice.random() < trouble else ""
     path = tmp_path_factory.mktemp("any") / "records.ndjson"
     path.write_text("".join(f"{json.dumps(record(kind, number))}\n" for number in range(count)))
     async with service.session() as session:

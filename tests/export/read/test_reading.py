@@ -421,10 +421,10 @@ def test_a_wrong_argument_is_refused_at_once(tmp_path: Path, arguments: dict[str
 
 
 def test_a_folder_that_is_no_export_is_refused_at_once(tmp_path: Path) -> None:
-    with pytest.raises(
-        RequestInvalidError, match=r"is not an export: it has no manifest.json and no journal"
-    ):
-        read(tmp_path)
+    for make in (tmp_path.mkdir, (tmp_path / JOURNAL).touch):
+        make(exist_ok=True)
+        with pytest.raises(RequestInvalidError, match=r"is not an export: it has no manifest.json and no"):
+            read(tmp_path)
     (tmp_path / "file").touch()
     for name, words in (("nowhere", "there is no such folder"), ("file", "it is a file")):
         with pytest.raises(RequestInvalidError, match=f"{name}' is not an export: {words}$"):

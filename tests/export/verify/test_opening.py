@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from chatrest.errors import ChatRestError, RequestInvalidError
+from chatrest.errors import ChatRestError
 from chatrest.export import Plan, Remedy, changes, estimate, export, read_raw, verify
 from chatrest.export.folder.export_folder import ExportFolder
 from chatrest.export.folder.journal import NAME as JOURNAL
@@ -40,12 +40,6 @@ def refusal(out: Path) -> str:
     assert {**after, JOURNAL: b""} == {**before, JOURNAL: b""}
     assert str(caught.value).count("\n") == 0
     return str(caught.value)
-
-
-def clear_tables(path: Path) -> None:
-    with closing(sqlite3.connect(path)) as db, db:
-        for (table,) in db.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall():
-            db.execute(f"DELETE FROM {table}")
 
 
 async def _two_runs(service: Served, out: Path, name: str) -> Path:
@@ -132,16 +126,12 @@ async def test_files_that_a_system_leaves_are_a_note(tmp_path: Path) -> None:
     assert all((out / name).exists() for name in left)
 
 
-def test_a_journal_of_no_bytes_is_none(tmp_path: Path) -> None:
-    (tmp_path / JOURNAL).touch()
-    with pytest.raises(RequestInvalidError, match="is not an export"):
-        verify(tmp_path)
-    with pytest.raises(RequestInvalidError, match="is not an export"):
-        next(iter(read_raw(tmp_path)))
-
-
-def test_a_journal_without_rows_is_refused(out: Path) -> None:
-    clear_tables(out / JOURNAL)
+def test_a_journal_with_edited_rows_or_none_is_refused_before_anything_is_written(out: Path) -> None:
+    change_journal(out, "UPDATE covered SET last = last + 1 WHERE source = 1")
+    assert "is not as the last run left it" in refusal(out)
+    with closing(sqlite3.connect(out / JOURNAL)) as db, db:
+        for (table,) in db.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall():
+            db.execute(f"DELETE FROM {table}")
     assert "has no plan: it is no export's journal: restore it from a backup" in refusal(out)
     assert places_of(verify(out)) == [("journal", JOURNAL)]
 
@@ -158,11 +148,6 @@ def test_without_a_journal_and_a_manifest_nothing_is_touched(out: Path) -> None:
     assert "holds something else than an export" in refusal(out)
     out.rename(out.with_name("app=shop"))
     assert "has many apps, such as app=shop: expected --apps FILE" in refusal(out.parent)
-
-
-def test_edited_rows_are_refused_before_anything_is_written(out: Path) -> None:
-    change_journal(out, "UPDATE covered SET last = last + 1 WHERE source = 1")
-    assert "is not as the last run left it" in refusal(out)
 
 
 def test_the_journal_of_another_app_is_a_problem(out: Path) -> None:
