@@ -22,10 +22,6 @@ def test_the_addresses_are_those_of_the_specification(region: str) -> None:
     assert app.calls_url == f"https://12ab.call-{region}.chat.example.com/v3"
 
 
-def test_the_region_is_us_where_none_is_given() -> None:
-    assert App("a", "k").region == "us"
-
-
 def test_a_base_address_stands_for_both_without_its_last_slash() -> None:
     app = App("a", "k", base_url="https://proxy.example.com:8443/chat/v3/")
     assert app.chat_url == app.calls_url == "https://proxy.example.com:8443/chat/v3"

@@ -32,6 +32,8 @@ TREE = {
     "RequestTimeoutError": "TransportError TimeoutError", "ReplyUnreadableError": "TransportError",
     "OutcomeUnknownError": "ChatRestError", "DeadlineExceededError": "ChatRestError TimeoutError",
     "CursorError": "ChatRestError", "ActingUserIgnoredError": "ChatRestError",
+    "ServerOutcomeUnknownError": "ServerError OutcomeUnknownError",
+    "DeadlineOutcomeUnknownError": "DeadlineExceededError OutcomeUnknownError",
 }  # fmt: skip
 NETWORK = ("aiohttp", "yarl", "multidict", "tenacity", "ssl", "asyncio")
 

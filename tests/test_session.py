@@ -13,7 +13,6 @@ from chatrest import (
     App,
     AsyncSession,
     CursorError,
-    MessageQuery,
     NewMessage,
     OutcomeUnknownError,
     ReplyUnreadableError,
@@ -93,13 +92,6 @@ async def test_each_interface_has_its_address(http: aioresponses, interface: Any
     assert only(http)[1] == f"https://{host}/v3/calls"
 
 
-async def test_a_base_url_is_the_address_of_both_interfaces() -> None:
-    async with Faulty(reply()) as server, server.session() as session:
-        await session.request("GET", "/a")
-        await session.request("GET", "/a", interface="calls")
-    assert [request.target for request in server.requests] == ["/a", "/a"]
-
-
 async def test_a_request_by_hand_arrives_byte_for_byte() -> None:
     async with Faulty(reply(b'{"ok":true}')) as server, server.session() as session:
         got = await session.request(
@@ -120,32 +112,7 @@ async def test_a_request_by_hand_arrives_byte_for_byte() -> None:
     }  # fmt: skip
 
 
-@loop_over("method", ["GET", "POST", "PUT", "PATCH", "DELETE"])
-async def test_every_method_is_sent_with_and_without_a_body(method: Any) -> None:
-    async with Faulty(reply()) as server, server.session() as session:
-        await session.request(method, "/a", json={"uidsToDeactivate": ["bob"]})
-        await session.request(method, "/a")
-    first, second = server.requests
-    assert (first.method, first.body) == (method, b'{"uidsToDeactivate":["bob"]}')
-    assert (second.method, second.body, second.header("Content-Type")) == (method, b"", None)
-
-
-@loop_over("body", [{}, [], "", 0, False])
-async def test_an_empty_body_is_sent(body: Any) -> None:
-    async with Faulty(reply()) as server, server.session() as session:
-        await session.request("POST", "/a", json=body)
-    assert json.loads(server.requests[0].body) == body
-    assert server.requests[0].header("Content-Type") == "application/json"
-
-
-HOSTILE = [
-    "a/b", "%2F", "a%2Fb", "a?b=c", "a#b", "a;b=1", "two words", "a+b", "a&b=c", "naïve", "😀", "שלום",
-    "مرحبا", "\u202egnp", "..a", "...", "a\\b", "@me", "a:b", "~x", "%", "%zz", "%2e%2e", "e\u0301", "{uid}",
-    "a" * 2000,
-]  # fmt: skip
-
-
-@loop_over("uid", HOSTILE)
+@loop_over("uid", ["a/b", "%2F", "a?b=c", "two words", "😀", "..a", "%zz", "a\\b", "{uid}"])
 async def test_any_uid_is_one_segment(uid: str) -> None:
     async with Faulty(EMPTY) as server, server.session() as session:
         await session.messages.list_user(uid).collect()
@@ -157,41 +124,13 @@ async def test_any_uid_is_one_segment(uid: str) -> None:
     assert not set(segment) & set("?#; ")
 
 
-ACTING_USERS = ["alice", "ålice", "アリス", "😀", "two words", "a:b", "a,b", "שלום", "%2F"]
-
-
-@loop_over("uid", ACTING_USERS)
+@loop_over("uid", ["alice", "アリス", "two words", "a:b", "%2F"])
 async def test_an_acting_user_is_sent_as_utf_8(uid: str) -> None:
     async with Faulty(EMPTY) as server, server.session() as session:
         await session.as_user(uid).request("GET", "/a")
         await session.with_options(on_behalf_of=uid).request("GET", "/a")
         await session.messages.list_user("bob", on_behalf_of=uid).collect()
     assert [request.header("onBehalfOf") for request in server.requests] == [uid] * 3
-
-
-@loop_over("uid", ["", "a\r\napikey: x", 7])
-async def test_an_acting_user_that_a_header_cannot_hold_is_refused(uid: Any) -> None:
-    async with Faulty(EMPTY) as server, server.session() as session:
-        for make in (
-            session.as_user,
-            lambda uid: session.with_options(on_behalf_of=uid),
-            lambda uid: session.messages.list_user("bob", on_behalf_of=uid),
-        ):
-            with pytest.raises(RequestInvalidError, match=r"on_behalf_of|uid"):
-                make(uid)
-        with pytest.raises(RequestInvalidError, match="on_behalf_of"):
-            await session.messages.send(NewMessage.text("bob", "hello"), on_behalf_of=uid)
-    assert server.connections == 0
-
-
-async def test_a_list_in_a_query_is_a_comma_list() -> None:
-    query = MessageQuery(tags=("a", "b c"), mentioned_uids=("x", "y"), unread=False, per_page=5)
-    async with Faulty(EMPTY) as server, server.session() as session:
-        await session.messages.list_user("bob", query=query).collect()
-        await session.request("GET", "/a", query={"tags": ["a", "b c"]})
-    listed, by_hand = (request.target.partition("?")[2] for request in server.requests)
-    assert by_hand == "tags=a,b%20c"
-    assert set(listed.split("&")) == {by_hand, "mentionedUids=x,y", "unread=false", "perPage=5"}
 
 
 async def test_query_values_arrive_unchanged() -> None:
@@ -202,20 +141,6 @@ async def test_query_values_arrive_unchanged() -> None:
     assert target.isascii()
     pairs = [tuple(map(unquote, pair.split("="))) for pair in target.partition("?")[2].split("&")]
     assert pairs == [("q", hard), ("k&=", "v"), ("f", "1.5"), ("empty", "")]
-
-
-@loop_over(
-    ("path", "sent"),
-    [
-        ("/a b", "/a%20b"),
-        ("/ü", "/%C3%BC"),
-        *((same, same) for same in ("/", "/a%20b", "/a/", "/a:b@c,d", "/a//b")),
-    ],
-)
-async def test_a_path_by_hand_is_quoted_where_necessary(path: str, sent: str) -> None:
-    async with Faulty(reply()) as server, server.session() as session:
-        await session.request("GET", path)
-    assert server.requests[0].target == sent
 
 
 # ── views ──

@@ -65,14 +65,6 @@ def test_of_a_session(name: str, value: Any) -> None:
     assert KEY not in str(caught.value)
 
 
-@loop_over("name", ["apikey", "APIKEY", "onBehalfOf", "Host", "Content-Length", "key", "secret"])
-def test_a_header_that_is_not_the_callers_to_give(name: str) -> None:
-    with refused(name):
-        AsyncSession(APP, headers={name: "x"})
-    with refused(name):
-        AsyncSession(APP).with_options(headers={name: "x"})
-
-
 @each({"deadline": SECONDS, "retry": (1,), "timeouts": (1,), "headers": ("x",), "on_behalf_of": ("", 7)})
 def test_of_a_view(name: str, value: Any) -> None:
     with refused(name):

@@ -1,6 +1,6 @@
 """The search for a rate: the bracket of a 429, and the steps between and beyond its ends."""
 
-from math import inf, isfinite, sqrt
+from math import inf, isfinite
 from typing import Any, Final
 
 import pytest
@@ -34,9 +34,6 @@ strikes: Final = st.builds(
     st.floats(0, 1),
     st.floats(0, 1),
 )
-
-
-# ── the bracket ──
 
 
 @given(strikes)
@@ -79,9 +76,6 @@ def test_a_bracket_is_that_of_the_limit(case: str, facts: Any, bracket: tuple[fl
     assert strike_of(**facts).bracket() == pytest.approx(bracket)
 
 
-# ── the steps of the search ──
-
-
 def search_at(rate: float = 100.0, **facts: Any) -> RateSearch:
     """Return a search that began with a 429 at the time 0, without a rate in force."""
     facts = {"rate": None, "accepted": round(rate), "seconds": 1.0, "held": 0.5, "unneeded": 0.0, **facts}
@@ -113,25 +107,6 @@ class Trials:
         return self
 
 
-def test_a_first_429_with_an_exact_bracket_gives_3_percent_below_it() -> None:
-    assert search_at(100).rate == pytest.approx(97)
-
-
-def test_a_first_429_with_a_wide_bracket_gives_its_geometric_middle() -> None:
-    search = search_at(accepted=100, seconds=2.0, held=1.0, unneeded=1.0)
-    assert search.rate == pytest.approx(sqrt(50 * 100))
-
-
-def test_a_third_429_without_a_passed_trial_drops_the_low_end_as_a_stored_burst() -> None:
-    search = Trials(search_at(accepted=100, seconds=2.0, held=1.0, unneeded=1.0)).until_changes(1).search
-    passed, rates = sqrt(50 * 100), []
-    for _ in range(3):
-        facts = {"accepted": 80, "seconds": 2.0, "held": 0.9, "unneeded": 0.9}
-        search.strike(strike_of(rate=search.rate, **facts), 20.0)
-        rates.append(search.rate)
-    assert rates[0] > rates[1] > passed > rates[2]
-
-
 def test_a_slow_rate_rises_by_at_least_a_quarter_of_a_request_a_second() -> None:
     trials = Trials(search_at(rate=5.0)).until_changes(1)
     assert trials.search.rate == pytest.approx(0.97 * 5 + 0.25)
@@ -141,31 +116,6 @@ def test_beyond_the_high_end_trials_become_shorter() -> None:
     trials = Trials(search_at(100)).until_changes(12)
     last, end = (time for time, _ in trials.changes[-2:])
     assert end - last == pytest.approx(1.0, abs=0.15)
-
-
-def test_replies_to_requests_from_before_a_change_are_no_trial_of_the_new_rate() -> None:
-    search = Trials(search_at(100)).until_changes(1).search
-    rate, changed_at = search.rate, search.changed_at
-    search.use(60.0, changed_at, changed_at + 2)
-    assert search.rate == rate
-    search.use(60.0, changed_at + 60, changed_at + 62)
-    assert search.rate > rate
-
-
-def test_the_rate_of_a_request_is_the_one_at_the_time_when_it_was_sent() -> None:
-    trials = Trials(search_at(100)).until_changes(1)
-    changed_at = trials.search.changed_at
-    assert trials.search.rate_at(changed_at - 0.1) == pytest.approx(97)
-    assert trials.search.rate_at(changed_at) == trials.search.rate > 97
-
-
-def test_slow_down_lowers_the_rate_by_3_percent_and_at_most_to_half_of_the_low_end() -> None:
-    search = search_at(100)
-    search.slow_down(1.0)
-    assert search.rate == pytest.approx(0.97 * 97)
-    for now in range(10_000):
-        search.slow_down(now)
-    assert search.rate == pytest.approx(50)
 
 
 events = st.one_of(
@@ -193,18 +143,6 @@ def test_a_search_has_a_positive_rate_and_always_comes_to_raise_it(first: Strike
     assert search.rate > rate
 
 
-# ── ramps ──
-
-
-def test_a_ramp_doubles_with_every_second_of_use_up_to_its_most() -> None:
-    ramp, rates = Ramp(5.0, 100.0), list[float]()
-    for second in range(7):
-        rates.append(ramp.rate)
-        ramp.use(1.0, second, second)
-    assert rates == [5, 10, 20, 40, 80, 100, 100]
-    assert ramp.rate_at(-1.0) == 100
-
-
 def test_a_ramp_goes_back_by_a_second_of_use_and_not_below_its_first_rate() -> None:
     ramp = Ramp(5.0, inf)
     ramp.use(2.5, 0.0, 0.0)
@@ -222,20 +160,12 @@ def test_a_ramp_has_a_finite_rate_after_any_use() -> None:
     assert isfinite(ramp.rate)
 
 
-# ── runs ──
-
-
 def run_of(*times: float) -> AcceptedRun:
     """Return a run of requests that were sent at `times`."""
     run = AcceptedRun(times[0])
     for time in times:
         run.add(time)
     return run
-
-
-def test_a_run_has_the_number_of_its_requests_and_the_seconds_up_to_an_end() -> None:
-    count, seconds = run_of(*(number / 10 for number in range(100))).until(12.0)
-    assert (count, seconds) == (100, 12.0)
 
 
 def test_a_run_begins_anew_when_traffic_becomes_much_denser() -> None:

@@ -8,10 +8,6 @@ from chatrest.errors import RequestInvalidError
 BAD = [0, -1, 0.0, float("inf"), float("nan"), "5", True, [5], 1j]
 
 
-def test_there_are_bounds_where_none_are_given() -> None:
-    assert Timeouts() == Timeouts(connect=10, read=None, total=60)
-
-
 @pytest.mark.parametrize("name", ["connect", "read", "total"])
 def test_each_phase_takes_seconds_or_none_and_nothing_else(name: str) -> None:
     for value in (None, 0.001, 5, 10**6):
@@ -19,13 +15,6 @@ def test_each_phase_takes_seconds_or_none_and_nothing_else(name: str) -> None:
     for value in BAD:
         with pytest.raises(RequestInvalidError, match=rf"timeouts\.{name} = .*above 0, or None"):
             Timeouts(**{name: value})  # type: ignore[arg-type]
-
-
-def test_timeouts_are_given_by_name_and_stay() -> None:
-    with pytest.raises(TypeError):
-        Timeouts(5)  # type: ignore[misc]
-    with pytest.raises(AttributeError):
-        Timeouts().total = 5  # type: ignore[misc]
 
 
 def test_seconds_become_a_float() -> None:

@@ -32,13 +32,8 @@ def test_values_travel_as_text_in_the_querys_order() -> None:
     assert pairs(query) == [("z", "true"), ("a", "1"), ("m", "1.5"), ("t", "x y")]
 
 
-@loop_over("kind", [list, tuple])
-def test_arrays_travel_as_a_comma_list(kind: Any) -> None:
-    assert pairs({"tags": kind(["a", "b"])}) == [("tags", "a,b")]
+def test_arrays_travel_as_a_comma_list_of_values() -> None:
     assert pairs(MessageQuery(tags=("a", "b"))) == [("tags", "a,b")]
-
-
-def test_items_that_are_no_texts_travel_as_values_do() -> None:
     assert pairs({"x": [True, 1, "a"]}) == [("x", "true,1,a")]
     assert pairs({"x": frozenset({"a"})}) == [("x", "a")]
 

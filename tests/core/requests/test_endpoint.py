@@ -6,7 +6,7 @@ from urllib.parse import quote, unquote, urlsplit
 import pytest
 from hypothesis import given, strategies as st
 
-from chatrest._core.requests.endpoint import Call, Endpoint, any_path, check_acting_user, is_mapping, segment
+from chatrest._core.requests.endpoint import Call, Endpoint, any_path, check_acting_user, segment
 from chatrest.errors import RequestInvalidError
 from tests.cases import loop_over
 
@@ -109,10 +109,6 @@ def test_an_acting_user_is_taken_unchanged(uid: str) -> None:
     assert check_acting_user(uid) == uid
 
 
-def test_no_acting_user_is_none() -> None:
-    assert check_acting_user(None) is None
-
-
 @loop_over(
     "uid",
     [
@@ -149,14 +145,6 @@ def test_any_path_stays_below_its_base(path: str) -> None:
     assert parts.path.startswith("/v3/")
     assert not {unquote(part) for part in parts.path.split("/")} & {".", ".."}
     assert quoted.isascii()
-
-
-def test_a_query_by_hand_is_a_mapping_with_text_keys() -> None:
-    assert is_mapping({})
-    assert is_mapping({"a": 1})
-    assert not is_mapping({1: "a"})
-    assert not is_mapping([("a", 1)])
-    assert not is_mapping("a")
 
 
 @loop_over(
