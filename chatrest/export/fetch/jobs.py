@@ -31,8 +31,6 @@ from ..plan.ownership import Source
 
 
 class ListJob(Struct, frozen=True):
-    """A list that is read for a purpose, all of it or its gaps."""
-
     known: SourceState
     gaps: Sequence[Gap] = ()
     """The ids that are left."""
@@ -82,12 +80,10 @@ class ListPiece(Struct, frozen=True, eq=False):
 
     @property
     def is_open(self) -> bool:
-        """True for a piece that ends with its list."""
         return self.until == LAST
 
     @property
     def is_from_start(self) -> bool:
-        """True if the list is read from its start."""
         return not (self.position or self.is_guess)
 
 
@@ -116,7 +112,6 @@ class PieceQueue:
                 self._group.create_task(self._work(piece))
 
     def give(self, piece: ListPiece) -> None:
-        """Hand over a part of a piece; called by its reader."""
         self._group.create_task(self._wait_and_work(piece))
 
     async def _wait_and_work(self, piece: ListPiece) -> None:
@@ -129,8 +124,6 @@ class PieceQueue:
 
 
 class Ending(Enum):
-    """The ways in which the reading of a piece ends."""
-
     READ = auto()
     """It was read; its list continues after it."""
     ENDED = auto()
@@ -144,8 +137,6 @@ class Ending(Enum):
 
 
 class PieceResult(NamedTuple):
-    """The findings of reading a piece of a list."""
-
     number: int
     """That of the source."""
     ending: Ending

@@ -47,8 +47,6 @@ class Head(NamedTuple):
 
 
 class ListEnds:
-    """Asks for the ends of lists, and compares them with what the export and a reading have seen."""
-
     def __init__(self, messages: Messages, export: ExportFolder, check: PageCheck, ids: IdContinuity) -> None:
         self._messages = messages
         self._export = export
@@ -62,13 +60,11 @@ class ListEnds:
         self.window = self.window.in_unit_of(timestamp)
 
     def window_of(self, job: ListJob) -> Window:
-        """Return the times to ask for."""
         if job.purpose == "confirm":  # it must not depend on how the service treats times
             return Window()
         return self.window.asked(job.since if job.purpose == "recheck" else None)
 
     async def shown_before(self, job: ListJob) -> IdSet:
-        """Return the ids that a list has shown to earlier runs."""
         return await in_thread(lambda: self._export.seen(job.number))
 
     async def look(self, reading: ListReading) -> Head:
@@ -121,7 +117,6 @@ class ListEnds:
         return page
 
     async def _has_nothing_after(self, reading: ListReading) -> bool:
-        """Return whether a list shows nothing new after its last known ids."""
         job, after = reading.job, reading.piece.after
         first = min(filter(None, (reading.shown_before.from_last(_KNOWN), after)))
         from_known = {"id": str(first - 1)} if first > 1 else {}
@@ -163,7 +158,6 @@ class ListEnds:
             raise NotOrderedByIdError
 
     async def never_seen(self, job: ListJob, keys: set[str]) -> set[str]:
-        """Return those of some ids that are no numbers which the list has not shown."""
         return await in_thread(lambda: self._export.unseen_keys(job.number, keys)) if keys else keys
 
     async def newest_ids(self, job: ListJob, head: list[Row] | None) -> PageIds:
@@ -230,7 +224,6 @@ class ListEnds:
 
 
 def _counts_more(page: Page[Row] | None) -> bool:
-    """Return True for a page that reports that others follow."""
     pagination = None if page is None else page.meta.pagination
     if pagination is None or pagination.current_page is None or pagination.total_pages is None:
         return False

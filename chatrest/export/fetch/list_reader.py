@@ -41,8 +41,6 @@ _MOST_PAGES: Final = 16
 
 
 class ListReader:
-    """Reads lists for a pool of workers."""
-
     def __init__(self, messages: Messages, ends: ListEnds, pages: PageQueue) -> None:
         self._messages = messages
         self._ends = ends
@@ -86,7 +84,6 @@ class ListReader:
         )
 
     async def _look(self, reading: ListReading) -> bool:
-        """Ask for the end of a list before it is read; return False if there is nothing to read."""
         head, job = await self._ends.look(reading), reading.job
         if head.rows is not None:
             reading.look(head.rows)

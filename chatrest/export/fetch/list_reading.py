@@ -26,8 +26,6 @@ HEAD: Final = 10
 
 
 class ListReading(Struct, eq=False):
-    """The ids that a list has shown to the reader of a piece."""
-
     piece: ListPiece
     """With the end that it has now: it may be cut while it is read."""
     shown_before: IdSet
@@ -66,7 +64,6 @@ class ListReading(Struct, eq=False):
 
     @property
     def end(self) -> int:
-        """The id at which the piece ends, or the run."""
         return min(self.piece.until, self.job.until)
 
     @property
@@ -90,7 +87,6 @@ class ListReading(Struct, eq=False):
         return self.begun_after if self.is_timed and self.begun_after > self.job.proven else 0
 
     def look(self, head: list[Row]) -> None:
-        """Note the newest messages of the list."""
         self.head, self.highest = head, ids_of(head).numbers.last
 
     def enter_by_id(self) -> None:
@@ -114,7 +110,6 @@ class ListReading(Struct, eq=False):
         return rows, ids
 
     def cover(self, last: int) -> Coverage:
-        """Return what the journal is to note as covered, up to an id."""
         after, self.noted = self.noted, max(self.noted, min(last, self.head_end))
         if not self.is_timed:
             return Coverage(after, self.noted, self.position)

@@ -118,7 +118,6 @@ class AppNews:
         raise _DisprovedError  # it does not reach the newest message
 
     def _claimed(self, rows: list[Row]) -> list[Row]:
-        """Return the rows that sources claim, and note these."""
         by_claimant, claimed = dict[Source, list[Row]](), list[Row]()
         if ids_of(rows).others:
             raise _DisprovedError

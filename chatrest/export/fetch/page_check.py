@@ -103,7 +103,6 @@ def _second(timestamp: int) -> int:
 
 
 def last_id(rows: list[Row]) -> int:
-    """Return the highest id of rows in ascending order; 0 where none is a number."""
     return next((numbered for row in reversed(rows) if (numbered := number(row.id)) is not None), 0)
 
 
@@ -165,7 +164,6 @@ class PageCheck:
         )  # fmt: skip
 
     def _divided(self, rows: list[Row]) -> tuple[list[Row], ForeignMessages | None]:
-        """Return the rows that this part of the export writes, and the others."""
         if self._owner is None or not rows:
             return rows, None
         ends = _ends(rows)
@@ -184,7 +182,6 @@ class PageCheck:
         return own, ForeignMessages({part: ids_of(each) for part, each in foreign.items()}, unlisted)
 
     def by_writer(self, source: Source, rows: list[Row]) -> list[SourceRows]:
-        """Return rows by the sources whose files they belong to."""
         by_writer: dict[Source, list[Row]] = {}
         for row, names in zip(rows, _ends(rows), strict=True):
             by_writer.setdefault(self.rules.writer(*names) or source, []).append(row)
@@ -193,7 +190,6 @@ class PageCheck:
     # ── what was asked for ──
 
     def note_times(self, job: ListJob, asked: Window, rows: list[Row]) -> None:
-        """Note whether the service ignores the begin of the plan's window."""
         if job.purpose == "walk" and not self._ignores_since:
             self._ignores_since = len(Window(asked.since).within(rows)) < len(rows)
 
@@ -203,7 +199,6 @@ class PageCheck:
         return [text] if self._ignores_since else []
 
     def fitting(self, source: Source, rows: list[Row]) -> list[Row]:
-        """Return the rows that a source was asked for; raises `ActingUserIgnoredError`."""
         if source.kind == "pair" and rows and all(row.sender == row.receiver for row in rows):
             raise ActingUserIgnoredError(_fault(source, rows[0]))  # the acting user's notes to itself
         misfits = self._expectation(source).mismatches(rows)
@@ -236,7 +231,6 @@ def as_served(page: Page[Row]) -> list[Row]:
 
 
 def falls(rows: list[Row]) -> bool:
-    """Return True if each numeric id is lower than the one before."""
     ids = [numbered for row in rows if (numbered := number(row.id)) is not None]
     return all(higher > lower for higher, lower in pairwise(ids))
 
@@ -250,7 +244,6 @@ def _fault(source: Source, row: Row) -> str:
 
 
 def _ends(rows: list[Row]) -> list[tuple[str, str, str]]:
-    """Return the sender, the receiver and its type of each row."""
     return [(row.sender, row.receiver, row.receiver_type) for row in rows]
 
 

@@ -133,7 +133,6 @@ class PageQueue:
         return self.rest()
 
     def rest(self) -> list[FetchedPage]:
-        """Return the pages that wait now, up to the size of a batch."""
         batch = [self._pages.popleft() for _ in range(min(MOST, len(self._pages)))]
         self._room.give(sum(page.bytes for page in batch))
         return batch
@@ -147,5 +146,4 @@ class PageQueue:
 
 
 def _page(job: ListJob, **fields: Any) -> FetchedPage:
-    """Return a page without rows."""
     return FetchedPage(number=job.number, source=job.source, purpose=job.purpose, **fields)

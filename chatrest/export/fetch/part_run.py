@@ -60,7 +60,6 @@ class PartRun:
 
     @property
     def label(self) -> str:
-        """The part, as its journal names it."""
         return f"{self.part} of {self.parts.parts}"
 
     async def take_news(self, pool: WorkerPool, sources: SourceList, until: int) -> bool:
@@ -121,7 +120,6 @@ class PartRun:
         await in_thread(note)
 
     async def _commit(self, pool: WorkerPool, rows: list[Row], ids: PageIds) -> None:
-        """Note messages as shown to other parts, and write those that are here."""
         number = await in_thread(partial(_source_number, pool.export.journal))
         own = ids_of(rows)
         ids = PageIds(own.numbers | ids.numbers, own.others | ids.others)
@@ -153,7 +151,6 @@ def _foreign(journal: Journal, part: int) -> Foreign:
 
 
 def _source_number(journal: Journal) -> int:
-    """Return the journal's source number of the messages that other parts have shown."""
     if not journal.source_of(OF_PARTS.key):
         with journal.transaction():
             journal.add_sources([OF_PARTS], is_asked=False)

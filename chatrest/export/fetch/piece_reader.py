@@ -47,8 +47,6 @@ class NotOrderedByIdError(Exception):
 
 
 class PiecePage(Struct, frozen=True):
-    """The part of one reply that is in a piece."""
-
     items: list[Any]
     """By ascending ids, those whose id is no number first or last."""
     covered: int
@@ -98,7 +96,6 @@ async def piece_pages(walk: Walk[Any], piece: ListPiece) -> AsyncGenerator[Piece
 
 
 def _entry(base: Cursor, piece: ListPiece) -> Cursor:
-    """Return the cursor at which a piece is entered."""
     last, position = piece.after, piece.position
     if piece.is_guess:
         last -= last != 1  # no service knows an id 0
@@ -166,5 +163,4 @@ def _ordered(items: list[Any], unordered_count: int) -> tuple[int, int]:
 
 
 def _index(items: list[Any], last: int, low: int, high: int) -> int:
-    """Return the index of the first item above an id, among those in the order of their ids."""
     return bisect_right(items, last, low, high, key=lambda item: int(item.id))

@@ -158,9 +158,9 @@ class Rereads:
         is_proven = runs_by_app_list(self._journal) > 0
         with self._journal.transaction():
             for known in self._sources.known:
-                intervals, seen = self._journal.intervals(known.number), self._journal.seen(known.number)
-                last = max(intervals[-1].last if intervals else 0, known.proven if is_proven else 0)
-                if until := min(LAST, max(last, seen.last)):
+                last = max((each.last for each in self._journal.intervals(known.number)), default=0)
+                last = max(last, known.proven if is_proven else 0, self._journal.seen(known.number).last)
+                if until := min(LAST, last):
                     self._journal.recheck(known.number, since, until)
 
     def left(self) -> list[ListJob]:
@@ -184,13 +184,11 @@ class Rereads:
         return await in_thread(lambda: self._note_deleted(max(times)))
 
     def _places(self, known: SourceState, ids: IdSet) -> list[Gap]:
-        """Return the gaps of a list to look for ids in: an id that is not a number may be anywhere."""
         if ids.names:
             return [Gap(0, LAST)]
         return clusters(ids, self._journal.seen(known.number), LARGEST_PAGE)
 
     def _unshown(self, since: int) -> IdSet:
-        """Return the ids on disk that were asked for again, and not shown."""
         rechecks, asked = self._journal.rechecks(), IdSet()
         unshown = self._export.stored_since(since) - self._journal.shown()
         for known in self._journal.sources():

@@ -87,7 +87,6 @@ class SourceList:
         return (each for each in self._journal.iter_sources() if each.is_read)
 
     def reads(self, known: SourceState) -> bool:
-        """Return whether this run reads a source of the plan."""
         return self._reads is self._plan or self._reads.holds(known.source)
 
     async def check_new(self) -> None:
@@ -113,7 +112,6 @@ class SourceList:
             raise RequestInvalidError(f"the plan stays as it is, and nothing was read: {refused[0]}{more}")
 
     async def learn(self) -> None:
-        """Note the sources to read, and request the users if all are wanted."""
         self._listed = set(self._reads.sources)
         if self._handed is not None:
             self._listed.update(self._handed)
@@ -129,7 +127,6 @@ class SourceList:
         self._pool.export.look_again(returned)
 
     async def update(self) -> None:
-        """Note the facts that reading has shown about sources; list the users again if one may be deleted."""
         listed = (known for known in self.known if known.source in self._listed - {*self._reads.sources})
         failed = self._pool.findings.failed
         errors = (failed.get(known.number) for known in listed)
@@ -209,12 +206,10 @@ class SourceList:
         return known.source not in self._listed or (not is_named and error.code == _NO_USER)
 
     def is_refused(self, known: SourceState) -> bool:
-        """Return whether a source could not be read, although it exists: a later run may read it."""
         return known.number in self._pool.findings.failed and not self.is_deleted(known)
 
 
 def is_app_list(known: SourceState) -> bool:
-    """Return whether a source is the app's own list, which is read in addition to those of the plan."""
     return known.source.kind == "everything" and not known.asked
 
 

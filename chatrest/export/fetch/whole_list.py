@@ -29,15 +29,11 @@ TRIES: Final = 2
 
 
 class ListTooShortError(CursorError):
-    """A list ends before its newest message."""
-
     def __init__(self, job: ListJob, last: int, newest: str) -> None:
         super().__init__(f"the list of {job.source} stopped at id {last}, but its newest message is {newest}")
 
 
 class _Order(Struct, eq=False):
-    """The order in which a list has shown its messages."""
-
     ids: list[int] = []
     """The first and the last id."""
     times: list[int] = []
@@ -63,8 +59,6 @@ def _ends(first: list[int], last: list[int]) -> list[int]:
 
 
 class WholeListReader:
-    """Reads such lists for a pool of workers."""
-
     def __init__(self, messages: Messages, ends: ListEnds, pages: PageQueue) -> None:
         self._messages = messages
         self._ends = ends
@@ -129,8 +123,6 @@ class WholeListReader:
 
 
 class _WholeReading(Struct, eq=False):
-    """The ids that a list has shown, in one reading or several."""
-
     job: ListJob
     head: list[Row] | None = None
     """The newest messages when the reading began; None if they were not asked for."""
@@ -152,7 +144,6 @@ class _WholeReading(Struct, eq=False):
         self.order, self.last_ids, self.last_keys = _Order(), IdSet(), set()
 
     def take(self, rows: list[Row]) -> PageIds:
-        """Note the rows of a page; return their ids."""
         self.order.add(rows)
         ids = ids_of(rows)
         for numbers, keys in ((self.ids, self.keys), (self.last_ids, self.last_keys)):
@@ -162,11 +153,9 @@ class _WholeReading(Struct, eq=False):
 
     @property
     def is_by_id(self) -> bool:
-        """True if the last reading has shown ids in one direction, after all."""
         return self.order.is_up or self.order.is_down
 
     def unseen(self, newest: PageIds) -> list[str]:
-        """Return those of the newest ids of the list that the last reading has not shown."""
         return [*map(str, newest.numbers - self.last_ids), *(newest.others.keys() - self.last_keys)]
 
     def has_passed_head(self) -> bool:
@@ -177,7 +166,6 @@ class _WholeReading(Struct, eq=False):
 
 
 def _leads_on(page: Page[Row]) -> bool:
-    """Return whether the position that a page names is at its last message."""
     named = page.meta.cursor or page.meta.next
     return named is not None and named.affix != "prepend" and str(named.id) == page.items[-1].id
 

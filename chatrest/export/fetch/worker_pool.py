@@ -33,8 +33,6 @@ WORKERS: Final = 32
 
 
 class WorkerPool:
-    """Workers and a writer, over one export."""
-
     def __init__(
         self,
         session: AsyncSession,
@@ -141,7 +139,6 @@ class WorkerPool:
             raise
 
     async def salvage(self) -> None:
-        """Take messages that are still missing from damaged files, if these have them."""
         self.written += await in_thread(self.export.salvage)
 
     async def commit(self, batch: list[FetchedPage]) -> None:

@@ -75,8 +75,6 @@ def read_app(path: str | PathLike[str], name: str, environ: Mapping[str, str] | 
 
 
 class _Table(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """An app, as it is in the file."""
-
     id: _Text
     name: _Text | None = None
     region: _Text = "us"

@@ -59,7 +59,6 @@ class IdSet:
 
     @classmethod
     def union(cls, sets: "Iterable[IdSet]") -> Self:
-        """Return the ids that are in any of the sets."""
         joined = cls()
         for each in sets:
             joined.update(each)
@@ -110,11 +109,9 @@ class IdSet:
         return bool(self._bits <= other._bits)
 
     def update(self, other: "IdSet") -> None:
-        """Add the ids of another set."""
         self._bits |= other._bits
 
     def discard(self, other: "IdSet") -> None:
-        """Take the ids of another set out."""
         self._bits -= other._bits
 
     @property
@@ -140,12 +137,10 @@ class IdSet:
 
     @property
     def numbers(self) -> "IdSet":
-        """The ids that are numbers."""
         return self.between(1, NAMES)
 
     @property
     def names(self) -> "IdSet":
-        """The ids that stand for names."""
         return self.between(NAMES + 1, _ABOVE_ALL - 1)
 
     def count(self, first: int, last: int) -> int:

@@ -33,8 +33,6 @@ def number(text: str) -> int | None:
 
 
 class PageIds(NamedTuple):
-    """The ids of rows."""
-
     numbers: IdSet
     others: dict[str, Row]
     """By their keys, the rows whose ids are no numbers."""
@@ -58,7 +56,6 @@ def ids_of(rows: list[Row]) -> PageIds:
 
 
 def numbers_in(rows: list[Row]) -> Sequence[int | None]:
-    """Return the id of each row as a number, None for one that is not; as cheap as `ids_of`."""
     ids = [row.id for row in rows]
     plain = plain_numbers(ids)
     return list(map(number, ids)) if plain is None else plain

@@ -78,8 +78,6 @@ OF_PARTS: Final = Source("parts")
 
 
 class OwnershipRules:
-    """The rule for the sources of a plan."""
-
     def __init__(self, sources: Iterable[Source] = ()) -> None:
         self._ranks: dict[Source, int] = {}
         self._claimants: dict[tuple[str, str, str], list[Source]] = {}
@@ -112,7 +110,6 @@ class OwnershipRules:
         return self.writer(sender, receiver, receiver_type) in (None, source)
 
     def writes_all(self, source: Source) -> bool:
-        """Return True if a source writes every message that it shows."""
         return source.kind == "everything" or self._ranks.keys() == {source}
 
     def claimants(self, sender: str, receiver: str, receiver_type: str) -> "list[Source]":

@@ -86,7 +86,6 @@ class Parts(Struct, frozen=True, kw_only=True):
 
     @property
     def names(self) -> list[str]:
-        """The folders of the parts, in their order; one that has not begun need not be there."""
         return [part_name(number, self.parts) for number in range(self.parts)]
 
     @property
@@ -124,7 +123,6 @@ class NightUsers(Struct, frozen=True):
         return cls([zlib.compress(msgspec.msgpack.encode(each), _GZIP_LEVEL) for each in by_part])
 
     def uids(self, part: int) -> list[str]:
-        """Return the users of a part."""
         return msgspec.msgpack.decode(zlib.decompress(self.packed[part]), type=list[str])
 
     def __iter__(self) -> Iterator[str]:
@@ -152,7 +150,6 @@ class NightNews(Struct, frozen=True, kw_only=True):
 
 
 def packed(value: NightUsers | NightNews) -> bytes:
-    """Return the content of a night's file."""
     return gzip.compress(msgspec.msgpack.encode(value), _GZIP_LEVEL, mtime=0)
 
 
@@ -196,7 +193,6 @@ class Foreign(Struct, frozen=True, kw_only=True):
     """Messages that no list of the owner can show, as served; their ids are above as well."""
 
     def merged(self, other: "Foreign") -> "Foreign":
-        """Return all that is in both."""
         ids = IdSet.union(IdSet.from_bytes(each.numbers) for each in (self, other) if each.numbers)
         return Foreign(
             numbers=ids.to_bytes() if ids else b"",
@@ -251,7 +247,6 @@ def app_name(name: str) -> str:
 
 
 def is_app_name(name: str) -> bool:
-    """Return whether a folder of this name is that of an app in an export of many."""
     return name.startswith(_APP) and len(name) > len(_APP)
 
 
@@ -268,16 +263,12 @@ _NEVER: Final = 1 << 30
 
 
 class PartOwner(NamedTuple):
-    """The part that writes a message."""
-
     part: int
     may_show: bool
     """False if no list of that part can show it: the message itself is left there, and not its id alone."""
 
 
 class PartOwnership:
-    """The rule for the parts of a plan."""
-
     def __init__(self, plan: Plan, parts: int) -> None:
         self._parts = parts
         self._named = frozenset(each for each in plan.sources if each.kind != "user")
@@ -310,11 +301,9 @@ class PartOwnership:
         return claimants + [conversation] * (conversation in self._named)
 
     def part_of(self, source: Source) -> int:
-        """Return the part that reads a source."""
         return spread(source.key if source.kind == "pair" else source.names[0], self._parts)
 
     def plan_of(self, plan: Plan, part: int) -> Plan:
-        """Return the plan of a part: the sources of the whole plan that it reads."""
         return structs.replace(
             plan,
             groups=[guid for guid in plan.groups if spread(guid, self._parts) == part],

@@ -213,7 +213,6 @@ class Plan(Struct, metaclass=NamedFields, frozen=True, kw_only=True, dict=True, 
         return ", ".join([self.words, *self._window_words])
 
     def encoded(self) -> bytes:
-        """Return the plan as JSON, from which `Plan.parse` gives it back."""
         return msgspec.json.encode(self)
 
     @classmethod
@@ -229,7 +228,6 @@ _GIVEN: Final = frozenset(Plan.__struct_fields__) - {"since_age"}
 
 
 def _each(name: str, value: Any, checked: Callable[[str, Any], T]) -> tuple[T, ...]:
-    """Return the elements of a list that a caller gives, each checked, and once."""
     if value is UNSET:
         return ()
     check(isinstance(value, Sequence) and not isinstance(value, str | bytes), name, value, "a list")
@@ -294,7 +292,6 @@ def is_within(stored: Plan, plan: Plan) -> bool:
 
 
 def _settings(plan: Plan) -> dict[str, Any]:
-    """Return what is given of a plan, or has a default; without its sources."""
     given = structs.asdict(plan).items()
     return {name: value for name, value in given if name in _GIVEN - SOURCES and value is not None}
 

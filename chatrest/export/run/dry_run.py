@@ -46,7 +46,7 @@ _SHOWN: Final = 5
 
 
 class Estimate(Struct, frozen=True, kw_only=True):
-    """What a run would read."""
+    """An estimate of what a run would read."""
 
     plan: Plan
     sources: int
@@ -156,7 +156,6 @@ class _StoredExport(NamedTuple):
 def read_stored(
     folder: Path, plan: Plan | None, app_id: str, until: int, *, only: bool = False, change_plan: bool = False
 ) -> _StoredExport:
-    """Return what is there, and the work left up to the id `until`; changes nothing."""
     check_place(folder)
     path, given = folder / JOURNAL, plan or Plan()
     if folder.exists():

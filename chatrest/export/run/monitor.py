@@ -23,8 +23,6 @@ _REPORTED_SILENCE: Final = 10.0
 
 
 class Snapshot(NamedTuple):
-    """The progress at a moment."""
-
     phase: Phase
     line: str
     """All of it in one line."""

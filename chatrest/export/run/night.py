@@ -46,8 +46,6 @@ HELD: Final = (InUseError, LeaseHeldError)
 
 
 class OpenNight(NamedTuple):
-    """A night, with all that its parts need to know."""
-
     parts: Parts
     users: list[NightUsers]
     """The users of each night."""
@@ -56,7 +54,6 @@ class OpenNight(NamedTuple):
 
 
 async def has_parts(out: str | PathLike[str]) -> bool:
-    """Return whether there is an export of parts; costs a request where `out` is an address."""
     return await part_files(out).read(NAME) is not None
 
 
@@ -225,7 +222,6 @@ async def _with_rows(
 
 
 def _until(news: NightNews) -> int | None:
-    """Return the app's newest id, if its newest messages show it."""
     rows = in_order([row_of(raw) for raw in news.newest])
     return number(rows[0].id) if news.goes_backwards and rows and falls(rows) else None
 

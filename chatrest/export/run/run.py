@@ -171,8 +171,6 @@ async def export_folder(
 
 
 class News(NamedTuple):
-    """The answer to which lists have new messages."""
-
     asks_all: bool = False
     """True if each list is requested for its end."""
     is_by_app_list: bool = False
@@ -180,8 +178,6 @@ class News(NamedTuple):
 
 
 class Run:
-    """One run over an open export."""
-
     def __init__(
         self,
         session: AsyncSession,
@@ -342,7 +338,6 @@ class Run:
             await self._sources.update()
 
     def _is_left_to_app_list(self) -> bool:
-        """Return whether no list is to be read, as the app's own one shows nothing new."""
         plan = self._pool.export.plan
         is_asked = self._only is not None or plan.everything or plan.until is not None
         return not is_asked and any(self._sources.known) and not any(self._left())
@@ -366,7 +361,6 @@ class Run:
     # ── the report ──
 
     def _count(self, report: Report, amended: ReplacedMessages, left: Sequence[ListJob] = ()) -> None:
-        """Note the result of each source, and add the counts; `left` is the work not done."""
         pool, export = self._pool, self._pool.export
         report.until = None if self._end.until == LAST else self._end.until
         report.by_app_list = self._news.is_by_app_list
@@ -420,7 +414,6 @@ class Run:
             report.lacks(ExportFailure.of(known.source, error))
 
     async def _empty_fault(self, report: Report) -> str | None:
-        """Return the reason why an empty export is not complete: the app has messages."""
         plan = self._only or self._pool.export.plan
         if plan.all_users and self._end.until != LAST and not any(self._pool.export.journal.iter_sources()):
             return "the service lists no users, although the app has messages"
@@ -453,7 +446,6 @@ def _claim(report: Report, former: Manifest | None) -> Report:
 
 
 def _log_failure(export: ExportFolder, run: Run, report: Report, error: Exception) -> None:
-    """Note in the manifest and in the log of runs why a run has failed."""
     reason = str(error) or type(error).__name__
     if isinstance(error, OSError) and error.strerror:
         reason = f"{error.filename}: {error.strerror}" if error.filename else error.strerror

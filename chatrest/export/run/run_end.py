@@ -24,8 +24,6 @@ NEWEST: Final = 100
 
 
 class RunEnd(Struct, frozen=True):
-    """The end of a run, which is fixed when it begins: later messages are for the next one."""
-
     until: int = LAST
     """The app's newest id; LAST if that does not show where its lists end."""
     newest: Row | None = None
@@ -35,7 +33,6 @@ class RunEnd(Struct, frozen=True):
 
     @property
     def names(self) -> set[str]:
-        """The parties of the newest message."""
         return set() if self.newest is None else {self.newest.sender, self.newest.receiver}
 
 
@@ -51,7 +48,6 @@ async def newest_of_app(session: AsyncSession, *, is_backwards: bool) -> NightNe
 
 
 async def find_end(pool: WorkerPool, news: NightNews) -> RunEnd:
-    """Return the end of a run, by the app's newest messages. Raises `IdsBeginAnewError`."""
     rows = [row_of(raw) for raw in news.newest]
     ordered = in_order(rows)
     last = next(iter(ordered), None)

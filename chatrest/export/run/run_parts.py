@@ -322,7 +322,6 @@ async def run_at(
 
 
 def place_in(out: str | PathLike[str], name: str) -> Path | str:
-    """Return the folder of one of many exports, or its address where `out` is one."""
     if isinstance(out, str) and is_address(out):
         return f"{out.rstrip('/')}/{name}"
     return local_path(out) / name
@@ -352,7 +351,6 @@ _ATTACHMENTS: Final = AttachmentCounts.__struct_fields__
 
 
 def _joined(first: Report, again: Report) -> Report:
-    """Return the report of two runs of a part."""
     counts = sums([first, again], _COUNTS)
     return structs.replace(again, by_app_list=first.by_app_list, started=first.started, **counts)
 
