@@ -19,40 +19,29 @@ LINES = {
 }
 
 
-def run_lines(name: str, folder: Path, format: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Export two runs, and execute the lines after each."""
-    pytest.importorskip(name)
-    monkeypatch.chdir(folder)
-    monkeypatch.setenv("DLT_DATA_DIR", str(folder))
-    (folder / "program.py").write_text(LINES[name])
-    runs = StoredRuns(folder / "OUT", format=format)
-    runs.run([record(1), record(2)])
-    subprocess.run([sys.executable, "program.py"], check=True)
-    runs.run([record(3)], changed=[record(1, text="edited")])
-    subprocess.run([sys.executable, "program.py"], check=True)
-    assert len(list(read_raw("OUT"))) == 3
-
-
-def test_duckdb(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> None:
-    run_lines("duckdb", tmp_path, "ndjson", monkeypatch)
-    assert "ann" in capfd.readouterr().out
-
-
-def test_dlt(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    ("name", "format"), [("duckdb", "ndjson"), ("dlt", "ndjson"), ("deltalake", "parquet")]
+)
+def test_the_lines_of_the_guide_follow_an_export(
+    name: str, format: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    program = pytest.importorskip(name)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("DLT_DATA_DIR", str(tmp_path))
     monkeypatch.setenv("RUNTIME__DLTHUB_TELEMETRY", "false")
-    run_lines("dlt", tmp_path, "ndjson", monkeypatch)
-    import duckdb
-
-    [database] = tmp_path.glob("*.duckdb")
-    with duckdb.connect(str(database)) as db:
-        assert db.execute("SELECT id, run, kind FROM messages_of_chat.messages ORDER BY id").fetchall() == [
-            ("1", 2, "changed"), ("2", 1, "new"), ("3", 2, "new"),
-        ]  # fmt: skip
-
-
-def test_delta(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    run_lines("deltalake", tmp_path, "parquet", monkeypatch)
-    import deltalake
-
-    table = deltalake.DeltaTable(tmp_path / "OUT_delta")
-    assert (table.version(), table.to_pyarrow_dataset().count_rows()) == (1, 3)
+    Path("program.py").write_text(LINES[name])
+    runs = StoredRuns(tmp_path / "OUT", format=format)
+    for new, changed in (([1, 2], []), ([3], [record(1, text="edited")])):
+        runs.run(map(record, new), changed=changed)
+        subprocess.run([sys.executable, "program.py"], check=True)
+    assert len(list(read_raw("OUT"))) == 3
+    match name:
+        case "duckdb":
+            assert "ann" in capfd.readouterr().out
+        case "dlt":
+            sql = "SELECT id, run, kind FROM messages_of_chat.messages ORDER BY id"
+            with pytest.importorskip("duckdb").connect(str(next(tmp_path.glob("*.duckdb")))) as db:
+                assert db.execute(sql).fetchall() == [("1", 2, "changed"), ("2", 1, "new"), ("3", 2, "new")]
+        case _:
+            table = program.DeltaTable(tmp_path / "OUT_delta")
+            assert (table.version(), table.to_pyarrow_dataset().count_rows()) == (1, 3)
