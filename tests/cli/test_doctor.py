@@ -143,13 +143,12 @@ def test_a_way_to_the_service_that_ends(command: Run, variables: dict[str, str |
     assert result["advice"].startswith(advice)
 
 
-def test_a_proxy_that_refuses_the_host(command: Run, proxy: MakeProxy) -> None:
+def test_a_proxy_that_refuses_the_host_and_https_where_no_tls_is(
+    command: Run, proxy: MakeProxy, service: EmulatorThread
+) -> None:
     with proxy(lambda *_: (403, b"no")) as url:  # it knows no CONNECT either
         results = checks(command, failed="connection", CHATREST_PROXY=url.removesuffix("/v3"), **CLOUD)
     assert results["connection"]["advice"].startswith("check the proxy")
-
-
-def test_https_where_no_tls_is(command: Run, service: EmulatorThread) -> None:
     address = service.emulator.base_url.replace("http:", "https:")
     results = checks(command, failed="connection", CHATREST_BASE_URL=address)
     assert "is that an https address" in results["connection"]["advice"]

@@ -55,15 +55,8 @@ def test_the_result_as_json_is_one_object(command: Run, users: Path) -> None:
     result = command(users, "--json")
     members = json.loads(result.stdout)
     assert (members["ok"], members["imported"], members["dry_run"]) == (False, 2, False)
-    assert members["refused"] == [
-        {
-            "file": "users.ndjson",
-            "line": 2,
-            "code": "invalid",
-            "message": "user: 'name' is missing",
-            "key": "",
-        }
-    ]
+    [refused] = members["refused"]
+    assert (refused["file"], refused["line"], refused["code"]) == ("users.ndjson", 2, "invalid")
     assert error_line(result) == "1 line was refused; 2 records are imported"
 
 

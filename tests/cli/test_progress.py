@@ -26,13 +26,8 @@ def times(*moments: float) -> Callable[[], float]:
 
 def test_a_log_has_a_line_for_each_phase_and_one_a_minute(lines: list[str]) -> None:
     steps = (
-        (0.1, ""),
-        (0.2, "walking"),
-        (50.0, "walking"),
-        (61.0, "walking"),
-        (62.0, "finishing"),
-        (121.0, ""),
-    )
+        (0.1, ""), (0.2, "walking"), (50.0, "walking"), (61.0, "walking"), (62.0, "finishing"), (121.0, ""),
+    )  # fmt: skip
     with ProgressLine(clock=times(*(at for at, _ in steps))) as line:
         for at, phase in steps[:-1]:
             line.show(f"{phase} at {at}", phase)
@@ -41,14 +36,9 @@ def test_a_log_has_a_line_for_each_phase_and_one_a_minute(lines: list[str]) -> N
 
 def test_quiet_users_hear_only_of_what_has_been_wrong_for_a_minute(lines: list[str]) -> None:
     steps = (
-        (100.0, False),
-        (130.0, True),
-        (159.0, False),
-        (200.0, True),
-        (219.0, True),
-        (230.0, True),
+        (100.0, False), (130.0, True), (159.0, False), (200.0, True), (219.0, True), (230.0, True),
         (280.0, True),
-    )
+    )  # fmt: skip
     with ProgressLine(quiet=True, clock=times(*(at for at, _ in steps))) as line:
         for at, is_wrong in steps:
             line.show(f"at {at}", "walking", is_wrong=is_wrong)

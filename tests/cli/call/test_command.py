@@ -10,7 +10,7 @@ from click.testing import CliRunner, Result
 
 from chatrest._cli.call.arguments import Parameters
 from chatrest._cli.root import root
-from chatrest._core.replies.decode import ACK, JSON, ManyRecords, bare, each
+from chatrest._core.replies.decode import ACK, JSON, bare, each
 from chatrest._core.requests.endpoint import Endpoint
 from chatrest._models.groups import AddedMember
 from chatrest._models.outcomes import Outcomes
@@ -21,24 +21,8 @@ from tests.commands import MakeProxy, Run
 
 from ..conftest import EmulatorThread, error_line, rows
 
-TALK = ("call", "messages.list_user", "uid=user-002", "on_behalf_of=user-001")
 HELLO = ("call", "messages.send", "receiver=user-002", "type=text", 'data={"text": "hé ☃"}')
 FAILURE = b'{"error": {"code": "ERR_PERMISSION_DENIED", "message": "Not any more."}}'
-
-
-# ── lists ──
-
-
-def test_a_failed_list_says_how_to_continue_and_nothing_is_lost(command: Run, proxy: MakeProxy) -> None:
-    args = (*TALK, "limit=10")
-    with proxy(lambda number, _: (403, FAILURE) if number == 3 else None) as url:
-        first = command(*args, CHATREST_BASE_URL=url)
-    line = error_line(first)
-    assert "Not any more; continue" in line
-    [token] = re.findall(r"--cursor (\S+)$", line)
-    rest = command(*args, "--cursor", token)
-    assert len(first.stdout.splitlines()) == 20
-    assert first.stdout_bytes + rest.stdout_bytes == command(*args).stdout_bytes
 
 
 def test_a_list_with_a_limit_is_continued_with_the_rest_of_it_and_csv_without_its_header(
@@ -51,31 +35,6 @@ def test_a_list_with_a_limit_is_continued_with_the_rest_of_it_and_csv_without_it
     assert limit == "5"
     rest = command(*args, "--limit", limit, "--cursor", token)
     assert first.stdout_bytes + rest.stdout_bytes == command(*args).stdout_bytes
-
-
-def test_the_management_interface_has_its_own_environment(command: Run) -> None:
-    assert [record["id"] for record in rows(command("call", "apps.list"))] == ["emulated"]
-    line = error_line(command("call", "apps.list", CHATREST_MANAGEMENT_URL=None), 2)
-    assert line == "the environment lacks CHATREST_MANAGEMENT_URL; see 'chatrest --help'"
-
-
-# ── other replies ──
-
-
-@pytest.mark.parametrize(
-    "body",
-    [
-        b'{"data": {"id": "1",\n "novel": 1.50, "data": {}}}',
-        b'{"data": [{"id": "1",\n "novel": 1.50, "data": {}}]}',
-    ],
-    ids=["record", "array of one"],
-)
-def test_unknown_members_of_a_record_are_printed_on_one_line(
-    command: Run, proxy: MakeProxy, body: bytes
-) -> None:
-    with proxy(lambda *_: (200, body)) as url:
-        result = command(*HELLO, CHATREST_BASE_URL=url)
-    assert result.stdout == '{"id": "1",  "novel": 1.50, "data": {}}\n'
 
 
 def test_outcomes_are_printed_and_one_that_failed_is_a_failure(command: Run) -> None:
@@ -100,9 +59,6 @@ def test_an_acknowledgement_without_success_is_printed_and_is_a_failure(
     assert "members.kick: the service says that it did not succeed" in error_line(result)
 
 
-# ── an operation that is added to the table ──
-
-
 @pytest.fixture
 def table(monkeypatch: pytest.MonkeyPatch) -> dict[str, Endpoint[Any]]:
     """The table of operations, to which a test may add."""
@@ -116,7 +72,7 @@ def table(monkeypatch: pytest.MonkeyPatch) -> dict[str, Endpoint[Any]]:
     [
         (JSON, b'{"data": [1, {"a": null}]}', '{"data":[1,{"a":null}]}\n'),
         (JSON, b"", "null\n"),
-        (bare(User), b'{"uid": "a", "novel": 1}', '{"uid": "a", "novel": 1}\n'),
+        (bare(User), b'{"uid": "a",\n "novel": 1.50}', '{"uid": "a",  "novel": 1.50}\n'),
         (
             each(AddedMember),
             b'{"data": {"a": {"success": true, "novel": 1}}}',
@@ -143,9 +99,6 @@ def test_any_operation_of_the_table_can_be_called(
     assert paths == ["/v3/things/a%20b"]
 
 
-# ── files ──
-
-
 def test_values_from_files_and_from_standard_input(service: EmulatorThread, tmp_path: Path) -> None:
     file = tmp_path / "receiver"
     file.write_bytes(b"\xef\xbb\xbfuser-002\r\n")
@@ -162,9 +115,6 @@ def test_a_file_that_cannot_be_read(command: Run, tmp_path: Path) -> None:
     assert "expected a file in UTF-8" in error_line(
         command("call", "messages.send", f"body=@{tmp_path / 'binary'}"), 2
     )
-
-
-# ── wrong arguments ──
 
 
 @pytest.mark.parametrize(
@@ -196,9 +146,6 @@ def test_what_is_wrong_is_one_line_and_nothing_is_sent(
         result = command("call", *args, CHATREST_BASE_URL=url)
     assert words in error_line(result, 2)
     assert (result.stdout, paths) == ("", [])
-
-
-# ── help ──
 
 
 @loop_over("name", list(OPERATIONS)[::8])
@@ -233,42 +180,18 @@ def test_the_help_says_what_happens(name: str, words: str) -> None:
     assert words in " ".join(text.split())
 
 
-RECORD = b'{"id":"1","uid":"a","guid":"g","role":"r","key":"k","name":"n","novel":1.50}'
-LISTS = [
-    name for name, each in OPERATIONS.items() if isinstance(each.reply, ManyRecords) and each.method == "GET"
-]
-
-
-@loop_over("name", LISTS[::4])
-def test_records_of_every_list_are_printed_as_served(command: Run, proxy: MakeProxy, name: str) -> None:
-    endpoint = OPERATIONS[name]
-    arguments = [f"{parameter}=x" for parameter in endpoint.parameters]
-    arguments += ["on_behalf_of=eve"] if endpoint.acting == "required" else []
-    with proxy(lambda *_: (200, b'{"data":[%b],"meta":{}}' % RECORD)) as url:
-        result = command("call", name, *arguments, CHATREST_BASE_URL=url, CHATREST_MANAGEMENT_URL=url)
-    assert result.stdout_bytes == RECORD + b"\n"
-
-
-def entries(result: Result) -> list[tuple[str, str, str, str]]:
-    """Return name, method, path and help of the printed operations."""
+def listed(result: Result) -> list[str]:
+    """Return the names of the printed operations; each has a line of help."""
     assert (result.exit_code, result.stderr) == (0, "")
     lines = result.stdout.splitlines()
-    heads = [line.split() for line in lines[::2]]
-    assert all(line.startswith("    ") for line in lines[1::2])
-    return [
-        (name, method, path, text.strip())
-        for (name, method, path), text in zip(heads, lines[1::2], strict=True)
-    ]
+    assert all(line.startswith("    ") and line.endswith(".") for line in lines[1::2])
+    return [line.split()[0] for line in lines[::2]]
 
 
-def test_the_list_has_every_operation_with_its_help_and_the_most_used_first(command: Run) -> None:
-    listed = entries(command("call", "--list"))
-    assert sorted(each[:3] for each in listed) == sorted(
-        (name, each.method, each.path) for name, each in OPERATIONS.items()
-    )
-    assert [name for name, *_ in listed] == list(OPERATIONS)
-    assert next(iter(OPERATIONS)).startswith("users.")
-    assert all(text.endswith(".") and len(text) > 5 for *_, text in listed)
+def test_the_list_has_every_operation(command: Run) -> None:
+    result = command("call", "--list")
+    assert listed(result) == list(OPERATIONS)
+    assert "POST    /groups/{guid}/members" in result.stdout
 
 
 @loop_over(
@@ -281,7 +204,7 @@ def test_the_list_has_every_operation_with_its_help_and_the_most_used_first(comm
     ],
 )
 def test_a_search(command: Run, words: list[str], names: list[str]) -> None:
-    assert [name for name, *_ in entries(command("call", "--list", *words))] == names
+    assert listed(command("call", "--list", *words)) == names
 
 
 def test_a_search_that_finds_nothing_is_wrong_usage(command: Run) -> None:
