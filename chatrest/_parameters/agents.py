@@ -128,7 +128,6 @@ _Name: TypeAlias = Annotated[
         description="a letter and at most 49 letters a to z, digits, '_' and '.'",
     ),
 ]
-_Path: TypeAlias = Annotated[str, text_of(0, 100)]
 _Words: TypeAlias = Annotated[str, text_of(0, 200)]
 _Constant: TypeAlias = Annotated[str, text_of(0, 500)]
 
@@ -147,7 +146,7 @@ class VariableChanges(Body):
 
     source_type: _SourceKind | UnsetType = UNSET
     description: _Words | UnsetType = UNSET
-    source_path: _Path | UnsetType = UNSET
+    source_path: Annotated[str, text_of(0, 100)] | UnsetType = UNSET
     """Where the value is in the source."""
     constant_value: _Constant | UnsetType = UNSET
     """The value of a constant variable."""
@@ -359,8 +358,6 @@ class ExternalToolChanges(_ToolFields):
 
 LARGEST_FILE: Final = 50 * 1024 * 1024
 """Bytes of a knowledge file."""
-UrlStatus: TypeAlias = Literal["discovered", "processing", "processed", "failed", "skipped"]
-PageForm: TypeAlias = Literal["markdown", "html", "text"]
 _Depth: TypeAlias = Annotated[int, Meta(ge=1, le=10, description="a whole number from 1 to 10")]
 _Pages: TypeAlias = Annotated[int, Meta(ge=1, le=10_000, description="a whole number from 1 to 10000")]
 _Timeout: TypeAlias = Annotated[
@@ -411,7 +408,7 @@ class SourcePageQuery(Filter):
 class DiscoveredUrlQuery(_Window):
     """The filter of the addresses that a website led to. A walk starts at `cursor`."""
 
-    status: UrlStatus | None = None
+    status: Literal["discovered", "processing", "processed", "failed", "skipped"] | None = None
 
 
 KnowledgeSource: Final = struct_type("KnowledgeSource", Body, source_type=SourceType)
@@ -472,7 +469,7 @@ class PageToScrape(Body):
     url: Uri
     timeout: _Timeout | UnsetType = UNSET
     """How long the page may take."""
-    format: PageForm | UnsetType = UNSET
+    format: Literal["markdown", "html", "text"] | UnsetType = UNSET
     """The form of the page's text."""
 
 

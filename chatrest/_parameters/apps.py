@@ -9,8 +9,6 @@ from ..errors import RequestInvalidError
 from .checked import Body, Filter, Flag, Millis, PageQuery, Size, Text, Texts, struct_type
 from .fields import ShortText, text_of
 
-Region: TypeAlias = Literal["us", "eu", "in"]
-
 
 class AppQuery(PageQuery):
     """The filter of GET {management_base_url}/apps; a walk starts at `page`."""
@@ -23,7 +21,7 @@ class NewApp(Body):
     """An app to make."""
 
     name: Text
-    region: Region = "us"
+    region: Literal["us", "eu", "in"] = "us"
     version: Text | UnsetType = UNSET
     """The version of its client libraries, by default "3"."""
     skip_sample_data: Flag | UnsetType = UNSET
@@ -88,7 +86,6 @@ WebhookUrl: TypeAlias = Annotated[
         description="an https URL of at most 255 characters (http to loopback alone), without a password",
     ),
 ]
-WebhookPassword: TypeAlias = Annotated[str, text_of(1, 100)]
 
 
 class WebhookVersion(Filter):
@@ -116,7 +113,7 @@ class WebhookChanges(Body):
     use_basic_auth: Flag | UnsetType = UNSET
     username: WebhookText | UnsetType = UNSET
     """The user name of HTTP Basic authentication."""
-    password: WebhookPassword | UnsetType = UNSET
+    password: Annotated[str, text_of(1, 100)] | UnsetType = UNSET
     """The password of HTTP Basic authentication."""
     enabled: Flag | UnsetType = UNSET
     retry_on_failure: Flag | UnsetType = UNSET

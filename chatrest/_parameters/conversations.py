@@ -12,8 +12,6 @@ from .fields import Count, Listed, MessageNumber, ReceiverType, Switch, Tags
 APP_PINS: Final = 5
 """Conversations that an app may pin."""
 
-PinnedBy: TypeAlias = Annotated[Listed[Literal["me", "system"]], Meta(min_length=1)]
-
 
 class ConversationQuery(PageQuery):
     """The filter of GET /conversations; a walk starts at `page`."""
@@ -42,7 +40,7 @@ class ConversationQuery(PageQuery):
     """Continue by positions, not by page numbers."""
     unique: Switch | None = None
     """Every user once; not for calls with an acting user."""
-    pinned_by: PinnedBy | None = None
+    pinned_by: Annotated[Listed[Literal["me", "system"]], Meta(min_length=1)] | None = None
     """Only conversations pinned by the acting user (me), by the app (system), or by both."""
 
 
@@ -89,17 +87,12 @@ class ReceiptMark(Body):
         super().__post_init__()
 
 
-CallType: TypeAlias = Literal["audio", "video"]
-CallMode: TypeAlias = Literal["call", "meet", "presenter"]
-CallStatus: TypeAlias = Literal["initiated", "ongoing", "ended", "unanswered", "rejected", "canceled"]
-
-
 class CallQuery(PageQuery):
     """The filter of GET /calls; a walk starts at `page`."""
 
-    type: CallType | None = None
-    mode: CallMode | None = None
-    status: CallStatus | None = None
+    type: Literal["audio", "video"] | None = None
+    mode: Literal["call", "meet", "presenter"] | None = None
+    status: Literal["initiated", "ongoing", "ended", "unanswered", "rejected", "canceled"] | None = None
     participants_count: Count | None = None
     """Only calls with exactly so many participants."""
     started_at: Stamp | None = None

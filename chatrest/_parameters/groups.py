@@ -57,13 +57,10 @@ ListedType: TypeAlias = Annotated[
     Literal["public", "private", "protected", "password"],
     Meta(description="'public', 'private', 'protected' or 'password' (which of the last two: by service)"),
 ]
-GroupSort: TypeAlias = Literal["name", "guid", "createdAt"]
-SortOrder: TypeAlias = Literal["asc", "desc"]
 FirstMembers: TypeAlias = Annotated[
     Given[NewMembers],
     Meta(description="a NewMembers, or a mapping with admins, moderators, participants, usersToBan"),
 ]
-UnsetOfGroup: TypeAlias = Listed[Literal["icon", "description", "metadata"]]
 if TYPE_CHECKING:
     SearchGroupsIn: TypeAlias = Listed[Literal["name", "guid"]]
 else:
@@ -81,9 +78,9 @@ class GroupQuery(TaggedQuery):
     """Words to look for."""
     search_in: SearchGroupsIn | None = None
     """The fields to look in: name, guid or both."""
-    sort_by: GroupSort | None = None
+    sort_by: Literal["name", "guid", "createdAt"] | None = None
     """The field that orders the list."""
-    sort_order: SortOrder | None = None
+    sort_order: Literal["asc", "desc"] | None = None
     """The order of `sort_by`: asc or desc."""
     affix: Affix | None = None
     updated_at: Stamp | None = None
@@ -132,4 +129,4 @@ class GroupChanges(_GroupFields):
     name: ShortText | UnsetType = UNSET
     type: GroupType | UnsetType = UNSET
     """Who may join: public, private, password (which needs a `password`)."""
-    unset: UnsetOfGroup | UnsetType = UNSET
+    unset: Listed[Literal["icon", "description", "metadata"]] | UnsetType = UNSET

@@ -45,10 +45,8 @@ MESSAGE_BYTES: Final = 65_536
 LONGEST_URL: Final = 3000
 
 MediaType: TypeAlias = Literal["image", "file", "audio", "video"]
-InteractiveType: TypeAlias = Literal["card", "form", "customInteractive", "scheduler"]
 Goal: TypeAlias = Literal["anyAction", "anyOf", "allOf", "oneOf", "none"]
 SentCategory: TypeAlias = Literal["message", "custom"]
-BotCategory: TypeAlias = Literal["message", "interactive", "custom"]
 _TYPES: Final = {
     "message": ("text", "image", "file", "audio", "video"),
     "interactive": ("card", "form", "customInteractive", "scheduler"),
@@ -238,7 +236,7 @@ class NewMessage(TrackedMessage):
 class NewBotMessage(TrackedMessage):
     """A message of a bot, also an interactive one, which quotes no other: POST /bots/{uid}/messages."""
 
-    category: BotCategory | UnsetType = UNSET
+    category: Literal["message", "interactive", "custom"] | UnsetType = UNSET
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -259,7 +257,7 @@ class NewBotMessage(TrackedMessage):
     def interactive(
         cls,
         receiver: str,
-        type: InteractiveType,
+        type: Literal["card", "form", "customInteractive", "scheduler"],
         interactive_data: Mapping[str, Any],
         *,
         goal: InteractionGoal | None = None,

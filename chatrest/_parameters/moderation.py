@@ -22,8 +22,6 @@ from .checked import (
 from .fields import Given, Listed, ReceiverType, Tags, Whole
 from .files import Upload
 
-_Party: TypeAlias = Literal["sender", "receiver"]
-_Operand: TypeAlias = Literal["uid", "guid", "name", "role", "type", "tags", "createdAt"]
 _FilterOperator: TypeAlias = Annotated[
     Literal[
         "equals",
@@ -42,11 +40,6 @@ _FilterOperator: TypeAlias = Annotated[
         "'notEquals', 'in', 'notIn', 'startsWith', 'endsWith', 'lessThan' or 'greaterThan' for groups"
     ),
 ]
-_Content: TypeAlias = Literal["text", "image", "video", "custom"]
-_Operator: TypeAlias = Literal["contains", "equals"]
-_TermCategory: TypeAlias = Literal["word", "pattern", "toxicity"]
-ListCategory: TypeAlias = Literal["word", "pattern", "sentence-similarity"]
-SentType: TypeAlias = Literal["text", "image", "file", "audio", "video"]
 FlagStatus: TypeAlias = Literal["approved", "disapproved"]
 BlockStatus: TypeAlias = Literal["approved", "rejected"]
 
@@ -54,10 +47,10 @@ BlockStatus: TypeAlias = Literal["approved", "rejected"]
 class RuleFilter(CheckedStruct):
     """The users or groups that a rule is for, by their uid, role, tags and so on."""
 
-    type: _Party
+    type: Literal["sender", "receiver"]
     """Whose side is looked at."""
     entity: ReceiverType
-    operand: _Operand
+    operand: Literal["uid", "guid", "name", "role", "type", "tags", "createdAt"]
     operator: _FilterOperator
     value: Text
 
@@ -68,9 +61,9 @@ class RuleCondition(CheckedStruct):
     id: Whole | UnsetType = UNSET
     """The condition's number."""
     entity: Text | UnsetType = UNSET
-    operand: _Content | UnsetType = UNSET
-    operator: _Operator | UnsetType = UNSET
-    category: _TermCategory | UnsetType = UNSET
+    operand: Literal["text", "image", "video", "custom"] | UnsetType = UNSET
+    operator: Literal["contains", "equals"] | UnsetType = UNSET
+    category: Literal["word", "pattern", "toxicity"] | UnsetType = UNSET
     """What the value holds: words or patterns."""
     is_keyword_reference_present: Flag | UnsetType = UNSET
     """`value` is the id of a keyword list."""
@@ -133,7 +126,7 @@ class NewKeywordList(Body):
     id: Text | UnsetType = UNSET
     name: Text | UnsetType = UNSET
     description: Text | UnsetType = UNSET
-    category: ListCategory
+    category: Literal["word", "pattern", "sentence-similarity"]
     """What the list holds."""
     search_terms: TextOrTexts | UnsetType = UNSET
     """The words or patterns of the list."""
@@ -182,7 +175,7 @@ class NewModeratedMessage(Body):
     receiver: Uid
     receiver_type: ReceiverType
     category: Literal["message"] | UnsetType = UNSET
-    type: SentType | UnsetType = UNSET
+    type: Literal["text", "image", "file", "audio", "video"] | UnsetType = UNSET
     """The message's type."""
     data: Json | UnsetType = UNSET
     muid: Text | UnsetType = UNSET

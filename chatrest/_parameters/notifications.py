@@ -19,7 +19,6 @@ _Reason: TypeAlias = Literal[
         "MUTE_PREFERENCE", "SCHEDULE_PREFERENCE", "CALL_PREFERENCE", "QUOTA_PREFERENCE", "MISSING_EMAIL",
         "MISSING_PHNO", "INVALID_PUSH_PROVIDER_ID", "TIMED_OUT", "NOT_FOUND", "TWILIO_CREATE_ERROR",
     ]  # fmt: skip
-_ConversationType: TypeAlias = Literal["oneOnOne", "group"]
 
 
 UserFilter: Final = struct_type("UserFilter", Filter, uid=Uid)
@@ -68,7 +67,7 @@ class ConversationToUnmute(CheckedStruct):
 
     id: Uid | UnsetType = UNSET
     """The uid of the other user, or the guid."""
-    type: _ConversationType | UnsetType = UNSET
+    type: Literal["oneOnOne", "group"] | UnsetType = UNSET
     """With a user or a group."""
 
 

@@ -24,7 +24,6 @@ Settings: TypeAlias = Annotated[
     Given[NewRoleSettings],
     Meta(description="a NewRoleSettings, or a mapping with listUsers and sendMessagesTo"),
 ]
-UnsetOfRole: TypeAlias = Listed[Literal["settings", "description", "metadata"]]
 
 
 class _RoleFields(Body):
@@ -45,7 +44,7 @@ class RoleChanges(_RoleFields):
     """Changes of a role; what is not given stays, and what `unset` names is removed."""
 
     name: ShortText | UnsetType = UNSET
-    unset: UnsetOfRole | UnsetType = UNSET
+    unset: Listed[Literal["settings", "description", "metadata"]] | UnsetType = UNSET
 
 
 if TYPE_CHECKING:

@@ -23,7 +23,6 @@ Presences: TypeAlias = Annotated[
     Presence | Annotated[Listed[Presence], Meta(min_length=1)],
     Meta(description="'available' or 'offline', or a list of these"),
 ]
-UnsetOfUser: TypeAlias = Listed[Literal["avatar", "link", "metadata"]]
 
 
 class UserQuery(TaggedQuery):
@@ -70,7 +69,7 @@ class UserChanges(_UserFields):
     """Changes of a user; what is not given stays, `tags` are all tags from now on, and `unset` removes."""
 
     name: ShortText | UnsetType = UNSET
-    unset: UnsetOfUser | UnsetType = UNSET
+    unset: Listed[Literal["avatar", "link", "metadata"]] | UnsetType = UNSET
 
 
 Deletion: Final = struct_type("Deletion", Body, permanent=Flag | UnsetType)

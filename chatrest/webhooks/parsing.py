@@ -6,7 +6,6 @@ why, so that nothing is dropped without notice.
 """
 
 from contextlib import suppress
-from functools import cache
 from types import NoneType
 from typing import Any, Final, TypeAlias, cast, get_args
 
@@ -66,25 +65,6 @@ def parse(body: bytes | bytearray | memoryview | str) -> Event:
 
 def _event(raw: bytes) -> Event:
     check_values(raw)
-    envelope = _envelope(raw)
-    trigger = _value(envelope, "trigger")
-    if not isinstance(trigger, str) or not trigger:
-        got = "an empty text" if trigger == "" else type_name(trigger)
-        raise ReplyUnreadableError(f"trigger: expected text, got {got}")
-    fields = _envelope_fields(envelope) | {"trigger": trigger, "raw": raw}
-    kind = EVENT_CLASSES.get(trigger)
-    if kind is None:
-        reason = "the trigger is not known"
-    else:
-        try:
-            event: Event = kind(data=_payload(kind, trigger, envelope.get("data", b"")), **fields)
-            return event
-        except CoercionError as error:
-            reason = str(error)
-    return UnknownEvent(data=guarded(_value(envelope, "data", None), raw), reason=reason, **fields)
-
-
-def _envelope(raw: bytes) -> Parts:
     body = raw.removeprefix(_BOM).strip(b" \t\r\n")
     if not body:
         raise ReplyUnreadableError("the body is empty")
@@ -92,7 +72,20 @@ def _envelope(raw: bytes) -> Parts:
         raise ReplyUnreadableError("the body is compressed with gzip")
     if not body.startswith(b"{"):
         raise ReplyUnreadableError(f"expected an object, got {_type_name(body)}")
-    return members(body)
+    envelope = members(body)
+    trigger = _value(envelope, "trigger")
+    if not isinstance(trigger, str) or not trigger:
+        got = "an empty text" if trigger == "" else type_name(trigger)
+        raise ReplyUnreadableError(f"trigger: expected text, got {got}")
+    fields = _envelope_fields(envelope) | {"trigger": trigger, "raw": raw}
+    kind, reason = EVENT_CLASSES.get(trigger), "the trigger is not known"
+    if kind is not None:
+        try:
+            event: Event = kind(data=_payload(kind, trigger, envelope.get("data", b"")), **fields)
+            return event
+        except CoercionError as error:
+            reason = str(error)
+    return UnknownEvent(data=guarded(_value(envelope, "data", None), raw), reason=reason, **fields)
 
 
 def _value(parts: Parts, name: str, absent: Any = UNSET) -> Any:
@@ -127,15 +120,7 @@ def _payload(kind: type[Any], trigger: str, raw: bytes) -> Any:
         parts["failed"] = raw
     if "sessionid" in parts:  # both spellings occur in events of calls
         parts.setdefault("sessionId", parts["sessionid"])
-    return _struct(_data_type(trigger), parts)
-
-
-@cache
-def _data_type(trigger: str) -> type[Record]:
-    """Return the struct of an event's `data`, as the class of the event has it in an annotation."""
-    [data] = [field for field in structs.fields(EVENT_CLASSES[trigger]) if field.name == "data"]
-    struct: type[Record] = data.type
-    return struct
+    return _struct(kind.__annotations__["data"], parts)
 
 
 def _message_data(trigger: str, raw: bytes, parts: Parts) -> MessageData:
