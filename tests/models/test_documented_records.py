@@ -94,7 +94,6 @@ def value_of(kind: Any) -> Any:
 
 
 def plain(value: Any) -> Any:
-    """Return the JSON of an attribute."""
     if isinstance(value, tuple):
         return [plain(each) for each in value]
     return value.to_dict() if isinstance(value, Record) else value

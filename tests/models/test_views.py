@@ -41,7 +41,6 @@ NAMES = {"lastMessage": "last_message", "quotedMessage": "quoted_message", "last
 
 
 def nested(kind: Any, member: str, record: dict[str, Any], message: Any) -> Any:
-    """Return the record with a nested message, and that message as the attribute shows it."""
     held = parse(kind, {**record, member: message})
     return held, getattr(held, NAMES.get(member, member))
 

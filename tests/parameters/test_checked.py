@@ -61,8 +61,6 @@ from tests.cases import loop_over
 
 
 class Letter(Body, frozen=True, kw_only=True, rename="camel"):
-    """A member of every kind."""
-
     subject_line: Text
     copies: Ordinal = 1
     reply_to: Text | UnsetType = UNSET
@@ -71,21 +69,15 @@ class Letter(Body, frozen=True, kw_only=True, rename="camel"):
 
 
 class Page(CheckedStruct, frozen=True, kw_only=True, rename="camel"):
-    """A struct inside of others."""
-
     page_number: Ordinal
 
 
 class Book(Body, frozen=True, kw_only=True, rename="camel"):
-    """Members that are structs."""
-
     cover: Annotated[Page, Meta(description="a Page")] | UnsetType = UNSET
     pages: Annotated[tuple[Page, ...], Meta(description="a list of Page")] | UnsetType = UNSET
 
 
 class Search(Filter, frozen=True, kw_only=True, rename="camel"):
-    """A field of every kind."""
-
     is_open: Flag | None = None
     since: Stamp | None = None
 
@@ -133,8 +125,6 @@ def test_a_repr_shows_what_was_given_alone() -> None:
 
 
 class Access(Body, frozen=True, kw_only=True, rename="camel"):
-    """A member that is a credential, in the struct and in an object of it."""
-
     basic_auth_password: Text
     credentials: Json | UnsetType = UNSET
 
@@ -287,7 +277,6 @@ def test_a_mapping_in_the_place_of_a_struct_has_its_members_in_either_spelling()
 
 
 def public_structs() -> Iterator[type[CheckedStruct]]:
-    """Yield every filter and body of the package."""
     for module in iter_modules(parameters.__path__):
         for kind in vars(import_module(f"chatrest._parameters.{module.name}")).values():
             if isinstance(kind, type) and issubclass(kind, CheckedStruct):

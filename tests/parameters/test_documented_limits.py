@@ -99,7 +99,6 @@ def test_members_have_the_documented_types_and_limits() -> None:
 
 
 def words(hint: Any) -> set[Any]:
-    """Return the words of a type's `Literal`."""
     parts = get_args(hint)
     return {*parts} if get_origin(hint) is Literal else set().union(*map(words, parts))
 

@@ -16,8 +16,6 @@ from tests.cases import loop_over
 
 
 class Photo(Body, frozen=True, kw_only=True, rename="camel"):
-    """A body with a file."""
-
     small_photo: Upload | UnsetType = UNSET
 
 

@@ -19,6 +19,5 @@ async def people() -> AsyncIterator[Emulator]:
 
 @pytest.fixture
 async def session(people: Emulator) -> AsyncIterator[AsyncSession]:
-    """A session with the emulator."""
     async with AsyncSession(people.app) as session:
         yield session

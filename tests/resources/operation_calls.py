@@ -13,8 +13,6 @@ MESSAGE: dict[str, Any] = {
 
 
 class Sent(NamedTuple):
-    """A request as it goes out."""
-
     method: str
     path: str
     replay: str
@@ -23,12 +21,10 @@ class Sent(NamedTuple):
 
 
 def sent(sender: Sender) -> Sent:
-    """Return the one request of a sender."""
     call = sender.call
     body = None if call.body is None else json.loads(json_body(call.body))
     return Sent(call.endpoint.method, call.path, call.endpoint.replay, body)
 
 
 def answering(reply: Any, *, acting_user: str | None = None) -> Sender:
-    """Return a sender that answers with the JSON of `reply`."""
     return Sender(json.dumps(reply).encode(), acting_user=acting_user)

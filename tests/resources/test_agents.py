@@ -21,7 +21,6 @@ CUSTOM = (
 
 
 def given(*replies: bytes) -> Agents:
-    """Agents whose calls get these replies."""
     return Agents(Sender(*replies))
 
 

@@ -24,20 +24,14 @@ REPLY = b'{"data":{"success":true}}'
 
 
 class Note(Body, frozen=True, kw_only=True, rename="camel"):
-    """A body that needs a member."""
-
     text: Text
 
 
 class Hints(Body, frozen=True, kw_only=True, rename="camel"):
-    """A body that may have nothing in it."""
-
     text: Text | UnsetType = UNSET
 
 
 class NoteQuery(Filter, frozen=True, kw_only=True, rename="camel"):
-    """A filter."""
-
     limit: Size | None = None
 
 
@@ -46,8 +40,6 @@ def write(acting: Acting, body: type[Struct] | None = None) -> Endpoint[Any]:
 
 
 class Notes(Collection):
-    """Notes."""
-
     async def write(
         self, endpoint: Endpoint[Any], body: Any = None, *, query: Any = None, on_behalf_of: str | None = None
     ) -> Any:

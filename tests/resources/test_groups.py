@@ -84,7 +84,6 @@ async def test_a_change_of_scope_that_is_only_acknowledged_gives_the_scope_that_
 
 
 async def make(session: AsyncSession, guid: str, **fields: object) -> Group:
-    """Make a public group with a name, and other fields."""
     return await session.groups.create(
         NewGroup(guid=guid, name=guid.title(), type="public", **fields)  # type: ignore[arg-type]
     )

@@ -170,7 +170,6 @@ def method_of(name: str, sender: Sender) -> Callable[..., Any]:
 
 
 def arguments_of(name: str) -> dict[str, Any]:
-    """Return a value for each argument of an operation's method."""
     method = method_of(name, Sender())
     hints = get_type_hints(inspect.unwrap(method))
     return {
@@ -221,13 +220,11 @@ def value(name: str, hint: Any, more: Mapping[str, Any]) -> Any:
 
 
 def sample(kind: type[CheckedStruct], more: Mapping[str, Any]) -> CheckedStruct:
-    """Return a struct with its required fields, and those of `more`."""
     needed = [field for field in msgspec.structs.fields(kind) if field.required and field.name not in more]
     return kind(**{field.name: word(field.type) for field in needed}, **more)
 
 
 def word(kind: Any) -> Any:
-    """Return the first of a few words that a field takes."""
     inner = [sample(each, {}) for each in structs_in(kind)]
     listed: Sequence[Any] = [inner, *inner] if inner else []
     literal = [part for part in (*get_args(kind), kind) if get_origin(part) is Literal]

@@ -62,7 +62,6 @@ CALLS: dict[str, Ask] = {
 
 
 async def call(name: str, *replies: bytes) -> tuple[Any, Sender]:
-    """Make the call of the table, answered with `replies`; return its result and its sender."""
     sender = Sender(*replies)
     return await CALLS[name](collection_class(name.partition(".")[0])(sender)), sender
 
@@ -229,7 +228,6 @@ async def uids_of(walk: Walk[User]) -> list[str]:
 
 
 def codes(outcomes: Outcomes[ItemAck]) -> dict[str, str]:
-    """The error codes of the items that failed."""
     return {uid: ack.error["code"] for uid, ack in outcomes.failed.items()}
 
 

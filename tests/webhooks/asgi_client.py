@@ -15,7 +15,6 @@ USERNAME, PASSWORD = "hook", "pässw0rd-9f2c"
 
 
 def basic(username: str = USERNAME, password: str = PASSWORD, charset: str = "utf-8") -> str:
-    """Return the value of an `Authorization` header."""
     return f"Basic {b64encode(f'{username}:{password}'.encode(charset)).decode()}"
 
 
@@ -102,7 +101,6 @@ class Handler:
 
 
 def takes(seconds: float) -> Decision:
-    """Return a step that takes that long."""
     return lambda event: asyncio.sleep(seconds)
 
 
@@ -111,5 +109,4 @@ async def at_once(event: Event) -> None:
 
 
 async def fails(event: Event) -> None:
-    """Fail, with an error whose text names the app's own words."""
     raise RuntimeError("the database is down")

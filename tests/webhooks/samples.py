@@ -200,6 +200,5 @@ LEGACY = [
 
 
 def delivery(trigger: str, data: Any, **extras: Any) -> bytes:
-    """Return the body of a delivery."""
     envelope = {"trigger": trigger, "data": data, "appId": "app1", "region": "eu", "webhook": "w1"}
     return json.dumps(envelope | extras).encode()

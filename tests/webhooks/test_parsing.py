@@ -21,7 +21,6 @@ BY_TRIGGER = {trigger: (data, extras) for trigger, data, _, extras in CURRENT}
 
 
 def event_of(trigger: str, data: Any = None, **extras: Any) -> Any:
-    """Return the event of a delivery with this `data`, by default that of the sample."""
     return parse_event(delivery(trigger, BY_TRIGGER[trigger][0] if data is None else data, **extras))
 
 
