@@ -53,26 +53,6 @@ def edit(service: SmallService, index: int) -> None:
     service.records[index] = service.records[index] | changed
 
 
-@pytest.mark.parametrize("disorder", [move_edited, show_newest_first])
-@pytest.mark.parametrize("plan", PLANS, ids=["user", "everything", "all users"])
-async def test_all_of_it_is_exported_night_after_night_and_read_by_a_recheck(
-    disorder: Any, plan: Plan, tmp_path: Path
-) -> None:
-    service = SmallService(talk(200))
-    disorder(service)
-    async with service.session() as session:
-        for night in range(4):
-            report = await export(session, tmp_path / "out", plan)
-            assert report.complete, (night, report)
-            assert ids_of(tmp_path / "out") == [record["id"] for record in service.records]
-            edit(service, 50 + night)
-            service.records += talk(30, first=20_000 * (night + 1))
-        del service.records[99], service.records[3]
-        report = await export(session, tmp_path / "out", recheck=10**9)
-        assert (report.complete, report.written, report.changed, report.deleted) == (True, 30, 4, 2), report
-    assert verify(tmp_path / "out").ok
-
-
 @pytest.mark.parametrize("plan", PLANS, ids=["user", "everything", "all users"])
 async def test_new_messages_among_many_that_were_edited_are_read(plan: Plan, tmp_path: Path) -> None:
     """The app's own list shows a hundred edited messages as the newest ones."""
@@ -120,25 +100,6 @@ def shuffled(count: int, near: int) -> list[Record]:
     return records
 
 
-@pytest.mark.parametrize(("sources", "near"), list(zip(SOURCES, [3, 1000, 1000, 3], strict=True)), ids=str)
-async def test_all_of_it_is_exported(sources: dict[str, Any], near: int, tmp_path: Path) -> None:
-    service = SmallService(shuffled(240, near))
-    service.by_time = True
-    later = service.records[200:]
-    service.records = service.records[:200]
-    async with service.session() as session:
-        report = await export(session, tmp_path / "out", Plan(**sources))
-        assert report.complete, (report.failed, report.reasons)
-        assert ids_of(tmp_path / "out") == [str(number) for number in range(1, 201)]
-        assert (await export(session, tmp_path / "out")).written == 0
-        service.records += later
-        report = await export(session, tmp_path / "out")
-        assert report.complete, (report.failed, report.reasons)
-        assert report.written == 40
-    assert ids_of(tmp_path / "out") == [str(number) for number in range(1, 241)]
-    assert verify(tmp_path / "out").ok
-
-
 @pytest.mark.parametrize("sources", SOURCES[:3:2], ids=str)
 async def test_a_recheck_names_what_was_deleted_alone(sources: dict[str, Any], tmp_path: Path) -> None:
     service = SmallService(shuffled(200, 60))
@@ -151,31 +112,6 @@ async def test_a_recheck_names_what_was_deleted_alone(sources: dict[str, Any], t
         report = await export(session, tmp_path / "out", recheck=1500)
     assert (report.complete, report.deleted, report.changed) == (True, 1, 1)
     assert manifest_of(tmp_path / "out").deleted == ["140"]
-
-
-@pytest.mark.parametrize("sources", SOURCES[1::2], ids=str)
-async def test_a_run_that_stops_in_the_midst_is_not_whole_and_repeats_nothing(
-    sources: dict[str, Any], tmp_path: Path
-) -> None:
-    service = SmallService(shuffled(200, 60))
-    service.by_time = True
-
-    def lose_the_way(request: Any, reply: Record) -> Record:
-        is_late = request.query.get("affix") == "append" and any(
-            record["sentAt"] > START + 1200 for record in reply["data"][:1]
-        )
-        return reply | {"meta": "lost"} if is_late else reply
-
-    async with service.session() as session:
-        service.spoil = lose_the_way
-        for _ in range(2):
-            report = await export(session, tmp_path / "out", Plan(**sources))
-            assert not report.complete
-            assert len(ids_of(tmp_path / "out")) == len(set(ids_of(tmp_path / "out"))) < 200
-        service.spoil = lambda _, reply: reply
-        assert (await export(session, tmp_path / "out")).complete
-    assert ids_of(tmp_path / "out") == [str(number) for number in range(1, 201)]
-    assert verify(tmp_path / "out").ok
 
 
 async def test_ids_that_begin_anew_are_found(tmp_path: Path) -> None:

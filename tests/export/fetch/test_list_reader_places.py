@@ -16,10 +16,8 @@ from chatrest.export import Plan, export, verify
 from chatrest.export.fetch import list_reader
 from tests.export_runs import (
     USERS,
-    assert_whole,
     hide,
     part_of,
-    put_record,
     query_of,
     raws_of,
     served,
@@ -151,18 +149,6 @@ async def test_idle_workers_come_into_a_source_as_far_as_it_lets_them(
             report = await export(service.session, tmp_path / "out", Plan(users=("ann",)))
             assert report.complete, report
             assert as_served(raws_of(tmp_path / "out")) == as_served(service.expected())
-
-
-async def test_an_id_of_thousands_of_digits_is_no_place_to_divide_a_source_at(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(list_reader, "LEAST_PAGES", 1)
-    async with served(fill_in=talk((number, "ann", "bob") for number in range(1, 201))) as service:
-        [raw] = service.store.records([30])
-        put_record(service.store, 30, raw.replace(b'"id": "30"', b'"id": "%s"' % (b"9" * 5000)))
-        report = await export(service.session, tmp_path / "out", Plan(users=("ann",)))
-        assert report.complete, report
-        assert_whole(tmp_path / "out", service.expected())
 
 
 @pytest.mark.parametrize("workers", [1, 32])

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 
 import pytest
 
-from chatrest.emulator import Fault, OutgoingReply, Status
+from chatrest.emulator import Fault, OutgoingReply
 from chatrest.emulator.service.context import ServiceRequest as Request
 from chatrest.emulator.store import Store
 from chatrest.export import Plan, Report, export, verify
@@ -81,18 +81,6 @@ async def run_again(service: Served, out: Path, **options: Any) -> tuple[Report,
     return report, sum(
         request.path.endswith("/messages") and "/users/" in request.path for request in requests
     )
-
-
-async def test_three_new_messages_among_many_users_cost_ten_requests(tmp_path: Path) -> None:
-    async with served(fill_in=fill_users) as service:
-        first = await export(service.session, tmp_path / "out")
-        assert first.complete
-        service.store.add_records(NEW)
-        report, _ = await run_again(service, tmp_path / "out")
-        assert report.complete
-        assert (report.written, report.sources) == (3, USERS)
-        assert report.requests <= 10
-        assert_whole(tmp_path / "out", service.expected())
 
 
 async def test_night_after_night(first: Path, tmp_path: Path) -> None:
@@ -265,16 +253,6 @@ async def test_a_recheck_finds_edits_of_what_came_from_the_apps_list(first: Path
         assert new in raws_of(tmp_path / "out")
 
 
-async def test_a_list_that_is_refused_costs_a_request_a_source(first: Path, tmp_path: Path) -> None:
-    async with begun(first, tmp_path) as service:
-        service.store.add_records(NEW)
-        service.emulator.weather.add(Status(403, route="messages.list"))
-        report, asked = await run_again(service, tmp_path / "out")
-        assert asked >= USERS
-        assert report.written == 3
-        assert_whole(tmp_path / "out", service.expected())
-
-
 async def test_group_messages_that_their_sender_shows_come_from_the_apps_list(tmp_path: Path) -> None:
     async with served(fill_in=fill_members) as service:
         await export(service.session, tmp_path / "out")
@@ -307,18 +285,6 @@ async def test_group_messages_of_unknown_senders_are_asked_of_each_source(tmp_pa
         assert asked >= USERS
         members = service.users_ids("user-005", "user-006")
         assert report.written == 3 + (10_010 in members)
-
-
-async def test_groups_of_the_plan_have_their_messages_from_the_apps_list(tmp_path: Path) -> None:
-    async with served(fill_in=fill_members) as service:
-        plan = Plan(all_users=True, groups=["den"])
-        await export(service.session, tmp_path / "out", plan)
-        service.store.add_records([*NEW, to_group("user-005", "den", 10_010)])
-        report, asked = await run_again(service, tmp_path / "out")
-        assert report.complete
-        assert report.written == 4
-        assert asked <= 5
-        assert_whole(tmp_path / "out", service.expected())
 
 
 @pytest.mark.usefixtures("small_pages")

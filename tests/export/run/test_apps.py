@@ -111,15 +111,6 @@ async def test_a_run_that_was_cancelled_goes_on(tmp_path: Path) -> None:
     assert numbers(tmp_path, 3) == [20, 21, 22]
 
 
-async def test_an_apps_own_plan_takes_the_place_of_the_runs(tmp_path: Path) -> None:
-    async with AsyncExitStack() as stack:
-        first, second = await started(stack, 2)
-        apps = [AppExport(first.app, Plan(users=["user-001"])), AppExport(second.app)]
-        report = await export_apps(apps, tmp_path, Plan(everything=True))
-    assert [run.report.sources for run in report if run.report is not None] == [1, 1]
-    assert (tmp_path / "app=app-0" / "messages" / "source=user-user-001").is_dir()
-
-
 async def test_a_run_of_some_sources_says_of_each_app_what_it_did_not_read(tmp_path: Path) -> None:
     async with AsyncExitStack() as stack:
         apps = [AppExport(each.app) for each in await started(stack, 2)]

@@ -98,13 +98,6 @@ async def test_other_data_than_those_of_the_folder_are_refused_as_a_run_refuses_
     assert report.reasons == [str(caught.value)]
 
 
-async def test_times_narrow_it(session: AsyncSession) -> None:
-    whole = await estimate(session, Plan(users=["user-001"]))
-    early = await estimate(session, Plan(users=["user-001"], until=1))
-    assert whole.messages > 0
-    assert (early.messages, early.requests) == (0, 2)
-
-
 async def test_a_source_that_the_service_refuses_is_named(session: AsyncSession) -> None:
     plan = Plan(users=["user-001"], pairs=[("user-002", "user-003")], groups=["group-1", "nowhere"])
     result = await estimate(session, plan)

@@ -186,19 +186,6 @@ async def test_odd_records_are_kept_byte_for_byte(tmp_path: Path) -> None:
             assert (await service.export_whole(out)).written == 0
 
 
-async def test_a_user_that_comes_during_the_run_is_walked_by_the_next(tmp_path: Path) -> None:
-    async with served(fill_in=lambda store: fill_plain(store, 80)) as service:
-        service.store.add_records([to_user("zoe", "yan", 100), to_user("ann", "bob", 101)])
-        service.emulator.weather.add(
-            Meanwhile(lambda: service.store.add_user("zoe"), route="/users/{uid}/messages", when=First(1))
-        )
-        report = await export(service.session, tmp_path / "out")
-        assert (report.complete, report.sources) == (True, 2)
-        report = await export(service.session, tmp_path / "out")
-        assert (report.complete, report.sources) == (True, 3)
-        assert_whole(tmp_path / "out", service.expected())
-
-
 @pytest.mark.parametrize("route", ["users.list", "messages.list_group"])
 async def test_messages_that_arrive_during_a_run_come_with_the_next(route: str, tmp_path: Path) -> None:
     async with served(100) as service:

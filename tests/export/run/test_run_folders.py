@@ -4,16 +4,14 @@ import asyncio
 import os
 import shutil
 import sqlite3
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from chatrest import App, AsyncSession
 from chatrest.emulator import Status
-from chatrest.errors import AuthenticationError, ChatRestError, RequestInvalidError
+from chatrest.errors import ChatRestError, RequestInvalidError
 from chatrest.export import Plan, export
 from chatrest.export.fetch import page_queue
 from chatrest.export.folder import journal
@@ -21,8 +19,7 @@ from chatrest.export.folder.manifest import NAME as MANIFEST
 from chatrest.export.run.run import export_folder
 from chatrest.export.store.disk import Disk
 from tests.cases import loop_over
-from tests.export_runs import MIXED, Served, assert_whole, manifest_of, records, served
-from tests.scripted_server import no_wait
+from tests.export_runs import MIXED, assert_whole, manifest_of, records, served
 
 pytestmark = pytest.mark.usefixtures("small_pages", "tidy")
 
@@ -152,36 +149,6 @@ async def test_wrong_arguments(name: str, value: Any, tmp_path: Path) -> None:
         with pytest.raises(RequestInvalidError, match=name):
             await export(service.session, tmp_path / "out", **{name: value})
     assert not (tmp_path / "out").exists()
-
-
-async def test_a_session_that_is_not_open(tmp_path: Path) -> None:
-    async with served(10) as service:
-        with pytest.raises(ChatRestError):
-            await export(AsyncSession(service.emulator.app), tmp_path / "out")
-        names = sorted(path.name for path in (tmp_path / "out").iterdir())
-        assert names == ["journal.sqlite", "runs.jsonl"]  # the plan, and the error
-        assert (await export(service.session, tmp_path / "out")).complete
-
-
-@asynccontextmanager
-async def wrong_key(service: Served) -> AsyncIterator[AsyncSession]:
-    app = service.emulator.app
-    async with AsyncSession(App(app.app_id, "wrong", base_url=app.base_url), sleep=no_wait) as session:
-        yield session
-
-
-async def refused(service: Served, out: Path, plan: Plan | None = None) -> None:
-    """A run with a wrong key."""
-    async with wrong_key(service) as session:
-        with pytest.raises(AuthenticationError):
-            await export(session, out, plan)
-
-
-async def test_a_wrong_key_keeps_the_plan_and_the_right_one_goes_on_with_it(tmp_path: Path) -> None:
-    async with served(50) as service:
-        await refused(service, tmp_path / "out", Plan(users=("ann",), format="parquet"))
-        assert (await export(service.session, tmp_path / "out")).complete
-        assert_whole(tmp_path / "out", service.expected(service.users_ids("ann")))
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ import pytest
 
 from chatrest import AsyncSession
 from chatrest.export import Plan, export, verify
-from tests.export_runs import ids_of, served
+from tests.export_runs import ids_of
 from tests.small_service import START, CompatibleService
 
 pytestmark = pytest.mark.usefixtures("tidy")
@@ -200,14 +200,6 @@ async def test_a_pair_of_others_fails_where_either_list_shows_foreign_messages(
     assert not verify(tmp_path / "out").ok
 
 
-async def test_notes_to_oneself_are_not_those_of_a_pair(tmp_path: Path) -> None:
-    async with alice() as service:
-        service.server.send("alice", "alice")
-        talk(service.server, 120)
-        report = await export(service.session, tmp_path / "out", Plan(pairs=[("alice", "bob")]))
-    assert (report.complete, report.messages, len(report.failed)) == (False, 0, 1)
-
-
 async def test_a_pair_that_has_not_talked_is_complete(tmp_path: Path) -> None:
     async with alice() as service:
         for _ in range(2):
@@ -216,17 +208,6 @@ async def test_a_pair_that_has_not_talked_is_complete(tmp_path: Path) -> None:
 
 
 # ── requests ──
-
-
-async def test_a_list_whose_viewer_comes_first_is_read_once(tmp_path: Path) -> None:
-    async with alice() as service:
-        known = talk(service.server, 600)
-        report = await export(service.session, tmp_path / "out", Plan(users=["bob"]), workers=1)
-        alone = service.requests("/users/bob/messages")
-        report = await export(service.session, tmp_path / "both", Plan(users=["alice", "bob"]), workers=1)
-        assert report.complete
-        assert service.requests("/users/bob/messages") <= alone
-    assert ids_of(tmp_path / "both") == known
 
 
 async def test_a_window_ends_where_the_list_has_passed_it(tmp_path: Path) -> None:
@@ -252,12 +233,3 @@ async def test_an_export_of_many_empty_lists_costs_a_request_each(tmp_path: Path
         assert (report.complete, report.written) == (True, 0)
         assert service.requests() <= 39
     assert ids_of(tmp_path / "out") == known
-
-
-async def test_the_users_are_listed_once_a_run(tmp_path: Path) -> None:
-    async with served(60) as service:
-        for _ in range(2):
-            service.emulator.requests.clear()
-            assert (await export(service.session, tmp_path / "out")).complete
-            paths = [request.path for request in service.emulator.requests]
-            assert len([path for path in paths if path.endswith("/users")]) == 2  # a page, and its end

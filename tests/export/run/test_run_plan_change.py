@@ -195,18 +195,6 @@ async def test_a_changed_plan_is_the_folders_from_then_on_and_alone_is_complete(
         assert (await export(service.session, out)).sources == 1
 
 
-async def test_a_name_that_does_not_exist_does_not_come_into_the_plan(tmp_path: Path) -> None:
-    out = tmp_path / "out"
-    async with served(30) as service:
-        await export(service.session, out, Plan(users=["ann"]))
-        for change in (Plan(users=["ann", "bpb"]), Plan(groups=["nowhere"], users=["ann"])):
-            with pytest.raises(RequestInvalidError, match="the plan stays as it is, and nothing was read: "):
-                await export(service.session, out, change, change_plan=True)
-        assert plan_of(out) == Plan(users=["ann"])
-        report = await export(service.session, out)
-        assert (report.complete, report.sources, report.failed, report.kept) == (True, 1, [], [])
-
-
 @pytest.mark.parametrize(
     "others", [{}, {"since": START + 20}, {"format": "ndjson", "compress": "gzip"}], ids=str
 )
@@ -228,17 +216,6 @@ async def test_a_wrong_name_in_the_first_plan_goes_only_where_it_is_said(
         report = await export(service.session, out, other, change_plan=True)
         assert (report.complete, report.kept, report.sources) == (True, [], 1), report
     assert (plan_of(out), verify(out).ok) == (other, True)
-
-
-async def test_a_run_that_asked_for_no_list_binds_nobody(tmp_path: Path) -> None:
-    out = tmp_path / "out"
-    async with served(20) as service:
-        wrong = App(service.emulator.app.app_id, "another-key", base_url=service.emulator.base_url)
-        async with AsyncSession(wrong) as session:
-            with pytest.raises(AuthenticationError):
-                await export(session, out, Plan(users=["bob"], since=START))
-        assert (await export(service.session, out, Plan(users=["ann"], since=START + 5))).complete
-    assert plan_of(out) == Plan(users=["ann"], since=START + 5)
 
 
 async def test_a_run_that_fails_before_it_reads_leaves_plan_and_window(tmp_path: Path) -> None:
@@ -269,24 +246,6 @@ async def test_a_lost_journal_does_not_let_the_plan_change(groups: list[str], tm
 
 
 # ── a plan that grows ──
-
-
-async def test_sources_are_added_by_naming_them(tmp_path: Path) -> None:
-    async with served(60) as service:
-        first = await export(service.session, tmp_path / "out", Plan(users=["ann"]))
-        assert (first.complete, first.kept) == (True, [])
-        assert_whole(tmp_path / "out", service.expected(service.users_ids("ann")))
-        grown = Plan(users=["ann", "bob"], groups=["den"])
-        second = await export(service.session, tmp_path / "out", grown, change_plan=True)
-        assert (second.complete, second.kept, second.sources) == (True, [], 3)
-        third = await export(service.session, tmp_path / "out", Plan(all_users=True), change_plan=True)
-        assert (third.complete, third.kept) == (True, ["group den"])
-        fourth = await export(service.session, tmp_path / "out")
-        assert (fourth.complete, fourth.written, fourth.kept) == (True, 0, ["group den"])
-        den = set(service.store.ids(conversation="group_den"))
-        assert_whole(
-            tmp_path / "out", service.expected(den | set(service.users_ids("ann", "bob", "cat", "dan")))
-        )
 
 
 @pytest.mark.parametrize(

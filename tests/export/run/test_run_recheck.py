@@ -13,10 +13,8 @@ from chatrest.export import Plan, changes, export
 from chatrest.export.fetch import list_reader
 from tests.damaged_exports import MIXED
 from tests.export_runs import (
-    GROUPS,
     MONTH,
     START,
-    USERS,
     assert_whole,
     edit,
     files_of,
@@ -63,17 +61,6 @@ async def test_a_recheck_with_nothing_new_writes_nothing(tmp_path: Path) -> None
         after = {path: (path.stat().st_mtime_ns, path.stat().st_ino) for path in files_of(tmp_path / "out")}
         assert after == before
         assert history_of(tmp_path / "out") == []
-
-
-async def test_only_the_file_of_an_edited_message_is_made_anew(tmp_path: Path) -> None:
-    async with served(75) as service:
-        await export(service.session, tmp_path / "out", Plan(groups=GROUPS, users=USERS))
-        before = {str(path.parent.name): path.stat().st_ino for path in files_of(tmp_path / "out")}
-        edit(service.store, service.store.ids(group="oak")[4], "edited")
-        await export(service.session, tmp_path / "out", recheck=ALL)
-        after = {str(path.parent.name): path.stat().st_ino for path in files_of(tmp_path / "out")}
-        assert [name for name in before if before[name] != after[name]] == ["source=group-oak"]
-        assert_whole(tmp_path / "out", service.expected())
 
 
 async def test_a_recheck_reads_only_so_far_back(tmp_path: Path) -> None:

@@ -87,15 +87,6 @@ async def test_a_recheck_misses_nothing_that_is_still_served(
     assert manifest_of(tmp_path / "out").deleted == ["108"]
 
 
-async def test_an_edit_in_the_first_second_of_a_recheck_is_read(tmp_path: Path) -> None:
-    service = SmallService(talk(120))
-    service.window = exclusive
-    async with service.session() as session:
-        await export(session, tmp_path / "out", Plan(everything=True))
-        service.records[109] |= {"data": {"text": "edited"}}
-        assert (await export(session, tmp_path / "out", recheck=10)).changed == 1
-
-
 async def test_a_message_that_one_list_alone_still_shows_has_not_vanished(tmp_path: Path) -> None:
     service = SmallService(talk(40))
     hidden_from = {"ann"}
@@ -114,17 +105,6 @@ async def test_a_message_that_one_list_alone_still_shows_has_not_vanished(tmp_pa
         hidden_from.add("bob")
         assert (await export(session, tmp_path / "out", recheck=1000)).deleted == 2
     assert manifest_of(tmp_path / "out").deleted == ["20", "21"]
-
-
-async def test_a_message_whose_time_was_moved_has_not_vanished(tmp_path: Path) -> None:
-    service = SmallService(talk(40))
-    service.window = inclusive
-    async with service.session() as session:
-        await export(session, tmp_path / "out", Plan(everything=True))
-        service.records[37] |= {"sentAt": START - 500}
-        report = await export(session, tmp_path / "out", recheck=10)
-    assert report.deleted == 0
-    assert manifest_of(tmp_path / "out").deleted == []
 
 
 def milliseconds(record: Record, since: int | None, until: int | None) -> bool:
@@ -150,20 +130,6 @@ async def test_what_a_service_with_times_of_its_own_left_out_is_looked_for_once_
     assert report.complete
     assert report.deleted == 3
     assert manifest_of(tmp_path / "out").deleted == ["200", "297", "300"]
-
-
-async def test_a_few_deleted_messages_cost_a_few_requests(tmp_path: Path) -> None:
-    service = SmallService(talk(400))
-    service.window = inclusive
-    async with service.session() as session:
-        await export(session, tmp_path / "out", Plan(everything=True))
-        service.requests.clear()
-        await export(session, tmp_path / "out", recheck=1000)
-        without = len(service.requests)
-        service.requests.clear()
-        service.records = [record for record in service.records if record["id"] not in ("120", "121")]
-        assert (await export(session, tmp_path / "out", recheck=1000)).deleted == 2
-    assert len(service.requests) <= without + 2
 
 
 @loop_over(
@@ -230,15 +196,3 @@ async def test_a_window_in_another_unit_than_the_services_has_all_of_its_message
         report = await export(session, tmp_path / "out", Plan(users=["ann"], **window))
     assert report.complete
     assert ids_of(tmp_path / "out") == [*map(str, range(20, 41)), *untimed]
-
-
-@pytest.mark.parametrize("habit", [inclusive, nothing_heeded])
-async def test_a_window_without_messages_is_whole(habit: Any, tmp_path: Path) -> None:
-    service = SmallService(talk(40))
-    service.window = habit
-    plan = Plan(everything=True, since=START + 5_000)
-    async with service.session() as session:
-        report = await export(session, tmp_path / "out", plan)
-        assert (report.complete, report.reasons) == (True, [])
-        service.records += talk(1, first=41, seconds=200)
-        assert (await export(session, tmp_path / "out")).written == 1
