@@ -49,14 +49,14 @@ async def test_tables_of_apps_are_loaded_and_removed_with_them(database: Databas
 
 def test_apps_of_the_same_ids_are_what_their_exports_are(database: Database, tmp_path: Path) -> None:
     out = tmp_path / "out"
-    one, two = StoredRuns(out / "app=one"), StoredParts(out / "app=two", 2)
-    one.run([record(number, text="first") for number in range(1, 5)])
-    two.run(range(1, 5))
+    first, second = StoredRuns(out / "app=one"), StoredParts(out / "app=two", 2)
+    first.run([record(number, text="first") for number in range(1, 5)])
+    second.run(range(1, 5))
     assert load(out, database.url).run == "app=one:1,app=two/part=00:1,app=two/part=01:1"
     check(database, out)
-    one.run(changed=[record(1, text="second"), record(3, text="later")])
-    two.each[1].run(changed=[record(3, text="edited in two")])
-    one.run(deleted=[1])
+    first.run(changed=[record(1, text="second"), record(3, text="later")])
+    second.each[1].run(changed=[record(3, text="edited in two")])
+    first.run(deleted=[1])
     report = load(out, database.url)
     assert (report.changed, report.deleted) == (2, 1)
     check(database, out)

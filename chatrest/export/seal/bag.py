@@ -11,25 +11,18 @@ first two, and of % neither `sha256sum` nor `bagit.py` knows, which would look f
 import hashlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Final
 
 from ..._cloud.transfer import file_sha256
 from ...errors import ChatRestError
 from ..folder.manifest import put
+from ..read.exports import BAG as DECLARATION, DATA
 from ..store.disk import Disk
 
-DATA: Final = "data"
-DECLARATION: Final = "bagit.txt"
 INFO: Final = "bag-info.txt"
 MANIFEST: Final = "manifest-sha256.txt"
 TAG_MANIFEST: Final = "tagmanifest-sha256.txt"
 _DECLARED: Final = "BagIt-Version: 1.0\nTag-File-Character-Encoding: UTF-8\n"
-
-
-class BagFault(NamedTuple):
-    place: str
-    """The file, below the folder of the bag."""
-    text: str
 
 
 def write_tags(bag: Path, hashes: Mapping[str, str], info: Iterable[tuple[str, str]]) -> str:
@@ -56,12 +49,9 @@ def info_of(bag: Path) -> dict[str, str]:
     return {label: value.strip() for label, _, value in (line.partition(":") for line in lines)}
 
 
-def hashes_of(bag: Path) -> dict[str, str]:
+def hashes_of(bag: Path, manifest: str = MANIFEST) -> dict[str, str]:
     """Return the hashes that a bag has for the files in `data/`, by their names below the bag."""
-    return _read_manifest(bag / MANIFEST)
-
-
-def _read_manifest(path: Path) -> dict[str, str]:
+    path = bag / manifest
     hashes = dict[str, str]()
     try:
         lines = path.read_text(encoding="utf-8").splitlines()
@@ -76,34 +66,36 @@ def _read_manifest(path: Path) -> dict[str, str]:
     return hashes
 
 
-def faults_of(bag: Path, root: str | None, step: Callable[[int], object]) -> Iterator[BagFault]:
-    """Yield where a bag is not as it was sealed: its root hash, its own files, and each file in `data/`."""
+def faults_of(bag: Path, root: str | None, step: Callable[[int], object]) -> Iterator[tuple[str, str]]:
+    """Yield the files of a bag that are not as they were sealed, with a sentence each."""
     try:
         actual = file_sha256(bag / TAG_MANIFEST)
         if root is not None and actual != root:
-            yield BagFault(TAG_MANIFEST, f"the root hash is {actual}, and {root} was expected")
-        expected = _read_manifest(bag / TAG_MANIFEST)
+            yield TAG_MANIFEST, f"the root hash is {actual}, and {root} was expected"
+        expected = hashes_of(bag, TAG_MANIFEST)
         if lack := {DECLARATION, INFO, MANIFEST}.difference(expected):
-            yield BagFault(TAG_MANIFEST, f"it has no hash of {', '.join(sorted(lack))}")
+            yield TAG_MANIFEST, f"it has no hash of {', '.join(sorted(lack))}"
         yield from _differing(bag, expected, step)
         hashes = hashes_of(bag)
     except (ChatRestError, OSError) as error:
-        yield BagFault(TAG_MANIFEST, f"the hashes of the bag cannot be read: {error}")
+        yield TAG_MANIFEST, f"the hashes of the bag cannot be read: {error}"
         return
     yield from _differing(bag, hashes, step)
     for path in sorted((bag / DATA).rglob("*")):
         name = path.relative_to(bag).as_posix()
         if name not in hashes and (path.is_symlink() or not path.is_dir()):
-            yield BagFault(name, "it was not there when the bag was sealed")
+            yield name, "it was not there when the bag was sealed"
 
 
-def _differing(bag: Path, hashes: Mapping[str, str], step: Callable[[int], object]) -> Iterator[BagFault]:
+def _differing(
+    bag: Path, hashes: Mapping[str, str], step: Callable[[int], object]
+) -> Iterator[tuple[str, str]]:
     for name, expected in hashes.items():
         path = bag / name
         try:
             if path.is_symlink() or file_sha256(path, step) != expected:
-                yield BagFault(name, "its bytes are not those that were sealed")
+                yield name, "its bytes are not those that were sealed"
         except FileNotFoundError:
-            yield BagFault(name, "it was sealed, and is not there")
+            yield name, "it was sealed, and is not there"
         except OSError as error:
-            yield BagFault(name, f"it cannot be read ({error.strerror or error})")
+            yield name, f"it cannot be read ({error.strerror or error})"

@@ -35,13 +35,13 @@ from ..folder.run_log import NAME as RUNS
 from ..folder.tables import ATTACHMENTS
 from ..plan.file_names import STEM, local_path, path_inside, seconds
 from ..plan.parts import FOREIGN, NAME as PARTS, STATE
-from ..read.exports import ExportAddress, addresses_of, bag_of, part_files, part_roots
+from ..read.exports import DATA, ExportAddress, addresses_of, bag_of, part_files, part_roots
 from ..read.facts import ExportFacts, facts_of
 from ..read.folder_view import FolderView, attachments_in, noted_files
 from ..read.reading import read_raw
 from ..store.disk import Disk, sync_folder
 from ..store.inspection import path_of
-from .bag import DATA, DECLARATION, write_tags
+from .bag import DECLARATION, write_tags
 
 _UNFINISHED: Final = ".sealing"
 """Is added to the name of a bag while it is made."""

@@ -20,8 +20,8 @@ from ..._core.requests.arguments import check
 from ..._texts import plural
 from ...errors import ChatRestError, RequestInvalidError
 from ..plan.id_set import IdSet
-from ..read.exports import ExportAddress, addresses_of, bag_of, part_lacks, parts_at, run_place
-from ..seal.bag import DATA, TAG_MANIFEST, faults_of
+from ..read.exports import DATA, ExportAddress, addresses_of, bag_of, part_lacks, parts_at, run_place
+from ..seal.bag import TAG_MANIFEST, faults_of
 from .result import Problem, Remedy, VerifyResult, id_list
 from .verify import OnStep, verify_export
 
@@ -104,8 +104,8 @@ def _with_seal(whole: VerifyResult, bag: Path, root: str | None, step: OnStep) -
         done += size
         step(done, total)
 
-    for fault in faults_of(bag, None if root is None else root.lower(), count):
-        whole.add(Problem("seal", fault.place, fault.text))
+    for place, text in faults_of(bag, None if root is None else root.lower(), count):
+        whole.add(Problem("seal", place, text))
         differing += 1
     if not differing:
         whole.root = file_sha256(bag / TAG_MANIFEST)
