@@ -1,14 +1,11 @@
 """The material of made data: words, phrases in many scripts, and the files that media messages link to.
 
 Some phrases have what breaks careless programs. The files are a few fixed bytes of their kind, and
-their name after them, so that no two are equal. Avatars and icons are pictures that a person can distinguish.
+their name after them, so that no two are equal.
 """
 
 import re
-from hashlib import blake2b
-from struct import pack
 from typing import Final, NamedTuple
-from zlib import compress, crc32
 
 GIVEN: Final = (
     "Ada", "Björn", "Chiara", "Dmitri", "Elif", "Fatima", "Giorgos", "Hana", "Ivan", "Jürgen", "Keiko",
@@ -45,8 +42,7 @@ LANGUAGES: Final = ("en", "de", "el", "ru", "ar", "he", "hi", "zh", "ja", "ko", 
 
 PATH: Final = "/media/"
 """The beginning of the paths of files; no key is asked for."""
-_NAME: Final = re.compile(r"([0-9]{12})\.([a-z0-9]{3,4})", re.ASCII)
-_FACE: Final = re.compile(r"faces/([\w.-]{1,100})\.png", re.ASCII)
+_NAME: Final = re.compile(r"([0-9]{12}|faces/[\w.-]{1,100})\.([a-z0-9]{3,4})", re.ASCII)
 _TYPES: Final = {extension: content_type for _, content_type, extension in MEDIA}
 _BEGINNINGS: Final = {
     "png": (
@@ -70,24 +66,7 @@ class MediaFile(NamedTuple):
 
 def media_file(path: str) -> MediaFile | None:
     name = path.removeprefix(PATH) if path.startswith(PATH) else ""
-    if match := _FACE.fullmatch(name):
-        return MediaFile("image/png", _face(match[1]))
     match = _NAME.fullmatch(name)
     if match is None or match[2] not in _BEGINNINGS:
         return None
     return MediaFile(_TYPES[match[2]], _BEGINNINGS[match[2]] + match[1].encode())
-
-
-def _face(name: str) -> bytes:
-    """Return a PNG of 5 × 5 fields of 16 pixels, in one colour and alike on both sides."""
-    digest = blake2b(name.encode(), digest_size=18).digest()
-    lines = [bytes(digest[row * 3 + min(field, 4 - field)] & 1 for field in range(5)) for row in range(5)]
-    pixels = b"".join((b"\0" + b"".join(bytes([each]) * 16 for each in line)) * 16 for line in lines)
-    parts = (
-        (b"IHDR", pack(">IIBBBBB", 80, 80, 8, 3, 0, 0, 0)),
-        (b"PLTE", b"\xf0\xf0\xf0" + bytes(64 + each // 2 for each in digest[15:])),
-        (b"IDAT", compress(pixels)),
-        (b"IEND", b""),
-    )
-    chunks = (pack(">I", len(data)) + kind + data + pack(">I", crc32(kind + data)) for kind, data in parts)
-    return b"\x89PNG\r\n\x1a\n" + b"".join(chunks)

@@ -73,10 +73,6 @@ class EmulatorSettings(CheckedArguments):
     def app_id(self) -> str:
         return "emulated" if self.only_app is None else self.only_app
 
-    @property
-    def keys(self) -> Keys:
-        return Keys(self.api_key, AUTH_ONLY_KEY, MANAGEMENT_KEY, MANAGEMENT_SECRET)
-
 
 @final
 class Emulator:
@@ -143,14 +139,14 @@ class Emulator:
         if self._running is not None:
             raise RequestInvalidError("the emulator is started already")
         settings = self._settings
-        record = {"id": settings.app_id, "name": "Emulated app", "region": "us", "createdAt": EPOCH}
-        app = record | {"state": "active"}
+        app = {"id": settings.app_id, "name": "Emulated app", "region": "us", "createdAt": EPOCH}
         async with AsyncExitStack() as resources:
             store = Store()
             listener = _listen(settings.host, settings.port)
             resources.callback(listener.close)
             context = Context(store, app, settings.clock)
-            service = Service(context, settings.keys, only_app=settings.only_app)
+            keys = Keys(settings.api_key, AUTH_ONLY_KEY, MANAGEMENT_KEY, MANAGEMENT_SECRET)
+            service = Service(context, keys, only_app=settings.only_app)
             middleware = Middleware(
                 service, self.weather, self.limited, self.requests, settings.clock, settings.sleep
             )

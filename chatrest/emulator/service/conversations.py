@@ -23,7 +23,7 @@ from ..store.directory import SYSTEM, untagged
 from ..store.documents import Document
 from ..store.message_index import conversation_list
 from ..store.views import ConversationView, Kind, Receipt
-from .arguments import has_tag
+from .arguments import has_tag, is_named
 from .context import Context, Handler, ServiceCall
 from .groups import APP, party_record
 from .refusals import bad_request, refused
@@ -69,14 +69,8 @@ def pin_fields(context: Context, view: ConversationView) -> Document:
     return context.store.views.app_pins.get((view.kind, view.party), own)
 
 
-# ── the list ──
-
 _Test: TypeAlias = Callable[[Context, ConversationView, Any], bool]
 """Says if a view is in the list, by the value of a query parameter."""
-
-
-def _has_name(context: Context, view: ConversationView, text: str) -> bool:
-    return text.casefold() in str(_party_record(context, view).get("name")).casefold()
 
 
 def _is_tagged(kind: Kind, context: Context, view: ConversationView, tags: tuple[str, ...]) -> bool:
@@ -90,7 +84,7 @@ def _is_pinned_by(context: Context, view: ConversationView, names: tuple[str, ..
 
 _TESTS: Final[Mapping[str, _Test]] = {
     "conversationType": lambda _, view, kind: bool(view.kind == kind),
-    "searchKey": _has_name,
+    "searchKey": lambda on, view, key: is_named(_party_record(on, view), key, ("name",), anywhere=True),
     "unread": lambda context, view, _: context.store.views.unread_count(view) > 0,
     "onlyAgentic": lambda *_: False,
     "pinnedBy": _is_pinned_by,
@@ -124,9 +118,6 @@ def list_conversations(call: ServiceCall) -> Records:
     return Records(views, partial(conversation_record, call, query))
 
 
-# ── one conversation ──
-
-
 def own_view(call: ServiceCall) -> ConversationView:
     kind: Kind = "group" if "guid" in call.path else "user"
     party = call.path["guid" if kind == "group" else "uid"]
@@ -137,22 +128,16 @@ def own_view(call: ServiceCall) -> ConversationView:
 def accessible_view(call: ServiceCall) -> ConversationView:
     """Return the acting user's view of the conversation in the path; 403 where it has no message."""
     uid, views = str(call.acting_user), call.store.views
-    if "conversationId" in call.path:  # of the operations that are deprecated
-        conversation, is_open = call.path["conversationId"], True
-        if not views.all(None, conversation):
-            raise refused("ERR_CONVERSATION_NOT_FOUND", conversation)
-    else:
-        view = own_view(call)
-        conversation = view.conversation
-        is_open = view.kind == "user" or uid in call.store.members.of(view.party)
-    own = views.all(uid, conversation) if is_open else ()
+    conversation = call.path.get("conversationId")  # of the operations that are deprecated
+    if conversation is not None and not views.all(None, conversation):
+        raise refused("ERR_CONVERSATION_NOT_FOUND", conversation)
+    own = views.all(uid, conversation or own_view(call).conversation)
     if not own:
         raise refused("ERR_CONVERSATION_NOT_ACCESSIBLE", uid)
     return own[0]
 
 
 def get_conversation(call: ServiceCall) -> Document:
-    """Return the record of a conversation; 403 for one that is empty since it was reset."""
     view = accessible_view(call)
     if call.store.views.is_removed(view):
         raise refused("ERR_CONVERSATION_NOT_ACCESSIBLE", view.uid)
@@ -175,9 +160,6 @@ def reset_conversation(call: ServiceCall) -> Document:
     if body.get("deleteMessagesPermanently"):
         store.remove(store.ids(conversation=view.conversation))
     return ack(f"The conversation with {view.party} has been reset.")
-
-
-# ── receipts ──
 
 
 def _mark(receipt: Receipt, call: ServiceCall) -> Document:
@@ -219,20 +201,14 @@ def mark_unread(call: ServiceCall) -> Document:
 
 
 def _message_number(call: ServiceCall, view: ConversationView) -> int | None:
-    """The message that the body names; 404 where the conversation has no such message."""
     number: int | None = call.body.get("messageId")
     if number is not None and number not in call.store.matching(conversation_list(view.conversation)):
         raise refused("ERR_MESSAGE_ID_NOT_FOUND", number)
     return number
 
 
-# ── pins ──
-
-
 def change_pin(call: ServiceCall) -> Document:
-    """Pin a conversation for the acting user, or unpin it; the first `pinnedAt` stays. 403 where the app has
-    pinned it.
-    """
+    """Pin a conversation for the acting user, or unpin it; 403 where the app has pinned it."""
     view, is_wanted = own_view(call), call.endpoint.method == "POST"
     if pin_fields(call, view).get("pinnedBy") == APP:
         raise refused("ERR_SYSTEM_PINNED_CONVERSATION")
@@ -243,7 +219,6 @@ def change_pin(call: ServiceCall) -> Document:
 
 
 def list_pinned(call: ServiceCall) -> list[Document]:
-    """The app's pins, in their order, without `meta`; the id of one with a user is the uid."""
     return [
         {"conversationId": f"group_{party}" if kind == "group" else party, "conversationType": kind, **pin}
         for (kind, party), pin in call.store.views.app_pins.items()
@@ -251,7 +226,6 @@ def list_pinned(call: ServiceCall) -> list[Document]:
 
 
 def replace_pinned(call: ServiceCall) -> list[Document]:
-    """Put other pins in the place of all; those that stay keep their time."""
     views, new = call.store.views, {"pinnedBy": APP, "pinnedAt": call.now}
     bodies = call.body["pinnedConversations"]
     keys = [("user", pin["uid"]) if "uid" in pin else ("group", pin["guid"]) for pin in bodies]

@@ -20,15 +20,9 @@ from .users import path_user, related_users, user_record
 APP: Final = str(SYSTEM["uid"])
 """The uid of the app itself."""
 
-# ── joining and bans ──
-
-
 LISTS: Final = {
-    "admins": "admin",
-    "moderators": "moderator",
-    "participants": "participant",
-    "usersToBan": None,
-}
+    "admins": "admin", "moderators": "moderator", "participants": "participant", "usersToBan": None,
+}  # fmt: skip
 """The lists of a body, and the scope that each gives; None for a ban."""
 
 
@@ -51,9 +45,6 @@ def tell_group(call: ServiceCall, guid: str, action: str, uid: str) -> Document:
     by, on = call.acting_user or APP, call.store.people.entity("user", uid)
     place = {"sender": by, "receiverType": "group", "receiver": guid}
     return call.store.add_action(by, action, on, place, sent_at=call.now)
-
-
-# ── groups ──
 
 
 _FILTERS: Final[Filters] = {
@@ -156,8 +147,7 @@ def update_group(call: ServiceCall) -> Document:
     record = group_record(call, guid)
     owner, actor = changes.pop("owner", None), call.acting_user or APP
     if owner is not None and not call.acting_user:
-        user_record(call, owner)
-        changes["owner"] = owner
+        changes["owner"] = user_record(call, owner)["uid"]
     password = changes.pop("password", None) or call.store.people.passwords.get(guid)
     updated = apply_changes(record, changes) | {"updatedAt": call.now, "updatedBy": actor}
     check_password(updated["type"], password)
@@ -178,11 +168,7 @@ def delete_group(call: ServiceCall) -> Document:
     return ack(f"The group with GUID {guid} has been deleted.")
 
 
-# ── members ──
-
-
 def list_members(call: ServiceCall) -> Records:
-    """The members; those that are switched off are left out."""
     status, scopes = call.query.get("status"), call.query.get("scopes")
     rows = [
         (user, member)
@@ -232,15 +218,7 @@ def _path_member(call: ServiceCall) -> tuple[str, str, Membership]:
     return guid, uid, member
 
 
-# ── banned users ──
-
-
-def list_banned(call: ServiceCall) -> list[Document]:
-    return related_users(call, "banned", path_group(call))
-
-
 def ban_user(call: ServiceCall) -> Document:
-    """Ban a user, member or not, who is no member from then on."""
     guid, uid = path_group(call), path_user(call)
     admit(call, guid, uid, None)
     tell_group(call, guid, "banned", uid)
@@ -248,7 +226,6 @@ def ban_user(call: ServiceCall) -> Document:
 
 
 def unban_user(call: ServiceCall) -> Document:
-    """End a ban; the user may join again, and is no member yet."""
     guid, uid = path_group(call), path_user(call)
     if call.store.relations.of("banned", guid).pop(uid, None) is None:
         raise refused("ERR_NOT_A_BANNED_USER", uid, guid)
@@ -266,7 +243,7 @@ HANDLERS: Final[dict[str, Handler]] = {
     "members.add": add_members,
     "members.change_scope": change_scope,
     "members.kick": kick_member,
-    "banned_users.list": list_banned,
+    "banned_users.list": lambda call: related_users(call, "banned", path_group(call)),
     "banned_users.ban": ban_user,
     "banned_users.unban": unban_user,
 }

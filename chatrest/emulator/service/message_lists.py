@@ -120,16 +120,11 @@ def _own_tests(call: ServiceCall) -> Iterator[Test]:
 
 
 def _is_left(reader: str, receipt: str, ids: Mapping[str, int], each: Stored) -> bool:
-    """Return True for another's message without a receipt, after the last one that the reader has marked."""
     is_other = getattr(each, receipt) is UNSET and each.sender != reader
     return is_other and each.number > ids.get(each.conversation_id, 0)
 
 
-# ── pages ──
-
-
 def _page_reply(call: ServiceCall, name: str, condition: Condition, size: int) -> bytes:
-    """Return one page of the list `name`."""
     start: int | None = call.query.get("id")
     affix: str = call.query.get("affix") or ("prepend" if start is None else "append")
     span = call.store.span(name, start, size, condition, ascending=affix == "append")
@@ -161,11 +156,7 @@ def _count_reply(call: ServiceCall, name: str, condition: Condition, size: int) 
     return encode({"data": rows, "meta": pages if "uid" in call.path else current(rows, size)})
 
 
-# ── the lists of messages ──
-
-
 def _takes_part(call: ServiceCall, uid: str) -> Test:
-    """Return that a user takes part in a message, or is a member of its group."""
     guids = call.store.members.guids(uid)
     return lambda each: (
         uid in (each.sender, each.receiver) or (each.receiver_type == "group" and each.receiver in guids)
@@ -214,26 +205,6 @@ def get_message(call: ServiceCall) -> bytes:
     return message_reply(call, message)
 
 
-# ── threads ──
-
-
-def list_threads(call: ServiceCall) -> bytes:
-    reader = call.acting_user
-    return _thread_page(call, _takes_part(call, reader) if reader else lambda _: True)
-
-
-def list_user_threads(call: ServiceCall) -> bytes:
-    uid, reader = path_user(call), call.acting_user
-    if reader is None:
-        return _thread_page(call, _takes_part(call, uid))
-    return _thread_page(call, lambda root: bool(root.conversation_id == conversation_id(uid, reader)))
-
-
-def list_group_threads(call: ServiceCall) -> bytes:
-    guid = path_group(call)
-    return _thread_page(call, lambda root: bool(root.conversation_id == f"group_{guid}"))
-
-
 def _threads(call: ServiceCall, test: Test) -> Iterator[tuple[int, int, Sequence[int]]]:
     """Give the time of the newest reply, the root and the replies of each thread whose root passes a test."""
     reader, is_own, messages = call.acting_user, call.query.get("participatedByMe"), call.store.messages
@@ -245,8 +216,14 @@ def _threads(call: ServiceCall, test: Test) -> Iterator[tuple[int, int, Sequence
             yield messages[ids[-1]].sent_at or 0, root.number, ids
 
 
-def _thread_page(call: ServiceCall, test: Test) -> bytes:
-    query, store = call.query, call.store
+def list_threads(call: ServiceCall) -> bytes:
+    """The threads of the app, or those that a user takes part in; of a group, or between two users."""
+    reader, query, store = call.acting_user, call.query, call.store
+    uid = path_user(call) if "uid" in call.path else None
+    test: Test = _takes_part(call, uid or reader or "") if uid or reader else lambda _: True
+    if "guid" in call.path or (uid and reader):
+        name = conversation_id(uid or "", reader or "") if uid else f"group_{path_group(call)}"
+        test = partial(_is_of, name)
     size, updated_at, affix = query.get("limit", 100), query.get("updatedAt"), query.get("affix", "prepend")
     threads = sorted(_threads(call, test), reverse=affix == "prepend")
     page, _ = beyond(((each[0], each) for each in threads), updated_at, size, ascending=affix == "append")
@@ -256,8 +233,11 @@ def _thread_page(call: ServiceCall, test: Test) -> bytes:
     ]
     position = {"updatedAt": page[-1][0]} if page else selected(query, ("updatedAt",))
     meta = current(page, size) | {"next": {"affix": affix} | position}
-    shown = with_personal(store, [root for _, root, _ in page], records, call.acting_user)
-    return list_reply(shown, {"meta": meta})
+    return list_reply(with_personal(store, [root for _, root, _ in page], records, reader), {"meta": meta})
+
+
+def _is_of(conversation: str, root: Stored) -> bool:
+    return bool(root.conversation_id == conversation)
 
 
 HANDLERS: Final[dict[str, Handler]] = {
@@ -267,6 +247,6 @@ HANDLERS: Final[dict[str, Handler]] = {
     "messages.list_thread": list_thread,
     "messages.get": get_message,
     "messages.list_threads": list_threads,
-    "messages.list_threads_user": list_user_threads,
-    "messages.list_threads_group": list_group_threads,
+    "messages.list_threads_user": list_threads,
+    "messages.list_threads_group": list_threads,
 }

@@ -102,15 +102,25 @@ class Writer:
         return record
 
     def _text(self, draft: _Draft, *, changed: bool) -> Document:
-        pick, conversation = self._dice.random, draft.conversation
-        text, rest = self._text_content(draft)
-        resource = f"WEB-4_0_0-{draft.number % 97}"
-        data = {"text": text, "resource": resource, "entities": self._entities(draft), **rest}
-        more = Document()
+        pick, conversation, number = self._dice.random, draft.conversation, draft.number
+        data, more = Document(), Document()
+        text = " ".join(self._dice.choices(PHRASES, k=1 + int(pick() * 4)))
+        if pick() < 0.06:
+            text += f" https://news.example.com/a/{number}?ref=chat"
+        if pick() < 0.06:
+            text += f" <@uid:{draft.other}>"
+            data["mentions"] = {draft.other: self._users[draft.other]}
+        if pick() < 0.06:
+            reaction, wanted = REACTIONS[int(pick() * len(REACTIONS))], 1 + int(pick() * 3)
+            data["reactions"] = [{"reaction": reaction, "count": self._react(draft, reaction, wanted)}]
+        if pick() < 0.1:
+            data["metadata"] = {"client": {"language": LANGUAGES[int(pick() * len(LANGUAGES))]}}
+        resource = f"WEB-4_0_0-{number % 97}"
+        data = {"text": text, "resource": resource, "entities": self._entities(draft), **data}
         if conversation.root and pick() < 0.06:
             more["parentId"] = conversation.root
         elif pick() < 0.3:
-            conversation.root = str(draft.number)
+            conversation.root = str(number)
         action = "deleted" if pick() < 0.4 else "edited"
         if changed:
             at = draft.at + 1 + int(pick() * 20)
@@ -119,21 +129,6 @@ class Writer:
         if changed:
             conversation.changed = action, record
         return record
-
-    def _text_content(self, draft: _Draft) -> tuple[str, Document]:
-        pick, rest = self._dice.random, Document()
-        text = " ".join(self._dice.choices(PHRASES, k=1 + int(pick() * 4)))
-        if pick() < 0.06:
-            text += f" https://news.example.com/a/{draft.number}?ref=chat"
-        if pick() < 0.06:
-            text += f" <@uid:{draft.other}>"
-            rest["mentions"] = {draft.other: self._users[draft.other]}
-        if pick() < 0.06:
-            reaction, wanted = REACTIONS[int(pick() * len(REACTIONS))], 1 + int(pick() * 3)
-            rest["reactions"] = [{"reaction": reaction, "count": self._react(draft, reaction, wanted)}]
-        if pick() < 0.1:
-            rest["metadata"] = {"client": {"language": LANGUAGES[int(pick() * len(LANGUAGES))]}}
-        return text, rest
 
     def _react(self, draft: _Draft, reaction: str, wanted: int) -> int:
         """Let members of the conversation react; return how many did, as there may be fewer than `wanted`."""
@@ -155,10 +150,9 @@ class Writer:
         return kind, {**caption, **attachments, "resource": "WEB-4_0_0", "entities": self._entities(draft)}
 
     def _custom(self, draft: _Draft) -> tuple[str, Document]:
-        pick, custom = self._dice.random, Document()
+        pick, kind = self._dice.random, "location"
         if pick() < 0.5:
-            kind = "location"
-            custom = {"latitude": round(pick() * 90, 6), "longitude": round(pick() * 180, 6)}
+            custom: Document = {"latitude": round(pick() * 90, 6), "longitude": round(pick() * 180, 6)}
         else:
             kind, question = "poll", PHRASES[int(pick() * len(PHRASES))]
             custom = {"question": question, "options": ["1", "2"], "votes": {}}
