@@ -43,9 +43,7 @@ class StoreAddress(NamedTuple):
 
     scheme: Scheme
     bucket: str
-    """The bucket or container."""
     prefix: str
-    """The path in the bucket, without slashes at its ends."""
 
     def __str__(self) -> str:
         return f"{self.scheme}://{self.bucket}{self.prefix and '/'}{self.prefix}"
@@ -105,11 +103,9 @@ class RequestLimits(NamedTuple):
 
     retries: int = 8
     total: float = 600.0
-    """Seconds from the first attempt, after which no other begins."""
     timeout: float = 180.0
     """Seconds of one attempt, its body included: for some MiB over a slow connection."""
     connect: float = 10.0
-    """Seconds to make a connection."""
     first_wait: float = 0.2
     """Seconds before the first repetition; the waits double on average, up to 15 s."""
 

@@ -41,9 +41,7 @@ Clock: TypeAlias = Callable[[], float]
 Sleep: TypeAlias = Callable[[float], Awaitable[object]]
 
 LEASE: Final = "writer.json"
-"""The name of the object."""
 _RENEWALS: Final = 3
-"""Renewals that are tried in the time of a lease."""
 _SECONDS: Final = 30.0
 _LONGEST: Final = 3600.0
 _REFUSALS: Final = (ObjectChangedError, ObjectExistsError)
@@ -53,9 +51,7 @@ class LeaseRecord(Struct, frozen=True):
     """The writer that holds a lease: the content of its object."""
 
     owner: str
-    """A random id."""
     generation: int
-    """Increases with each writer."""
     renewal: int
     """Increases with each renewal, so that the e-tag differs."""
     seconds: float

@@ -48,9 +48,7 @@ class PublishedFile(Struct, frozen=True):
     """A file that changes, as a version has it."""
 
     name: str
-    """Of the file, as the reader sees it."""
     object: str
-    """The name of its object."""
     size: int
     sha256: str
 
@@ -64,7 +62,6 @@ class Version(Struct, frozen=True):
     complete: bool = False
     """False for a version of work that is not finished."""
     about: dict[str, int | str | bool | None] = {}
-    """Facts for people and monitors."""
 
     def file(self, name: str) -> PublishedFile | None:
         return next((file for file in self.files if file.name == name), None)
@@ -109,7 +106,6 @@ class Publisher:
         self._doubtful: Version | None = None
         """The one that was about to take its place when the store failed."""
         self._fixed: set[str] = set()
-        """The files of that version that never change."""
         self.there: Final[dict[str, int]] = {}
         """The sizes of objects that are there, as they were listed and have been put since.
 

@@ -34,7 +34,6 @@ _REACHABLE_SECONDS: Final = 20.0
 class ObjectInfo(Struct, frozen=True):
     name: str
     size: int
-    """In bytes."""
     etag: str | None
     """Changes with the content; None from a store that has none."""
 

@@ -18,9 +18,7 @@ _MOST_PARTS: Final = 9_000
 """Below the 10,000 of S3's kind: the parts of a very large file are larger."""
 _PARTS_AT_ONCE: Final = 4
 _BLOCK: Final = 1 << 20
-"""Bytes that are read from a file at once."""
 _ABORT_SECONDS: Final = 10.0
-"""The time that a cancelled upload has for deleting its parts."""
 
 Put: TypeAlias = Callable[..., Awaitable[Any]]
 """Writes its argument, bytes or an iterator of blocks, to an object, with the options of obstore's `put`."""

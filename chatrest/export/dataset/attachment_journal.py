@@ -61,7 +61,6 @@ _MEMBERS: Final = (
 class Link(NamedTuple):
     message: str
     position: int
-    """Among the attachments of the message, from 0."""
     url: str
     name: str | None = None
     mime_type: str | None = None
@@ -108,7 +107,6 @@ def text_or_none(value: Any) -> str | None:
 class FetchResult(NamedTuple):
     state: AttachmentState
     file: str | None = None
-    """Below `attachments/`."""
     bytes: int | None = None
     sha256: str | None = None
     error: str | None = None

@@ -52,7 +52,6 @@ MOST_FAILURES: Final = 20
 _MOST_OF_ALL: Final = 200
 """Failures in a row, of whichever servers, after which all the rest is."""
 _MESSAGES: Final = 10_000
-"""Messages that are looked through in one step."""
 _RECORDS: Final = 1000
 _PAUSE: Final = 1.0
 _PARTIAL: Final = "partial-"

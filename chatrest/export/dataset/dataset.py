@@ -24,12 +24,10 @@ import msgspec
 
 from ..._core.send import AsRows
 from ..._parameters.conversations import ConversationQuery
-from ..._parameters.groups import GroupQuery
-from ..._parameters.users import UserQuery
+from ..._parameters.users import GroupQuery, UserQuery
 from ..._resources.conversations import Conversations
-from ..._resources.groups import Groups, Members
 from ..._resources.messages import Messages
-from ..._resources.users import BannedUsers, BlockedUsers, Friends, Users
+from ..._resources.users import BannedUsers, BlockedUsers, Friends, Groups, Members, Users
 from ..._texts import plural
 from ..._threads import in_thread
 from ..._walk.walk import Walk
@@ -50,13 +48,10 @@ from ..plan.report import AttachmentCounts, ExportFailure, NextRun, Phase, Progr
 from .attachments import AttachmentOptions, AttachmentRun
 
 CONCURRENCY: Final = 16
-"""Lists of groups, users or messages that are read at once."""
 MOST_FAILURES: Final = 20
 """Lists that may fail before the rest of a table is given up: it will not be whole."""
 _MESSAGES: Final = 10_000
-"""Messages in memory at once while those with reactions are looked for."""
 _PIECE: Final = 1 << 20
-"""Bytes of rows that are in memory at once while a table is written."""
 Parent: TypeAlias = Literal["users", "groups", "messages"]
 
 
@@ -185,11 +180,9 @@ def _pieces(rows: IO[bytes]) -> Iterator[SourceLines]:
 
 class _ServiceList(NamedTuple):
     key: str
-    """The member that shows a record from all others of its list."""
     walk: Callable[[Any, str], Walk[Any]]
     """The list of the service, by what reads it and the id of the parent."""
     parent: Parent | None = None
-    """There is a list of each of these; None for a single one."""
     member: str = ""
     """What the parent's id is called in front of a record that does not have it."""
 

@@ -33,7 +33,6 @@ MOST_ASKED: Final = 1_000
 """Messages that a run asks for by their ids; the next run continues."""
 _AT_ONCE: Final = 16
 _BATCH: Final = 5_000
-"""Messages that are compared at once."""
 _IDENTITY: Final = (
     "id", "conversationId", "sender", "receiver", "receiverType", "category", "parentId", "sentAt",
 )  # fmt: skip

@@ -56,13 +56,10 @@ from .tables import ATTACHMENTS, TABLES, table_stem
 
 T = TypeVar("T")
 _Add: TypeAlias = Callable[[NewRows], int]
-"""Adds rows to the store, in a transaction."""
 
 MANY_SMALL_FILES: Final = 8
-"""Small files of one partition that the end of a run merges."""
 _UNFINISHED: Final = "it is being written, or was interrupted"
 _CHANGES_AT_ONCE: Final = 20_000
-"""Changed messages that are held in memory while they take their places."""
 
 
 class CommitStats(Struct):
@@ -75,11 +72,8 @@ class _Batch(Struct):
     seen: dict[int, IdSet] = {}
     """By their sources."""
     foreign: dict[int, IdSet] = {}
-    """Those that other parts write, by the part."""
     read: dict[int, list[Interval]] = {}
-    """The ids that are covered, by their sources."""
     orders: dict[int, ListOrder] = {}
-    """The orders of lists, by their sources."""
 
 
 class RemoteFiles(Protocol):
@@ -132,7 +126,6 @@ class ExportFolder:
         self.disk: Disk = disk or Disk()
         self.remote = remote
         self.index: StoredIndex | None = None
-        """Rows on disk that are read again."""
         self._started, self._has_begun = started, False
         self._lock = threading.Lock()
         format_of_plan(plan or Plan())
@@ -164,7 +157,6 @@ class ExportFolder:
                 self.journal.begin_run(self.store.written, last_run(folder))
                 self.journal["plan"] = self.stored_plan.encoded().decode()
             self.findings: list[Difference] = self._repaired()
-            """The differences of disk and journal that were found, and repaired."""
             self._is_later = bool(self.store.written)
             """True if messages on disk may have been edited since they were read."""
             stack.callback(self.forget_index)

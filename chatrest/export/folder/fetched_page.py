@@ -24,10 +24,11 @@ all of it."""
 
 
 class Coverage(NamedTuple):
+    """The ids that a page covers: those above `after` up to `last`, after which the list continues there."""
+
     after: int = 0
     last: int = 0
     position: Pairs = ()
-    """Where the list continues after `last`, as the service named it; empty if it did not."""
     proven: int = 0
     """The frozen end up to which nothing is left, as the end of the list is proven; 0 if it is not."""
 
@@ -39,39 +40,31 @@ class SourceRows(NamedTuple):
 
 
 class ShownAgain(NamedTuple):
-    """Known messages that a recheck, or its confirmation, has shown."""
+    """Known messages that are shown again: the ids of all, and the rows that are compared with the disk."""
 
     ids: PageIds
-    """All ids, in any window: they are not deleted."""
     rows: list[Row]
-    """Those that are compared with the rows on disk."""
 
 
 class ForeignMessages(NamedTuple):
-    """Messages of a page that other parts of the export write."""
+    """Messages of a page that other parts write, by the part: the rows are those that no list there shows."""
 
     ids: dict[int, PageIds]
-    """All of them, by the part."""
     rows: dict[int, list[Row]]
-    """Those that no list of their part can show."""
 
 
 class FetchedPage(Struct, frozen=True, kw_only=True):
-    """A page on its way to the disk."""
+    """A page on its way to the disk; one that has `seen` nothing only says what is covered."""
 
     number: int
-    """That of the source in the journal."""
     source: Source
     purpose: Purpose = "walk"
     covered: Coverage = Coverage()
     order: ListOrder | None = None
     """The order of the list, if the page has shown that it is not `ids`."""
     seen: PageIds = NO_IDS
-    """The ids of its messages; a page without any only says what is covered."""
     rows: Sequence[SourceRows] = ()
-    """Those that are written, unless they are on disk already."""
     again: ShownAgain | None = None
     foreign: ForeignMessages | None = None
     """None if other parts of the export write none of its messages."""
     bytes: int = 0
-    """The memory that the page needs."""

@@ -68,7 +68,6 @@ _TABLES: Final = (
     "sources", "covered", "files", "blocks", "seen", "names", "rechecks", "shown", "changed", "deleted",
     "foreign_ids", "foreign_rows",
 )  # fmt: skip
-"""Those of the facts."""
 GENERATION: Final = "generation"
 PREVIOUS_GENERATION: Final = "previous_generation"
 RUN: Final = "run"
@@ -107,7 +106,6 @@ class SourceState(NamedTuple):
 class Recheck(NamedTuple):
     since: int
     after: int
-    """The id up to which that was done."""
     until: int
     position: Pairs
 
@@ -120,7 +118,6 @@ class DeletedId(NamedTuple):
     id: str
     source: int
     noticed: int
-    """In epoch seconds."""
     missing: bool
     """True if it is not in the export either: it was in a file that was lost."""
 

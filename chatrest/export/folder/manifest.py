@@ -37,7 +37,6 @@ _NO_CHECKSUM: Final = b'"checksum": ""\n}\n'
 
 class FileEntry(Struct, frozen=True, omit_defaults=True):
     name: str
-    """Its path below the export's folder, with `/`."""
     role: str
     """`part`: messages; `history`: older versions of messages."""
     bytes: int
@@ -52,31 +51,25 @@ class TableEntry(Struct, frozen=True):
 
     table: str
     file: str
-    """Its path in the folder, with `/`, such as `users/users.ndjson`: a name for ever."""
     bytes: int
     rows: int
     sha256: str
-    """Of the file."""
     read_at: int
-    """When it was read from the service, in epoch seconds."""
 
 
 class Manifest(Struct, kw_only=True):
     made_by: str = _MAKER
     version: int = VERSION
     generation: str
-    """The same text as in the journal's meta."""
     journal_facts: str = ""
     """SHA-256 of the journal's rows when the run ended; empty while a run is under way."""
     complete: bool = False
     reasons: list[str] = []
     """The reasons why it is not complete."""
     next_run: NextRun = NextRun.CONTINUES
-    """What another run can do about them."""
     app_id: str
     plan: Raw
     started: int
-    """The start of the newest run, in epoch seconds."""
     finished: int | None = None
     """The end of the newest run; None while it is under way, or where it was killed."""
     until: str | None = None
@@ -88,9 +81,7 @@ class Manifest(Struct, kw_only=True):
     """Ids that a source has shown, that are not in the export, and that the service does not show now."""
     files: list[FileEntry] = []
     tables: list[TableEntry] = []
-    """Those that were asked for, each as it was last read completely."""
     checksum: str = ""
-    """SHA-256 of this file, with an empty text here."""
 
 
 class _Header(Struct):

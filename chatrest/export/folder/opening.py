@@ -42,16 +42,13 @@ from .manifest import NAME as MANIFEST, Manifest, find_undamaged, read
 from .tables import ASKED_ATTACHMENTS, ASKED_TABLES, ATTACHMENTS, LOST_LIMITS, TABLES
 
 DATA_FILE: Final = re.compile(r"\.(?:ndjson|jsonl|parquet|spool)(?:\.gz|\.zst)?\Z")
-"""The names of files that may be an export's."""
 _OWN_FILES: Final = (JOURNAL, MANIFEST, "runs.jsonl")
 INCOMPLETE: Final = ".store"
 """The file in a working copy that says which store has the other data files."""
 _PATIENCE: Final = 200
 """How often a run asks for a folder again that a reader is asking about."""
 _PAUSE: Final = 0.005
-"""Seconds between these."""
 _TRIES: Final = 20
-"""How often a reader begins again because runs begin meanwhile."""
 T = TypeVar("T")
 _NO_PLAN: Final = "has no plan: it is no export's journal"
 _OTHER_WINDOW: Final = (
@@ -264,11 +261,9 @@ class FolderState(Struct, kw_only=True):
 
     manifest: Manifest | None = None
     manifest_fault: str = ""
-    """A sentence; empty if the manifest is there and undamaged."""
     journal: Journal | None = None
     """The journal if it is undamaged, and the manifest's or that of a run that has begun since."""
     journal_fault: str = ""
-    """A sentence; empty also if there is no journal."""
     journal_remedy: str = ""
     """What to do about the fault; empty where a run continues with the journal, or makes one."""
     is_in_use: bool = False

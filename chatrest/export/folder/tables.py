@@ -42,9 +42,7 @@ TABLES: Final[tuple[Table, ...]] = get_args(Table)
 """In the order in which they are read: a list of groups comes before that of their members."""
 ATTACHMENTS: Final = "attachments"
 ASKED_TABLES: Final = "tables"
-"""The name in the journal's meta of the tables that runs were asked for: a JSON list."""
 ASKED_ATTACHMENTS: Final = "attachments"
-"""The name in the journal's meta of the limits of attachments, as JSON."""
 LOST_LIMITS: Final = "{}"
 """The limits of attachments where the journal was lost, and they with it: the default ones."""
 _TABLE_FILE: Final = re.compile(rf"({'|'.join((*TABLES, ATTACHMENTS))})/\1\.ndjson(\.gz|\.zst)?", re.ASCII)

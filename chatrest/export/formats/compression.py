@@ -18,7 +18,6 @@ _GZIP_LEVEL: Final = 3
 """Level 6 takes twice the time for four fifths of the size. For small files use zstd."""
 
 _GZIP_WINDOW: Final = 31
-"""zlib's number for gzip with the largest window."""
 _ZSTD: Final = "compression.zstd" if sys.version_info >= (3, 14) else "backports.zstd"
 """The module, which is loaded only where it is needed."""
 
@@ -26,7 +25,6 @@ _ZSTD: Final = "compression.zstd" if sys.version_info >= (3, 14) else "backports
 class Compression(NamedTuple):
     suffix: str
     pack: Callable[[Any], bytes]
-    """Of bytes, or of a bytearray."""
     decompressor: Callable[[], Any] | None = None
     """Makes what unpacks one block; None if blocks are not packed."""
 

@@ -21,7 +21,6 @@ from .columns import MESSAGE_COLUMNS, SCALARS, MessageReader, snake_case
 from .stored_records import SourceLines, clean
 
 Array: TypeAlias = Any
-"""A `pyarrow.Array`."""
 
 
 def array_of(values: Sequence[Any], type: Any) -> Array:

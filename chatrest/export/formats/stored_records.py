@@ -26,12 +26,9 @@ _HIGHEST: Final = (1 << 63) - 1
 
 class SourceLines(NamedTuple):
     source: int
-    """0 where it is not known."""
     rows: int
     lines: bytes
-    """Each record, with a line break after it."""
     label: str | None = None
-    """The source's name."""
 
     @property
     def raws(self) -> list[bytes]:

@@ -48,7 +48,6 @@ _RETRY_SECONDS: Final = 60.0
 """The time before one that has failed is tried again; it doubles, up to that of the others."""
 _LINKS: Final = f"{ATTACHMENTS}/{ATTACHMENT_JOURNAL}"
 _FILES: Final = f"{ATTACHMENTS}/files"
-"""The folder of attachments, each named by the hash of its content."""
 _CONTENT_NAME: Final = re.compile(r"[0-9a-f]{64}(?:\.[a-z0-9]{1,10})?", re.ASCII)
 
 
@@ -56,7 +55,6 @@ _OWN: Final = re.compile(
     rf"(?:messages/(?:[^/]+/)?messages|history|journal|manifest|runs|attachments/journal"
     rf"|({'|'.join((*TABLES, ATTACHMENTS))})/\1)\.[a-z.]+"
 )
-"""The names of an export's files, without what makes an object's name unique."""
 
 
 class _Stage(NamedTuple):
@@ -85,9 +83,7 @@ class StoreExport:
         self._store, self._working, self._publisher = store, working, publisher
         self._progress, self._sleep = progress, sleep
         self._turn = asyncio.Lock()
-        """Held by a publication."""
         self._failures = 0
-        """Publications of the running export that have failed."""
         self._failure = ""
         self.former_copy: Path | None = None
         """The former copy, if it may hold messages that the store's version lacks."""

@@ -35,7 +35,6 @@ _EXPORT: Final = "export"
 class _State(Struct, frozen=True):
     address: str
     owner: str
-    """A random text: the writer's id is made of it."""
     base: str = ""
     """The digest of the version that `export` continues from; an empty text before the first."""
     next: str = ""
@@ -63,7 +62,6 @@ class WorkingFolder:
             self._lock.release()
             raise
         self.folder = root / _EXPORT
-        """The export's folder; it may not be there yet."""
 
     def close(self) -> None:
         self._lock.release()

@@ -123,7 +123,7 @@ def _take_end(store: ExportStore, finding: Difference, waiting: Collection[str])
     if not end.is_torn:
         aside = free_aside(store.disk, store.folder, path)
         with NewFile(store.disk, aside) as copy:
-            copy.copy(path, path.stat().st_size)
+            copy.write(path.read_bytes())
         sync_folder(store.disk, aside.parent)
 
 

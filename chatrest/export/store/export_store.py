@@ -26,16 +26,14 @@ from ..plan.file_names import HISTORY, SPOOL, path_inside
 from ..plan.id_set import IdSet
 from ..plan.message_ids import NO_IDS, PageIds, ids_of, key_of, number, times
 from .disk import Disk, make_folder, sync_folder
-from .formats import Format, NewFile, RowKind, file_sha256, format_of
+from .formats import Format, RowKind, file_sha256, format_of
 from .inspection import Difference, findings, is_waiting, path_of
 from .journal import StoreBlock, StoreFile, StoreJournal, joined
 from .segments import Segments, new_path, segment_path
 from .snapshots import Snapshots
 
 _GROUP: Final = 256
-"""Files that are sealed by one pair of transactions."""
 _ROWS: Final = 1000
-"""Rows of a piece."""
 
 
 class NewRows(NamedTuple):
@@ -45,7 +43,6 @@ class NewRows(NamedTuple):
     source: int
     rows: list[Row]
     ids: PageIds | None = None
-    """Those of the rows, where they are known."""
     seen: PageIds | None = None
     is_new: bool = False
     """True if `ids` are given, and all of them are known to be unwritten."""
@@ -60,12 +57,10 @@ class Changes(NamedTuple):
 
 NO_CHANGES: Final = Changes({})
 _Added: TypeAlias = dict[str, list[StoreBlock]]
-"""The blocks of the rows that a transaction has appended, by their partitions."""
 
 
 class _Job(NamedTuple):
     target: StoreFile | None
-    """The segment that it is named for; None if a name is to be found."""
     inputs: list[StoreFile]
     stem: str
     format: Format
@@ -87,7 +82,6 @@ class _SealedFile(NamedTuple):
     path: Path
     sha256: bytes
     older: list[tuple[int, Row]]
-    """The rows that changed ones have replaced, each with its source."""
 
 
 class ExportStore:
@@ -123,7 +117,6 @@ class ExportStore:
         self.written: IdSet
         """The ids of unique rows that are committed; not to be changed."""
         self._pending = IdSet()
-        """Those of the commit that is under way."""
         self._missing: IdSet | None = None
         make_folder(self.disk, folder / SPOOL)
         self.load_ids()
@@ -369,16 +362,8 @@ class ExportStore:
             self.disk.replace(segment, path)
             return _SealedFile(job, path, job.digest or file_sha256(path), older)
         self._check_inputs(job)
-        is_alike = all(file.name.endswith(own_format.suffix) for file in job.inputs)
-        if own_format.is_lines and not job.changes.rows and is_alike:
-            with NewFile(self.disk, new) as out:
-                for file in job.inputs:
-                    with self._present(file) as source:
-                        out.copy(source, file.size)
-            digest = out.sha256
-        else:
-            self.disk.remove(new)
-            digest = own_format.write(self.disk, new, self._pieces(job, older))
+        self.disk.remove(new)
+        digest = own_format.write(self.disk, new, self._pieces(job, older))
         self.disk.replace(new, path)
         return _SealedFile(job, path, digest, older)
 

@@ -17,7 +17,7 @@ from typing import Any, Final, NamedTuple
 from ..._core.replies.rows import Row, row_of
 from ..._core.replies.scanner import read_record
 from ..._texts import missing_extra
-from ...errors import ChatRestError, ReplyUnreadableError, RequestInvalidError
+from ...errors import ReplyUnreadableError, RequestInvalidError
 from ..formats.compression import Compression, compression, pack_errors
 from ..formats.stored_records import (
     SourceLines,
@@ -30,7 +30,6 @@ from ..plan.plan import Compress
 from .disk import Disk, error_path
 
 _PIECE: Final = 1 << 20
-"""Bytes that are written, or copied, at once."""
 _LINES: Final = re.compile(r"\.(?:ndjson|jsonl)(?:\.gz|\.zst)?\Z")
 _CODECS: Final[dict[Compress, tuple[str, int | None]]] = {
     "none": ("NONE", None),
@@ -41,13 +40,10 @@ _CODECS: Final[dict[Compress, tuple[str, int | None]]] = {
 
 class Format(ABC):
     suffix: str
-    """The end of its files' names."""
     packing: Compression = compression("none")
-    """The compression of its segments."""
     is_lines = False
     """True if a segment is a file of it: it is sealed by a rename."""
     full = 1 << 28
-    """Bytes of a segment from which on it is sealed."""
 
     @abstractmethod
     def write(self, disk: Disk, path: Path, pieces: Iterable[SourceLines]) -> bytes:
@@ -97,15 +93,6 @@ class NewFile(io.RawIOBase):
             if len(self._waiting) >= _PIECE:
                 self._flush()
         return memoryview(data).nbytes
-
-    def copy(self, path: Path, size: int) -> None:
-        """Add the first bytes of a file; `ChatRestError` where it has fewer."""
-        with path.open("rb") as file:
-            while size and (data := file.read(min(size, _PIECE))):
-                self.write(data)
-                size -= len(data)
-        if size:
-            raise ChatRestError(f"{path} has {size:,} bytes less than were written")
 
     def __exit__(self, kind: object, error: object, trace: object) -> None:
         try:

@@ -23,17 +23,14 @@ from .journal import StoreFile, StoreJournal
 from .segments import NEW, SEGMENT, new_path, segment_path
 
 LOST: Final = "was lost or damaged, with older versions of messages, which no run can read again"
-"""What is said of a file of `lost_versions`."""
 FindingKind: TypeAlias = Literal["unfinished", "leftover", "missing", "damaged", "longer", "unknown", "ids"]
 
 
 class Difference(NamedTuple):
     kind: FindingKind
     name: str
-    """Of a file, below the export's folder."""
     detail: str = ""
     file: StoreFile | None = None
-    """What the journal knows."""
 
     def __str__(self) -> str:
         return f"{self.kind}: {self.name}" + (f" ({self.detail})" if self.detail else "")

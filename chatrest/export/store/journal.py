@@ -53,14 +53,12 @@ FileState: TypeAlias = Literal["open", "sealing", "sealed", "dropped"]
 """open: a segment; sealing: becomes a file, or is taken into one (`successor`); sealed: immutable;
 dropped: replaced, and to be unlinked."""
 PORTION: Final = 1000
-"""Rows that are read at once."""
 _FILES: Final = "SELECT number, name, stem, state, size, sha256, successor FROM files"
 
 
 class StoreFile(NamedTuple):
     number: int
     name: str
-    """Below the export's folder, once it is sealed."""
     stem: str
     """Its partition: the name without its token and its suffix."""
     state: FileState
@@ -80,7 +78,6 @@ class StoreBlock(NamedTuple):
 
 
 _NUMBERED_BLOCK: Final = tuple[Count, Count, int, int, IdSet, int]
-"""A block, and its number."""
 
 
 class StoreJournal(JournalFile):

@@ -17,7 +17,6 @@ from .disk import Disk, error_path, sync_folder
 from .journal import StoreFile
 
 MAX_OPEN: Final = 64
-"""Segments that are kept open at once."""
 SEGMENT: Final = ".segment"
 NEW: Final = ".new"
 _WRITE: Final = os.O_WRONLY | os.O_CLOEXEC
@@ -43,7 +42,6 @@ class Segment:
         self.descriptor: int | None = None
         self.hash = sha256()
         self.committed = 0
-        """Bytes that a commit of the journal knows."""
 
 
 class Segments:
