@@ -1,8 +1,7 @@
 """A load: a database is brought from its position to the export as it is now, in one transaction.
 
-So readers see all of a load or nothing, and one that was killed has changed nothing. It is not divided:
-changes are the difference between the position and the export as it is now, and a part of them is the state
-of no run, from which no later load could continue. Rows are streamed: memory does not grow with their number.
+It is not divided: changes are the difference between the position and the export as it is now, and a part of
+them is the state of no run, from which no later load could continue. Rows are streamed.
 """
 
 from collections import Counter

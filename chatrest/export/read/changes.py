@@ -13,12 +13,9 @@ history. So the result is the difference of two states: the export at the end of
 | was added, and was deleted                | `deleted`  | last stored        |               |
 | changed and back, or deleted and restored | not at all |                    |               |
 
-`reason` names the kind of deletion. A message that its author deleted is still shown by the lists, as a
-record with `deletedAt`, and without its content.
-
+A message that its author deleted is still shown by the lists, as a record with `deletedAt`, without content.
 It is reported in the first of these runs. So the position of a reader is not the run of the last change, but
-`ExportChanges.run`: the newest run of the result, valid once all of it has been read. Of a
-folder of exports that is a text with the run of each (`exports.py`).
+`ExportChanges.run`: the newest run of the result, valid once all of it has been read.
 """
 
 import sqlite3
@@ -120,14 +117,11 @@ def changes(out: str | PathLike[str], *, after: Position = 0) -> ExportChanges:
     the `run` of an earlier result: a text with the run of each. Of one that has begun since, all is new.
 
     The next call continues with `after=result.run`, if all of the result was read. Each message is given
-    once: with the oldest `before` since then, and the newest `after`. Changes
-    found by a killed run are reported by the next one.
+    once: with the oldest `before` since then, and the newest `after`. The changes of a run are given when it
+    has ended, and those of a killed one by the next.
 
-    Not a coroutine: it reads a disk, and blocks. Reads each file once for each run and kind that has
-    messages in it; memory for sets of ids, whose size hardly depends on their
-    number, and for each id that is not a number. Nothing in the folder is changed.
-
-    The changes of a run are given when it has ended: only then can a reader continue from them.
+    Not a coroutine: it reads a disk, and blocks. Reads each file once for each run and kind that has messages
+    in it; memory for sets of ids, and for each id that is not a number. Nothing in the folder is changed.
 
     Raises `RequestInvalidError` at once for a wrong argument, and for a folder that is not an export;
     `ChatRestError` if the journal is damaged or lost, and during iteration if a file is damaged.

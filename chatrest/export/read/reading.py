@@ -69,10 +69,8 @@ def read(
       not all of alice's messages where another source of the plan comes first.
 
     Messages are in the order of the files: within a source by ascending id, as far as they were written so.
-    Memory is needed for some thousand rows. Nothing in the folder is changed.
-
-    It is no coroutine: it reads a disk, and blocks. In a program with asyncio let a thread do the whole work,
-    `await asyncio.to_thread(work, "out")`, where `work` iterates and returns what is needed.
+    Memory is needed for some thousand rows. Nothing in the folder is changed. It is no coroutine: it reads a
+    disk, and blocks; in a program with asyncio let a thread do the whole work (`asyncio.to_thread`).
 
     Raises `RequestInvalidError` at once for a wrong argument and for a folder that is not an export, and
     while it is read `ChatRestError` for a damaged file, and OSError.

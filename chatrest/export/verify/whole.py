@@ -36,15 +36,9 @@ def verify(
     number of bytes that were read so far, and of all bytes. Returns a result: `ok` is True if every check
     held and the export is complete, and `problems` says what is wrong, where, and what can safely be done.
 
-    Of a folder of exports each is checked, and of the parts of one that no message is in two of them. It is
-    `ok` where all are: a part that no run has begun yet is a problem. `progress` learns the bytes of each
-    export when its check begins.
-
-    Of a bag that `seal` has made each byte is compared with what was sealed, and with `root`, the root hash
-    that was noted then, also that the bag is that one.
-
-    The files of an object store (`s3://bucket/prefix`) are downloaded, a few ahead, and removed when they are
-    checked.
+    Of a folder of exports each is checked, and of the parts of one that no message is in two of them. Of a
+    bag that `seal` has made each byte is compared with what was sealed, and with `root`, the root hash that
+    was noted then, also that the bag is that one. Files of an object store are downloaded, a few ahead.
 
     Raises `RequestInvalidError` while a run writes here, where the folder is not an export, is of another
     version, or needs an extra that is not installed, and `ObjectStoreError` where a store fails.
