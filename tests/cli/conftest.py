@@ -113,11 +113,7 @@ class Proxy:
                 self.end_headers()
                 self.wfile.write(reply)
 
-            def do_POST(self) -> None:
-                self.do_GET()
-
-            def do_DELETE(self) -> None:
-                self.do_GET()
+            do_POST = do_DELETE = do_GET  # noqa: N815
 
             def forward(self, body: bytes) -> tuple[int, bytes]:
                 connection = HTTPConnection("127.0.0.1", port)

@@ -8,10 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from chatrest._cli import streams
 from chatrest._cli.process import invocation
 from chatrest._cli.root import root
-from tests.commands import PATIENCE, Run, Start
+from tests.commands import PATIENCE, Start
 
 from .conftest import EmulatorThread
 
@@ -54,19 +53,6 @@ def test_a_full_disk_is_one_error_line(
     line = capsys.readouterr().err.splitlines()[-1]
     assert line.startswith("chatrest: No space left on device")
     assert "continue" not in line  # what was to be done is done
-
-
-def test_progress_goes_to_the_terminal_and_the_output_is_plain(
-    command: Run, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(streams, "is_terminal", lambda name: name == "stderr")
-    monkeypatch.setenv("TTY_COMPATIBLE", "1")
-    monkeypatch.setenv("TERM", "xterm")
-    done = command(*TALK)
-    assert done.exit_code == 0
-    assert "messages" in done.stderr
-    assert "\x1b[" in done.stderr
-    assert "\x1b" not in done.stdout
 
 
 @pytest.fixture

@@ -21,9 +21,8 @@ from chatrest._cli.record_formats import (
     message_line,
     message_text,
 )
-from chatrest._models.groups import Group, Member
 from chatrest._models.messages import Message
-from chatrest._models.users import AuthToken, User
+from chatrest._models.users import AuthToken, Group, Member, User
 from tests.cases import loop_over
 from tests.commands import Run
 
