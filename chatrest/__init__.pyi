@@ -56,14 +56,6 @@ from ._models.apps import (
 )
 from ._models.calls import CallRecord as CallRecord, Transcription as Transcription
 from ._models.conversations import Conversation as Conversation, ConversationParty as ConversationParty
-from ._models.groups import (
-    AddedMember as AddedMember,
-    Group as Group,
-    GroupOutcome as GroupOutcome,
-    Member as Member,
-    MemberOutcome as MemberOutcome,
-    MemberScope as MemberScope,
-)
 from ._models.messages import (
     ActionMessage as ActionMessage,
     CallMessage as CallMessage,
@@ -116,8 +108,14 @@ from ._models.roles import (
     RoleSettings as RoleSettings,
 )
 from ._models.users import (
+    AddedMember as AddedMember,
     AuthToken as AuthToken,
     DeactivatedUsers as DeactivatedUsers,
+    Group as Group,
+    GroupOutcome as GroupOutcome,
+    Member as Member,
+    MemberOutcome as MemberOutcome,
+    MemberScope as MemberScope,
     ReactivatedUsers as ReactivatedUsers,
     User as User,
     UserOutcome as UserOutcome,
@@ -181,13 +179,6 @@ from ._parameters.data_import import (
     UserImport as UserImport,
 )
 from ._parameters.files import File as File
-from ._parameters.groups import (
-    GroupChanges as GroupChanges,
-    GroupQuery as GroupQuery,
-    MemberQuery as MemberQuery,
-    NewGroup as NewGroup,
-    NewMembers as NewMembers,
-)
 from ._parameters.messages import (
     InteractionGoal as InteractionGoal,
     MessageChanges as MessageChanges,
@@ -240,6 +231,11 @@ from ._parameters.roles import (
 )
 from ._parameters.users import (
     FriendQuery as FriendQuery,
+    GroupChanges as GroupChanges,
+    GroupQuery as GroupQuery,
+    MemberQuery as MemberQuery,
+    NewGroup as NewGroup,
+    NewMembers as NewMembers,
     NewUser as NewUser,
     TokenChanges as TokenChanges,
     UserChanges as UserChanges,

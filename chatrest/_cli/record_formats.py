@@ -22,10 +22,9 @@ import click
 from msgspec import structs
 
 from .._core.replies.scanner import read_record
-from .._models.groups import Member
 from .._models.messages import Message, UnknownMessage
 from .._models.raw_json import write_value
-from .._models.users import User
+from .._models.users import Member, User
 from .._secrets import is_credential
 from ..errors import ReplyUnreadableError, RequestInvalidError
 from ..times import to_datetime

@@ -344,13 +344,11 @@ if not TYPE_CHECKING:
 def settle(messages: list[Any]) -> None:
     """Make decoded text messages that are media messages such, in place: no one has seen them yet."""
     for message in messages:
-        if message.type != "text" and type(message) is TextMessage and _is_media(message):
+        if (kind := message.type) == "text" or type(message) is not TextMessage:
+            continue
+        if kind in MEDIA_TYPES or message.data.attachments:
             # The fields are the same, and to copy them takes ten times as long.
             structs.force_setattr(message, "__class__", MediaMessage)
-
-
-def _is_media(message: TextMessage) -> bool:
-    return message.type in MEDIA_TYPES or bool(message.data.attachments)
 
 
 def unknown(record: Any, raw: bytes, reason: str) -> UnknownMessage:

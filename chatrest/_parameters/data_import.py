@@ -15,8 +15,8 @@ from ..errors import RequestInvalidError
 from ..times import is_relative
 from .checked import Body, Flag, Json, Stamp, Text, Uid, struct_of
 from .fields import AnyText, Given, ReceiverType, Tags, Url
-from .groups import GroupType
 from .messages import SentCategory
+from .users import GroupType
 
 B = TypeVar("B", bound=Body)
 

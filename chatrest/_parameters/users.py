@@ -1,23 +1,29 @@
-"""Filters and bodies of users, of their auth tokens, and of friends and blocked users."""
+"""Filters and bodies of users, their auth tokens, friends and blocked users, and of groups and members."""
 
-from typing import Annotated, Final, Literal, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Final, Literal, TypeAlias
 
-from msgspec import UNSET, Meta, UnsetType
+from msgspec import UNSET, Meta, UnsetType, field
 
+from ..errors import RequestInvalidError
 from .checked import (
+    Affix,
     Body,
     Flag,
     Json,
     PageQuery,
     Presence,
+    ScopeName as ScopeName,
+    Scopes,
     SearchIn,
+    Stamp,
     TaggedQuery,
     Text,
     Texts,
+    Uid,
     Uids,
     struct_type,
 )
-from .fields import AnyText, Listed, NewId, ShortText, Tags, Url
+from .fields import AnyText, Count, Description, Given, Listed, NewId, ShortText, Tags, Url
 
 Presences: TypeAlias = Annotated[
     Presence | Annotated[Listed[Presence], Meta(min_length=1)],
@@ -111,3 +117,110 @@ NewFriends: Final = struct_type(
 )
 FormerFriends: Final = struct_type("FormerFriends", Body, friends=Uids)
 BlockedUids: Final = struct_type("BlockedUids", Body, blocked_uids=Uids)
+
+
+class MemberQuery(PageQuery):
+    """The filter of GET /groups/{guid}/members; a walk starts at `page`."""
+
+    status: Presence | None = None
+    scopes: Scopes | None = None
+    """Only members with one of these scopes."""
+
+
+class NewMembers(Body, forbid_unknown_fields=True):
+    """The uids to add to a group by scope, and to ban from it; `RequestInvalidError` without any."""
+
+    admins: Uids | UnsetType = UNSET
+    """Uids of the members with the scope admin."""
+    moderators: Uids | UnsetType = UNSET
+    """Uids of the members with the scope moderator."""
+    participants: Uids | UnsetType = UNSET
+    """Uids of the members with the scope participant."""
+    users_to_ban: Uids | UnsetType = UNSET
+    """Uids of the users to ban from the group."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if all(getattr(self, name) is UNSET for name in self.__struct_fields__):
+            raise RequestInvalidError(f"expected at least one uid, in {', '.join(self.__struct_fields__)}")
+
+
+NewScope: Final = struct_type("NewScope", Body, scope=ScopeName)
+GroupType: TypeAlias = Literal["public", "password", "private"]
+ListedType: TypeAlias = Annotated[
+    Literal["public", "private", "protected", "password"],
+    Meta(description="'public', 'private', 'protected' or 'password' (which of the last two: by service)"),
+]
+FirstMembers: TypeAlias = Annotated[
+    Given[NewMembers],
+    Meta(description="a NewMembers, or a mapping with admins, moderators, participants, usersToBan"),
+]
+if TYPE_CHECKING:
+    SearchGroupsIn: TypeAlias = Listed[Literal["name", "guid"]]
+else:
+    SearchGroupsIn: TypeAlias = Texts
+
+
+class GroupQuery(TaggedQuery):
+    """The filter of GET /groups; a walk starts at `page`.
+
+    With `updated_at` and `affix` the service lists the groups that were changed after (`append`) or before
+    (`prepend`) that time.
+    """
+
+    search_key: Text | None = None
+    """Words to look for."""
+    search_in: SearchGroupsIn | None = None
+    """The fields to look in: name, guid or both."""
+    sort_by: Literal["name", "guid", "createdAt"] | None = None
+    """The field that orders the list."""
+    sort_order: Literal["asc", "desc"] | None = None
+    """The order of `sort_by`: asc or desc."""
+    affix: Affix | None = None
+    updated_at: Stamp | None = None
+    """The time from which the list continues, see `affix`."""
+    type: ListedType | None = None
+    types: Texts | None = None
+    has_joined: Flag | None = None
+    """Only groups that the acting user has joined."""
+    guid: Uid | None = None
+    guids: Uids | None = None
+    members_count_gt: Count | None = field(default=None, name="membersCount[gt]")
+    """Groups with more members."""
+    members_count_gte: Count | None = field(default=None, name="membersCount[gte]")
+    """Groups with so many members or more."""
+    members_count_lt: Count | None = field(default=None, name="membersCount[lt]")
+    """Groups with fewer members."""
+    members_count_lte: Count | None = field(default=None, name="membersCount[lte]")
+    """Groups with so many members or fewer."""
+    members_count_eq: Count | None = field(default=None, name="membersCount[eq]")
+    """Groups with exactly so many members."""
+
+
+class _GroupFields(Body):
+    password: ShortText | UnsetType = UNSET
+    icon: Text | UnsetType = UNSET
+    description: Description | UnsetType = UNSET
+    metadata: Json | UnsetType = UNSET
+    owner: Uid | UnsetType = UNSET
+    tags: Tags | UnsetType = UNSET
+
+
+class NewGroup(_GroupFields):
+    """A group to make."""
+
+    guid: NewId
+    name: ShortText
+    type: GroupType
+    """Who may join: public, private, password (which needs a `password`)."""
+    members: FirstMembers | UnsetType = UNSET
+    """The first members, by scope."""
+
+
+class GroupChanges(_GroupFields):
+    """Changes of a group; what is not given stays, `tags` are all from now on, `unset` removes."""
+
+    name: ShortText | UnsetType = UNSET
+    type: GroupType | UnsetType = UNSET
+    """Who may join: public, private, password (which needs a `password`)."""
+    unset: Listed[Literal["icon", "description", "metadata"]] | UnsetType = UNSET

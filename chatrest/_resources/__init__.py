@@ -21,8 +21,8 @@ COLLECTIONS: Final[Mapping[str, str]] = MappingProxyType(
     {
         "users": "users",
         "messages": "messages",
-        "groups": "groups",
-        "members": "groups",
+        "groups": "users",
+        "members": "users",
         "conversations": "conversations",
         "auth_tokens": "users",
         "friends": "users",

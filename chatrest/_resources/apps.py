@@ -14,10 +14,9 @@ from .._core.requests.arguments import hides_arguments
 from .._core.requests.dialects import BY_PAGE, BY_REPLY_PAGE
 from .._core.requests.endpoint import Endpoint
 from .._models.apps import ApiKey, AppInfo, MessageMetrics, Trigger, UsageMetrics, Webhook
-from .._models.groups import GroupOutcome, MemberOutcome
 from .._models.messages import MessageOutcome
 from .._models.outcomes import ItemAck
-from .._models.users import UserOutcome
+from .._models.users import GroupOutcome, MemberOutcome, UserOutcome
 from .._parameters.apps import (
     ApiKeyChanges,
     ApiKeyQuery,

@@ -10,10 +10,9 @@ from typing import Any, Final, TypeAlias
 from msgspec import UNSET, field
 
 from .._models.conversations import Conversation
-from .._models.groups import Group, Member
 from .._models.messages import Message, Reaction
 from .._models.record import Json, Maybe, RawRecord, Record
-from .._models.users import User
+from .._models.users import Group, Member, User
 
 
 class MessageData(Record):

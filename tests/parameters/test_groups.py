@@ -6,7 +6,7 @@ import pytest
 from msgspec import UNSET
 
 from chatrest._core.requests.wire import json_body
-from chatrest._parameters.groups import NewMembers
+from chatrest._parameters.users import NewMembers
 from chatrest.errors import RequestInvalidError
 
 

@@ -9,8 +9,7 @@ from hypothesis import given, strategies as st
 from msgspec import UNSET
 
 from chatrest._core.replies.decode import ACK, Ack, each
-from chatrest._models.groups import AddedMember, GroupOutcome, MemberOutcome
-from chatrest._models.users import User, UserOutcome
+from chatrest._models.users import AddedMember, GroupOutcome, MemberOutcome, User, UserOutcome
 from chatrest.errors import ApiError, ReplyUnreadableError
 from tests.cases import loop_over
 
