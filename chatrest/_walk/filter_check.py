@@ -42,14 +42,14 @@ class FilterCheck(Struct):
 
         Raises `ActingUserIgnoredError` for a record that the acting user has no part in.
         """
-        if is_start and not listing.items and self.expectation.is_with_oneself and not self.is_quiet:
+        items, expectation = listing.items, self.expectation
+        if is_start and not items and expectation.is_with_oneself and not self.is_quiet:
             self._warn(_WITH_ONESELF)
-        misfits = self.expectation.mismatches(listing.items)
-        if not misfits:
+        if not items or not (misfits := expectation.mismatches(items)):
             return listing
         if self.is_strict and ON_BEHALF_OF in misfits.values():
             index = next(index for index, name in misfits.items() if name == ON_BEHALF_OF)
-            raise self._acting_user_ignored(listing.items[index])
+            raise self._acting_user_ignored(items[index])
         if self.is_quiet:
             return listing
         counts = Counter(misfits.values())

@@ -131,7 +131,8 @@ class Walk(Generic[T]):
         the walk is where it was.
         """
         check_count("count", count)
-        self._refuse_second_reader()
+        if self._is_busy:
+            raise self._second_reader()
         cursor, left = self._unsigned_cursor, self._remaining
         wanted = count if left is None else min(count, left)
         items: list[T] = []
@@ -230,7 +231,8 @@ class Walk(Generic[T]):
 
     async def collect(self) -> list[T]:
         """All that is left, in one list: memory for everything. After an error the walk is where it was."""
-        self._refuse_second_reader()
+        if self._is_busy:
+            raise self._second_reader()
         self._reopen()
         items: list[T] = []
         page, state = self._page, self._state
@@ -278,7 +280,8 @@ class Walk(Generic[T]):
 
     async def _advance(self, reader: PageReader[T] | None = None) -> bool:
         """Go on to the next page, by the walk's own reader or another one; False at the end."""
-        self._refuse_second_reader()
+        if self._is_busy:
+            raise self._second_reader()
         page = self._page
         # Its bytes are freed only after those of the new page were received: else their memory would go back
         # to the operating system, and to get it again costs a tenth of a large page's time.
@@ -309,12 +312,12 @@ class Walk(Generic[T]):
         page = self._page
         if page is None or not page.is_end or length_hint(page.rest):
             return
-        self._refuse_second_reader()
+        if self._is_busy:
+            raise self._second_reader()
         self._state, self._page = WalkState(self._unsigned_cursor, left=page.after.left), None
 
-    def _refuse_second_reader(self) -> None:
-        if self._is_busy:
-            raise RuntimeError(f"{self!r} is being read by another task: a walk has one reader at a time")
+    def _second_reader(self) -> RuntimeError:
+        return RuntimeError(f"{self!r} is being read by another task: a walk has one reader at a time")
 
 
 @final

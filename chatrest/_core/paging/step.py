@@ -28,10 +28,10 @@ from msgspec import Struct, structs
 from ..._models.meta import Position
 from ..replies.decode import Listing
 from ..requests.endpoint import BY_ID_FIELD
-from .arrange import affix_of, arrange, arrange_by_id
+from .arrange import arrange
 from .cursor import Cursor
 from .onward import Onward, is_placed_by_id, onward
-from .order import is_number, last_id
+from .order import are_ahead, are_ascending, is_number, last_id
 from .page_view import PageView, landmark_of, place_of
 from .walk_state import Memory, Rules
 
@@ -149,34 +149,37 @@ def _ordinary_step(
     direction that both sides know, whose position is the last item's own id, after a page at whose last id
     the walk stood. The whole ladder takes several times as long.
     """
-    meta, paging, asked = page.meta, rules.paging, cursor.position
+    meta, paging, asked, items = page.meta, rules.paging, cursor.position, page.items
     position, pagination = meta.cursor or meta.next or page.cursor, meta.pagination
-    direction = None if position is None else affix_of(position)
-    if position is None or direction is None or cursor.direction not in (None, direction):
+    if position is None or not (items and cursor.by_id and paging.positions) or paging.renames:
         return None
-    if not (ids and cursor.by_id and paging.positions) or paging.renames or page.position_fault is not None:
+    direction: Any = position.affix
+    if direction not in ("append", "prepend") or cursor.direction not in (None, direction):
         return None
-    if memory.claimed_last or memory.last_place is not None:
-        return None
-    if pagination is not None and (pagination.current_page or 0) >= (pagination.total_pages or 0) > 0:
+    claims_last = pagination and (pagination.current_page or 0) >= (pagination.total_pages or 0) > 0
+    if claims_last or memory.claimed_last or memory.last_place is not None or page.position_fault is not None:
         return None
     is_at_last = asked == (("affix", direction), ("id", cursor.last)) and is_number(cursor.last)
     if not is_at_last and asked not in ((), (("affix", direction),)):
         return None
-    ordered = arrange_by_id(cursor, page, ids, memory, direction, is_stated=True)
-    items = ordered.items
-    if not (items and ordered.by_id) or ordered.unordered_count:
+    rises = are_ascending(ids)
+    if not rises:
+        ids, items = ids[::-1], items[::-1]
+    if not (rises or are_ascending(ids)) or not are_ahead(ids, direction, cursor.last):
         return None
-    last = rules.identify(items[-1])
+    last = ids[-1]
+    if direction == "prepend":
+        last, items = ids[0], items[::-1]
     if str(position.id) != last or structs.astuple(position)[2:] != _NOTHING_ELSE:
         return None
     promise = _promise_of(cursor, page, len(items), rules, memory, largest)
+    last_item = items[-1]
     goal = Cursor(
         cursor.query,
         (("affix", direction), ("id", last)),
         direction,
         last,
-        time=getattr(items[-1], "sent_at", None),
+        time=getattr(last_item, "sent_at", None),
         delivered=cursor.delivered + len(items),
         earlier=asked if promise == "stated" else None,
     )
@@ -186,7 +189,7 @@ def _ordinary_step(
         memory.visited,
         True,
         is_doubted=memory.is_doubted,
-        last_record=(last, record_of(items[-1])),
+        last_record=(last, getattr(last_item, "raw", last_item)),
         total=total,
         has_changed=memory.has_changed or memory.total not in (None, total),
         earlier=asked if promise == "likely" else None,

@@ -24,7 +24,7 @@ INLINE_BYTES: Final = 16 * 1024
 """Bytes of a body that is decoded on the event loop in any case, also record by record."""
 STRICT_BYTES: Final = 1024 * 1024
 """Bytes of a body whose strict decode, of about 10 ms, runs on the event loop: pages of 1000 messages."""
-_COUNTED_BYTES: Final = 4 * 1024 * 1024
+COUNTED_BYTES: Final = 4 * 1024 * 1024
 _SLICE_BYTES: Final = 1024 * 1024
 _DENSE_RECORDS: Final = 5 * MOST_RECORDS
 
@@ -34,7 +34,7 @@ def check_values(body: bytes) -> None:
 
     Each value comes after a comma or a bracket; those inside of texts are counted too.
     """
-    if len(body) <= _COUNTED_BYTES:
+    if len(body) <= COUNTED_BYTES:
         return
     count = 0
     # In slices, between which the event loop continues; a body of commas alone ends with the first of them.
@@ -46,12 +46,16 @@ def check_values(body: bytes) -> None:
             )
 
 
+def too_many(count: int) -> ReplyUnreadableError:
+    return ReplyUnreadableError(f"data: expected at most {MOST_RECORDS} records, got {count}")
+
+
 def check_records(count: int) -> None:
     """Raise `ReplyUnreadableError` for a list of more than `MOST_RECORDS` records."""
     if count > MOST_RECORDS:
-        raise ReplyUnreadableError(f"data: expected at most {MOST_RECORDS} records, got {count}")
+        raise too_many(count)
 
 
 def is_dense(body: bytes) -> bool:
-    """Return True for a large body that may hold far more than `MOST_RECORDS` objects."""
-    return len(body) > _COUNTED_BYTES and body.count(b"{") > _DENSE_RECORDS
+    """Return True for a body of more than `COUNTED_BYTES` with far more objects than `MOST_RECORDS`."""
+    return body.count(b"{") > _DENSE_RECORDS

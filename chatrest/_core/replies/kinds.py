@@ -26,7 +26,7 @@ from ..._models.messages import (
 )
 from ..._models.raw_json import REFUSED
 from ...errors import ReplyUnreadableError
-from .bounds import STRICT_BYTES, check_records, is_dense
+from .bounds import COUNTED_BYTES, MOST_RECORDS, STRICT_BYTES, is_dense, too_many
 from .envelope import Listing, ListReply
 from .scanner import TooDeep, read_record
 
@@ -110,13 +110,14 @@ class Kind(Generic[T]):
 
         Raises `ReplyUnreadableError` for more records than any list has.
         """
-        if is_dense(body):
+        if len(body) > COUNTED_BYTES and is_dense(body):
             return None
         page, is_loose = self._decoded("listing", body)
         if page is None:
             return None
         items = page.data
-        check_records(len(items))
+        if len(items) > MOST_RECORDS:
+            raise too_many(len(items))
         if not is_loose:
             self._finish(items, None)
             return page.listing(items, body)  # type: ignore[no-any-return]
