@@ -24,14 +24,13 @@ from .._models.raw_json import write_value
 from .._models.roles import PermissionOutcomes
 from .._models.users import AuthToken, User
 from .._parameters.apps import AppQuery
-from .._parameters.checked import Filter
 from .._parameters.messages import MessageQuery, NewMessage, TrackedMessage
 from .._parameters.users import UserQuery
-from .._resources.apps import Apps
-from .._resources.messages import SEND, Messages, with_muid
-from .._resources.users import Users
+from .._resources.apps import APPS_LIST
+from .._resources.listing import walk
+from .._resources.messages import LIST_USER, SEND, with_muid
+from .._resources.users import USERS_LIST
 from .._secrets import scrub_all
-from .._walk.walk import Walk
 from ..errors import ChatRestError, CursorError, OutcomeUnknownError, ReplyUnreadableError
 from . import streams
 from .environment import management, session
@@ -59,31 +58,29 @@ def list_options(command: F) -> F:
 
 
 def print_list(
-    noun: str,
-    client: Callable[[], Any],
-    walk_of: Callable[[AsRows], Walk[Any]],
-    limit: int | None,
-    writer: RecordWriter,
+    call: Call[Any], given: Mapping[str, Any], record: Any, convert: Callable[[bytes], bytes] | None = None
 ) -> None:
-    """Print at most `limit` records of a list.
+    """Print the records of a list; `given` has --limit, --cursor and --format.
 
     If it fails or is interrupted, the error has a note with the cursor after the last page that was written,
     and the rest of the limit.
     """
+    limit, cursor, noun = given["limit"], given["cursor"], call.endpoint.name.partition(".")[0]
+    writer = RecordWriter(record, given["format_"], has_header=cursor is None, convert=convert)
     written: Cursor | None = None
     total = 0
 
     async def work() -> None:
         nonlocal written, total
-        async with client() as opened:
+        async with client_of(call.endpoint) as client:
             try:
-                walk = walk_of(AsRows(opened.sender))
+                records = walk(AsRows(client.sender), call, cursor)
             except CursorError as error:  # damaged, or of another query
                 raise click.BadParameter(str(error), param_hint="'--cursor'") from None
             # If the output is on the same terminal, it shows the progress itself.
             with ProgressLine(quiet=streams.is_terminal("stdout")) as line:
                 line.show(f"0 {noun}")
-                async for page in (walk if limit is None else walk.limit(limit)).pages():
+                async for page in (records if limit is None else records.limit(limit)).pages():
                     streams.write(writer.encode([bytes(row.raw) for row in page.items]))
                     written = page.cursor
                     total += len(page.items)
@@ -99,20 +96,6 @@ def print_list(
         raise
 
 
-def _print_filtered(
-    kind: type[Filter],
-    walk: Callable[..., Walk[Any]],
-    given: Mapping[str, Any],
-    record: Any,
-    client: Callable[[], Any] = session,
-    convert: Callable[[bytes], bytes] | None = None,
-) -> None:
-    query, cursor = query_of(kind, given), given["cursor"]
-    writer = RecordWriter(record, given["format_"], has_header=cursor is None, convert=convert)
-    noun = click.get_current_context().info_name or ""
-    print_list(noun, client, lambda send: walk(send, query=query, cursor=cursor), given["limit"], writer)
-
-
 @click.command(cls=ListCommand, short_help="Print the messages of a user.")
 @click.argument("uid")
 @click.option("--on-behalf-of", metavar="UID", help="Print the messages between this user and UID.")
@@ -122,20 +105,17 @@ def messages(uid: str, on_behalf_of: str | None, **given: Any) -> None:
     """Print the messages of UID: a readable line each to a terminal, and to a pipe or file a JSON line each,
     exactly as the service sends it.
 
-    If a run is interrupted or fails, its last line on standard error says how to continue.
-
     \b
     Examples:
       chatrest messages bob --on-behalf-of alice > talk.jsonl
       chatrest messages bob --on-behalf-of alice --affix append --limit 10
       chatrest messages bob --format csv > bob.csv
       chatrest messages bob --search-key invoice --has-attachments | jq .data.text
+
+    If a run is interrupted or fails, its last line on standard error says how to continue.
     """
-
-    def walk(send: AsRows, **place: Any) -> Walk[Any]:
-        return Messages(send).list_user(uid, on_behalf_of=on_behalf_of, **place)
-
-    _print_filtered(MessageQuery, walk, given, MessageCount if given["filter_count"] else Message)
+    call = LIST_USER(uid=uid, on_behalf_of=on_behalf_of, query=query_of(MessageQuery, given))
+    print_list(call, given, MessageCount if given["filter_count"] else Message)
 
 
 @click.command(cls=ListCommand, short_help="Print the users of the app.")
@@ -152,7 +132,7 @@ def users(**given: Any) -> None:
       chatrest users --search-key al --search-in name --limit 5
       chatrest users --format csv > users.csv
     """
-    _print_filtered(UserQuery, lambda send, **place: Users(send).list(**place), given, User)
+    print_list(USERS_LIST(query=query_of(UserQuery, given)), given, User)
 
 
 @click.command(cls=ListCommand, short_help="Print the applications of the account.")
@@ -162,19 +142,17 @@ def apps(**given: Any) -> None:
     """Print the applications of the account, with their keys hidden: a readable line each to a terminal, and
     to a pipe or file a JSON line each.
 
-    Reads CHATREST_MANAGEMENT_URL, CHATREST_MANAGEMENT_KEY and CHATREST_MANAGEMENT_SECRET.
-
     \b
     Example:
       chatrest apps | jq -r .id
+
+    Reads CHATREST_MANAGEMENT_URL, CHATREST_MANAGEMENT_KEY and CHATREST_MANAGEMENT_SECRET.
     """
 
     def hide(record: bytes) -> bytes:
         return msgspec.json.encode(scrub_all(whole(record), ()))
 
-    _print_filtered(
-        AppQuery, lambda send, **place: Apps(send).list(**place), given, AppInfo, management, hide
-    )
+    print_list(APPS_LIST(query=query_of(AppQuery, given)), given, AppInfo, hide)
 
 
 @click.command(short_help="Send a text message.")

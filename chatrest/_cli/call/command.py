@@ -10,13 +10,11 @@ import click
 from ... import _resources as resources
 from ..._core.replies.decode import ManyRecords
 from ..._core.requests.endpoint import Endpoint
-from ..._resources.listing import walk
 from ..._texts import nearest
 from ...errors import RequestInvalidError
 from .. import streams
 from ..process import run
-from ..record_formats import Format, RecordWriter
-from ..records import check_success, client_of, line_of, list_options, print_list, send_alone
+from ..records import check_success, line_of, list_options, print_list, send_alone
 from .arguments import call_of
 from .help_text import OperationHelp, list_operations
 
@@ -53,19 +51,12 @@ class OperationGroup(click.Group):
         """Write nothing: there are too many of them for a help text."""
 
 
-def _call(
-    endpoint: Endpoint[Any],
-    texts: tuple[str, ...],
-    limit: int | None = None,
-    cursor: str | None = None,
-    format_: Format | None = None,
-) -> None:
+def _call(endpoint: Endpoint[Any], texts: tuple[str, ...], **given: Any) -> None:
     try:
         call = call_of(endpoint, texts, _text_of)
         if isinstance(endpoint.reply, ManyRecords):
-            writer = RecordWriter(endpoint.reply.record, format_ or "json", has_header=cursor is None)
-            client = partial(client_of, endpoint)
-            print_list("records", client, lambda send: walk(send, call, cursor), limit, writer)
+            given["format_"] = given["format_"] or "json"
+            print_list(call, given, endpoint.reply.record)
             return
         streams.output()  # raises if it is closed, before anything is sent
         reply = run(send_alone(endpoint, call))
