@@ -17,7 +17,7 @@ from .errors import RequestInvalidError
 
 REGIONS: Final = ("us", "eu", "in")
 _LABEL = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?")
-_DOMAIN = re.compile(rf"{_LABEL.pattern}(?:\.{_LABEL.pattern})*(?::(?P<port>[0-9]{{1,5}}))?")
+_DOMAIN = re.compile(rf"{_LABEL.pattern}(?:\.{_LABEL.pattern})*(?::[0-9]{{1,5}})?")
 _KEY = re.compile(r"[\x21-\x7e]+")
 
 
@@ -60,7 +60,10 @@ class App:
             given = f" = {shown(region)}" if len(str(region)) <= _LONGEST_REGION else ""
             raise RequestInvalidError(f"region{given}: expected {', '.join(REGIONS)}", name="region")
         if service_domain is not None:
-            _check_domain(service_domain)
+            allowed = "a host name such as chat.example.com, with or without a port from 1 to 65535"
+            _check("service_domain", service_domain, _DOMAIN, allowed)
+            if not 0 < int(service_domain.partition(":")[2] or 1) < 65536:
+                raise RequestInvalidError(f"service_domain: expected {allowed}", name="service_domain")
         if not isinstance(allow_http, bool):
             raise RequestInvalidError("allow_http: expected True or False", name="allow_http")
         if base_url is not None:
@@ -142,12 +145,9 @@ def environment_of(app: App) -> dict[str, str]:
     return {f"CHATREST_{name}": value for name, value in named.items()}
 
 
-def check_key(name: str, key: object) -> str:
-    """Return `key` if it can be in a header as it is; the error never repeats it."""
-    if not isinstance(key, str) or not _KEY.fullmatch(key):
-        raise RequestInvalidError(
-            f"{name}: expected 1 or more printable ASCII characters without spaces", name=name
-        )
+def check_key(name: str, key: str) -> str:
+    """Return `key` if it can be in a header as it is."""
+    _check(name, key, _KEY, "1 or more printable ASCII characters without spaces")
     return key
 
 
@@ -166,15 +166,15 @@ def check_url(name: str, url: object, *, allow_http: bool = False) -> str:
     """
     schemes = "https:// or http://host[:port][/path]," if allow_http else _SCHEMES
     allowed = f"{schemes} without user, query or fragment"
-    if not isinstance(url, str) or not re.fullmatch(r"[\x21-\x7e]+", url):
-        raise RequestInvalidError(f"{name}: expected {allowed}", name=name)
+    _check(name, url, _KEY, allowed)
+    assert isinstance(url, str)
     try:
         parts = urlsplit(url)
         host, port = parts.hostname, parts.port
     except ValueError:
         host, port = None, None
     # The address is not repeated in the error: it may hold a password.
-    if not host or port == 0 or "@" in parts.netloc or "?" in url or "#" in url or "\\" in url:
+    if not host or port == 0 or "@" in parts.netloc or any(each in url for each in "?#\\"):
         raise RequestInvalidError(f"{name}: expected {allowed}", name=name)
     if parts.scheme != "https" and not (parts.scheme == "http" and (allow_http or is_loopback(host))):
         is_app = name == "base_url" and parts.scheme == "http"
@@ -210,14 +210,6 @@ def is_loopback(host: str) -> bool:
         return ip_address(host).is_loopback
     except ValueError:
         return False
-
-
-def _check_domain(domain: str) -> None:
-    allowed = "a host name such as chat.example.com, with or without a port from 1 to 65535"
-    _check("service_domain", domain, _DOMAIN, allowed)
-    match = _DOMAIN.fullmatch(domain)
-    if match and match["port"] and not 0 < int(match["port"]) < 65536:
-        raise RequestInvalidError(f"service_domain: expected {allowed}", name="service_domain")
 
 
 def _check(name: str, value: object, pattern: re.Pattern[str], allowed: str) -> None:

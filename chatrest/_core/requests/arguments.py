@@ -92,7 +92,7 @@ class Timeouts(Struct, metaclass=NamedFields, frozen=True, kw_only=True):
 def check_seconds(name: str, value: object) -> float | None:
     if value is None:
         return None
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value <= _MOST:
-        allowed = "a number up to a billion and above 0, or None"
-        raise RequestInvalidError(f"{name} = {description(value)}: expected {allowed}", name=name)
+    fits = isinstance(value, int | float) and not isinstance(value, bool) and 0 < value <= _MOST
+    check_unquoted(fits, name, value, "a number up to a billion and above 0, or None")
+    assert isinstance(value, int | float)
     return float(value)

@@ -165,19 +165,16 @@ def check_headers(headers: object) -> Headers:
     """
     if headers is None:
         return Headers()
+    fault = None
     if not isinstance(headers, Mapping):
-        raise RequestInvalidError(
-            f"headers: expected a mapping, not {type(headers).__name__}", name="headers"
-        )
-    for name, value in headers.items():
+        fault = f"expected a mapping, not {type(headers).__name__}"
+    for name, value in headers.items() if isinstance(headers, Mapping) else ():
         if not isinstance(name, str) or not _NAME.fullmatch(name):
-            raise RequestInvalidError(
-                "headers: a header's name may hold letters, digits and - alone", name="headers"
-            )
-        if name.lower() in _OURS:
-            raise RequestInvalidError(f"headers: chatrest writes the header {name!r} itself", name="headers")
-        if not isinstance(value, str) or not _VALUE.fullmatch(value):
-            raise RequestInvalidError(
-                "headers: a header's value is a text without control characters", name="headers"
-            )
+            fault = "a header's name may hold letters, digits and - alone"
+        elif name.lower() in _OURS:
+            fault = f"chatrest writes the header {name!r} itself"
+        elif not isinstance(value, str) or not _VALUE.fullmatch(value):
+            fault = "a header's value is a text without control characters"
+    if fault is not None:
+        raise RequestInvalidError(f"headers: {fault}", name="headers")
     return Headers(headers)
