@@ -1,25 +1,15 @@
 """Reads what is new since the last run from the app's own list, instead of from the list of every source.
 
-Of hundreds of sources few have anything new in a night, and asking each of them costs a request. The app's
-own list (GET /messages) shows all of it at once. It is believed only where it proves right:
+Asking each of hundreds of sources costs a request, and few have anything new in a night. The app's own list
+(GET /messages) shows all of it at once. Every source is asked all the same where that list is refused or goes
+by time, costs more requests than half of the sources, ends before the newest message of the app, or disagrees
+with the own list of a source that is drawn by lot; where that list does not prove its own end; where a
+message of a group is of no source, and a member's list may have it; and after six runs that believed it.
 
-| the app's own list                                        | then                                       |
-|-----------------------------------------------------------|--------------------------------------------|
-| is refused, or goes by time                               | every source is asked                      |
-| costs more requests than half of the sources              | every source is asked                      |
-| ends before the newest message of the app                 | every source is asked                      |
-| shows a message of a source whose own list does not       | every source is asked                      |
-| lacks a message that the own list of a source shows       | every source is asked                      |
-| is compared with a list that does not prove its own end   | every source is asked                      |
-| shows a group's message that no source claims             | every source is asked, if there are users: |
-|                                                           | a member's list may have it                |
-| was believed in the last six runs                         | every source is asked                      |
-| agrees with the own lists of all sources that were asked  | the ends of the other sources are proven   |
-
-The sources that are asked are drawn by lot: one that it shows something of, one that writes a message to a
-group, and one of each kind that it shows nothing of, of those whose own lists had the newest messages: it may
-lack a group, or a part of the app. A run that believes it is complete as far as it shows. The parts of an
-export have it read once for all (`run/night`).
+The lot falls on a source that it shows something of, one that writes a message to a group, and one of each
+kind that it shows nothing of, of those whose own lists had the newest messages: it may lack a group, or a
+part of the app. A run that believes it is complete as far as it shows. The parts of an export have it read
+once for all (`run/night`).
 
 What it shows is noted as seen by the app's own list, which becomes a source of the journal, and not as seen
 by the sources that claim it: their lists may lack it, and may have more. So nothing of them is covered by it

@@ -144,9 +144,7 @@ def _foreign(journal: Journal, part: int) -> Foreign:
     ids = journal.foreign_ids(part)
     names = [key for key in journal.texts(ids.names) if number(key) is None] if ids.names else []
     return Foreign(
-        numbers=ids.numbers.to_bytes() if ids.numbers else b"",
-        names=names,
-        rows=journal.foreign_rows(part),
+        numbers=ids.numbers.to_bytes() if ids.numbers else b"", names=names, rows=journal.foreign_rows(part)
     )
 
 

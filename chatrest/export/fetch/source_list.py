@@ -116,7 +116,8 @@ class SourceList:
         if self._handed is not None:
             self._listed.update(self._handed)
         elif self._reads.all_users:
-            await self._list_users()
+            listed, self.fault = await listed_users(self._session)
+            self._listed.update(listed)
         returned = [
             known.number
             for known in self._journal.iter_sources()
@@ -151,16 +152,6 @@ class SourceList:
     def _add(self, sources: list[Source]) -> None:
         self._journal.note_sources(sources, self._plan)
         self.refresh()
-
-    async def _list_users(self) -> None:
-        self.fault = None
-        try:
-            async for source in users(self._session):
-                self._listed.add(source)
-                self._pool.progress.sources = len(self._listed)
-        except CursorError as error:
-            # The listed users are read; it is unknown whether there are more.
-            self.fault = CursorError(f"the list of users could not be read to its end: {error}")
 
     async def recent_time(self) -> int | None:
         """Return when one of the newest messages of the first sources was sent, in the service's unit.
@@ -269,6 +260,17 @@ async def users(session: AsyncSession) -> AsyncIterator[Source]:
         if totals == sorted(totals):
             return
     raise CursorError(f"users were removed during each of the {_LISTINGS} readings")
+
+
+async def listed_users(session: AsyncSession) -> tuple[list[Source], CursorError | None]:
+    """Return the users of the app, each once; with an error it is unknown whether there are more."""
+    listed = dict[Source, None]()
+    try:
+        async for source in users(session):
+            listed[source] = None
+    except CursorError as error:
+        return list(listed), CursorError(f"the list of users could not be read to its end: {error}")
+    return list(listed), None
 
 
 async def user_with_messages(session: AsyncSession, window: Window) -> str | None:

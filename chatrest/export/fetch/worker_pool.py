@@ -11,12 +11,7 @@ from typing import Final
 from ..._core.send import AsRows
 from ..._resources.messages import Messages
 from ..._threads import in_thread
-from ...errors import (
-    AuthenticationError,
-    ChatRestError,
-    NotFoundError,
-    RequestInvalidError,
-)
+from ...errors import AuthenticationError, ChatRestError, NotFoundError, RequestInvalidError
 from ...session import AsyncSession
 from ..folder.export_folder import ExportFolder
 from ..folder.fetched_page import FetchedPage

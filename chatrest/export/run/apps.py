@@ -70,7 +70,7 @@ async def export_apps(
     journal: str | PathLike[str] | None = None,
     headers: Mapping[str, str] | None = None,
     proxy: str | None = None,
-    watch: Watch | None = None,
+    watch: Watch = lambda run: None,
     **options: Any,
 ) -> list[AppResult]:
     """Export many apps, each into `out/app=NAME`, or continue the exports that are there.
@@ -104,7 +104,7 @@ async def export_apps(
     runs = [AppResult(each, place_in(out, app_folder(each)), Progress()) for each in apps]
 
     async def work(run: AppResult) -> None:
-        _notify(watch, run)
+        watch(run)
         own = dict(options)
         if journal is not None and root is not None:
             own["journal"] = root / app_folder(run.export)
@@ -122,7 +122,7 @@ async def export_apps(
             run.error = cause if isinstance(cause, Exception) else error
             if not isinstance(run.error, ChatRestError | OSError):
                 LOGGER.exception("the export of app %s failed", run.app_id)
-        _notify(watch, run)
+        watch(run)
 
     # Processes that claim begin with different apps, so that few of them wait for one another.
     first = os.getpid() % len(runs) if options.get("claim") else 0
@@ -133,8 +133,3 @@ async def export_apps(
 def app_folder(export: AppExport) -> str:
     """Return the name of an app's folder: `app=` and its name in the file of apps, of one without, its id."""
     return app_name(export.name or export.app.app_id)
-
-
-def _notify(watch: Watch | None, run: AppResult) -> None:
-    if watch is not None:
-        watch(run)

@@ -16,11 +16,11 @@ from ..._cloud.store_errors import LeaseHeldError
 from ..._core.replies.rows import Row, row_of
 from ..._core.requests.arguments import check
 from ..._storage import InUseError
-from ...errors import ChatRestError, CursorError, RequestInvalidError
+from ...errors import ChatRestError, RequestInvalidError
 from ...session import AsyncSession
 from ..fetch.news import ENDS, LEAST_SOURCES, MOST_RUNS, AppNews
 from ..fetch.page_check import Window, falls
-from ..fetch.source_list import in_order, users
+from ..fetch.source_list import in_order, listed_users
 from ..folder.part_files import (
     PartFiles,
     StampedFile,
@@ -163,28 +163,28 @@ async def _begin(
         parts = Parts(parts=number_of_parts, app_id=session.app.app_id, plan=plan or Plan())
     else:
         parts = stored[0]
-    count, uids = len(parts.nights), await read_users(files, parts)
-    former = await read_news(files, parts, count - 1) if count else None
+    night_number, uids = len(parts.nights), await read_users(files, parts)
+    former = await read_news(files, parts, night_number - 1) if night_number else None
     rule, known, session = ownership(parts, uids), set(chain(*uids)), session.with_options(priority="bulk")
     is_backwards = former is not None and former.goes_backwards and len(former.newest) > 1
     news = await newest_of_app(session, is_backwards=is_backwards)
     listed, fault = dict.fromkeys(parts.plan.users), ""
     if parts.plan.all_users:
-        try:
-            async for source in users(session):
-                listed[source.names[0]] = None
-        except CursorError as error:
-            fault = f"the list of users could not be read to its end: {error}"
+        sources, error = await listed_users(session)
+        listed |= {source.names[0]: None for source in sources}
+        fault = "" if error is None else str(error)
     new = [uid for uid in listed if uid not in known]
     rule.add_night(new)
-    sources = len(known) + len(new) + len(parts.plan.groups) + len(parts.plan.pairs)
+    count = len(known) + len(new) + len(parts.plan.groups) + len(parts.plan.pairs)
     if former is not None:
-        news = await _with_rows(session, parts.plan, rule, former, news, known, sources)
-    if news.newest and parts.plan.all_users and not sources:
+        news = await _with_rows(session, parts.plan, rule, former, news, known, count)
+    if news.newest and parts.plan.all_users and not count:
         fault = "the service lists no users, although the app has messages"
     # Where the list was not read to its end, nobody is known to be gone.
     news = structs.replace(news, gone=[] if fault else sorted(known - listed.keys()), fault=fault)
-    night = Night(now, f"news/{count:04}.msgpack.gz", f"users/{count:04}.msgpack.gz" if new else "")
+    night = Night(
+        now, f"news/{night_number:04}.msgpack.gz", f"users/{night_number:04}.msgpack.gz" if new else ""
+    )
     await put(files, night.news, packed(news))
     if night.users:
         await put(files, night.users, packed(NightUsers.of(new, parts.parts)))

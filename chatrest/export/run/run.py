@@ -39,13 +39,7 @@ from ..fetch.news import (
 from ..fetch.page_check import PageCheck, Window
 from ..fetch.part_run import PartRun
 from ..fetch.rereads import Rereads
-from ..fetch.source_list import (
-    GOES_BACKWARDS,
-    SourceList,
-    ago,
-    sent_by,
-    user_with_messages,
-)
+from ..fetch.source_list import GOES_BACKWARDS, SourceList, ago, sent_by, user_with_messages
 from ..fetch.worker_pool import WORKERS, WorkerPool
 from ..folder.edits import apply_edits
 from ..folder.export_folder import ExportFolder, RemoteFiles, ReplacedMessages

@@ -28,21 +28,10 @@ from ..dataset.attachments import AttachmentOptions
 from ..fetch.part_run import PartRun
 from ..fetch.source_list import sent_by
 from ..fetch.worker_pool import WORKERS
-from ..folder.part_files import (
-    PartFiles,
-    find_parts,
-    is_settled,
-    read_state,
-)
+from ..folder.part_files import PartFiles, find_parts, is_settled, read_state
 from ..folder.tables import Table
 from ..plan.file_names import local_path
-from ..plan.parts import (
-    NAME,
-    STATE,
-    Parts,
-    PartState,
-    part_name,
-)
+from ..plan.parts import NAME, STATE, Parts, PartState, part_name
 from ..plan.plan import Plan
 from ..plan.report import AttachmentCounts, NextRun, Phase, Progress, Report, sums
 from ..read.exports import part_files

@@ -76,8 +76,7 @@ PLACES = ((USER, "1"), (EVERYTHING, "76"), (USER, "176"))
 
 
 @pytest.mark.parametrize(
-    ("lie", "plan", "first"),
-    [(lie, *PLACES[number % 3]) for number, lie in enumerate(SPOILT)],
+    ("lie", "plan", "first"), [(lie, *PLACES[number % 3]) for number, lie in enumerate(SPOILT)]
 )
 async def test_a_lie_that_is_repeated_is_found_and_the_next_run_comes_back(
     lie: str, plan: Plan, first: str, tmp_path: Path

@@ -14,15 +14,7 @@ from chatrest.emulator.service.context import ServiceRequest as Request
 from chatrest.emulator.store import Store
 from chatrest.export import Plan, export, verify
 from chatrest.export.fetch import list_reader
-from tests.export_runs import (
-    USERS,
-    hide,
-    part_of,
-    query_of,
-    raws_of,
-    served,
-    to_user,
-)
+from tests.export_runs import USERS, hide, part_of, query_of, raws_of, served, to_user
 
 pytestmark = pytest.mark.usefixtures("small_pages", "tidy")
 

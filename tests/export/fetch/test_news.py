@@ -138,8 +138,7 @@ async def test_a_list_that_lacks_messages_of_the_sources_asked_is_not_believed(
 
 
 async def test_what_the_list_hides_below_newer_messages_is_read_when_each_source_is_asked(
-    first: Path,
-    tmp_path: Path,
+    first: Path, tmp_path: Path
 ) -> None:
     async with begun(first, tmp_path) as service:
         service.store.add_records(to_user("user-005", "user-006", number) for number in range(9_000, 9_020))

@@ -11,17 +11,9 @@ from chatrest._core.paging.cursor import Cursor
 from chatrest._core.replies.decode import Listing
 from chatrest._models.meta import Meta, Pagination, Position
 from chatrest._walk.walk import Walk
-from chatrest.errors import (
-    ChatRestError,
-    CursorError,
-    NotFoundError,
-)
+from chatrest.errors import ChatRestError, CursorError, NotFoundError
 from chatrest.export.fetch.jobs import ListPiece
-from chatrest.export.fetch.piece_reader import (
-    PiecePage,
-    PositionRefusedError,
-    piece_pages,
-)
+from chatrest.export.fetch.piece_reader import PiecePage, PositionRefusedError, piece_pages
 from chatrest.export.plan.message_ids import LAST
 from tests.cases import loop_over
 from tests.walk.service_model import Item, Service, few, run, services, sizes, walk_over

@@ -87,10 +87,7 @@ async def test_other_data_than_those_of_the_folder_are_refused_as_a_run_refuses_
     session: AsyncSession, tmp_path: Path
 ) -> None:
     await export(session, tmp_path, Plan(users=["user-001"]))
-    async with (
-        Emulator(users=USERS, messages=3, seed=8) as other,
-        AsyncSession(other.app) as elsewhere,
-    ):
+    async with Emulator(users=USERS, messages=3, seed=8) as other, AsyncSession(other.app) as elsewhere:
         other.store.add_message("user-001", "user-002", "later", sent_at=1_900_000_000)
         with pytest.raises(ChatRestError, match="the ids of the app") as caught:
             await estimate(elsewhere, None, tmp_path)

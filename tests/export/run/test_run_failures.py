@@ -79,8 +79,7 @@ async def test_a_user_that_is_listed_and_switched_off_does_not_keep_an_export_fr
 
 
 @pytest.mark.parametrize(
-    ("code", "plan"),
-    [("ERR_NO_ROUTE", Plan(all_users=True)), ("ERR_UID_NOT_FOUND", Plan(users=["eve"]))],
+    ("code", "plan"), [("ERR_NO_ROUTE", Plan(all_users=True)), ("ERR_UID_NOT_FOUND", Plan(users=["eve"]))]
 )
 async def test_another_list_that_is_not_there_is_a_failure(code: str, plan: Plan, tmp_path: Path) -> None:
     async with served(60) as service:

@@ -120,10 +120,7 @@ async def test_a_part_of_an_export_that_is_not_complete_does_not_make_it_so(tmp_
             Plan(users=["ann"], compress="gzip"),
             "was exported with compress=none, and this plan has compress=",
         ),
-        (
-            Plan(users=["nobody-of-that-name"]),
-            "the plan stays as it is, .*: user nobody-of",
-        ),
+        (Plan(users=["nobody-of-that-name"]), "the plan stays as it is, .*: user nobody-of"),
         (None, "expected a plan that names sources"),
     ],
 )
