@@ -7,7 +7,7 @@ from ._core.requests.wire import Headers
 from ._fan_out.stream import fan_out as _fan_out
 from ._network.options import ClientOptions, Destination
 from ._network.view import ClientView
-from ._resources.lazy import collection
+from ._resources import LazyCollection
 from .app import check_key, check_url
 from .errors import RequestInvalidError
 
@@ -52,9 +52,9 @@ class AsyncManagement(ClientView):
         return super()._view(**changes)
 
     # One attribute per collection, in the order of the alphabet; it has the name of its module.
-    apps: "collection[Apps]" = collection()
+    apps: "LazyCollection[Apps]" = LazyCollection()
     """Apps of the account: list, make."""
-    triggers: "collection[Triggers]" = collection()
+    triggers: "LazyCollection[Triggers]" = LazyCollection()
     """Events that a webhook receives."""
-    webhooks: "collection[Webhooks]" = collection()
+    webhooks: "LazyCollection[Webhooks]" = LazyCollection()
     """Webhooks of an app: list, make, change, delete."""

@@ -8,7 +8,7 @@ from ._core.requests.wire import Headers
 from ._fan_out.stream import fan_out as _fan_out
 from ._network.options import ClientOptions, Destination
 from ._network.view import ClientView
-from ._resources.lazy import collection
+from ._resources import LazyCollection
 from .app import App
 from .errors import RequestInvalidError
 
@@ -77,43 +77,43 @@ class AsyncSession(ClientView):
     fan_out = _fan_out
 
     # One attribute per collection, in the order of the alphabet; it has the name of its module.
-    agents: "collection[Agents]" = collection()
+    agents: "LazyCollection[Agents]" = LazyCollection()
     """Agents of the app, their tools and what they know."""
-    api_keys: "collection[ApiKeys]" = collection()
+    api_keys: "LazyCollection[ApiKeys]" = LazyCollection()
     """Keys of the app's interface: list, make, change, delete."""
-    auth_tokens: "collection[AuthTokens]" = collection()
+    auth_tokens: "LazyCollection[AuthTokens]" = LazyCollection()
     """Login tokens of end users."""
-    banned_users: "collection[BannedUsers]" = collection()
+    banned_users: "LazyCollection[BannedUsers]" = LazyCollection()
     """Users who are banned from a group."""
-    blocked_users: "collection[BlockedUsers]" = collection()
+    blocked_users: "LazyCollection[BlockedUsers]" = LazyCollection()
     """Users whom a user blocks."""
-    calls: "collection[Calls]" = collection()
+    calls: "LazyCollection[Calls]" = LazyCollection()
     """Audio and video calls that were made."""
-    conversations: "collection[Conversations]" = collection()
+    conversations: "LazyCollection[Conversations]" = LazyCollection()
     """Conversations of the acting user: list, count unread, mark as read or delivered, pin, tag."""
-    data_import: "collection[DataImport]" = collection()
+    data_import: "LazyCollection[DataImport]" = LazyCollection()
     """Users, groups, members and messages of another system, in bulk."""
-    friends: "collection[Friends]" = collection()
+    friends: "LazyCollection[Friends]" = LazyCollection()
     """Friends of a user."""
-    groups: "collection[Groups]" = collection()
+    groups: "LazyCollection[Groups]" = LazyCollection()
     """Groups: list, make, change, delete."""
-    members: "collection[Members]" = collection()
+    members: "LazyCollection[Members]" = LazyCollection()
     """Members of a group, and their scopes."""
-    messages: "collection[Messages]" = collection()
+    messages: "LazyCollection[Messages]" = LazyCollection()
     """Messages: list, search, send, edit, delete, react, pin, save."""
-    metrics: "collection[Metrics]" = collection()
+    metrics: "LazyCollection[Metrics]" = LazyCollection()
     """Figures of the app's use."""
-    moderation: "collection[Moderation]" = collection()
+    moderation: "LazyCollection[Moderation]" = LazyCollection()
     """Rules and keyword lists, and messages that are blocked or flagged."""
-    notifications: "collection[Notifications]" = collection()
+    notifications: "LazyCollection[Notifications]" = LazyCollection()
     """Push, e-mail and SMS: providers, preferences, tokens of devices, log."""
-    rbac: "collection[Rbac]" = collection()
+    rbac: "LazyCollection[Rbac]" = LazyCollection()
     """Permissions of roles."""
-    restricted_features: "collection[RestrictedFeatures]" = collection()
+    restricted_features: "LazyCollection[RestrictedFeatures]" = LazyCollection()
     """Features of the app that are switched off."""
-    roles: "collection[Roles]" = collection()
+    roles: "LazyCollection[Roles]" = LazyCollection()
     """Roles of users."""
-    users: "collection[Users]" = collection()
+    users: "LazyCollection[Users]" = LazyCollection()
     """Users: list, make, change, delete, switch off and on."""
 
 

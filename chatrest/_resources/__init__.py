@@ -10,12 +10,14 @@ from collections.abc import Iterator, Mapping
 from functools import cache
 from importlib import import_module
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Final, final
+from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar, cast, final, overload
 
 from .._core.requests.endpoint import Endpoint
 
 if TYPE_CHECKING:
     from .collection import Collection
+
+C = TypeVar("C", bound="Collection")
 
 COLLECTIONS: Final[Mapping[str, str]] = MappingProxyType(
     {
@@ -86,3 +88,32 @@ def collection_class(name: str) -> "type[Collection]":
 
 OPERATIONS: Final[Mapping[str, Endpoint[Any]]] = OperationTable()
 """Every operation by its name, `collection.operation`."""
+
+
+class LazyCollection(Generic[C]):
+    """An attribute of a session that is a collection, made when it is first used and kept for its life.
+
+    It has the collection's name; its annotation names the class for type checkers alone. The session has a
+    `sender`; it is not a protocol, as type checkers disagree on a `cached_property` in one.
+    """
+
+    def __set_name__(self, owner: type[Any], name: str) -> None:
+        self._name = name
+
+    @overload
+    def __get__(self, session: None, owner: type[Any]) -> "LazyCollection[C]": ...
+
+    @overload
+    def __get__(self, session: Any, owner: type[Any]) -> C: ...
+
+    def __get__(self, session: Any, owner: type[Any]) -> "LazyCollection[C] | C":
+        if session is None:
+            return self
+        kind = collection_class(self._name)
+        made = session.__dict__[self._name] = cast("C", kind(session.sender))
+        return made
+
+    def __repr__(self) -> str:
+        kind = collection_class(self._name)
+        count = sum(not name.startswith("_") for name in dir(kind))
+        return f"<{kind.__name__}: {count} operations, see help(session.{self._name})>"

@@ -97,7 +97,7 @@ def test_methods_have_signatures_docs_and_kinds() -> None:
 
 def test_help_shows_a_collection_by_name() -> None:
     shown = pydoc.render_doc(AsyncSession, renderer=pydoc.plaintext)
-    assert "lazy.collection object" not in shown
+    assert "LazyCollection object" not in shown
     for name in ("users", "messages"):
         assert name in COLLECTIONS
         assert f"operations, see help(session.{name})" in shown

@@ -6,9 +6,8 @@ import sys
 import pytest
 
 from chatrest import App, AsyncManagement, AsyncSession
-from chatrest._resources import COLLECTIONS, OPERATIONS, collection_class
+from chatrest._resources import COLLECTIONS, OPERATIONS, LazyCollection, collection_class
 from chatrest._resources.collection import Collection
-from chatrest._resources.lazy import collection
 from tests.cases import loop_over
 
 APP = App("app-1", "k" * 20, base_url="http://127.0.0.1:9")
@@ -33,7 +32,7 @@ def test_a_collection_is_made_once_for_a_session() -> None:
 
 @pytest.mark.parametrize("door", [AsyncSession, AsyncManagement])
 def test_the_attributes_are_in_the_order_of_the_alphabet(door: type) -> None:
-    names = [name for name, value in vars(door).items() if isinstance(value, collection)]
+    names = [name for name, value in vars(door).items() if isinstance(value, LazyCollection)]
     assert names == sorted(names)
 
 
@@ -42,7 +41,7 @@ def test_every_collection_of_the_table_is_an_attribute_of_a_session_or_of_the_ma
         name
         for door in (AsyncSession, AsyncManagement)
         for name, value in vars(door).items()
-        if isinstance(value, collection)
+        if isinstance(value, LazyCollection)
     ]
     assert sorted(names) == sorted(COLLECTIONS)
 
@@ -55,7 +54,7 @@ def test_the_class_of_a_collection_has_its_name_in_camel_case(name: str) -> None
 
 
 def test_an_import_loads_no_collection() -> None:
-    assert loaded_by("import chatrest; chatrest.AsyncSession") == {"lazy"}
+    assert loaded_by("import chatrest; chatrest.AsyncSession") == set()
 
 
 def test_the_first_use_of_an_attribute_loads_its_collection() -> None:
