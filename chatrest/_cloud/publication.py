@@ -221,7 +221,7 @@ class Publisher:
 
     def _overtaken(self) -> ObjectChangedError:
         return ObjectChangedError(
-            f"another writer has replaced {_manifest_of(self._store.address)} meanwhile: what this run has "
+            f"another writer has replaced {self._store.address}/{MANIFEST} meanwhile: what this run has "
             "read stays in its local copy"
         )
 
@@ -274,7 +274,7 @@ def check_manifest_is_lost(address: str, names: Iterable[str], is_own: Callable[
     """Refuse a store with objects of an export and without its manifest, which every run puts there first."""
     if (own_name := next(filter(is_own, sorted(names)), None)) is not None:
         raise RequestInvalidError(
-            f"{_manifest_of(address)} is lost: {address} holds objects of an export, such as {own_name}, and "
+            f"{address}/{MANIFEST} is lost: {address} holds objects of an export, such as {own_name}, and "
             f"no manifest; nothing was changed: {rebuild(address)}"
         )
 
@@ -305,7 +305,7 @@ def decode_version(data: bytes, address: str) -> Version:
     else:
         return version
     raise RequestInvalidError(
-        f"{_manifest_of(address)} is damaged, or is not a version's manifest; nothing was changed: "
+        f"{address}/{MANIFEST} is damaged, or is not a version's manifest; nothing was changed: "
         f"{rebuild(address)}"
     )
 
@@ -319,7 +319,3 @@ async def fetch_file(
     """
     sha256, is_durable = None if is_temporary else file.sha256, not is_temporary
     await store.download(file.object, path, sha256=sha256, size=file.size, is_durable=is_durable)
-
-
-def _manifest_of(address: str) -> str:
-    return f"{address}/{MANIFEST}"

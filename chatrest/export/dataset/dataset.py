@@ -8,13 +8,12 @@ Tables and attachments come after the messages, which they never hold up. These 
 journal for later runs; a run may add more.
 
 A table holds the exact bytes of the records of lists. It is replaced when they were read completely: until
-then its rows are in a file without a name, so that nothing half-done stays. The lists of groups, users and
-messages are read a bounded number of them at once. The ids of the groups and users are read
-first: a list by page numbers that stayed open meanwhile would skip whoever moves over a page's border.
+then its rows are in a file without a name. The ids of groups and users are read first: a list by page numbers
+that stayed open meanwhile would skip whoever moves over a page's border.
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Iterable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from functools import partial
 from itertools import islice
 from tempfile import TemporaryFile
@@ -99,7 +98,8 @@ class Dataset:
         if self._tables:
             if not is_refused:
                 progress.enter(Phase.READING_TABLES)
-                for failure in await read_tables(bulk, self._export, self._tables):
+                lists = TableLists(bulk, self._export)
+                for failure in [each for table in self._tables for each in await lists.replace(table)]:
                     report.lacks(failure)
             entries = await in_thread(lambda: list(table_entries(self._export.journal)))
             report.tables = {entry.table: entry.rows for entry in entries if entry.table in self._tables}
@@ -149,29 +149,6 @@ def _reasons(counts: AttachmentCounts) -> list[str]:
 # ── tables ──
 
 
-async def read_tables(
-    session: AsyncSession, export: ExportFolder, tables: Iterable[Table]
-) -> list[ExportFailure]:
-    """Replace each table whose list can be read completely, and return what failed.
-
-    Costs the requests of the lists: one a thousand users or groups, one at least for each list of a group, a
-    user, or a message with reactions. Memory: the ids of all users and groups, and a page for each list that
-    is read at the same time. Raises `AuthenticationError` and OSError; the table is not replaced then.
-    """
-    lists, failures = TableLists(session, export), list[ExportFailure]()
-    for table in tables:
-        with await in_thread(lambda: TemporaryFile(dir=export.folder / SPOOL), _close) as new:
-            failed = await lists.read(table, new)
-            if not failed:
-                await in_thread(partial(export.replace_table, table, _pieces(new), session.sender.now()))
-        failures += failed
-    return failures
-
-
-def _close(file: IO[bytes]) -> None:
-    file.close()  # `IO.close` itself is a type's, and does nothing
-
-
 def _pieces(rows: IO[bytes]) -> Iterator[SourceLines]:
     rows.seek(0)
     while lines := rows.readlines(_PIECE):
@@ -209,6 +186,10 @@ _LISTS: Final[dict[Table, _ServiceList]] = {
 
 
 class TableLists:
+    """Costs a request for a thousand users or groups, and one at least for each list of a group, a user, or a
+    message with reactions. Memory: the ids of all users and groups, and a page of each list under way.
+    """
+
     def __init__(self, session: AsyncSession, export: ExportFolder) -> None:
         self._session = session
         self._export = export
@@ -217,11 +198,21 @@ class TableLists:
         """Of all users and groups, once they are read."""
         self._writing = asyncio.Lock()
 
-    async def read(self, table: Table, new: IO[bytes]) -> list[ExportFailure]:
-        """Write all records of a table, each once, and return what failed: then it is not whole.
+    async def replace(self, table: Table) -> list[ExportFailure]:
+        """Replace a table if its list can be read completely, and return what failed.
 
         Raises `AuthenticationError`, after which nothing else would fare better, and OSError.
         """
+        spool = self._export.folder / SPOOL
+        # `IO.close` itself is a type's, and does nothing.
+        with await in_thread(lambda: TemporaryFile(dir=spool), lambda file: file.close()) as new:
+            if failed := await self._read(table, new):
+                return failed
+            now = self._session.sender.now()
+            await in_thread(partial(self._export.replace_table, table, _pieces(new), now))
+        return []
+
+    async def _read(self, table: Table, new: IO[bytes]) -> list[ExportFailure]:
         parent = _LISTS[table].parent
         try:
             if parent is None:

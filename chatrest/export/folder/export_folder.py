@@ -333,17 +333,13 @@ class ExportFolder:
         self._has_begun = False
 
     def failed(self, reason: str) -> None:
-        if self._has_begun:
-            self._say_unfinished(reason)
+        if self._has_begun and self._started is not None:
+            write_unfinished(self.folder, self.disk, self.journal, self.stored_plan, self._started, reason)
 
     def _begin_change(self) -> None:
         if not self._has_begun:
-            self._say_unfinished(_UNFINISHED)
             self._has_begun = True
-
-    def _say_unfinished(self, reason: str) -> None:
-        if self._started is not None:
-            write_unfinished(self.folder, self.disk, self.journal, self.stored_plan, self._started, reason)
+            self.failed(_UNFINISHED)
 
     @contextmanager
     def _guarded(self) -> Iterator[None]:

@@ -298,7 +298,8 @@ class Journal(StoreJournal):
         return {key for (key,) in self._all("SELECT id FROM changed")}
 
     def deleted(self) -> list[DeletedId]:
-        return sorted(self._typed("SELECT id, source, noticed, missing FROM deleted", DeletedId), key=_order)
+        rows = self._typed("SELECT id, source, noticed, missing FROM deleted", DeletedId)
+        return sorted(rows, key=lambda deleted: (number(deleted.id) or 0, deleted.id))
 
     def mark_deleted(
         self, source: int, ids: Iterable[int], now: int, *, missing: bool = False, news: IdSet | None = None
@@ -422,7 +423,3 @@ def position_of(text: str, last: int) -> Pairs:
         return ()
     named = number(dict(position).get("id", ""))
     return () if named is None or named > last else position
-
-
-def _order(deleted: DeletedId) -> tuple[int, str]:
-    return number(deleted.id) or 0, deleted.id

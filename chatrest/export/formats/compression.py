@@ -33,20 +33,13 @@ def compression(compress: Compress) -> Compression:
     """Return the compression of that name; `RequestInvalidError` where what it needs is not installed."""
     match compress:
         case "none":
-            return Compression("", _same)
+            return Compression("", lambda data: data)
         case "gzip":
-            return Compression(".gz", _gzip, partial(zlib.decompressobj, _GZIP_WINDOW))
+            pack = partial(gzip.compress, compresslevel=_GZIP_LEVEL, mtime=0)
+            return Compression(".gz", pack, partial(zlib.decompressobj, _GZIP_WINDOW))
         case "zstd":
             zstd = zstd_module("compress = 'zstd'")
             return Compression(".zst", zstd.compress, zstd.ZstdDecompressor)
-
-
-def _same(data: Any) -> Any:
-    return data
-
-
-def _gzip(data: bytes | bytearray) -> bytes:
-    return gzip.compress(data, _GZIP_LEVEL, mtime=0)
 
 
 def zstd_module(purpose: str) -> Any:

@@ -14,7 +14,6 @@ sent whole each time, and the next publication waits at least as long as the las
 
 import asyncio
 import re
-import shutil
 import socket
 import sqlite3
 from collections.abc import AsyncIterator, Awaitable, Iterable, Mapping
@@ -322,7 +321,6 @@ async def store_export(
     store, progress = ObjectStore.open(address), progress or Progress()
     working = await in_thread(partial(WorkingFolder, root, address), WorkingFolder.close)
     with closing(working):
-        await in_thread(partial(_remove_staging, root))
 
         def show_wait(seconds: float) -> None:
             progress.enter(Phase.WAITING_FOR_LEASE, f"{seconds:.0f} s")
@@ -334,11 +332,6 @@ async def store_export(
             progress.enter(Phase.COPYING_FROM_STORE)
             await export.update()
             yield export
-
-
-def _remove_staging(root: Path) -> None:
-    for path in root.glob("staging-*"):
-        shutil.rmtree(path)
 
 
 # ── its objects ──

@@ -9,9 +9,11 @@
 
 import hashlib
 import os
+import shutil
 import socket
 import sys
 from collections.abc import Callable
+from itertools import count
 from pathlib import Path
 from secrets import token_hex
 from typing import Final
@@ -58,6 +60,8 @@ class WorkingFolder:
         self._lock = FolderLock(root)
         try:
             self._state = self._read_state(str(parse_address(address)))
+            for path in root.glob("staging-*"):  # which a run that was killed has left
+                shutil.rmtree(path)
         except BaseException:
             self._lock.release()
             raise
@@ -103,7 +107,8 @@ class WorkingFolder:
         """
         former_copy = None
         if self.folder.exists() and not self._state.is_fetching and not self._is_published():
-            former_copy = self._free_name()
+            names = (self._root / f"{_EXPORT}.kept-{number}" for number in count(1))
+            former_copy = next(path for path in names if not path.exists())
             self.folder.rename(former_copy)
         self._write(structs.replace(self._state, is_fetching=True))
         make_folder(Disk(), self.folder)
@@ -128,12 +133,6 @@ class WorkingFolder:
         except ChatRestError:
             return False
         return manifest is not None and manifest.generation == self._state.generation
-
-    def _free_name(self) -> Path:
-        number = 1
-        while (path := self._root / f"{_EXPORT}.kept-{number}").exists():
-            number += 1
-        return path
 
     def _read_state(self, address: str) -> _State:
         path = self._root / _STATE

@@ -19,6 +19,7 @@ from typing import Final
 from ..._core.replies.rows import Row, row_of
 from ...errors import ChatRestError
 from ..plan.file_names import DAMAGED, SPOOL
+from ..plan.message_ids import key_of
 from .disk import free_aside, set_aside, sync_folder
 from .export_store import ExportStore, NewRows
 from .formats import NewFile, format_of, is_record, readable
@@ -76,7 +77,8 @@ def salvage(store: ExportStore) -> int:
         if stem is None or not store.kind(stem).has_ids:
             continue
         for rows in _rows(path, name, [], is_lines=former.endswith(SEGMENT)):
-            lost = store.among_missing(rows)
+            missing, ids = store.missing(), store.journal.ids_by_key(map(key_of, rows))
+            lost = [row for row in rows if ids.get(key_of(row), 0) in missing]
             count += store.commit([NewRows(stem, 0, lost)])
     return count
 

@@ -24,7 +24,7 @@ from ...errors import ChatRestError
 from ..formats.stored_records import SourceLines, lines, piece_of
 from ..plan.file_names import HISTORY, SPOOL, path_inside
 from ..plan.id_set import IdSet
-from ..plan.message_ids import NO_IDS, PageIds, ids_of, key_of, number, times
+from ..plan.message_ids import NO_IDS, PageIds, ids_of, number, times
 from .disk import Disk, make_folder, sync_folder
 from .formats import Format, RowKind, file_sha256, format_of
 from .inspection import Difference, findings, is_waiting, path_of
@@ -187,10 +187,6 @@ class ExportStore:
         if rows:
             self._append(page.stem, page.source, rows, self.journal.numbered(ids), added)
         return len(rows)
-
-    def among_missing(self, rows: list[Row]) -> list[Row]:
-        missing, ids = self.missing(), self.journal.ids_by_key(map(key_of, rows))
-        return [row for row in rows if ids.get(key_of(row), 0) in missing]
 
     def unwritten(self, rows: list[Row], ids: PageIds) -> tuple[list[Row], PageIds]:
         """Return the rows that are not written yet, each once, with their ids; in a commit, those that it has
@@ -404,7 +400,10 @@ class ExportStore:
             if is_renamed and path.stat().st_size == target.size:
                 sync_folder(self.disk, path.parent)
                 target = target._replace(state="sealed", sha256=file_sha256(path))
-            elif path.exists() and all(map(self._is_there, (*others, *([target] if target.size else [])))):
+            elif path.exists() and all(
+                file.name in self._elsewhere or path_of(folder, file).exists()
+                for file in (*others, *([target] if target.size else []))
+            ):
                 self.disk.remove(path)  # what it was made of is there
                 sync_folder(self.disk, path.parent)  # before the journal forgets its name
             with journal.transaction():
@@ -432,9 +431,6 @@ class ExportStore:
                     f"{path} is not as it was written: move it out of the folder, keep it, and export again: "
                     "its messages are read again"
                 )
-
-    def _is_there(self, file: StoreFile) -> bool:
-        return file.name in self._elsewhere or path_of(self.folder, file).exists()
 
     @contextmanager
     def _present(self, file: StoreFile) -> Iterator[Path]:
