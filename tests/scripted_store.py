@@ -4,9 +4,7 @@ import json
 import shutil
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from itertools import product
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
@@ -214,18 +212,3 @@ def die(folder: Path, format: str, partition: str, at: int, *, power: bool) -> b
     check_life(folder, format, partition, safe)
     shutil.rmtree(folder)
     return True
-
-
-def main(stride: int = 1) -> None:
-    """Let processes die at every call, for all formats and partitions: some 1,500 deaths in two minutes."""
-    for shelf in product(FORMATS, PARTITIONS):
-        for power in (False, True):
-            with TemporaryDirectory() as folder:
-                at = 1
-                while die(Path(folder) / "out", *shelf, at, power=power):
-                    at += stride
-            print(*shelf, "power" if power else "kill", at - 1)
-
-
-if __name__ == "__main__":
-    main()

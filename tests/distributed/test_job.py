@@ -89,24 +89,24 @@ async def test_a_worker_with_a_full_disk_gets_no_more_parts_and_the_others_run_t
         assert str(caught.value).count("No space left on device") == 2, "no worker is left"
 
 
-async def test_a_worker_of_another_app_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    leave_parts(tmp_path)
-    monkeypatch.setenv("CHATREST_APP_ID", "other")
-    async with near_cluster() as (_, client), job_of(client, tmp_path, clusters.ends) as job:
-        fault = "cannot read: CHATREST_APP_ID = 'other': expected 'app'$"
-        with pytest.raises(ClusterError, match=rf"^the worker tcp://127\S+ {fault}"):
-            await job.run(1)
-
-
-async def test_a_worker_of_another_deployment_is_named(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    ("variables", "fault"),
+    [
+        ({"APP_ID": "other"}, "cannot read: CHATREST_APP_ID = 'other': expected 'app'$"),
+        (  # an app of the same id is there, with other messages
+            {"BASE_URL": "http://127.0.0.1:8"},
+            "cannot read: its variables name the service http://127.0.0.1:8: expected http://127.0.0.1:9$",
+        ),
+    ],
+)
+async def test_a_worker_of_another_app_or_deployment_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, variables: dict[str, str], fault: str
 ) -> None:
-    """An app of the same id is there, with other messages."""
     leave_parts(tmp_path)
     async with near_cluster() as (_, client), job_of(client, tmp_path, clusters.ends) as job:
-        monkeypatch.setenv("CHATREST_BASE_URL", "http://127.0.0.1:8")
-        fault = "its variables name the service http://127.0.0.1:8: expected http://127.0.0.1:9$"
-        with pytest.raises(ClusterError, match=fault):
+        for name, value in variables.items():
+            monkeypatch.setenv(f"CHATREST_{name}", value)
+        with pytest.raises(ClusterError, match=rf"^the worker tcp://127\S+ {fault}"):
             await job.run(1)
 
 
