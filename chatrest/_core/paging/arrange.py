@@ -18,17 +18,7 @@ from ...errors import CursorError
 from ..replies.decode import Listing
 from ..requests.dialects import position_pairs
 from .cursor import Cursor
-from .order import (
-    Affix,
-    are_ahead,
-    are_ascending,
-    is_number,
-    numbers_of,
-    parted,
-    passed_count,
-    runs_by_time,
-    sorted_by,
-)
+from .order import Affix, is_number, numbers_of, parted, passed_count, runs_by_time
 from .walk_state import Memory, Rules
 
 T = TypeVar("T")
@@ -55,43 +45,18 @@ def arrange(
     is_stated = stated is not None
     direction = stated or _direction_by_position(page, ids, rules)
     if not cursor.by_id:
-        served = page.items, ids
+        direction, served = direction or "append", (page.items, ids)
         if rules.paging.order == "id":  # documented to go by id, it goes by time
-            served = _along(*served, direction or "append")
+            served = _along(*served, direction)
         items = _in_service_order(*served, cursor, memory)
-        return OrderedPage(items, direction or "append", is_stated, by_id=False, unordered_count=len(items))
-    if not ids:
-        return OrderedPage(page.items, direction or "append", is_stated, by_id=True)
-    return arrange_by_id(cursor, page, ids, memory, direction, is_stated=is_stated)
-
-
-def arrange_by_id(
-    cursor: Cursor,
-    page: Listing[T],
-    ids: Sequence[str],
-    memory: Memory,
-    direction: Affix | None,
-    *,
-    is_stated: bool,
-) -> OrderedPage[T]:
-    """Arrange a page with records of a list by id; None as direction is that of the ids."""
-    if are_ascending(ids):  # as pages are served: no id has to become a number
-        direction = direction or "append"
-        if are_ahead(ids, direction, cursor.last):
-            items = page.items if direction == "append" else page.items[::-1]
-            return OrderedPage(items, direction, is_stated, by_id=True)
-    return _by_number(cursor, page, ids, memory, direction or _falling(ids), is_stated=is_stated)
-
-
-def _by_number(
-    cursor: Cursor, page: Listing[T], ids: Sequence[str], memory: Memory, direction: Affix, *, is_stated: bool
-) -> OrderedPage[T]:
+        return OrderedPage(items, direction, is_stated, by_id=False, unordered_count=len(items))
+    direction = direction or _falling(ids)
     others, numbered = parted(page.items, ids)
-    numbers, places = list(numbered), list(numbered.values())
-    ordered, sorted_numbers = sorted_by(places, numbers, direction)
-    passed = passed_count(sorted_numbers, direction, cursor.last)
-    strays = _strays(sorted_numbers[:passed], cursor, memory.ids)
-    runs_by_id = not strays and ordered in (places, places[::-1])
+    by_number = sorted(numbered.items(), reverse=direction == "prepend")
+    numbers, ordered = [number for number, _ in by_number], [place for _, place in by_number]
+    passed = passed_count(numbers, direction, cursor.last)
+    strays = _strays(numbers[:passed], cursor, memory.ids)
+    runs_by_id = not strays and list(numbered.values()) in (ordered, ordered[::-1])
     if not runs_by_id and page.items and _is_by_time(page.items, ordered, cursor, direction, strays):
         items = _in_service_order(*_along(page.items, ids, direction), cursor, memory)
         return OrderedPage(items, direction, is_stated, by_id=False, unordered_count=len(items))

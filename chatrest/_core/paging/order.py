@@ -10,9 +10,7 @@ from bisect import bisect_right
 from collections.abc import Sequence
 from itertools import pairwise, starmap
 from operator import ge, le, lt, neg
-from typing import Literal, TypeAlias, TypeVar
-
-T = TypeVar("T")
+from typing import Literal, TypeAlias
 
 Affix: TypeAlias = Literal["append", "prepend"]
 """A walk's direction: `append` goes to higher ids (newer messages), `prepend` to lower ones."""
@@ -73,15 +71,6 @@ def are_ahead(ids: Sequence[str], direction: Affix, last: str | None) -> bool:
     if last is None or not is_number(last):
         return True
     return int(ids[0]) > int(last) if direction == "append" else int(ids[-1]) < int(last)
-
-
-def sorted_by(items: list[T], numbers: list[int], direction: Affix) -> tuple[list[T], list[int]]:
-    """The items with their numbers, in the walk's order; the numbers are distinct."""
-    if not all(map(lt, numbers, numbers[1:])):
-        by_number = dict(zip(numbers, items, strict=True))
-        numbers = sorted(by_number)
-        items = [by_number[number] for number in numbers]
-    return (items, numbers) if direction == "append" else (items[::-1], numbers[::-1])
 
 
 def passed_count(numbers: Sequence[int], direction: Affix, last: str | None) -> int:

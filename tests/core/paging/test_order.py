@@ -13,7 +13,6 @@ from chatrest._core.paging.order import (
     parted,
     passed_count,
     runs_by_time,
-    sorted_by,
 )
 from tests.cases import loop_over
 from tests.walk.service_model import few
@@ -44,19 +43,6 @@ def test_texts_that_ascend_are_numbers_that_do(ids: list[str]) -> None:
     is_plain = len(lengths) == 1 or not any(text.startswith("0") for text in ids)
     ascend = bool(numbers) and is_plain and max(lengths) <= 100 and numbers == sorted({*numbers})
     assert are_ascending(ids) is ascend
-
-
-@few
-@given(st.lists(st.integers(0, 30), unique=True), st.none() | st.integers(0, 30), directions)
-def test_what_is_ahead_comes_in_order_behind_what_was_passed(
-    numbers: list[int], last: int | None, direction: Any
-) -> None:
-    items, ordered = sorted_by([f"item {n}" for n in numbers], numbers, direction)
-    assert ordered == sorted(numbers, reverse=direction == "prepend")
-    assert items == [f"item {n}" for n in ordered]
-    passed = passed_count(ordered, direction, None if last is None else str(last))
-    ahead = {n for n in numbers if last is None or (n > last if direction == "append" else n < last)}
-    assert set(ordered[passed:]) == ahead
 
 
 @few
