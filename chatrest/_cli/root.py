@@ -250,13 +250,6 @@ Credentials and addresses come from the environment or a file, never from an arg
   CHATREST_MANAGEMENT_URL, _KEY, _SECRET only for the management interface, such as `chatrest apps`
 
 \b
-Start here:
-  chatrest demo                          a tour of everything; needs no account
-  chatrest guide                         the manual, a page for each task
-  chatrest doctor                        whether the settings, the address and the key are right
-  chatrest call --list                   every operation; chatrest call NAME --help shows one
-
-\b
 Exit status: 0 done, 1 failed, 2 wrong usage (nothing was sent), 130 interrupted.
 """
 

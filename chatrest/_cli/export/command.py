@@ -113,7 +113,7 @@ def _tables(ctx: click.Context, param: click.Parameter, value: str | None) -> tu
     ("--dask", None, "ADDRESS",
      ("Read with the workers of a Dask cluster: tcp://HOST:PORT, tls://HOST:PORT, or local:N. "
       "OUT is a folder that all of them see, or in an object store.")),
-    ("--dry-run", bool, None, "Write nothing; show what it takes at least: messages, requests and time."),
+    ("--dry-run", bool, None, "Write nothing; show about what it takes: messages and requests."),
     ("--json as_json", bool, None, "Print the summary or the estimate as one JSON object."),
     QUIET,
     ("--apps", click.Path(exists=True, dir_okay=False), "FILE",
