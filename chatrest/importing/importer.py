@@ -8,6 +8,7 @@ as imported before.
 One request at a time keeps the order: messages get their ids in the order of the file.
 """
 
+import shlex
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
@@ -163,8 +164,8 @@ def _copy_text(file: str, path: Path) -> str:
     tables = [str(each) for pattern in patterns for each in sorted(path.glob(pattern))]
     return (
         f"files: '{file}' is {'a folder' if path.is_dir() else 'an address'}: expected files of lines. An "
-        f"export is imported with `chatrest cat {file} --sort time > messages.ndjson`, and then "
-        f"`{' '.join(['chatrest import', *tables, 'messages.ndjson'])}`"
+        f"export is imported with `chatrest cat {shlex.quote(file)} --sort time > messages.ndjson`, and then "
+        f"`{shlex.join(['chatrest', 'import', *tables, 'messages.ndjson'])}`"
     )
 
 
