@@ -166,12 +166,8 @@ class ObjectStore:
 
     async def head(self, name: str) -> ObjectInfo:
         check_name(name)
-
-        async def read() -> ObjectInfo:
-            result = await self._obstore.get_async(self._client, name, options={"head": True})
-            return self._info(name, result.meta)
-
-        return await self._call("read", name, read)
+        read = lambda: self._obstore.get_async(self._client, name, options={"head": True})  # noqa: E731
+        return self._info(name, (await self._call("read", name, read)).meta)
 
     async def delete(self, name: str) -> None:
         """Delete an object; one that does not exist is no error."""
@@ -198,10 +194,7 @@ class ObjectStore:
     async def entries(self) -> tuple[frozenset[str], frozenset[str]]:
         """Return the names of the objects, and of the folders, that are directly in the prefix."""
 
-        async def read() -> Any:
-            return await self._obstore.list_with_delimiter_async(self._client)
-
-        listed = await self._call("list", "", read)
+        listed = await self._call("list", "", lambda: self._obstore.list_with_delimiter_async(self._client))
         folders = (each.rstrip("/").rpartition("/")[2] for each in listed["common_prefixes"])
         return frozenset(each["path"] for each in listed["objects"] if each["size"]), frozenset(folders)
 

@@ -1,6 +1,6 @@
 import pytest
 
-from chatrest._cloud.address import StoreAddress, check_name, is_address, parse_address
+from chatrest._cloud.address import StoreAddress, check_name, parse_address
 from chatrest.errors import RequestInvalidError
 from tests.cases import loop_over
 
@@ -41,23 +41,13 @@ def test_a_wrong_address_is_refused(text: str, words: str) -> None:
 
 @loop_over(
     "text",
-    ["s3://AKID:hunter2@bucket/prefix", "az://container/prefix?sig=hunter2", "gs://bucket/prefix#hunter2"],
-)
+    ["s3://AKID:hunter2@bucket/prefix", "az://container/prefix?sig=hunter2", "gs://bucket/prefix#hunter2",
+     "hunter2-hunter2-hunter2://x"],
+)  # fmt: skip
 def test_credentials_in_an_address_are_refused_and_not_repeated(text: str) -> None:
-    with pytest.raises(RequestInvalidError, match="credentials are read from the environment") as caught:
+    with pytest.raises(RequestInvalidError, match="address") as caught:
         parse_address(text)
     assert "hunter2" not in str(caught.value)
-
-
-def test_a_scheme_that_may_be_a_secret_is_not_repeated() -> None:
-    with pytest.raises(RequestInvalidError) as caught:
-        parse_address("hunter2-hunter2-hunter2://x")
-    assert "hunter2" not in str(caught.value)
-
-
-@loop_over(("text", "expected"), [("s3://b", True), ("folder/s3", False), ("C:\\folder", False)])
-def test_an_address_is_told_from_a_path(text: str, expected: bool) -> None:
-    assert is_address(text) is expected
 
 
 @loop_over("name", ["", "/a", "a/", "a//b", ".", "..", "a/../b", "a\\b", "a\nb", "a\x00"])

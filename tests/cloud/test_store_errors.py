@@ -45,6 +45,11 @@ class PanicError(Exception):
             GenericError("Error performing GET http://host/b/a - Received redirect without LOCATION, this"),
             "the store answered with a redirect; AWS_REGION may not be the region of the bucket",
         ),
+        (
+            GenericError("status code: 400 Bad: <Code>AuthorizationHeaderMalformed</Code>"),
+            "the store answered 400 AuthorizationHeaderMalformed"
+            "; AWS_REGION may not be the region of the bucket",
+        ),
         (PermissionError(13, "Permission denied", SECRET), "Permission denied"),
         (PanicError(SECRET), "the store's client failed (PanicError)"),
     ],
@@ -80,9 +85,3 @@ def test_the_class_follows_from_the_fault(error: Exception, expected: type[Objec
 )
 def test_only_a_reply_that_was_lost_and_not_repeated_is_a_passing_fault(text: str, expected: bool) -> None:
     assert store_error(GenericError(text), "list", "s3://bucket").is_passing is expected
-
-
-@loop_over("code", ["AuthorizationHeaderMalformed", "IllegalLocationConstraintException"])
-def test_a_wrong_region_is_named(code: str) -> None:
-    error = store_error(GenericError(f"status code: 400 Bad: <Code>{code}</Code>"), "read", "s3://bucket/a")
-    assert str(error).endswith(f"400 {code}; AWS_REGION may not be the region of the bucket")

@@ -4,11 +4,10 @@ import json
 import sqlite3
 from itertools import pairwise
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
-from hypothesis import example, given, settings, strategies as st
+from hypothesis import example, given, strategies as st
 
 from chatrest import _storage as storage
 from chatrest._core.replies.rows import Row
@@ -102,28 +101,6 @@ def test_what_was_covered_stays_covered_in_whatever_order_it_came(pages: list[tu
         assert all(span.last + 1 < following.first for span, following in pairwise(spans))
         assert all(span.position in places[span.last] for span in spans)
     assert journal.intervals(2) == []
-    journal.close()
-
-
-@settings(max_examples=10)
-@given(st.lists(st.tuples(st.integers(-2, 9), st.integers(-2, 9)), max_size=5), st.integers(0, 9))
-def test_rows_that_a_hand_has_edited_are_read_as_the_ids_that_they_name(
-    rows: list[tuple[int, int]], after: int
-) -> None:
-    spans = [Interval(*row) for row in dict(rows).items()]
-    with TemporaryDirectory() as folder:
-        path = Path(folder) / "journal"
-        Journal(path, {}).close()
-        by_hand(
-            path, *(f"INSERT INTO covered VALUES(1, {first}, {last}, '[]')" for first, last, _ in spans), ""
-        )
-        journal = Journal(path, {})
-    model = {each for span in spans for each in range(span.first, span.last + 1)}
-    for last in (after, after + 3):
-        journal.cover(1, [Interval(after + 1, last)])
-        model.update(range(after + 1, last + 1))
-        intervals = journal.intervals(1)
-        assert {each for span in intervals for each in range(span.first, span.last + 1)} == model
     journal.close()
 
 
