@@ -9,8 +9,9 @@ exceptions, both a plain `def` that returns `self._call(…)`, an awaitable:
 """
 
 import warnings
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from functools import cache
+from types import MappingProxyType
 from typing import Any, Final, Generic, Literal, NamedTuple, TypeAlias, TypeVar
 
 from msgspec import Struct
@@ -142,21 +143,22 @@ def documents(
     replies: Callable[[type[T]], Reader[Listing[T]]] = many,
     update: Literal["PUT", "PATCH"] = "PUT",
     media: Media = "json",
-    listing: dict[str, Any] | None = None,
+    listing: Mapping[str, Any] = MappingProxyType({}),
+    creation: Mapping[str, Any] = MappingProxyType({}),
     **options: Any,
 ) -> DocumentEndpoints[T]:
     """Return the operations on the documents below `path`, with `key` for the path parameter.
 
     `names` is `agents.{}_api_tool`, or `roles.{}` where they are the collection itself. `listing` are options
-    of the list, such as its query and paging, and `options` those of all five.
+    of the list, such as its query and paging, `creation` those of the creation, and `options` of all five.
     """
     document, is_collection = f"{path}/{{{key}}}", names.endswith("{}")
     every = names.format("list") + ("" if is_collection else "s")
     create, change, delete = (names.format(verb) for verb in ("create", "update", "delete"))
     return DocumentEndpoints(
-        Endpoint(every, "GET", path, replies(record), **(listing or {}), **options),
+        Endpoint(every, "GET", path, replies(record), **listing, **options),
         Endpoint(names.format("get"), "GET", document, reply(record), **options),
-        Endpoint(create, "POST", path, reply(record), "never", body=new, media=media, **options),
+        Endpoint(create, "POST", path, reply(record), "never", body=new, media=media, **creation, **options),
         Endpoint(change, update, document, reply(record), "idempotent", body=changes, media=media, **options),
         Endpoint(delete, "DELETE", document, ACK, "idempotent", **options),
     )

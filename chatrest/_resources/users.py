@@ -47,7 +47,7 @@ from .._parameters.users import (
     UserQuery,
 )
 from .._walk.walk import Walk
-from .collection import Collection, Start
+from .collection import Collection, Start, documents
 
 
 def _reactivated(reply: Any) -> dict[str, Any] | None:
@@ -112,21 +112,13 @@ class Users(Collection):
         return await self._call(USERS_REACTIVATE, Reactivation(uids_to_activate=uids_to_activate))
 
 
-_TOKENS: Final = "/users/{uid}/auth_tokens"
-_TOKEN: Final = "/users/{uid}/auth_tokens/{authToken}"  # noqa: S105, a path
-
-AUTH_TOKENS_LIST: Final = Endpoint(
-    "auth_tokens.list", "GET", _TOKENS, many(AuthToken), query=PageQuery, paging=BY_PAGE
+AUTH_TOKENS: Final = documents(
+    "auth_tokens.{}", "/users/{uid}/auth_tokens", "authToken", AuthToken, NewToken, TokenChanges,
+    listing={"query": PageQuery, "paging": BY_PAGE},
+)  # fmt: skip
+AUTH_TOKENS_FLUSH: Final = Endpoint(
+    "auth_tokens.flush", "DELETE", "/users/{uid}/auth_tokens", ACK, "idempotent"
 )
-AUTH_TOKENS_GET: Final = Endpoint("auth_tokens.get", "GET", _TOKEN, one(AuthToken))
-AUTH_TOKENS_CREATE: Final = Endpoint(
-    "auth_tokens.create", "POST", _TOKENS, one(AuthToken), "never", body=NewToken
-)
-AUTH_TOKENS_UPDATE: Final = Endpoint(
-    "auth_tokens.update", "PUT", _TOKEN, one(AuthToken), "idempotent", body=TokenChanges
-)
-AUTH_TOKENS_DELETE: Final = Endpoint("auth_tokens.delete", "DELETE", _TOKEN, ACK, "idempotent")
-AUTH_TOKENS_FLUSH: Final = Endpoint("auth_tokens.flush", "DELETE", _TOKENS, ACK, "idempotent")
 
 
 @final
@@ -135,12 +127,12 @@ class AuthTokens(Collection):
 
     def list(self, uid: str, query: PageQuery | None = None, *, cursor: Start = None) -> Walk[AuthToken]:
         """The tokens of a user, in the service's order. One request per page; no cursor holds a token."""
-        return self._walk(AUTH_TOKENS_LIST, query, cursor, uid=uid)
+        return self._walk(AUTH_TOKENS.list, query, cursor, uid=uid)
 
     @hides_arguments
     def get(self, uid: str, auth_token: str) -> Awaitable[AuthToken]:
         """One token of a user; `NotFoundError` for no such token."""
-        return self._call(AUTH_TOKENS_GET, uid=uid, authToken=auth_token)
+        return self._call(AUTH_TOKENS.get, uid=uid, authToken=auth_token)
 
     async def create(self, uid: str, *, force: bool | None = None) -> AuthToken:
         """POST /users/{uid}/auth_tokens: a login token for `uid`; `force` asks for a fresh one.
@@ -148,17 +140,17 @@ class AuthTokens(Collection):
         Raises `NotFoundError` for a user that the app does not have. Sent once: where no reply came and a
         token may have been made, `OutcomeUnknownError`.
         """
-        return await self._call(AUTH_TOKENS_CREATE, NewToken(force=force), uid=uid)
+        return await self._call(AUTH_TOKENS.create, NewToken(force=force), uid=uid)
 
     @hides_arguments
     def update(self, uid: str, auth_token: str, changes: TokenChanges) -> Awaitable[AuthToken]:
         """Change the scope of a token, and return the token; `NotFoundError` for no such token."""
-        return self._call(AUTH_TOKENS_UPDATE, changes, uid=uid, authToken=auth_token)
+        return self._call(AUTH_TOKENS.update, changes, uid=uid, authToken=auth_token)
 
     @hides_arguments
     def delete(self, uid: str, auth_token: str) -> Awaitable[Ack]:
         """Remove a token: no client logs in with it from then on; `NotFoundError` for no such token."""
-        return self._call(AUTH_TOKENS_DELETE, uid=uid, authToken=auth_token)
+        return self._call(AUTH_TOKENS.delete, uid=uid, authToken=auth_token)
 
     async def flush(self, uid: str) -> Ack:
         """Remove all tokens of a user; `NotFoundError` for no such user."""
@@ -254,20 +246,10 @@ class BannedUsers(Collection):
         return await self._call(BANNED_USERS_UNBAN, on_behalf_of=on_behalf_of, guid=guid, uid=uid)
 
 
-GROUPS_LIST: Final = Endpoint(
-    "groups.list", "GET", "/groups", many(Group), query=GroupQuery, paging=BY_PAGE, acting="optional"
-)
-GROUPS_GET: Final = Endpoint("groups.get", "GET", "/groups/{guid}", one(Group), acting="optional")
-GROUPS_CREATE: Final = Endpoint(
-    "groups.create", "POST", "/groups", one(Group), "never", body=NewGroup,
-    acting="optional", rate_class="core",
+GROUPS: Final = documents(
+    "groups.{}", "/groups", "guid", Group, NewGroup, GroupChanges, acting="optional",
+    listing={"query": GroupQuery, "paging": BY_PAGE}, creation={"rate_class": "core"},
 )  # fmt: skip
-GROUPS_UPDATE: Final = Endpoint(
-    "groups.update", "PUT", "/groups/{guid}", one(Group), "idempotent", body=GroupChanges, acting="optional"
-)
-GROUPS_DELETE: Final = Endpoint(
-    "groups.delete", "DELETE", "/groups/{guid}", ACK, "idempotent", acting="optional"
-)
 
 
 @final
@@ -282,23 +264,23 @@ class Groups(Collection):
         Uses page numbers, also from `updated_at` on: paging by time could skip groups changed in the same
         second.
         """
-        return self._walk(GROUPS_LIST, query, cursor, on_behalf_of=on_behalf_of)
+        return self._walk(GROUPS.list, query, cursor, on_behalf_of=on_behalf_of)
 
     async def get(self, guid: str, *, on_behalf_of: str | None = None) -> Group:
         """A group, as the acting user sees it; `NotFoundError` for no such group."""
-        return await self._call(GROUPS_GET, on_behalf_of=on_behalf_of, guid=guid)
+        return await self._call(GROUPS.get, on_behalf_of=on_behalf_of, guid=guid)
 
     async def create(self, group: NewGroup, *, on_behalf_of: str | None = None) -> Group:
         """Make a group and return it; sent once."""
-        return await self._call(GROUPS_CREATE, group, on_behalf_of=on_behalf_of)
+        return await self._call(GROUPS.create, group, on_behalf_of=on_behalf_of)
 
     async def update(self, guid: str, changes: GroupChanges, *, on_behalf_of: str | None = None) -> Group:
         """Change a group and return it; `NotFoundError` for no such group."""
-        return await self._call(GROUPS_UPDATE, changes, on_behalf_of=on_behalf_of, guid=guid)
+        return await self._call(GROUPS.update, changes, on_behalf_of=on_behalf_of, guid=guid)
 
     async def delete(self, guid: str, *, on_behalf_of: str | None = None) -> Ack:
         """Remove a group; `NotFoundError` for no such group."""
-        return await self._call(GROUPS_DELETE, on_behalf_of=on_behalf_of, guid=guid)
+        return await self._call(GROUPS.delete, on_behalf_of=on_behalf_of, guid=guid)
 
 
 def _acknowledged_scope(reply: Any) -> dict[str, Any] | None:
