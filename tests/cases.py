@@ -9,9 +9,7 @@ import inspect
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import wraps
-from typing import Any, Final, Self
-
-import pytest
+from typing import Any, Final
 
 TOO_DEEP: Final = 12_000
 """Levels of nested JSON that no supported Python reads: 3.11 and 3.12 read 1,000 or so, 3.13 some 10,000."""
@@ -22,7 +20,7 @@ def loop_over(
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Run a test for each of `cases`, which give values to the arguments with these `names`.
 
-    All cases run, with the same fixtures; the error of each that fails has a note with its values.
+    All have the same fixtures; the error of the first one that fails has a note with its values.
     """
     arguments = names.replace(",", " ").split() if isinstance(names, str) else list(names)
     rows = [dict(zip(arguments, case if len(arguments) > 1 else (case,), strict=True)) for case in cases]
@@ -31,17 +29,15 @@ def loop_over(
     def decorate(test: Callable[..., Any]) -> Callable[..., Any]:
         @wraps(test)
         def run_all(**fixtures: Any) -> None:
-            with _Failures() as failures:
-                for row in rows:
-                    with failures.of(row):
-                        test(**fixtures, **row)
+            for row in rows:
+                with _noted(row):
+                    test(**fixtures, **row)
 
         @wraps(test)
         async def run_all_async(**fixtures: Any) -> None:
-            with _Failures() as failures:
-                for row in rows:
-                    with failures.of(row):
-                        await test(**fixtures, **row)
+            for row in rows:
+                with _noted(row):
+                    await test(**fixtures, **row)
 
         looped = run_all_async if inspect.iscoroutinefunction(test) else run_all
         signature = inspect.signature(test)
@@ -53,23 +49,10 @@ def loop_over(
     return decorate
 
 
-class _Failures:
-    """The errors of the cases, which are raised together after the last case."""
-
-    def __init__(self) -> None:
-        self.errors: list[BaseException] = []
-
-    def __enter__(self) -> Self:
-        return self
-
-    @contextmanager
-    def of(self, row: dict[str, Any]) -> Iterator[None]:
-        try:
-            yield
-        except (Exception, pytest.fail.Exception) as error:
-            error.add_note("the case: " + ", ".join(f"{name} = {value!r}" for name, value in row.items()))
-            self.errors.append(error)
-
-    def __exit__(self, kind: object, error: object, trace: object) -> None:
-        if kind is None and self.errors:
-            raise self.errors[0] if len(self.errors) == 1 else BaseExceptionGroup("cases", self.errors)
+@contextmanager
+def _noted(row: dict[str, Any]) -> Iterator[None]:
+    try:
+        yield
+    except BaseException as error:
+        error.add_note("the case: " + ", ".join(f"{name} = {value!r}" for name, value in row.items()))
+        raise

@@ -25,13 +25,11 @@ COUNT = 140
 
 
 def places_of(result: VerifyResult) -> list[tuple[str, str]]:
-    """Return the kind and place of each problem."""
     assert result.ok == (not result.problems)
     return [(problem.kind, problem.place) for problem in result.problems]
 
 
 def only_problem(out: Path) -> Problem:
-    """Return the only problem of an export."""
     result = verify(out)
     [problem] = result.problems
     assert not result.ok
@@ -44,7 +42,6 @@ def change_manifest(out: Path, **changes: Any) -> None:
 
 
 def change_entry(out: Path, name: str, /, **changes: Any) -> None:
-    """Change the entry of a file in the manifest."""
     files = [
         structs.replace(entry, **changes) if entry.name == name else entry for entry in manifest_of(out).files
     ]
@@ -52,7 +49,6 @@ def change_entry(out: Path, name: str, /, **changes: Any) -> None:
 
 
 def largest_entry(out: Path) -> FileEntry:
-    """Return the entry of the largest file with messages."""
     return max((each for each in manifest_of(out).files if each.role == "part"), key=lambda each: each.bytes)
 
 
@@ -86,7 +82,6 @@ def rewrite(out: Path, name: str, data: bytes, **changes: Any) -> None:
 
 
 def contents_of(out: Path) -> dict[str, bytes]:
-    """Return the content of every file of the folder."""
     return {path.relative_to(out).as_posix(): path.read_bytes() for path in out.rglob("*") if path.is_file()}
 
 

@@ -102,19 +102,9 @@ class Town:
     def send(self, sender: str, receiver: str, **more: Any) -> None:
         number = self.store.last_id + 1
         is_group = receiver in self.members
-        record = {
-            "id": str(number),
-            "conversationId": f"group_{receiver}" if is_group else "_user_".join(sorted((sender, receiver))),
-            "sender": sender,
-            "receiverType": "group" if is_group else "user",
-            "receiver": receiver,
-            "category": "message",
-            "type": "text",
-            "data": {"text": f"{number}"},
-            "sentAt": START + number,
-            "updatedAt": START + number,
-        }
-        self.store.add_records([json.dumps(record | more).encode()])
+        kind = "group" if is_group else "user"
+        at = START + number
+        self.store.add_message(sender, receiver, f"{number}", receiver_type=kind, sent_at=at, **more)
         for member in self.members.get(receiver, ()):
             if member != sender:
                 self.store.show([number], f"u:{member}")
@@ -127,7 +117,7 @@ class Town:
     def texts(self) -> list[int]:
         ids = self.store.ids()
         records = zip(ids, self.store.records(ids), strict=True)
-        return [number for number, raw in records if b'"category": "message"' in raw]
+        return [number for number, raw in records if json.loads(raw)["category"] == "message"]
 
     def visible(self, *, with_groups: bool) -> set[int]:
         """Return the ids that a list shows now."""
