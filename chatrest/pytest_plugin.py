@@ -144,21 +144,17 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line(
         "markers", "chatrest(**options): arguments of chatrest.emulator.Emulator for chatrest_emulator"
     )
-    fixtures: dict[str, Any] = {
-        "chatrest_emulator": _chatrest_emulator,
-        "chatrest_session": _chatrest_session,
-    }
-    if _has_asyncio(config):
-        # Imported here, as pytest cannot rewrite the asserts of a plugin that was imported before it is
-        # loaded.
-        from pytest_asyncio import fixture
-
-        registered: dict[str, Any] = {
-            name: fixture(name=name)(function) for name, function in fixtures.items()
-        }
-    else:
-        registered = {name: _missing_fixture(name) for name in fixtures}
     # pytest finds fixtures in modules and classes; functions of a class would get `self`.
     module = ModuleType("chatrest_fixtures")
-    module.__dict__.update(registered)
+    for name, function in (
+        ("chatrest_emulator", _chatrest_emulator),
+        ("chatrest_session", _chatrest_session),
+    ):
+        if _has_asyncio(config):
+            # Not before: pytest cannot rewrite the asserts of a plugin that was imported until then.
+            from pytest_asyncio import fixture
+
+            setattr(module, name, fixture(name=name)(function))
+        else:
+            setattr(module, name, _missing_fixture(name))
     config.pluginmanager.register(module, "chatrest-fixtures")

@@ -133,37 +133,29 @@ class ActiveCall(Generic[R]):
         async def attempt() -> R:
             if outcomes:
                 raise outcomes.pop()
-            return await self._later_attempt()
+            try:
+                return await (self._attempt() if self._context.start is None else self._reported_attempt())
+            except RequestInvalidError:  # closed meanwhile; that would say that nothing was sent
+                self._attempts = structs.replace(self._attempts, pause=None)
+                assert self._attempts.error is not None
+                last = self._attempts.error
+            raise last
 
         loop = tenacity.AsyncRetrying(
             sleep=self._sleep,
-            retry=tenacity.retry_if_exception(self._is_planned),
+            retry=tenacity.retry_if_exception(
+                lambda error: (
+                    isinstance(error, ApiError | TransportError) and self._attempts.pause is not None
+                )
+            ),
             wait=lambda _: self._attempts.pause or 0.0,
-            before_sleep=self._log_pause,
         )
         return await loop(attempt)
 
-    async def _later_attempt(self) -> R:
-        try:
-            return await (self._attempt() if self._context.start is None else self._reported_attempt())
-        except RequestInvalidError:  # closed meanwhile; that would say that nothing was sent
-            self._attempts = structs.replace(self._attempts, pause=None)
-            assert self._attempts.error is not None
-            failure = self._attempts.error
-        raise failure
-
-    def _is_planned(self, error: BaseException) -> bool:
-        return isinstance(error, ApiError | TransportError) and self._attempts.pause is not None
-
-    def _log_pause(self, _: tenacity.RetryCallState) -> None:
-        attempts = self._attempts
-        LOGGER.debug(
-            "attempt %d failed, again in %.1f s: %s", self.number, attempts.pause or 0.0, attempts.error
-        )
-
     async def _sleep(self, seconds: float) -> None:
         """Sleep the pause between two attempts, and measure it: it may be cut short."""
-        timing = self._context.timing
+        timing, error = self._context.timing, self._attempts.error
+        LOGGER.debug("attempt %d failed, again in %.1f s: %s", self.number, seconds, error)
         began = timing.now()
         try:
             await timing.sleep(seconds)
@@ -195,7 +187,9 @@ class ActiveCall(Generic[R]):
         try:
             began = self.began if self.number == 1 else now()
             if options.deadline is not None:
-                self._refuse_hopeless(began, options.deadline)
+                wait, left = self._gate.expected(options.priority), options.deadline - (began - self.began)
+                if wait >= left > 0:
+                    raise self._no_room(wait, "rate limit", left)
             if not self._gate.try_enter(options.priority, began):
                 await self._wait()
                 began = now()
@@ -302,11 +296,6 @@ class ActiveCall(Generic[R]):
             before = attempt_log(attempts.log, str(final).removeprefix(f"{name}: "), more)
             final.args = (f"{final} (after {attempts.count} attempts; {before})",)
         return final
-
-    def _refuse_hopeless(self, now: float, deadline: float) -> None:
-        wait, left = self._gate.expected(self._options.priority), deadline - (now - self.began)
-        if wait >= left > 0:
-            raise self._no_room(wait, "rate limit", left)
 
     def _no_room(self, wait: float, reason: DeadlineReason, left: float) -> DeadlineExceededError:
         what = "the rate limit's next slot" if reason == "rate limit" else "the next attempt"

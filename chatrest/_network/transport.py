@@ -109,13 +109,15 @@ class Transport:
             raise RequestInvalidError("the session was closed before the request was sent")
         exchange = self._timer.start(inf if timeouts.total is None else timeouts.total)
         response: aiohttp.ClientResponse | None = None
+        # No type where the request has none. It is not asked of every request: aiohttp copies all headers.
+        is_plain = request.method == "GET" and request.body is None
         try:
             response = await self._session.request(
                 request.method,
                 URL(request.url, encoded=True),
                 headers=request.headers,
                 data=_payload(request.body),
-                skip_auto_headers=_skipped(request),
+                skip_auto_headers=None if is_plain or "Content-Type" in request.headers else _WITHOUT_TYPE,
                 allow_redirects=False,
                 timeout=self._client_timeout(timeouts),
             )
@@ -256,15 +258,6 @@ _FAILURES: Final = (_ConnectionLostError, aiohttp.ClientError, TimeoutError, OSE
 _LOST: Final = (_ConnectionLostError, aiohttp.ClientOSError, aiohttp.ServerDisconnectedError)
 
 
-def _skipped(request: Request) -> tuple[str, ...] | None:
-    """Return the header that aiohttp must not add: a type where the request has none.
-
-    It is not named for every request, as aiohttp then copies all headers to look for it.
-    """
-    is_plain = request.method == "GET" and request.body is None
-    return None if is_plain or "Content-Type" in request.headers else _WITHOUT_TYPE
-
-
 def _payload(body: bytes | None) -> bytes | io.BytesIO | None:
     # aiohttp warns of large bodies as bytes, which it would write at once.
     return io.BytesIO(body) if body is not None and len(body) > _LARGE else body
@@ -296,7 +289,10 @@ def _no_connection(error: Exception, timeouts: Timeouts) -> ConnectError:
         return ConnectError(text, reason="by proxy")
     if isinstance(error, aiohttp.ClientConnectorError):
         text = f"no connection to {error.host}:{error.port}, nothing was sent{_reason(error)}"
-        return ConnectError(text, is_final=_is_final(_cause(error)), reason=_connect_reason(error))
+        cause = _cause(error)  # a refused certificate and a host without TLS stay so
+        is_refused = isinstance(cause, tls.SSLCertVerificationError | tls.CertificateError)
+        is_final = is_refused or (isinstance(cause, tls.SSLError) and cause.reason in _NO_TLS)
+        return ConnectError(text, is_final=is_final, reason=_connect_reason(error))
     if isinstance(error, _LOST):
         return ConnectError(f"no connection, nothing was sent{_reason(error)}")
     return ConnectError(f"no connection ({type(error).__name__}), nothing was sent{_reason(error)}")
@@ -319,12 +315,6 @@ def _connect_reason(error: aiohttp.ClientConnectorError) -> str:
     if isinstance(error, aiohttp.ClientProxyConnectionError):
         return "proxy"
     return "name" if isinstance(cause, socket.gaierror) else "connection"
-
-
-def _is_final(cause: object) -> bool:
-    """Return True for a certificate that is refused, and a host without TLS: both stay so."""
-    is_refused = isinstance(cause, tls.SSLCertVerificationError | tls.CertificateError)
-    return is_refused or (isinstance(cause, tls.SSLError) and cause.reason in _NO_TLS)
 
 
 def _reason(error: Exception) -> str:

@@ -291,7 +291,11 @@ class Pacer:
         self.stated_limit = signal.limit or self.stated_limit
         if signal.limited:
             self.remaining = 0.0 if self.remaining is not None else None
-            self._observe_refused(now, signal, sent)
+            if self._hold is None:
+                if sent < self._resumed_at:  # it was refused by the limit of which the end was seen since
+                    return
+                self._hold = _Hold(sent, now, self._rate_at(sent))
+            self._hold.refuse(sent, now, signal.retry_after)
             return
         if signal.remaining is not None:
             self.remaining = signal.remaining
@@ -314,13 +318,6 @@ class Pacer:
             or self.remaining is None
             or self.remaining <= _PLENTY * self.stated_limit
         )
-
-    def _observe_refused(self, now: float, signal: Signal, sent: float) -> None:
-        if self._hold is None:
-            if sent < self._resumed_at:  # it was refused by the limit of which the end was seen since
-                return
-            self._hold = _Hold(sent, now, self._rate_at(sent))
-        self._hold.refuse(sent, now, signal.retry_after)
 
     def _rate_at(self, sent: float) -> float | None:
         if self._curve is not None:

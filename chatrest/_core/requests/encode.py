@@ -40,7 +40,12 @@ def query_pairs(query: Struct | Mapping[str, Any] | None) -> list[tuple[str, str
         if type(value) is str:
             pairs.append((wire, value))
         elif isinstance(value, _LISTS):
-            pairs.append((wire, _comma_list(wire, [_text(wire, item) for item in value])))
+            texts = [_text(wire, item) for item in value]
+            if torn := [text for text in texts if "," in text]:
+                raise RequestInvalidError(
+                    f"query {wire} = {torn[0]!r}: a value with a comma cannot be in a comma-separated list"
+                )
+            pairs.append((wire, ",".join(texts)))
         elif value is not None and value is not UNSET:
             pairs.append((wire, _text(wire, value)))
     return pairs
@@ -104,11 +109,3 @@ def _text(name: str, value: Any) -> str:
     raise RequestInvalidError(
         f"query {name} = {shown(value)}: expected a text, a number, a boolean, or a list of these"
     )
-
-
-def _comma_list(name: str, values: list[str]) -> str:
-    if torn := [value for value in values if "," in value]:
-        raise RequestInvalidError(
-            f"query {name} = {torn[0]!r}: a value with a comma cannot be in a comma-separated list"
-        )
-    return ",".join(values)
