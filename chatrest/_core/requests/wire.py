@@ -158,7 +158,7 @@ def _parts(name: str, value: Any) -> Iterator[tuple[bytes, bytes]]:
     yield f"{head}\r\n\r\n".encode(), str(value).encode()
 
 
-def check_headers(headers: object) -> Headers:
+def check_headers(headers: Any) -> Headers:
     """Return extra headers of the caller's: well-formed, and none of those that chatrest writes itself.
 
     The error repeats neither a name nor a value: where the two are swapped, the name is the secret.
