@@ -196,14 +196,14 @@ def token(uid: str, force: bool, as_json: bool) -> None:
       TOKEN=$(chatrest token alice)
     """
     streams.output()
-    record = run(_create_token(uid, force=force or None))
+
+    async def create() -> AuthToken:
+        async with session() as chat:
+            return await chat.auth_tokens.create(uid, force=force or None)
+
+    record = run(create())
     text = line_of(record) if as_json else record.auth_token.encode("utf-8", "backslashreplace")
     streams.write_reply(text, "the token was created")
-
-
-async def _create_token(uid: str, *, force: bool | None) -> AuthToken:
-    async with session() as chat:
-        return await chat.auth_tokens.create(uid, force=force)
 
 
 _LINE_BREAKS: Final = bytes.maketrans(b"\r\n", b"  ")

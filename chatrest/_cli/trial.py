@@ -68,20 +68,16 @@ async def _serve(**options: Any) -> None:
         }
         if os.environ.get("CHATREST_APP"):
             values["APP"] = ""  # else the commands would continue with that app, and not with the emulator
-        _announce(values)
+        lines = (f"export CHATREST_{name}={shlex.quote(value)}" for name, value in values.items())
+        streams.write_lines(lines)
+        if not streams.is_terminal("stdout"):
+            streams.detach_stdout()  # so that $(chatrest emulator &) ends
         users, messages = len(service.store.people.uids()), len(service.store.ids())
         streams.warn(
             f"emulator at {service.base_url} with {users:,} users and {messages:,} messages; "
             f"stop it with Ctrl-C or: kill {os.getpid()}"
         )
         await asyncio.Event().wait()
-
-
-def _announce(values: dict[str, str]) -> None:
-    text = "".join(f"export CHATREST_{name}={shlex.quote(value)}\n" for name, value in values.items())
-    streams.write(text.encode())
-    if not streams.is_terminal("stdout"):
-        streams.detach_stdout()  # so that $(chatrest emulator &) ends
 
 
 _FOLDER: Final = "chat-export"

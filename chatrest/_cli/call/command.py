@@ -20,12 +20,6 @@ from .help_text import OperationHelp, list_operations
 
 
 class OperationGroup(click.Group):
-    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        if args[:1] == ["--list"] and not ctx.resilient_parsing:
-            list_operations(args[1:])
-            ctx.exit()
-        return super().parse_args(ctx, args)
-
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(resources.OPERATIONS)
 
@@ -84,13 +78,18 @@ def _text_of(name: str) -> str:
     subcommand_metavar="NAME [KEY=VALUE]...",
     invoke_without_command=True,
 )
-@click.option(
-    "--list", is_flag=True, expose_value=False,
-    help="Print all operations, or with WORDS after it those that have them in their name, path or help.",
-)  # fmt: skip
+@click.option("--list", "is_list", is_flag=True, help="Print all operations, one per line.")
 @click.pass_context
-def call(ctx: click.Context) -> None:
+def call(ctx: click.Context, is_list: bool) -> None:
     """Call the operation NAME, and print its reply as JSON.
+
+    \b
+    Examples:
+      chatrest call --list | grep -i unread
+      chatrest call users.list --help
+      chatrest call users.list status=available tags=a,b --limit 10
+      chatrest call messages.send receiver=bob type=text data='{"text": "hello"}' on_behalf_of=alice
+      chatrest call messages.send body=@message.json on_behalf_of=alice
 
     A list prints one line per record, exactly as the service sends it. Anything else prints one line: the
     record, the acknowledgement, or the outcome of each item. Credentials in a reply are printed.
@@ -109,17 +108,10 @@ def call(ctx: click.Context) -> None:
     body=JSON gives the whole body at once. If a parameter of the path and a member of the body have one name,
     body.NAME is the member.
 
-    `chatrest call NAME --help` shows the parameters of an operation, and --limit, --cursor and
-    --format of a list.
-
-    \b
-    Examples:
-      chatrest call --list
-      chatrest call --list unread count
-      chatrest call users.list --help
-      chatrest call users.list status=available tags=a,b --limit 10
-      chatrest call messages.send receiver=bob type=text data='{"text": "hello"}' on_behalf_of=alice
-      chatrest call messages.send body=@message.json on_behalf_of=alice
+    `chatrest call NAME --help` shows the parameters of an operation, and --limit, --cursor and --format of a
+    list.
     """
-    if ctx.invoked_subcommand is None:
+    if is_list:
+        list_operations()
+    elif ctx.invoked_subcommand is None:
         click.echo(ctx.get_help())

@@ -2,7 +2,6 @@
 
 import inspect
 import re
-from collections.abc import Sequence
 from textwrap import wrap
 from typing import Any, Final
 
@@ -12,8 +11,6 @@ from ... import _resources as resources
 from ..._core.replies.decode import ACK, EachOutcome, ManyRecords
 from ..._core.requests.endpoint import Endpoint, Replay
 from ..._parameters.checked import meaning
-from ..._secrets import shown
-from ...errors import RequestInvalidError
 from .. import streams
 from ..environment import MANAGEMENT_WORDS
 from .arguments import Parameter, Parameters, Place
@@ -128,17 +125,9 @@ def _meaning(kind: type | None, parameter: Parameter) -> str:
     return "; ".join(filter(None, (text, rule))) or _PLAIN
 
 
-def list_operations(words: Sequence[str]) -> None:
-    matches = {}
-    for endpoint in resources.OPERATIONS.values():
-        text = summary(endpoint)
-        if all(word.lower() in f"{endpoint.name} {endpoint.path} {text}".lower() for word in words):
-            matches[endpoint] = text
-    if not matches:
-        raise RequestInvalidError(
-            f"no operation has {' and '.join(map(shown, words))} in its name, path or help"
-        )
-    width = max(len(endpoint.name) for endpoint in matches)
+def list_operations() -> None:
+    endpoints = resources.OPERATIONS.values()
+    width = max(len(each.name) for each in endpoints)
     streams.write_lines(
-        f"{each.name:{width}}  {each.method:6}  {each.path}\n    {text}" for each, text in matches.items()
+        f"{each.name:{width}}  {summary(each)}  {each.method} {each.path}" for each in endpoints
     )
