@@ -135,10 +135,12 @@ class ActiveCall(Generic[R]):
                 raise outcomes.pop()
             try:
                 return await (self._attempt() if self._context.start is None else self._reported_attempt())
-            except RequestInvalidError:  # closed meanwhile; that would say that nothing was sent
-                self._attempts = structs.replace(self._attempts, pause=None)
-                assert self._attempts.error is not None
+            except RequestInvalidError:
+                # Closed: a change that was sent before must not say that nothing was. A read may.
                 last = self._attempts.error
+                if last is None or self._call.endpoint.replay != "idempotent":
+                    raise
+                self._attempts = structs.replace(self._attempts, pause=None)
             raise last
 
         loop = tenacity.AsyncRetrying(
@@ -291,7 +293,7 @@ class ActiveCall(Generic[R]):
             final.args = (f"{name}: {error}",)
         if isinstance(final, ApiError):
             final.attempts = attempts.count
-        if attempts.log:
+        if attempts.count > 1:
             more = attempts.count - 1 - len(attempts.log)
             before = attempt_log(attempts.log, str(final).removeprefix(f"{name}: "), more)
             final.args = (f"{final} (after {attempts.count} attempts; {before})",)
