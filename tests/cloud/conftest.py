@@ -11,8 +11,7 @@ import pytest
 
 from chatrest._cloud.store import ObjectStore
 from tests.buckets import memory_store
-from tests.cloud.fault_proxy import FaultProxy
-from tests.cloud.s3_settings import KEY_ID, LIMITS, PART_SIZE, SECRET
+from tests.cloud.fault_proxy import KEY_ID, LIMITS, PART_SIZE, SECRET, FaultProxy
 
 _BUCKETS: Final = count(1)
 

@@ -8,6 +8,12 @@ from typing import Final, NamedTuple, Self
 import aiohttp
 from aiohttp import web
 
+from chatrest._cloud.address import RequestLimits
+
+SECRET: Final = "SECRETEXAMPLESECRETEXAMPLE"
+KEY_ID: Final = "AKIDEXAMPLEKEYID"
+LIMITS: Final = RequestLimits(retries=2, total=120.0, timeout=60.0, first_wait=0.001)
+PART_SIZE: Final = 16 << 10
 CONDITIONS: Final = ("If-Match", "If-None-Match")
 HOP_BY_HOP: Final = ("Connection", "Transfer-Encoding", "Keep-Alive", "Content-Length", "Content-Encoding")
 

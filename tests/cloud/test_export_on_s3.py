@@ -20,7 +20,7 @@ from chatrest.emulator import Emulator
 from chatrest.errors import RequestInvalidError
 from chatrest.export import Plan, export, read, verify
 from chatrest.export.run.run_parts import export_parts
-from tests.cloud.s3_settings import KEY_ID, SECRET
+from tests.cloud.fault_proxy import KEY_ID, SECRET
 from tests.distributed.clusters import FAST, near_cluster
 from tests.export.remote.stores import ids_in_bucket
 from tests.export_runs import served

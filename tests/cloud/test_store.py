@@ -22,7 +22,7 @@ from chatrest._cloud.store_errors import (
 from chatrest.errors import RequestInvalidError
 from tests.buckets import memory_store
 from tests.cases import loop_over
-from tests.cloud.s3_settings import PART_SIZE
+from tests.cloud.fault_proxy import PART_SIZE
 
 LARGE = bytes(range(256)) * (11 << 6)  # 176 KiB: eleven parts
 

@@ -47,8 +47,10 @@ class PanicError(Exception):
         ),
         (
             GenericError("status code: 400 Bad: <Code>AuthorizationHeaderMalformed</Code>"),
-            "the store answered 400 AuthorizationHeaderMalformed"
-            "; AWS_REGION may not be the region of the bucket",
+            (
+                "the store answered 400 AuthorizationHeaderMalformed"
+                "; AWS_REGION may not be the region of the bucket"
+            ),
         ),
         (PermissionError(13, "Permission denied", SECRET), "Permission denied"),
         (PanicError(SECRET), "the store's client failed (PanicError)"),

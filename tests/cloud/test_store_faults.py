@@ -14,8 +14,7 @@ from chatrest._cloud.store_errors import (
     ObjectExistsError,
     ObjectStoreError,
 )
-from tests.cloud.fault_proxy import FaultProxy, ProxiedRequest
-from tests.cloud.s3_settings import KEY_ID, LIMITS, SECRET
+from tests.cloud.fault_proxy import KEY_ID, LIMITS, SECRET, FaultProxy, ProxiedRequest
 
 LARGE = bytes(range(256)) * (11 << 6)  # 176 KiB: eleven parts
 ALWAYS = 1000

@@ -176,27 +176,25 @@ class Downloader:
         return DownloadError(f"the file is larger than max_bytes = {self._max_bytes}", "too_large")
 
 
+_TEXTS: Final[tuple[tuple[type[Exception], str], ...]] = (
+    (aiohttp.ClientConnectorDNSError, "the host name has no address"),
+    (TimeoutError, "the server was silent for too long"),
+    (aiohttp.ClientConnectorError, "no connection to the server"),
+    (aiohttp.ClientPayloadError, "the file was cut off"),
+    (aiohttp.ClientResponseError, "the server's reply is not valid HTTP"),
+)
+
+
 def _failure(error: Exception) -> DownloadError:
     """Return an error's reason, without text of the peer or the address."""
-    match error:
-        case aiohttp.ClientConnectorDNSError(os_error=_NotPublicError()):
-            return DownloadError(_NOT_PUBLIC, "refused")
-        case aiohttp.ClientConnectorDNSError():
-            text = "the host name has no address"
-        case aiohttp.InvalidURL():
-            return DownloadError(_NO_URL, "refused")
-        case ReplyUnreadableError():
-            text = str(error)
-        case TimeoutError():
-            text = "the server was silent for too long"
-        case aiohttp.ClientConnectorError():
-            text = "no connection to the server"
-        case aiohttp.ClientPayloadError():
-            text = "the file was cut off"
-        case aiohttp.ClientResponseError():
-            text = "the server's reply is not valid HTTP"
-        case _:
-            text = f"the exchange failed ({type(error).__name__})"
+    if isinstance(error, aiohttp.InvalidURL):
+        return DownloadError(_NO_URL, "refused")
+    if isinstance(getattr(error, "os_error", None), _NotPublicError):
+        return DownloadError(_NOT_PUBLIC, "refused")
+    if isinstance(error, ReplyUnreadableError):
+        return DownloadError(str(error), may_pass=True)
+    other = f"the exchange failed ({type(error).__name__})"
+    text = next((text for kind, text in _TEXTS if isinstance(error, kind)), other)
     return DownloadError(text, may_pass=True)
 
 

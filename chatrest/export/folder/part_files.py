@@ -150,11 +150,9 @@ async def read_users(files: PartFiles, parts: Parts) -> list[NightUsers]:
 
     Raises `ChatRestError` where a file is lost or damaged.
     """
-    names = [night.users for night in parts.nights]
-    datas = [await _data(files, name) if name else b"" for name in names]
     return [
-        unpacked(data, NightUsers, f"{files.place}/{name}") if name else NightUsers()
-        for name, data in zip(names, datas, strict=True)
+        unpacked(await _data(files, name), NightUsers, f"{files.place}/{name}") if name else NightUsers()
+        for name in (night.users for night in parts.nights)
     ]
 
 

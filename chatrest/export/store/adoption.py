@@ -55,7 +55,7 @@ def repair(store: ExportStore, waiting: Callable[[], Collection[str]] = tuple) -
                 take(store, finding, left_out)
         else:
             for finding in alike:
-                _REPAIRS[kind](store, finding)
+                _let_go(store, finding)
         if kind == "longer":  # when all ends are safe: a partition may have several segments
             for stem in dict.fromkeys(finding.file.stem for finding in alike if finding.file):
                 store.seal(stem)
@@ -89,31 +89,21 @@ def stem_of(store: ExportStore, name: str) -> str | None:
     return stem if count and (stem in store.kinds or stem.partition("/")[0] in store.kinds) else None
 
 
-def _forget(store: ExportStore, finding: Difference) -> None:
-    assert finding.file is not None
-    with store.journal.transaction():
-        store.journal.forget_file(finding.file.number)
+def _let_go(store: ExportStore, finding: Difference) -> None:
+    """Forget a file that is not there, set a damaged one aside, or unlink what was replaced.
 
-
-def _set_damaged_aside(store: ExportStore, finding: Difference) -> None:
-    """Move a damaged file: its ids are missing then, and a table is read again with the next run."""
-    assert finding.file is not None
-    set_aside(store.disk, store.folder, path_of(store.folder, finding.file))
-    _forget(store, finding)
-
-
-def _unlink(store: ExportStore, finding: Difference) -> None:
+    The ids of a damaged file are missing then, and a table is read again with the next run.
+    """
     path = store.folder / finding.name
-    store.disk.remove(path)
-    if path.parent.exists():
-        sync_folder(store.disk, path.parent)
+    if finding.kind == "damaged" and finding.file is not None:
+        set_aside(store.disk, store.folder, path_of(store.folder, finding.file))
+    elif finding.kind == "leftover":
+        store.disk.remove(path)
+        if path.parent.exists():
+            sync_folder(store.disk, path.parent)
     if finding.file is not None:
-        _forget(store, finding)
-
-
-_REPAIRS: Final[dict[FindingKind, Callable[[ExportStore, Difference], None]]] = {
-    "missing": _forget, "damaged": _set_damaged_aside, "leftover": _unlink,
-}  # fmt: skip
+        with store.journal.transaction():
+            store.journal.forget_file(finding.file.number)
 
 
 def _take_end(store: ExportStore, finding: Difference, waiting: Collection[str]) -> None:

@@ -32,9 +32,6 @@ class Difference(NamedTuple):
     detail: str = ""
     file: StoreFile | None = None
 
-    def __str__(self) -> str:
-        return f"{self.kind}: {self.name}" + (f" ({self.detail})" if self.detail else "")
-
 
 def path_of(folder: Path, file: StoreFile) -> Path:
     """Return where a file is now: in its place, or as a segment."""
@@ -107,18 +104,11 @@ def _checked(folder: Path, file: StoreFile, elsewhere: Collection[str]) -> Diffe
         return Difference("leftover", str(path.relative_to(folder)), "it was replaced", file)
     if not path.is_file():
         return None if file.name in elsewhere else Difference("missing", file.name, file=file)
-    size = path.stat().st_size
-    if file.state == "open":
-        if size > file.size:
-            return Difference("longer", file.name, f"{size - file.size:,} bytes that no commit knows", file)
-        if size < file.size:
-            return Difference(
-                "damaged", file.name, f"{file.size - size:,} bytes less than were written", file
-            )
+    if (size := path.stat().st_size) == file.size:
         return None
-    if size != file.size:
-        return Difference("damaged", file.name, f"{size:,} bytes, and not {file.size:,}", file)
-    return None
+    if file.state == "open" and size > file.size:
+        return Difference("longer", file.name, f"{size - file.size:,} bytes that no commit knows", file)
+    return Difference("damaged", file.name, f"{size:,} bytes, and not {file.size:,}", file)
 
 
 def _others(

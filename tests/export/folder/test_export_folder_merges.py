@@ -2,15 +2,13 @@
 
 import errno
 import os
-import sqlite3
-from contextlib import closing
 from pathlib import Path
 
 import pytest
 
-from chatrest import AsyncSession, AuthenticationError, ChatRestError
-from chatrest.emulator import Emulator, Status
-from chatrest.export import Plan, export, read_raw, verify
+from chatrest import AsyncSession
+from chatrest.emulator import Emulator
+from chatrest.export import Plan, export, verify
 from chatrest.export.folder import export_folder as folder_module
 from chatrest.export.folder.fetched_page import FetchedPage
 from chatrest.export.plan.id_set import IdSet
@@ -79,16 +77,3 @@ def test_messages_of_two_sources_that_are_back_are_missing_again(tmp_path: Path)
         assert not stored.export.missing()
         stored.export.look_again([1, 2])
         assert (stored.export.missing(), stored.export.lost) == (IdSet([1, 2]), IdSet())
-
-
-async def test_a_journal_that_a_stopped_run_has_changed_is_not_read_for_sources(tmp_path: Path) -> None:
-    async with Emulator(users=4, messages=40) as emulator, AsyncSession(emulator.app) as session:
-        await export(session, tmp_path, Plan(format="ndjson", partition="month"))
-        emulator.weather.add(Status(401))
-        with pytest.raises(AuthenticationError):  # the journal has a generation that the manifest has not
-            await export(session, tmp_path)
-    with closing(sqlite3.connect(tmp_path / "journal.sqlite")) as database, database:
-        database.execute("DELETE FROM blocks")
-    with pytest.raises(ChatRestError, match="says which source wrote"):
-        read_raw(tmp_path, source="user user-001")
-    assert len(list(read_raw(tmp_path))) == 40
