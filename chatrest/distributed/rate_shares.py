@@ -99,7 +99,6 @@ class _Member:
         self.waiting = 0
         self.target = 0.0
         self.epoch = 0
-        """The epoch of the last message to it."""
         self._used = 0.0
         self._leases: deque[_Lease] = deque()  # that it may be using
 

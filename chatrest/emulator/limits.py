@@ -43,7 +43,6 @@ class Limiter:
         self._kind, self._limit, self._window = kind, limit, window
         self._most = burst if kind == "bucket" else limit
         self._used = 0.0
-        """Requests that count at `_now`, those of a bucket in parts."""
         self._times: deque[float] = deque()
         self._now = float("-inf")
 

@@ -56,7 +56,6 @@ _BEGINNINGS: Final = {
     "csv": b"name\n",
 }
 MEDIA_SIZES: Final = {extension: len(begin) + 12 for extension, begin in _BEGINNINGS.items()}
-"""The bytes of each file, by its extension."""
 
 
 class MediaFile(NamedTuple):

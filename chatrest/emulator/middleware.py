@@ -91,7 +91,8 @@ class Middleware:
         self._note(request, 0 if is_silent else reply.status, name or None)
         if is_held:
             await self._weather.released()
-            reply = self._reply(FaultSet(None, strike.beside), request) if reply is _NOTHING else reply
+            beside = FaultSet(None, strike.all[:-1])
+            reply = self._reply(beside, request) if reply is _NOTHING else reply
         if delay := sum(each.seconds for each in strike.all if isinstance(each, Latency)):
             await self._sleep(delay)
         return _response(reply) if cut is None else await _cut_off(http_request, reply, cut)

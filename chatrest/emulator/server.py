@@ -54,7 +54,6 @@ class EmulatorSettings(CheckedArguments):
     ]
     port: Annotated[int, _up_to(65_535)]
     only_app: str | None
-    """The only app that is served; None for every one."""
     api_key: str
     clock: Callable[[], float]
     sleep: Callable[[float], Awaitable[None]]

@@ -29,16 +29,9 @@ class FaultSet(NamedTuple):
     """The faults that strike one request."""
 
     fault: Fault | None
-    """The one that does not accompany."""
-    beside: tuple[Fault, ...]
-    """Those that accompany, in the script's order."""
+    all: tuple[Fault, ...]
     number: int = 0
     """The number of strikes of `fault`, this one included."""
-
-    @property
-    def all(self) -> tuple[Fault, ...]:
-        """All of them, those that accompany first."""
-        return self.beside if self.fault is None else (*self.beside, self.fault)
 
 
 class _Entry(Struct):
@@ -114,7 +107,7 @@ class Weather:
             self._streaks.pop(identity, None)
             return FaultSet(None, tuple(beside))
         self._streaks[identity] += 1
-        return FaultSet(hit.fault, tuple(beside), hit.strikes)
+        return FaultSet(hit.fault, (*beside, hit.fault), hit.strikes)
 
 
 MAX_STREAK: Final = 3

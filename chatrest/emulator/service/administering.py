@@ -57,7 +57,6 @@ path's parameter.
 _ITEMS: Final = frozenset({"conversations", "featuresToAllow", "featuresToRestrict", "files", "triggerIds"})
 """The members of bodies with documents, or with their keys."""
 _HOLDERS: Final = frozenset({"mutedConversations", "pushProviders", "pushTokens", "uploads"})
-"""The members of replies with the documents of a collection."""
 _ALIASES: Final = {"/initiate": "", "/scrape": ""}
 """Ends of paths whose documents are those of another path."""
 _NOUNS: Final = {

@@ -29,7 +29,6 @@ class OutgoingReply(Struct, frozen=True):
     status: int
     body: bytes
     headers: dict[str, str] = {}
-    """Without those of the transfer: its length and encoding."""
 
 
 class Context(Struct, frozen=True):
@@ -37,7 +36,6 @@ class Context(Struct, frozen=True):
 
     store: Store
     app: Mapping[str, object]
-    """The record of the one app."""
     clock: Callable[[], float]
     """Epoch seconds."""
 

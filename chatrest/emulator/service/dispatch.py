@@ -39,13 +39,11 @@ HANDLERS: Final[Mapping[str, Handler]] = {
     **messages.HANDLERS,
     **users.HANDLERS,
 }
-"""The handlers of all operations, by the operation's name."""
 _FORMS: Final = {
     name: form_of(endpoint, key_member(document_path(endpoint).collection))
     for name, endpoint in OPERATIONS.items()
     if isinstance(endpoint.reply, ManyRecords)
 }
-"""How each list continues."""
 
 
 _BASES: Final = {"chat": "v3", "calls": "v3", "management": "management"}
@@ -56,7 +54,6 @@ class Route(NamedTuple):
 
     endpoint: Endpoint[Any]
     parameters: Mapping[str, str]
-    """The values of the path's parameters by name, decoded."""
 
 
 class Router:

@@ -18,7 +18,6 @@ from .replies import Records, ack, changed_at
 from .users import path_user, related_users, user_record
 
 APP: Final = str(SYSTEM["uid"])
-"""The uid of the app itself."""
 
 LISTS: Final = {
     "admins": "admin", "moderators": "moderator", "participants": "participant", "usersToBan": None,

@@ -28,7 +28,6 @@ from .replies import ack
 
 class NumberedMessage(NamedTuple):
     number: int
-    """The id under which it is stored."""
     record: Document
     """Its JSON, with tags."""
 
@@ -236,7 +235,6 @@ def _count(context: Context, message: NumberedMessage, emoji: str, change: int) 
 
 
 _TYPES: Final = ("text", *get_args(MediaType))
-"""The types of the category `message`."""
 
 
 def checked_data(data: Document, category: str, kind: str) -> Document:

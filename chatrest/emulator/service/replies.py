@@ -53,7 +53,6 @@ class ListForm(NamedTuple):
     parameter: str = ""
     """The query parameter that takes the position; empty for `by`."""
     size: int = 100
-    """Records per page where none is asked."""
     time: Literal["", "reply", "meta"] = ""
     """Where the time of the page's last record is, as `cursor`: beside `meta`, or in it."""
 

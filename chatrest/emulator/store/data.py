@@ -60,7 +60,6 @@ class Writer:
         self._users = {uid: selected(user, names) for uid, user in users.items()}
         self._groups = groups
         self.reactions: list[Mark] = []
-        """Those to the messages that were written; their ids are 0."""
 
     def record(self, kind: str, conversation: GeneratedConversation, number: int, at: int) -> Document:
         """Return a message of this kind; a kind that is not possible here becomes a text."""
@@ -222,7 +221,6 @@ MEDIA_URL: Final = "https://media.example.com/files/"
 _GROUP_SHARE = 0.1
 _PAIRS_PER_USER = 3
 _Room: TypeAlias = tuple[Document, list[str]]
-"""A group's record, and the uids of its members."""
 
 
 def fill(

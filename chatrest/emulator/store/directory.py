@@ -10,7 +10,6 @@ from ...errors import RequestInvalidError
 from .documents import Document, selected
 
 SYSTEM: Final = {"uid": "app_system", "name": "System", "role": "default", "status": "available"}
-"""The app itself, as a sender."""
 
 
 class Directory:
@@ -18,17 +17,14 @@ class Directory:
         self.users: dict[str, Document] = {}
         """All records by uid, with tags; those of users that are switched off have `deactivatedAt`."""
         self.groups: dict[str, Document] = {}
-        """All records by guid, with tags."""
         self.passwords: dict[str, str] = {}
-        """Those of groups, by guid."""
 
     def add_users(self, records: Iterable[Mapping[str, Any]]) -> None:
         """Store user records, each with `uid` and `name`; `RequestInvalidError` for a uid that exists."""
-        users = [dict(record) for record in records]
-        uids = {user["uid"] for user in users}
-        if len(uids) < len(users) or not uids.isdisjoint(self.users):
-            raise RequestInvalidError("uid: one of the users exists already")
-        self.users |= {user["uid"]: user for user in users}
+        for record in records:
+            if record["uid"] in self.users:
+                raise RequestInvalidError(f"uid = {record['uid']!r}: this user exists already")
+            self.users[record["uid"]] = dict(record)
 
     def add_group(self, record: Mapping[str, Any], password: str | None = None) -> None:
         """Store a group record, with `guid`; `RequestInvalidError` for a guid that exists."""

@@ -44,7 +44,6 @@ class Documents:
 
 _TOKENS: Final = "/users/{uid}/auth_tokens"
 _OWN: Final = frozenset({"uid", "authToken", "createdAt"})
-"""The members of a token that are not its scope."""
 
 
 class LoginTokens:

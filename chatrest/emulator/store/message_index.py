@@ -20,7 +20,6 @@ from msgspec.json import Decoder, decode, encode
 from ...errors import RequestInvalidError
 
 ALL: Final = "*"
-"""The list that holds every message of the app."""
 
 
 def conversation_list(conversation: str) -> str:
@@ -66,7 +65,6 @@ class StoredMessage(Struct, gc=False, rename="camel"):
     """A message: its record, and what filters read of it, of any type that JSON has."""
 
     number: int = 0
-    """The id under which it is stored."""
     record: bytes = b""
     """The JSON that is served, without `tags`."""
     id: Any = None
@@ -172,7 +170,6 @@ class Condition(NamedTuple):
 
 class Span(NamedTuple):
     ids: Sequence[int]
-    """In the list's order: ascending."""
     left: int
     """The number of messages from here on in the walk's direction, these included."""
 
@@ -186,7 +183,6 @@ class MessageLists:
 
     def __init__(self) -> None:
         self.messages: dict[int, StoredMessage] = {}
-        """By the ids under which they are stored, ascending."""
         self.lists: dict[str, list[int]] = {}
         self._matches: dict[tuple[str, Hashable], tuple[list[int], int]] = {}
         self.last_id: int = 0
@@ -244,13 +240,11 @@ class MessageLists:
         thread: int | str | None = None,
     ) -> list[int]:
         """Return the ids, ascending, of a conversation, group, participant or thread, or of all messages."""
-        lists: dict[Callable[[Any], str], Any] = {
-            conversation_list: conversation,
-            group_list: group,
-            participant_list: participant,
-            thread_list: thread,
-        }
-        names = [list_name(value) for list_name, value in lists.items() if value is not None]
+        every = (
+            (conversation_list, conversation), (group_list, group), (participant_list, participant),
+            (thread_list, thread),
+        )  # fmt: skip
+        names = [name_of(str(value)) for name_of, value in every if value is not None]
         if len(names) > 1:
             raise RequestInvalidError("ids: expected one of conversation, group, participant, thread")
         return list(self.matching(names[0] if names else ALL))

@@ -25,9 +25,7 @@ class Mark(NamedTuple):
     message: int
     owner: str
     value: str = ""
-    """The emoji of a reaction."""
     at: int = 0
-    """In epoch seconds."""
 
 
 class MessageMarks:
@@ -73,7 +71,6 @@ class ConversationView(Struct):
     conversation: str
     kind: Kind
     party: str
-    """The other user's uid, or the group's guid."""
     created_at: int = 0
     read_id: int = 0
     delivered_id: int = 0
