@@ -266,7 +266,6 @@ class Walk(Generic[T]):
             self._is_busy = False
 
     def _after(self, page: PendingPage[T]) -> WalkState:
-        """Return the state after a page that is not the last; `CursorError` if the walk has to end there."""
         if page.step.error is not None:
             raise self._source.cursor_error(page.step.error)
         return page.after

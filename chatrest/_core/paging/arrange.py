@@ -120,7 +120,6 @@ def _along(items: list[T], ids: Sequence[str], direction: Affix) -> tuple[list[T
 
 
 def _border(cursor: Cursor, memory: Memory) -> set[str]:
-    """The ids that may be repeated at the border of a page."""
     border = {dict(cursor.position).get("id", ""), *(memory.ids or ())}
     if memory.ids is None and cursor.last is not None and not cursor.inside:
         border.add(cursor.last)
@@ -157,7 +156,6 @@ def affix_of(position: Position) -> Literal["append", "prepend"] | None:
 
 
 def _falling(ids: Sequence[str]) -> Affix:
-    """The direction of a page that says none: that of its ids."""
     numbers = [int(text) for text in ids if is_number(text)]
     falls = len(numbers) == len(ids) > 1 and all(map(gt, numbers, numbers[1:]))
     return "prepend" if falls else "append"

@@ -173,9 +173,6 @@ def _goes_by_number(view: PageView, is_nowhere: bool) -> bool:
     return is_numbered or (has_pagination and not paging.positions)
 
 
-# ── what tells places and pages apart ──
-
-
 def place_of(position: Pairs) -> dict[str, str]:
     """A position without the direction and the page's size: positions are compared by it."""
     return {name: value for name, value in position if name not in NO_PLACE}

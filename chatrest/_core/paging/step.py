@@ -237,7 +237,6 @@ def _gone_back(start: Cursor, target: Onward, rules: Rules, memory: Memory) -> S
 
 
 def _led_on(result: Step[T], view: PageView, target: Onward) -> Step[T]:
-    """The step with the cursor of the next page."""
     start, count, identify = result.start, len(result.items), view.rules.identify
     last, position = result.last_after(count, identify), target.position or ()
     names = [name for name, _ in position]

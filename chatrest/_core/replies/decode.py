@@ -140,7 +140,6 @@ class OneRecord(Struct, Generic[T], frozen=True):
         return members(_trimmed(body))["data"]
 
     def _find(self, body: bytes) -> tuple[bytes, str]:
-        """Return the record's JSON, and its place in the reply."""
         if not self.is_bare:
             return _only(body, self.kind), "data"
         raw = _trimmed(body)
@@ -189,8 +188,6 @@ class EachOutcome(Struct, Generic[T], frozen=True):
 
 
 class _Acknowledgement(Struct, frozen=True):
-    """Reads an acknowledgement, in `data` or at the root."""
-
     @property
     def record(self) -> type[Ack]:
         return Ack

@@ -32,25 +32,22 @@ ON_BEHALF_OF: Final = "on_behalf_of"
 APP_UIDS: Final = frozenset({"app_system", "system"})
 """The uids of the app itself."""
 
-_BOUNDS: Final = (
-    ("fromTimestamp", "from_timestamp", "sent_at", True),
-    ("toTimestamp", "to_timestamp", "sent_at", False),
-    ("sentAt[from]", "sent_at_from", "sent_at", True),
-    ("sentAt[to]", "sent_at_to", "sent_at", False),
-    ("updatedAt[from]", "updated_at_from", "updated_at", True),
-    ("updatedAt[to]", "updated_at_to", "updated_at", False),
-    ("editedAt[from]", "edited_at_from", "edited_at", True),
-    ("editedAt[to]", "edited_at_to", "edited_at", False),
-)
+_BOUNDS: Final = tuple(
+    (wire, name, attribute, index == 0)
+    for attribute, pairs in (
+        ("sent_at", (("fromTimestamp", "from_timestamp"), ("toTimestamp", "to_timestamp"))),
+        *((f"{kind}_at", ((f"{kind}At[from]", f"{kind}_at_from"), (f"{kind}At[to]", f"{kind}_at_to")))
+          for kind in ("sent", "updated", "edited")),
+    )
+    for index, (wire, name) in enumerate(pairs)
+)  # fmt: skip
+"""The ends of windows: their names in the query and in `MessageQuery`, the member, and if it is the first."""
 _TEXTS: Final = (
-    ("category", "category", "category"),
-    ("categories", "categories", "category"),
-    ("type", "type", "type"),
-    ("types", "types", "type"),
-    ("sender", "sender", "sender"),
-    ("senders", "senders", "sender"),
+    ("category", "category", "category"), ("categories", "categories", "category"),
+    ("type", "type", "type"), ("types", "types", "type"),
+    ("sender", "sender", "sender"), ("senders", "senders", "sender"),
     ("receiverType", "receiver_type", "receiver_type"),
-)
+)  # fmt: skip
 _ELSEWHERE: Final = frozenset(
     {"sender", "senders", "hasReactions", "unread", "undelivered", "myMentionsOnly", "saved"}
 )
@@ -58,9 +55,9 @@ _ELSEWHERE: Final = frozenset(
 _ABSENT: Final = frozenset({"", "0", 0, None, UNSET})
 _MESSAGE_LISTS: Final = {
     "messages.list": "", "messages.list_user": "uid", "messages.list_group": "guid",
-    "messages.list_thread": "id",
+    "messages.list_thread": "parent_id",
 }  # fmt: skip
-"""Each with the parameter of its path."""
+"""Each with what its path names."""
 _THREAD_LISTS: Final = frozenset(
     {"messages.list_threads", "messages.list_threads_user", "messages.list_threads_group"}
 )
@@ -125,10 +122,9 @@ class Expectation(Struct, frozen=True):
         acting_user = None if endpoint.acting == "never" else call.acting_user or acting_user
         if (subject := _MESSAGE_LISTS.get(endpoint.name)) is not None:
             value = call.path[endpoint.value_place] if subject else ""
-            value = unquote(value) if "%" in value else value
-            return _of_list(
-                subject, value, acting_user, QueryChecks.of(call.query) if checks is None else checks
-            )
+            subjects = {subject: unquote(value) if "%" in value else value} if subject else {}
+            checks = QueryChecks.of(call.query) if checks is None else checks
+            return cls.of_messages(**subjects, acting_user=acting_user, checks=checks)
         if endpoint.name in _CONVERSATION_LISTS and acting_user is not None:
             return cls.of_conversations(acting_user)
         return cls.of_messages(acting_user=acting_user) if endpoint.name in _THREAD_LISTS else cls()
@@ -153,9 +149,21 @@ class Expectation(Struct, frozen=True):
         `uid`: the messages of a user, with `acting_user` those between the two; `guid`: of a group;
         `parent_id`: of a thread; `checks`: of its query.
         """
-        subjects = (("uid", uid), ("guid", guid), ("id", parent_id))
-        subject, value = next((pair for pair in subjects if pair[1] is not None), ("", ""))
-        return _of_list(subject, value or "", acting_user, checks)
+        if checks.is_counting:
+            return EVERY_RECORD
+        first: tuple[_Check, ...] = ()
+        if acting_user is not None and acting_user != uid:
+            if uid is None or checks.is_elsewhere:
+                first = (_UserOf(ON_BEHALF_OF, uid=acting_user),)
+            else:
+                first = (_Pair(uid=uid, acting_user=acting_user),)
+        elif uid is not None and not checks.is_elsewhere:
+            first = (_UserOf("uid", uid=uid),)
+        if guid is not None:
+            first += (_Group("guid", "receiver", frozenset({guid})),)
+        if parent_id is not None:
+            first += (_Thread("message_id", "parent_id", frozenset({parent_id})),)
+        return cls(first + checks.checks, uid is not None and uid == acting_user)
 
     def mismatch(self, record: Any) -> str | None:
         """Return the name of the filter that a record does not fit, as `MessageQuery` or the path names it.
@@ -178,33 +186,11 @@ class Expectation(Struct, frozen=True):
         return misfits
 
 
-def _of_list(subject: str, value: str, acting_user: str | None, checks: QueryChecks) -> Expectation:
-    """Return what a list of messages is asked for: by its path's parameter `subject` those of a `value`."""
-    if checks.is_counting:
-        return EVERY_RECORD
-    uid = value if subject == "uid" else None
-    first: tuple[_Check, ...] = ()
-    if acting_user is not None and acting_user != uid:
-        if uid is None or checks.is_elsewhere:
-            first = (_UserOf(ON_BEHALF_OF, uid=acting_user),)
-        else:
-            first = (_Pair(uid=uid, acting_user=acting_user),)
-    elif uid is not None and not checks.is_elsewhere:
-        first = (_UserOf("uid", uid=uid),)
-    if subject == "guid":
-        first += (_Group("guid", "receiver", frozenset({value})),)
-    elif subject == "id":
-        first += (_Thread("message_id", "parent_id", frozenset({value})),)
-    return Expectation(first + checks.checks, uid is not None and uid == acting_user)
-
-
 EVERY_RECORD: Final = Expectation()
 """The expectation that every record fits."""
 
 
 class _RowMembers(Struct, gc=False, rename="camel"):
-    """The members that a row does not hold, read from its bytes."""
-
     category: Any = ""
     type: Any = ""
     parent_id: Any = ""
@@ -220,8 +206,6 @@ _IN_ROW: Final = frozenset(Row.__struct_fields__)
 
 
 class _Bound(_Check, frozen=True):
-    """One end of a window."""
-
     stamp: int = 0
     is_first: bool = True
 
@@ -242,8 +226,6 @@ class _Bound(_Check, frozen=True):
 
 
 class _OneOf(_Check, frozen=True):
-    """One of some texts, or none at all."""
-
     def fits(self, value: Any, record: Any) -> bool:
         if not isinstance(value, str) or not value or (self.attribute == "sender" and _is_indirect(record)):
             return True
@@ -251,8 +233,6 @@ class _OneOf(_Check, frozen=True):
 
 
 class _Thread(_Check, frozen=True):
-    """The replies to a message."""
-
     def fits(self, value: Any, record: Any) -> bool:
         [own] = self.allowed
         parent = value if isinstance(value, str | int) else ""
@@ -260,8 +240,6 @@ class _Thread(_Check, frozen=True):
 
 
 class _Group(_Check, frozen=True):
-    """The messages of a group."""
-
     def fits(self, value: Any, record: Any) -> bool:
         [own] = self.allowed
         if not value or value.casefold() == own.casefold():
@@ -270,8 +248,6 @@ class _Group(_Check, frozen=True):
 
 
 class _UserOf(_Check, frozen=True, kw_only=True):
-    """The messages that one user has a part in."""
-
     uid: str
 
     def fit(self, records: Sequence[Any]) -> bool:
@@ -289,8 +265,6 @@ class _UserOf(_Check, frozen=True, kw_only=True):
 
 
 class _Pair(_Check, frozen=True, kw_only=True):
-    """The messages between two users, one of whom is the acting user."""
-
     name: str = "uid"
     uid: str
     acting_user: str
@@ -313,8 +287,6 @@ class _Pair(_Check, frozen=True, kw_only=True):
 
 
 class _ConversationsOf(_Check, frozen=True, kw_only=True):
-    """The conversations of the acting user."""
-
     name: str = ON_BEHALF_OF
     uid: str
 
@@ -335,7 +307,6 @@ class _ConversationsOf(_Check, frozen=True, kw_only=True):
 
 
 def _filters(asked: Mapping[str, Any]) -> Iterator[_Check]:
-    """Yield the checks of a query's filters, by their names in the query."""
     for wire, name, attribute, is_first in _BOUNDS:
         if type(stamp := asked.get(wire)) is int:
             yield _Bound(name, attribute, stamp=stamp, is_first=is_first)
@@ -371,7 +342,6 @@ def _conversation_id(record: Any) -> str:
 
 
 def _parts(conversation: str) -> list[str]:
-    """Return the parts of a conversation's id, in one order for all of its forms."""
     return sorted(conversation.split("_"))
 
 

@@ -12,8 +12,6 @@ from collections.abc import Iterable, Iterator, Mapping
 from http import HTTPStatus
 from typing import Any, Final
 
-import msgspec
-
 from ..._models.raw_json import text_of
 from ..._secrets import longest, scrub, scrub_all
 from ...error_codes import KINDS
@@ -97,7 +95,6 @@ def _error_in(value: Any) -> dict[str, Any] | None:
 
 
 def _cut_error(body: bytes) -> dict[str, Any] | None:
-    """The error record of a body that was cut: its members before the first array or object."""
     match = _ERROR_HEAD.match(body) if len(body) == ERROR_BYTES else None
     return None if match is None else whole(b"{%b}" % match[1].rstrip(b", \t\r\n"))
 
@@ -108,7 +105,6 @@ def _names_existing(record: dict[str, Any]) -> bool:
 
 
 def _texts(value: Any) -> Iterator[str]:
-    """All texts in scrubbed JSON, whose depth is bounded."""
     if isinstance(value, str):
         yield value
     elif isinstance(value, dict | list):
@@ -131,11 +127,6 @@ def _root_message(value: dict[str, Any]) -> str:
 
 
 def _read(body: bytes) -> Any:
-    """The body's JSON, with any bytes; `_NOT_JSON` for any other."""
-    try:
-        return msgspec.json.decode(body)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        pass
     try:
         return whole(body)
     except ReplyUnreadableError:

@@ -46,7 +46,6 @@ def _items(data: Any) -> Iterator[tuple[str, str, dict[str, Any]]]:
 
 
 def _has_verdicts(data: dict[str, Any]) -> bool:
-    """Return whether the items are sorted by outcome: under `success`, `failed` and `members`."""
     sorted_items = (data.get("success"), data.get("failed"))
     return isinstance(data.get("members"), list) or any(
         isinstance(items, list) or (isinstance(items, dict) and not _is_outcome(items))
@@ -129,7 +128,6 @@ def _is_group(value: Any) -> bool:
 
 
 def _is_outcome(value: dict[str, Any]) -> bool:
-    """Return whether an object has its own `success`."""
     return isinstance(value.get("success"), bool | int | str)
 
 

@@ -65,8 +65,6 @@ _LOOSE_ROW: Final[msgspec.json.Decoder[Row]] = msgspec.json.Decoder(Row[_LOOSE])
 
 
 class _RowKind(Kind[Row]):
-    """The records of a list as rows: any record is one."""
-
     def __init__(self, record: "Kind[Any] | None") -> None:
         super().__init__(Row)
         self._record = record
@@ -112,7 +110,6 @@ def rows(body: bytes, /) -> Listing[Row]:
 
 
 def _put_lines(items: list[Row], raws: Sequence[bytes | Raw], *, is_one_line: bool) -> None:
-    """Give each row its record's bytes, without line breaks."""
     lines = raws if is_one_line else [bytes(raw).translate(_ONE_LINE) for raw in raws]
     for item, line in zip(items, lines, strict=True):
         item.line = line
@@ -158,7 +155,6 @@ def _rows_at_once(body: bytes, raws: list[Raw], coercions: Coercions) -> list[Ro
 
 
 def _at_once(raws: Sequence[bytes | Raw], coercions: Coercions) -> list[Row]:
-    """Return the rows of records with their documented types, or with numbers for ids."""
     try:
         return list(map(_ROW.decode, raws))
     except REFUSED:
@@ -169,7 +165,6 @@ def _at_once(raws: Sequence[bytes | Raw], coercions: Coercions) -> list[Row]:
 
 
 def _tighten(items: list[Any], coercions: Coercions) -> None:
-    """Give ids that were served as numbers their documented type, in place."""
     ids = coercions.records("id: expected text, got whole number")
     uids = coercions.records("uid: expected text, got whole number")
     for index, item in enumerate(items):

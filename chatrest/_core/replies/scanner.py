@@ -112,7 +112,6 @@ def elements(array: bytes) -> list[bytes]:
 
 
 def _other_type(body: bytes) -> str | None:
-    """Return what a JSON value is that is no object; None for an object and for what is not JSON."""
     first = body.lstrip(b" \t\r\n")[:1]
     if not first or first == b"{":
         return None
@@ -152,7 +151,6 @@ def _parts(body: bytes, opening: bytes, closing: bytes) -> Iterator[tuple[str, b
 
 
 def _end_of(body: bytes, at: int) -> int:
-    """Return the place after the value that begins at `at`."""
     if body[at] == _QUOTE:
         return _string_end(body, at)
     if body[at] not in b"[{":
@@ -174,7 +172,6 @@ def _end_of(body: bytes, at: int) -> int:
 
 
 def _string_end(body: bytes, at: int) -> int:
-    """Return the place after the text that begins at `at`."""
     begin, at = at, at + 1
     while begin < at:
         begin, at = at, _INSIDE.match(body, at, at + _SLICE).end()  # type: ignore[union-attr]

@@ -1,13 +1,11 @@
 """The next page of a walk, rule by rule of the ladder."""
 
-from itertools import pairwise
 from typing import Any
 
 from msgspec import UNSET, Struct, structs
 
 from chatrest._core.paging.cursor import Cursor
 from chatrest._core.paging.step import step
-from chatrest._core.paging.walk_state import Memory
 from chatrest._core.replies.decode import Listing
 from chatrest._core.requests.dialects import (
     BY_CREATED,
@@ -19,7 +17,7 @@ from chatrest._core.requests.dialects import (
 )
 from chatrest._models.meta import Meta, PageCounts, Pagination, Position
 from tests.cases import loop_over
-from tests.core.paging.steps import BY_IDS, PAGED, THREAD, again, at, onward, page, placed, position, taken
+from tests.core.paging.steps import PAGED, THREAD, again, at, onward, page, placed, position, taken
 from tests.walk.service_model import Item, rules_for
 
 TWICE = {"has_asked_again": True}
@@ -184,16 +182,6 @@ def test_a_cursor_that_goes_back_is_an_error(affix: str, back: int, ids: tuple[s
     assert "goes back" in str(result)
 
 
-def test_a_place_that_cannot_be_compared_is_remembered() -> None:
-    memory, errors = Memory(), []
-    for here, there in pairwise(["a", "b", "c", "a"]):
-        result = step(at(id=here), page(here * 2, cursor=position(there)), BY_IDS, memory)
-        memory = result.memory
-        errors.append(result.error)
-    assert errors[:2] == [None, None]
-    assert "repeats" in str(errors[2])
-
-
 # ── where it goes on ──
 
 DOWN = at(affix="prepend", id="9")
@@ -254,28 +242,6 @@ def test_a_direction_that_the_first_page_leaves_open_is_asked_for(served: Positi
     assert onward(Cursor("q"), listing) == again(affix=direction)
     assert taken(Cursor("q"), listing).items == []
     assert onward(Cursor("q", (("id", "5"),)), listing) == again(affix=direction, id="5")
-
-
-@loop_over(
-    ("ids", "numbers", "largest", "ends"),
-    [
-        (("a", "b"), Pagination(0, 2, 2, 3, 3), 9, False),  # full: a cap may have cut it off
-        (("a",), Pagination(0, 1, 2, 3, 3), 2, True),
-        (("a",), Pagination(0, 1, 2, 3, 3), 1, False),
-        (("a",), Pagination(0, 1, 2, 2, 3), 2, False),
-        (("a",), Pagination(0, 1, 2, 1, 0), 2, False),
-        (("a",), Pagination(0, 1, 2, None, None), 2, False),
-        (("a", "b"), Pagination(0, 2, 2, 1, 0), 9, False),
-        (("a", "b"), None, 9, False),
-        ((), Pagination(0, 0, 2, 2, 9), 0, False),  # an empty page in the midst is asked for again
-        ((), Pagination(0, 0, 2, 9, 9), 0, True),
-        ((), None, 0, True),
-    ],
-)
-def test_page_numbers_end_at_an_empty_page_or_at_a_short_last_one(
-    ids: tuple[str, ...], numbers: Pagination | None, largest: int, ends: bool
-) -> None:
-    assert (onward(numbered(), page(*ids, pagination=numbers), PAGED, largest) is None) == ends
 
 
 def test_a_numbered_page_that_repeats_another_gives_nothing_and_ends() -> None:

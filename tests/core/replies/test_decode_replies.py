@@ -204,11 +204,6 @@ def test_a_reply_without_its_token_is_not_an_empty_token(served: bytes) -> None:
         one(AuthToken)(b'{"data":' + served + b"}")
 
 
-def test_an_app_is_read_from_a_list_or_alone() -> None:
-    app = b'{"id":"a","name":"A","region":"us","owner":5,"apiKeys":{"k":{"scope":"authOnly"}}}'
-    assert many(AppInfo)(b'{"data":' + app + b"}").items == many(AppInfo)(b'{"data":[' + app + b"]}").items
-
-
 def test_any_json_is_taken_as_it_is_and_nothing_as_none() -> None:
     assert JSON is read_json
     assert read_json(b'{"a":[1,null]}') == {"a": [1, None]}

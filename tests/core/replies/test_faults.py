@@ -55,12 +55,6 @@ def test_details_of_another_shape_are_not_in_the_text(details: object) -> None:
     assert str(error) == "users.list: 400 ERR_BAD_REQUEST: Bad."
 
 
-def test_no_key_in_the_texts_of_details() -> None:
-    error = error_for(400, {"error": {"message": "Bad.", "details": {KEY: [f"of {KEY}"], "b": ["\ud800"]}}})
-    assert KEY not in str(error)
-    assert str(error).endswith("b: \ufffd)")
-
-
 @loop_over(
     ("status", "body", "kind", "code", "message"),
     [
@@ -115,19 +109,15 @@ def test_any_body_tells_what_it_can(
     assert str(error).startswith(f"users.list: {status}")
 
 
-@pytest.mark.parametrize("odd", [b"\xef\xbb\xbf%s", b" %s\n"], ids=["a byte order mark", "white space"])
-def test_an_error_keeps_its_code_through_odd_bytes(odd: bytes) -> None:
-    body = odd % b'{"error":{"code":"ERR_ALREADY_JOINED","message":"m"}}'
-    assert type(error_for(417, body)) is ConflictError
-
-
-@pytest.mark.parametrize("odd", [rb"\ud800", b"\xe9"], ids=["a lone surrogate", "latin-1"])
-def test_an_error_keeps_its_code_through_an_odd_message(odd: bytes) -> None:
+@loop_over(
+    "body",
+    [b"\xef\xbb\xbf%b", b" %b\n", b'{"error":{"code":"ERR_ALREADY_JOINED","message":"\\ud800"}}',
+     b'{"error":{"code":"ERR_ALREADY_JOINED","message":"\xe9"}}'],
+)  # fmt: skip
+def test_an_error_keeps_its_code_through_odd_bytes(body: bytes) -> None:
     """A message may repeat what the caller sent: its class must not depend on that."""
-    assert (
-        type(error_for(417, b'{"error":{"code":"ERR_ALREADY_JOINED","message":"' + odd + b'"}}'))
-        is ConflictError
-    )
+    usual = b'{"error":{"code":"ERR_ALREADY_JOINED","message":"m"}}'
+    assert type(error_for(417, body.replace(b"%b", usual))) is ConflictError
 
 
 def test_an_agents_error_stands_at_the_root() -> None:
@@ -158,6 +148,7 @@ def test_a_long_body_is_cut_short() -> None:
     [
         {"error": {"message": f"key {KEY} is wrong", "code": "X"}}, {"error": f"{KEY}"},
         {"error": {"message": "m", "details": {KEY: [f"a {KEY} b", {"x": [KEY]}], "n": 5}}},
+        {"error": {"message": "Bad.", "details": {KEY: [f"of {KEY}"], "b": ["\ud800"]}}},
         {"error": {"message": KEY.upper(), "details": KEY}}, {"error": {"code": KEY, "message": "m"}},
         f"<p>bad key <b>{KEY}</b></p>".encode(), f"apikey={KEY}".encode(), {"error": {"devMessage": KEY}},
         b"x" * 290 + KEY.encode(), b"<i>" * 100 + KEY.encode(), {"error": {"message": "y" * 290 + KEY}},
@@ -249,12 +240,21 @@ def test_a_date_without_a_zone_is_utc_as_http_says() -> None:
     assert retry_after({"Retry-After": time.asctime(time.gmtime(NOW + 90))}, NOW) == 90
 
 
-@loop_over("name", ["X-RateLimit-Reset", "X-Rate-Limit-Reset", "x-ratelimit-reset", "x-rate-limit-reset"])
-def test_without_it_the_limits_reset_is_taken_in_either_spelling(name: str) -> None:
-    assert retry_after({name: str(int(NOW) + 40)}, NOW) == 40
-    assert retry_after({name: str(int(NOW) - 40)}, NOW) == 0
-    assert retry_after({name: str(int(NOW) + 40), "Retry-After": "3"}, NOW) == 3
-    assert retry_after({name: str(int(NOW) + 40), "Retry-After": "nonsense"}, NOW) == 40
+@loop_over(
+    ("headers", "seconds"),
+    [
+        *(({name: str(int(NOW) + 40)}, 40)
+          for name in ("X-RateLimit-Reset", "X-Rate-Limit-Reset", "x-ratelimit-reset", "RateLimit-Reset")),
+        ({"X-RateLimit-Reset": str(int(NOW) - 40)}, 0),
+        ({"X-RateLimit-Reset": str(int(NOW) + 40), "Retry-After": "3"}, 3),
+        ({"X-RateLimit-Reset": str(int(NOW) + 40), "Retry-After": "nonsense"}, 40),
+        ({"X-RateLimit-Reset": "30"}, 30), ({"X-RateLimit-Reset": "1700000030000"}, 30),
+    ],
+)  # fmt: skip
+def test_without_it_the_limits_reset_is_an_epoch_or_seconds_to_go(
+    headers: dict[str, str], seconds: float
+) -> None:
+    assert retry_after(headers, NOW) == seconds
 
 
 NONSENSE = [
@@ -305,12 +305,6 @@ def test_a_reply_tells_the_limit_and_what_is_left_in_either_spelling(names: tupl
 def test_a_limit_that_is_nonsense_is_not_heard(value: str) -> None:
     heard = signal({"X-Rate-Limit": value, "X-Rate-Limit-Remaining": value})
     assert (heard.limit, heard.remaining) == (None, None)
-
-
-def test_a_reply_that_tells_no_limit_gives_the_one_signal() -> None:
-    """It is on every call's way."""
-    assert signal({}) is signal({"Date": "x", "X-Rate-Limit": ""}, error_for(404, {}))
-    assert signal({}, error_for(429, {})).limited
 
 
 # ── hostile bodies ──
@@ -419,15 +413,3 @@ def test_a_hostile_body_of_an_error_is_read_once_and_soon(filler: bytes) -> None
     for _ in range(3):
         assert error_for(500, body).status == 500
     assert time.process_time() - before < 30  # minutes, where a pattern backtracks
-
-
-@loop_over(
-    ("headers", "seconds"),
-    [
-        ({"X-RateLimit-Reset": "30"}, 30.0), ({"RateLimit-Reset": "30"}, 30.0),
-        ({"X-Rate-Limit-Reset": str(int(NOW) + 30)}, 30.0), ({"X-RateLimit-Reset": "1700000030000"}, 30.0),
-        ({"X-RateLimit-Reset": str(int(NOW) - 30)}, 0.0),
-    ],
-)  # fmt: skip
-def test_a_reset_is_an_epoch_or_seconds_to_go(headers: dict[str, str], seconds: float) -> None:
-    assert retry_after(headers, NOW) == seconds

@@ -60,11 +60,6 @@ def test_what_acknowledges_nothing_is_unreadable(served: bytes) -> None:
         ACK(served)
 
 
-def test_an_envelope_says_what_it_holds() -> None:
-    assert ACK.record is Ack
-    assert ADDED.record is AddedMember
-
-
 @loop_over(
     ("data", "expected"),
     [
