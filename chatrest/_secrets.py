@@ -93,29 +93,17 @@ class GuardedDict(dict[str, Any]):
 
 
 def guarded(value: Any, raw: bytes) -> Any:
-    """Return decoded JSON, with a `GuardedDict` for each object that has a credential inside."""
+    """Return decoded JSON, with a `GuardedDict` for each object where `raw` may have a credential."""
     lower = raw.lower()  # no pattern, which holds up all threads for seconds in a large record
     return _guarded(value, DEEPEST) if any(sign in lower for sign in _SIGNS) else value
 
 
 def _guarded(value: Any, levels: int) -> Any:
-    if not levels:
-        return value
-    if isinstance(value, list):
+    if levels and isinstance(value, list):
         return [_guarded(item, levels - 1) for item in value]
-    if not isinstance(value, dict):
-        return value
-    members = {name: _guarded(item, levels - 1) for name, item in value.items()}
-    has_secret = any(_is_secret(name, item, levels) for name, item in members.items())
-    return GuardedDict(members) if has_secret else members
-
-
-def _is_secret(name: str, value: Any, levels: int) -> bool:
-    if isinstance(value, list):
-        return is_credential(name) or (levels > 0 and any(_is_secret("", item, levels - 1) for item in value))
-    if isinstance(value, dict):
-        return is_credential(name) or isinstance(value, GuardedDict)
-    return masked(name, value) is not value
+    if levels and isinstance(value, dict):
+        return GuardedDict({name: _guarded(item, levels - 1) for name, item in value.items()})
+    return value
 
 
 def masked_fields(owner: Any, pairs: Iterable[tuple[str, Any]]) -> list[tuple[str, Any]]:

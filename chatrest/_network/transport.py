@@ -176,30 +176,21 @@ class Transport:
         if declared is not None and declared > cap and response.status < 300:
             raise self._too_large(f"{declared} bytes are announced")
         encoding = response.headers.get(hdrs.CONTENT_ENCODING, "").strip().lower()
-        if encoding not in ("", "identity"):
-            await self._unpack_into(pieces, content, Inflate(encoding), cap)
-            return
-        size = 0
+        inflate = None if encoding in ("", "identity") else Inflate(encoding)
+        received = size = 0
         while piece := await content.readany():
-            size += len(piece)
-            pieces.append(piece)
-            if size > cap:
-                raise self._too_large("it was still going on")
-
-    async def _unpack_into(
-        self, pieces: list[bytes], content: aiohttp.StreamReader, inflate: Inflate, cap: int
-    ) -> None:
-        packed = size = 0
-        while piece := await content.readany():
-            packed += len(piece)
-            for part in inflate.steps(piece):
-                if size:
+            received += len(piece)
+            for part in (piece,) if inflate is None else inflate.steps(piece):
+                if size and inflate is not None:
                     await asyncio.sleep(0)  # a few bytes may unpack to very many
                 size += len(part)
                 pieces.append(part)
-                if max(packed, size) > cap:
-                    raise self._too_large(f"{packed} bytes unpack to more than that")
-        if packed:
+                if max(received, size) > cap:
+                    reason = (
+                        "it was still going on" if inflate is None else f"{received} bytes unpack to more"
+                    )
+                    raise self._too_large(reason)
+        if received and inflate is not None:
             inflate.finish()
 
     def _noting_proxy(self, error: TransportError, request: Request) -> TransportError:
