@@ -125,7 +125,9 @@ class ListEnds:
         await self._ids.check(rows)
         ids = ids_of(self._check.held(job, rows))
         is_whole = len(rows) <= _KNOWN and any(number(row.id) == after for row in rows)
-        is_whole = is_whole and not _counts_more(page)  # a service may give as few a page
+        pagination = None if page is None else page.meta.pagination
+        if pagination is not None:  # a service may give as few a page
+            is_whole = is_whole and (pagination.current_page or 0) >= (pagination.total_pages or 0)
         if not (is_whole and ids.numbers <= reading.shown_before):
             return False
         return not await self.never_seen(job, {*ids.others})
@@ -221,10 +223,3 @@ class ListEnds:
         walk = job.source.list(self._messages, MessageQuery(**query))
         async with aclosing(walk.limit(HEAD).pages()) as pages:
             return await anext(pages, None)
-
-
-def _counts_more(page: Page[Row] | None) -> bool:
-    pagination = None if page is None else page.meta.pagination
-    if pagination is None or pagination.current_page is None or pagination.total_pages is None:
-        return False
-    return pagination.current_page < pagination.total_pages

@@ -28,7 +28,7 @@ from ..._resources.messages import Messages
 from ...errors import CursorError
 from ..plan.message_ids import LAST, ids_of, number
 from .jobs import Ending, ListPiece, PieceQueue, PieceResult
-from .list_end import ListEnds
+from .list_end import Head, ListEnds
 from .list_reading import ListReading
 from .page_queue import PageQueue
 from .piece_reader import NotOrderedByIdError, PositionRefusedError, piece_pages
@@ -66,8 +66,12 @@ class ListReader:
     async def _read(self, piece: ListPiece, queue: PieceQueue) -> PieceResult:
         job = piece.of
         reading = ListReading.of(piece, await self._ends.shown_before(job))
-        has_news = not piece.is_open or await self._look(reading)
-        if has_news:
+        head = await self._ends.look(reading) if piece.is_open else Head()
+        if head.rows is not None:
+            reading.look(head.rows)
+        if piece.is_open and reading.is_timed and job.purpose == "walk" and not reading.resumed_after:
+            reading.enter_by_id()
+        if head.has_news:
             is_over = await self._read_to_end(reading, queue)
             if is_over and reading.head is not None:
                 newest = ids_of(self._pages.check.held(job, reading.head))
@@ -82,14 +86,6 @@ class ListReader:
         return await self._pages.end(
             piece, covered, reading.order, is_empty=reading.is_empty, highest=reading.highest
         )
-
-    async def _look(self, reading: ListReading) -> bool:
-        head, job = await self._ends.look(reading), reading.job
-        if head.rows is not None:
-            reading.look(head.rows)
-        if reading.is_timed and job.purpose == "walk" and not reading.resumed_after:
-            reading.enter_by_id()
-        return head.has_news
 
     async def _read_to_end(self, reading: ListReading, queue: PieceQueue) -> bool:
         """Read pages until the end of the piece is reached, or that of the list is proven.

@@ -94,11 +94,10 @@ class Rereads:
             ids = (missing & shown) - asked.setdefault(number, IdSet())
             missing.discard(ids)
             asked[number].update(ids)
-            if ids.names or (ids and known.order == "other"):  # such an id may stand anywhere in a list
-                asked_whole.add(number)
-                yield ListJob(known, [Gap(0, LAST)], "missing")
-            elif ids:
-                yield ListJob(known, clusters(ids, shown, LARGEST_PAGE), "missing")
+            if ids:
+                left = [Gap(0, LAST)] if known.order == "other" else self._places(known, ids)
+                asked_whole |= {number} if left == [Gap(0, LAST)] else set()
+                yield ListJob(known, left, "missing")
 
     async def _ask_one_by_one(self) -> None:
         """Ask for the messages that no list of this part has shown, and those of other parts have."""
@@ -184,7 +183,7 @@ class Rereads:
         return await in_thread(lambda: self._note_deleted(max(times)))
 
     def _places(self, known: SourceState, ids: IdSet) -> list[Gap]:
-        if ids.names:
+        if ids.names:  # which may stand anywhere in a list
             return [Gap(0, LAST)]
         return clusters(ids, self._journal.seen(known.number), LARGEST_PAGE)
 

@@ -49,10 +49,6 @@ class _Order(Struct, eq=False):
         self.is_chronological &= UNKNOWN not in times and times == sorted(times)
         self.ids, self.times = _ends(self.ids or ids, ids), _ends(self.times or times, times)
 
-    def begins_before(self, time: int) -> bool:
-        """Return whether it goes from old to new, and has shown something older than a time."""
-        return self.is_chronological and bool(self.times) and self.times[0] < time
-
 
 def _ends(first: list[int], last: list[int]) -> list[int]:
     return [first[0], last[-1]] if last else first
@@ -72,7 +68,8 @@ class WholeListReader:
             reading.head = None if head is None else head.items
         await self._read_to_end(reading)
         result = await self._pages.end(
-            piece, Coverage(last=reading.ids.last), None if reading.is_by_id else "other",
+            piece, Coverage(last=reading.ids.last),
+            None if reading.order.is_up or reading.order.is_down else "other",
             is_empty=not reading.count, highest=ids_of(reading.head or []).numbers.last,
         )  # fmt: skip
         return result._replace(is_whole=True)
@@ -111,7 +108,7 @@ class WholeListReader:
         async with aclosing(walk.pages()) as pages:
             async for page in pages:
                 ids = reading.take(page.items)
-                rows = sorted(page.items, key=_by_id)
+                rows = sorted(page.items, key=lambda row: number(row.id) or 0)
                 await self._pages.put(job, page, rows, ids, asked, Coverage())
                 # A first page that leads to its beginning is the newest one, whatever was asked for; and a
                 # list that begins with the newest ends by itself.
@@ -151,24 +148,17 @@ class _WholeReading(Struct, eq=False):
             keys.update(ids.others)
         return ids
 
-    @property
-    def is_by_id(self) -> bool:
-        return self.order.is_up or self.order.is_down
-
     def unseen(self, newest: PageIds) -> list[str]:
         return [*map(str, newest.numbers - self.last_ids), *(newest.others.keys() - self.last_keys)]
 
     def has_passed_head(self) -> bool:
         """Return whether all of the head was shown after something older: later messages are newer."""
-        if not self.head or not self.order.begins_before(min(row.sent_at for row in self.head)):
+        if not self.head or not self.order.is_chronological or not self.order.times:
             return False
-        return not self.unseen(ids_of(self.head))
+        begins_before = self.order.times[0] < min(row.sent_at for row in self.head)
+        return begins_before and not self.unseen(ids_of(self.head))
 
 
 def _leads_on(page: Page[Row]) -> bool:
     named = page.meta.cursor or page.meta.next
     return named is not None and named.affix != "prepend" and str(named.id) == page.items[-1].id
-
-
-def _by_id(row: Row) -> int:
-    return number(row.id) or 0

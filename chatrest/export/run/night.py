@@ -73,7 +73,8 @@ async def prepare(
     Raises `RequestInvalidError` for what is no export of parts, or one of another number, plan or app.
     """
     files = part_files(out, disk)
-    _check_count(parts)
+    fits = parts is None or (type(parts) is int and 0 < parts <= MOST_PARTS)
+    check(fits, "parts", parts, f"a whole number from 1 to {MOST_PARTS:,}, or None")
     fits = plan is None or not plan.everything
     check(fits, "everything", True, "other sources, as the app's own list has no parts")
     while True:
@@ -99,11 +100,6 @@ async def prepare(
                     return await _begin(session, files, stored, plan, parts or 0, session.sender.now())
         except HELD:
             await asyncio.sleep(PAUSE)
-
-
-def _check_count(parts: object) -> None:
-    fits = parts is None or (type(parts) is int and 0 < parts <= MOST_PARTS)
-    check(fits, "parts", parts, f"a whole number from 1 to {MOST_PARTS:,}, or None")
 
 
 def check_part(part: object, parts: int) -> None:

@@ -279,6 +279,7 @@ class Run:
             is_by_app_list = await part.take_news(self._pool, self._sources, until)
             return News(part.asks_all or self._recheck is not None, is_by_app_list)
         left = candidates(export.plan, export.journal, self._sources.known, until)
+        asks_lists = only is not None or export.plan.everything or export.plan.until is not None
         if len(left) >= LEAST_SOURCES and only is None:
             # A recheck requests each source in any case, and needs the ids of their own lists.
             is_due = self._recheck is not None or runs_by_app_list(export.journal) >= MOST_RUNS
@@ -286,7 +287,8 @@ class Run:
                 self._session, self._pool, self._sources, left, until
             )
             self._sources.refresh()
-        elif self._is_left_to_app_list():
+        elif not asks_lists and any(self._sources.known) and not any(self._left()):
+            # No list is to be read, as the app's own one shows nothing new.
             is_by_app_list = self._recheck is None and believe(export.journal)
         else:
             return News()
@@ -330,11 +332,6 @@ class Run:
             # Those between intervals first.
             await self._pool.read(sorted(pieces, key=lambda piece: piece.is_open))
             await self._sources.update()
-
-    def _is_left_to_app_list(self) -> bool:
-        plan = self._pool.export.plan
-        is_asked = self._only is not None or plan.everything or plan.until is not None
-        return not is_asked and any(self._sources.known) and not any(self._left())
 
     def _job(self, job: ListJob) -> ListJob:
         source = job.source
