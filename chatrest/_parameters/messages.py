@@ -36,13 +36,12 @@ from .checked import (
     Uids,
     struct_type,
 )
-from .fields import Given, MessageTags, ReceiverType, Switch, Tags
+from .fields import Given, MessageTags, ReceiverType, Switch, Tags, Url
 
 # ── messages to send ──
 
 MESSAGE_BYTES: Final = 65_536
 """The longest message as JSON, in bytes."""
-LONGEST_URL: Final = 3000
 
 MediaType: TypeAlias = Literal["image", "file", "audio", "video"]
 Goal: TypeAlias = Literal["anyAction", "anyOf", "allOf", "oneOf", "none"]
@@ -78,10 +77,7 @@ class MultipleReceivers(Body):
 class NewAttachment(Body):
     """A file of a media message, which the service finds at `url`; `size` in bytes, sent as digits."""
 
-    url: Annotated[
-        str,
-        Meta(min_length=1, max_length=LONGEST_URL, description=f"a text of 1 to {LONGEST_URL} characters"),
-    ]
+    url: Url
     name: Text | UnsetType = UNSET
     mime_type: Text | UnsetType = UNSET
     extension: Text | UnsetType = UNSET
@@ -97,7 +93,7 @@ class NewAttachment(Body):
 class InteractionGoal(Body):
     """The interactions that complete an interactive message, by its type."""
 
-    type: Annotated[Goal, Meta(description="'anyAction', 'anyOf', 'allOf', 'oneOf' or 'none'")]
+    type: Goal
     """Which interactions complete the message."""
     element_ids: Texts | UnsetType = UNSET
     """Ids of the elements that count."""
@@ -157,23 +153,18 @@ class MessageBody(Body):
                 f"type = {shown(self.type)}: expected {', '.join(map(repr, types))} "
                 f"in the category {self.category!r}"
             )
-        _check_size(self)
+        try:
+            size = len(msgspec.json.encode(self))
+        except (TypeError, ValueError, RecursionError):  # what is no JSON at all is refused when it is sent
+            return
+        if size > MESSAGE_BYTES:
+            raise RequestInvalidError(
+                f"data: the message has {size} bytes of JSON; expected at most {MESSAGE_BYTES}"
+            )
 
     @property
     def has_receiver(self) -> bool:
         return self.receiver is not UNSET or self.multiple_receivers is not UNSET
-
-
-def _check_size(body: MessageBody) -> None:
-    """Refuse a message that is too long; what is no JSON at all is refused when it is sent."""
-    try:
-        size = len(msgspec.json.encode(body))
-    except (TypeError, ValueError, RecursionError):
-        return
-    if size > MESSAGE_BYTES:
-        raise RequestInvalidError(
-            f"data: the message has {size} bytes of JSON; expected at most {MESSAGE_BYTES}"
-        )
 
 
 class TrackedMessage(MessageBody):

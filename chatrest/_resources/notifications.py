@@ -105,8 +105,6 @@ DELETE_CONTACT_DETAILS: Final = Endpoint(
 
 
 class _PushProviderEndpoints(NamedTuple, Generic[T]):
-    """The operations of the providers of one platform."""
-
     list: Endpoint[PushProviders]
     add: Endpoint[T]
     update: Endpoint[Ack]
@@ -154,8 +152,6 @@ LIST_LOGS: Final = Endpoint(
 
 
 class _ProviderEndpoints(NamedTuple, Generic[T]):
-    """The operations of a provider that an app has once."""
-
     get: Endpoint[T]
     create: Endpoint[T]
     update: Endpoint[T]

@@ -336,18 +336,15 @@ async def _http(receiver: Receiver, scope: Scope, receive: Receive, send: Send) 
 def aiohttp_handler(on_event: OnEvent, **options: Unpack[ReceiverOptions]) -> Handler:
     """Return a handler for `app.router.add_post("/webhook", …)` that awaits `on_event(event)` for each event.
 
-    - `username`, `password`: the Basic credentials of the webhook; wrong ones are answered with 401, without
-      reading the body. Without them no credentials are checked.
+    - `username`, `password`: the Basic credentials of the webhook, checked before the body is read: 401.
     - `answer_within`: seconds until the answer, 1.5. The service waits 2 s.
     - `max_body_bytes`: 1 MiB; a larger body is answered with 413.
-    - `concurrency`: the number of `on_event` that run at the same time, 100; one that never returns keeps its
-      place.
+    - `concurrency`: the number of `on_event` at the same time, 100; one that never returns keeps its place.
 
-    200 is answered after `on_event` has returned, 500 after it has raised an exception, which is logged, and
-    503 while it still runs: it is not cancelled, and the repetition of the delivery waits for it. A webhook
-    with `retry_on_failure` repeats what was not answered with 200 after 10 s and after 30 s; so `on_event`
-    should be idempotent. Events arrive in any order. When the server stops, a handler that still runs was not
-    acknowledged. Raises `RequestInvalidError` for a wrong argument.
+    200 is answered after `on_event` has returned, 500 after an exception, which is logged, and 503 while it
+    still runs: it is not cancelled, and the repetition of the delivery waits for it. `on_event` should be
+    idempotent: a webhook with `retry_on_failure` repeats what was not answered with 200. Events arrive in any
+    order. When the server stops, a handler that still runs was not acknowledged.
     """
     from aiohttp import ClientError, web
     from aiohttp.http_exceptions import HttpProcessingError
