@@ -176,11 +176,10 @@ def columns_of(record: Any) -> dict[str, Callable[[Any], Any]]:
     wire = {field.name: field.encode_name for field in fields if not is_credential(field.name)}
     names = _COLUMNS.get(record, tuple(wire)[:_MOST_COLUMNS])
     special = _OF_MESSAGES if record is Message else {}
-    return {name: special.get(name) or partial(_member, wire[name]) for name in names}
-
-
-def _member(name: str, record: Any) -> Any:
-    return member(record, name)
+    return {
+        name: special.get(name) or partial(lambda key, value: member(value, key), wire[name])
+        for name in names
+    }
 
 
 class RecordWriter:
@@ -188,19 +187,11 @@ class RecordWriter:
 
     - `format_`: None for text on a terminal and JSON elsewhere.
     - `has_header`: False for CSV that continues an earlier output.
-    - `convert` changes the JSON of each record before all else.
 
     Raises `click.UsageError` for CSV of records whose fields are not known.
     """
 
-    def __init__(
-        self,
-        record: Any,
-        format_: Format | None = None,
-        *,
-        has_header: bool = True,
-        convert: Callable[[bytes], bytes] | None = None,
-    ) -> None:
+    def __init__(self, record: Any, format_: Format | None = None, *, has_header: bool = True) -> None:
         self._columns, self._is_message = columns_of(record), record is Message
         self.is_terminal = streams.is_terminal("stdout")
         self.format: Format = format_ or ("text" if self.is_terminal else "json")
@@ -208,13 +199,10 @@ class RecordWriter:
             raise click.UsageError(
                 "--format csv: these records have no fields that are known; expected text or json"
             )
-        self._convert = convert
         self._lacks_header = has_header and self.format == "csv"
 
     def encode(self, raws: Sequence[bytes]) -> bytes:
         """Return the output of some records, each the JSON of one on one line."""
-        if self._convert is not None:
-            raws = list(map(self._convert, raws))
         if self.format == "json":
             return b"".join([raw + b"\n" for raw in raws])
         lines = self._csv_lines if self.format == "csv" else self._text_lines

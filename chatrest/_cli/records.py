@@ -58,7 +58,7 @@ def list_options(command: F) -> F:
 
 
 def print_list(
-    call: Call[Any], given: Mapping[str, Any], record: Any, convert: Callable[[bytes], bytes] | None = None
+    call: Call[Any], given: Mapping[str, Any], record: Any, convert: Callable[[bytes], bytes] = bytes
 ) -> None:
     """Print the records of a list; `given` has --limit, --cursor and --format.
 
@@ -66,7 +66,7 @@ def print_list(
     and the rest of the limit.
     """
     limit, cursor, noun = given["limit"], given["cursor"], call.endpoint.name.partition(".")[0]
-    writer = RecordWriter(record, given["format_"], has_header=cursor is None, convert=convert)
+    writer = RecordWriter(record, given["format_"], has_header=cursor is None)
     written: Cursor | None = None
     total = 0
 
@@ -81,7 +81,7 @@ def print_list(
             with ProgressLine(quiet=streams.is_terminal("stdout")) as line:
                 line.show(f"0 {noun}")
                 async for page in (records if limit is None else records.limit(limit)).pages():
-                    streams.write(writer.encode([bytes(row.raw) for row in page.items]))
+                    streams.write(writer.encode([convert(row.raw) for row in page.items]))
                     written = page.cursor
                     total += len(page.items)
                     line.show(f"{total:,} {noun}")

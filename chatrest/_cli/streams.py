@@ -31,8 +31,8 @@ _STEERING: Final = re.compile(rf"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029{_OVERR
 """What JSON may have as it is, and a terminal must not get."""
 _LINE_BREAK: Final = re.compile(r"\r\n|[\n\r\u2028\u2029]")
 _NAME_WIDTH: Final = 10
-_LEVELS: Final = {"": logging.WARNING, "info": logging.INFO, "debug": logging.DEBUG}
-_BY_COUNT: Final = (logging.WARNING, logging.INFO, logging.DEBUG)
+_LEVELS: Final = (logging.WARNING, logging.INFO, logging.DEBUG)
+_LEVEL_NAMES: Final = ("", "info", "debug")
 
 
 def use_utf8() -> None:
@@ -163,9 +163,9 @@ def visible(text: str) -> str:
 def level_of(verbosity: int) -> int:
     """Return the level of the log for so many `-v`, or for `CHATREST_LOG` where it shows more."""
     value = os.environ.get(LOG_VARIABLE, "")
-    if value.lower() not in _LEVELS:
+    if value.lower() not in _LEVEL_NAMES:
         raise RequestInvalidError(f"{LOG_VARIABLE} = {shown(value)}: expected info or debug")
-    return min(_LEVELS[value.lower()], _BY_COUNT[min(verbosity, len(_BY_COUNT) - 1)])
+    return _LEVELS[min(2, max(verbosity, _LEVEL_NAMES.index(value.lower())))]
 
 
 @contextmanager

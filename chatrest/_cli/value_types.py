@@ -19,6 +19,10 @@ from ..errors import RequestInvalidError
 
 _LISTS: Final = (inspect.CollectionType, inspect.TupleType)
 _OBJECTS: Final = (inspect.DictType, inspect.StructType, inspect.TypedDictType, inspect.DataclassType)
+_LABELS: Final = (
+    ((inspect.BoolType,), "true|false"), ((inspect.IntType,), "N"), ((inspect.FloatType,), "NUMBER"),
+    ((inspect.CustomType,), "@FILE"), ((*_OBJECTS, inspect.AnyType), "JSON"),
+)  # fmt: skip
 _LONGEST_CHOICES: Final = 44
 _WITHOUT_ZONE: Final = re.compile(
     r"[0-9]{4}-[0-9]{2}-[0-9]{2}[Tt ][0-9]{2}:[0-9]{2}(?::[0-9]{2}(?:\.[0-9]+)?)?"
@@ -146,16 +150,7 @@ def _is_flag(kind: inspect.Type) -> bool:
 
 
 def _label(kind: inspect.Type) -> str:
-    match kind:
-        case inspect.BoolType():
-            return "true|false"
-        case inspect.IntType():
-            return "N"
-        case inspect.FloatType():
-            return "NUMBER"
-        case inspect.LiteralType():
-            choices = "|".join(map(str, kind.values))
-            return choices if len(choices) <= _LONGEST_CHOICES else "TEXT"
-        case inspect.CustomType():
-            return "@FILE"
-    return "JSON" if isinstance(kind, (*_OBJECTS, inspect.AnyType)) else "TEXT"
+    if isinstance(kind, inspect.LiteralType):
+        choices = "|".join(map(str, kind.values))
+        return choices if len(choices) <= _LONGEST_CHOICES else "TEXT"
+    return next((label for types, label in _LABELS if isinstance(kind, types)), "TEXT")
