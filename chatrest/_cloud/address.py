@@ -148,20 +148,9 @@ def client_of(address: StoreAddress, limits: RequestLimits) -> "Client":
             raise RequestInvalidError(
                 f"the environment variable {name}: expected http://host or https://host"
             )
-    allow_http = any(value.lower().startswith("http://") for value in endpoints.values())
-    with suppress(Exception):  # whose text may repeat a credential
-        client: Client = classes[scheme](bucket, prefix=prefix or None, **_client_options(limits, allow_http))
-        return client
-    raise RequestInvalidError(
-        f"{address}: the credentials or the endpoint in the environment variables are missing or wrong; "
-        f"they are read from {_VARIABLES[scheme]}"
-    )
-
-
-def _client_options(limits: RequestLimits, allow_http: bool) -> dict[str, Any]:
-    return {
+    options: dict[str, Any] = {
         "client_options": {
-            "allow_http": allow_http,
+            "allow_http": any(value.lower().startswith("http://") for value in endpoints.values()),
             "timeout": timedelta(seconds=limits.timeout),
             "connect_timeout": timedelta(seconds=limits.connect),
         },
@@ -175,3 +164,10 @@ def _client_options(limits: RequestLimits, allow_http: bool) -> dict[str, Any]:
             },
         },
     }
+    with suppress(Exception):  # whose text may repeat a credential
+        client: Client = classes[scheme](bucket, prefix=prefix or None, **options)
+        return client
+    raise RequestInvalidError(
+        f"{address}: the credentials or the endpoint in the environment variables are missing or wrong; "
+        f"they are read from {_VARIABLES[scheme]}"
+    )

@@ -92,11 +92,7 @@ def store_error(error: Exception, action: str, target: str) -> ObjectStoreError:
     the exception's text nor the exception, as both may hold secrets.
     """
     text = str(error)
-    status, code, retries = (
-        _first_match(_STATUS, text),
-        _first_match(_CODE, text),
-        _first_match(_RETRIES, text),
-    )
+    status, code, retries = (_first_match(each, text) for each in (_STATUS, _CODE, _RETRIES))
     error_class: type[ObjectStoreError] = ObjectStoreError
     if isinstance(error, FileNotFoundError) and code != "NoSuchBucket":
         error_class = ObjectNotFoundError

@@ -50,12 +50,9 @@ _STORED: Final = """SELECT rowid, file, bytes, sha256 FROM attachments
 _ERRORS: Final = """SELECT error, count(*) FROM attachments WHERE state = 'failed' GROUP BY error
     ORDER BY 2 DESC, 1 LIMIT ?"""
 ERRORS_SHOWN: Final = 5
-_ALL: Final = """SELECT message, position, url, name, mime_type, extension, state, file, bytes, sha256, error,
-    checked_at FROM attachments ORDER BY length(message), message, position"""
-_MEMBERS: Final = (
-    "messageId", "position", "url", "name", "mimeType", "extension", "state", "file", "bytes", "sha256",
-    "error", "checkedAt",
-)  # fmt: skip
+_ALL: Final = """SELECT message AS messageId, position, url, name, mime_type AS mimeType, extension, state,
+    file, bytes, sha256, error, checked_at AS checkedAt FROM attachments
+    ORDER BY length(message), message, position"""
 
 
 class Link(NamedTuple):
@@ -202,7 +199,7 @@ class AttachmentJournal(JournalFile):
         """Yield all links as records of the table `attachments`, by message and position."""
         with self._held():
             rows = self._db.execute(_ALL)
+        names = [column[0] for column in rows.description]
         while portion := self._fetched(rows, _BATCH):
             for row in portion:
-                values = zip(_MEMBERS, row, strict=True)
-                yield {name: value for name, value in values if value is not None}
+                yield {name: value for name, value in zip(names, row, strict=True) if value is not None}

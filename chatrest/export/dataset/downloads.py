@@ -5,9 +5,8 @@ public. Users of the app write the addresses, so without this rule anybody could
 ask other machines of its network, or its own services. Where the app's own service is at loopback, as an
 emulator is, or where the caller allows it, such hosts and `http` to loopback are allowed.
 
-A separate client session: no default headers, no cookies, no proxy or credentials of the environment. Every
-address is checked, that of each redirect as well, and so is what a host name resolves to at the moment of
-the connection. A download is never taken up in the middle: each attempt begins again.
+Every address is checked, that of each redirect as well, and so is what a host name resolves to at the moment
+of the connection. A download is never taken up in the middle: each attempt begins again.
 """
 
 import hashlib

@@ -76,7 +76,7 @@ def _compare_all(export: ExportFolder) -> tuple[int, list[str]]:
         for key in ids:
             verdicts = {row.raw: _verdict(stored.get(key), row) for row in map(row_of, shown[key])}
             if candidates := [row_of(raw) for raw, verdict in verdicts.items() if verdict == "newer"]:
-                newer.append(max(candidates, key=_stamp))
+                newer.append(max(candidates, key=lambda row: _stamp_of(_members(row))))
             elif "ask" in verdicts.values():
                 left.append(key)
         export.note_edited(newer, set(ids).difference(left))
@@ -103,10 +103,6 @@ def _verdict(stored: Row | None, shown: Row, *, is_answer: bool = False) -> _Ver
         return "nothing"
     is_complete = is_newer and old.keys() <= new.keys()
     return "newer" if is_answer or is_complete else "ask"
-
-
-def _stamp(row: Row) -> tuple[int, int]:
-    return _stamp_of(_members(row))
 
 
 def _stamp_of(members: dict[str, Any]) -> tuple[int, int]:

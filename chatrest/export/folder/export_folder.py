@@ -77,17 +77,13 @@ class _Batch(Struct):
 
 
 class RemoteFiles(Protocol):
-    """The sealed files of an export that are in an object store."""
+    """The sealed files of an export that are in an object store: their names and sizes, always one object."""
 
     @property
-    def names(self) -> Mapping[str, int]:
-        """Their names, and their sizes in bytes; it stays the same object."""
+    def names(self) -> Mapping[str, int]: ...
 
     def fetch(self, name: str, path: Path, sha256: str) -> None:
-        """Write a file that the store has, with this SHA-256, to `path`, complete and durable.
-
-        Raises `ObjectStoreError` if that fails or the content differs, OSError if the disk fails.
-        """
+        """Write a file with this SHA-256 to `path`, complete and durable, or raise `ObjectStoreError`."""
 
 
 class ReplacedMessages(NamedTuple):

@@ -1,15 +1,8 @@
 """The checks of a folder before anything in it is changed: its paths, its journal and its manifest.
 
-A folder is refused, untouched, if continuing with it could destroy messages:
-
-| content                                         | reason of the refusal                                 |
-|-------------------------------------------------|-------------------------------------------------------|
-| neither journal nor manifest, and other files   | it is no export                                       |
-| a journal whose rows are not the manifest's     | a row was edited, or a bit of one has flipped         |
-| a path or link that leads out of the folder     | files elsewhere would be overwritten                  |
-
-The store repairs all other differences of journal and files: a lost journal is rebuilt from the files,
-and an older one is used with newer files.
+A folder is refused, untouched, if continuing with it could destroy messages: if it holds other files than an
+export, if rows of its journal are not those of the manifest (one was edited, or a bit has flipped), and if a
+path or link leads out of it. The store repairs all other differences of journal and files.
 
 A generation is a number and a random text. Each opening for writing gives the journal the next one, and keeps
 the one before as `previous_generation`; the manifest takes it over when the run begins to change the export,

@@ -39,7 +39,6 @@ class Segment:
     def __init__(self, file: StoreFile, path: Path) -> None:
         self.file = file
         self.path = path
-        self.descriptor: int | None = None
         self.hash = sha256()
         self.committed = 0
 
@@ -49,7 +48,8 @@ class Segments:
         self._folder = folder
         self._disk = disk
         self._segments: dict[str, Segment] = {}
-        self._open: OrderedDict[str, Segment] = OrderedDict()
+        self._open: OrderedDict[str, int] = OrderedDict()
+        """The descriptors of open segments, the one that was not used for longest first."""
 
     def get(self, stem: str) -> Segment | None:
         return self._segments.get(stem)
@@ -97,30 +97,20 @@ class Segments:
                     self._disk.remove(segment.path)
 
     def take(self, stem: str) -> Segment | None:
-        segment = self._segments.pop(stem, None)
-        if segment is not None:
-            self._open.pop(stem, None)
-            _close(segment)
-        return segment
+        if (descriptor := self._open.pop(stem, None)) is not None:
+            os.close(descriptor)
+        return self._segments.pop(stem, None)
 
     def close(self) -> None:
         for stem in list(self._segments):
             self.take(stem)
 
     def _descriptor(self, segment: Segment) -> int:
-        """Return the open file of a segment; of too many the one that was not used for longest is closed."""
-        if segment.descriptor is not None:
-            self._open.move_to_end(segment.file.stem)
-            return segment.descriptor
-        if len(self._open) >= MAX_OPEN:
-            _close(self._open.popitem(last=False)[1])
-        flags = _WRITE if segment.file.size else _WRITE | os.O_CREAT | os.O_EXCL
-        segment.descriptor = os.open(segment.path, flags, 0o644)
-        self._open[segment.file.stem] = segment
-        return segment.descriptor
-
-
-def _close(segment: Segment) -> None:
-    if segment.descriptor is not None:
-        os.close(segment.descriptor)
-        segment.descriptor = None
+        stem = segment.file.stem
+        if stem not in self._open:
+            if len(self._open) >= MAX_OPEN:
+                os.close(self._open.popitem(last=False)[1])
+            flags = _WRITE if segment.file.size else _WRITE | os.O_CREAT | os.O_EXCL
+            self._open[stem] = os.open(segment.path, flags, 0o644)
+        self._open.move_to_end(stem)
+        return self._open[stem]
