@@ -52,7 +52,7 @@ _LONGEST_NAME: Final = 100
 _OF_USERS: Final = (
     "status updatedAt conversationId authToken blockedByMe blockedByMeAt blockedAt hasBlockedMe"
 )
-_OWN: Final = {
+_WORDS: Final = {
     "users": _OF_USERS,
     "groups": "conversationId membersCount onlineMembersCount updatedAt updatedBy scope joinedAt hasJoined",
     "members": f"{_OF_USERS} name avatar link role statusMessage metadata tags createdAt lastActiveAt "
@@ -61,6 +61,7 @@ _OWN: Final = {
     "replyCount lastReply flaggedBy flaggedCount appId",
     "data": "entities resource url",
 }
+_OWN: Final = {table: frozenset(words.split()) for table, words in _WORDS.items()}
 """Members that the service makes again, or that are elsewhere."""
 
 
@@ -159,7 +160,7 @@ def _lost(kind: Kind, members: Mapping[str, Any]) -> Iterator[str]:
         levels.append(("data.", "data", data, _CONTENT))
     for prefix, table, values, taken in levels:
         for name, value in values.items():
-            if value not in _EMPTY and name not in taken and name not in _OWN[table].split():
+            if value not in _EMPTY and name not in taken and name not in _OWN[table]:
                 yield f"the member {shown(f'{prefix}{name}'[:_LONGEST_NAME])} of {kind}"
 
 
