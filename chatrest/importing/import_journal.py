@@ -61,7 +61,7 @@ class ImportJournal(JournalFile):
             raise
 
     def _add_files(self, files: Sequence[tuple[str, Kind]]) -> list[int]:
-        """Return the numbers of the files, and add those that are new: an export may get tables later."""
+        """Return the numbers of the files, and add those that are new."""
         known, numbers = self._all("SELECT number, name, kind FROM files ORDER BY number"), list[int]()
         left: dict[tuple[str, str], list[int]] = {}
         for number, name, kind in reversed(known):
