@@ -77,13 +77,17 @@ class Cursor(Struct, frozen=True, array_like=True):
     """The query pairs of an earlier page, asked for again if the page here is empty; None where that is the
     end.
     """
+    mac: bytes = b""
+    """The signature of a session with a cursor key; within a walk no cursor is signed."""
 
     def __str__(self) -> str:
-        return _token(_payload(self))
+        payload = _payload(self)
+        packed = b2a_base64(crc32(payload).to_bytes(_SUM) + self.mac + payload, newline=False)
+        return packed.translate(_TO_URL).rstrip(b"=").decode()
 
     def __rich_repr__(self) -> list[tuple[str, Any]]:
         """The place, without the fingerprint and the signature."""
-        return list(_values(self).items())[1:]
+        return list(zip(self.__struct_fields__, structs.astuple(self), strict=True))[1:-1]
 
     @classmethod
     def parse(cls, token: object) -> "Cursor":
@@ -100,8 +104,7 @@ class Cursor(Struct, frozen=True, array_like=True):
             cursor = _decoded(packed[start + len(_VERSION) :])
         except (ValueError, RecursionError, msgspec.MsgspecError):
             raise CursorError(_DAMAGED) from None
-        if mac := packed[_SUM:start]:
-            cursor = SignedCursor(**_values(cursor), mac=mac)
+        cursor = structs.replace(cursor, mac=packed[_SUM:start])
         # Base64 lets the last character's spare bits vary, and JSON its spaces: the token itself is compared.
         if str(cursor) != token:
             raise CursorError(_DAMAGED)
@@ -110,34 +113,14 @@ class Cursor(Struct, frozen=True, array_like=True):
     @property
     def unsigned(self) -> "Cursor":
         """This place without a signature, as a walk continues from it."""
-        return self
+        return structs.replace(self, mac=b"") if self.mac else self
 
     def signed(self, key: CursorKey | None) -> "Cursor":
         """This place with the signature of `key` in its token; as it is without a key."""
-        return self if key is None else SignedCursor(**_values(self), mac=_signature(self, key))
-
-
-_FIELDS: Final = Cursor.__struct_fields__
-
-
-class SignedCursor(Cursor, frozen=True, array_like=True):
-    """A cursor as a session with a cursor key hands it out; within a walk no cursor is signed."""
-
-    mac: bytes = b""
-
-    def __str__(self) -> str:
-        return _token(_payload(self), self.mac)
-
-    @property
-    def unsigned(self) -> Cursor:
-        return Cursor(**_values(self))
+        return self if key is None else structs.replace(self, mac=_signature(self, key))
 
 
 _DECODE: Final = msgspec.json.Decoder(Cursor).decode
-
-
-def _values(cursor: Cursor) -> dict[str, Any]:
-    return dict(zip(_FIELDS, structs.astuple(cursor), strict=False))
 
 
 def _decoded(text: bytes) -> Cursor:
@@ -149,13 +132,8 @@ def _decoded(text: bytes) -> Cursor:
 
 def _payload(cursor: Cursor) -> bytes:
     # `earlier` is the last field: many tokens are shorter without it.
-    text = _json(cursor.unsigned)
+    text = _json(structs.astuple(cursor)[:-1])
     return _VERSION + (text[: -len(b",null]")] + b"]" if cursor.earlier is None else text)
-
-
-def _token(payload: bytes, mac: bytes = b"") -> str:
-    packed = b2a_base64(crc32(payload).to_bytes(_SUM) + mac + payload, newline=False)
-    return packed.translate(_TO_URL).rstrip(b"=").decode()
 
 
 def _signature(cursor: Cursor, key: CursorKey) -> bytes:
@@ -189,8 +167,7 @@ def resumed(cursor: Cursor | str, start: Cursor, paging: Paging, key: CursorKey 
     one, or that would leave the list.
     """
     place = Cursor.parse(cursor) if isinstance(cursor, str) or not isinstance(cursor, Cursor) else cursor
-    mac = place.mac if type(place) is SignedCursor else b""
-    if key is not None and not hmac.compare_digest(mac, _signature(place, key)):
+    if key is not None and not hmac.compare_digest(place.mac, _signature(place, key)):
         raise CursorError("the cursor token is not signed with this session's cursor_key")
     if place.query != start.query:
         raise CursorError(
@@ -249,9 +226,8 @@ def _is_onward(place: str, begun: str, direction: Affix | None) -> bool:
     return place == begun or not is_number(begun) or is_ahead(place, begun, direction or "append")
 
 
-def _json(value: "tuple[Any, ...] | Cursor") -> bytes:
+def _json(value: tuple[Any, ...]) -> bytes:
     try:
         return _ENCODE(value)
     except (UnicodeEncodeError, OverflowError):  # a lone surrogate of an id, which only an escape can carry
-        plain = structs.astuple(value) if isinstance(value, Cursor) else value
-        return json.dumps(plain, separators=(",", ":"), sort_keys=True).encode()
+        return json.dumps(value, separators=(",", ":"), sort_keys=True).encode()
