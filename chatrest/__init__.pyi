@@ -267,8 +267,7 @@ from .errors import (
     ServerOutcomeUnknownError as ServerOutcomeUnknownError,
     TransportError as TransportError,
 )
-from .management import AsyncManagement as AsyncManagement
-from .session import AsyncSession as AsyncSession
+from .session import AsyncManagement as AsyncManagement, AsyncSession as AsyncSession
 from .times import to_datetime as to_datetime
 
 __version__: str

@@ -13,12 +13,11 @@ from tests.sources import LOADED_BY_NAME, MODULES, ROOT, all_facts
 
 GROUND: Final = ("errors", "_secrets", "times", "_models", "_parameters", "_core", "app")
 FLOORS: Final = {
-    "errors": 0.0, "_texts": 0.0, "_names": 0.0, "error_codes": 0.0,
-    "_secrets": 0.0, "times": 0.0,
+    "errors": 0.0, "_texts": 0.0, "error_codes": 0.0, "_secrets": 0.0, "times": 0.0,
     "_storage": 0.1, "_threads": 0.1, "_telemetry": 0.1, "_models": 0.1, "_parameters": 0.2, "_core": 0.3,
     "app": 0.4,
     "_walk": 1.0, "_resources": 1.0,
-    "_network": 2.0, "otel": 2.0, "_fan_out": 2.1, "session": 2.2, "management": 2.2,
+    "_network": 2.0, "otel": 2.0, "_fan_out": 2.1, "session": 2.2,
     "_cloud": 3.0, "emulator": 3.0, "webhooks": 3.0, "export": 3.1, "importing": 3.2, "pytest_plugin": 3.0,
     "testing": 3.0,
     "distributed": 3.5, "database": 3.5, "site": 3.5,

@@ -22,8 +22,7 @@ from .process import NAME, root_option
 
 if TYPE_CHECKING:
     from .._telemetry import Listener
-    from ..management import AsyncManagement
-    from ..session import AsyncSession
+    from ..session import AsyncManagement, AsyncSession
 
 
 SEE_HELP: Final = f"see '{NAME} --help'"
@@ -131,7 +130,7 @@ def proxy() -> str | None:
 
 
 def management() -> "AsyncManagement":
-    from ..management import AsyncManagement
+    from ..session import AsyncManagement
 
     url, key, secret = (os.environ.get(name, "") for name in _MANAGEMENT)
     if missing := [name for name in _MANAGEMENT if not os.environ.get(name)]:

@@ -40,8 +40,7 @@ from .progress import ProgressLine
 from .record_formats import RecordWriter, format_option
 
 if TYPE_CHECKING:
-    from ..management import AsyncManagement
-    from ..session import AsyncSession
+    from ..session import AsyncManagement, AsyncSession
 
 F = TypeVar("F", bound=Callable[..., Any])
 _paging_options: Final = option_table(
