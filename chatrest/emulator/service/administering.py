@@ -227,12 +227,8 @@ def _matching(documents: Iterable[Document], query: Mapping[str, Any]) -> list[D
     """Return the documents with the text that a query searches for, and with the members that it has."""
     members = {name: each for name, each in query.items() if name not in _PAGING.union(_SEARCHES)}
     text = next((str(query[name]).casefold() for name in _SEARCHES if name in query), "")
-    names = ("name", "description", "id", "uid", "slug")
-    return [
-        each
-        for each in documents
-        if _is_equal(each, members) and any(text in str(each.get(name, "")).casefold() for name in names)
-    ]
+    matches = [each for each in documents if _is_equal(each, members)]
+    return [each for each in matches if text in str([*each.values()]).casefold()]
 
 
 def _is_equal(document: Document, members: Mapping[str, Any]) -> bool:

@@ -163,28 +163,21 @@ def reset_conversation(call: ServiceCall) -> Document:
 
 
 def _mark(receipt: Receipt, call: ServiceCall) -> Document:
-    view = accessible_view(call)
-    number = _message_number(call, view) or call.store.last_id
+    view, store = accessible_view(call), call.store
+    number = _message_number(call, view) or store.last_id
     # A message that is read is delivered, too.
     view.delivered_id = max(number, view.delivered_id)
     if receipt == "read":
         view.read_id = max(number, view.read_id)
-    if view.kind == "user":
-        _stamp(call, view, receipt, number)
+    at, versions = max(call.now, store.last_sent_at), {}
+    for each in store.views.of_others(view) if view.kind == "user" else ():
+        if each.number <= number and (each.delivered_at is UNSET or each.read_at is UNSET):
+            record = store.record(each.number)
+            times = {name: record.get(name, at) for name in ("deliveredAt", f"{receipt}At")}
+            versions[each.number] = record | times
+    store.rewrite(versions)
     name = "Message" if view.kind == "user" else "message"
     return ack(f"The conversation with {view.party} has been marked as {receipt}.", name)
-
-
-def _stamp(context: Context, view: ConversationView, receipt: Receipt, number: int) -> None:
-    """Write the time into the messages of a conversation of two, for their sender to see."""
-    store, versions = context.store, {}
-    at = max(context.now, store.last_sent_at)
-    for each in store.views.of_others(view):
-        if each.number <= number and (each.delivered_at is UNSET or each.read_at is UNSET):
-            record = versions[each.number] = store.record(each.number)
-            for name in ("deliveredAt", f"{receipt}At"):
-                record.setdefault(name, at)
-    store.rewrite(versions)
 
 
 def mark_unread(call: ServiceCall) -> Document:

@@ -137,7 +137,9 @@ def _page_reply(call: ServiceCall, name: str, condition: Condition, size: int) -
     else:
         last = call.store.messages.get(edge or 0)
         time = {} if last is None else {"sentAt": last.sent_at}
-        meta = current(ids, size) | {"next": {"affix": affix, **time, **({"id": str(edge)} if edge else {})}}
+        meta = current(ids, size) | {
+            "next": {"affix": affix, **time, **({} if edge is None else {"id": str(edge)})}
+        }
     return list_reply(with_personal(call.store, ids, records, call.acting_user), {"meta": meta})
 
 
@@ -222,7 +224,7 @@ def list_threads(call: ServiceCall) -> bytes:
     uid = path_user(call) if "uid" in call.path else None
     test: Test = _takes_part(call, uid or reader or "") if uid or reader else lambda _: True
     if "guid" in call.path or (uid and reader):
-        name = conversation_id(uid or "", reader or "") if uid else f"group_{path_group(call)}"
+        name = conversation_id(uid, reader or "") if uid else f"group_{path_group(call)}"
         test = partial(_is_of, name)
     size, updated_at, affix = query.get("limit", 100), query.get("updatedAt"), query.get("affix", "prepend")
     threads = sorted(_threads(call, test), reverse=affix == "prepend")

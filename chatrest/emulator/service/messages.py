@@ -56,18 +56,15 @@ def changeable_message(call: ServiceCall) -> NumberedMessage:
     The app may change any message; so may admins and moderators of the group that it was sent to.
     """
     message, actor = readable_message(call), call.acting_user
-    if message.record.get("category") == "action":
+    record, members = message.record, call.store.members
+    if record.get("category") == "action":
         raise refused("ERR_MESSAGE_ACTION_NOT_ALLOWED", call.path["id"])
-    if actor and actor != message.record.get("sender") and not _moderates(call, message.record, actor):
+    guid = str(record.get("receiver")) if record.get("receiverType") == "group" else ""
+    member = members.of(guid).get(actor or "")
+    moderates = member is not None and member.scope in ("admin", "moderator")
+    if actor and actor != record.get("sender") and not moderates:
         raise refused("ERR_MESSAGE_NOT_A_SENDER", call.path["id"], actor)
     return message
-
-
-def _moderates(context: Context, record: Document, uid: str) -> bool:
-    if record.get("receiverType") != "group":
-        return False
-    member = context.store.members.of(str(record.get("receiver"))).get(uid)
-    return member is not None and member.scope in ("admin", "moderator")
 
 
 def count_replies(store: Store, parent: str) -> None:
@@ -110,24 +107,22 @@ def _data(record: Document) -> Document:
     return data if isinstance(data, dict) else {}
 
 
-_CONTENT: Final[dict[str, tuple[str, type, str, str]]] = {
-    "text": ("text", str, "ERR_EMPTY_MESSAGE_TEXT", "ERR_INVALID_MESSAGE_TEXT"),
-    "media": ("attachments", list, "ERR_EMPTY_MESSAGE_FILE", "ERR_INVALID_MEDIA_MESSAGE"),
-    "custom": ("customData", dict, "ERR_EMPTY_CUSTOM_DATA", "ERR_INVALID_CUSTOM_DATA"),
-    "interactive": ("interactiveData", dict, "ERR_INVALID_MESSAGE_DATA", "ERR_INVALID_MESSAGE_DATA"),
+_CONTENT: Final[dict[str, tuple[str, type, str]]] = {
+    "text": ("text", str, "ERR_EMPTY_MESSAGE_TEXT"),
+    "media": ("attachments", list, "ERR_EMPTY_MESSAGE_FILE"),
+    "custom": ("customData", dict, "ERR_EMPTY_CUSTOM_DATA"),
+    "interactive": ("interactiveData", dict, "ERR_INVALID_MESSAGE_DATA"),
 }
-"""By kind of message: the member that its data needs, its type, and the codes of none and of a wrong one."""
+"""By kind of message: the member that its data needs, its type, and the code where it is not there."""
 
 
 def check_data(data: Document, kind: str) -> None:
-    member, content_type, empty, invalid = _CONTENT[kind]
+    member, content_type, code = _CONTENT[kind]
     content = data.get(member)
-    if content is not None and not isinstance(content, content_type):
-        raise refused(invalid)
-    if isinstance(content, list) and not all(isinstance(each, dict) for each in content):
-        raise refused(invalid)
-    if not content or str(content).isspace():
-        raise refused(empty)
+    items = content if isinstance(content, list) else [{}]
+    is_of_type = isinstance(content, content_type) and all(isinstance(each, dict) for each in items)
+    if not is_of_type or not content or str(content).isspace():
+        raise refused(code)
 
 
 def update_message(call: ServiceCall) -> Document:

@@ -7,8 +7,6 @@ from typing import Any, Final
 
 from msgspec.json import encode
 
-SOURCE: Final = "chat-api"
-
 
 class ServiceRefusal(Exception):  # noqa: N818
     def __init__(
@@ -20,7 +18,7 @@ class ServiceRefusal(Exception):  # noqa: N818
         self.error: Mapping[str, Any] = {
             "message": message,
             "devMessage": message,
-            "source": SOURCE,
+            "source": "chat-api",
             "details": details or {},
             "code": code,
         }
@@ -32,14 +30,9 @@ class ServiceRefusal(Exception):  # noqa: N818
     def body(self) -> bytes:
         if not self.is_at_root:
             return encode({"error": self.error})
-        details: Mapping[str, Sequence[str]] = self.error["details"]
-        texts = [
-            text if name in text else f"{name}: {text}" for name, texts in details.items() for text in texts
-        ]
-        message = " ".join(texts) or f"{self.code}: {self.error['message']}"
-        return encode(
-            {"statusCode": self.status, "message": message, "error": HTTPStatus(self.status).phrase}
-        )
+        lines = [f"{name}: {text}" for name, texts in self.error["details"].items() for text in texts]
+        message, phrase = " ".join(lines) or f"{self.code}: {self}", HTTPStatus(self.status).phrase
+        return encode({"statusCode": self.status, "message": message, "error": phrase})
 
 
 def bad_request(details: Mapping[str, Sequence[str]]) -> ServiceRefusal:
@@ -70,18 +63,15 @@ ERRORS: Final[Mapping[str, tuple[int, str]]] = {
         403, "The conversation is empty, or the user with UID {} has no part in it."
     ),
     "ERR_CONVERSATION_NOT_FOUND": (404, "The conversation with id {} does not exist."),
-    "ERR_EMPTY_CUSTOM_DATA": (400, "The customData is empty."),
+    "ERR_EMPTY_CUSTOM_DATA": (400, "The customData is empty, or no JSON object."),
     "ERR_EMPTY_GROUP_PASS": (400, "The password of the group is missing."),
-    "ERR_EMPTY_MESSAGE_FILE": (400, "The attachments are empty."),
-    "ERR_EMPTY_MESSAGE_TEXT": (400, "The text is empty."),
+    "ERR_EMPTY_MESSAGE_FILE": (400, "The attachments are empty, or no list of objects."),
+    "ERR_EMPTY_MESSAGE_TEXT": (400, "The text is empty, or no string."),
     "ERR_EMPTY_RECEIVER": (400, "The receiver is empty."),
     "ERR_GUID_NOT_FOUND": (404, "The group with GUID {} does not exist."),
     "ERR_IMPORT_INVALID_JOINEDAT": (400, "joinedAt must be from the group's createdAt to now."),
     "ERR_IMPORT_MUID_ALREADY_EXISTS": (400, "The muid {} has been imported already."),
-    "ERR_INVALID_CUSTOM_DATA": (400, "The customData must be a JSON object."),
-    "ERR_INVALID_MEDIA_MESSAGE": (400, "The attachments must be objects with a url."),
     "ERR_INVALID_MESSAGE_DATA": (400, "The interactiveData must be a JSON object."),
-    "ERR_INVALID_MESSAGE_TEXT": (400, "The text must be a string."),
     "ERR_INVALID_MESSAGE_TYPE": (400, "The type must be one of {}."),
     "ERR_MESSAGE_ACTION_NOT_ALLOWED": (403, "The message with id {} is an action and cannot be changed."),
     "ERR_MESSAGE_ID_NOT_FOUND": (404, "The message with id {} does not exist."),

@@ -38,24 +38,23 @@ class MessageMarks:
 
     def add(self, kind: str, message: int, owner: str, at: int = 0, value: str = "") -> bool:
         """Store a mark; False if it is there already, and then it keeps its time."""
-        if self._find(kind, message, owner, value):
-            return False
-        self.insert([Mark(0, kind, message, owner, value, at)])
-        return True
+        is_new = not self._find(kind, message, owner, value)
+        self.insert([Mark(0, kind, message, owner, value, at)] * is_new)
+        return is_new
 
     def insert(self, marks: Iterable[Mark]) -> None:
         for mark in marks:
             self._marks.setdefault(mark.message, []).append(mark._replace(id=next(self._ids)))
 
     def remove(self, kind: str, message: int, owner: str, value: str = "") -> bool:
+        """Remove a mark; False if there is none."""
         matches = self._find(kind, message, owner, value)
         for mark in matches:
             self._marks[message].remove(mark)
         return bool(matches)
 
     def _find(self, kind: str, message: int, owner: str, value: str) -> list[Mark]:
-        wanted = kind, message, owner, value
-        return [mark for mark in self.on(message) if mark[1:5] == wanted]
+        return [mark for mark in self.on(message) if mark[1:5] == (kind, message, owner, value)]
 
     def forget(self, messages: Iterable[int]) -> None:
         for message in messages:
