@@ -119,19 +119,13 @@ not have the parameters of other lists.
 _FIELD: Final = re.compile(r"`(\w+)`")
 
 
-class FilterOption(click.Option):
-    pass
-
-
 class ListCommand(click.Command):
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         options = [param for param in self.get_params(ctx) if isinstance(param, click.Option)]
-        for title, shown in (("Options", False), ("Filters", True)):
-            records = [
-                param.get_help_record(ctx) for param in options if isinstance(param, FilterOption) == shown
-            ]
+        for title, is_filter in (("Options", False), ("Filters", True)):
+            shown = [each for each in options if (each.name or "").startswith(_PREFIX) == is_filter]
             with formatter.section(title):
-                formatter.write_dl([record for record in records if record is not None])
+                formatter.write_dl(list(filter(None, [each.get_help_record(ctx) for each in shown])))
 
 
 def filter_options(kind: type[Filter]) -> Callable[[F], F]:
@@ -148,17 +142,15 @@ def filter_options(kind: type[Filter]) -> Callable[[F], F]:
 
 def _filter_option(kind: type[Filter], field: inspect.Field) -> Callable[[F], F]:
     name, values = _NAMES.get(field.name, field.name.replace("_", "-")), ValueType.of(field.type)
-    options: dict[str, Any] = {"cls": FilterOption, "help": _help(kind, field.name)}
+    options: dict[str, Any] = {"help": _help(kind, field.name)}
     if values.takes(inspect.BoolType):
         return click.option(f"{_PREFIX}{field.name}", f"--{name}/--no-{name}", default=None, **options)
     if values.item is not None:
         options |= {"multiple": True, "help": f"{options['help']} May be repeated."}
     each = values.item or values
-    choices = [
-        str(value) for rule in each.kinds if isinstance(rule, inspect.LiteralType) for value in rule.values
-    ]
-    if choices:
-        options["type"] = click.Choice(choices)
+    literals = [kind for kind in each.kinds if isinstance(kind, inspect.LiteralType)]
+    if literals:
+        options["type"] = click.Choice(list(map(str, literals[0].values)))
     else:
         options |= {"type": lambda text: each.convert(name, text), "metavar": each.label}
     return click.option(f"{_PREFIX}{field.name}", f"--{name}", **options)

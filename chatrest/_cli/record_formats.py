@@ -176,10 +176,11 @@ def columns_of(record: Any) -> dict[str, Callable[[Any], Any]]:
     wire = {field.name: field.encode_name for field in fields if not is_credential(field.name)}
     names = _COLUMNS.get(record, tuple(wire)[:_MOST_COLUMNS])
     special = _OF_MESSAGES if record is Message else {}
-    return {
-        name: special.get(name) or partial(lambda key, value: member(value, key), wire[name])
-        for name in names
-    }
+    return {name: special.get(name) or partial(_member, wire[name]) for name in names}
+
+
+def _member(name: str, record: Any) -> Any:
+    return member(record, name)
 
 
 class RecordWriter:

@@ -81,32 +81,17 @@ async def _run(
             streams.warn(f"{_name(app_run)}: {_state(app_run)}")
 
     def update() -> None:
-        shown = list(runs.values())
-        is_wrong = any(_is_running(each) and each.progress.trouble for each in shown)
-        line.show(_progress_line(shown, len(exports)), is_wrong=is_wrong)
+        running = [each for each in runs.values() if each.report is None and each.error is None]
+        ended = f"{len(runs) - len(running):,} of {plural(len(exports), 'app')} ended"
+        written = f"{sum(each.progress.written for each in runs.values()):,} new messages"
+        troubles = [f"; {_name(each)}: {each.progress.trouble}" for each in running if each.progress.trouble]
+        text = f"{ended}, {len(running):,} running, {written}{''.join(troubles)}"
+        line.show(text, is_wrong=bool(troubles))
 
     given: Any = {**options, "headers": headers_from_env(), "watch": watch}
     with ProgressLine(quiet=quiet) as line:
         async with regularly(update):
             return await run_apps(exports, out, plan, proxy=proxy(), **given)
-
-
-def _progress_line(runs: "list[AppResult]", count: int) -> str:
-    running = list(filter(_is_running, runs))
-    ended = len(runs) - len(running)
-    written, requests, limited = (
-        sum(getattr(each.progress, name) for each in runs) for name in ("written", "requests", "limited")
-    )
-    limits = f" ({limited:,} × 429)" if limited else ""
-    troubles = [f"; {_name(each)}: {each.progress.trouble}" for each in running if each.progress.trouble]
-    return (
-        f"{ended:,} of {plural(count, 'app')} ended, {len(running):,} running, "
-        f"{written:,} new messages, {requests:,} requests{limits}{''.join(troubles)}"
-    )
-
-
-def _is_running(app_run: "AppResult") -> bool:
-    return app_run.report is None and app_run.error is None
 
 
 def _name(app_run: "AppResult") -> str:
