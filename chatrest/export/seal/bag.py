@@ -16,7 +16,7 @@ from typing import Final
 from ..._cloud.transfer import file_sha256
 from ...errors import ChatRestError
 from ..folder.manifest import put
-from ..read.exports import BAG as DECLARATION, DATA
+from ..read.exports import BAG, DATA
 from ..store.disk import Disk
 
 INFO: Final = "bag-info.txt"
@@ -28,7 +28,7 @@ _DECLARED: Final = "BagIt-Version: 1.0\nTag-File-Character-Encoding: UTF-8\n"
 def write_tags(bag: Path, hashes: Mapping[str, str], info: Iterable[tuple[str, str]]) -> str:
     """Write the four files of a bag, and return the root hash. All is on the disk afterwards."""
     fields = "".join(f"{label}: {' '.join(value.split())}\n" for label, value in info)
-    texts = {DECLARATION: _DECLARED, INFO: fields, MANIFEST: _manifest(hashes)}
+    texts = {BAG: _DECLARED, INFO: fields, MANIFEST: _manifest(hashes)}
     tags = {name: _write(bag / name, text) for name, text in texts.items()}
     return _write(bag / TAG_MANIFEST, _manifest(tags))
 
@@ -73,7 +73,7 @@ def faults_of(bag: Path, root: str | None, step: Callable[[int], object]) -> Ite
         if root is not None and actual != root:
             yield TAG_MANIFEST, f"the root hash is {actual}, and {root} was expected"
         expected = hashes_of(bag, TAG_MANIFEST)
-        if lack := {DECLARATION, INFO, MANIFEST}.difference(expected):
+        if lack := {BAG, INFO, MANIFEST}.difference(expected):
             yield TAG_MANIFEST, f"it has no hash of {', '.join(sorted(lack))}"
         yield from _differing(bag, expected, step)
         hashes = hashes_of(bag)

@@ -35,13 +35,13 @@ from ..folder.run_log import NAME as RUNS
 from ..folder.tables import ATTACHMENTS
 from ..plan.file_names import STEM, local_path, path_inside, seconds
 from ..plan.parts import FOREIGN, NAME as PARTS, STATE
-from ..read.exports import DATA, ExportAddress, addresses_of, bag_of, part_files, part_roots
+from ..read.exports import BAG, DATA, ExportAddress, addresses_of, bag_of, part_files, part_roots
 from ..read.facts import ExportFacts, facts_of
 from ..read.folder_view import FolderView, attachments_in, noted_files
 from ..read.reading import read_raw
 from ..store.disk import Disk, sync_folder
 from ..store.inspection import path_of
-from .bag import DECLARATION, write_tags
+from .bag import write_tags
 
 _UNFINISHED: Final = ".sealing"
 """Is added to the name of a bag while it is made."""
@@ -123,11 +123,11 @@ def _check_target(out: str | PathLike[str], target: Path) -> None:
 def _new_folder(target: Path) -> Path:
     work = target.with_name(target.name + _UNFINISHED)
     if work.exists():
-        if not (work / DECLARATION).is_file():
+        if not (work / BAG).is_file():
             raise RequestInvalidError(f"'{work}' is in the way: it is not an unfinished bag")
         shutil.rmtree(work)
     work.mkdir(parents=True)
-    (work / DECLARATION).touch()  # so that the next one knows it as its own
+    (work / BAG).touch()  # so that the next one knows it as its own
     return work
 
 
