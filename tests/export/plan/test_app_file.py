@@ -65,6 +65,11 @@ def test_an_app_has_an_address_a_key_of_the_environment_and_a_plan(tmp_path: Pat
         ("[[app]]", "[[apps]]", "unknown field `apps`"),
         ("[[app]]\nid", "[[app]\nid", r"apps.toml: .*\(at line 3, column 6\): expected TOML"),
         ('base_url = "https', 'base_url = "http', "app 2: base_url: expected https"),
+        ('id = "', 'name = "x"\nid = "', "app 2: name = 'x' is also that of .*app 1"),
+        ('key_env = "SHOP_KEY"', "", "missing required field `key_env`.*expected tables .* with id and"),
+        ('id = "shop"', f'id = "shop"\nkey = "{KEY}"', "unknown field `key`"),
+        ('id = "shop"', 'id = "shop"\nname = ""', "length >= 1 .*name"),
+        ('"SHOP_KEY"', "5", "Expected `str.*key"),
     ],
 )
 def test_a_wrong_file_is_told_where_and_what_is_allowed(
@@ -110,25 +115,3 @@ def test_one_app_is_found_by_its_name_or_id_and_no_other_key_is_read(tmp_path: P
         read_app(path, "game", {})
     with pytest.raises(RequestInvalidError, match=r"no app is called 'gam': expected one such as game$"):
         read_app(path, "gam", ENV)
-
-
-def test_two_apps_of_one_name_are_refused(tmp_path: Path) -> None:
-    text = TWO.replace('id = "', 'name = "x"\nid = "')
-    with pytest.raises(RequestInvalidError, match=r"app 2: name = 'x' is also that of .*app 1"):
-        read_apps(written(tmp_path, text), ENV)
-
-
-@loop_over(
-    ("lines", "expected"),
-    [
-        ("", "missing required field `key_env`.*expected tables .* with id and key_env"),
-        (f'key_env = "A"\nkey = "{KEY}"', "unknown field `key`"),
-        ("key_env = 5", "Expected `str.*key"),
-        ('key_env = "A"\nname = ""', "length >= 1 .*name"),
-    ],
-)
-def test_an_app_has_one_key(tmp_path: Path, lines: str, expected: str) -> None:
-    path = written(tmp_path, SHOP.replace('name = "Shop"\n', "") + lines)
-    with pytest.raises(RequestInvalidError, match=expected) as caught:
-        read_apps(path, {"A": "k"})
-    assert KEY not in str(caught.value)

@@ -21,6 +21,9 @@ def test_the_party_that_was_listed_first_owns_a_message() -> None:
     assert rule.owner("nobody", "team", "group") == (part_of("team"), True)
     assert rule.owner("bob", "other", "group") == (part_of("bob"), True)
     assert rule.owner("nobody", "other", "group") == (part_of("nobody"), False)
+    rule.gone = frozenset(["zoe", "bob"])  # whose lists cannot show a message any more
+    assert rule.owner("ann", "zoe", "user") == (part_of("zoe"), False)
+    assert rule.owner("bob", "other", "group") == (part_of("bob"), False)
 
 
 def test_the_plan_of_a_part_has_its_sources() -> None:

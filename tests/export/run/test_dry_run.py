@@ -24,10 +24,8 @@ from chatrest.export.folder.journal import Journal
 from chatrest.export.folder.manifest import find
 from chatrest.export.folder.opening import begin_generation
 from chatrest.export.run.dry_run import read_stored
-from tests.small_service import SmallService, talk
 
 USERS, MESSAGES = 6, 400
-COUNT = 1866
 
 
 @pytest.fixture
@@ -73,14 +71,6 @@ async def test_of_many_sources_a_few_are_asked(tmp_path: Path) -> None:
     assert 0 < result.messages <= report.messages
     assert result.newest == report.until
     assert 24 < result.requests <= report.requests
-
-
-async def test_of_a_long_list_what_was_seen_is_counted() -> None:
-    service = SmallService(talk(COUNT))
-    service.largest_page = 100
-    async with service.session() as session:
-        result = await estimate(session)
-    assert (result.messages, result.newest) == (100, COUNT)
 
 
 async def test_other_data_than_those_of_the_folder_are_refused_as_a_run_refuses_them(
@@ -144,16 +134,6 @@ async def test_a_lost_journal_is_an_export_of_the_manifests_plan_and_app(
     assert (result.plan, result.sources, result.whole) == (plan, 2, 0)
     with pytest.raises(RequestInvalidError, match="was exported with compress=gzip"):
         await estimate(session, Plan(compress="none"), tmp_path)
-
-
-async def test_a_folder_that_can_only_be_read(
-    session: AsyncSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    await export(session, tmp_path, Plan(users=["user-001"]))
-    monkeypatch.setattr("os.access", lambda path, mode: False)
-    assert (await estimate(session, None, tmp_path)).whole == 1
-    with pytest.raises(PermissionError):
-        await export(session, tmp_path)
 
 
 async def test_a_journal_that_a_crash_has_left_is_read_and_not_touched(

@@ -6,16 +6,13 @@ from typing import Any
 
 import pytest
 
-from chatrest._core.pace.retry import RetryPolicy
-from chatrest.emulator import Fault, First, OutgoingReply, Status
+from chatrest.emulator import Fault, OutgoingReply, Status
 from chatrest.emulator.service.context import ServiceRequest as Request
 from chatrest.export import Plan, Progress, export
 from chatrest.export.folder.journal import NAME as JOURNAL, Journal
-from tests.export_runs import MIXED, assert_holds, assert_proven, assert_whole, manifest_of, served
+from tests.export_runs import assert_holds, assert_proven, assert_whole, served
 
 pytestmark = pytest.mark.usefixtures("small_pages", "tidy")
-
-ONCE = {"retry": RetryPolicy(attempts=1)}
 
 
 async def test_unknown_users_and_groups_are_told_of_and_the_rest_goes_on(tmp_path: Path) -> None:
@@ -87,18 +84,6 @@ async def test_another_list_that_is_not_there_is_a_failure(code: str, plan: Plan
         report = await export(service.session, tmp_path / "out", plan)
         assert [failure.source for failure in report.failed] == ["user eve"]
         assert not report.complete
-
-
-@pytest.mark.parametrize("status", [403, 500])
-async def test_a_source_that_is_refused_in_its_midst(status: int, tmp_path: Path) -> None:
-    async with served(200, session=ONCE) as service:
-        service.emulator.weather.add(Status(status, route="/users/dan/messages", when=First(1, after=2)))
-        plan = Plan(**MIXED)
-        report = await export(service.session, tmp_path / "out", plan)
-        assert [failure.source for failure in report.failed] == ["user dan"]
-        assert not report.complete
-        assert not manifest_of(tmp_path / "out").complete
-        report = await service.export_whole(tmp_path / "out")
 
 
 async def test_what_a_refused_source_owns_comes_from_the_other_side(tmp_path: Path) -> None:

@@ -16,7 +16,6 @@ from tests.export_runs import (
     files_of,
     forget_user,
     hide,
-    manifest_of,
     part_of,
     served,
 )
@@ -54,19 +53,6 @@ async def test_the_lost_file_of_a_user_that_is_gone_is_no_silent_loss(tmp_path: 
         assert_holds(tmp_path / "out", service.expected(shared))
         assert len(shared) < 90
         assert not report.complete
-
-
-async def test_the_lost_messages_that_are_not_shown_any_more_are_told_of(tmp_path: Path) -> None:
-    async with served(60) as service:
-        await export(service.session, tmp_path / "out", Plan(everything=True))
-        hide(service.store, [20])
-        await export(service.session, tmp_path / "out", recheck=10**9)
-        assert manifest_of(tmp_path / "out").deleted == ["20"]
-        part_of(tmp_path / "out", "messages").unlink()
-        await export(service.session, tmp_path / "out")
-        # "Ids that are in the export, and that the service does not show any more": it is not in it.
-        assert manifest_of(tmp_path / "out").deleted == []
-        assert_holds(tmp_path / "out", service.expected([n for n in range(1, 61) if n != 20]))
 
 
 async def test_what_no_source_shows_any_more_is_taken_from_the_damaged_file(tmp_path: Path) -> None:
