@@ -115,12 +115,9 @@ def coerced(value: Any, want: inspect.Type, path: str, notes: list[str]) -> Any:
             return members
         values = _coerced_items(members.values(), want.value_type, path, ".*", notes)
         return dict(zip(members, values, strict=True))
-    if isinstance(want, inspect.VarTupleType | inspect.ListType):
-        items = _coerced_items(_nested(value, list, path, notes), want.item_type, path, "[{}]", notes)
-        return items if isinstance(want, inspect.ListType) else tuple(items)
+    if isinstance(want, inspect.VarTupleType):
+        return tuple(_coerced_items(_nested(value, list, path, notes), want.item_type, path, "[{}]", notes))
     if isinstance(want, inspect.AnyType):
-        return value
-    if isinstance(want, inspect.LiteralType) and value in want.values:
         return value
     return _coerced_scalar(value, want, path, notes)
 
@@ -170,7 +167,6 @@ def _coerced_union(value: Any, want: inspect.UnionType, path: str, notes: list[s
     if value is None and want.includes_none:
         return None
     kinds = [kind for kind in want.types if not isinstance(kind, inspect.NoneType)]
-    kinds = _tagged(value, kinds, path) or kinds
     first: tuple[Any, list[str]] | None = None
     fault = f"{path}: got {type_name(value)}"
     for kind in kinds:  # the first one that holds the value as it is, else what the first of all makes of it
@@ -189,17 +185,6 @@ def _coerced_union(value: Any, want: inspect.UnionType, path: str, notes: list[s
         raise CoercionError(fault)
     notes += first[1]
     return first[0]
-
-
-def _tagged(value: Any, kinds: list[inspect.Type], path: str) -> list[inspect.Type]:
-    """Of several structs the one whose tag the value has; `CoercionError` where it has none of them."""
-    structs = [kind for kind in kinds if isinstance(kind, inspect.StructType) and kind.tag_field]
-    if len(structs) < 2 or not isinstance(value, dict):
-        return []
-    for struct in structs:
-        if value.get(str(struct.tag_field)) == struct.tag:
-            return [struct]
-    raise CoercionError(f"{path}.{structs[0].tag_field}: expected one of {len(structs)} known values")
 
 
 def _coerced_scalar(value: Any, want: inspect.Type, path: str, notes: list[str]) -> Any:

@@ -275,11 +275,8 @@ class Messages(Collection):
             doubt = "a login token is sent with the app's key, and its user's lists may lack the message"
         if not doubt:
             return None
-        error = OutcomeUnknownError(
-            f"messages.find_sent: the outcome of muid {shown(muid)} stays unknown: {doubt}"
-        )
-        error.operation, error.muid = "messages.find_sent", muid
-        raise error
+        text = f"messages.find_sent: the outcome of muid {shown(muid)} stays unknown: {doubt}"
+        raise OutcomeUnknownError(text, operation="messages.find_sent", muid=muid)
 
     async def _send_one(
         self,
