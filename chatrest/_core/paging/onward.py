@@ -1,14 +1,13 @@
 """The next page of a walk: a ladder of rules, of which the first that applies decides.
 
-The rungs are `BY_COUNTS`, then `BY_POSITIONS`: `help` shows them below, each by the first line of its
-function. A short page has fewer records than were asked for, and than the service's own `per_page`. After
-one wrong "last page" such claims are ignored. A list by page numbers takes the other ways only where
-a number returns nothing new. No walk goes round: a way leads to another place than the page's own, and places
-that cannot be compared are remembered.
+`help` shows the rungs below, each by the first line of its function. A short page has fewer records than were
+asked for, and than the service's own `per_page`. After one wrong "last page" such claims are ignored. A list
+by page numbers takes the other ways only where a number returns nothing new. No walk goes round: a way leads
+to another place than the page's own, and places that cannot be compared are remembered.
 """
 
 from collections.abc import Callable, Hashable
-from typing import Final, TypeAlias
+from typing import Final
 
 from msgspec import UNSET, Struct
 
@@ -23,7 +22,7 @@ from ..requests.dialects import (
 from ..requests.endpoint import Pairs
 from .cursor import Cursor
 from .order import Affix, is_ahead, is_number, last_id
-from .page_view import NO_PLACE, Lead, PageView, describe, landmark_of, lead_of, place_of, positions_of
+from .page_view import NO_PLACE, PageView, describe, landmark_of, place_of, positions_of
 
 _MOST_EMPTY: Final = 100
 """Empty pages in a row: more than that is no list."""
@@ -48,11 +47,7 @@ _END: Final = Onward()
 
 
 def onward(view: PageView) -> Onward:
-    for rung in BY_COUNTS:
-        if (result := rung(view)) is not None:
-            return result
-    lead = lead_of(view)
-    return next(result for rung in BY_POSITIONS if (result := rung(view, lead)) is not None)
+    return next(result for rung in RUNGS if (result := rung(view)) is not None)
 
 
 # ── by its counts alone ──
@@ -79,21 +74,21 @@ def _counted_on(view: PageView) -> Onward | None:
 # ── faults and ends by its positions ──
 
 
-def _unreadable(view: PageView, lead: Lead) -> Onward | None:
+def _unreadable(view: PageView) -> Onward | None:
     """A position that cannot be read, in a list that does not go by numbers: a fault."""
     # Of a list that is counted by pages positions do not matter.
     is_counted = view.page.meta.pagination is not None and not view.rules.paging.positions
-    is_fault = view.position_fault is not None and not lead.has_position and not is_counted
+    is_fault = view.position_fault is not None and not view.leads and not is_counted
     return Onward(error=view.position_fault) if is_fault else None
 
 
-def _shown_end(view: PageView, lead: Lead) -> Onward | None:
+def _shown_end(view: PageView) -> Onward | None:
     """The list ends at a short page without a next position and without a higher total."""
-    shows_no_more = lead.is_nowhere and not lead.is_by_number and not view.says_more
+    shows_no_more = view.is_nowhere and not view.is_by_number and not view.says_more
     return _END if (view.says_last or shows_no_more) and view.is_below_largest else None
 
 
-def _documented_end(view: PageView, lead: Lead) -> Onward | None:
+def _documented_end(view: PageView) -> Onward | None:
     """A reply without the position that is documented for all but the last: the end."""
     meta, paging = view.page.meta, view.rules.paging
     positions = (meta.next, meta.cursor, view.page.cursor)
@@ -111,32 +106,32 @@ def _documented_end(view: PageView, lead: Lead) -> Onward | None:
 # ── the ways on ──
 
 
-def _in_a_direction(view: PageView, lead: Lead) -> Onward | None:
+def _in_a_direction(view: PageView) -> Onward | None:
     """A first page of which nothing says in which direction it goes: again, in one that both sides know."""
-    if "affix" in view.asked or lead.is_by_number or not (view.ids or view.ordered.by_id):
+    if "affix" in view.asked or view.is_by_number or not (view.ids or view.ordered.by_id):
         return None
     paging = view.rules.paging
-    if lead.is_nowhere and (lead.is_lost or paging.own_member or not paging.positions):
+    if view.is_nowhere and (view.is_lost or paging.own_member or not paging.positions):
         return None
-    if lead.is_nowhere and not (view.ids and view.has_new):
+    if view.is_nowhere and not (view.ids and view.has_new):
         return None
-    is_known = view.ordered.is_stated and not lead.is_on_page and (view.ordered.by_id or not lead.is_nowhere)
+    is_known = view.ordered.is_stated and not view.is_on_page and (view.ordered.by_id or not view.is_nowhere)
     direction = ("affix", view.ordered.direction)
     return None if is_known else Onward((direction, *view.cursor.position), is_again=True)
 
 
-def _by_position(view: PageView, lead: Lead) -> Onward | None:
+def _by_position(view: PageView) -> Onward | None:
     """The reply's position, if it moves; a fault where it goes back or repeats."""
-    before, after = view.place, lead.place
-    if not after or after == before or lead.is_on_page:
+    before, after = view.place, place_of(view.served)
+    if not after or after == before or view.is_on_page:
         return None
-    if lead.is_by_number and not _are_numbers_ignored(view):
+    if view.is_by_number and not _are_numbers_ignored(view):
         return None
     if not before:  # no position leads back to the walk's start
-        return Onward(lead.served)
+        return Onward(view.served)
     has_advanced, is_back = _movements(before, after, view.ordered.direction)
     if has_advanced and not is_back:
-        return Onward(lead.served)
+        return Onward(view.served)
     words = f"the walk stood at {describe(before)}, and its page's cursor was {describe(after)}"
     visited = view.memory.visited
     # In a list that is known to have another order, a lower id may be further on, once.
@@ -144,7 +139,7 @@ def _by_position(view: PageView, lead: Lead) -> Onward | None:
         return Onward(error=f"the cursor goes back: going {view.ordered.direction}, {words}")
     if tuple(after.items()) in visited:
         return Onward(error=f"the cursor repeats: {words}, where it had been before")
-    return Onward(lead.served, landmark=tuple(before.items()))
+    return Onward(view.served, landmark=tuple(before.items()))
 
 
 def _are_numbers_ignored(view: PageView) -> bool:
@@ -161,24 +156,24 @@ def _movements(before: dict[str, str], after: dict[str, str], direction: Affix) 
     return has_advanced, any(is_ahead(old, new, direction) for old, new in pairs)
 
 
-def _again(view: PageView, lead: Lead) -> Onward | None:
+def _again(view: PageView) -> Onward | None:
     """An empty page that counts more or lacks the `meta` of others, or a lost position: again, once."""
     if not view.ids:
         # More pages, and fewer items than were given: one of the counts is wrong.
         is_all = view.pagination.total not in (None, 0) and view.pagination.total == view.cursor.delivered
         is_suspect = view.has_lost_meta or (view.counts_more_pages and not is_all)
     else:
-        is_suspect = view.has_lost_meta and lead.is_by_number and not view.has_new
-        is_suspect = is_suspect or (lead.is_lost and not view.rules.paging.own_member)
+        is_suspect = view.has_lost_meta and view.is_by_number and not view.has_new
+        is_suspect = is_suspect or (view.is_lost and not view.rules.paging.own_member)
     position, memory = view.cursor.position, view.memory
     if not is_suspect or memory.has_asked_again or position in memory.empty_places:
         return None
     return Onward(position, is_again=True)
 
 
-def _from_earlier(view: PageView, lead: Lead) -> Onward | None:
+def _from_earlier(view: PageView) -> Onward | None:
     """An empty page, although the one before promised more (see `step`): an earlier position."""
-    position, is_guess_meant = view.cursor.earlier, not lead.has_position or view.rules.thorough
+    position, is_guess_meant = view.cursor.earlier, not view.leads or view.rules.thorough
     if position is None and is_guess_meant:  # else this service gives a position always
         position = view.memory.earlier
     if view.ids or position is None or "page" in view.asked:
@@ -191,7 +186,7 @@ def _from_earlier(view: PageView, lead: Lead) -> Onward | None:
     return Onward(position, is_back=True)
 
 
-def _from_item_before(view: PageView, lead: Lead) -> Onward | None:
+def _from_item_before(view: PageView) -> Onward | None:
     """A last item from which nothing can be asked: from the item before it, which shows what follows."""
     is_due = view.page.is_refusal or view.cursor.position in view.memory.empty_places
     if view.ids or not is_due:  # before anything is computed: the last page of every walk comes here
@@ -219,19 +214,19 @@ def is_placed_by_id(cursor: Cursor) -> bool:
     return cursor.by_id and is_number(cursor.last)
 
 
-def _by_own_place(view: PageView, lead: Lead) -> Onward | None:
+def _by_own_place(view: PageView) -> Onward | None:
     """A reply that leads nowhere, back, or to the middle of its page: from the walk's own last item."""
-    is_numbered = lead.is_by_number
+    is_numbered = view.is_by_number
     if not view.ids or (is_numbered and (view.has_new or view.says_more or "affix" not in view.asked)):
         return None
     # The position that was served does not move, or the walk was asked for from its own place already.
-    is_stuck = (lead.served and not lead.is_on_page) or (lead.is_nowhere and not view.has_new)
+    is_stuck = (view.served and not view.is_on_page) or (view.is_nowhere and not view.has_new)
     if is_stuck and not is_numbered:
         return None
-    position = _own_id(view) if view.ordered.by_id else _own_position(view, lead)
+    position = _own_id(view) if view.ordered.by_id else _own_position(view)
     if not position or place_of(position) == view.place or position in view.memory.visited:
         return None
-    return Onward(position, landmark=position if lead.is_nowhere else None)
+    return Onward(position, landmark=position if view.is_nowhere else None)
 
 
 def _own_id(view: PageView) -> Pairs:
@@ -247,13 +242,13 @@ def _own_id(view: PageView) -> Pairs:
     return position
 
 
-def _own_position(view: PageView, lead: Lead) -> Pairs:
+def _own_position(view: PageView) -> Pairs:
     """The position of the last item of a list in the service's order, where items hold what it takes."""
     direction, wire = view.ordered.direction, view.rules.paging.own_member
-    if lead.is_by_number:
+    if view.is_by_number:
         return ()
     if not wire:
-        last = view.ordered.items[-1] if lead.is_lost and view.ordered.items else None
+        last = view.ordered.items[-1] if view.is_lost and view.ordered.items else None
         place = [(name, getattr(last, _ATTRIBUTES[name], None)) for name in _ATTRIBUTES if name in view.asked]
         if not all(isinstance(value, int | str) and value for _, value in place):
             return ()
@@ -267,13 +262,13 @@ def _own_position(view: PageView, lead: Lead) -> Pairs:
     return (("affix", affix), (wire, str(max(places) if affix == "append" else min(places))))
 
 
-def _by_number(view: PageView, lead: Lead) -> Onward | None:
+def _by_number(view: PageView) -> Onward | None:
     """A list that goes by numbers, or ignores ids: the next page number."""
-    if lead.is_by_number:
+    if view.is_by_number:
         leads_on = view.has_new if view.ids else _is_in_the_middle(view)
         return _next_number(view) if leads_on else None
     paging = view.rules.paging
-    if not view.ids or not lead.is_nowhere or lead.is_lost:
+    if not view.ids or not view.is_nowhere or view.is_lost:
         return None
     if paging.own_member or not paging.positions:
         return None
@@ -302,7 +297,7 @@ def _is_in_the_middle(view: PageView) -> bool:
 # ── without a way on ──
 
 
-def _empty(view: PageView, lead: Lead) -> Onward | None:
+def _empty(view: PageView) -> Onward | None:
     """An empty page: the end, or a fault where there must be more."""
     if view.ids:
         return None
@@ -331,15 +326,15 @@ def _is_shown_last(view: PageView) -> bool:
     return was_refused and before in memory.visited and before not in memory.empty_places
 
 
-def _repeated_number(view: PageView, lead: Lead) -> Onward | None:
+def _repeated_number(view: PageView) -> Onward | None:
     """A page number that repeats what was given: the end, or a fault where there must be more."""
-    if not lead.is_by_number:
+    if not view.is_by_number:
         return None
     paging, pages = view.rules.paging, view.pagination.total_pages
     words = f"page {view.page_number} holds nothing but what the page before it held"
     if view.says_more and view.page_number <= (pages or 0):
         return Onward(error=f"{words}, though the service says that there are {pages} pages")
-    if paging.filters and pages is None and lead.has_position:
+    if paging.filters and pages is None and view.leads:
         names = ", ".join(name for name, _ in paging.filters)
         return Onward(error=f"{words}, and the service continues by what the list is filtered by ({names})")
     if not paging.positions or view.is_short:
@@ -349,14 +344,14 @@ def _repeated_number(view: PageView, lead: Lead) -> Onward | None:
     )
 
 
-def _lost_twice(view: PageView, lead: Lead) -> Onward | None:
+def _lost_twice(view: PageView) -> Onward | None:
     """A position that is lost, asked for twice: a fault."""
-    if not lead.is_lost or view.rules.paging.own_member:
+    if not view.is_lost or view.rules.paging.own_member:
         return None
     return Onward(error=f"the page at {describe(view.place)} has no position that leads on, asked for twice")
 
 
-def _border_alone(view: PageView, lead: Lead) -> Onward | None:
+def _border_alone(view: PageView) -> Onward | None:
     """A short page with nothing but the item that was asked from: the end, as the service includes it."""
     is_alone = set(view.ids) == {view.asked.get("id")}
     if not view.ordered.by_id:
@@ -366,15 +361,16 @@ def _border_alone(view: PageView, lead: Lead) -> Onward | None:
     return _END if view.is_short and is_alone else None
 
 
-def _standing_still(view: PageView, lead: Lead) -> Onward | None:
+def _standing_still(view: PageView) -> Onward | None:
     """A position that does not move, of a page that is not empty: a fault."""
-    if not lead.served or lead.is_on_page:
+    if not view.served or view.is_on_page:
         return None
-    words = f"the walk stood at {describe(view.place)}, and its page's cursor was {describe(lead.place)}"
+    served = describe(place_of(view.served))
+    words = f"the walk stood at {describe(view.place)}, and its page's cursor was {served}"
     return Onward(error=f"the cursor does not move: {words}, though the page was not empty")
 
 
-def _sole_reply(view: PageView, lead: Lead) -> Onward | None:
+def _sole_reply(view: PageView) -> Onward | None:
     """A list that is documented as one reply: the end, or a fault where a full one may lack records."""
     if view.rules.paging.positions:
         return None
@@ -389,7 +385,7 @@ def _sole_reply(view: PageView, lead: Lead) -> Onward | None:
     return Onward(error=f"the only reply of this list is full ({count} records), and leads to no further one")
 
 
-def _without_ids(view: PageView, lead: Lead) -> Onward | None:
+def _without_ids(view: PageView) -> Onward | None:
     """Records without what the list goes by: the end of a short page, and a fault of a full one."""
     member = view.rules.paging.own_member
     if not member and not (view.ordered.by_id and not _own_id(view)):
@@ -398,22 +394,19 @@ def _without_ids(view: PageView, lead: Lead) -> Onward | None:
     return _END if view.is_short else Onward(error=words)
 
 
-def _nothing_new(view: PageView, lead: Lead) -> Onward:
+def _nothing_new(view: PageView) -> Onward:
     """Any other page: a fault, as there must be more."""
     error = f"the page at {describe(view.place)} holds nothing new, and no position that leads on"
     return Onward(error=error)
 
 
-Rung: TypeAlias = Callable[[PageView, Lead], Onward | None]
-
-BY_COUNTS: Final[tuple[Callable[[PageView], Onward | None], ...]] = (_withheld, _counted_end, _counted_on)
-BY_POSITIONS: Final[tuple[Rung, ...]] = (
+RUNGS: Final[tuple[Callable[[PageView], Onward | None], ...]] = (
+    _withheld, _counted_end, _counted_on,
     _unreadable, _shown_end, _documented_end,
     _in_a_direction, _by_position, _again, _from_earlier, _from_item_before, _by_own_place, _by_number,
     _empty, _repeated_number, _lost_twice, _border_alone, _standing_still, _sole_reply, _without_ids,
     _nothing_new,
 )  # fmt: skip
 __doc__ = f"{__doc__}\n" + "\n".join(
-    f"{number:>2}. {(rung.__doc__ or '').partition(chr(10))[0]}"
-    for number, rung in enumerate((*BY_COUNTS, *BY_POSITIONS), 1)
+    f"{number:>2}. {(rung.__doc__ or '').partition(chr(10))[0]}" for number, rung in enumerate(RUNGS, 1)
 )

@@ -1,4 +1,4 @@
-"""The place of a page in its list, by its counts (`PageView`) and by its positions (`Lead`)."""
+"""The place of a page in its list, by its counts and by its positions."""
 
 from collections.abc import Hashable, Sequence
 from functools import cached_property
@@ -21,7 +21,7 @@ _NO_PAGINATION: Final = Pagination()
 
 
 class PageView(Struct, frozen=True, dict=True):
-    """A page, and what its counts say."""
+    """A page, and what its counts and positions say."""
 
     cursor: Cursor
     page: Listing[Any]
@@ -99,78 +99,66 @@ class PageView(Struct, frozen=True, dict=True):
         """True if the page has neither a position nor pagination, though a page before it had."""
         return self.memory.has_meta and self.page.meta.pagination is None and not positions_of(self.page)
 
+    # Its positions: most ends and page numbers do without them.
 
-class Lead(Struct, frozen=True):
-    """The positions of a page: most ends and page numbers do without them."""
+    @cached_property
+    def leads(self) -> list[tuple[Position, Pairs]]:
+        """The positions that lead somewhere, also in the other direction."""
+        pairs = [(each, position_pairs(each, self.rules.paging)) for each in positions_of(self.page)]
+        return [lead for lead in pairs if lead[1]]
 
-    served: Pairs
-    """The first position that leads in the walk's direction; none where the page has none."""
-    place: dict[str, str]
-    """The same, as positions are compared."""
-    has_position: bool
-    """True if any position leads somewhere, also in the other direction."""
-    is_nowhere: bool
-    """True for a page without one; one that leads back shows a list by id that continues by its own."""
-    is_lost: bool
-    """True for a list in the service's order whose position was there, and is not any more."""
-    is_on_page: bool
-    """True for a position in the middle of the page."""
-    is_by_number: bool
-    """True where the next page is asked for by its number."""
+    @cached_property
+    def served(self) -> Pairs:
+        """The first position that leads in the walk's direction; none where the page has none."""
+        direction = self.ordered.direction
+        forward = (pairs for position, pairs in self.leads if affix_of(position) in (None, direction))
+        return next(((("affix", direction), *pairs) for pairs in forward), ())
+
+    @property
+    def is_nowhere(self) -> bool:
+        """True without one; one that leads back shows a list by id that continues by its own."""
+        return not self.served and not (self.ordered.by_id and self.leads)
+
+    @property
+    def is_lost(self) -> bool:
+        """True for a list in the service's order whose position was there, and is not any more."""
+        was_given = "page" not in self.asked and self.cursor.last is not None and bool(self.place)
+        return was_given and not self.served and not self.ordered.by_id
+
+    @cached_property
+    def is_on_page(self) -> bool:
+        """True for a position in the middle of the page: the item at it came, and items ahead of it.
+
+        Some services always send the oldest id of a page, going `append` too: from there all items of the
+        page but one would come again. Not so where the item at it is the last by its time: then the list goes
+        by time.
+        """
+        place, items, direction = place_of(self.served), self.ordered.items, self.ordered.direction
+        served = place.get("id")
+        if not (self.ordered.by_id and items and served and place.keys() <= {"id", "sentAt"}):
+            return False
+        if not is_ahead(self.rules.identify(items[-1]), served, direction) or served not in self.ids:
+            return False
+        at = self.page.items[self.ids.index(served)]
+        times = getattr(at, "sent_at", 0), getattr(items[-1], "sent_at", 0)
+        return times[0] <= times[1] if direction == "append" else times[0] >= times[1]
+
+    @cached_property
+    def is_by_number(self) -> bool:
+        """True where the next page is asked for by its number."""
+        paging, has_pagination = self.rules.paging, self.page.meta.pagination is not None
+        if "page" in self.asked or self.is_lost:
+            return not self.is_lost
+        if not self.is_nowhere and (paging.positions or self.asked):
+            return False
+        is_numbered = paging.numbered and (paging.order == "service" or has_pagination)
+        return is_numbered or (has_pagination and not paging.positions)
 
 
 def positions_of(page: Listing[Any]) -> list[Position]:
     meta = page.meta
     served = (meta.cursor, meta.next, page.cursor, meta.previous)  # the likeliest first
     return [position for position in served if position is not None]
-
-
-def lead_of(view: PageView) -> Lead:
-    direction, by_id = view.ordered.direction, view.ordered.by_id
-    leads = [
-        (position, pairs)
-        for position in positions_of(view.page)
-        if (pairs := position_pairs(position, view.rules.paging))
-    ]
-    forward = (pairs for position, pairs in leads if affix_of(position) in (None, direction))
-    served: Pairs = next(((("affix", direction), *pairs) for pairs in forward), ())
-    place = place_of(served)
-    is_nowhere = not served and not (by_id and leads)
-    was_given = "page" not in view.asked and view.cursor.last is not None and bool(view.place)
-    is_lost = was_given and not served and not by_id
-    return Lead(
-        served,
-        place,
-        bool(leads),
-        is_nowhere,
-        is_lost,
-        by_id and bool(served) and _has_items_ahead(view, place),
-        "page" in view.asked or (not is_lost and _goes_by_number(view, is_nowhere)),
-    )
-
-
-def _has_items_ahead(view: PageView, place: dict[str, str]) -> bool:
-    """Return True for a position in the middle of the page: the item at it came, and items ahead of it.
-
-    Some services always send the oldest id of a page, going `append` too: from there all items of the page
-    but one would come again. Not so where the item at it is the last by its time: then the list goes by time.
-    """
-    served, items, direction = place.get("id"), view.ordered.items, view.ordered.direction
-    if not (items and served and place.keys() <= {"id", "sentAt"}):
-        return False
-    if not is_ahead(view.rules.identify(items[-1]), served, direction) or served not in view.ids:
-        return False
-    at = view.page.items[view.ids.index(served)]
-    times = getattr(at, "sent_at", 0), getattr(items[-1], "sent_at", 0)
-    return times[0] <= times[1] if direction == "append" else times[0] >= times[1]
-
-
-def _goes_by_number(view: PageView, is_nowhere: bool) -> bool:
-    paging, has_pagination = view.rules.paging, view.page.meta.pagination is not None
-    if not is_nowhere and (paging.positions or view.asked):
-        return False
-    is_numbered = paging.numbered and (paging.order == "service" or has_pagination)
-    return is_numbered or (has_pagination and not paging.positions)
 
 
 def place_of(position: Pairs) -> dict[str, str]:
