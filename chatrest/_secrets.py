@@ -165,10 +165,7 @@ def longest(secrets: Iterable[str]) -> int:
 
 
 def description(value: object) -> str:
-    """Return a wrong argument for its error text: a number, None or a boolean, else only its type.
-
-    If a caller swaps arguments, the wrong argument may be a key, which may be a word, too.
-    """
+    """Return a number, None or a boolean as it is, else only the type of an argument: it may be a key."""
     if value is None or isinstance(value, bool | int | float):
         return shown(value)
     return f"<{value.__name__}>" if isinstance(value, type) else f"[{type(value).__name__}]"

@@ -133,10 +133,7 @@ class JournalFile:
             check_in_place(self.path, self._status)
 
     def write_snapshot(self, path: Path) -> None:
-        """Write all that is committed to a new file, outside of a transaction.
-
-        Page by page: what has not changed since an earlier snapshot is at the same place.
-        """
+        """Write all that is committed to a new file, page by page: what is unchanged stays at its place."""
         with self._held(), closing(sqlite3.connect(path)) as copy:
             copy.execute("PRAGMA synchronous=OFF")
             self._db.backup(copy)
@@ -261,10 +258,7 @@ class JournalFile:
 
 
 def sql_in(db: sqlite3.Connection, sql: str, values: Iterable[str | int]) -> Iterator[Any]:
-    """Yield the rows of a query that ends in `IN`, for any number of values.
-
-    They are separate values, as in SQLite's JSON a text ends at a NUL.
-    """
+    """Yield the rows of a query that ends in `IN`, for any number of values."""
     rest = iter(values)
     while batch := list(islice(rest, _VALUES)):
         yield from db.execute(f"{sql} ({','.join('?' * len(batch))})", batch)

@@ -160,10 +160,7 @@ def allows_http(environ: Mapping[str, str]) -> bool:
 
 
 def check_url(name: str, url: object, *, allow_http: bool = False) -> str:
-    """Return `url` without a slash at its end, if it is https, or http to loopback.
-
-    With `allow_http` http to any host is right, too.
-    """
+    """Return `url` without a slash at its end, if it is https, or http to loopback or to an allowed host."""
     schemes = "https:// or http://host[:port][/path]," if allow_http else _SCHEMES
     allowed = f"{schemes} without user, query or fragment"
     _check(name, url, _KEY, allowed)
@@ -219,10 +216,7 @@ def _check(name: str, value: object, pattern: re.Pattern[str], allowed: str) -> 
 
 
 def headers_from_env(environ: Mapping[str, str] | None = None) -> dict[str, str]:
-    """Return the headers of `CHATREST_HEADERS`, a `name: value` a line.
-
-    Raises `RequestInvalidError` for a line of another form; it repeats no value, as these are secrets.
-    """
+    """Return the headers of `CHATREST_HEADERS`, a `name: value` a line; no error repeats a value."""
     text = (os.environ if environ is None else environ).get("CHATREST_HEADERS", "")
     pairs = [line.partition(":") for line in text.splitlines() if line.strip()]
     if not all(name.strip() and separator for name, separator, _ in pairs):

@@ -153,10 +153,7 @@ def age_seconds(text: str) -> int | None:
 
 
 def read_time(text: str, zone: tzinfo | None = None) -> int | date:
-    """Return what a text stands for: a number, an aware datetime, or a date.
-
-    A text with a time and without a time zone is in `zone`. Raises ValueError with what is wrong and allowed.
-    """
+    """Return the number, date or aware datetime of a text, in `zone` if it names none; else ValueError."""
     if _NUMBER.fullmatch(text):
         return _read_number(text)
     moment = _read_iso(text)

@@ -260,10 +260,7 @@ class ActiveCall(Generic[R]):
     # ── the next attempt ──
 
     def _plan(self, error: ApiError | TransportError) -> None:
-        """Decide if and when the call is repeated after `error`, and store that in `_attempts`.
-
-        Raises `DeadlineExceededError` if the pause ends after the deadline.
-        """
+        """Store in `_attempts` if and when the call is repeated; raise where that is after the deadline."""
         error.operation = self._call.endpoint.name
         self._attempts = self._attempts.with_failure(error, has_replied=self._pool.has_replied)
         self.stage = "wait"

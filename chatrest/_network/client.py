@@ -74,10 +74,7 @@ class Client:
         self._context.check_loop()
 
     async def close(self) -> None:
-        """Close every pool and refuse further calls until the client is opened again.
-
-        Raises `RequestInvalidError` in another event loop than the one that opened it.
-        """
+        """Close every pool and refuse further calls until the client is opened again."""
         if self._context is not None:
             self._context.check_loop()
             self._context = None
@@ -229,11 +226,7 @@ _PARAMETER: Final = re.compile(r"\{(\w+)\}")
 
 
 def _log_request(call: Call[Any], request: Request, options: CallOptions) -> None:
-    """Log at DEBUG the address as it is sent and the headers, without secrets.
-
-    Hidden are the keys, the values of the caller's headers, and whatever has the name of a credential: in
-    the path, such as a login token, in the query and among the headers.
-    """
+    """Log at DEBUG the address as it is sent and the headers, without keys and credentials."""
     segments = zip(call.endpoint.path.split("/"), call.path.split("/"), strict=True)
     path = "/".join(
         HIDDEN if any(map(is_credential, _PARAMETER.findall(name))) else segment for name, segment in segments

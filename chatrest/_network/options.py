@@ -126,10 +126,7 @@ class CallOptions(Struct, frozen=True, kw_only=True):
 
 
 def checked_options(options: Mapping[str, Any]) -> dict[str, Any]:
-    """Return all options, checked, with the defaults of those that are not given.
-
-    Raises `TypeError` for an option that does not exist, and names all that there are.
-    """
+    """Return all options, checked, and the defaults of others; `TypeError` for one that does not exist."""
     for name in options.keys() - _OPTIONS.keys():
         raise TypeError(f"no option is called {name!r}: expected {', '.join(sorted(_OPTIONS))}")
     return {name: check(name, options.get(name, default)) for name, (default, check) in _OPTIONS.items()}

@@ -212,10 +212,7 @@ class PrioritySemaphore:
         self._serve()
 
     def _neediest(self) -> Waiter | None:
-        """Return the waiter, of an app below its share, that has waited longest; None if there is none.
-
-        Of the apps with equally many places only the one whose turn it is counts.
-        """
+        """Return the waiter of an app below its share that has waited longest, of equal apps of the next one."""
         waiters = (
             share.lanes.first(lane)
             for lane in PRIORITIES

@@ -74,10 +74,7 @@ async def read_large(reply: Reply, call: Call[R], options: CallOptions) -> R:
 
 
 async def decode_large(reader: Reader[R], body: bytes) -> R:
-    """Return what `reader` makes of a body of more than `INLINE_BYTES`; errors as for the reader's call.
-
-    A page of 1000 messages as documented is decoded at once, on the event loop.
-    """
+    """Return what `reader` makes of more than `INLINE_BYTES`: of a documented page on the event loop."""
     read: Any = reader
     strictly = getattr(reader, "strictly", None)
     if strictly is not None and len(body) <= STRICT_BYTES:
@@ -190,10 +187,7 @@ def _credentials_in_path(template: str, path: str) -> Iterator[str]:
 
 
 def limit_signal(reply: Reply, error: ChatRestError, options: CallOptions) -> Signal:
-    """Return the rate limit signal of a reply with an error, whose time to wait was read with the error.
-
-    A wait that this call refuses must not delay other calls, and one of nothing must not let all of them go.
-    """
+    """Return the rate limit of a reply with an error, without a wait that is refused or is nothing."""
     limit = signal(reply.headers, error, LIMIT_NAMES)
     longest = options.retry.longest_server_wait
     if limit.retry_after is not None and not _LEAST_HOLD <= limit.retry_after <= longest:
@@ -202,10 +196,7 @@ def limit_signal(reply: Reply, error: ChatRestError, options: CallOptions) -> Si
 
 
 def is_of_user(limit: Signal, call: Call[Any]) -> bool:
-    """Return True for a 429 that states the limit of the acting user: it must not hold the app back.
-
-    Without a stated limit it looks like the app's own.
-    """
+    """Return True for a 429 that states the limit of the acting user: it must not hold the app back."""
     own = call.endpoint.user_limit
     return own is not None and limit.limit == own and call.acting_user is not None
 

@@ -49,10 +49,7 @@ Verify: TypeAlias = tls.SSLContext | bool
 
 
 class Reply(Struct, frozen=True):
-    """A reply: the body is decompressed, and that of a success is complete.
-
-    Its repr shows only status and size, as headers and body may contain a key.
-    """
+    """A reply, decompressed, that of a success complete; its repr shows neither headers nor body."""
 
     status: int
     headers: Mapping[str, str]
@@ -68,10 +65,7 @@ class Reply(Struct, frozen=True):
 
 
 class Transport:
-    """A connector and its client session; created in a running event loop, closed with `close`.
-
-    `cap` is the largest body in bytes, before and after decompression.
-    """
+    """A connector and its client session, of a running event loop; `cap` is the largest body in bytes."""
 
     def __init__(self, *, verify: Verify = True, proxy: str | None = None, cap: int) -> None:
         self._cap = cap
@@ -101,10 +95,7 @@ class Transport:
         await self._session.close()
 
     async def exchange(self, request: Request, timeouts: Timeouts) -> Reply:
-        """Send `request` once and return its reply; raise `TransportError` without a usable reply.
-
-        A `CancelledError` raised here has the attribute `sent`: if something may have been sent.
-        """
+        """Send `request` once; `TransportError` without a usable reply. A cancel has the attribute `sent`."""
         if self._closed:
             raise RequestInvalidError("the session was closed before the request was sent")
         exchange = self._timer.start(inf if timeouts.total is None else timeouts.total)

@@ -170,10 +170,7 @@ class ClientView:
 def call_by_hand(
     method: Method, path: str, query: Mapping[str, Any] | None, json: Any, interface: Interface
 ) -> Call[Any]:
-    """Return the call of an operation that has no endpoint; `RequestInvalidError` if an argument is wrong.
-
-    GET, PUT and DELETE are repeated, POST and PATCH only if they were certainly not processed.
-    """
+    """Return the call of an operation that has no endpoint."""
     check_unquoted(method in _METHODS, "method", method, _METHOD_NAMES)
     if query is not None:
         check_unquoted(is_mapping(query), "query", query, "a mapping with text keys, or None")

@@ -69,11 +69,7 @@ class Ramp:
 
 
 class AcceptedRun:
-    """The accepted requests since the last hold, or since traffic became much denser.
-
-    A session may send one request a minute for hours and then a thousand at once: a 429 says something about
-    the latter alone.
-    """
+    """The accepted requests since the last hold, or since traffic became much denser."""
 
     _SLICE: Final = 1.0
     _DENSER: Final = 4.0
@@ -92,10 +88,7 @@ class AcceptedRun:
             self._slice_began, self._slice_count = sent, 0
 
     def until(self, end: float) -> tuple[int, float]:
-        """Return the number of accepted requests and the seconds that they took, `end` being their end.
-
-        Of the whole run and its last slice, this is the one in which more were accepted a second.
-        """
+        """Return number and seconds of accepted requests until `end`, of the run or of a denser last slice."""
         seconds, recent = (max(end - began, _INSTANT) for began in (self._began, self._slice_began))
         if self._slice_count >= EVIDENCE and self._slice_count * seconds > self._count * recent:
             return self._slice_count, recent
@@ -199,10 +192,7 @@ class RateSearch:
         self._step = self._STEP
 
     def slow_down(self, now: float) -> None:
-        """Lower the rate by 3 %: a 429 came with too few accepted requests to learn from.
-
-        Half of the low end is the minimum, also if a service refuses everything for long.
-        """
+        """Lower the rate by 3 %, but not below half of the low end: few requests were accepted before a 429."""
         self._change(max(self._BELOW * self.rate, min(self.rate, self._low / 2)), now)
 
     def use(self, seconds: float, sent: float, now: float) -> None:

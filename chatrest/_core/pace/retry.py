@@ -108,11 +108,7 @@ class Attempts(Struct, frozen=True, kw_only=True):
         return self.count - self.limited - self.connect_failures
 
     def with_failure(self, error: ChatRestError, *, has_replied: bool) -> "Attempts":
-        """These and one more that ended in `error`, with no pause decided yet.
-
-        `has_replied`: whether the region ever replied. One that never did may be a host that does not exist,
-        and not even a patient call waits for that.
-        """
+        """These and one more; for a region that never replied, not even a patient call waits."""
         no_connection = self.patient and has_replied and isinstance(error, ConnectError)
         return structs.replace(
             self,
@@ -168,10 +164,7 @@ class RetryPolicy(Struct, metaclass=NamedFields, frozen=True, kw_only=True):
         return attempts.failed < self.attempts
 
     def wait(self, attempts: Attempts, dice: Dice, slot: float = 0.0) -> float:
-        """Seconds until the call is sent again, if it is; `slot` are those until the pacer's next slot.
-
-        A call that was refused for its rate waits for the later of both, so that it sleeps once.
-        """
+        """Seconds until the call is sent again, if it is; a refused one waits for the pacer's `slot`, too."""
         named, is_limited = _named_wait(attempts), isinstance(attempts.error, RateLimitError)
         if is_limited and named is not None:
             return max(named, slot) + min(self.first_wait, 1.0) * dice()

@@ -43,11 +43,7 @@ def check_count(name: str, value: object) -> int:
 
 
 def detach(error: ChatRestError) -> ChatRestError:
-    """Return `error` without traceback, cause and context, to be raised again.
-
-    The frames that it has passed hold arguments and headers, and a debugger or an error tracker that shows
-    locals would show the keys among them.
-    """
+    """Return `error` without the frames that it has passed: they hold keys, and debuggers show locals."""
     error.__cause__ = error.__context__ = None
     return error.with_traceback(None)
 

@@ -22,10 +22,7 @@ _PLAIN: Final = (int, float, str)
 
 
 def filter_values(query: Struct | None) -> dict[str, Any] | None:
-    """The fields of a filter that are asked for, by wire names.
-
-    A walk looks its filter through once, not for every page.
-    """
+    """The fields of a filter that are asked for, by wire names."""
     if query is None:
         return None
     named = zip(_wire_names(type(query)), astuple(query), strict=True)

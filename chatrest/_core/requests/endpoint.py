@@ -126,9 +126,7 @@ class Endpoint(Struct, Generic[R], frozen=True, dict=True, eq=False):
 
     @cached_property
     def list_paging(self) -> Paging:
-        """The paging of the operation as a list: one reply where nothing is documented, whose query may have
-        a `limit`.
-        """
+        """The paging of the operation as a list: one reply where nothing is documented."""
         if self.paging is not None:
             return self.paging
         has_limit = self.query is not None and ONE_LIMITED_REPLY.size in self.query.__struct_encode_fields__
@@ -201,10 +199,7 @@ class Call(Struct, Generic[R], frozen=True):
 
 
 def segment(name: str, value: object) -> str:
-    """`value` as exactly one path segment: any text but an empty one, `.`, `..` and control characters.
-
-    A dot segment would be resolved away on its road, and the request would reach another operation.
-    """
+    """`value` as exactly one path segment; dot segments would be resolved away on the road."""
     if isinstance(value, str) and value.isascii() and value.isalnum():  # as most ids: nothing to quote
         return value
     allowed = "expected a non-empty text, not '.' or '..', and without control characters"
@@ -233,10 +228,7 @@ def check_acting_user(uid: object, name: str = "on_behalf_of") -> str | None:
 
 
 def any_path(path: object) -> str:
-    """A path given by hand, percent-encoded where it has to be, that cannot leave the base address.
-
-    The error never repeats the path: `/apikeys/{apiKey}` is one of the documented ones.
-    """
+    """A path given by hand, quoted where needed, that cannot leave the base address; no error repeats it."""
     if not isinstance(path, str):
         raise RequestInvalidError(f"path = {description(path)}: expected a text", name="path")
     if _PLAIN.fullmatch(path):

@@ -159,10 +159,7 @@ def _parts(name: str, value: Any) -> Iterator[tuple[bytes, bytes]]:
 
 
 def check_headers(headers: Any) -> Headers:
-    """Return extra headers of the caller's: well-formed, and none of those that chatrest writes itself.
-
-    The error repeats neither a name nor a value: where the two are swapped, the name is the secret.
-    """
+    """Return the caller's headers, well-formed and none of ours; no error repeats one, as it may be a key."""
     if headers is None:
         return Headers()
     fault = None
