@@ -5,25 +5,15 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import closing
 from os import PathLike
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Final, TypeAlias
 
 from .._cloud.address import is_address
 from ..export import read_raw
 from .rows import NAMES, batched, clean_records, message_values
 
 _COLUMNS: Final = [NAMES.index(name) for name in ("sender", "conversation_id", "sent_at", "number")]
-
-
-class MessageFilter(NamedTuple):
-    """The messages to find; an empty member asks for all."""
-
-    senders: Collection[str] = ()
-    conversations: Collection[str] = ()
-    since: int | None = None
-    """A timestamp in either unit."""
-    until: int | None = None
-    sources: Sequence[str] = ()
-    by_time: bool = False
+_Match: TypeAlias = tuple[bytes, int | None, int | None]
+"""A record, its time and its number."""
 
 
 def database_beside(out: str | PathLike[str]) -> Path | None:
@@ -34,27 +24,32 @@ def database_beside(out: str | PathLike[str]) -> Path | None:
     return folder.with_name(f"{folder.name}.sqlite")
 
 
-def find_raw(out: str | PathLike[str], wanted: MessageFilter) -> Iterator[bytes]:
-    """Yield the records of messages, by time or in the order in which they came."""
-    records = read_raw(out, since=wanted.since, until=wanted.until, source=wanted.sources or None)
-    matches = _chosen(records, wanted)
-    return _sorted(matches) if wanted.by_time else (raw for raw, _, _ in matches)
+def find_raw(
+    out: str | PathLike[str],
+    *,
+    senders: Collection[str] = (),
+    conversations: Collection[str] = (),
+    since: int | None = None,
+    until: int | None = None,
+    sources: Sequence[str] = (),
+    by_time: bool = False,
+) -> Iterator[bytes]:
+    """Yield the records of messages, by time or in the order in which they came; an empty choice is all."""
+
+    def matches(records: Iterator[bytes]) -> Iterator[_Match]:
+        for raws in batched(records):
+            values = message_values(clean_records(raws)[0])
+            members = (values[place] for place in _COLUMNS)
+            for raw, sender, conversation, sent_at, number in zip(raws, *members, strict=True):
+                is_of_sender = not senders or sender in senders
+                if is_of_sender and (not conversations or conversation in conversations):
+                    yield raw, sent_at, number
+
+    chosen = matches(read_raw(out, since=since, until=until, source=sources or None))
+    return _sorted(chosen) if by_time else (raw for raw, _, _ in chosen)
 
 
-def _chosen(
-    records: Iterable[bytes], wanted: MessageFilter
-) -> Iterator[tuple[bytes, int | None, int | None]]:
-    for raws in batched(records):
-        values = message_values(clean_records(raws)[0])
-        for raw, sender, conversation, sent_at, number in zip(
-            raws, *(values[place] for place in _COLUMNS), strict=True
-        ):
-            is_of_sender = not wanted.senders or sender in wanted.senders
-            if is_of_sender and (not wanted.conversations or conversation in wanted.conversations):
-                yield raw, sent_at, number
-
-
-def _sorted(matches: Iterable[tuple[bytes, int | None, int | None]]) -> Iterator[bytes]:
+def _sorted(matches: Iterable[_Match]) -> Iterator[bytes]:
     with closing(sqlite3.connect("", isolation_level=None)) as db:
         db.executescript("PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF; BEGIN")
         db.execute("CREATE TABLE found(place INTEGER PRIMARY KEY, raw BLOB, sent_at, number)")

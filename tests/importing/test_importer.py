@@ -21,7 +21,7 @@ from chatrest import (
     ReplyUnreadableError,
     RequestInvalidError,
 )
-from chatrest.database.finding import MessageFilter, find_raw
+from chatrest.database.finding import find_raw
 from chatrest.emulator import Emulator, First, LostReply, OutgoingReply, Status
 from chatrest.export import Plan, export
 from chatrest.export.formats.compression import compression
@@ -250,7 +250,7 @@ async def test_a_copy_has_the_users_groups_members_and_messages(
             source.store.add_user(f"extra-{number}", role=role)
         await export(old, out, Plan(everything=True), tables=["users", "groups", "members"])
         expected, former = await people(old), messages(source)
-    records = [raw.decode() for raw in find_raw(out, MessageFilter(by_time=True))]
+    records = [raw.decode() for raw in find_raw(out, by_time=True)]
     tables = [out / kind / f"{kind}.ndjson" for kind in ("users", "groups", "members")]
     files = [*tables, write("messages.ndjson", records)]
     result = await run(session, files)

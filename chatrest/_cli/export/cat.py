@@ -49,11 +49,11 @@ def cat(out: str, format_: Format | None, sort: str | None, **wanted: Any) -> No
     once, in the first source that it belongs to (groups, then pairs, then users), so the file of a user has
     not all that the user wrote.
     """
-    from ...database.finding import MessageFilter, find_raw  # imports aiohttp: not for a help text
+    from ...database.finding import find_raw  # imports aiohttp: not for a help text
 
     writer = RecordWriter(Message, format_)
     wanted["conversations"] += tuple(f"group_{guid}" for guid in wanted["conversations"])
-    records = find_raw(out, MessageFilter(**wanted, by_time=sort == "time"))
+    records = find_raw(out, **wanted, by_time=sort == "time")
     while batch := list(islice(records, _LINES)):
         streams.write(writer.encode(batch).decode(errors="replace").encode())
     streams.write(writer.end())

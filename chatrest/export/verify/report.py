@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 from itertools import chain
 from os import PathLike
 from pathlib import Path
-from typing import Final, TypeAlias
+from typing import Any, Final, TypeAlias
 
 import msgspec
 
@@ -45,15 +45,6 @@ td, th { padding: .15rem .8rem .15rem 0; text-align: start; font-weight: normal;
 """
 _END: Final = "</body></html>\n"
 _Rows: TypeAlias = Iterable[Sequence[object]]
-
-
-class _Attachment(msgspec.Struct):
-    state: str = ""
-    messageId: str = ""  # noqa: N815
-    uid: str = ""
-    guid: str = ""
-    position: int = 0
-    error: str | None = None
 
 
 def write_report(out: str | PathLike[str], file: str | PathLike[str], result: VerifyResult) -> None:
@@ -185,10 +176,10 @@ def _left_out(_: FolderView, state: FolderState) -> _Rows:
 
 def _attachments(out: str) -> _Rows:
     for raw in read_table(out, ATTACHMENTS):
-        row = msgspec.json.decode(raw, type=_Attachment, strict=False)
-        if row.state != "stored":
-            owner = row.messageId or (f"avatar of {row.uid}" if row.uid else f"icon of {row.guid}")
-            yield owner, row.position, ": ".join(filter(None, (row.state, row.error)))
+        row = msgspec.json.decode(raw, type=dict[str, Any])
+        if (state := row.get("state")) != "stored":
+            reason = f"{state}: {row['error']}" if row.get("error") else state
+            yield row.get("messageId"), row.get("position"), reason
 
 
 def _sealed_files(bag: Path) -> _Rows:
