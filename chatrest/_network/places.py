@@ -212,7 +212,7 @@ class PrioritySemaphore:
         self._serve()
 
     def _neediest(self) -> Waiter | None:
-        """Return the waiter of an app below its share that has waited longest, of equal apps of the next one."""
+        """Return the waiter of an app below its share that waits longest; of equal apps one counts."""
         waiters = (
             share.lanes.first(lane)
             for lane in PRIORITIES

@@ -130,7 +130,7 @@ class _Slots:
         return now - self.urgent_at < _URGENT_SECONDS
 
     def confirm(self, sent: float) -> float:
-        """Return the further seconds of full use that an accepted request shows; without a slot it shows none."""
+        """Return the further seconds of full use that an accepted request shows, which had a slot."""
         if self._taken_at <= self._confirmed:  # as of interactive requests that nothing bounds
             return 0.0
         until, since = min(sent, self._taken_at), max(self._confirmed, self._used_since)

@@ -88,7 +88,7 @@ class AcceptedRun:
             self._slice_began, self._slice_count = sent, 0
 
     def until(self, end: float) -> tuple[int, float]:
-        """Return number and seconds of accepted requests until `end`, of the run or of a denser last slice."""
+        """Return the number of accepted requests and their seconds, of the run or its denser last slice."""
         seconds, recent = (max(end - began, _INSTANT) for began in (self._began, self._slice_began))
         if self._slice_count >= EVIDENCE and self._slice_count * seconds > self._count * recent:
             return self._slice_count, recent
@@ -192,7 +192,7 @@ class RateSearch:
         self._step = self._STEP
 
     def slow_down(self, now: float) -> None:
-        """Lower the rate by 3 %, but not below half of the low end: few requests were accepted before a 429."""
+        """Lower the rate by 3 %, but not below half of the low end: little was accepted before a 429."""
         self._change(max(self._BELOW * self.rate, min(self.rate, self._low / 2)), now)
 
     def use(self, seconds: float, sent: float, now: float) -> None:

@@ -33,7 +33,7 @@ from .scanner import TooDeep, read_record
 T = TypeVar("T")
 
 
-_IS_LOOSE: Final = re.compile(r"\.(?:id|parentId|size)`$")
+_IS_LOOSE: Final = re.compile(r"\.(?:id|uid|parentId|size)`$")
 """The places at which a strict decoder fails and a loose one may not. It only saves a second failed attempt:
 with another text of msgspec the records would be read one by one, and come out the same.
 """

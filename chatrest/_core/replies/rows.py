@@ -57,39 +57,48 @@ class Row(Struct, OfId, gc=False, eq=False, rename="camel"):
 
 
 _PAGE: Final = msgspec.json.Decoder(ListReply[list[Raw]])
-_PAGE_OF_ROWS: Final = msgspec.json.Decoder(ListReply[list[Row]])
 _ROW: Final = msgspec.json.Decoder(Row)
 _VALUES: Final = attrgetter("id", "uid", "sender", "receiver", "receiver_type", "sent_at", "raw")
 _LOOSE: Any = int | str
-_LOOSE_ROW: Final[msgspec.json.Decoder[Row]] = msgspec.json.Decoder(Row[_LOOSE])  # type: ignore[misc]
+_IDS: Final = ("id", "uid")
 
 
 class _RowKind(Kind[Row]):
     def __init__(self, record: "Kind[Any] | None") -> None:
-        super().__init__(Row)
+        super().__init__(Row, Row, Row[_LOOSE])  # type: ignore[misc]
         self._record = record
 
     def is_record(self, names: Collection[str]) -> bool:
         return "id" in names or "uid" in names if self._record is None else self._record.is_record(names)
 
     def listing(self, body: bytes) -> Listing[Row] | None:
-        coercions = Coercions()
         try:
-            page = _PAGE.decode(body)
-            check_records(len(page.data))
-            items = _rows_at_once(body, page.data, coercions)
+            raws = _PAGE.decode(body).data
         except REFUSED:
             return None
-        _put_lines(items, page.data, is_one_line=b"\n" not in body and b"\r" not in body)
-        return page.listing(items, body, coercions.lines())
+        check_records(len(raws))
+        # Reading the body twice takes less time than reading each record.
+        if (listing := super().listing(body)) is not None:
+            _put_lines(listing.items, raws, is_one_line=b"\n" not in body and b"\r" not in body)
+        return listing
 
     def held(self, raws: Sequence[bytes], coercions: Coercions) -> list[Row]:
-        try:
-            items = _at_once(raws, coercions)
-        except REFUSED:
-            items = [_row(raw, index, coercions) for index, raw in enumerate(raws)]
+        items = super().held(raws, coercions)
         _put_lines(items, raws, is_one_line=False)
         return items
+
+    def _finish(self, items: list[Any], coercions: Coercions | None) -> None:
+        if coercions is None:
+            return
+        for name in _IDS:
+            indexes = coercions.records(f"{name}: expected text, got whole number")
+            for index, item in enumerate(items):
+                if type(value := getattr(item, name)) is int:
+                    setattr(item, name, str(value))
+                    indexes.append(index)
+
+    def _lenient(self, record: Any, raw: bytes, notes: list[str]) -> Row:
+        return _of_members(record, notes)
 
 
 @lru_cache(256)
@@ -146,46 +155,6 @@ def row_of(raw: bytes, members: Any = None) -> Row:
     return row
 
 
-def _rows_at_once(body: bytes, raws: list[Raw], coercions: Coercions) -> list[Row]:
-    """Return the rows of a page: reading its body twice takes less time than reading each record."""
-    try:
-        return _PAGE_OF_ROWS.decode(body).data
-    except REFUSED:
-        return _at_once(raws, coercions)
-
-
-def _at_once(raws: Sequence[bytes | Raw], coercions: Coercions) -> list[Row]:
-    try:
-        return list(map(_ROW.decode, raws))
-    except REFUSED:
-        pass
-    items = list(map(_LOOSE_ROW.decode, raws))
-    _tighten(items, coercions)
-    return items
-
-
-def _tighten(items: list[Any], coercions: Coercions) -> None:
-    ids = coercions.records("id: expected text, got whole number")
-    uids = coercions.records("uid: expected text, got whole number")
-    for index, item in enumerate(items):
-        if type(item.id) is int:
-            item.id = str(item.id)
-            ids.append(index)
-        if type(item.uid) is int:
-            item.uid = str(item.uid)
-            uids.append(index)
-
-
-def _row(raw: bytes, index: int, coercions: Coercions) -> Row:
-    try:
-        return _ROW.decode(raw)
-    except REFUSED:
-        notes: list[str] = []
-        row = _of_members(read_record(raw), notes)
-        coercions.add(index, notes)
-        return row
-
-
 def _read(raw: bytes) -> Any:
     try:
         return read_record(raw)
@@ -211,7 +180,6 @@ def _of_members(record: Any, notes: list[str]) -> Row:
     return row
 
 
-_IDS: Final = ("id", "uid")
 _FIELDS: Final = tuple(field for field in structs.fields(Row) if field.name != "line")
 
 

@@ -159,7 +159,7 @@ def _parts(name: str, value: Any) -> Iterator[tuple[bytes, bytes]]:
 
 
 def check_headers(headers: Any) -> Headers:
-    """Return the caller's headers, well-formed and none of ours; no error repeats one, as it may be a key."""
+    """Return the caller's headers, checked; no error repeats one, as it may be a key."""
     if headers is None:
         return Headers()
     fault = None
