@@ -124,11 +124,7 @@ def test_hidden_credentials_are_readable_attributes() -> None:
 def test_other_names_hide_nothing(name: str) -> None:
     assert not is_credential(name)
     assert masked(name, "x") == "x"
-
-
-def test_an_empty_credential_is_shown_as_it_is() -> None:
-    assert masked("secret", "") == ""
-    assert masked("token", None) is None
+    assert (masked("secret", ""), masked("token", None)) == ("", None)
 
 
 def test_a_masked_value_is_a_copy_of_the_same_shape() -> None:
@@ -151,37 +147,8 @@ def test_a_known_key_is_removed_from_a_text(key: str, before: str, after: str) -
         )
 
 
-@given(KEYS, st.integers(0, 3))
-@settings(max_examples=10)
-def test_a_known_key_is_removed_from_decoded_json(key: str, depth: int) -> None:
-    value: object = {f"the {key}": [f"bad {key}", 1, None, True, {"x": key}]}
-    for _ in range(depth):
-        value = [{"errors": value}]
-    assert key not in str(scrub_all(value, [key]))
-
-
 def test_a_secret_that_begins_with_another_is_removed_completely() -> None:
     assert "-tail" not in scrub("refused: 0123456789-tail", ["0123456789", "0123456789-tail"])
-
-
-@loop_over(
-    "text",
-    [
-        f"apikey: {SECRET}",
-        f"apiKey={SECRET}&x=1",
-        f'{{"secret":"{SECRET}"}}',
-        f"{{'password' : '{SECRET}'}}",
-        f"api_key = {SECRET}, and",
-        f"auth-token:{SECRET}",
-        f'"authToken": "{SECRET}"',
-        f"<b>secret={SECRET}</b>",
-        f'{{"token":"{SECRET}"}}',
-        f"accessKey={SECRET}",
-    ],
-)
-def test_the_value_of_a_credential_name_is_removed(text: str) -> None:
-    assert SECRET not in scrub(text, [])
-    assert HIDDEN in scrub(text, [])
 
 
 def test_a_text_without_credentials_stays_as_it_is() -> None:
@@ -241,6 +208,16 @@ def test_no_text_takes_long_to_search(key: str) -> None:
 @loop_over(
     "text",
     [
+        f"apikey: {SECRET}",
+        f"apiKey={SECRET}&x=1",
+        f'{{"secret":"{SECRET}"}}',
+        f"{{'password' : '{SECRET}'}}",
+        f"api_key = {SECRET}, and",
+        f"auth-token:{SECRET}",
+        f'"authToken": "{SECRET}"',
+        f"<b>secret={SECRET}</b>",
+        f'{{"token":"{SECRET}"}}',
+        f"accessKey={SECRET}",
         r'secret:"a\"s3cr3t-Value"',
         r"secret: 'a\'s3cr3t-Value'",
         r"{\"secret\":\"s3cr3t-Value\"}",
@@ -252,6 +229,7 @@ def test_no_text_takes_long_to_search(key: str) -> None:
 def test_the_complete_value_of_a_credential_name_is_removed(text: str) -> None:
     scrubbed = scrub(text, [])
     assert SECRET not in scrubbed
+    assert HIDDEN in scrubbed
     assert scrub(scrubbed, []) == scrubbed
 
 

@@ -482,11 +482,6 @@ class Job:
         with pytest.raises(ConsumerError):
             await self.consume(ConsumerError)
 
-    async def leave_by_timeout(self) -> None:
-        with pytest.raises(TimeoutError):
-            async with asyncio.timeout(2.5):
-                await self.consume()
-
     async def leave_by_cancel(self) -> None:
         task = asyncio.create_task(self.consume())
         await asyncio.sleep(2.5)
@@ -504,8 +499,7 @@ class Job:
 @loop_over(
     "leave",
     [
-        Job.leave_by_break, Job.leave_by_error, Job.leave_by_timeout, Job.leave_by_cancel,
-        Job.leave_a_generator,
+        Job.leave_by_break, Job.leave_by_error, Job.leave_by_cancel, Job.leave_a_generator,
     ],
 )  # fmt: skip
 @loop_over("ordered", [False, True])
