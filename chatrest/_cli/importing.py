@@ -80,8 +80,10 @@ def import_(
     for note in () if as_json else result.refused:
         streams.warn(str(note))
     if not result.ok:
+        count = sum(file.refused for file in result.files)
+        refused = "cannot be imported" if dry_run else "was refused" if count == 1 else "were refused"
         records = plural(result.imported, "record")
-        raise ChatRestError(f"{_failures(result)}; {records} {_done(result, result.imported)}")
+        raise ChatRestError(f"{plural(count, 'line')} {refused}; {records} {_done(result, result.imported)}")
 
 
 def _imported(files: tuple[str, ...], journal: Path | None, options: dict[str, Any]) -> "ImportResult":
@@ -110,14 +112,6 @@ def _summary(result: "ImportResult") -> Iterator[str]:
         yield "not carried over:"
     for omission in result.not_carried:
         yield f"  {omission.count:,} {omission.what}"
-
-
-def _failures(result: "ImportResult") -> str:
-    count = sum(file.refused for file in result.files)
-    lines = plural(count, "line")
-    if result.dry_run:
-        return f"{lines} cannot be imported"
-    return f"{lines} {'was' if count == 1 else 'were'} refused"
 
 
 def _done(result: "ImportResult", count: int) -> str:

@@ -78,13 +78,10 @@ def _option_names() -> dict[str, str]:
     return names
 
 
-_EXPECTED: Final = (KeyboardInterrupt, asyncio.CancelledError, OSError, ChatRestError)
-
-
 def _is_expected(error: BaseException) -> bool:
     if isinstance(error, BaseExceptionGroup):
         return all(map(_is_expected, error.exceptions))
-    return isinstance(error, _EXPECTED)
+    return isinstance(error, KeyboardInterrupt | asyncio.CancelledError | OSError | ChatRestError)
 
 
 FOLDER: Final = Path(__file__).parents[1] / "guide"
@@ -140,11 +137,8 @@ def _show_page(text: str) -> None:
     click.echo_via_pager(capture.get())
 
 
-_SHELLS: Final = ("bash", "zsh", "fish")
-
-
 @click.command(short_help="Print the completion of a shell.")
-@click.argument("shell", metavar="SHELL", type=click.Choice(_SHELLS))
+@click.argument("shell", metavar="SHELL", type=click.Choice(("bash", "zsh", "fish")))
 @click.pass_context
 def completion(ctx: click.Context, shell: str) -> None:
     """Print the text that makes SHELL complete commands, options and operations.

@@ -14,7 +14,7 @@ import threading
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
-from typing import NamedTuple, TypeVar, final
+from typing import TypeAlias, TypeVar, final
 
 from chatrest import AsyncSession, Walk
 from chatrest.emulator import Emulator
@@ -22,10 +22,7 @@ from chatrest.emulator import Emulator
 T = TypeVar("T")
 
 
-class _OpenSession(NamedTuple):
-    session: AsyncSession
-    loop: asyncio.AbstractEventLoop
-    done: asyncio.Event
+_OpenSession: TypeAlias = tuple[AsyncSession, asyncio.AbstractEventLoop, asyncio.Event]
 
 
 @final
@@ -67,7 +64,7 @@ class BlockingSession:
 
     def items(self, walk: Callable[[AsyncSession], Walk[T]]) -> Iterator[T]:
         """Yield the items of a list, one page at a time."""
-        pages = walk(self._open().session).pages()
+        pages = walk(self._open()[0]).pages()
         while (page := self.run(lambda _: anext(pages, None))) is not None:
             yield from page.items
 
@@ -75,7 +72,8 @@ class BlockingSession:
         """Close the connections; the next call opens others."""
         with self._lock:
             if self._thread is not None:
-                self._opened.loop.call_soon_threadsafe(self._opened.done.set)
+                _, loop, done = self._opened
+                loop.call_soon_threadsafe(done.set)
                 self._thread.join()
                 self._thread = None
 
@@ -93,7 +91,7 @@ class BlockingSession:
         try:
             async with self._make() as session:
                 done = asyncio.Event()
-                opened.set_result(_OpenSession(session, asyncio.get_running_loop(), done))
+                opened.set_result((session, asyncio.get_running_loop(), done))
                 await done.wait()
         except BaseException as error:
             if opened.done():

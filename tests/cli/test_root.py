@@ -112,12 +112,9 @@ def test_all_missing_variables_are_named_with_status_2(command: Run) -> None:
 def test_each_error_has_its_message_and_status(error: BaseException, text: str, status: int) -> None:
     end = command_error(error)
     assert (end.message, end.exit_code) == (text, status)
-
-
-def test_a_note_is_part_of_the_message() -> None:
-    error = KeyboardInterrupt()
-    error.add_note("continue with --cursor x")
-    assert command_error(error).message == "interrupted; continue with --cursor x"
+    noted = KeyboardInterrupt()
+    noted.add_note("continue with --cursor x")
+    assert command_error(noted).message == "interrupted; continue with --cursor x"
 
 
 def test_an_unexpected_exception_is_raised(monkeypatch: pytest.MonkeyPatch) -> None:

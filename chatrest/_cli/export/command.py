@@ -303,16 +303,9 @@ def _estimate(out: str, plan: "Plan | None", options: Mapping[str, Any], *, as_j
     result.check()
 
 
-# ── the display, errors and the summary ──
-
-
 @contextmanager
 def _resume_hint(out: str, options: Mapping[str, object], progress: "Progress") -> Iterator[None]:
-    """Add to an error of the block a note that says how to continue the export.
-
-    The options are those that say where the export is and who reads; none, where the command is to be given
-    as it was.
-    """
+    """Add to an error of the block how to continue; without `options` the command is to be given as it was."""
     try:
         yield
     except BaseException as error:

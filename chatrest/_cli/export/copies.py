@@ -21,10 +21,7 @@ if TYPE_CHECKING:
 @click.command(short_help="Seal an export: a BagIt bag with one root hash.")
 @click.argument("out")
 @click.argument("bag", type=LocalPath())
-@option_table(
-    AS_JSON,
-    ("--quiet -q", bool, None, "Print the root hash alone."),
-)
+@option_table(AS_JSON, ("--quiet -q", bool, None, "Print the root hash alone."))
 def seal(out: str, bag: Path, as_json: bool, quiet: bool) -> None:
     """Make the BagIt bag (RFC 8493) BAG of the export in OUT as it is now, and print its root hash.
 
@@ -113,7 +110,6 @@ def load(out: str, database: str, deleted: str | None, as_json: bool, quiet: boo
 
 
 PROBLEMS_SHOWN: Final = 20
-"""The largest number of problems, and of notes, that are printed."""
 
 
 @click.command(short_help="Check that an export is complete and undamaged.")

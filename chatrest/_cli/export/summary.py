@@ -9,13 +9,11 @@ if TYPE_CHECKING:
     from ...export import AttachmentCounts, Progress, Report
     from ...export.run.dry_run import Estimate
 
-_KEPT_SHOWN: Final = 5
-"""Of the sources that are kept: there may be thousands, in every run."""
+_KEPT_SHOWN: Final = 5  # there may be thousands, in every run
 
 
 class Totals(NamedTuple):
     plan: str
-    """In words; empty for parts."""
     format: str
     files: int
     bytes: int

@@ -1,11 +1,9 @@
 """The query and the body of a call, parsed by its endpoint; what is wrong is refused with 400, by its field.
 
-- A parameter has the type of the endpoint's filter, or that of `_Paging`: lists continue by parameters that
-  their filters do not have. One that neither knows stays the text that was sent.
-- A boolean is `true`, `false`, `1` or `0`. A list is one comma list, as a repeated key or as `key[]`.
-  Where another key is repeated, its last value counts. An empty value is an absent one.
-- A body is a JSON object, or a form (RFC 7578) where the endpoint's `media` is multipart. Members that its
-  struct does not have are left out.
+A parameter has the type of the endpoint's filter, or that of `_Paging`; one that neither knows stays the text
+that was sent. A boolean is `true`, `false`, `1` or `0`. A list is one comma list, as a repeated key or as
+`key[]`. A body is a JSON object, or a form (RFC 7578) where the endpoint's `media` is multipart. Members that
+its struct does not have are left out.
 """
 
 import re

@@ -1,12 +1,8 @@
 """The operations of conversations: the list of them, those of one user's view, and the app's own pins.
 
-The twins for users and groups are one handler each: the path says which of the two it is about. Where the
-table is silent, the emulator has chosen:
-
+The path says if a user or a group is meant. Where the table is silent, the emulator has chosen:
 - The list with an acting user: the app's pins, the user's own, then the rest, each from the newest to the
-  oldest. Without one the views of all users, by uid first. No conversation here is agentic.
-  `useCursoredIndex` changes nothing: the reply under it is not shown.
-- A conversation is accessible to its two users, or to the members of its group, once it has a message.
+  oldest. Without one the views of all users, by uid first.
 - `mark_read` and `mark_delivered` without `messageId` are about all messages, `mark_unread` about the last
   one of the other side. In a conversation of two they move `readAt` and `deliveredAt` of the messages.
 - A reset hides the messages so far from the user; the conversation is not accessible until the next message,

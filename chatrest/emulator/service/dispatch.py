@@ -1,15 +1,9 @@
 """One request to one reply, without a socket: keys, the operation, the acting user, its handler.
 
-Rules:
 - The key is checked first, then the path, then the acting user, then the query and the body.
 - `authOnly` keys may create users and auth tokens and nothing else.
-- The header `onBehalfOf` is read where the operation's endpoint says so, and else ignored.
-
-An operation is found by a regular expression for each first word of a path:
-- A literal segment wins over a parameter; where it leads nowhere, the parameter is tried.
-- A path is split before it is decoded, so `a%2Fb` is one segment and `..` is only a name.
-- An empty segment is no parameter: `/users/` is not `/users/{uid}`.
-- The first segment of a request's path is the interface's base: `v3` for chat and calls, `management`.
+- A path is split before it is decoded, so `a%2Fb` is one segment and `..` is only a name. A literal segment
+  wins over a parameter; an empty one is no parameter: `/users/` is not `/users/{uid}`.
 """
 
 import re

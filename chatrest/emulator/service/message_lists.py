@@ -1,27 +1,16 @@
 """The message lists and the lists of threads: from a query to a condition, and to the bytes of one page.
 
 Every list takes every filter that one of them has. Where the documents are silent, the emulator has chosen:
-
-- A boolean that is false filters nothing. Several filters must all match; within a list one value must.
-- `searchKey` matches anywhere in `data.text`, without regard to case.
+- Several filters must all match; within a list one value must.
 - `unread` and `undelivered`: messages of others without `readAt` or `deliveredAt`, after the last one that
   the user has marked; the user is the one in `onBehalfOf`, without it the one in the path.
-- `saved` and `myMentionsOnly` without `onBehalfOf` match nothing; nor is anybody blocked then.
 - Windows include both ends; those of `updatedAt` and `editedAt` skip messages that were never changed.
 - `sentAt` is a position where there is no `id`; beside one it counts for nothing.
-
-The pages:
-
 - A page is ascending by id, whichever direction the walk takes. Without `id` a walk begins at the newest page
   and goes `prepend`; with `affix=append` at the oldest. With `id` and no affix it continues after it.
-- The position is the last record in the walk's direction, as `meta.cursor` in GET /users/{uid}/messages, as
-  `meta.next` elsewhere. An empty page repeats that of its request.
+- An empty page repeats the position of its request.
 - `meta.pagination` is about the walk: `total` is the number of messages that are left in its direction, with
   this page, so the last page is where `current_page` (always 1) reaches `total_pages`.
-- `count=true` gives rows `{entityType, entityId, count}`, one per user or group on the other side.
-
-A thread is a message that has replies; its time is that of the newest reply. The lists of threads go from the
-newest to the oldest unless `affix=append` is asked.
 """
 
 from collections import Counter

@@ -1,20 +1,12 @@
 """The forms of replies: the envelopes around what a handler gives, and the pages of all lists.
 
-The handler of a list gives all its documents, and `LISTS` says how the list continues:
+The handler of a list gives all its documents. A page has a `number` of them, with `meta.pagination`; those
+beyond the `position` of the last one; those beyond a `cursor`, from the newest to the oldest; the first ones
+up to a `limit`; or the `whole` list.
 
-| kind       | a page is                                      |
-|------------|------------------------------------------------|
-| `number`   | a number of them, with `meta.pagination`       |
-| `position` | those beyond a member of the last one          |
-| `cursor`   | likewise, from the newest to the oldest        |
-| `limit`    | the first ones                                 |
-| `whole`    | all of them, without `meta`                    |
-
-By a position, such as `createdAt`, with `affix=append` (the default) a page ascends from the position, and
-with `prepend` it descends from it. Documents of one position stay on one page of any length: nothing is lost
+By a position, such as `createdAt`, documents of one position stay on one page of any length: nothing is lost
 at its border. A page that has documents has a `next`, also if it is the last; an empty page repeats the
-position of its request. By a cursor it is the other way round; `next` is there only where there is such a
-page, and `previous` after the first one.
+position of its request. By a cursor `next` is there only where there is such a page.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence

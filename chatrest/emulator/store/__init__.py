@@ -100,16 +100,9 @@ class Store(MessageLists):
         """
         sender, kind, receiver = (str(message.get(name)) for name in ("sender", "receiverType", "receiver"))
         ends = {"by": self.people.entity("user", by), "on": on, "for": self.people.entity(kind, receiver)}
-        return self.add_message(
-            sender,
-            receiver,
-            receiver_type=kind,
-            category="action",
-            type="message",
-            data={"action": action, "entities": ends},
-            sent_at=sent_at,
-            **selected(message, ("conversationId",)),
-        )
+        more = selected(message, ("conversationId",)) | {"category": "action", "type": "message"}
+        data = {"action": action, "entities": ends}
+        return self.add_message(sender, receiver, receiver_type=kind, data=data, sent_at=sent_at, **more)
 
     def remove(self, ids: Iterable[int]) -> None:
         """Remove messages for good, with all that was attached to them; unknown ids are passed over."""

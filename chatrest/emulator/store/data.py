@@ -1,13 +1,9 @@
 """Generated data: users, groups, members and messages from a seed; equal seed and sizes give equal bytes.
 
-Rules:
-- Messages that users have sent have a `muid`; the files of their attachments, avatars and icons
-  are those of `media`.
-- Users are unevenly busy (Zipf): the first is the busiest; conversations likewise.
-- Only members write in a group. Its owner is an admin, every fifth other member a moderator.
-- About one message in ten is in a group, where there are groups.
-- Ids ascend from 1 by 1, `sentAt` ascends from `EPOCH` with them.
-- Only members of the conversation react, each at most once; the message's number chooses the first of them.
+- Users and conversations are unevenly busy (Zipf). About one message in ten is in a group, of a member; its
+  owner is an admin, every fifth other member a moderator.
+- Ids ascend from 1 by 1, `sentAt` ascends from `EPOCH` with them. The files of messages are those of `media`.
+- Only members of the conversation react, each at most once.
 - An edit or a deletion (category `action`) is of a message that shows it; a call that is `ongoing` was
   `initiated` before in the same conversation.
 """

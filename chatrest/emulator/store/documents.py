@@ -1,9 +1,7 @@
 """Documents: JSON objects by kind, parent and key, for settings and for small collections.
 
-- The kind is the path of an operation's collection, such as `/moderation/rules`.
-- The parent separates the documents of one user, provider or rule from those of others; "" where there is
-  none.
-- The key is the document's id; "" for a document that is the only one of its kind and parent.
+The kind is the path of an operation's collection, such as `/moderation/rules`; the parent is the user, provider
+or rule that they belong to, "" for none; the key is "" for the only document of its kind and parent.
 """
 
 import hashlib

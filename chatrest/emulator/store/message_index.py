@@ -1,10 +1,7 @@
 """The messages of a store: the bytes that are served, what filters read of them, and their lists.
 
-Rules:
 - A record is stored as the bytes that are served, without `tags`: a list shows those only `withTags`. Filters
-  read what is decoded from those bytes and nothing else, so what a filter sees and what a client gets cannot
-  differ.
-- Odd records are welcome (a test may want them): a filter does not match a member of an unexpected type.
+  read what is decoded from those bytes and nothing else; they do not match a member of an unexpected type.
 - A list is its ids, ascending. Those that a condition lets through are cached until a message changes, and
   later only what was added since is tested. So a filtered walk reads its list once.
 """

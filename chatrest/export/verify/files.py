@@ -3,7 +3,7 @@
 import hashlib
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import msgspec
 from msgspec import Struct
@@ -54,7 +54,10 @@ def keys_in(path: Path, file: StoreFile) -> Iterator[list[str]]:
     unpacked, and `RequestInvalidError` where what its format needs is not installed.
     """
     total = 0
-    for beside, raws in _batches(path, file):
+    batches: Iterator[tuple[list[bytes], list[Any]]] = parquet_batches(path, ["id"])
+    if file.state != "sealed" or not file.name.endswith(".parquet"):
+        batches = ((raws, [None]) for raws in lines(path, file.name, file.size))
+    for raws, [beside] in batches:
         keys = list[str]()
         for at, key in enumerate(_keys(raws)):
             if key is None:
@@ -66,15 +69,6 @@ def keys_in(path: Path, file: StoreFile) -> Iterator[list[str]]:
             keys.append(key)
         total += len(keys)
         yield keys
-
-
-def _batches(path: Path, file: StoreFile) -> Iterator[tuple[list[str] | None, list[bytes]]]:
-    if file.state == "sealed" and file.name.endswith(".parquet"):
-        for raws, [ids] in parquet_batches(path, ["id"]):
-            yield ids, raws
-    else:
-        for raws in lines(path, file.name, file.size):
-            yield None, raws
 
 
 class _LineId(Struct, gc=False):

@@ -103,9 +103,3 @@ def test_a_viewer_prints_its_address_and_runs_until_it_is_stopped(backup: Path, 
     started.send_signal(signal.SIGTERM)
     status, _, error = finish(started)
     assert (status, "Traceback" in error) == (0, False)
-
-
-def test_pages_are_part_of_the_package() -> None:
-    from chatrest.site.pages import TEMPLATES
-
-    assert {"base.html", "site.css", "site.js"} <= {path.name for path in TEMPLATES.iterdir()}
