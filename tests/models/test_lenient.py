@@ -218,6 +218,14 @@ def test_an_identifier_is_never_made_up_nor_a_text_of_another_type_dropped(
         coercion(served, Thing)
 
 
+def test_a_record_that_was_written_to_be_slow_is_given_up_and_its_fields_are_one() -> None:
+    with pytest.raises(CoercionError, match=r"^x: more than 1000 values are not of their type$"):
+        coercion(["1"] * 1001, tuple[int, ...])
+    coercions = Coercions()
+    coercions.add(0, [f"tags[{index}]: a" for index in range(2000)])
+    assert coercions.lines() == ("data[0].tags[*]: a",)
+
+
 def test_one_line_tells_of_a_field_in_all_records() -> None:
     coercions = Coercions()
     assert not coercions

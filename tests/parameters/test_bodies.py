@@ -16,6 +16,7 @@ from chatrest._parameters.agents import (
     NewExternalTool,
 )
 from chatrest._parameters.apps import NewWebhook, WebhookVersion
+from chatrest._parameters.conversations import ConversationPin, ReceiptMark
 from chatrest._parameters.moderation import NewKeywordList
 from chatrest._parameters.users import NewMembers
 from chatrest.errors import RequestInvalidError
@@ -39,6 +40,7 @@ HOOK: Final = {"id": "w1", "name": "First", "webhook_url": "https://example.com/
             lambda: NewKeywordList(category="word", search_terms=["x", "a,b"]),
             "search_terms = 'a,b': expected",
         ),
+        (lambda: ConversationPin(), "pinned_conversations: each needs a uid or a guid"),
         (lambda: NewMembers(), "expected at least one uid, in admins, moderators"),
         (lambda: NewMembers(admins=UNSET, users_to_ban=None), "expected at least one uid, in admins"),
         (lambda: NewWebhook(**HOOK, username="hush"), "username alone: expected username and password"),
@@ -64,6 +66,7 @@ def test_what_is_wrong_is_refused_by_its_name(make: Any, fault: str) -> None:
             NewKeywordList(category="word", search_terms=["darn", "heck"]),
             b'{"category":"word","searchTerms":"darn,heck"}',
         ),
+        (ReceiptMark(message_id="7"), b'{"messageId":7}'),
         (NewMembers(participants=("a", "b"), moderators=None), b'{"participants":["a","b"]}'),
         (NewMembers(users_to_ban={"b", "a"}), b'{"usersToBan":["a","b"]}'),  # type: ignore[arg-type]
     ],

@@ -23,7 +23,7 @@ from chatrest._models.meta import Meta, Position
 from chatrest._parameters.messages import MessageChanges, NewThreadMessage, ThreadQuery
 from chatrest._resources.messages import SEND, Messages
 from chatrest.emulator import Emulator
-from chatrest.errors import CursorError, ReplyUnreadableError
+from chatrest.errors import CursorError, ReplyUnreadableError, RequestInvalidError
 from tests.cases import loop_over
 from tests.resources.operation_calls import MESSAGE, answering, sent
 from tests.session_double import Sender
@@ -84,6 +84,8 @@ async def test_counts_name_the_size_as_their_list_does(limit: int | None) -> Non
     sender = answering({"data": [{"entityType": "user", "entityId": "bob", "count": 3}]})
     await Messages(sender).counts(MessageQuery(unread=True, limit=limit))
     assert sender.asked() == {"unread": "true", "count": "true", "limit": str(limit or 1000)}
+    with pytest.raises(RequestInvalidError, match="expected uid or guid, not both"):
+        await Messages(sender).counts(uid="bob", guid="den")
 
 
 SEVERAL = NewMessage(multiple_receivers={"uids": ["bob", "eve"]}, type="text", data={"text": "t"}, muid="m1")
