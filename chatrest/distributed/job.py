@@ -15,9 +15,9 @@
 What fails becomes a new task for other workers: Dask's own retries would go to the same one, as it has no
 work. All that the cluster keeps of a job has the job's own name, and goes with its end.
 
-Tasks report by events of the job's topic; messages about their shares of the rate go by `client.run`. After the
-death of this process workers send until the leases of their shares are over: three seconds, or with more than
-150 tasks a fiftieth of their number.
+Tasks report by events of the job's topic; messages about their shares of the rate go by `client.run`. After
+the death of this process workers send until the leases of their shares are over: three seconds, or with more
+than 150 tasks a fiftieth of their number.
 """
 
 import asyncio

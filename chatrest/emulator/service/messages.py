@@ -1,9 +1,10 @@
 """Single messages: found, allowed to their reader, shown with what that reader alone sees, changed, and sent.
 
-An edit or a deletion writes an action message, and moves the times of the message. A deleted message stays in
-its lists, with `deletedAt`, unless the deletion is permanent. The action is sent in the name of the message's
-sender, so that it is in the same lists; `data.entities.by` is the one who acted. A message to several receivers
-is stored once for each, and answered with an outcome for each: `{uids: {uid: {success, data}}, guids: {…}}`.
+An edit or a deletion writes an action message, and moves the times of the message. A deleted message stays
+in its lists, with `deletedAt`, unless the deletion is permanent. The action is sent in the name of the
+message's sender, so that it is in the same lists; `data.entities.by` is the one who acted. A message to
+several receivers is stored once for each, and answered with an outcome for each: `{uids: {uid: {success,
+data}}, guids: {…}}`.
 """
 
 from collections.abc import Sequence

@@ -1,7 +1,8 @@
 """Documents: JSON objects by kind, parent and key, for settings and for small collections.
 
-The kind is the path of an operation's collection, such as `/moderation/rules`; the parent is the user, provider
-or rule that they belong to, "" for none; the key is "" for the only document of its kind and parent.
+The kind is the path of an operation's collection, such as `/moderation/rules`; the parent is the user,
+provider or rule that they belong to, "" for none; the key is "" for the only document of its kind and
+parent.
 """
 
 import hashlib

@@ -1,7 +1,7 @@
 """Marks of users on messages, and their views of conversations.
 
-Users see the conversations that they send or receive in, and those of the groups that they are members of. The
-last message is the newest one that is no action; actions on messages move no conversation.
+Users see the conversations that they send or receive in, and those of the groups that they are members of.
+The last message is the newest one that is no action; actions on messages move no conversation.
 """
 
 from bisect import bisect_right
