@@ -58,7 +58,7 @@ class FilterCheck(Struct):
             f"the service ignored {names}: it served records that do not fit, which are given as they came"
         )
         lines = [
-            f"{name}: the service ignored it, {_records(count)} of this page do{'es' * (count == 1)} not fit"
+            f"{name}: the service ignored it, {count} of this page's records do{'es' * (count == 1)} not fit"
             for name, count in counts.items()
         ]
         return structs.replace(listing, repairs=(*listing.repairs, *lines))
@@ -81,7 +81,3 @@ class FilterCheck(Struct):
         )
         error.operation = self.name
         return error
-
-
-def _records(count: int) -> str:
-    return "1 record" if count == 1 else f"{count} records"

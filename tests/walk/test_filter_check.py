@@ -41,8 +41,8 @@ async def test_a_filter_that_was_ignored_is_one_warning_and_the_records_come_as_
         assert [item.id for page in pages for item in page.items] == [str(number) for number in range(1, 61)]
         assert [ignored(page) for page in pages] == [
             [],
-            ["to_timestamp: the service ignored it, 10 records of this page do not fit"],
-            ["to_timestamp: the service ignored it, 10 records of this page do not fit"],
+            ["to_timestamp: the service ignored it, 10 of this page's records do not fit"],
+            ["to_timestamp: the service ignored it, 10 of this page's records do not fit"],
         ]
         assert len(warnings()) == 1
         assert "messages.list_user: the service ignored to_timestamp:" in warnings()[0]
@@ -104,7 +104,7 @@ async def test_a_session_may_be_told_to_warn(warnings: Any) -> None:
         walk = session.as_user("carl").messages.list_user("bob")
         [page] = [page async for page in walk.pages()]
     assert len(page.items) == 5
-    assert ignored(page) == ["on_behalf_of: the service ignored it, 5 records of this page do not fit"]
+    assert ignored(page) == ["on_behalf_of: the service ignored it, 5 of this page's records do not fit"]
     assert len(warnings()) == 1
 
 

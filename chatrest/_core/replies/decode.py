@@ -18,7 +18,7 @@ cannot be held is a `ReplyUnreadableError` that names its place: no record is dr
 
 from collections.abc import Callable
 from types import UnionType
-from typing import Any, Final, Generic, TypeAlias, TypeVar, get_args, overload
+from typing import Any, ClassVar, Final, Generic, TypeAlias, TypeVar, get_args, overload
 
 import msgspec
 from msgspec import UNSET, Struct, structs
@@ -188,9 +188,7 @@ class EachOutcome(Struct, Generic[T], frozen=True):
 
 
 class _Acknowledgement(Struct, frozen=True):
-    @property
-    def record(self) -> type[Ack]:
-        return Ack
+    record: ClassVar = Ack
 
     def __call__(self, body: bytes, /) -> Ack:
         """Return the acknowledgement; one that says nothing of success came with a success.
@@ -316,11 +314,7 @@ def one(record: Any, substitute: Substitute | None = None) -> OneRecord[Any]:
     return OneRecord(kind_of(record), substitute)
 
 
-@overload
-def bare(record: type[T]) -> OneRecord[T]: ...
-@overload
-def bare(record: UnionType) -> OneRecord[Message]: ...
-def bare(record: Any) -> OneRecord[Any]:
+def bare(record: type[T]) -> OneRecord[T]:
     """Return the envelope of one record at the reply's root, without `data`."""
     return OneRecord(kind_of(record), is_bare=True)
 

@@ -303,7 +303,7 @@ class _ConversationsOf(_Check, frozen=True, kw_only=True):
         party = value_of(record, "conversation_with")
         other = party.get("uid") if isinstance(party, dict) else getattr(party, "uid", None)
         is_own_side = isinstance(other, str) and other.casefold() == uid
-        return ON_BEHALF_OF if is_own_side and _parts(conversation).count(uid) == 1 else None
+        return ON_BEHALF_OF if is_own_side and conversation.split("_").count(uid) == 1 else None
 
 
 def _filters(asked: Mapping[str, Any]) -> Iterator[_Check]:
@@ -339,10 +339,6 @@ def _is_indirect(record: Any) -> bool:
 def _conversation_id(record: Any) -> str:
     conversation = value_of(record, "conversation_id")
     return conversation.casefold() if isinstance(conversation, str) else ""
-
-
-def _parts(conversation: str) -> list[str]:
-    return sorted(conversation.split("_"))
 
 
 def _names_users(conversation: str) -> bool:

@@ -75,6 +75,9 @@ class _Decoders:
 class Kind(Generic[T]):
     """One type of record."""
 
+    ids: tuple[tuple[str, str], ...] = ()
+    """The fields that some servers send as numbers, and their wire names."""
+
     def __init__(self, record: Any, strict: Any = None, loose: Any = None) -> None:
         self.record = record
         """The struct, or the union of messages."""
@@ -170,7 +173,13 @@ class Kind(Generic[T]):
         return None, False
 
     def _finish(self, items: list[Any], coercions: Coercions | None) -> None:
-        """Correct values that decoders cannot distinguish; `coercions` are those of the loose one."""
+        """Give loosely decoded ids their documented type, in place: no one has seen them yet."""
+        for name, wire in self.ids if coercions is not None else ():
+            indexes = coercions.records(f"{wire}: expected text, got whole number")  # type: ignore[union-attr]
+            for index, item in enumerate(items):
+                if type(value := getattr(item, name)) is int:
+                    structs.force_setattr(item, name, str(value))
+                    indexes.append(index)
 
     def _lenient(self, record: Any, raw: bytes, notes: list[str]) -> T:
         if isinstance(record, TooDeep):
@@ -183,10 +192,12 @@ class _MessageKind(Kind[Message]):
     """Messages: any record is one, at least an `UnknownMessage`."""
 
     required = frozenset({"id"})
+    ids = (("id", "id"), ("parent_id", "parentId"))
 
     def _finish(self, items: list[Any], coercions: Coercions | None) -> None:
         if coercions is not None:
-            _tighten(items, coercions)
+            super()._finish(items, coercions)
+            _finish_sizes(items, coercions)
         settle(items)
 
     def _lenient(self, record: Any, raw: bytes, notes: list[str]) -> Message:
@@ -195,31 +206,15 @@ class _MessageKind(Kind[Message]):
         return read_leniently(record, raw, notes)
 
 
-def _tighten(messages: list[Any], coercions: Coercions) -> None:
-    """Give ids and sizes of loosely decoded messages their documented types, in place: no one has seen them
-    yet.
-    """
-    ids = coercions.records("id: expected text, got whole number")
-    parents = coercions.records("parentId: expected text, got whole number")
+def _finish_sizes(messages: list[Any], coercions: Coercions) -> None:
     for index, message in enumerate(messages):
-        if type(message.id) is int:
-            structs.force_setattr(message, "id", str(message.id))
-            ids.append(index)
-        if type(message.parent_id) is int:
-            structs.force_setattr(message, "parent_id", str(message.parent_id))
-            parents.append(index)
-        if type(message) is TextMessage and message.data.attachments:
-            _tighten_sizes(message, index, coercions)
-
-
-def _tighten_sizes(message: TextMessage, index: int, coercions: Coercions) -> None:
-    for number, attachment in enumerate(message.data.attachments or ()):
-        size: Any = attachment.size
-        if type(size) is str:
-            whole = whole_number(size)
-            structs.force_setattr(attachment, "size", UNSET if whole is None else whole)
-            text = f"data.attachments[{number}].size: expected whole number, got text"
-            coercions.records(text).append(index)
+        files = message.data.attachments if type(message) is TextMessage else ()
+        for number, file in enumerate(files or ()):
+            if type(file.size) is str:
+                whole = whole_number(file.size)
+                structs.force_setattr(file, "size", UNSET if whole is None else whole)
+                text = f"data.attachments[{number}].size: expected whole number, got text"
+                coercions.records(text).append(index)
 
 
 MESSAGE: Final = _MessageKind(Message, Typed, LooselyTyped)

@@ -64,6 +64,8 @@ _IDS: Final = ("id", "uid")
 
 
 class _RowKind(Kind[Row]):
+    ids = (("id", "id"), ("uid", "uid"))
+
     def __init__(self, record: "Kind[Any] | None") -> None:
         super().__init__(Row, Row, Row[_LOOSE])  # type: ignore[misc]
         self._record = record
@@ -86,16 +88,6 @@ class _RowKind(Kind[Row]):
         items = super().held(raws, coercions)
         _put_lines(items, raws, is_one_line=False)
         return items
-
-    def _finish(self, items: list[Any], coercions: Coercions | None) -> None:
-        if coercions is None:
-            return
-        for name in _IDS:
-            indexes = coercions.records(f"{name}: expected text, got whole number")
-            for index, item in enumerate(items):
-                if type(value := getattr(item, name)) is int:
-                    setattr(item, name, str(value))
-                    indexes.append(index)
 
     def _lenient(self, record: Any, raw: bytes, notes: list[str]) -> Row:
         return _of_members(record, notes)

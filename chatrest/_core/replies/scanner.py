@@ -8,6 +8,7 @@ does neither: it raises RecursionError at some 1000 levels, and makes objects of
 
 import re
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from itertools import islice
 from typing import Any, Final
 
@@ -93,8 +94,10 @@ def members(body: bytes | Raw) -> dict[str, bytes]:
     except REFUSED:
         pass
     body = bytes(body).removeprefix(_BOM)
-    if (name := _other_type(body)) is not None:
-        raise ReplyUnreadableError(f"expected an object, got {name}")
+    if (first := body.lstrip(b" \t\r\n")[:1]) not in (b"", b"{"):
+        with suppress(*REFUSED):
+            _VALUE.decode(body)
+            raise ReplyUnreadableError(f"expected an object, got {_TYPES.get(first, 'number')}")
     return dict(_scanned(body, b"{", b"}"))
 
 
@@ -109,17 +112,6 @@ def elements(array: bytes) -> list[bytes]:
         raws = [raw for _, raw in _scanned(array, b"[", b"]", MOST_RECORDS + 1)]
     check_records(len(raws))
     return list(map(bytes, raws))
-
-
-def _other_type(body: bytes) -> str | None:
-    first = body.lstrip(b" \t\r\n")[:1]
-    if not first or first == b"{":
-        return None
-    try:
-        _VALUE.decode(body)
-    except REFUSED:
-        return None
-    return _TYPES.get(first, "number")
 
 
 def _scanned(body: bytes, opening: bytes, closing: bytes, most: int | None = None) -> list[tuple[str, bytes]]:
