@@ -23,7 +23,7 @@ import pytest
 from backports import zstd
 
 from chatrest import AsyncSession
-from chatrest._resources import listing
+from chatrest._resources import collection
 from chatrest.emulator import Emulator, Fault, OutgoingReply
 from chatrest.emulator.service.context import ServiceRequest as Request
 from chatrest.emulator.store import Store
@@ -200,7 +200,7 @@ def forget_user(store: Store, uid: str) -> None:
 @pytest.fixture
 def small_pages(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let walks request 25 messages per page."""
-    monkeypatch.setattr(listing, "LARGEST_PAGE", 25)
+    monkeypatch.setattr(collection, "LARGEST_PAGE", 25)
 
 
 # ── reading back ──

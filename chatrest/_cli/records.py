@@ -27,7 +27,7 @@ from .._parameters.apps import AppQuery
 from .._parameters.messages import MessageQuery, NewMessage, TrackedMessage
 from .._parameters.users import UserQuery
 from .._resources.apps import APPS_LIST
-from .._resources.listing import walk
+from .._resources.collection import walk
 from .._resources.messages import LIST_USER, SEND, with_muid
 from .._resources.users import USERS_LIST
 from .._secrets import scrub_all

@@ -14,7 +14,7 @@ from chatrest._models.messages import Message
 from chatrest._models.meta import Meta, Pagination, Position
 from chatrest._models.users import User
 from chatrest._parameters.messages import MessageQuery
-from chatrest._resources.listing import walk
+from chatrest._resources.collection import walk
 from chatrest._walk.walk import Walk
 from chatrest.errors import ChatRestError, CursorError
 from tests.cases import loop_over

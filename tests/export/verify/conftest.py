@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from chatrest._resources import listing
+from chatrest._resources import collection
 from chatrest.export import Plan, export
 from tests.damaged_exports import COUNT, MIXED, PLANS
 from tests.export_runs import edit, served
@@ -32,7 +32,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
         out = folder / name
         if not out.exists():
             with pytest.MonkeyPatch.context() as patch:
-                patch.setattr(listing, "LARGEST_PAGE", 25)
+                patch.setattr(collection, "LARGEST_PAGE", 25)
                 asyncio.run(_made(out, **PLANS[name]))
         return out
 
