@@ -51,9 +51,7 @@ _KEYS: Final = {
     "keywords": "id", "knowledge-base": "uniqueId", "restrictedfeatures": "key", "rules": "id",
     "webhooks": "id",
 }  # fmt: skip
-"""The members with the key of documents, by the last word of the collection, where it is not named like the
-path's parameter.
-"""
+"""The members with the key of documents, where it is not the path's parameter, by the collection's end."""
 _ITEMS: Final = frozenset({"conversations", "featuresToAllow", "featuresToRestrict", "files", "triggerIds"})
 """The members of bodies with documents, or with their keys."""
 _HOLDERS: Final = frozenset({"mutedConversations", "pushProviders", "pushTokens", "uploads"})
@@ -329,8 +327,8 @@ def _permissions(call: ServiceCall) -> Document:
 
 def _flag_message(call: ServiceCall) -> None:
     """List a message as flagged; by whom and why is not kept."""
-    message = parse_record(message_record(call, call.path["id"]))
-    call.store.documents.of("/moderation/flagged-messages")[call.path["id"]] = message
+    flagged, number = call.store.documents.of("/moderation/flagged-messages"), call.path["id"]
+    flagged[number] = parse_record(message_record(call, number))
 
 
 def _set_default(call: ServiceCall) -> None:
@@ -343,8 +341,7 @@ def _set_default(call: ServiceCall) -> None:
 def _keyword_list(call: ServiceCall) -> Document:
     terms = str(call.body.pop("file", call.body.get("searchTerms", ""))).replace("\n", ",").split(",")
     call.body["searchTerms"] = [term.strip() for term in terms if term.strip()]
-    document: Document = _work(document_path(call.endpoint), call)
-    return document
+    return dict(_work(document_path(call.endpoint), call))
 
 
 def _preferences(call: ServiceCall) -> Document:

@@ -141,7 +141,7 @@ def check_password(type: str, password: str | None) -> None:
 
 
 def update_group(call: ServiceCall) -> Document:
-    """Change a group. `owner` is ignored where somebody acts; a new owner becomes an admin of the group."""
+    """Change a group. `owner` is ignored where somebody acts; a new owner becomes an admin."""
     guid, changes, members = call.path["guid"], dict(call.body), call.store.members
     record = group_record(call, guid)
     owner, actor = changes.pop("owner", None), call.acting_user or APP

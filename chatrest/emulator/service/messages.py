@@ -66,11 +66,9 @@ def changeable_message(call: ServiceCall) -> NumberedMessage:
 
 
 def count_replies(store: Store, parent: str) -> None:
-    number = number_of(parent)
-    record = None if number is None else store.message(number)
-    if number is not None and record is not None:
-        count = store.size(thread_list(number))
-        store.rewrite({number: parse_record(record) | {"replyCount": count}})
+    number = number_of(parent) or 0
+    if number in store.messages:
+        store.rewrite({number: store.record(number) | {"replyCount": store.size(thread_list(number))}})
 
 
 def message_reply(call: ServiceCall, message: NumberedMessage) -> bytes:
@@ -183,11 +181,6 @@ def change_subscription(call: ServiceCall) -> Document:
     return ack()
 
 
-def mark_interacted(call: ServiceCall) -> Document:
-    """Acknowledge interactions, which no operation shows."""
-    return ack(f"The interactions with the message {readable_message(call).number} have been noted.")
-
-
 def list_reactions(call: ServiceCall) -> list[Document]:
     """The reactions to a message; those of one emoji where the path has one."""
     emoji, people = call.path.get("reaction"), call.store.people
@@ -208,20 +201,14 @@ def list_reactions(call: ServiceCall) -> list[Document]:
 def change_reaction(call: ServiceCall) -> bytes:
     message, emoji = readable_message(call), call.path["reaction"]
     if change_mark(call, "reaction", message, emoji):
-        _count(call, message, emoji, 1 if call.endpoint.method == "POST" else -1)
+        data = _data(message.record)
+        known = [each for each in data.get("reactions") or () if isinstance(each, dict)]
+        counts = {each["reaction"]: each["count"] for each in known}
+        counts[emoji] = counts.get(emoji, 0) + (1 if call.endpoint.method == "POST" else -1)
+        reactions = [{"reaction": name, "count": count} for name, count in counts.items() if count > 0]
+        message.record["data"] = data | {"reactions": reactions}
+        call.store.rewrite({message.number: message.record})
     return message_reply(call, message)
-
-
-def _count(context: Context, message: NumberedMessage, emoji: str, change: int) -> None:
-    """Change the number of users in `data.reactions`, which lists no reaction that no one has."""
-    data = _data(message.record)
-    counts = {
-        each["reaction"]: each["count"] for each in data.get("reactions") or () if isinstance(each, dict)
-    }
-    counts[emoji] = counts.get(emoji, 0) + change
-    reactions = [{"reaction": name, "count": count} for name, count in counts.items() if count > 0]
-    message.record["data"] = data | {"reactions": reactions}
-    context.store.rewrite({message.number: message.record})
 
 
 # ── sending: a message, a bot's message, a reply in a thread ──
@@ -322,7 +309,8 @@ HANDLERS: Final[dict[str, Handler]] = {
     "messages.unpin": change_pin,
     "messages.save": change_save,
     "messages.unsave": change_save,
-    "messages.mark_interacted": mark_interacted,
+    # Interactions are shown by no operation.
+    "messages.mark_interacted": lambda call: ack(f"The message {readable_message(call).number} is noted."),
     "messages.subscribe_thread": change_subscription,
     "messages.unsubscribe_thread": change_subscription,
     "messages.list_reactions": list_reactions,

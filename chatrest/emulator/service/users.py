@@ -121,7 +121,6 @@ def _switch(context: Context, uid: str, **deactivated: int) -> None:
 
 
 def deactivate_users(call: ServiceCall) -> Document:
-    """Switch users off, and give the uids of those that were not; unknown ones are left out."""
     people = call.store.people
     uids = [uid for uid in dict.fromkeys(call.body["uidsToDeactivate"]) if people.user(uid) is not None]
     for uid in uids:
@@ -130,7 +129,6 @@ def deactivate_users(call: ServiceCall) -> Document:
 
 
 def reactivate_users(call: ServiceCall) -> Document:
-    """Switch users on, and give the uids of those that are; unknown ones are left out."""
     uids = [uid for uid in dict.fromkeys(call.body["uidsToActivate"]) if uid in call.store.people.users]
     for uid in uids:
         _switch(call, uid)
