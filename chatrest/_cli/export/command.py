@@ -305,7 +305,7 @@ def _estimate(out: str, plan: "Plan | None", options: Mapping[str, Any], *, as_j
 
 @contextmanager
 def _resume_hint(out: str, options: Mapping[str, object], progress: "Progress") -> Iterator[None]:
-    """Add to an error of the block how to continue; without `options` the command is to be given as it was."""
+    """Add to an error of the block how to continue; without `options` the command is given as it was."""
     try:
         yield
     except BaseException as error:
