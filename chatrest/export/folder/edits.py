@@ -1,8 +1,8 @@
 """Brings messages up to date at once whose edit or deletion an increment has read.
 
 The service shows both by another message: `category` is `action`, `data.action` is `edited` or
-`deleted`, and `data.entities.on.entity` is the message as it was then. Such a record is a hint. It is kept in
-the journal with the page that showed it, and compared with what is on disk when all lists are read:
+`deleted`, and `data.entities.on.entity` is the message as it was then. Such a record is a hint, which is kept
+in the journal, and compared with what is on disk when all lists are read:
 
 | the record, beside the message on disk                              | then                              |
 |---------------------------------------------------------------------|-----------------------------------|

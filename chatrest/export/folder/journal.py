@@ -24,9 +24,8 @@ disk. All writes are made inside `transaction`.
 
 import hashlib
 import json
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator
 from itertools import chain
-from pathlib import Path
 from typing import Final, Literal, NamedTuple, TypeAlias
 
 import msgspec
@@ -123,18 +122,9 @@ class DeletedId(NamedTuple):
 
 
 class Journal(StoreJournal):
-    """The journal of one folder: for writing, where a new one begins with `begin` as its meta; for reading,
-    changing nothing, where that is None. Raises as `JournalFile`.
-    """
+    """The journal of one folder."""
 
-    def __init__(
-        self,
-        path: Path,
-        begin: Mapping[str, str] | None = None,
-        *,
-        is_shared: bool = False,
-    ) -> None:
-        super().__init__(path, begin, LAYOUT, is_shared=is_shared)
+    layout = LAYOUT
 
     def facts(self) -> str:
         """Return a SHA-256 of all rows in the order of their keys: a changed value gives another one.

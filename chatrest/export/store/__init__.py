@@ -5,12 +5,4 @@ from .export_store import Changes, ExportStore, NewRows
 from .formats import RowKind
 from .inspection import Difference
 
-__all__ = [
-    "Changes",
-    "Difference",
-    "ExportStore",
-    "NewRows",
-    "RowKind",
-    "repair",
-    "salvage",
-]  # fmt: skip
+__all__ = ["Changes", "Difference", "ExportStore", "NewRows", "RowKind", "repair", "salvage"]

@@ -81,18 +81,20 @@ _NUMBERED_BLOCK: Final = tuple[Count, Count, int, int, IdSet, int]
 
 
 class StoreJournal(JournalFile):
-    """The journal of a folder: for writing, with `begin` as the meta of a new one; for reading
-    if that is None.
+    """The journal of a folder: for writing, where a new one begins with `begin` as its meta; for reading,
+    changing nothing, where that is None. Raises as `JournalFile`.
     """
 
+    layout = LAYOUT
+
     def __init__(
-        self, path: Path, begin: Mapping[str, str] | None, layout: Layout = LAYOUT, *, is_shared: bool = False
+        self, path: Path, begin: Mapping[str, str] | None = None, *, is_shared: bool = False
     ) -> None:
         meta = () if begin is None else begin.items()
         insert = "INSERT INTO meta VALUES(?, ?)"
         add = None if begin is None else lambda db: db.executemany(insert, meta)
         self._meta: dict[str, str] | None = None
-        super().__init__(path, layout, add, is_shared=is_shared)
+        super().__init__(path, self.layout, add, is_shared=is_shared)
 
     def __getitem__(self, name: str) -> str | None:
         with self.lock:

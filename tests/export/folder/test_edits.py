@@ -110,10 +110,6 @@ async def test_what_is_no_newer_record_of_the_message_changes_nothing(
         assert (report.complete, report.changed) == (True, 0), lie
         assert "a lie" not in texts_of(tmp_path).values(), lie
         assert asked_for(service) == [], lie
-
-
-async def test_an_action_on_nothing_changes_nothing(service: Served, tmp_path: Path) -> None:
-    await export(service.session, tmp_path, PLAN)
     for entity in (7, [], "x", {}, {"id": 7}, {"id": "2"}):
         tell(service, record_of(service, 2), entity)
         report = await export(service.session, tmp_path)

@@ -9,7 +9,7 @@ import pytest
 from chatrest.errors import ChatRestError
 from chatrest.export import Plan, export
 from chatrest.export.folder.journal import NAME as JOURNAL, Journal
-from chatrest.export.folder.manifest import NAME, find, read
+from chatrest.export.folder.manifest import NAME, read
 from tests.cases import loop_over
 from tests.export_runs import GROUPS, manifest_of, served
 
@@ -65,12 +65,6 @@ async def test_any_change_of_it_is_found(tmp_path: Path) -> None:
 def test_a_file_of_another_program_is_no_manifest(tmp_path: Path, content: object, words: str) -> None:
     (tmp_path / NAME).write_text(json.dumps(content))
     with pytest.raises(ChatRestError, match=words):
-        read(tmp_path / NAME)
-
-
-def test_without_a_file_there_is_no_manifest(tmp_path: Path) -> None:
-    assert find(tmp_path) is None
-    with pytest.raises(FileNotFoundError):
         read(tmp_path / NAME)
 
 
