@@ -42,7 +42,7 @@ MOMENT: Final = 0.1
 class Waiter:
     """A waiting call: it is woken when it is served or becomes the leader of its lane."""
 
-    __slots__ = ("_future", "joined", "lane", "left", "served")
+    __slots__ = ("joined", "lane", "left", "served", "woken")
 
     def __init__(self, lane: Priority) -> None:
         loop = asyncio.get_running_loop()
@@ -51,14 +51,11 @@ class Waiter:
         self.served: bool = False
         self.left: bool = False
         """True once it does not wait any more, served or not."""
-        self._future: asyncio.Future[None] = loop.create_future()
-
-    async def wait(self) -> None:
-        await self._future
+        self.woken: asyncio.Future[None] = loop.create_future()
 
     def wake(self) -> None:
-        if not self._future.done():
-            self._future.set_result(None)
+        if not self.woken.done():
+            self.woken.set_result(None)
 
 
 _NOBODY: Final[OrderedDict[Waiter, None]] = OrderedDict()
@@ -152,7 +149,7 @@ class PrioritySemaphore:
             return
         waiter = self._join(share, lane)
         try:
-            await waiter.wait()
+            await waiter.woken
         except BaseException:  # a cancellation, or the end of a coroutine that no one awaits any more
             if waiter.served:  # it got a place at the same moment
                 self.release(share, lane)

@@ -153,9 +153,6 @@ class Pool:
         self._transport: Transport | None = None
         self._closed = False
 
-    def __repr__(self) -> str:
-        return repr(self.state)
-
     def exchange(self, request: Request, timeouts: Timeouts) -> "Awaitable[Reply]":
         """Return an awaitable that sends `request` once; its caller has a place, and sets `has_replied`."""
         if self._closed:

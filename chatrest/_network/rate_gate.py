@@ -79,7 +79,7 @@ class RateGate:
                 if self._leaders.setdefault(lane, waiter) is waiter:
                     await self._lead(lane, waiter)
                 else:
-                    await waiter.wait()
+                    await waiter.woken
         except BaseException:  # a cancellation, or the end of a coroutine that no one awaits any more
             if waiter.served:  # it was served at the same moment
                 self.pacer.give_back()

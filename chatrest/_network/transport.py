@@ -101,13 +101,14 @@ class Transport:
         exchange = self._timer.start(inf if timeouts.total is None else timeouts.total)
         response: aiohttp.ClientResponse | None = None
         # No type where the request has none. It is not asked of every request: aiohttp copies all headers.
-        is_plain = request.method == "GET" and request.body is None
+        is_plain, size = request.method == "GET" and request.body is None, len(request.body or b"")
         try:
             response = await self._session.request(
                 request.method,
                 URL(request.url, encoded=True),
                 headers=request.headers,
-                data=_payload(request.body),
+                # aiohttp warns of large bodies as bytes, which it would write at once.
+                data=io.BytesIO(request.body or b"") if size > _LARGE else request.body,
                 skip_auto_headers=None if is_plain or "Content-Type" in request.headers else _WITHOUT_TYPE,
                 allow_redirects=False,
                 timeout=self._client_timeout(timeouts),
@@ -238,11 +239,6 @@ class _ConnectionLostError(Exception):
 # Lost connections, timeouts, and replies that are not HTTP.
 _FAILURES: Final = (_ConnectionLostError, aiohttp.ClientError, TimeoutError, OSError, ValueError)
 _LOST: Final = (_ConnectionLostError, aiohttp.ClientOSError, aiohttp.ServerDisconnectedError)
-
-
-def _payload(body: bytes | None) -> bytes | io.BytesIO | None:
-    # aiohttp warns of large bodies as bytes, which it would write at once.
-    return io.BytesIO(body) if body is not None and len(body) > _LARGE else body
 
 
 def _failure(error: Exception, timeouts: Timeouts, exchange: Exchange) -> TransportError:
