@@ -9,10 +9,10 @@ from collections.abc import Awaitable, Callable, Iterator
 from operator import length_hint
 from typing import Any, Final, Generic, Protocol, TypeAlias, TypeVar
 
-from msgspec import Struct, structs
+from msgspec import Struct
 
 from .._core.paging.cursor import Cursor, CursorKey, fingerprint
-from .._core.paging.step import Step, conflicts, step
+from .._core.paging.step import Step, step
 from .._core.paging.walk_state import LargestPage, Rules, WalkState
 from .._core.replies.decode import Listing
 from .._core.replies.envelope import NO_META
@@ -168,8 +168,6 @@ class WalkSource(Struct, Generic[T], frozen=True, kw_only=True, dict=True):
         items, left, served = result.items, state.left, len(listing.items)
         if served > largest.count:
             largest.count = served
-        if len(items) != served and (lines := conflicts(listing, result, memory, rules.identify)):
-            listing = structs.replace(listing, repairs=listing.repairs + lines)
         if left is not None:
             items = items[:left]
             left -= len(items)

@@ -55,7 +55,7 @@ def arrange(
     by_number = sorted(numbered.items(), reverse=direction == "prepend")
     numbers, ordered = [number for number, _ in by_number], [place for _, place in by_number]
     passed = passed_count(numbers, direction, cursor.last)
-    strays = _strays(numbers[:passed], cursor, memory.ids)
+    strays = _strays([ids[place] for place in ordered[:passed]], cursor, memory.ids)
     runs_by_id = not strays and list(numbered.values()) in (ordered, ordered[::-1])
     if not runs_by_id and page.items and _is_by_time(page.items, ordered, cursor, direction, strays):
         items = _in_service_order(*_along(page.items, ids, direction), cursor, memory)
@@ -72,7 +72,7 @@ def arrange(
 
 
 def _is_by_time(
-    items: Sequence[Any], ordered: Sequence[int], cursor: Cursor, direction: Affix, strays: Sequence[int]
+    items: Sequence[Any], ordered: Sequence[int], cursor: Cursor, direction: Affix, strays: Sequence[str]
 ) -> bool:
     """Return True if a page goes by time and cannot go by id: ids that follow the times are in order."""
     times = _times(items)
@@ -82,12 +82,15 @@ def _is_by_time(
     return bool(strays) or len(ordered) < len(items) or not follows
 
 
-def _strays(passed: Sequence[int], cursor: Cursor, before: Sequence[str] | None) -> list[int]:
-    """Ids after the walk that it has never seen: not on the page before, nor on this one, asked again."""
-    if not passed or cursor.last is None or cursor.inside:
+def _strays(passed: Sequence[str], cursor: Cursor, before: Sequence[str] | None) -> list[str]:
+    """Ids after the walk that it has never seen: not on the page before, nor on this one, asked again.
+
+    The number of a known id in another text (`05`, `5`) is another id, and would be lost, too.
+    """
+    if cursor.last is None or cursor.inside:
         return []
-    known = {int(cursor.last), *(int(text) for text in before or () if is_number(text))}
-    return [number for number in passed if number not in known]
+    known = {cursor.last, *(before or ())}
+    return [text for text in passed if text not in known]
 
 
 def _in_service_order(items: list[T], ids: Sequence[str], cursor: Cursor, memory: Memory) -> list[T]:

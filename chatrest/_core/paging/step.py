@@ -20,7 +20,7 @@ A likely promise is meant where the empty page has no position: then the service
 follows. Where it always gives one, a full last page would cost a request, and only a `thorough` walk pays it.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any, Final, Generic, Literal, TypeAlias, TypeVar
 
 from msgspec import Struct, structs
@@ -93,11 +93,6 @@ class Step(Struct, Generic[T], frozen=True):
         if count <= self.unordered_count and is_number(text):
             return self.start.last
         return last_id([text], self.start.last)
-
-
-def record_of(item: Any) -> Any:
-    """The value that an item is compared by: a row's own bytes, as the row keeps those of its whole page."""
-    return getattr(item, "raw", item)
 
 
 def step(
@@ -189,7 +184,6 @@ def _ordinary_step(
         memory.visited,
         True,
         is_doubted=memory.is_doubted,
-        last_record=(last, getattr(last_item, "raw", last_item)),
         total=total,
         has_changed=memory.has_changed or memory.total not in (None, total),
         earlier=asked if promise == "likely" else None,
@@ -282,49 +276,11 @@ def _remembered(view: PageView, target: Onward) -> Memory:
         claimed_last=view.says_last,
         is_doubted=view.is_doubted,
         last_place=old.last_place,
-        last_record=(view.rules.identify(items[-1]), record_of(items[-1])) if items else old.last_record,
         empty_pages=0 if view.ids else old.empty_pages + 1,
         total=view.pagination.total,
         has_changed=old.has_changed or old.total not in (None, view.pagination.total),
         empty_places=frozenset() if items else old.empty_places,
     )
-
-
-# ── records that are dropped, although they differ from what was given ──
-
-
-def conflicts(
-    page: Listing[T], step: Step[T], memory: Memory, identify: Callable[[Any], str]
-) -> tuple[str, ...]:
-    """Return a line for each record of `page` that the step drops and that differs from what was given.
-
-    An id may come again: at a page's border, or where the service ignores a position. Its record is compared
-    with the others of its page and with the last one that was given before it: usually it is the same.
-    """
-    if len(step.items) == len(page.items) or step.next == step.start:  # the same page is asked for again
-        return ()
-    given = set(map(id, step.items))
-    records: dict[str, Any] = {identify(item): record_of(item) for item in step.items}
-    if memory.last_record is not None:
-        records.setdefault(*memory.last_record)
-    lines = []
-    for index, item in enumerate(page.items):
-        text = identify(item)
-        if id(item) in given or not text:
-            continue
-        first = records.get(text)
-        if first is not None and first != record_of(item):
-            lines.append(f"data[{index}]: another record of the id {text[:100]} came before, which is given")
-        elif first is None and _is_other_text(text, memory.ids or ()):
-            lines.append(f"data[{index}]: its id {text[:100]} is the number of another id, which is given")
-    return tuple(lines)
-
-
-def _is_other_text(text: str, ids: Sequence[str]) -> bool:
-    """Return True for the number of one of the ids, written in another way: `05` and `5`."""
-    if not is_number(text) or text in ids:
-        return False
-    return int(text) in {int(each) for each in ids if is_number(each)}
 
 
 # ── promises ──

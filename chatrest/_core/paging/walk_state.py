@@ -50,8 +50,6 @@ class Memory(Struct, frozen=True):
     """Whether that page had items before, which were not given."""
     last_place: Cursor | None = None
     """By page numbers: after the items of the last page that had any, for what is new may come there."""
-    last_record: tuple[str, Any] | None = None
-    """The id of the last item, and what a repeated one of this id is compared with."""
     empty_pages: int = 0
     """How many pages in a row were empty."""
     total: int | None = None

@@ -210,8 +210,9 @@ def _finish_sizes(messages: list[Any], coercions: Coercions) -> None:
     for index, message in enumerate(messages):
         files = message.data.attachments if type(message) is TextMessage else ()
         for number, file in enumerate(files or ()):
-            if type(file.size) is str:
-                whole = whole_number(file.size)
+            size: Any = file.size
+            if type(size) is str:
+                whole = whole_number(size)
                 structs.force_setattr(file, "size", UNSET if whole is None else whole)
                 text = f"data.attachments[{number}].size: expected whole number, got text"
                 coercions.records(text).append(index)

@@ -127,8 +127,8 @@ def test_most_pages_are_ordinary(
     assert taken(cursor, listing).next is not None
 
 
-def read(*pages: list[Item], paging: Any = BY_ID) -> tuple[list[Item], list[str]]:
-    """Return the items and the repairs of a walk over pages that do not depend on the query."""
+def read(*pages: list[Item], paging: Any = BY_ID) -> list[tuple[str, int]]:
+    """Return the items of a walk over pages that do not depend on the query, each as its id and time."""
     rest = list(pages)
 
     async def fetch(position: Any) -> Listing[Item]:
@@ -139,42 +139,21 @@ def read(*pages: list[Item], paging: Any = BY_ID) -> tuple[list[Item], list[str]
 
     start = Cursor("q", (("affix", "append"),), "append") if paging is BY_ID else Cursor("q", by_id=False)
     walk = walk_over(fetch, start, rules_for(3, paging=paging))
-
-    async def collect() -> list[Any]:
-        return [page async for page in walk.pages()]
-
-    served = run(collect())
-    return [item for page in served for item in page.items], [
-        line for page in served for line in page.repairs
-    ]
+    return [(item.id, item.sent_at) for item in run(walk.collect())]
 
 
-def test_two_texts_of_one_number_on_two_pages() -> None:
-    items, repairs = read([Item("4"), Item("05")], [Item("5"), Item("6")])
-    assert [item.id for item in items] == ["4", "05", "6"]
-    assert repairs == ["data[0]: its id 5 is the number of another id, which is given"]
+def test_two_texts_of_one_number_on_two_pages_are_an_error() -> None:
+    with pytest.raises(CursorError, match="served id 5 after id 05, and not before"):
+        read([Item("4"), Item("05")], [Item("5"), Item("6")])
 
 
-def test_one_id_with_another_text_at_a_border() -> None:
-    items, repairs = read([Item("4"), Item("5", 1)], [Item("5", 2), Item("6")])
-    assert [(item.id, item.sent_at) for item in items] == [("4", 7), ("5", 1), ("6", 7)]
-    assert repairs == ["data[0]: another record of the id 5 came before, which is given"]
-
-
-def test_the_same_record_again_is_no_conflict() -> None:
-    items, repairs = read([Item("4"), Item("5")], [Item("5"), Item("6")])
-    assert [item.id for item in items] == ["4", "5", "6"]
-    assert repairs == []
+def test_of_one_id_at_a_border_or_in_a_list_by_pages_the_first_record_is_given() -> None:
+    assert read([Item("4"), Item("5", 1)], [Item("5", 2), Item("6")]) == [("4", 7), ("5", 1), ("6", 7)]
+    pages = [Item("a", 1), Item("a", 2), Item("b")], [Item("c")]
+    assert read(*pages, paging=BY_PAGE) == [("a", 1), ("b", 7), ("c", 7)]
 
 
 @pytest.mark.parametrize("ids", [("05", "5"), ("5", "5")])
 def test_on_one_page_both_are_given(ids: tuple[str, str]) -> None:
-    items, repairs = read([Item(ids[0], 1), Item(ids[1], 2), Item("6")])
-    assert sorted((item.id, item.sent_at) for item in items) == sorted([(ids[0], 1), (ids[1], 2), ("6", 7)])
-    assert repairs == []
-
-
-def test_a_list_in_the_services_order() -> None:
-    items, repairs = read([Item("a", 1), Item("a", 2), Item("b")], [Item("c")], paging=BY_PAGE)
-    assert [(item.id, item.sent_at) for item in items] == [("a", 1), ("b", 7), ("c", 7)]
-    assert repairs == ["data[1]: another record of the id a came before, which is given"]
+    items = read([Item(ids[0], 1), Item(ids[1], 2), Item("6")])
+    assert sorted(items) == sorted([(ids[0], 1), (ids[1], 2), ("6", 7)])
