@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 
 
 SEE_HELP: Final = f"see '{NAME} --help'"
-"""The next step where a variable is missing or wrong: the help of the command group lists them all."""
 _ACCOUNT: Final = ("CHATREST_APP_ID", "CHATREST_API_KEY", "CHATREST_REGION")
 _HOST: Final = ("CHATREST_APP_ID", "CHATREST_REGION", "CHATREST_SERVICE_DOMAIN")
 _MANAGEMENT: Final = ("CHATREST_MANAGEMENT_URL", "CHATREST_MANAGEMENT_KEY", "CHATREST_MANAGEMENT_SECRET")

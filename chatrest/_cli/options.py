@@ -99,9 +99,7 @@ AS_JSON: Final = ("--json as_json", bool, None, "Print the result as one JSON ob
 
 _PREFIX: Final = "filter_"
 _NAMES: Final = {"limit": "page-limit", "from_timestamp": "since", "to_timestamp": "until"}
-"""Options that are not called as their fields: --limit is the total number of records, and an export has
---since and --until.
-"""
+"""Options that are not called as their fields: --limit is the total number of records."""
 NO_OPTION: Final[Mapping[type[Filter], frozenset[str]]] = {
     MessageQuery: frozenset(
         {
@@ -113,9 +111,7 @@ NO_OPTION: Final[Mapping[type[Filter], frozenset[str]]] = {
     UserQuery: frozenset({"count"}),
     AppQuery: frozenset(),
 }  # fmt: skip
-"""The fields without an option: a count of users is not a list, and the messages of a user do
-not have the parameters of other lists.
-"""
+"""Fields without an option: a count is no list of users; other fields are those of other lists of messages."""
 _FIELD: Final = re.compile(r"`(\w+)`")
 
 

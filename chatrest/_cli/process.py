@@ -13,7 +13,6 @@ from typing import Any, Final, TypeVar
 import click
 
 T = TypeVar("T")
-
 NAME: Final = "chatrest"
 
 

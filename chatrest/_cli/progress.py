@@ -17,10 +17,8 @@ from typing import Any, Final, Self
 from .._texts import about
 from . import streams
 
-LOG_INTERVAL: Final = 60.0
-"""Seconds between two lines of a log."""
+LOG_INTERVAL: Final = 60.0  # seconds
 _UPDATE_INTERVAL: Final = 0.25
-"""Seconds between two updates of a terminal."""
 
 
 class ProgressLine:

@@ -30,7 +30,6 @@ _UNSAFE: Final = re.compile(rf"[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff{_OVE
 _STEERING: Final = re.compile(rf"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029{_OVERRIDES}]")
 """What JSON may have as it is, and a terminal must not get."""
 _LINE_BREAK: Final = re.compile(r"\r\n|[\n\r\u2028\u2029]")
-_NAME_WIDTH: Final = 10
 _LEVELS: Final = (logging.WARNING, logging.INFO, logging.DEBUG)
 _LEVEL_NAMES: Final = ("", "info", "debug")
 
@@ -83,7 +82,7 @@ def write_lines(lines: Iterable[str]) -> None:
 def fact_lines(facts: Iterable[tuple[str, str]]) -> Iterator[str]:
     """Yield facts as lines, a name and a text each; a fact without a text is left out."""
     rows = [(name, text) for name, text in facts if text]
-    width = max([_NAME_WIDTH, *(len(name) + 1 for name, _ in rows)])
+    width = max([10, *(len(name) + 1 for name, _ in rows)])
     return (f"{name:<{width}}{visible(text)}" for name, text in rows)
 
 

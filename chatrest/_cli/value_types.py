@@ -39,9 +39,9 @@ class ValueType(Struct, frozen=True):
     """The members of a union, without their metadata."""
     is_time: bool
     words: str
-    """The field's own words for what is allowed; "" for none."""
+    """The field's own words for what is expected; "" for none."""
     item: "ValueType | None"
-    """The type of the items where the field takes a list."""
+    """That of the items of a list."""
 
     @classmethod
     def of(cls, rule: inspect.Type) -> "ValueType":

@@ -22,8 +22,7 @@ _SECTIONS: Final[tuple[tuple[str, tuple[Place, ...]], ...]] = (
     ("Headers", ("headers",)),
     ("Acting user", ("acting",)),
 )
-_WIDEST: Final = 40
-"""Columns of a name and its type; a longer one has its own line."""
+_WIDEST: Final = 40  # columns of a name and its type; a longer one has its own line
 _REPEATED: Final[dict[Replay, str]] = {
     "never": "It is sent once: if the connection breaks, the error says that it may have been applied.",
     "safe": "It changes nothing, and is repeated if there is no usable reply.",

@@ -11,7 +11,6 @@ from ..options import SINCE, UNTIL, option_table
 from ..record_formats import Format, RecordWriter, format_option
 
 _LINES: Final = 1_000
-"""Lines that are written at once."""
 
 
 @click.command(short_help="Print the messages of an export.")

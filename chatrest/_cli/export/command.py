@@ -46,8 +46,6 @@ _PLAN: Final = (
 WORKERS: Final = 32
 _MOST_WORKERS: Final = 90  # as many calls as a session runs at a time for bulk work
 _FAILURES_SHOWN: Final = 20
-
-
 _TOGETHER: Final = (
     ("--only", "--change-plan",
      "--only leaves the plan as it is, and --change-plan changes it: give one of them"),

@@ -77,12 +77,8 @@ def html(
     brought up to date. The folder SITE.chatrest is for later runs: do not hand it on, as it names everything
     in the export.
     """
-    from ...site import (  # imports aiohttp, which a help text does not need
-        check_zip,
-        write_document,
-        write_site,
-        write_zip,
-    )
+    # Imports aiohttp, which a help text does not need.
+    from ...site import check_zip, write_document, write_site, write_zip
 
     lines = [] if patterns is None else patterns.read().splitlines()
     choice["patterns"] = list(filter(str.strip, lines))
