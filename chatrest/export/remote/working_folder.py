@@ -25,7 +25,7 @@ from ..._cloud.address import parse_address
 from ..._cloud.publication import Version
 from ...errors import ChatRestError, RequestInvalidError
 from ..folder.journal import NAME as JOURNAL
-from ..folder.manifest import find, put
+from ..folder.manifest import find_undamaged, put
 from ..folder.opening import INCOMPLETE, FolderLock
 from ..plan.file_names import DAMAGED
 from ..store.disk import Disk, make_folder, sync_folder
@@ -105,8 +105,9 @@ class WorkingFolder:
 
         Returns the new path of a copy that may hold what was never published; None if there is none.
         """
-        former_copy = None
-        if self.folder.exists() and not self._state.is_fetching and not self._is_published():
+        former_copy, manifest = None, find_undamaged(self.folder)
+        is_published = manifest is not None and manifest.generation == self._state.generation
+        if self.folder.exists() and not self._state.is_fetching and not is_published:
             names = (self._root / f"{_EXPORT}.kept-{number}" for number in count(1))
             former_copy = next(path for path in names if not path.exists())
             self.folder.rename(former_copy)
@@ -125,14 +126,6 @@ class WorkingFolder:
                 path.unlink()
         sync_folder(Disk(), self.folder)
         self.note_base(version)
-
-    def _is_published(self) -> bool:
-        """Return True if the copy is as it was published or fetched last."""
-        try:
-            manifest = find(self.folder)
-        except ChatRestError:
-            return False
-        return manifest is not None and manifest.generation == self._state.generation
 
     def _read_state(self, address: str) -> _State:
         path = self._root / _STATE

@@ -118,7 +118,6 @@ def test_no_partition_has_the_name_of_a_column() -> None:
     ("format", "compress", "suffix", "partition", "folders"),
     [
         ("ndjson", "none", "ndjson", "none", [""]),
-        ("ndjson", "gzip", "ndjson.gz", "source", ["source=user-alice/", "source=user-bob/"]),
         ("ndjson", "zstd", "ndjson.zst", "month", ["month=2020-09/", "month=2020-10/", "month=undated/"]),
         ("parquet", "zstd", "parquet", "day",
          ["day=2020-09-13/", "day=2020-09-14/", "day=2020-10-06/", "day=undated/"]),
