@@ -111,7 +111,7 @@ NO_OPTION: Final[Mapping[type[Filter], frozenset[str]]] = {
     UserQuery: frozenset({"count"}),
     AppQuery: frozenset(),
 }  # fmt: skip
-"""Fields without an option: a count is no list of users; other fields are those of other lists of messages."""
+"""Fields without an option: a count is no list of users; the others are of other lists of messages."""
 _FIELD: Final = re.compile(r"`(\w+)`")
 
 

@@ -30,8 +30,6 @@ SECRETS = ("test-full-access-key", "emulated-management-key", "emulated-manageme
 
 
 class EmulatorThread:
-    """An emulator in a thread."""
-
     def __init__(self, **options: Any) -> None:
         self.emulator = Emulator(api_key=SECRETS[0], **options)
         self._loop = asyncio.new_event_loop()
@@ -49,8 +47,6 @@ class EmulatorThread:
         self._loop.close()
 
     def ask(self, question: Callable[[Emulator], T]) -> T:
-        """Return the result of `question`, called in the emulator's thread."""
-
         async def answer() -> T:
             return question(self.emulator)
 
@@ -58,7 +54,6 @@ class EmulatorThread:
 
     @property
     def env(self) -> dict[str, str]:
-        """The environment variables for this emulator."""
         return {
             "CHATREST_BASE_URL": self.emulator.base_url,
             "CHATREST_APP_ID": self.emulator.app.app_id,
@@ -158,7 +153,6 @@ def fresh() -> Iterator[EmulatorThread]:
 
 @pytest.fixture
 def proxy(service: EmulatorThread) -> MakeProxy:
-    """Return a function that makes a proxy before `service`."""
     return lambda answer: Proxy(service.emulator.port, answer)
 
 
@@ -243,25 +237,21 @@ def process(service: EmulatorThread) -> Iterator[Callable[..., subprocess.Popen[
 
 @pytest.fixture
 def called(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Set the path by which the command was called."""
     monkeypatch.setattr(sys, "argv", ["/of/a/venv/bin/chatrest"])
 
 
 @pytest.fixture
 def out(tmp_path: Path) -> Path:
-    """The path of a folder for an export, which does not exist yet."""
     return tmp_path / "out"
 
 
 def rows(result: Result) -> list[dict[str, Any]]:
-    """Return the JSON lines of a command that succeeded."""
     assert result.exit_code == 0, result.stderr
     assert result.stderr == ""
     return [json.loads(line) for line in result.stdout_bytes.decode().splitlines()]
 
 
 def error_line(result: Result, status: int = 1) -> str:
-    """Return the error line of a command that failed with `status`."""
     assert result.exit_code == status, result.stderr
     lines = result.stderr.splitlines()
     assert len(lines) == 1, result.stderr

@@ -102,7 +102,6 @@ FILE_KEY = "k3y-0f-th3-f1le"
 
 @pytest.fixture(scope="module")
 def shop() -> Iterator[EmulatorThread]:
-    """The service of an app that only the file of apps knows."""
     with EmulatorThread(app_id="2087shop", users=2, messages=3) as service:
         yield service
 

@@ -14,7 +14,6 @@ from tests.commands import MakeProxy, Run
 
 @pytest.fixture
 def lines(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """The lines that a log gets."""
     written: list[str] = []
     monkeypatch.setattr(streams, "warn", written.append)
     return written

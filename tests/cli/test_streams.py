@@ -19,8 +19,6 @@ from .conftest import SECRETS, error_line
 
 
 class AsciiStream(io.TextIOWrapper):
-    """A text stream in ASCII, as in the C locale."""
-
     def __init__(self) -> None:
         self.bytes = io.BytesIO()
         super().__init__(self.bytes, encoding="ascii")
@@ -96,7 +94,6 @@ def test_keys_of_the_environment_are_hidden_in_warnings(
 
 @pytest.fixture
 def lines(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
-    """The lines that go to standard error."""
     written: list[str] = []
     monkeypatch.setattr(streams, "warn", written.append)
     yield written

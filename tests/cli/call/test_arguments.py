@@ -24,15 +24,11 @@ Anything = Annotated[Any, Meta(description="any JSON")]
 
 
 class Part(Body, frozen=True, kw_only=True, rename="camel"):
-    """A nested object."""
-
     part_name: Text
     size: Ordinal | UnsetType = UNSET
 
 
 class Query(Filter, frozen=True, kw_only=True, rename="camel"):
-    """A filter."""
-
     uid: Text | None = None
     mode: Text | None = None
     sent_at_from: Stamp | None = field(default=None, name="sentAt[from]")
@@ -40,8 +36,6 @@ class Query(Filter, frozen=True, kw_only=True, rename="camel"):
 
 
 class Content(Body, frozen=True, kw_only=True, rename="camel"):
-    """A body with a member of every kind."""
-
     uid: Text
     mode: Text | UnsetType = UNSET
     body: Text | UnsetType = UNSET
@@ -213,15 +207,11 @@ def test_every_parameter_of_the_table_has_a_name_of_its_own(name: str) -> None:
 
 
 class Terms(Body, frozen=True, kw_only=True, rename="camel"):
-    """A body with a file."""
-
     category: Text
     file: Upload | UnsetType = UNSET
 
 
 class Version(Filter, frozen=True, kw_only=True):
-    """A header."""
-
     x_version: Level | None = field(default=2, name="X-Version")
 
 

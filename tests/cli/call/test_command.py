@@ -60,7 +60,6 @@ def test_an_acknowledgement_without_success_is_printed_and_is_a_failure(
 
 @pytest.fixture
 def table(monkeypatch: pytest.MonkeyPatch) -> dict[str, Endpoint[Any]]:
-    """The table of operations, to which a test may add."""
     endpoints = dict(OPERATIONS)
     monkeypatch.setattr("chatrest._resources.OPERATIONS", endpoints)
     return endpoints

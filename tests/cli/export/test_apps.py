@@ -17,7 +17,6 @@ pytestmark = pytest.mark.usefixtures("called")
 
 @pytest.fixture(scope="module")
 def game() -> Iterator[EmulatorThread]:
-    """The service of the second app."""
     with EmulatorThread(app_id="game", users=3, messages=20) as service:
         yield service
 

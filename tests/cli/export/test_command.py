@@ -199,7 +199,6 @@ def test_copies_of_constants_are_those_of_the_package() -> None:
 
 
 def planned(*args: str) -> Plan | None:
-    """Return the plan that `args` make."""
     given = export.make_context("export", ["out", *args], help_option_names=["-h", "--help"]).params
     return command_module._plan_of(given)
 

@@ -24,7 +24,6 @@ pytestmark = pytest.mark.usefixtures("called")
 
 @pytest.fixture(scope="module")
 def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder of a small export, which no test changes."""
     folder = tmp_path_factory.mktemp("template") / "out"
 
     async def make() -> None:
@@ -37,7 +36,6 @@ def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def out(template: Path, tmp_path: Path) -> Path:
-    """The folder of a small export."""
     return Path(shutil.copytree(template, tmp_path / "out"))
 
 

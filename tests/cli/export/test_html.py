@@ -21,7 +21,6 @@ pytest.importorskip("jinja2")
 
 @pytest.fixture(scope="module")
 def backup(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder of a small export."""
     folder = tmp_path_factory.mktemp("html") / "out"
 
     async def make() -> None:
