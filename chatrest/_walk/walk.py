@@ -101,10 +101,6 @@ class Walk(Generic[T]):
         """
         return self._items()
 
-    def pages(self) -> AsyncGenerator[Page[T]]:
-        """The pages that hold something new, each with its bytes as served and the cursor after it."""
-        return self._pages()
-
     async def _items(self, reader: PageReader[T] | None = None) -> AsyncGenerator[T]:
         self._reopen()
         while True:
@@ -114,12 +110,13 @@ class Walk(Generic[T]):
             if not await self._advance(reader):
                 return
 
-    async def _pages(self, reader: PageReader[T] | None = None) -> AsyncGenerator[Page[T]]:
+    async def pages(self) -> AsyncGenerator[Page[T]]:
+        """The pages that hold something new, each with its bytes as served and the cursor after it."""
         self._reopen()
         while True:
             if (page := self._page) is not None and (items := list(page.rest)):
                 yield page.page(items, self.cursor)
-            if not await self._advance(reader):
+            if not await self._advance():
                 return
 
     async def page(self, count: int) -> TokenPage[T]:
@@ -338,13 +335,7 @@ class Follower(Generic[T]):
 
     def __aiter__(self) -> AsyncIterator[T]:
         """The items, one by one, as they arrive."""
-        return self._walk._items(self._reader())
-
-    def pages(self) -> AsyncGenerator[Page[T]]:
-        """The pages that hold something new, as they arrive."""
-        return self._walk._pages(self._reader())
-
-    def _reader(self) -> PageReader[T]:
         from .follow import FollowReader  # it needs asyncio
 
-        return FollowReader(self._walk._reader, self._every, self._walk._source.send)
+        walk = self._walk
+        return walk._items(FollowReader(walk._reader, self._every, walk._source.send))

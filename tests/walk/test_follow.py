@@ -144,19 +144,6 @@ def test_a_limit_ends_it() -> None:
     assert len(clock.waits) == 2
 
 
-def test_pages_come_as_they_become_new() -> None:
-    clock = Clock(Service((1, 2, 3, 4)), [0, 2, 1])
-    pages: list[list[str]] = []
-
-    async def read() -> None:
-        async for page in clock.walk().follow().pages():
-            pages.append([item.id for item in page.items])
-
-    with pytest.raises(EnoughError):
-        run(read())
-    assert pages == [["1", "2", "3"], ["4"], ["5", "6"], ["7"]]
-
-
 def test_a_request_for_what_is_new_does_not_ask_for_the_last_page_again() -> None:
     service = Service(tuple(range(1, 51)), pagination=True)
     clock = Clock(service, [1, 0, 1])

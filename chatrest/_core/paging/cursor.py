@@ -48,8 +48,9 @@ class CursorKey:
         raise TypeError("a CursorKey is a secret and cannot be pickled: give the key to each session")
 
     def sign(self, payload: bytes) -> bytes:
-        """Return the signature (HMAC-SHA256) of a token's payload, `MAC_BYTES` long."""
-        return hmac.digest(self._key, payload, "sha256")
+        """Return the signature (HMAC-SHA256) of a token's payload, which never begins as a version does."""
+        mac = hmac.digest(self._key, payload, "sha256")
+        return mac if mac[:1] != _VERSION else b"\x00" + mac[1:]
 
 
 class Cursor(Struct, frozen=True, array_like=True):
@@ -117,7 +118,7 @@ class Cursor(Struct, frozen=True, array_like=True):
 
     def signed(self, key: CursorKey | None) -> "Cursor":
         """This place with the signature of `key` in its token; as it is without a key."""
-        return self if key is None else structs.replace(self, mac=_signature(self, key))
+        return self if key is None else structs.replace(self, mac=key.sign(_payload(self)))
 
 
 _DECODE: Final = msgspec.json.Decoder(Cursor).decode
@@ -134,11 +135,6 @@ def _payload(cursor: Cursor) -> bytes:
     # `earlier` is the last field: many tokens are shorter without it.
     text = _json(structs.astuple(cursor)[:-1])
     return _VERSION + (text[: -len(b",null]")] + b"]" if cursor.earlier is None else text)
-
-
-def _signature(cursor: Cursor, key: CursorKey) -> bytes:
-    mac = key.sign(_payload(cursor))
-    return mac if mac[:1] != _VERSION else b"\x00" + mac[1:]
 
 
 def fingerprint(*parts: Any) -> str:
@@ -167,7 +163,7 @@ def resumed(cursor: Cursor | str, start: Cursor, paging: Paging, key: CursorKey 
     one, or that would leave the list.
     """
     place = Cursor.parse(cursor) if isinstance(cursor, str) or not isinstance(cursor, Cursor) else cursor
-    if key is not None and not hmac.compare_digest(place.mac, _signature(place, key)):
+    if key is not None and not hmac.compare_digest(place.mac, key.sign(_payload(place))):
         raise CursorError("the cursor token is not signed with this session's cursor_key")
     if place.query != start.query:
         raise CursorError(
