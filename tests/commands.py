@@ -36,7 +36,6 @@ def all_ids(service: EmulatorThread) -> list[int]:
 
 
 def summary_of(result: Result) -> dict[str, str]:
-    """Return the lines of the summary by their first word."""
     return dict(line.split(maxsplit=1) for line in result.stdout.splitlines())
 
 

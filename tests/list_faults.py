@@ -23,8 +23,6 @@ POSITIONS = ("cursor", "next")
 
 
 class List(msgspec.Struct):
-    """A reply that is a list, being changed."""
-
     data: list[Raw]
     meta: dict[str, Any]
 

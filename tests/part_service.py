@@ -120,22 +120,18 @@ class Town:
         return [number for number, raw in records if json.loads(raw)["category"] == "message"]
 
     def visible(self, *, with_groups: bool) -> set[int]:
-        """Return the ids that a list shows now."""
         lists = [f"u:{uid}" for uid in self.there]
         lists += [f"c:group_{guid}" for guid in self.members if with_groups]
         return {number for name in lists for number in self.store.matching(name)}
 
 
 def parts_of(out: Path) -> Iterator[Path]:
-    """Yield the folders of an export's parts that are there."""
     return iter(sorted(path for path in out.glob("part=*") if path.is_dir()))
 
 
 def stored(out: Path) -> list[bytes]:
-    """Return every record of an export of parts, with duplicates."""
     return [raw for part in parts_of(out) for raw in raws_of(part)]
 
 
 def parts_in(out: Path) -> Parts:
-    """Return what `parts.json` says."""
     return Parts.parse((out / NAME).read_bytes(), out)

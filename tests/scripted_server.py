@@ -21,8 +21,6 @@ KEY = "k3y-0f-th3-app-9f2c"
 
 @dataclass(frozen=True)
 class ReceivedRequest:
-    """A request as received."""
-
     method: str
     target: str
     fields: tuple[tuple[str, str], ...]
@@ -35,8 +33,6 @@ class ReceivedRequest:
 
 
 class Peer:
-    """The server's end of one connection."""
-
     def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self.reader, self.writer = reader, writer
         self.open = True
@@ -74,7 +70,6 @@ class Peer:
         self.writer.close()
 
     def reset(self) -> None:
-        """Close the connection with RST instead of FIN."""
         self.open = False
         linger = struct.pack("ii", 1, 0)
         self.writer.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, linger)
@@ -96,8 +91,6 @@ def reply(body: bytes | str | dict[str, Any] | list[Any] = b"{}", status: int = 
 
 
 def cut(data: bytes) -> Step:
-    """Return a step that sends `data` and closes the connection."""
-
     async def step(peer: Peer) -> None:
         await peer.send(data)
         peer.close()
@@ -106,7 +99,6 @@ def cut(data: bytes) -> Step:
 
 
 async def reset(peer: Peer) -> None:
-    """Close the connection with RST, without a reply."""
     peer.reset()
 
 
@@ -197,7 +189,6 @@ async def no_wait(seconds: float) -> None:
 
 
 async def until(condition: Callable[[], object]) -> None:
-    """Run the event loop until `condition` is true."""
     async with asyncio.timeout(60):
         while not condition():  # noqa: ASYNC110 - the state of aiohttp sets no event
             await asyncio.sleep(0)
@@ -219,7 +210,6 @@ class Time:
 
 
 def chain(error: BaseException) -> list[BaseException]:
-    """Return the error and all errors in its `__cause__` and `__context__`, recursively."""
     errors: list[BaseException] = []
     pending: list[BaseException | None] = [error]
     while pending:

@@ -26,7 +26,6 @@ def reply(status: int = 200, body: bytes = PAGE, **headers: str) -> Reply:
 
 
 async def forever() -> Reply:
-    """An answer that never arrives."""
     await asyncio.Event().wait()
     raise AssertionError
 
@@ -75,5 +74,4 @@ class Stage:
         return await self.session.__aenter__()
 
     async def list(self, **options: Any) -> Any:
-        """List the messages of `UID`."""
         return await (await self.opened()).with_options(**options).messages.list_user(UID).collect()

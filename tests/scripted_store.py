@@ -63,7 +63,6 @@ def opened(folder: Path, format: str, disk: Disk | None = None) -> Iterator[Expo
 
 @contextmanager
 def opened_as_it_is(folder: Path, format: str, disk: Disk | None = None) -> Iterator[ExportStore]:
-    """Open a store, and repair nothing."""
     make_folder(disk or Disk(), folder)
     with StoreJournal(folder / NAME, {"app": "a"}) as journal:
         store = ExportStore(folder, journal, kinds_of(format), disk=disk)
@@ -74,7 +73,6 @@ def opened_as_it_is(folder: Path, format: str, disk: Disk | None = None) -> Iter
 
 
 def repaired(folder: Path, format: str) -> list[Difference]:
-    """Open a store, and return what was repaired."""
     with opened_as_it_is(folder, format) as store:
         return list(repair(store))
 

@@ -42,11 +42,9 @@ class Sender:
 
     @property
     def call(self) -> Call[Any]:
-        """The only recorded call."""
         [call] = self.calls
         return call
 
     def asked(self) -> dict[str, str]:
-        """Return the query of the last call."""
         call = self.calls[-1]
         return {**dict(query_pairs(call.query)), **dict(call.position)}

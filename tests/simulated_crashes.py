@@ -75,7 +75,6 @@ class Fate:
         """Let go of what it holds."""
 
     def rise(self) -> None:
-        """Restore the folder as it was at the moment of the crash."""
         shutil.rmtree(self.out, ignore_errors=True)
         if self.grave.exists():
             self.grave.rename(self.out)
@@ -175,8 +174,6 @@ class ForgetfulFate(Fate):
 
 
 class ForgetfulDisk(DyingDisk):
-    """A disk that keeps only synced data."""
-
     fate: ForgetfulFate
 
     def sync(self, file: int) -> None:

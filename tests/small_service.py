@@ -1,4 +1,4 @@
-"""Small services on a socket, with windows, totals, orders and damaged replies that the emulator lacks."""
+"""Small services on a socket, with windows, orders and damaged replies that the emulator lacks."""
 
 from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import asynccontextmanager
@@ -27,16 +27,14 @@ def talk(count: int, *, first: int = 1, seconds: int = 1) -> list[Record]:
     ]  # fmt: skip
 
 
-def pages(total: object, count: int, size: int) -> Record:
-    """Return the numbers of a list that has one page, as it says."""
+def pages(total: int, count: int, size: int) -> Record:
     return {"total": total, "count": count, "per_page": size, "current_page": 1, "total_pages": 1}
 
 
 class SmallService:
     """Users, and a list of messages ordered by id; a user's list has the messages from and to the user.
 
-    `window(record, since, until)` is True for a record in a window, `total(count)` is the total that a list
-    of `count` records reports, and `spoil(request, reply)` may change a reply.
+    `window(record, since, until)`: is it in a window? `spoil(request, reply)` changes a reply.
     """
 
     paths = ("/messages", "/users/{uid}/messages")
@@ -46,7 +44,6 @@ class SmallService:
         self.users = list(users)
         self.largest_page = 25
         self.window: Callable[[Record, int | None, int | None], bool] = lambda *_: True
-        self.total: Callable[[int], object] = lambda count: count
         self.spoil: Callable[[web.Request, Record], Record] = lambda _, reply: reply
         self.by_time = False
         """True for lists ordered by time, whose positions are indexes: ids come in any order."""
@@ -100,7 +97,7 @@ class SmallService:
             ahead = [record for record in records if not position or int(record["id"]) < position]
             data = ahead[-size:]
             end = data[0]["id"] if data else position
-        numbers = pages(self.total(len(ahead)), len(data), size)
+        numbers = pages(len(ahead), len(data), size)
         return {"data": data, "meta": {"pagination": numbers, "cursor": {"id": int(end), "affix": affix}}}
 
     def _page_by_time(self, records: list[Record], query: dict[str, str], size: int) -> Record:
@@ -165,14 +162,9 @@ class CompatibleService(SmallService):
             self.now += seconds
             self.send(*(("ann", "bob") if self.next_id % 2 else ("bob", "ann")), node=node)
 
-    def delete(self, number: int, *, for_good: bool = False) -> None:
-        if not for_good:
-            [self.gone[number]] = [record for record in self.records if record["id"] == number]
+    def delete(self, number: int) -> None:
+        [self.gone[number]] = [record for record in self.records if record["id"] == number]
         self.records = [record for record in self.records if record["id"] != number]
-
-    def lose_all(self) -> None:
-        """Lose all data: ids begin at 1 again."""
-        self.records, self.gone, self.next_id = [], {}, 1
 
     @property
     def ids(self) -> list[str]:

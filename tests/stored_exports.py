@@ -76,12 +76,10 @@ class StoredExport:
         return IdSet(self.journal.ids_by_key(map(str, keys)).values())
 
     def begin_manifest(self) -> None:
-        """Write the manifest of a run that is under way."""
         disk, plan = self.export.disk, self.export.stored_plan
         write_unfinished(self.folder, disk, self.journal, plan, START, "it is being written")
 
     def finish(self) -> None:
-        """Put everything in its final place, and write the manifest of a finished run."""
         self.export.finish()
         report = Report(complete=True, started=START, finished=START + 60)
         report.messages = sum(self.export.counts().values())

@@ -55,8 +55,6 @@ def run(main: Coroutine[Any, Any, T]) -> T:
 
 
 def virtual(test: Callable[..., Coroutine[Any, Any, None]]) -> Callable[..., None]:
-    """Run an async test in virtual time."""
-
     @wraps(test)
     def run_test(*args: Any, **kwargs: Any) -> None:
         run(test(*args, **kwargs))
@@ -74,25 +72,21 @@ class VirtualTimeLoop(asyncio.SelectorEventLoop):
         super().__init__(self._virtual)
 
     def time(self) -> float:
-        """Return the virtual time, in seconds since the loop was made."""
         return self._virtual.now
 
     async def sock_connect(self, sock: socket.socket, address: Any) -> None:
-        """Connect `sock`; the time does not move meanwhile."""
         with self._traffic.pend():
             await super().sock_connect(sock, address)
 
     def run_in_executor(
         self, executor: Executor | None, func: Callable[[Unpack[Ts]], T], *args: *Ts
     ) -> asyncio.Future[T]:
-        """Run `func` in a thread; the time does not move meanwhile."""
         future = super().run_in_executor(executor, func, *args)
         self._traffic.pending += 1
         future.add_done_callback(self._finish)
         return future
 
     async def shutdown_default_executor(self, *args: Any) -> None:
-        """Wait for the threads to end; the time does not move meanwhile."""
         with self._traffic.pend():
             await super().shutdown_default_executor(*args)
 
@@ -131,19 +125,15 @@ class _Traffic:
         return bool(self._unread) and self._unread != self._given_up
 
     def give_up(self) -> None:
-        """Note that the bytes under way did not arrive in time."""
         self._given_up = dict(self._unread)
 
     def open(self, outward: Direction) -> None:
-        """Note a new end, by the direction in which it sends."""
         self._ends.add(outward)
 
     def send(self, outward: Direction, count: int) -> None:
-        """Note `count` bytes sent."""
         self._unread[outward] = self._unread.get(outward, 0) + count
 
     def receive(self, inward: Direction, count: int) -> None:
-        """Note `count` bytes received; 0 for the end of the connection."""
         left = self._unread.pop(inward, 0) - count
         if count and left > 0:
             self._unread[inward] = left

@@ -35,7 +35,6 @@ IN_THIS_PROCESS: dict[str, Any] = {
 
 @asynccontextmanager
 async def near_cluster(**options: Any) -> AsyncIterator[tuple[LocalCluster, Client]]:
-    """A cluster whose workers are in this process, and a client of it."""
     async with (
         LocalCluster(**(OPTIONS | IN_THIS_PROCESS | options)) as cluster,
         connect(cluster.scheduler_address) as client,
@@ -44,13 +43,11 @@ async def near_cluster(**options: Any) -> AsyncIterator[tuple[LocalCluster, Clie
 
 
 def leave_parts(out: Path, app_id: str = "app") -> None:
-    """Leave an export of parts that is read nowhere yet."""
     out.mkdir(exist_ok=True)
     (out / NAME).write_bytes(Parts(parts=4, app_id=app_id, plan=Plan(), nights=NIGHTS).encoded())
 
 
 def url_of_workers() -> str:
-    """Return the address that workers of this process ask."""
     return os.environ.get("CHATREST_BASE_URL", "")
 
 

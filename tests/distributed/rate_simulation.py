@@ -28,7 +28,6 @@ _POLL: Final = 0.25
 
 
 def prompt(dice: Random) -> float:
-    """Return 2 to 10 ms."""
     return 0.002 + 0.008 * dice.random()
 
 
@@ -58,11 +57,9 @@ class SimulatedWorker:
 
     @property
     def now(self) -> float:
-        """The time by its own clock."""
         return self._cluster.now + self._clock
 
     def begin_again(self) -> None:
-        """Begin in another job, with another pacer."""
         self._pacer = self._shared = self._new_pacer()
         self._go()
 
@@ -81,7 +78,6 @@ class SimulatedWorker:
         return not self.is_alive or self._cluster.now < self._idle_until
 
     def receiver(self) -> Callable[[Grant], None]:
-        """Return what takes a message of the coordinator, and answers it."""
         pacer = self._shared
 
         def receive(grant: Grant) -> None:
@@ -210,7 +206,6 @@ class Cluster:
         return self.workers[name]
 
     def at(self, when: float, act: Callable[[], object]) -> None:
-        """Call `act` at the time `when`."""
         heappush(self._events, (when, next(self._numbers), act))
 
     def stand_still(self, seconds: float) -> None:
@@ -218,7 +213,6 @@ class Cluster:
         self._idle_until = self.now + seconds
 
     def run(self, end: float) -> "Cluster":
-        """Let the time pass until `end`."""
         while self._events[0][0] <= end:
             self.now, _, act = heappop(self._events)
             act()
@@ -231,13 +225,11 @@ class Cluster:
         return 0.0 if verdict.allowed else max(1e-9, verdict.wait)
 
     def post(self, report: RateReport) -> None:
-        """Send a report to the coordinator."""
         self.messages += 1
         book = self.book
         self._deliver(lambda: self._hear(report, book))
 
     def begin_again(self) -> None:
-        """Let the next coordinator begin, whose job has other pacers on the workers."""
         self.book = RateShares(self._pace, DOCUMENTED_RATES["standard"])
         self.is_led, self._act_at = True, self.now
         for worker in self.workers.values():
@@ -275,11 +267,9 @@ class Cluster:
         self.at(self._act_at, self._act)
 
     def accepted(self, begin: float, end: float) -> list[int]:
-        """Return the number of requests that were accepted from `begin` to `end`, by worker."""
         return [sum(begin <= time < end for time in each.accepted) for each in self.workers.values()]
 
     def refused(self, begin: float, end: float) -> int:
-        """Return the number of requests that were refused from `begin` to `end`."""
         return sum(begin <= time < end for each in self.workers.values() for time in each.refused)
 
 
@@ -293,7 +283,6 @@ Setup = Callable[[Cluster, int], None]
 
 
 def equal(cluster: Cluster, workers: int) -> None:
-    """40 readers on each worker."""
     for _ in range(workers):
         cluster.add()
 

@@ -8,8 +8,6 @@ from chatrest.errors import ChatRestError
 
 
 class Worker:
-    """A worker that waits for requests, and messages to it."""
-
     def __init__(self) -> None:
         self.waiting = 10
         self.alarms = 0

@@ -55,7 +55,6 @@ def near(service: EmulatorThread) -> Iterator[str]:
 
 
 def assert_all_of(service: EmulatorThread, out: Path | str) -> None:
-    """Assert that an export has each message of a service once."""
     ids = service.ask(lambda emulator: list(emulator.store.ids()))
     assert sorted(int(message.id) for message in read(out)) == sorted(map(int, ids))
     assert verify(out).ok
@@ -73,7 +72,6 @@ def release(emulator: Emulator) -> None:
 
 
 async def begun(emulator: Emulator) -> None:
-    """Wait until a request of a worker is held."""
     while not any(each.fault for each in list(emulator.requests)):  # noqa: ASYNC110
         await asyncio.sleep(0.01)  # other threads and processes are waited for
 

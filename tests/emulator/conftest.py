@@ -64,7 +64,6 @@ def asker(store: Store) -> Asker:
 
 @pytest.fixture
 def store() -> Iterator[Store]:
-    """An empty store."""
     with Store() as store:
         yield store
 

@@ -20,7 +20,6 @@ WINDOWS = st.sampled_from([0.7, 1.0, 60.0])
 
 
 def run(limiter: Limiter, steps: list[float], begin: float = 1.7e9) -> tuple[list[float], list[Verdict]]:
-    """The times that were allowed, and every verdict."""
     now, allowed, verdicts = begin, [], []
     for step in steps:
         now += step

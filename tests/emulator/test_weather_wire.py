@@ -37,8 +37,6 @@ class Raw(NamedTuple):
 
 
 class Line:
-    """A connection to the emulator for each request."""
-
     def __init__(self, emulator: Emulator, http: ClientSession, time: Time) -> None:
         self.emulator, self.http, self.time = emulator, http, time
 

@@ -56,11 +56,8 @@ def test_calls_are_as_the_specification_shows_them(records: list[Record]) -> Non
     assert {call["type"] for call in calls} == {"audio", "video"}
     for record in calls:
         data, call = record["data"], record["data"]["entities"]["on"]["entity"]
-        assert {name: entity["entityType"] for name, entity in data["entities"].items()} == {
-            "by": "user",
-            "on": "call",
-            "for": "user",
-        }
+        kinds = {name: entity["entityType"] for name, entity in data["entities"].items()}
+        assert kinds == {"by": "user", "on": "call", "for": "user"}
         assert (call["status"], call["type"]) == (data["action"], record["type"])
         assert set(call["wsChannel"]) == {"secret", "service", "identity"}
         assert set(call["data"]) == {"entities", "metadata"}
