@@ -54,15 +54,9 @@ class Walk(Generic[T]):
 
     __slots__ = ("__weakref__", "_is_busy", "_page", "_reader", "_source", "_state")
 
-    def __init__(
-        self,
-        source: WalkSource[T],
-        start: Cursor,
-        left: int | None = None,
-        reader: PageReader[T] | None = None,
-    ) -> None:
+    def __init__(self, source: WalkSource[T], start: Cursor, left: int | None = None) -> None:
         self._source = source
-        self._reader: PageReader[T] = source if reader is None else reader
+        self._reader: PageReader[T] = source
         self._state = WalkState(start, left=left)
         self._page: PendingPage[T] | None = None
         self._is_busy = False
