@@ -54,8 +54,3 @@ def test_credentials_in_an_address_are_refused_and_not_repeated(text: str) -> No
 def test_a_name_that_leads_elsewhere_is_refused(name: str) -> None:
     with pytest.raises(RequestInvalidError, match=r"^name = "):
         check_name(name)
-
-
-@loop_over("name", ["a", "month=2026-11/a.ndjson.gz", "ü/a b", "..a/b.."])
-def test_a_name_within_the_store_is_accepted(name: str) -> None:
-    assert check_name(name) == name

@@ -257,7 +257,7 @@ class ExportFolder:
     def stored_since(self, since: int) -> IdSet:
         """Return the ids on disk that were sent at a time or later, as `prepare` learnt them."""
         with self._lock:
-            return IdSet() if self.index is None else self._numbered(*self.index.since(since))
+            return IdSet() if self.index is None else self.index.since(since)
 
     def note_deleted(self, source: int, ids: IdSet, now: int, *, missing: bool = False) -> int:
         """Note ids that no source shows any more, and with `missing` that are not on disk either.
@@ -267,14 +267,11 @@ class ExportFolder:
         if not ids:
             return 0
         with self._guarded(), self.journal.transaction():
-            known = IdSet() if self.index is None else self._numbered(*self.index.deleted())
+            known = IdSet() if self.index is None else self.index.deleted()
             news = IdSet() if missing else ids - known
             self.journal.mark_deleted(source, ids, now, missing=missing, news=news)
             self._load_deleted()
             return len(news)
-
-    def _numbered(self, numbers: IdSet, keys: list[str]) -> IdSet:
-        return numbers | IdSet(self.journal.names(keys).values())
 
     def look_again(self, sources: Iterable[int]) -> None:
         """Forget that messages are missing which sources have seen: they may show them again."""
@@ -287,7 +284,7 @@ class ExportFolder:
         """Load the ids on disk that were sent since a time, before these are read again."""
         with self._lock:
             self.forget_index()
-            self.index = StoredIndex()
+            self.index = StoredIndex(self.journal.names)
             self.index.load(self.scan(since=since))
             self.index.renew(self.journal.waiting())
 

@@ -6,7 +6,7 @@ behind.
 
 import hashlib
 import sqlite3
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from ..._core.replies.rows import Row
 from ..._storage import sql_in
@@ -22,14 +22,14 @@ CREATE TABLE stored(key TEXT PRIMARY KEY, number INTEGER, sent_at INTEGER, diges
 
 
 class StoredIndex:
-    """Rows on disk, by id."""
+    """Rows on disk, by id; `names` gives the numbers of ids that are none."""
 
-    def __init__(self) -> None:
+    def __init__(self, names: Callable[[Iterable[str]], dict[str, int]]) -> None:
+        self._names = names
         self._db = sqlite3.connect("", isolation_level=None, check_same_thread=False)
         self._db.executescript(_SCHEMA)
 
     def close(self) -> None:
-        """Let go of it; nothing stays behind."""
         self._db.close()
 
     def load(self, stored: Iterable[Row]) -> None:
@@ -40,21 +40,18 @@ class StoredIndex:
         self._db.executemany("INSERT OR IGNORE INTO stored VALUES(?, ?, ?, ?, ?)", entries)
         self._db.execute("COMMIT")
 
-    def since(self, since: int) -> tuple[IdSet, list[str]]:
-        """Return the ids of the rows that were sent at a time or later; not those without a time.
-
-        Those that are no numbers are in the list.
-        """
+    def since(self, since: int) -> IdSet:
+        """Return the ids of the rows that were sent at a time or later; not those without a time."""
         return self._where("sent_at >= ?", since)
 
-    def deleted(self) -> tuple[IdSet, list[str]]:
-        """Return, in the same way, the ids of the rows that say that their message was deleted."""
+    def deleted(self) -> IdSet:
+        """Return the ids of the rows that say that their message was deleted."""
         return self._where("is_deleted = ?", 1)
 
-    def _where(self, condition: str, value: int) -> tuple[IdSet, list[str]]:
+    def _where(self, condition: str, value: int) -> IdSet:
         numbers = self._db.execute(f"SELECT number FROM stored WHERE number > 0 AND {condition}", (value,))  # noqa: S608
         keys = self._db.execute(f"SELECT key FROM stored WHERE number IS NULL AND {condition}", (value,))  # noqa: S608
-        return IdSet(each for (each,) in numbers), [key for (key,) in keys]
+        return IdSet(each for (each,) in numbers) | IdSet(self._names(key for (key,) in keys).values())
 
     def changed(self, rows: list[Row]) -> list[Row]:
         keys = [key_of(row) for row in rows]
