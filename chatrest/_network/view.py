@@ -39,7 +39,6 @@ from .places import Priority
 from .pool import PoolState
 
 _METHODS: Final = ("GET", "POST", "PUT", "PATCH", "DELETE")
-_METHOD_NAMES: Final = ", ".join(_METHODS)
 _REPLAY: Final[Mapping[Method, Replay]] = {"GET": "safe", "PUT": "idempotent", "DELETE": "idempotent"}
 _FIRST: Final = re.compile(r"/[A-Za-z0-9_-]+(?=/|$)")
 
@@ -157,7 +156,8 @@ class ClientView:
             addresses = self._options.destination.addresses
             if interface is UNCHANGED:
                 interface = next(iter(addresses))
-            check_unquoted(interface in tuple(addresses), "interface", interface, ", ".join(addresses))
+            elif interface not in tuple(addresses):
+                check_unquoted(False, "interface", interface, ", ".join(addresses))
             running = self.sender(call_by_hand(method, path, query, json, interface))
         except ChatRestError as error:
             failure = detach(error)
@@ -170,8 +170,8 @@ class ClientView:
 def call_by_hand(
     method: Method, path: str, query: Mapping[str, Any] | None, json: Any, interface: Interface
 ) -> Call[Any]:
-    """Return the call of an operation that has no endpoint."""
-    check_unquoted(method in _METHODS, "method", method, _METHOD_NAMES)
+    if method not in _METHODS:
+        check_unquoted(False, "method", method, ", ".join(_METHODS))
     if query is not None:
         check_unquoted(is_mapping(query), "query", query, "a mapping with text keys, or None")
     quoted = any_path(path)
