@@ -29,14 +29,13 @@ from .._secrets import is_credential
 from ..errors import ReplyUnreadableError, RequestInvalidError
 from ..times import to_datetime
 from . import streams
-from .options import option_table
 
 Format: TypeAlias = Literal["text", "csv", "json"]
 FORMATS: Final[tuple[Format, ...]] = get_args(Format)
-format_option: Final = option_table(
-    ("--format format_", FORMATS, None,
-     ("text: a readable line each; csv: exact values, also where a text begins with =; json: as served.  "
-      "[default: text to a terminal, else json]")),
+FORMAT: Final = (
+    "--format format_", FORMATS, None,
+    ("text: a readable line each; csv: exact values, also where a text begins with =; json: as served.  "
+     "[default: text to a terminal, else json]"),
 )  # fmt: skip
 _GAP: Final = "  "
 _MENTION: Final = re.compile(r"<@(?:uid|all):([^<>\s]+)>")

@@ -6,7 +6,7 @@ A call is sent with the session or the management account, and a record is print
 import asyncio
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, Final, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 import click
 import msgspec
@@ -37,23 +37,19 @@ from .environment import management, session
 from .options import ListCommand, filter_options, option_table, query_of, shown_default
 from .process import run
 from .progress import ProgressLine
-from .record_formats import RecordWriter, format_option
+from .record_formats import FORMAT, RecordWriter
 
 if TYPE_CHECKING:
     from ..session import AsyncManagement, AsyncSession
 
-F = TypeVar("F", bound=Callable[..., Any])
-_paging_options: Final = option_table(
+list_options: Final = option_table(
     ("--limit", click.IntRange(min=0), "N", "Print no more than N.  [default: all]"),
     ("--cursor", None, "TOKEN",
      ("Continue where an earlier run stopped, with the token that it printed. Use the same filters. CSV has "
       "no header then.")),
+    FORMAT,
 )  # fmt: skip
 _EARLY_ENDS: Final = (ChatRestError, OSError, KeyboardInterrupt, asyncio.CancelledError)
-
-
-def list_options(command: F) -> F:
-    return _paging_options(format_option(command))
 
 
 def print_list(

@@ -8,7 +8,7 @@ import click
 from ..._models.messages import Message
 from .. import streams
 from ..options import SINCE, UNTIL, option_table
-from ..record_formats import Format, RecordWriter, format_option
+from ..record_formats import FORMAT, Format, RecordWriter
 
 _LINES: Final = 1_000
 
@@ -26,8 +26,8 @@ _LINES: Final = 1_000
     ("--source sources", None, "NAME",
      "The file of a source, such as 'user alice'; for all that alice wrote: --sender. May be repeated.",
      {"multiple": True}),
+    FORMAT,
 )  # fmt: skip
-@format_option
 def cat(out: str, format_: Format | None, sort: str | None, **wanted: Any) -> None:
     """Print the messages of the export in OUT: a readable line each to a terminal, and to a pipe or file a
     JSON line each, as the service sent it.
