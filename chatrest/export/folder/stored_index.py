@@ -22,7 +22,7 @@ CREATE TABLE stored(key TEXT PRIMARY KEY, number INTEGER, sent_at INTEGER, diges
 
 
 class StoredIndex:
-    """Rows on disk, by id; `names` gives the numbers of ids that are none."""
+    """Rows on disk, by id; `names` gives the numbers of ids that are texts."""
 
     def __init__(self, names: Callable[[Iterable[str]], dict[str, int]]) -> None:
         self._names = names
