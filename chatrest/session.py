@@ -131,8 +131,6 @@ def _destination(app: object) -> Destination:
 
 _MANAGEMENT: Final = "management"
 """The name of the pool, and the app id in telemetry and cursors."""
-_MANAGEMENT_CALLS: Final = 10
-"""The default of `concurrency`."""
 
 
 @final
@@ -150,7 +148,7 @@ class AsyncManagement(ClientView):
     ) -> None:
         address = check_url("url", url, allow_http=allow_http)
         keys = Headers(key=check_key("key", key), secret=check_key("secret", secret))
-        options.setdefault("concurrency", _MANAGEMENT_CALLS)
+        options.setdefault("concurrency", 10)
         super().__init__(
             Destination(app_id=_MANAGEMENT, region=_MANAGEMENT, addresses={"management": address}, keys=keys),
             options,

@@ -7,7 +7,6 @@ import time
 from collections.abc import Awaitable, Iterable, Mapping
 from functools import lru_cache, partial
 from itertools import count
-from types import MappingProxyType
 from typing import Any, Final, TypeVar
 from urllib.parse import urlsplit
 
@@ -23,14 +22,12 @@ from .._telemetry import LISTENER_FAILED, LOGGER, REQUESTS, CallStart, Listener,
 from ..errors import ChatRestError, DeadlineExceededError, RequestInvalidError
 from .call import ActiveCall, CallContext
 from .options import CallOptions, Dice
-from .pool import MakePacer, Pool, PoolState
+from .pool import MakePacer, Pool
 from .timing import Clock, Sleep, Timing
 from .transport import Transport
 
 R = TypeVar("R")
 
-_LOGIN_HEADER: Final = "authtoken"
-"""The header of a user's login token."""
 _NUMBERS = count(1)  # process-wide, as one listener may serve several sessions
 
 
@@ -60,16 +57,13 @@ class Client:
         self._make_pool = partial(
             Pool, concurrency=options["concurrency"], timing=timing, connect=connect, pace=options["pace"]
         )
-        self._pools: dict[str, Pool] = {}
+        self.pools: dict[str, Pool] = {}
+        """By region."""
         self._context: CallContext | None = None
-
-    @property
-    def pools(self) -> Mapping[str, PoolState]:
-        return MappingProxyType({region: pool.state for region, pool in self._pools.items()})
 
     def open(self) -> None:
         if self._context is None:
-            self._pools.clear()
+            self.pools.clear()
             self._context = self._make_context(loop=asyncio.get_running_loop())
         self._context.check_loop()
 
@@ -78,7 +72,7 @@ class Client:
         if self._context is not None:
             self._context.check_loop()
             self._context = None
-        await asyncio.gather(*(pool.close() for pool in self._pools.values()))
+        await asyncio.gather(*(pool.close() for pool in self.pools.values()))
 
     @property
     def context(self) -> CallContext:
@@ -87,9 +81,8 @@ class Client:
         return self._context
 
     def pool(self, region: str) -> Pool:
-        pool = self._pools.get(region)
-        if pool is None:
-            pool = self._pools[region] = self._make_pool(region, make_pacer=self.make_pacer)
+        if (pool := self.pools.get(region)) is None:
+            pool = self.pools[region] = self._make_pool(region, make_pacer=self.make_pacer)
         return pool
 
 
@@ -111,7 +104,7 @@ class Sender:
     @property
     def has_reader_token(self) -> bool:
         """True if a login token is sent beside the app's key: lists may be those of the token's user."""
-        return _LOGIN_HEADER in map(str.lower, self._options.headers)
+        return "authtoken" in map(str.lower, self._options.headers)
 
     def sleep(self, seconds: float, /) -> Awaitable[None]:
         return self._client.context.timing.sleep(seconds)

@@ -48,8 +48,7 @@ _NOT_JSON: Final = frozenset({"text/html", "text/plain", "application/xml", "tex
 _DECODING: Final = Lock()
 _LEAST_HOLD: Final = 0.05
 _LEAST_SECRET: Final = 4
-_COLLECTIONS: Final = frozenset({"apikeys", "auth_tokens", "tokens"})
-"""Segments of a path that have a credential after them."""
+_COLLECTIONS: Final = ("apikeys", "auth_tokens", "tokens")  # segments that have a credential after them
 
 
 def read_reply(reply: Reply, call: Call[R], options: CallOptions) -> R:

@@ -10,8 +10,7 @@ Sleep: TypeAlias = Callable[[float], Awaitable[None]]
 class Timing:
     """A clock that is never earlier than the time that was slept.
 
-    Tests replace the sleep by one that returns at once, often with a constant clock. After a sleep until some
-    time, the clock must show that time, or the caller would sleep forever.
+    A sleep of a test may return at once: without this a caller would sleep until some time forever.
     """
 
     def __init__(self, clock: Clock, sleep: Sleep) -> None:

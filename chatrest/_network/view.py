@@ -3,7 +3,7 @@
 import re
 from collections.abc import Mapping
 from functools import cached_property, lru_cache
-from types import TracebackType
+from types import MappingProxyType, TracebackType
 from typing import Any, Final, Self
 
 from msgspec import structs
@@ -69,7 +69,7 @@ class ClientView:
     @property
     def pools(self) -> Mapping[str, PoolState]:
         """The states of the pools by region; a pool is created when its region is first used."""
-        return self._client.pools
+        return MappingProxyType({region: pool.state for region, pool in self._client.pools.items()})
 
     @cached_property
     def sender(self) -> Sender:

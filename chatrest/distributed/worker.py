@@ -105,7 +105,7 @@ class WorkerRate:
         return self._pacers[rate_class]
 
     def _waiting(self, rate_class: RateClass) -> int:
-        gates = (each for pool in self._client._pools.values() for each in pool.gates.items())
+        gates = (each for pool in self._client.pools.values() for each in pool.gates.items())
         return sum(gate.waiting for (_, gate_class), gate in gates if gate_class == rate_class)
 
     def receive(self, rate_class: RateClass, message: bytes) -> None:

@@ -51,7 +51,16 @@ class OpenTelemetryListener(CallListener):
     def start_call(self, start: CallStart) -> Mapping[str, str]:
         """Make the span of a call, and make it current."""
         name = f"{start.method} {start.template}"
-        span = self._tracer.start_span(name, kind=trace.SpanKind.CLIENT, attributes=_of_start(start))
+        attributes: _Attributes = {
+            "http.request.method": start.method,
+            "url.template": start.template,
+            "server.address": start.server_address,
+            "server.port": start.server_port,
+            "chatrest.operation": start.operation,
+            "chatrest.app_id": start.app_id,
+            "chatrest.region": start.region,
+        }
+        span = self._tracer.start_span(name, kind=trace.SpanKind.CLIENT, attributes=attributes)
         entered = trace.set_span_in_context(span)
         headers: dict[str, str] = {}
         if self._propagates:
@@ -77,18 +86,6 @@ class OpenTelemetryListener(CallListener):
         with suppress(ValueError):  # the only way to learn that this is another context
             _CURRENT_CALL.reset(entered)
             context.detach(token)
-
-
-def _of_start(start: CallStart) -> _Attributes:
-    return {
-        "http.request.method": start.method,
-        "url.template": start.template,
-        "server.address": start.server_address,
-        "server.port": start.server_port,
-        "chatrest.operation": start.operation,
-        "chatrest.app_id": start.app_id,
-        "chatrest.region": start.region,
-    }
 
 
 def _of_outcome(outcome: Outcome) -> _Attributes:

@@ -123,9 +123,6 @@ class _Slots:
         self.next = max(self.next, now - self._late) + interval
         self._taken_at, self.last = now, interval
 
-    def give_back(self) -> None:
-        self.next -= self.last
-
     def has_urgent(self, now: float) -> bool:
         return now - self.urgent_at < _URGENT_SECONDS
 
@@ -276,7 +273,7 @@ class Pacer:
         self.forget()
         if self.remaining is not None:
             self.remaining += 1
-        self._slots.give_back()
+        self._slots.next -= self._slots.last
 
     def forget(self) -> None:
         """Note that a request that was let go brought no reply."""
