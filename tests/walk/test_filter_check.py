@@ -113,13 +113,15 @@ def test_the_option_is_that_of_the_session() -> None:
     assert AsyncSession(APP, check_acting_user=False).for_app(APP).sender.check_acting_user is False
 
 
-async def test_conversations_of_others_are_an_error() -> None:
+@pytest.mark.parametrize("as_rows", [False, True])
+async def test_conversations_of_others_are_an_error(as_rows: bool) -> None:
     conversation = {"conversationId": "alice_user_bob", "conversationWith": {"uid": "bob"}}
     async with Faulty(reply({"data": [conversation]})) as server, server.session() as session:
-        assert len(await session.conversations.list(on_behalf_of="alice").collect()) == 1
+        lists = Conversations(AsRows(session.sender)) if as_rows else session.conversations
+        assert len(await lists.list(on_behalf_of="alice").collect()) == 1
         for uid in ("bob", "carol"):
             with pytest.raises(ActingUserIgnoredError, match="'alice_user_bob' of other users"):
-                await session.conversations.list(on_behalf_of=uid).collect()
+                await lists.list(on_behalf_of=uid).collect()
 
 
 async def test_a_single_conversation_of_others_is_a_warning(warnings: Any) -> None:
@@ -129,11 +131,3 @@ async def test_a_single_conversation_of_others_is_a_warning(warnings: Any) -> No
         assert warnings() == []
         await session.conversations.get_user("bob", on_behalf_of="carol")
     assert [text.partition(":")[0] for text in warnings()] == ["conversations.get_user"]
-
-
-async def test_conversations_of_others_are_named_where_they_are_read_as_rows() -> None:
-    conversation = {"conversationId": "alice_user_bob", "conversationWith": {"uid": "bob"}}
-    async with Faulty(reply({"data": [conversation]})) as server, server.session() as session:
-        lists = Conversations(AsRows(session.as_user("carol").sender))
-        with pytest.raises(ActingUserIgnoredError, match="'alice_user_bob' of other users"):
-            await lists.list().collect()

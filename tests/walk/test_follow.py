@@ -1,6 +1,5 @@
 """A walk that is followed: new items are given once, in order, and the waits adapt within their bounds."""
 
-import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from types import SimpleNamespace
@@ -177,32 +176,22 @@ async def test_the_session_sleeps_and_rolls(monkeypatch: pytest.MonkeyPatch) -> 
         b'{"id":"1","sender":"a","receiver":"b","receiverType":"user","category":"message","type":"text"}'
     )
     stage = Stage(reply(body=b'{"data":[%b],%b}' % (record, meta)), reply(body=b'{"data":[],%b}' % meta))
-    session = await stage.opened()
-    query = MessageQuery(affix="append")
+    session, query = await stage.opened(), MessageQuery(affix="append")
     for lists in (session.messages, Messages(AsRows(session.sender))):
         stage.time.slept.clear()
-        follow = lists.list_user("bob", query=query).follow(16)
-        async with asyncio.timeout(60):
-            with pytest.raises(EnoughError):
-                await end_after(stage, 4, follow)
-        assert stage.time.slept == [1.5, 3.0, 6.0, 12.0]
+        answer = stage.answers[-1]
 
+        async def answer_or_end(answer: Any = answer) -> Any:
+            if len(stage.time.slept) == 4:
+                raise EnoughError
+            return answer
 
-async def end_after(stage: Stage, waits: int, follow: Any) -> None:
-    """Read until the session has slept `waits` times."""
-    answer = stage.answers[-1]
-
-    async def answer_or_end() -> Any:
-        if len(stage.time.slept) == waits:
-            raise EnoughError
-        return answer
-
-    stage.answers[-1:] = [answer_or_end]
-    try:
-        async for _ in follow:
-            pass
-    finally:
+        stage.answers[-1:] = [answer_or_end]
+        with pytest.raises(EnoughError):
+            async for _ in lists.list_user("bob", query=query).follow(16):
+                pass
         stage.answers[-1:] = [answer]
+        assert stage.time.slept == [1.5, 3.0, 6.0, 12.0]
 
 
 # ── what can be followed ──

@@ -236,18 +236,6 @@ def test_limit_gives_the_next_few_and_no_more(
     assert all_of(rest) == whole[taken + count :][:more]
 
 
-@few
-@given(services(), st.integers(2, 6), ways, st.integers(2, 9), st.integers(0, 9), st.integers(2, 9))
-def test_a_limit_within_a_limit_counts_what_is_left_of_it(
-    service: Service, size: int, affix: str | None, outer: int, taken: int, inner: int
-) -> None:
-    steady(service, prepared(service, affix))
-    whole = all_of(service.walk(size, affix=affix))
-    walk = replace(service, asked=[], default=size).walk(size, affix=affix, size_asked=True).limit(outer)
-    taken = len(run(first(walk, min(taken, outer, len(whole)))))
-    assert all_of(walk.limit(inner)) == whole[taken : min(taken + inner, outer)]
-
-
 def test_a_thorough_walk_of_a_limited_one_keeps_what_is_left() -> None:
     walk = Service(tuple(range(1, 10))).walk().limit(5)
     assert run(first(walk, 2)) == ["1", "2"]

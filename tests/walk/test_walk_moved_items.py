@@ -14,7 +14,7 @@ from chatrest._models.meta import Meta, Pagination, Position
 from chatrest._walk.walk import Walk
 from chatrest.errors import CursorError, NotFoundError
 from tests.cases import loop_over
-from tests.walk.service_model import all_of, first, rules_for, run, walk_over
+from tests.walk.service_model import all_of, first, items_of, rules_for, run, walk_over
 
 WAYS = st.sampled_from(["append", "prepend"])
 DIALECTS = ("id", "sentAt", "updatedAt")
@@ -152,13 +152,8 @@ def test_a_list_without_an_order_of_ids_whose_places_are_gone_is_an_error_and_no
     service = ShiftingService(12, "updatedAt")
     service.before = {3: lambda service: service.delete(9, 6)}
     ids: list[str] = []
-
-    async def read() -> None:
-        async for item in service.walk(3):
-            ids.append(item.id)
-
     with pytest.raises(CursorError, match="from an earlier position, too, though the page before it"):
-        run(read())
+        run(items_of(service.walk(3), into=ids))
     assert ids == expected(service)[:9]
 
 
@@ -196,14 +191,9 @@ def test_every_item_that_stayed_comes_once(
         changed |= {str(each) for each in ids if kind == "delete" or dialect == "updatedAt"}
     ids = []
     try:
-        run(_into(service.walk(size, thorough=thorough), ids))
+        run(items_of(service.walk(size, thorough=thorough), into=ids))
     except CursorError:
         assert dialect == "updatedAt"  # both of its places are gone
         return
     stayed = [each for each in expected(service) if each not in changed]
     assert [each for each in ids if each not in changed] == stayed
-
-
-async def _into(walk: Walk[Any], ids: list[str]) -> None:
-    async for item in walk:
-        ids.append(item.id)

@@ -235,11 +235,6 @@ def test_rows_of_number_ids_are_those_of_text_ids_and_say_so_once() -> None:
     assert page.repairs == ("data[*].id: expected text, got whole number (5 records)",)
 
 
-def test_one_repair_in_one_record_names_its_place() -> None:
-    assert PAGE(body([TEXT, numbered(TEXT)])).repairs == ("data[1].id: expected text, got whole number",)
-    assert rows(body([TEXT, numbered(TEXT)])).repairs == ("data[1].id: expected text, got whole number",)
-
-
 @loop_over(
     ("size", "becomes"), [("12", 12), ("-1", -1), ("0", 0), ("many", UNSET), ("", UNSET), ("1.5", UNSET)]
 )

@@ -10,7 +10,7 @@ from hypothesis import given, strategies as st
 from chatrest._core.replies.decode import JSON, array, bare, many, one, read_json
 from chatrest._models.apps import AppInfo
 from chatrest._models.calls import Entity
-from chatrest._models.messages import Message, MessageCount, UnknownMessage
+from chatrest._models.messages import Message, MessageCount
 from chatrest._models.meta import PageCounts
 from chatrest._models.users import AddedMember, AuthToken, User
 from chatrest.errors import ReplyUnreadableError
@@ -61,12 +61,6 @@ def test_one_record_is_read_in_its_envelope_or_in_an_array_of_one(record: Any, k
 def test_none_or_several_records_are_not_one(served: bytes) -> None:
     with pytest.raises(ReplyUnreadableError, match=r"^data: expected"):
         MESSAGE_ONE(served)
-
-
-def test_one_record_of_a_kind_not_known_is_kept() -> None:
-    message = MESSAGE_ONE(b'{"data":{"id":5,"category":"poll"}}')
-    assert isinstance(message, UnknownMessage)
-    assert (message.id, message.raw) == ("5", b'{"id":5,"category":"poll"}')
 
 
 @loop_over(

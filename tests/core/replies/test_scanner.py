@@ -72,11 +72,6 @@ def test_any_bytes_are_an_envelope_or_unreadable_and_nothing_else(body: bytes) -
             read(body)
 
 
-@given(values)
-def test_a_whole_body_is_read_as_json(value: Any) -> None:
-    assert whole(json.dumps(value).encode()) == value
-
-
 @pytest.mark.parametrize("body", [b"", b" \n\t", b"\xef\xbb\xbf"])
 def test_an_empty_body_is_nothing(body: bytes) -> None:
     assert whole(body) is None
