@@ -58,10 +58,6 @@ class PartRun:
         self.reasons: list[str] = [news.fault] if news.fault else []
         """Why the part is not complete, beside what its lists say."""
 
-    @property
-    def label(self) -> str:
-        return f"{self.part} of {self.parts.parts}"
-
     async def take_news(self, pool: WorkerPool, sources: SourceList, until: int) -> bool:
         """Write the messages since the last night if they were requested for all parts; False if not.
 

@@ -48,6 +48,7 @@ _ASKED_FOR_TIME: Final = 20
 _LISTINGS: Final = 3
 _NEWEST: Final = 10
 """Messages of a list that are looked into: some tell no time."""
+_NEWEST_OF_APP: Final = 100
 _ASKED_AT_ONCE: Final = 4
 """New sources that are asked for at the same time."""
 _NO_USER: Final = "ERR_UID_NOT_FOUND"
@@ -204,12 +205,13 @@ def is_app_list(known: SourceState) -> bool:
     return known.source.kind == "everything" and not known.asked
 
 
-async def newest(session: AsyncSession, count: int = 1) -> list[Row]:
-    """Return the newest messages of the app as the service orders them, with the newest first, at most a
-    page: one request. Empty if the service does not show them.
+async def newest(session: AsyncSession) -> list[Row]:
+    """Return the newest messages of the app as the service orders them, the newest first: one request.
+
+    At most 100, as that of the last run is usually among them. Empty if the service does not show them.
     """
     messages = Messages(AsRows(session.sender))
-    walk: Walk[Any] = messages.list(query=MessageQuery(affix="prepend")).limit(count)
+    walk: Walk[Any] = messages.list(query=MessageQuery(affix="prepend")).limit(_NEWEST_OF_APP)
     try:
         async with aclosing(walk.pages()) as pages:
             page = await anext(pages, None)

@@ -57,10 +57,6 @@ class AppResult(Struct):
         self.report.check()
 
 
-Watch = Callable[[AppResult], object]
-"""Called when an app begins and when it ends; must be fast."""
-
-
 async def export_apps(
     apps: Sequence[AppExport],
     out: str | PathLike[str],
@@ -70,7 +66,7 @@ async def export_apps(
     journal: str | PathLike[str] | None = None,
     headers: Mapping[str, str] | None = None,
     proxy: str | None = None,
-    watch: Watch = lambda run: None,
+    watch: Callable[[AppResult], object] = lambda run: None,
     **options: Any,
 ) -> list[AppResult]:
     """Export many apps, each into `out/app=NAME`, or continue the exports that are there.
@@ -88,7 +84,7 @@ async def export_apps(
       its own; memory is that of so many exports.
     - `journal`: where `out` is the address of an object store, the folder of the working copies, each in
       `journal/app=NAME`; by default folders of the user's own.
-    - `headers`, `proxy`: those of all sessions. `watch` is called when an app begins and when it ends.
+    - `headers`, `proxy`: those of all sessions. `watch` is called when an app begins and ends; it must be fast.
 
     An app that fails does not stop the others: its error is in its result. A cancel or a kill loses what it
     would lose of each single export; the same call continues. Raises `RequestInvalidError` for wrong

@@ -37,7 +37,6 @@ from ..plan.ownership import Source
 from ..plan.plan import Plan
 from ..plan.report import ExportFailure
 from ..read.exports import ExportAddress
-from .run_end import NEWEST
 
 SAMPLES: Final = 20
 """Lists that are asked for a page, at most."""
@@ -96,7 +95,7 @@ async def estimate(
     with ExitStack() as stack:
         if out is not None:
             view = stack.enter_context(await in_thread(lambda: ExportAddress.of(out).open(may_be_new=True)))
-        rows = await newest(session, NEWEST)
+        rows = await newest(session)
         until = number(next(iter(rows), Row()).id) or LAST
         if out is not None:
             stored = await in_thread(lambda: read(view.folder, until=until))

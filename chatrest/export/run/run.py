@@ -126,7 +126,7 @@ async def export_folder(
         opened = partial(
             ExportFolder, folder, None if only else plan, app_id=session.app.app_id,
             change_plan=options.change_plan, disk=disk, remote=remote,
-            part="" if part is None else part.label,
+            part="" if part is None else f"{part.part} of {part.parts.parts}",
             started=started,
         )  # fmt: skip
         export = await in_thread(opened, ExportFolder.close)

@@ -5,8 +5,6 @@ app's own list, or with one that cannot be read backwards or is not in the order
 each list is the one that it has when its reading begins.
 """
 
-from typing import Final
-
 from msgspec import Struct
 
 from ..._core.replies.rows import Row, row_of
@@ -18,9 +16,6 @@ from ..fetch.worker_pool import WorkerPool
 from ..folder.export_folder import ExportFolder
 from ..plan.message_ids import LAST, ids_of, number, numbers_in
 from ..plan.parts import NightNews
-
-NEWEST: Final = 100
-"""The app's newest messages that are asked for: that of the last run is usually among them."""
 
 
 class RunEnd(Struct, frozen=True):
@@ -40,7 +35,7 @@ async def newest_of_app(session: AsyncSession, *, is_backwards: bool) -> NightNe
     """Return the app's newest messages: one request, and one or two if it is not known that its own list
     `is_backwards` where asked for it.
     """
-    rows = await newest(session, NEWEST)
+    rows = await newest(session)
     last = next(iter(in_order(rows)), None)
     if last is not None and number(last.id) is not None and not is_backwards:
         is_backwards = await goes_backwards(session, last)
@@ -93,4 +88,4 @@ async def hides_newer(pool: WorkerPool, end: RunEnd) -> bool:
     shown = pool.findings.highest
     if end.until == LAST or shown <= end.until:
         return False
-    return all((number(row.id) or 0) < shown for row in await newest(pool.session, NEWEST))
+    return all((number(row.id) or 0) < shown for row in await newest(pool.session))
