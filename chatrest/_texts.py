@@ -18,8 +18,7 @@ from .errors import RequestInvalidError
 _MINUTE: Final = 60
 _HOUR: Final = 3600
 _DAY: Final = 86_400
-_NAMES_SHOWN: Final = 20
-"""The largest number of names in one line."""
+_NAMES_SHOWN: Final = 20  # in one line
 
 
 def duration(seconds: float) -> str:

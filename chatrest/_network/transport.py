@@ -41,8 +41,7 @@ from .inflate import ACCEPTED, Inflate
 _READ_BUFFER: Final = 1 << 20  # a page of 1000 messages in few reads; the default of aiohttp is 64 KiB
 _KEEPALIVE: Final = 15.0
 _LARGE: Final = 1 << 20
-_NO_TLS: Final = frozenset({"WRONG_VERSION_NUMBER", "HTTP_REQUEST", "UNKNOWN_PROTOCOL"})
-"""OpenSSL's reasons for an answer that is not TLS."""
+_NO_TLS: Final = ("WRONG_VERSION_NUMBER", "HTTP_REQUEST", "UNKNOWN_PROTOCOL")  # OpenSSL's reasons
 _WITHOUT_TYPE: Final = (hdrs.CONTENT_TYPE,)
 
 Verify: TypeAlias = tls.SSLContext | bool

@@ -16,7 +16,7 @@ from chatrest import (
 )
 from chatrest.emulator import Emulator, First, Latency, Status
 from tests.cases import loop_over
-from tests.scripted_server import KEY, Faulty, reply
+from tests.scripted_server import KEY, Faulty, no_wait, reply
 from tests.virtual_time import run
 
 pytestmark = pytest.mark.usefixtures("tidy")
@@ -90,7 +90,7 @@ async def test_a_reply_is_given_on_request_for_each_attempt_and_each_page() -> N
     fault = Status(503, route="users.get", when=First(1))
     async with (
         Emulator(users=5, messages=0, weather=[fault]) as emulator,
-        AsyncSession(emulator.app, sleep=no_sleep) as session,
+        AsyncSession(emulator.app, sleep=no_wait) as session,
     ):
         view = session.with_options(on_reply=replies.append)
         await view.users.get("user-001")
@@ -108,10 +108,6 @@ async def test_a_reply_is_given_on_request_for_each_attempt_and_each_page() -> N
         await session.users.get("user-001")
         await view.with_options(on_reply=None).users.get("user-001")
         assert len(replies) == 1
-
-
-async def no_sleep(_: float) -> None:
-    """Return at once."""
 
 
 async def test_a_reply_and_an_error_have_the_same_request_id_and_no_key() -> None:

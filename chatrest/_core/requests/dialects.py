@@ -31,10 +31,8 @@ Order: TypeAlias = Literal["id", "service"]
 
 LARGEST_PAGE: Final = 1000
 """Records a page may hold at most: what a walk asks for where no one says less."""
-
 SMALLEST_DEFAULT: Final = 10
 """Records of the smallest page that is documented for a request without a size."""
-
 POSITION_MEMBERS: Final = (
     ("id", "id"), ("sentAt", "sent_at"), ("updatedAt", "updated_at"), ("createdAt", "created_at"),
     ("cursor", "cursor"), ("messageId", "message_id"), ("cursorField", "cursor_field"),
