@@ -10,7 +10,7 @@ from collections.abc import Awaitable, Iterator
 from typing import Any, Final, get_args, get_origin, get_type_hints
 
 from chatrest._cli.call.arguments import Parameter, Parameters, Place
-from chatrest._cli.call.help_text import first_paragraph
+from chatrest._cli.call.command import first_paragraph
 from chatrest._core.requests.endpoint import Endpoint
 from chatrest._models.messages import Message
 from chatrest._resources import COLLECTIONS, OPERATIONS, collection_class
