@@ -69,10 +69,8 @@ class OperationGroup(click.Group):
 
 class OperationCommand(click.Command):
     def __init__(self, endpoint: Endpoint[Any]) -> None:
-        short, texts = (
-            f"{endpoint.method} {endpoint.path}",
-            click.Argument(["texts"], nargs=-1, metavar="KEY=VALUE"),
-        )
+        short = f"{endpoint.method} {endpoint.path}"
+        texts = click.Argument(["texts"], nargs=-1, metavar="KEY=VALUE")
         super().__init__(endpoint.name, short_help=short, callback=self._call, params=[texts])
         self._endpoint = endpoint
 
