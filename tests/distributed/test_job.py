@@ -231,20 +231,18 @@ class Parts:
 
     def __init__(self, **ends: list[str]) -> None:
         self.ends = {int(name[1:]): iter(texts) for name, texts in ends.items()}
-        self.left = {int(name[1:]) for name in ends}
+        self.left = set(self.ends)
         self.naps = 0
 
     async def run(self, number: int) -> Report:
-        match next(self.ends[number]):
-            case "held":
-                raise PartHeldError
-            case "lost":
-                raise PartLostError("its workers died")
-            case "left":
-                return Report(written=1)
-            case _:
-                self.left.discard(number)
-                return Report(written=1, complete=True)
+        end = next(self.ends[number])
+        if end == "held":
+            raise PartHeldError
+        if end == "lost":
+            raise PartLostError("its workers died")
+        if end == "done":
+            self.left.discard(number)
+        return Report(written=1, complete=end == "done")
 
     async def nap(self, seconds: float) -> None:
         self.naps += 1

@@ -96,12 +96,9 @@ def test_a_limit_that_is_not_known_is_used_from_the_first_minute_on() -> None:
     assert refused <= 0.02
 
 
-def test_workers_that_want_all_get_the_same() -> None:
+def test_workers_that_want_all_get_the_same_and_what_one_does_not_want_another_one_gets() -> None:
     accepted = cluster(4).run(60).accepted(20, 60)
     assert min(accepted) >= 0.95 * max(accepted)
-
-
-def test_what_one_worker_does_not_want_another_one_gets() -> None:
     made = Cluster(BUCKET.limiter(), names_wait=True)
     made.add(lambda now: 40 if now < 30 else 0)
     made.add(lambda _: 40)

@@ -20,7 +20,7 @@ from chatrest.distributed import ClusterError, export
 from chatrest.distributed.job import connect
 from chatrest.distributed.start import export_with
 from chatrest.emulator import Emulator, HalfOpen
-from chatrest.export import Plan, Progress, read, verify
+from chatrest.export import Plan, Progress, export as export_here, read, verify
 from tests.cli.conftest import EmulatorThread
 from tests.distributed.clusters import FAST, IN_THIS_PROCESS, OPTIONS, near_cluster
 from tests.part_service import parts_in
@@ -45,13 +45,6 @@ def service() -> Iterator[EmulatorThread]:
 def environment(service: EmulatorThread) -> dict[str, str]:
     """Return the variables of a worker's process: one that is forked by a server has that one's."""
     return service.env | {"CHATREST_HEADERS": "X-Tenant: t3nant-s3cret"}
-
-
-@pytest.fixture(scope="module")
-def near(service: EmulatorThread) -> Iterator[str]:
-    """The address of a cluster of two workers in this process, for commands, which have their own loops."""
-    with LocalCluster(**(OPTIONS | IN_THIS_PROCESS | {"asynchronous": False, "n_workers": 2})) as cluster:
-        yield cluster.scheduler_address
 
 
 def assert_all_of(service: EmulatorThread, out: Path | str) -> None:
@@ -137,32 +130,21 @@ async def test_what_the_cluster_keeps_and_is_sent_also_by_workers_that_are_kille
         assert uid.encode() not in text
 
 
-async def test_an_export_is_continued_on_a_cluster_and_off_it(
+async def test_an_export_of_parts_is_continued_on_a_cluster_and_off_it_and_no_other(
     service: EmulatorThread, tmp_path: Path
 ) -> None:
-    from chatrest.export import export as export_here
-
-    out, app = tmp_path / "out", service.emulator.app
+    out, app, user = tmp_path / "out", service.emulator.app, Plan(users=["user-001"])
     async with near_cluster(threads_per_worker=2) as (_, client), AsyncSession(app) as session:
         await export_here(session, out, Plan(all_users=True), parts=PARTS, part=2)
-        first = await export(client, app, out, pace=FAST)
-        assert first.complete
+        assert (await export(client, app, out, pace=FAST)).complete
         again = await export_here(session, out)
         assert (again.complete, again.written) == (True, 0)
-        other = await export(client, app, tmp_path / "other", Plan(users=["user-001"]), pace=FAST)
-        assert other.complete
+        assert (await export(client, app, tmp_path / "other", user, pace=FAST)).complete
+        await export_here(session, tmp_path / "whole", user)
+        with pytest.raises(RequestInvalidError, match="holds an export that is not of parts"):
+            await export(client, app, tmp_path / "whole")
     assert_all_of(service, out)
     assert parts_in(tmp_path / "other").parts == 8, "four for each thread"
-
-
-async def test_an_export_that_is_not_of_parts_is_refused(service: EmulatorThread, tmp_path: Path) -> None:
-    from chatrest.export import export as export_here
-
-    app = service.emulator.app
-    async with near_cluster() as (_, client), AsyncSession(app) as session:
-        await export_here(session, tmp_path, Plan(users=["user-001"]))
-        with pytest.raises(RequestInvalidError, match="holds an export that is not of parts"):
-            await export(client, app, tmp_path)
 
 
 async def test_a_scheduler_that_goes_away_and_the_next_run_goes_on(
@@ -183,10 +165,12 @@ async def test_a_scheduler_that_goes_away_and_the_next_run_goes_on(
     assert_all_of(service, out)
 
 
-def test_the_command_says_how_many_parts_it_makes(service: EmulatorThread, near: str, tmp_path: Path) -> None:
-    out = tmp_path / "out"
-    args = ["export", str(out), "--dask", near, "--partition", "month", "--json"]
-    result = CliRunner().invoke(root, args)
+def test_the_command_says_how_many_parts_it_makes(service: EmulatorThread, tmp_path: Path) -> None:
+    out, options = tmp_path / "out", OPTIONS | IN_THIS_PROCESS | {"asynchronous": False, "n_workers": 2}
+    with LocalCluster(**options) as cluster:  # the command has its own loop
+        address = cluster.scheduler_address
+        args = ["export", str(out), "--dask", address, "--partition", "month", "--json"]
+        result = CliRunner().invoke(root, args)
     assert result.exit_code == 0, result.output
     summary = json.loads(result.stdout)
     assert (summary["messages"], summary["complete"]) == (MESSAGES, True)
