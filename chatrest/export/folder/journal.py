@@ -25,7 +25,6 @@ disk. All writes are made inside `transaction`.
 import hashlib
 import json
 from collections.abc import Collection, Iterable, Iterator
-from itertools import chain
 from typing import Final, Literal, NamedTuple, TypeAlias
 
 import msgspec
@@ -63,10 +62,11 @@ CREATE TABLE foreign_rows(id TEXT, raw BLOB, part INTEGER NOT NULL,
     sent INTEGER NOT NULL DEFAULT 0, PRIMARY KEY(id, raw)) WITHOUT ROWID
 """
 LAYOUT: Final[Layout] = STORE_LAYOUT._replace(schema=_SCHEMA)
-_TABLES: Final = (
-    "sources", "covered", "files", "blocks", "seen", "names", "rechecks", "shown", "changed", "deleted",
-    "foreign_ids", "foreign_rows",
-)  # fmt: skip
+_TABLES: Final = {
+    "sources": 7, "covered": 4, "files": 7, "blocks": 7, "seen": 3, "names": 2, "rechecks": 5, "shown": 3,
+    "changed": 3, "deleted": 4, "foreign_ids": 4, "foreign_rows": 4,
+}  # fmt: skip
+"""Those of the facts, and how many columns they have."""
 GENERATION: Final = "generation"
 PREVIOUS_GENERATION: Final = "previous_generation"
 RUN: Final = "run"
@@ -74,12 +74,16 @@ RUN: Final = "run"
 LOST_VERSIONS: Final = "lost_versions"
 """In the meta: the files of older versions that were lost or damaged, a name on each line."""
 _OWN_META: Final = f"'{GENERATION}', '{PREVIOUS_GENERATION}', '{RUN}'"
-_FACTS: Final = (
-    "SELECT type, name, sql FROM sqlite_master ORDER BY 1, 2",
-    f"SELECT * FROM meta WHERE name NOT IN ({_OWN_META}) ORDER BY 1",  # noqa: S608
-    *(f"SELECT '{name}', * FROM {name} ORDER BY 2, 3" for name in _TABLES),  # noqa: S608
+_SELECTS: Final = (
+    (3, "SELECT type, name, sql{} FROM sqlite_master ORDER BY 1, 2"),
+    (2, f"SELECT *{{}} FROM meta WHERE name NOT IN ({_OWN_META}) ORDER BY 1"),  # noqa: S608
+    *((1 + count, f"SELECT '{name}', *{{}} FROM {name} ORDER BY 2, 3") for name, count in _TABLES.items()),  # noqa: S608
 )
-"""The statements that give all rows in a fixed order, but for the generation."""
+_FACTS: Final = " UNION ALL ".join(
+    f"SELECT {count}, * FROM ({select.format(', NULL' * (8 - count))})"  # noqa: S608
+    for count, select in _SELECTS
+)
+"""The statement that gives all rows in a fixed order, but for the generation: how many values, and these."""
 NewsKind: TypeAlias = Literal["new", "changed", "deleted", "restored"]
 State: TypeAlias = Literal["open", "failed", "deleted_user"]
 """open: read, or to be read; failed: the service refused it; deleted_user: it is not listed any more."""
@@ -133,8 +137,8 @@ class Journal(StoreJournal):
         """
         digest = hashlib.sha256()
         with self._held():
-            for row in chain.from_iterable(map(self._db.execute, _FACTS)):
-                digest.update(msgspec.msgpack.encode(row))
+            for count, *row in self._db.execute(_FACTS):
+                digest.update(msgspec.msgpack.encode(row[:count]))
         return digest.hexdigest()
 
     def lost_versions(self) -> list[str]:
@@ -150,16 +154,23 @@ class Journal(StoreJournal):
 
         A change during the iteration may be seen, or not.
         """
+        portion = self._few("sources", lambda: self._sources_after(-1))
+        yield from portion
+        while len(portion) == PORTION:
+            portion = self._sources_after(portion[-1].number)
+            yield from portion
+
+    def _sources_after(self, number: int) -> list[SourceState]:
         sql = """SELECT number, key, state, error, list_order, proven, asked FROM sources WHERE number > ?
             ORDER BY number LIMIT ?"""
-        kind, after = tuple[int, str, State, str | None, ListOrder, Count, bool], -1
-        while rows := self._typed(sql, kind, after, PORTION):
-            try:
-                portion = [SourceState(number, Source.parse(key), *rest) for number, key, *rest in rows]
-            except DAMAGE as error:
-                raise self._damage(f"is damaged: {error}") from None
-            yield from portion
-            after = portion[-1].number
+        kind = tuple[int, str, State, str | None, ListOrder, Count, bool]
+        try:
+            return [
+                SourceState(number, Source.parse(key), *rest)
+                for number, key, *rest in self._typed(sql, kind, number, PORTION)
+            ]
+        except DAMAGE as error:
+            raise self._damage(f"is damaged: {error}") from None
 
     def sources_of(self, numbers: Iterable[int]) -> dict[int, Source]:
         """Return the sources of these numbers, without unknown ones; other sources are not read."""

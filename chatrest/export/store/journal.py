@@ -14,11 +14,11 @@ once.
 
 import sqlite3
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 from operator import itemgetter
 from pathlib import Path
-from typing import Annotated, Any, Final, Literal, NamedTuple, TypeAlias
+from typing import Annotated, Any, Final, Literal, NamedTuple, TypeAlias, TypeVar
 
 import msgspec
 
@@ -53,6 +53,7 @@ FileState: TypeAlias = Literal["open", "sealing", "sealed", "dropped"]
 """open: a segment; sealing: becomes a file, or is taken into one (`successor`); sealed: immutable;
 dropped: replaced, and to be unlinked."""
 PORTION: Final = 1000
+R = TypeVar("R")
 _FILES: Final = "SELECT number, name, stem, state, size, sha256, successor FROM files"
 
 
@@ -94,6 +95,8 @@ class StoreJournal(JournalFile):
         insert = "INSERT INTO meta VALUES(?, ?)"
         add = None if begin is None else lambda db: db.executemany(insert, meta)
         self._meta: dict[str, str] | None = None
+        self._kept: dict[str, tuple[int, list[Any]]] = {}
+        self._is_writer = begin is not None
         super().__init__(path, self.layout, add, is_shared=is_shared)
 
     def __getitem__(self, name: str) -> str | None:
@@ -110,12 +113,24 @@ class StoreJournal(JournalFile):
 
     def _forget(self) -> None:
         self._meta = None
+        self._kept.clear()
+
+    def _few(self, name: str, read: Callable[[], list[R]]) -> list[R]:
+        """Return what `read` gives; a writer keeps few rows until a row is written."""
+        written = self._db.total_changes
+        if (kept := self._kept.get(name)) is not None and kept[0] == written:
+            return kept[1]
+        rows = read()
+        if len(rows) <= PORTION and self._is_writer:
+            self._kept[name] = (written, rows)
+        return rows
 
     # ── files ──
 
     def files(self, *states: FileState) -> list[StoreFile]:
         """Return the files in these states, in the order in which they were made; without any, all."""
-        files = self._typed(f"{_FILES} ORDER BY number", StoreFile)  # a damaged state is in no query
+        # A damaged state would be in no query.
+        files = self._few("files", lambda: self._typed(f"{_FILES} ORDER BY number", StoreFile))
         return [each for each in files if not states or each.state in states]
 
     def files_of(self, stem: str) -> list[StoreFile]:
