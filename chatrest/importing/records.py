@@ -46,7 +46,9 @@ _ESSENTIAL: Final = frozenset({"category", "type", "data"})
 _CATEGORIES: Final = ("message", "custom")
 _CONTENT: Final = frozenset({"text", "customData", "attachments", "metadata"})
 """The members of a message's data that can be imported."""
-_EMPTY: Final[tuple[Any, ...]] = (None, "", 0, [], {}, {"data": []}, {"data": [[]]})
+_EMPTY: Final[tuple[Any, ...]] = (None, "", 0, [], {})
+_NOTHING: Final = (*_EMPTY, {"data": []}, {"data": [[]]})
+"""Also the receipts of a message that nobody has received."""
 _PROTECTED: Final = ("password", "protected")
 _LONGEST_NAME: Final = 100
 _OF_USERS: Final = (
@@ -134,8 +136,8 @@ def read_line(kind: Kind, members: dict[str, Any]) -> ImportRecord:
         reading = _read_written(kind, known_members)
     except RequestInvalidError:
         reading = _without_wrong_members(kind, known_members)
-    role = known_members.get("role") if kind == "users" else None
-    return reading._replace(left_out=(*left_out, *reading.left_out), role=role or "")
+    role = getattr(reading.record, "role", None) or ""
+    return reading._replace(left_out=(*left_out, *reading.left_out), role=role)
 
 
 def _read_written(kind: Kind, members: dict[str, Any]) -> ImportRecord:
@@ -160,7 +162,7 @@ def _lost(kind: Kind, members: Mapping[str, Any]) -> Iterator[str]:
         levels.append(("data.", "data", data, _CONTENT))
     for prefix, table, values, taken in levels:
         for name, value in values.items():
-            if value not in _EMPTY and name not in taken and name not in _OWN[table]:
+            if value not in _NOTHING and name not in taken and name not in _OWN[table]:
                 yield f"the member {shown(f'{prefix}{name}'[:_LONGEST_NAME])} of {kind}"
 
 

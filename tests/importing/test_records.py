@@ -81,6 +81,17 @@ def test_what_is_empty_was_not_lost(checked: CheckedStruct) -> None:
     assert carried(checked(STORED | none | {"data": {"text": "x", **empty}})) == {}
 
 
+def test_contents_that_look_like_empty_receipts_are_imported() -> None:
+    custom = STORED | {"category": "custom", "type": "poll", "data": {"customData": {"data": []}}}
+    record: Any = read_line("messages", custom).record
+    assert record.data == {"customData": {"data": []}}
+
+
+@pytest.mark.parametrize(("role", "made"), [("guide", "guide"), (["guide"], ""), ({"guide": 1}, ""), (7, "")])
+def test_a_role_that_is_none_is_not_made(role: Any, made: str) -> None:
+    assert read_line("users", user(1, status="offline", role=role)).role == made
+
+
 def test_numbers_that_stand_for_ids_become_texts(checked: CheckedStruct) -> None:
     numbers = {"sender": 5, "receiver": 6, "muid": 7}
     assert checked(STORED | numbers).ok
