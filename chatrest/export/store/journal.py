@@ -118,8 +118,9 @@ class StoreJournal(JournalFile):
     def _few(self, name: str, read: Callable[[], list[R]]) -> list[R]:
         """Return what `read` gives; a writer keeps few rows until a row is written."""
         written = self._db.total_changes
-        if (kept := self._kept.get(name)) is not None and kept[0] == written:
-            return kept[1]
+        known_at, rows = self._kept.get(name, (-1, []))
+        if known_at == written:
+            return rows
         rows = read()
         if len(rows) <= PORTION and self._is_writer:
             self._kept[name] = (written, rows)
