@@ -18,7 +18,15 @@ from ...errors import CursorError
 from ..replies.decode import Listing
 from ..requests.dialects import position_pairs
 from .cursor import Cursor
-from .order import Affix, is_number, numbers_of, parted, passed_count, runs_by_time
+from .order import (
+    Affix,
+    are_ahead,
+    are_ascending,
+    numbers_of,
+    parted,
+    passed_count,
+    runs_by_time,
+)
 from .walk_state import Memory, Rules
 
 T = TypeVar("T")
@@ -51,6 +59,10 @@ def arrange(
         items = _in_service_order(*served, cursor, memory)
         return OrderedPage(items, direction, is_stated, by_id=False, unordered_count=len(items))
     direction = direction or _falling(ids)
+    # As pages are served, the last one too: no id has to become a number, which takes three times as long.
+    if are_ascending(ids) and are_ahead(ids, direction, cursor.last):
+        items = page.items if direction == "append" else page.items[::-1]
+        return OrderedPage(items, direction, is_stated, by_id=True)
     others, numbered = parted(page.items, ids)
     by_number = sorted(numbered.items(), reverse=direction == "prepend")
     numbers, ordered = [number for number, _ in by_number], [place for _, place in by_number]
@@ -159,6 +171,5 @@ def affix_of(position: Position) -> Literal["append", "prepend"] | None:
 
 
 def _falling(ids: Sequence[str]) -> Affix:
-    numbers = [int(text) for text in ids if is_number(text)]
-    falls = len(numbers) == len(ids) > 1 and all(map(gt, numbers, numbers[1:]))
+    falls = len(ids) > 1 and (numbers := numbers_of(ids)) is not None and all(map(gt, numbers, numbers[1:]))
     return "prepend" if falls else "append"
