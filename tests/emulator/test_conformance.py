@@ -23,6 +23,7 @@ OWN: Final = [name for name in OPERATIONS if name.partition(".")[0] not in COLLE
 """The operations that are not read from the table: of users, groups, messages and conversations."""
 TEXT: Final = {"receiver": "bob", "receiverType": "user", "type": "text", "data": {"text": "hi"}}
 IMPORTED: Final = {"uid": "eve", "name": "Eve"}
+GROUP: Final = {"guid": "pen", "name": "Pen", "type": "public"}
 BODIES: Final[dict[str, Any]] = {
     "auth_tokens.update": {"platform": "ios"},
     "blocked_users.block": {"blockedUids": ["cat"]},
@@ -30,15 +31,13 @@ BODIES: Final[dict[str, Any]] = {
     "conversations.replace_pinned": {"pinnedConversations": [{"uid": "bob"}, {"guid": "den"}]},
     "conversations.update_group": {"tags": ["x"]},
     "conversations.update_user": {"tags": ["x"]},
-    "data_import.import_groups": {
-        "groups": {"1": {"guid": "g", "name": "G", "type": "public", "createdAt": 1}}
-    },
+    "data_import.import_groups": {"groups": {"1": GROUP | {"createdAt": 1}}},
     "data_import.import_members": {"members": {"1": {"guid": "den", "uid": "cat"}}},
     "data_import.import_messages": {"messages": {"1": TEXT | {"sender": "ann", "muid": "m", "sentAt": 1}}},
     "data_import.import_users": {"users": {"1": IMPORTED}},
     "friends.add": {"accepted": ["cat"]},
     "friends.remove": {"friends": ["ann"]},
-    "groups.create": {"guid": "pen", "name": "Pen", "type": "public"},
+    "groups.create": GROUP,
     "groups.update": {"name": "The den"},
     "members.add": {"participants": ["dan"], "usersToBan": ["bob"]},
     "members.change_scope": {"scope": "moderator"},
@@ -48,7 +47,7 @@ BODIES: Final[dict[str, Any]] = {
     "messages.send_bot": TEXT,
     "messages.send_thread": TEXT,
     "messages.update": {"tags": ["y"]},
-    "users.create": {"uid": "eve", "name": "Eve"},
+    "users.create": IMPORTED,
     "users.deactivate": {"uidsToDeactivate": ["cat"]},
     "users.reactivate": {"uidsToActivate": ["cat"]},
     "users.update": {"name": "Bo"},

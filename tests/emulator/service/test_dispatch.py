@@ -52,15 +52,13 @@ def test_which_messages_stand_in_which_list(ask: Asker) -> None:
     add("cat", "ann", "3")
     add("ann", "den", "4", receiver_type="group")
     add("bob", "den", "5", receiver_type="group", parentId="4")
-    assert ask("/v3/messages").ids == [1, 2, 3, 4, 5]
-    assert ask("/v3/messages", acting_user="ann").ids == [1, 3, 4]
-    assert ask("/v3/users/ann/messages").ids == [1, 3, 4]
-    assert ask("/v3/users/ann/messages", acting_user="bob").ids == [1]
-    assert ask("/v3/users/bob/messages", acting_user="ann").ids == [1]
-    assert ask("/v3/groups/den/messages").ids == [4, 5]
-    assert ask("/v3/messages/4/thread").ids == [5]
-    assert ask("/v3/messages/0004/thread").ids == [5]
-    assert ask("/v3/messages/1/thread").ids == []
+    for path, user, ids in (
+        ("messages", None, [1, 2, 3, 4, 5]), ("messages", "ann", [1, 3, 4]),
+        ("users/ann/messages", None, [1, 3, 4]), ("users/ann/messages", "bob", [1]),
+        ("users/bob/messages", "ann", [1]), ("groups/den/messages", None, [4, 5]),
+        ("messages/0004/thread", None, [5]), ("messages/1/thread", None, []),
+    ):  # fmt: skip
+        assert ask(f"/v3/{path}", acting_user=user).ids == ids
 
 
 @loop_over(
