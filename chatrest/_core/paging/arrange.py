@@ -60,7 +60,7 @@ def arrange(
         return OrderedPage(items, direction, is_stated, by_id=False, unordered_count=len(items))
     direction = direction or _falling(ids)
     # As pages are served, the last one too: no id has to become a number, which takes three times as long.
-    if are_ascending(ids) and are_ahead(ids, direction, cursor.last):
+    if not ids or (are_ascending(ids) and are_ahead(ids, direction, cursor.last)):
         items = page.items if direction == "append" else page.items[::-1]
         return OrderedPage(items, direction, is_stated, by_id=True)
     others, numbered = parted(page.items, ids)
