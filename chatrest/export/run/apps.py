@@ -84,7 +84,7 @@ async def export_apps(
       its own; memory is that of so many exports.
     - `journal`: where `out` is the address of an object store, the folder of the working copies, each in
       `journal/app=NAME`; by default folders of the user's own.
-    - `headers`, `proxy`: those of all sessions. `watch` is called when an app begins and ends; it must be fast.
+    - `headers`, `proxy`: those of all sessions. `watch` is called when an app begins and when it ends.
 
     An app that fails does not stop the others: its error is in its result. A cancel or a kill loses what it
     would lose of each single export; the same call continues. Raises `RequestInvalidError` for wrong
