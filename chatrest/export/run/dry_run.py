@@ -8,6 +8,7 @@ requests. A service that a run would refuse, as it has other data than the folde
 from collections.abc import Sequence
 from contextlib import ExitStack, aclosing
 from functools import partial
+from itertools import chain
 from math import ceil
 from os import PathLike
 from pathlib import Path
@@ -32,6 +33,7 @@ from ..fetch.source_list import newest, sent_by, users
 from ..folder.id_continuity import IdContinuity
 from ..folder.journal import NAME as JOURNAL, Journal, SourceState
 from ..folder.opening import agreed, check_folder, check_place, first_meta, is_new, is_unused, run_under_way
+from ..plan.id_set import IdSet
 from ..plan.message_ids import LAST, Gap, key_of, number
 from ..plan.ownership import Source
 from ..plan.plan import Plan
@@ -90,7 +92,7 @@ async def estimate(
     `ChatRestError`, where the service has other data than the folder.
     """
     check(plan is None or isinstance(plan, Plan), "plan", plan, "a Plan, or None")
-    sent, stored = sent_by(session), _StoredExport(plan or Plan())
+    sent, stored, written = sent_by(session), _StoredExport(plan or Plan()), IdSet()
     read = partial(read_stored, plan=plan, app_id=session.app.app_id, only=only, change_plan=change_plan)
     with ExitStack() as stack:
         if out is not None:
@@ -132,7 +134,7 @@ async def estimate(
         sampled=len(sampled),
         whole=len(sources) - len(works),
         refused=refused,
-        messages=len({key_of(row) for rows in pages.values() for row in rows}),
+        messages=len({key_of(row) for row in chain(*pages.values()) if (number(row.id) or 0) not in written}),
         newest=None if until == LAST else until,
         requests=1 + listing + len(works) + stored.rechecks + ends,
         asked=sent_by(session) - sent,

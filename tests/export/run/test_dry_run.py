@@ -122,6 +122,9 @@ async def test_what_is_covered_is_not_counted(session: AsyncSession, tmp_path: P
         await session.messages.send(NewMessage.text("user-002", "more"), on_behalf_of="user-001")
     again = await estimate(session, plan, tmp_path)
     assert (again.whole, again.messages) == (0, 3)
+    wider = Plan(users=[f"user-{number:03}" for number in range(1, USERS + 1)])
+    both = await estimate(session, wider, tmp_path, change_plan=True)
+    assert both.messages <= (await export(session, tmp_path, wider, change_plan=True)).written
 
 
 async def test_a_lost_journal_is_an_export_of_the_manifests_plan_and_app(
