@@ -291,7 +291,7 @@ class ActiveCall(Generic[R]):
         if isinstance(final, ApiError):
             final.attempts = attempts.count
         if attempts.count > 1:
-            more = attempts.count - 1 - len(attempts.log)
+            more = max(0, attempts.count - 1 - len(attempts.log))
             before = attempt_log(attempts.log, str(final).removeprefix(f"{name}: "), more)
             final.args = (f"{final} (after {attempts.count} attempts; {before})",)
         return final

@@ -252,9 +252,9 @@ class Messages(Collection):
         few.
 
         Raises `OutcomeUnknownError` where the list proves nothing: no message has a `muid`, a record cannot
-        be read, or a login token is beside the app's key (in `CHATREST_HEADERS`), whose user's lists may lack
-        what the app has sent. Raises the errors of a list, such as `NotFoundError` for a receiver that does
-        not exist, and `ActingUserIgnoredError`.
+        be read, 1000 newer messages came within five minutes, or a login token is beside the app's key (in
+        `CHATREST_HEADERS`), whose user's lists may lack what the app has sent. Raises the errors of a list,
+        such as `NotFoundError` for a receiver that does not exist, and `ActingUserIgnoredError`.
         """
         if not (muid and isinstance(muid, str)):
             raise RequestInvalidError(f"muid = {shown(muid)}: expected a non-empty text")

@@ -16,9 +16,12 @@ from .._parameters.messages import MessageBody, MultipleReceivers, NewThreadMess
 from .._secrets import shown
 from .._walk.walk import Walk
 from ..errors import ReplyUnreadableError, RequestInvalidError
+from ..times import MILLISECONDS_FROM
 
 NEWEST: Final = 1000
 """Messages that a search reads."""
+_SHORT: Final = 300
+"""Seconds: where the newest messages are all of so short a time, the one that is looked for may be before."""
 _SHOWN: Final = 5
 _UNMENTIONED: Final = "the reply does not mention this receiver"
 
@@ -101,10 +104,10 @@ async def search(walk: Walk[Message], muid: str, receiver: str, sender: str | No
 
     Else why it may have arrived although the list does not show it; "" where it did not.
     """
-    count = unmarked = 0
-    has_muids, doubt = False, ""
+    times: list[int] = []
+    unmarked, has_muids, doubt = 0, False, ""
     async for message in walk.limit(NEWEST).thorough():
-        count += 1
+        times.append(message.sent_at)
         is_of_sender = _is_of(message, receiver, sender)
         if message.muid == muid:
             if is_of_sender or (message.sender in APP_UIDS and _is_same(message.receiver, receiver)):
@@ -116,12 +119,18 @@ async def search(walk: Walk[Message], muid: str, receiver: str, sender: str | No
             has_muids = True
         elif is_of_sender and not isinstance(message, ActionMessage | CallMessage):
             unmarked += 1
-    if doubt or has_muids or not unmarked:
-        return doubt
-    return (
-        f"{count} messages were read and none has a muid, {unmarked} of this sender: "
-        "the service may not return it in lists"
-    )
+    if not doubt and unmarked and not has_muids:
+        return (
+            f"{len(times)} messages were read and none has a muid, {unmarked} of this sender: "
+            "the service may not return it in lists"
+        )
+    if not doubt and len(times) == NEWEST:
+        times.sort()
+        unit = 1000 if times[-1] >= MILLISECONDS_FROM else 1
+        # A tenth of them may be imported, with new ids and old times.
+        if times[-1] - times[NEWEST // 10] < _SHORT * unit:
+            return f"the newest {NEWEST} messages, which were read, are all of {_SHORT // 60} minutes"
+    return doubt
 
 
 def _is_of(message: Message, receiver: str, sender: str | None) -> bool:

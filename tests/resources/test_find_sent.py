@@ -168,12 +168,26 @@ async def test_the_newest_messages_are_read_and_no_more(
     emulator: Emulator, session: AsyncSession, slept: list[float], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sent_messages, "NEWEST", 21)
-    emulator.store.add_message("ann", "bob", muid="m1", sent_at=NOW)
+    emulator.store.add_message("ann", "bob", muid="m1", sent_at=5)
     for number in range(20):
         emulator.store.add_message("bob", "ann", sent_at=5, muid=f"x{number}")
     assert ((await find(session)).muid, slept) == ("m1", [])
     emulator.store.add_message("bob", "ann", sent_at=NOW, muid="x")
     assert (await find(session), slept) == (None, [1.0])
+
+
+@pytest.mark.parametrize("unit", [1, 1000])
+async def test_many_messages_of_a_few_minutes_do_not_prove_that_it_did_not_arrive(
+    emulator: Emulator, session: AsyncSession, monkeypatch: pytest.MonkeyPatch, unit: int
+) -> None:
+    monkeypatch.setattr(sent_messages, "NEWEST", 10)
+    emulator.store.add_message("ann", "bob", muid="m1", sent_at=NOW * unit)
+    for number in range(10):
+        emulator.store.add_message("bob", "ann", muid=f"x{number}", sent_at=(NOW + 30 * number) * unit)
+    with pytest.raises(OutcomeUnknownError, match=r"the newest 10 messages, .* of 5 minutes"):
+        await find(session)
+    emulator.store.add_message("bob", "ann", muid="y", sent_at=(NOW + 400) * unit)
+    assert await find(session) is None
 
 
 async def test_a_list_without_muids_proves_nothing(emulator: Emulator, session: AsyncSession) -> None:
