@@ -155,7 +155,9 @@ class ListReader:
                 leads, is_first = part.leads if is_first else None, False
                 if window.is_past(part.items) or (is_over and is_ascending):
                     return True
-                if await self._is_divided(reading, reading.covered - before, queue):
+                # The ids of a list may begin far above the id at which it is entered.
+                ids_a_page = reading.covered - max(before, ids.numbers.first - 1)
+                if await self._is_divided(reading, ids_a_page, queue):
                     break
         if part is not None:
             return await self._read_pages(reading, queue)

@@ -83,9 +83,11 @@ class WorkerPool:
 
     async def read_again(self, jobs: Iterable[ListJob]) -> None:
         """Read known messages again; if the service refuses a position, read the list from its start."""
-        jobs, uncut = list(jobs), set(self.findings.uncut)
+        jobs, findings = list(jobs), self.findings
+        uncut, refused = set(findings.uncut), set(findings.refused)
         await self.read([self.piece(job, gap) for job in jobs for gap in job.gaps])
-        again = [job for job in jobs if job.number in self.findings.uncut - uncut]
+        news = (findings.uncut - uncut) | (findings.refused - refused)
+        again = [job for job in jobs if job.number in news]
         await self.read([self.piece(job, gap, from_start=True) for job in again for gap in job.gaps])
 
     def piece(self, job: ListJob, gap: Gap, *, from_start: bool = False) -> ListPiece:

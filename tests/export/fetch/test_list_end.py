@@ -138,6 +138,19 @@ async def test_a_list_that_is_too_short_to_be_divided_costs_its_pages_only(
 
 
 @plans
+async def test_a_long_list_is_divided_however_far_above_zero_its_ids_begin(
+    plan: Plan, tmp_path: Path
+) -> None:
+    service = SmallService(talk(1000, first=5_000_001))
+    async with service.session() as session:
+        assert (await export(session, tmp_path / "out", plan)).messages == 1000
+    positions = {
+        int(query["id"]) for query in service.requests if query.get("affix") == "append" and "id" in query
+    }
+    assert any(position % service.largest_page for position in positions), "all of them end a page"
+
+
+@plans
 async def test_nothing_new_costs_a_request_and_one_a_source_where_the_app_has_more(
     plan: Plan, tmp_path: Path
 ) -> None:
