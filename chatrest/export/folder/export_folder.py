@@ -326,13 +326,18 @@ class ExportFolder:
         self._has_begun = False
 
     def failed(self, reason: str) -> None:
-        if self._has_begun and self._started is not None:
-            write_unfinished(self.folder, self.disk, self.journal, self.stored_plan, self._started, reason)
+        """Note in the manifest why the run has failed, if it has changed anything."""
+        if self._has_begun:
+            self._note_unfinished(reason)
 
     def _begin_change(self) -> None:
         if not self._has_begun:
+            self._note_unfinished(_UNFINISHED)
             self._has_begun = True
-            self.failed(_UNFINISHED)
+
+    def _note_unfinished(self, reason: str) -> None:
+        if self._started is not None:
+            write_unfinished(self.folder, self.disk, self.journal, self.stored_plan, self._started, reason)
 
     @contextmanager
     def _guarded(self) -> Iterator[None]:

@@ -10,6 +10,7 @@ writes it again. So files of messages are taken before those of the history.
 """
 
 import re
+import shutil
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator
 from hashlib import sha256
@@ -114,8 +115,8 @@ def _take_end(store: ExportStore, finding: Difference, waiting: Collection[str])
     _commit(store, file.stem, [*end.rows, *end.later], waiting, file)
     if not end.is_torn:
         aside = free_aside(store.disk, store.folder, path)
-        with NewFile(store.disk, aside) as copy:
-            copy.write(path.read_bytes())
+        with NewFile(store.disk, aside) as copy, path.open("rb") as segment:
+            shutil.copyfileobj(segment, copy)
         sync_folder(store.disk, aside.parent)
 
 

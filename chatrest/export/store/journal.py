@@ -117,14 +117,14 @@ class StoreJournal(JournalFile):
 
     def _few(self, name: str, read: Callable[[], list[R]]) -> list[R]:
         """Return what `read` gives; a writer keeps few rows until a row is written."""
-        written = self._db.total_changes
-        known_at, rows = self._kept.get(name, (-1, []))
-        if known_at == written:
+        with self.lock:  # rows of another thread's transaction may be rolled back
+            written = self._db.total_changes
+            known_at, rows = self._kept.get(name, (-1, []))
+            if known_at != written:
+                rows = read()
+                if len(rows) <= PORTION and self._is_writer:
+                    self._kept[name] = (written, rows)
             return rows
-        rows = read()
-        if len(rows) <= PORTION and self._is_writer:
-            self._kept[name] = (written, rows)
-        return rows
 
     # ── files ──
 

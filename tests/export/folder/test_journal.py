@@ -4,6 +4,7 @@ import json
 import sqlite3
 from itertools import pairwise
 from pathlib import Path
+from threading import Thread
 from typing import Any
 
 import pytest
@@ -15,6 +16,7 @@ from chatrest.export import Plan, export
 from chatrest.export.folder.journal import Journal
 from chatrest.export.plan.id_set import IdSet
 from chatrest.export.plan.message_ids import Interval, ids_of
+from chatrest.export.store.journal import StoreFile
 from tests.export_runs import served
 from tests.simulated_crashes import wrap_connections
 from tests.stored_exports import MEMORY, USERS, by_hand
@@ -39,6 +41,19 @@ def test_a_transaction_that_fails_has_never_happened(journal: Journal) -> None:
     with journal.transaction():
         journal["a"] = "3"
     assert journal["a"] == "3"
+
+
+def test_another_thread_sees_no_rows_that_may_be_rolled_back(journal: Journal) -> None:
+    results = list[list[StoreFile]]()
+    reader = Thread(target=lambda: results.append(journal.files()))
+    with pytest.raises(ValueError), journal.transaction():  # noqa: PT011, PT012
+        journal.add_file("messages-1", "messages", "open")
+        assert len(journal.files()) == 1
+        reader.start()
+        reader.join(0.05)
+        raise ValueError
+    reader.join()
+    assert results == [[]]
 
 
 def test_a_transaction_in_another_one_undoes_both_and_is_no_damage(journal: Journal) -> None:

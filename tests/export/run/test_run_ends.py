@@ -20,11 +20,14 @@ from chatrest.emulator import First, Status
 from chatrest.errors import AuthenticationError
 from chatrest.export import Plan, changes, export, read_raw, runs, verify
 from chatrest.export.fetch import page_queue
-from chatrest.export.fetch.jobs import ListJob
+from chatrest.export.fetch.jobs import Ending, ListJob, ListPiece, PieceResult
 from chatrest.export.fetch.page_check import PageCheck, Window
+from chatrest.export.fetch.worker_pool import WorkerPool
 from chatrest.export.folder.export_folder import ExportFolder
 from chatrest.export.folder.fetched_page import Coverage
 from chatrest.export.folder.journal import SourceState
+from chatrest.export.folder.manifest import NAME as MANIFEST
+from chatrest.export.plan.message_ids import Gap
 from chatrest.export.plan.ownership import OwnershipRules, Source
 from chatrest.export.run.run import export_folder
 from chatrest.export.store import NewRows
@@ -111,6 +114,30 @@ class BriefFailure(Disk):
             self.is_full = False
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
         return super().write(file, position, data)
+
+
+class NoManifest(Disk):
+    """Full when a manifest takes the place of another one, once."""
+
+    is_full = True
+
+    def replace(self, old: Path, new: Path) -> None:
+        if self.is_full and new.name == MANIFEST:
+            self.is_full = False
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        super().replace(old, new)
+
+
+async def test_an_export_stays_complete_where_the_disk_was_full_before_anything_changed(
+    tmp_path: Path,
+) -> None:
+    out, plan = tmp_path / "out", Plan(users=["ann"])
+    async with served(20) as service:
+        await export(service.session, out, plan)
+        service.store.add_message("ann", "bob", "new")
+        with pytest.raises(OSError, match="No space left"):
+            await export_folder(service.session, out, plan, disk=NoManifest())
+    assert (manifest_of(out).complete, verify(out).ok) == (True, True)
 
 
 async def test_the_log_tells_a_full_disk_in_words(tmp_path: Path) -> None:
@@ -215,6 +242,25 @@ async def test_an_end_that_was_read_and_not_noted_is_proven_by_the_next_run(tmp_
         report = await export(session, tmp_path / "out", plan)
     assert (report.complete, report.written) == (True, 0)
     assert verify(tmp_path / "out").ok
+
+
+async def test_a_list_that_refuses_its_own_position_is_read_again_from_its_start(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also where the run has found before that it refuses positions that are made up."""
+    ann, service, read = Source("user", ("ann",)), SmallService(talk(40)), list[ListPiece]()
+
+    async def refuse_first(piece: ListPiece, _: object) -> PieceResult:
+        read.append(piece)
+        return PieceResult(1, Ending.REFUSED if len(read) == 1 else Ending.READ)
+
+    with ExportFolder(tmp_path / "out", Plan(users=["ann"]), app_id="app-1") as folder:
+        async with service.session() as session:
+            pool = WorkerPool(session, folder, PageCheck(Window(), OwnershipRules([ann])))
+            pool.findings.uncut.add(1)
+            monkeypatch.setattr(pool, "_read", refuse_first)
+            await pool.read_again([ListJob(SourceState(1, ann), [Gap(5, 40, (("id", "5"),))], "recheck")])
+    assert [piece.is_from_start for piece in read] == [False, True]
 
 
 class Gate:
