@@ -112,6 +112,15 @@ async def test_a_file_goes_there_and_back(store: ObjectStore, tmp_path: Path, co
     assert [path.name for path in (tmp_path / "new folder").iterdir()] == ["target"]
 
 
+async def test_a_large_object_is_not_in_memory_at_once(
+    store: ObjectStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await store.put("a", LARGE)
+    monkeypatch.setattr(ObjectStore, "get", None)
+    await store.download("a", tmp_path / "target", size=len(LARGE))
+    assert (tmp_path / "target").read_bytes() == LARGE
+
+
 @pytest.mark.parametrize("content", [b"small", LARGE], ids=["one part", "eleven parts"])
 async def test_a_file_with_another_hash_does_not_appear(
     store: ObjectStore, tmp_path: Path, content: bytes

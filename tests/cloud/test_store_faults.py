@@ -129,6 +129,9 @@ async def test_a_store_that_never_answers_is_named_soon(store: ObjectStore, prox
     for status in ("404", "403"):
         proxy.add(status, lambda request: request.method == "HEAD")
         await store.check_reachable()
+    proxy.add("cut", lambda request: request.method == "HEAD", ALWAYS)
+    with pytest.raises(ObjectStoreError, match="could not read"):
+        await store.check_reachable()
 
 
 @pytest.mark.parametrize("status", ["403", "500"])

@@ -14,7 +14,7 @@ import pytest
 
 from chatrest import AsyncSession, ChatRestError
 from chatrest.emulator import Emulator
-from chatrest.export import AttachmentCounts, AttachmentOptions, Plan, Remedy, Report, export, verify
+from chatrest.export import AttachmentCounts, AttachmentOptions, Plan, Remedy, Report, export, seal, verify
 from chatrest.export.dataset import attachments
 from chatrest.export.folder.manifest import NAME as MANIFEST, read
 from chatrest.export.run.run import ExportOptions, export_folder
@@ -100,6 +100,11 @@ async def test_files_are_named_by_their_content_and_listed_by_message(
     assert last["file"] == name
     assert counts(report) == AttachmentCounts(stored=3, fetched=3, bytes=9)
     assert problems(out) == []
+    sealed = seal(out, out.parent / "bag")
+    assert verify(out.parent / "bag", root=sealed.root).ok, "a bag has them, too"
+    (out / "attachments" / name).write_bytes(b"two")
+    with pytest.raises(ChatRestError, match="its bytes are not those that were written"):
+        seal(out, out.parent / "another")
 
 
 async def test_a_later_run_fetches_what_is_new_and_what_is_not_there_any_more(

@@ -242,6 +242,16 @@ def test_parts_are_refused_while_one_is_written_or_users_are_listed(where: str, 
     assert len(list(read_raw(tmp_path / "bag"))) == 2
 
 
+def test_a_bag_of_parts_has_what_they_have_left_one_another(tmp_path: Path) -> None:
+    parts = StoredParts(tmp_path / "out", 2)
+    parts.run(range(1, 5))
+    left = parts.folder / "part=00" / "foreign" / "1.ids"
+    left.parent.mkdir()
+    left.write_bytes(b"0" * 64)
+    seal(parts.folder, tmp_path / "bag")
+    assert (tmp_path / "bag" / "data" / left.relative_to(parts.folder)).read_bytes() == b"0" * 64
+
+
 def test_where_it_fails_nothing_is_left_and_what_a_kill_left_is_removed(out: Path, tmp_path: Path) -> None:
     lost = first(out, "messages/**/*.ndjson")
     lost.rename(tmp_path / "kept")
