@@ -20,6 +20,7 @@ from chatrest import (
     OutcomeUnknownError,
     ReplyUnreadableError,
     RequestInvalidError,
+    ServerError,
 )
 from chatrest.database.finding import find_raw
 from chatrest.emulator import Emulator, First, LostReply, OutgoingReply, Status
@@ -261,6 +262,17 @@ async def test_a_copy_has_the_users_groups_members_and_messages(
     assert result.files[3].imported == len(former)
     assert result.not_carried == check(files).not_carried != ()
     assert await run(session, files) == result
+
+
+@pytest.mark.parametrize(("status", "error"), [(401, AuthenticationError), (500, ServerError)])
+async def test_a_service_that_makes_no_role_now_ends_the_run(
+    session: AsyncSession, emulator: Emulator, write: Write, status: int, error: type[Exception]
+) -> None:
+    emulator.weather.add(Status(status, route="roles.create", when=First(1)))
+    files = [write("users.ndjson", [user(1, status="offline", role="guide")])]
+    with pytest.raises(error):
+        await run(session, files)
+    assert (await run(session, files)).imported == 1
 
 
 # ── a service that loses replies ──

@@ -141,6 +141,17 @@ async def test_attachments_of_an_edited_message_are_fetched_after_a_recheck(
     assert [(row["url"], row["state"]) for row in rows(out)] == [(files.url("/b"), "stored")]
 
 
+async def test_a_message_whose_id_is_a_text_has_its_files_too(
+    session: AsyncSession, emulator: Emulator, files: FileServer, out: Path
+) -> None:
+    files.files = {"/a": b"one"}
+    message = send(emulator, files.url("/a"))
+    [raw] = emulator.store.records([int(message)])
+    put_record(emulator.store, int(message), json.dumps(json.loads(raw) | {"id": "c0ffee-1"}).encode())
+    await attach(session, out)
+    assert states(out) == [("c0ffee-1", 0, "stored")]
+
+
 # ── failures and bounds ──
 
 
@@ -248,6 +259,9 @@ async def test_redirects_are_followed_within_the_rules(
         ("refused", "expected https, and not ftp"),
         ("refused", "expected https, and not http"),
     ]
+    files.files["/out"] = b"three"
+    await attach(session, out)
+    assert [row["state"] for row in rows(out)] == ["stored", "failed", "stored", "refused"]
 
 
 @loop_over("wrong", [{"max_bytes": 0}, {"concurrency": 1.5}, {"allow_private": 1}])

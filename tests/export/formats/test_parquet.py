@@ -152,7 +152,7 @@ def columns(tmp_path: Path, **members: Any) -> dict[str, Any]:
 
 def test_attachments_reactions_and_mentions(tmp_path: Path) -> None:
     data = {
-        "attachments": [FILE, {"url": "x", "size": "12"}],
+        "attachments": [FILE, {"url": "x\ud800", "size": "12"}],
         "reactions": [{"reaction": "😀", "count": 2, "reactedByMe": True}],
         "mentions": {"bob": {"uid": "bob", "name": "Bob"}, "eve": {}},
     }
@@ -160,7 +160,7 @@ def test_attachments_reactions_and_mentions(tmp_path: Path) -> None:
     names = ("url", "name", "mime_type", "extension", "size")
     assert row["attachments"] == [
         dict(zip(names, FILE.values(), strict=True)),
-        dict(zip(names, ("x", None, None, None, 12), strict=True)),
+        dict(zip(names, ("x\ufffd", None, None, None, 12), strict=True)),
     ]
     assert row["reactions"] == [{"reaction": "😀", "count": 2}]
     assert row["mentions"] == [{"uid": "bob", "name": "Bob"}, {"uid": "eve", "name": None}]

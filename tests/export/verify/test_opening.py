@@ -33,6 +33,7 @@ from tests.damaged_exports import (
     vouch_for_journal,
 )
 from tests.export_runs import Served, assert_whole, files_of, manifest_of, one_thread, raws_of, served
+from tests.stored_exports import StoredRuns, record
 
 APP_ID = "emulated"
 
@@ -140,6 +141,14 @@ def test_a_journal_with_edited_rows_or_none_is_refused_before_anything_is_writte
             db.execute(f"DELETE FROM {table}")
     assert "has no plan: it is no export's journal: restore it from a backup" in refusal(out)
     assert places_of(verify(out)) == [("journal", JOURNAL)]
+
+
+def test_damaged_news_are_found_before_a_run_finds_them(tmp_path: Path) -> None:
+    stored = StoredRuns(tmp_path / "out")
+    for number in (1, 2):
+        stored.run([record(number)])
+    assert change_journal(stored.folder, "UPDATE news SET ids = x'00'") == 1
+    assert places_of(verify(stored.folder)) == [("journal", JOURNAL)]
 
 
 def read_plan(out: Path) -> Plan:
