@@ -295,7 +295,7 @@ def _make(index: Index) -> None:
     db.execute("BEGIN IMMEDIATE")
     try:
         for table in _TABLES:
-            db.execute(f"DROP TABLE IF EXISTS {table}")
+            db.execute(f"DROP TABLE IF EXISTS main.{table}")  # never of the database that is attached
         since, until = choice.since or 0, (1 << 62) if choice.until is None else choice.until
         for sql in f"{_SCHEMA};{_POSTS};{_OTHERS};{_USERS if choice.users else ''};{_REST}".split(";"):
             db.execute(sql, {"since": since, "until": until} if ":since" in sql else {})

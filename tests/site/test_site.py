@@ -3,8 +3,10 @@
 import json
 import re
 import shutil
+import sqlite3
 import sys
 from collections.abc import Callable
+from contextlib import closing
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -568,3 +570,15 @@ def test_an_attachment_that_is_not_there_is_counted(with_files: Path, tmp_path: 
     shutil.copytree(with_files, tmp_path / "out")
     next((tmp_path / "out" / "attachments" / "files").rglob("*.png")).unlink()
     assert write_site(tmp_path / "out", tmp_path / "site").missing == 1
+
+
+def test_pages_leave_the_tables_of_the_database_as_they_are(tmp_path: Path) -> None:
+    out = make_export(tmp_path / "out", [message(1, "first")], tables=["conversations"])
+    database = tmp_path / "out.sqlite"
+    load(out, database)
+    with closing(sqlite3.connect(database)) as db:
+        before = list(db.iterdump())
+    write_site(out, tmp_path / "site")
+    write_document(out, tmp_path / "document.html")
+    with closing(sqlite3.connect(database)) as db:
+        assert list(db.iterdump()) == before
