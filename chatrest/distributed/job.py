@@ -109,7 +109,7 @@ async def _client(cluster: Any) -> AsyncIterator[Client]:
             with suppress(Exception):
                 await client.close(_CLOSE_SECONDS)
         expected = (
-            "expected is a scheduler there, and TLS (with certificates in Dask's settings) where it has TLS"
+            "expected a scheduler there, with TLS and its certificates in Dask's settings if it has TLS"
         )
         raise ClusterError(f"no scheduler answers at {cluster}: {error}; {expected}") from None
     try:

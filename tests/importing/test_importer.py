@@ -201,6 +201,7 @@ def test_wrong_arguments_are_named(write: Write, tmp_path: Path) -> None:
     table = tmp_path / "out" / "part=00" / "users" / "users.ndjson"
     table.parent.mkdir(parents=True)
     table.touch()
+    table.with_name("users.ndjson.import-journal").touch()  # of an import that was made
     for out, kind in ((str(tmp_path / "out"), "a folder"), ("s3://bucket/chat", "an address")):
         with pytest.raises(RequestInvalidError) as error:
             check(out)
