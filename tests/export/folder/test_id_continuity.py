@@ -3,13 +3,18 @@
 import asyncio
 from collections.abc import AsyncIterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from chatrest import AsyncSession
-from chatrest.emulator import Emulator
+from chatrest import AsyncSession, ServerError
+from chatrest._core.replies.rows import Row
+from chatrest._core.send import AsRows
+from chatrest._resources.messages import Messages
+from chatrest.emulator import Emulator, Status
 from chatrest.export import Plan, Remedy, Report, export, verify
+from chatrest.export.folder.id_continuity import IdContinuity
 from tests.export_runs import ids_of
 from tests.scripted_server import no_wait
 from tests.small_service import CompatibleService, SmallService, talk as talk_of
@@ -143,6 +148,23 @@ async def test_clocks_that_differ_are_no_loss_where_the_newest_message_was_delet
             service.talk(count)
             report = await export(session, tmp_path / "out")
             assert (report.complete, report.written) == (True, count), report
+
+
+@pytest.mark.parametrize(("status", "may_hide"), [(0, False), (403, True), (500, None)])
+async def test_a_newest_message_that_the_service_says_is_gone_hides_no_newer_ones(
+    emulator: Emulator, session: AsyncSession, status: int, may_hide: bool | None
+) -> None:
+    """A service that refuses to serve it says nothing of it."""
+    if status:
+        emulator.weather.add(Status(status, route="messages.get"))
+    journal: Any = SimpleNamespace(latest=lambda: NOW)
+    ids = IdContinuity(Messages(AsRows(session.sender)), 50, journal)
+    if may_hide is None:
+        with pytest.raises(ServerError):
+            await ids.check([Row(id="3", sent_at=NOW)])
+        return
+    await ids.check([Row(id="3", sent_at=NOW)])
+    assert ids.may_hide_newer(3) is may_hide
 
 
 async def test_runs_of_some_sources_name_a_reason_once(
