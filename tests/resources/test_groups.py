@@ -8,9 +8,11 @@ import pytest
 from chatrest import (
     AsyncSession,
     BadRequestError,
+    ConflictError,
     GroupChanges,
     GroupQuery,
     NewGroup,
+    NotFoundError,
 )
 from chatrest._core.requests.endpoint import Call
 from chatrest._models.users import Group, MemberScope
@@ -104,6 +106,11 @@ async def test_a_group_is_seen_by_the_acting_user(session: AsyncSession) -> None
     )
     assert (made.owner, made.has_joined) == ("user-002", True)
     assert await guids(session, "user-002", has_joined=True) == ["hall"]
+    changes = GroupChanges(owner="user-003", name="Ours")
+    assert (await session.groups.update("hall", changes, on_behalf_of="user-002")).owner == "user-002"
+    with pytest.raises(NotFoundError, match="ERR_UID_NOT_FOUND"):
+        await make(session, "attic", members={"admins": ["nobody"]})
+    assert await guids(session) == ["den", "hall"]
 
 
 async def test_a_password_is_needed_and_never_shown(people: Emulator, session: AsyncSession) -> None:
@@ -176,6 +183,8 @@ async def test_additions_scopes_and_kicks_leave_their_state(people: Emulator, se
         "nobody": "ERR_UID_NOT_FOUND", "user-002": "ERR_ALREADY_JOINED"
     }  # fmt: skip
     changed = await session.members.change_scope("den", "user-002", "admin")
+    with pytest.raises(ConflictError, match="ERR_SAME_SCOPE"):
+        await session.members.change_scope("den", "user-002", "admin")
     assert (changed.uid, changed.scope, changed.joined_at) == ("user-002", "admin", 2)
     assert (await session.members.kick("den", "user-003")).success
     scopes = {member.uid: member.scope async for member in session.members.list("den")}

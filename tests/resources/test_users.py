@@ -255,6 +255,7 @@ async def test_blocks_have_a_direction_and_a_time(session: AsyncSession) -> None
     assert await uids_of(session.blocked_users.list("user-002")) == []
     first, _ = await session.blocked_users.list("user-001").collect()
     assert (first.blocked_by_me, first.blocked_by_me_at) == (True, NOW)
+    assert (await session.users.get("user-002", on_behalf_of="user-001")).blocked_by_me_at == NOW
     blocker = await session.users.get("user-001", on_behalf_of="user-002")
     assert (blocker.has_blocked_me, blocker.blocked_at) == (True, NOW)
     assert "blockedByMe" not in blocker.to_dict()

@@ -338,8 +338,18 @@ def _set_default(call: ServiceCall) -> None:
         provider["isDefault"] = key == call.path["providerId"]
 
 
+def _register_push_token(call: ServiceCall) -> None:
+    """Store a device's token, which is its own key, under whichever name it came."""
+    names = [name for name in ("fcmToken", "deviceToken", "voipToken") if name in call.body]
+    if not names:
+        raise bad_request({"fcmToken": ["One of the tokens is required."]})
+    token = call.body[names[0]]
+    documents_of(call, call.endpoint.path)[token] = {**call.body, "pushToken": token}
+
+
 def _keyword_list(call: ServiceCall) -> Document:
-    terms = str(call.body.pop("file", call.body.get("searchTerms", ""))).replace("\n", ",").split(",")
+    given = call.body.pop("file", call.body.get("searchTerms", ""))
+    terms = (given if isinstance(given, str) else ",".join(given)).replace("\n", ",").split(",")
     call.body["searchTerms"] = [term.strip() for term in terms if term.strip()]
     return dict(_work(document_path(call.endpoint), call))
 
@@ -357,6 +367,7 @@ _EXCEPTIONS: Final[dict[str, Callable[[ServiceCall], Any]]] = {
     "moderation.flag_message": _flag_message,
     **{f"moderation.{verb}_keyword_list": _keyword_list for verb in ("create", "update")},
     **dict.fromkeys(("notifications.get_preferences", "notifications.update_preferences"), _preferences),
+    "notifications.register_push_token": _register_push_token,
     **{f"notifications.set_default_{kind}_provider": _set_default for kind in ("apns", "fcm")},
     **dict.fromkeys(("rbac.set_role", "rbac.set_scope", "rbac.unset_role", "rbac.unset_scope"), _permissions),
 }
