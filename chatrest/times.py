@@ -63,6 +63,7 @@ _LONG_YEAR: Final = re.compile(r"[+-]?[0-9]{5,}-[0-9]{2}.*", re.DOTALL)
 
 
 def clock() -> float:
+    """Return the epoch seconds now: what a relative time is relative to."""
     return datetime.now(UTC).timestamp()
 
 

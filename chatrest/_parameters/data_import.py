@@ -160,7 +160,7 @@ class _Entries(Struct, frozen=True, kw_only=True):
 def _entries(name: str, records: Any, kind: type[Body], key: str) -> type[Any]:
     namespace = {"kind": kind, "key": key}
     return defstruct(
-        f"{name.capitalize()}Entries", [(name, records)], bases=(_Entries,), namespace=namespace,
+        f"{name[:-1].capitalize()}Entries", [(name, records)], bases=(_Entries,), namespace=namespace,
         module=__name__, frozen=True, kw_only=True,
     )  # fmt: skip
 

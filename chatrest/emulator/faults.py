@@ -12,6 +12,7 @@ from typing import Annotated, ClassVar, Final, TypeAlias
 from msgspec import Meta
 
 from .._resources import OPERATIONS
+from .._texts import nearest
 from ..errors import RequestInvalidError
 from .checked import CheckedArguments, Count, FromZero, Seconds, Share
 from .limits import TOO_MANY, Spelling, Verdict, limit_headers
@@ -29,6 +30,7 @@ class First(CheckedArguments):
     after: FromZero = 0
 
     def strikes(self, number: int, dice: Random) -> bool:
+        """Return True for the request of the route with this number, from 1."""
         return self.after < number <= self.after + self.count
 
 
@@ -43,6 +45,7 @@ class Chance(CheckedArguments):
     seed: int | None = None
 
     def strikes(self, number: int, dice: Random) -> bool:
+        """Return True for the request of the route with this number, from 1."""
         return dice.random() < self.share
 
 
@@ -67,8 +70,10 @@ class Fault(CheckedArguments, kw_only=True):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.route is not None and self.route not in OPERATIONS and not self.route.startswith("/"):
-            names = ", ".join(sorted(OPERATIONS))
-            raise RequestInvalidError(f"route = {self.route!r}: expected {names}, a path from its /, or None")
+            raise RequestInvalidError(
+                f"route = {self.route!r}: expected an operation such as 'messages.list_user'"
+                f"{nearest(self.route, OPERATIONS)}, a path from its /, or None"
+            )
 
     @property
     def name(self) -> str:

@@ -102,6 +102,7 @@ class RateLimit(CheckedArguments, kw_only=True):
             raise RequestInvalidError(f"RateLimit.burst = {self.burst}: expected None, except for a bucket")
 
     def limiter(self) -> Limiter:
+        """Return a new counter of the requests of one class."""
         return Limiter(self.kind, self.per_window, self.window, self.burst or self.per_window)
 
 

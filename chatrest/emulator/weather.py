@@ -81,6 +81,7 @@ class Weather:
         self._released = asyncio.Event()
 
     async def released(self) -> None:
+        """Wait for the next `release`."""
         await self._released.wait()
 
     def strike(self, request: Request) -> FaultSet:

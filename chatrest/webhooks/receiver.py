@@ -337,6 +337,7 @@ def aiohttp_handler(on_event: OnEvent, **options: Unpack[ReceiverOptions]) -> Ha
     """Return a handler for `app.router.add_post("/webhook", …)` that awaits `on_event(event)` for each event.
 
     - `username`, `password`: the Basic credentials of the webhook, checked before the body is read: 401.
+      Without them nothing is checked, and anybody can send events.
     - `answer_within`: seconds until the answer, 1.5. The service waits 2 s.
     - `max_body_bytes`: 1 MiB; a larger body is answered with 413.
     - `concurrency`: the number of `on_event` at the same time, 100; one that never returns keeps its place.

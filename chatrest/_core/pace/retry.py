@@ -151,6 +151,7 @@ class RetryPolicy(Struct, metaclass=NamedFields, frozen=True, kw_only=True):
             check_unquoted(fits, f"retry.{name}", value, "a number of seconds above 0")
 
     def repeats(self, attempts: Attempts, replay: Replay) -> bool:
+        """Return True if the call is sent again after its last error."""
         error = attempts.error
         if error is None or self.attempts == 1 or consequence(error, replay) is not Consequence.AGAIN:
             return False
