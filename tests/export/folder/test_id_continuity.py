@@ -79,6 +79,20 @@ async def test_what_came_after_a_loss_is_an_error_in_every_run(
     assert {problem.kind for problem in verify(tmp_path / "out").problems} == {"incomplete"}
 
 
+async def test_no_table_of_a_service_that_lost_its_data_replaces_one(
+    emulator: Emulator, session: AsyncSession, tmp_path: Path
+) -> None:
+    talk(emulator, 50)
+    await export(session, tmp_path / "out", Plan(all_users=True), tables=["users"])
+    table = tmp_path / "out" / "users" / "users.ndjson"
+    former = table.read_bytes()
+    emulator.lose_data()
+    emulator.store.add_user("new")
+    talk(emulator, 60, NOW + 86_400)
+    check_anew(await export(session, tmp_path / "out"), 50)
+    assert table.read_bytes() == former
+
+
 @pytest.mark.parametrize("gone", [[40], [20, 21, 39], [*range(25, 41)], [*range(1, 41)]], ids=len)
 @pytest.mark.parametrize("permanent", [True, False])
 @pytest.mark.usefixtures("small_pages")

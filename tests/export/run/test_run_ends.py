@@ -77,6 +77,23 @@ async def test_a_cancel_keeps_what_was_fetched(after: int, tmp_path: Path) -> No
         assert report.written == 150 - len(raws)
 
 
+async def test_the_pages_that_wait_when_a_run_is_cancelled_are_written(tmp_path: Path) -> None:
+    ann, service = Source("user", ("ann",)), SmallService(talk(5))
+    rows = [row_of(json.dumps(each).encode()) for each in service.records]
+    with ExportFolder(tmp_path / "out", Plan(users=["ann"]), app_id="app-1") as folder:
+        with folder.journal.transaction():
+            folder.journal.add_sources([ann])
+        async with service.session() as session:
+            pool = WorkerPool(session, folder, PageCheck(Window(), OwnershipRules([ann])))
+            writer = asyncio.create_task(pool._write())
+            await turns()
+            await pool._pages.add(pool.check.page(ListJob(SourceState(1, ann)), rows))
+            writer.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await writer
+        assert (pool.written, len(folder.store.written)) == (5, 5)
+
+
 @pytest.mark.parametrize("turns", [0, 7, 30])
 async def test_a_cancel_at_any_turn_of_the_loop_lets_go_of_the_folder(turns: int, tmp_path: Path) -> None:
     async with served(60) as service:
