@@ -110,7 +110,8 @@ class PartRun:
 
         def note() -> None:
             with journal.transaction():
-                journal.note_edits(map(row_of, merged.rows))  # those on disk may be older
+                # Those on disk may be older; one without an id is not compared with any.
+                journal.note_edits(row for row in map(row_of, merged.rows) if row.id)
                 journal[_TAKEN] = msgspec.json.encode(self.taken).decode()
 
         await in_thread(note)

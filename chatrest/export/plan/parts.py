@@ -133,7 +133,7 @@ class NightNews(Struct, frozen=True, kw_only=True):
     """The findings of a night for all parts."""
 
     newest: list[bytes] = []
-    """The app's newest messages, the newest first, as served; the newest of the night before as well."""
+    """The app's newest messages, the newest first, as served."""
     goes_backwards: bool = False
     """True if the app's own list was seen to begin with its newest message where asked for it."""
     gone: list[str] = []

@@ -18,7 +18,9 @@ from chatrest.emulator import Emulator, Latency, Status
 from chatrest.errors import RequestInvalidError
 from chatrest.export import Plan, Report, export, verify
 from chatrest.export.folder.journal import NAME as JOURNAL, Journal
+from chatrest.export.folder.part_files import PartFiles, leave
 from chatrest.export.plan.id_set import IdSet
+from chatrest.export.plan.parts import Foreign
 from chatrest.export.read.exports import addresses_of
 from chatrest.export.run.run import ExportOptions
 from chatrest.export.run.run_parts import export_parts
@@ -191,6 +193,18 @@ async def test_what_is_left_for_a_part_and_damaged_is_left_again(tmp_path: Path)
         left.write_bytes(left.read_bytes()[:-1] + b"\0")
         assert (await export(service.session, tmp_path)).complete
         assert sorted(stored(tmp_path)) == sorted(service.expected())
+
+
+async def test_a_newer_version_that_is_left_for_a_part_takes_the_place_of_its_message(tmp_path: Path) -> None:
+    part = tmp_path / "part=00"
+    async with served(200, loose=False) as service:
+        await export(service.session, tmp_path, parts=2)
+        [left], former = (part / "foreign").iterdir(), min(raws_of(part))
+        times = {"editedAt": 2_000_000_000, "updatedAt": 2_000_000_000}
+        edited = json.dumps(json.loads(former) | times).encode()
+        await leave(PartFiles(tmp_path), f"part=00/foreign/{left.name}", Foreign(rows=[edited]))
+        assert (await export(service.session, tmp_path, part=0)).changed == 1
+    assert {former, edited}.intersection(raws_of(part)) == {edited}
 
 
 @pytest.mark.parametrize("seed", [0, pytest.param(1, marks=pytest.mark.nightly)])
