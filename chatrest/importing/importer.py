@@ -161,8 +161,8 @@ def _inputs(files: Files, kind: Kind | None) -> list[_Input]:
 def _copy_text(file: str, path: Path) -> str:
     """Return what is wrong with a folder, and how the export in it is imported: its tables are lines."""
     patterns = [f"{parts}{kind}/*.ndjson*" for kind in KINDS[:-1] for parts in ("", "part=*/")]
-    found = (each for pattern in patterns for each in sorted(path.glob(pattern)))
-    tables = [str(each) for each in found if not each.name.endswith(_SUFFIX)]
+    paths = (each for pattern in patterns for each in sorted(path.glob(pattern)))
+    tables = [str(each) for each in paths if not each.name.endswith(_SUFFIX)]
     return (
         f"files: '{file}' is {'a folder' if path.is_dir() else 'an address'}: expected files of lines. An "
         f"export is imported with `chatrest cat {shlex.quote(file)} --sort time > messages.ndjson`, and then "
