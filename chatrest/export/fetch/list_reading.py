@@ -27,7 +27,7 @@ HEAD: Final = 10
 
 class ListReading(Struct, eq=False):
     piece: ListPiece
-    """With the end that it has now: it may be cut while it is read."""
+    """With the end that it has now: it may be divided after its first page."""
     shown_before: IdSet
     """The ids that the list has shown to earlier runs."""
     begun_after: int
