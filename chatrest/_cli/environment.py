@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Final
 from .._secrets import shown
 from .._texts import duration
 from ..app import App, allows_http, headers_from_env
-from ..errors import ApiError, AuthenticationError, ConnectError, RequestInvalidError
+from ..errors import ApiError, AuthenticationError, ConnectError, NotFoundError, RequestInvalidError
 from . import streams
 from .process import NAME, root_option
 
@@ -102,9 +102,12 @@ def apps_file() -> Path:
 
 
 def hint(error: BaseException) -> str:
-    """Return what to check after a refused key or a failed connection, or how long to wait; else nothing."""
+    """Return what to check after a refused key, a failed connection or a wrong path, or how long to wait."""
     if isinstance(error, ApiError) and error.retry_after:
         return f"; the service asks to wait {duration(error.retry_after)}"
+    if isinstance(error, NotFoundError) and (error.is_unserved or error.code == "ERR_API_NOT_FOUND"):
+        is_given = app_name() is None and os.environ.get("CHATREST_BASE_URL")
+        return "; check that CHATREST_BASE_URL ends with the version (/v3)" if is_given else ""
     if not isinstance(error, AuthenticationError | ConnectError):
         return ""
     from .._resources import OPERATIONS

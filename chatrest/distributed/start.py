@@ -78,8 +78,10 @@ async def export(
 
 async def parts_of_new(client: Client, out: str | PathLike[str]) -> int | None:
     """Return the number of parts for an export that is new; None for one that is there."""
-    if await find_parts(part_files(out)) is not None:
+    files = part_files(out)
+    if await find_parts(files) is not None:
         return None
+    await files.check_free()
     threads = sum(int(info["nthreads"]) for info in (await workers_of(client)).values())
     return min(_MOST, PARTS_A_THREAD * threads)
 

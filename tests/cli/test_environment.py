@@ -50,6 +50,12 @@ def test_the_value_of_a_header_is_a_secret(command: Run, proxy: MakeProxy) -> No
     assert "s3cret-value" not in result.stderr
 
 
+def test_an_address_without_its_version_is_named(service: EmulatorThread, command: Run) -> None:
+    address = service.env["CHATREST_BASE_URL"].removesuffix("/v3")
+    line = error_line(command("users", CHATREST_BASE_URL=address))
+    assert line.endswith(" does not exist; check that CHATREST_BASE_URL ends with the version (/v3)")
+
+
 @pytest.mark.parametrize("is_option", [True, False])
 def test_the_proxy_gets_all_requests(service: EmulatorThread, command: Run, is_option: bool) -> None:
     paths: list[str] = []

@@ -346,6 +346,7 @@ def _files(out: Path, part: str = "") -> Totals:
     """Return the files of an export in a folder, or with its local copy there, or of all its parts or one."""
     from ...export import Plan
     from ...export.folder import manifest
+    from ...export.plan.parts import NAME, Parts
 
     whole = () if part else ("", "export/")
     places = (*whole, f"{part or 'part=*'}/", f"{part or 'part=*'}/export/")
@@ -355,5 +356,8 @@ def _files(out: Path, part: str = "") -> Totals:
     if not contents:
         return Totals("", "", 0, 0)
     plan = Plan.parse(bytes(contents[0].plan))
-    words = plan.full_words if len(contents) == 1 and not part else ""
+    if (file := out / NAME).is_file():  # a part has its own sources alone; with an address it is not here
+        words = "" if part else Parts.parse(file.read_bytes(), file).plan.full_words
+    else:
+        words = plan.full_words if len(contents) == 1 and not part else ""
     return Totals(words, plan.format, len(sizes), sum(sizes))

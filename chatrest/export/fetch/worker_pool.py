@@ -40,6 +40,7 @@ class WorkerPool:
         self.export = export
         self.check = check
         self.progress = progress or Progress()
+        self.progress.done = 0  # of an earlier part
         self._workers = workers
         messages = Messages(AsRows(session.sender, leaves_out=True))
         self.ids: IdContinuity = IdContinuity(messages, export.store.written.numbers.last, export.journal)

@@ -55,7 +55,7 @@ def test_an_export_of_parts_has_one_summary(service: EmulatorThread, command: Ru
     assert sorted(ids) == all_ids(service)
     summary = summary_of(first)
     assert summary["messages"] == f"{len(ids):,}, {len(ids):,} of them new"
-    assert summary["sources"] == "6"
+    assert (summary["sources"], summary["plan"]) == ("6", "all users")
     claimed = summary_of(command("export", str(out), "--claim"))
     assert claimed["parts"].startswith("messages and files are of all parts, the rest of those")
     again = command("export", str(out), "--claim", "--json")
