@@ -105,8 +105,9 @@ def assert_hidden(error: BaseException) -> None:
 async def test_nothing_that_shows_a_failed_call_has_a_secret(
     step: str, call: str, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """Log, telemetry and spans do not name either whom the call is about."""
-    caplog.set_level(logging.DEBUG)
+    """Log, telemetry and spans do not name either whom the call is about, but for the log of addresses."""
+    for name in ("", "chatrest.requests"):
+        caplog.set_level(logging.DEBUG, name)
     provider, spans, records = TracerProvider(), InMemorySpanExporter(), list[Any]()
     provider.add_span_processor(SimpleSpanProcessor(spans))
     listeners = [records.append, OpenTelemetryListener(provider.get_tracer("test"), propagate=True)]
@@ -123,7 +124,10 @@ async def test_nothing_that_shows_a_failed_call_has_a_secret(
     assert caught.value.operation
     texts = [repr(records), caplog.text, *(span.to_json() for span in spans.get_finished_spans())]
     assert len(texts) > 2
-    assert [each for each in (*SECRETS, WHOM) if any(each in text for text in texts)] == []
+    assert [each for each in SECRETS if any(each in text for text in texts)] == []
+    lines = "\n".join(texts).splitlines()
+    assert [line for line in lines if WHOM in line and "chatrest.requests:" not in line] == []
+    assert any("chatrest.requests:" in line and ": [hidden]" in line for line in lines)
 
 
 async def test_connections_and_deadlines_that_fail() -> None:

@@ -492,6 +492,14 @@ def bomb(megabytes: int) -> bytes:
     return b"\x1f\x8b\x08\x00\x00\x00\x00\x00\x00\x03" + block * megabytes
 
 
+async def test_gzip_that_unpacks_to_nothing_has_a_cap_too(transport: Transport) -> None:
+    data = bomb(0) + b"\x00\x00\x00\xff\xff" * (CAP // 5 + 1)  # empty blocks
+    packed = chunked(data).replace(b"200 OK\r\n", b"200 OK\r\nContent-Encoding: gzip\r\n")
+    async with Faulty(packed) as server:
+        with pytest.raises(ReplyUnreadableError, match="max_reply_bytes"):
+            await transport.exchange(asked(server), TIMES)
+
+
 async def test_a_gzip_bomb_is_an_error_with_little_memory(transport: Transport) -> None:
     data = bomb(200)
     assert len(data) < 250_000

@@ -108,6 +108,8 @@ async def test_a_group_is_seen_by_the_acting_user(session: AsyncSession) -> None
     assert await guids(session, "user-002", has_joined=True) == ["hall"]
     changes = GroupChanges(owner="user-003", name="Ours")
     assert (await session.groups.update("hall", changes, on_behalf_of="user-002")).owner == "user-002"
+    assert (await session.groups.update("hall", changes)).owner == "user-003"
+    assert (await session.groups.get("hall", on_behalf_of="user-003")).scope == "admin"
     with pytest.raises(NotFoundError, match="ERR_UID_NOT_FOUND"):
         await make(session, "attic", members={"admins": ["nobody"]})
     assert await guids(session) == ["den", "hall"]
