@@ -139,7 +139,8 @@ class _Load:
         former_choice = self._before.get("deleted", "keep")
         if (former_choice, deleted) == ("blank", "keep"):
             raise RequestInvalidError(
-                f"deleted = 'keep': {target.name} has no contents of deleted messages; load into a new one"
+                f"deleted = 'keep': {target.name} has no contents of deleted messages; load into a new one",
+                name="deleted",
             )
         self._state = {name: value for name, value in self._before.items() if not name.startswith(_MARK)}
         self._state |= {"version": VERSION, "deleted": deleted or former_choice}

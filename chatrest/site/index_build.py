@@ -231,7 +231,7 @@ def choice_of(options: SiteOptions) -> Choice:
             re.compile(pattern)
         except re.error as error:
             raise RequestInvalidError(
-                f"pattern {pattern!r}: {error}; expected a regular expression"
+                f"patterns = {pattern!r}: {error}; expected a regular expression", name="patterns"
             ) from None
     return Choice(
         frozenset(options.get("conversations", ())), frozenset(options.get("users", ())),

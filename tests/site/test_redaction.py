@@ -175,7 +175,7 @@ def test_nothing_is_logged_of_a_site_that_hides_nothing(out: Path, tmp_path: Pat
 
 @pytest.mark.parametrize("pattern", ["(", "[a"])
 def test_a_wrong_pattern_is_refused(pattern: str, out: Path, tmp_path: Path) -> None:
-    with pytest.raises(RequestInvalidError, match=r"pattern '.*': .*; expected a regular expression"):
+    with pytest.raises(RequestInvalidError, match=r"^patterns = '.*': .*; expected a regular expression$"):
         write_site(out, tmp_path / "other", patterns=[pattern])
 
 

@@ -121,7 +121,8 @@ def _facts(out: str, facts: ExportFacts, result: VerifyResult, times: list[int])
     yield "export", out
     yield "checked", f"{time_text(int(datetime.now(UTC).timestamp()))}, by chatrest {version()}"
     fault = f"NOT in order: {facts.state}, {plural(result.count, 'problem')}"
-    yield "result", "complete and undamaged" if result.ok else fault
+    whole = "complete as far as the app's own list shows, and undamaged"
+    yield "result", fault if not result.ok else whole if result.by_app_list else "complete and undamaged"
     if (bag := bag_of(out)) is not None:
         yield "root hash", result.root or "it differs from what was sealed"
         yield "sealed", info_of(bag).get("Chat-Sealed", "")
