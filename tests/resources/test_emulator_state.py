@@ -1,4 +1,4 @@
-"""What an operation leaves on the emulator for others, beside what the tests of each collection see."""
+"""State that an operation leaves on the emulator for others, beside what the tests of collections see."""
 
 import pytest
 
@@ -9,8 +9,8 @@ from chatrest._parameters.notifications import FcmProvider, NewPushToken
 from chatrest._parameters.users import NewGroup
 from chatrest.app import App
 
-ONE, TWO, THREE, FOUR = (f"user-00{number}" for number in range(1, 5))
-DEN = NewGroup(guid="den", name="Den", type="public", owner=ONE)
+ANN, BOB, CAT, DAN = (f"user-00{number}" for number in range(1, 5))
+DEN = NewGroup(guid="den", name="Den", type="public", owner=ANN)
 
 
 async def test_a_key_goes_as_far_as_its_scope(session: AsyncSession) -> None:
@@ -38,12 +38,12 @@ async def test_what_is_imported_again_is_changed_and_not_replaced(session: Async
 
 
 async def test_friendships_end_on_both_sides_and_all_or_none(session: AsyncSession) -> None:
-    await session.friends.add(ONE, [TWO, THREE])
+    await session.friends.add(ANN, [BOB, CAT])
     with pytest.raises(ChatRestError, match="ERR_NOT_A_FRIEND"):
-        await session.friends.remove(ONE, [TWO, FOUR])
-    assert [user.uid async for user in session.friends.list(ONE)] == [TWO, THREE]
-    await session.friends.remove(TWO, [ONE])
-    assert [[user.uid async for user in session.friends.list(uid)] for uid in (ONE, TWO)] == [[THREE], []]
+        await session.friends.remove(ANN, [BOB, DAN])
+    assert [user.uid async for user in session.friends.list(ANN)] == [BOB, CAT]
+    await session.friends.remove(BOB, [ANN])
+    assert [[user.uid async for user in session.friends.list(uid)] for uid in (ANN, BOB)] == [[CAT], []]
 
 
 async def test_one_provider_is_the_default_and_push_tokens_are_of_a_login(session: AsyncSession) -> None:
@@ -65,12 +65,12 @@ async def test_one_provider_is_the_default_and_push_tokens_are_of_a_login(sessio
 
 async def test_nothing_is_left_of_a_group_and_no_tags_of_a_reset_conversation(session: AsyncSession) -> None:
     await session.groups.create(DEN)
-    one = session.as_user(ONE)
-    await one.messages.send(NewMessage.text("den", "hi", receiver_type="group"))
-    assert (await one.conversations.update_group("den", ["x"])).tags == ("x",)
-    await one.conversations.reset_group("den", preserve_order=True)
-    assert not (await one.conversations.get_group("den")).tags
-    await session.banned_users.ban("den", TWO)
+    acting = session.as_user(ANN)
+    await acting.messages.send(NewMessage.text("den", "hi", receiver_type="group"))
+    assert (await acting.conversations.update_group("den", ["x"])).tags == ("x",)
+    await acting.conversations.reset_group("den", preserve_order=True)
+    assert not (await acting.conversations.get_group("den")).tags
+    await session.banned_users.ban("den", BOB)
     await session.rbac.set_scope("den", "admin", {"a.b": "deny"})
     await session.groups.delete("den")
     await session.groups.create(NewGroup(guid="den", name="D", type="public"))

@@ -125,18 +125,22 @@ async def test_no_cursor_holds_a_secret(name: str, secret: str, arguments: tuple
 @loop_over(
     "ask",
     [
-        lambda keys, tokens: keys.get("s3cret\n"),
-        lambda keys, tokens: keys.delete("s3cret\ud800"),
-        lambda keys, tokens: keys.update(ApiKeyChanges(), "s3cret"),
-        lambda keys, tokens: keys.update("s3cret", "s3cret"),
-        lambda keys, tokens: tokens.get("ann", "s3cret\n"),
-        lambda keys, tokens: tokens.update("ann", "s3cret", UserChanges()),
+        lambda keys, tokens, _: keys.get("s3cret\n"),
+        lambda keys, tokens, _: keys.delete("s3cret\ud800"),
+        lambda keys, tokens, _: keys.update(ApiKeyChanges(), "s3cret"),
+        lambda keys, tokens, _: keys.update("s3cret", "s3cret"),
+        lambda keys, tokens, _: tokens.get("ann", "s3cret\n"),
+        lambda keys, tokens, _: tokens.update("ann", "s3cret", UserChanges()),
+        lambda keys, tokens, devices: devices.delete_push_token("s3cret\n", "s3cret"),
+        lambda keys, tokens, devices: devices.list_push_tokens("s3cret", all="x"),
+        lambda keys, tokens, devices: devices.unregister_push_tokens("s3cret", all="x"),
     ],
 )
 async def test_no_error_or_frame_of_a_wrong_argument_holds_a_secret(ask: Any) -> None:
     sender = Sender(ACK)
+    collections = [collection_class(name)(sender) for name in ("api_keys", "auth_tokens", "notifications")]
     with pytest.raises(RequestInvalidError) as caught:
-        await ask(collection_class("api_keys")(sender), collection_class("auth_tokens")(sender))
+        await ask(*collections)
     assert "s3cret" not in str(caught.value)
     inner = caught.traceback[2:]  # this test, and the table's line that names the secret
     assert not any("s3cret" in repr(frame.locals) for frame in inner)
