@@ -95,6 +95,9 @@ HOLDERS = {
     ),
     "page": lambda: Page([], Meta(), SECRET.encode(), Cursor("q")),
     "AuthToken": lambda: AuthToken(uid="bob", auth_token=SECRET, app_info=NESTED),
+    "settings of a login": lambda: AuthToken(
+        uid="bob", auth_token=SECRET, jwt=SECRET, fat=SECRET, settings={"any": SECRET}
+    ),
     "User": lambda: User("bob", auth_token=SECRET, metadata=NESTED),
     "AppInfo": lambda: AppInfo("app", api_keys={SECRET: {"apiKey": SECRET}}, access_key={"key": SECRET}),
     "App": lambda: App("app", SECRET, service_domain="chat.example.com"),
