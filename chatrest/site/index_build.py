@@ -225,6 +225,9 @@ def choice_of(options: SiteOptions) -> Choice:
         )
     if unknown := options.keys() - SiteOptions.__optional_keys__:
         raise TypeError(f"got an unexpected keyword argument {min(unknown)!r}")
+    for name in ("conversations", "users", "patterns"):
+        if isinstance(text := options.get(name, ()), str):
+            raise RequestInvalidError(f"{name} = {text!r}: expected a list of texts", name=name)
     hidden = tuple(options.get("patterns", ()))
     for pattern in hidden:
         try:

@@ -173,6 +173,13 @@ def test_nothing_is_logged_of_a_site_that_hides_nothing(out: Path, tmp_path: Pat
     assert not (tmp_path / "site.chatrest" / "hidden.csv").exists()
 
 
+@pytest.mark.parametrize("name", ["conversations", "users", "patterns"])
+def test_a_text_in_the_place_of_a_list_is_refused(name: str, out: Path, tmp_path: Path) -> None:
+    choice: Any = {name: "ann"}
+    with pytest.raises(RequestInvalidError, match=rf"^{name} = 'ann': expected a list of texts$"):
+        write_site(out, tmp_path / "other", **choice)
+
+
 @pytest.mark.parametrize("pattern", ["(", "[a"])
 def test_a_wrong_pattern_is_refused(pattern: str, out: Path, tmp_path: Path) -> None:
     with pytest.raises(RequestInvalidError, match=r"^patterns = '.*': .*; expected a regular expression$"):
