@@ -40,6 +40,32 @@ from typing import Any, Final, Literal, TypeAlias
 
 from .error_codes import KINDS, Kind
 
+__all__ = [
+    "ActingUserIgnoredError",
+    "ApiError",
+    "AuthenticationError",
+    "BadRequestError",
+    "ChatRestError",
+    "ConflictError",
+    "ConnectError",
+    "CursorError",
+    "DeadlineExceededError",
+    "DeadlineOutcomeUnknownError",
+    "ExportIncompleteError",
+    "FanOutError",
+    "NotFoundError",
+    "OutcomeUnknownError",
+    "PermissionDeniedError",
+    "RateLimitError",
+    "ReplyUnreadableError",
+    "RequestInvalidError",
+    "RequestTimeoutError",
+    "ServerError",
+    "ServerOutcomeUnknownError",
+    "TransportError",
+    "api_error_class",
+]
+
 
 class ChatRestError(Exception):
     """The base class of all errors of chatrest."""
