@@ -11,6 +11,7 @@ export has, and a site is handed on. Before the first change of a run `index.htm
 complete, so a kill leaves none that looks complete. Each file is replaced by renaming a new one.
 """
 
+import shutil
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, suppress
@@ -94,6 +95,7 @@ def bring_site(
     choice = choice_of(options)
     # Nothing is made for what is no export.
     read_raw(out)
+    made = [each for each in (folder, state_folder(folder)) if not each.exists()]
     with disk_errors(state_folder(folder)), ExitStack() as stack:
         for each in (folder, state_folder(folder)):
             each.mkdir(parents=True, exist_ok=True)
@@ -102,7 +104,13 @@ def bring_site(
         database = database_of(out, state_folder(folder))
         index = stack.enter_context(_opened(state_folder(folder) / "index.sqlite", choice))
         bring_up_to_date(index, out, database, lambda count: progress("reading", count, None))
-        check_chosen(out, index, choice)
+        try:
+            check_chosen(out, index, choice)
+        except RequestInvalidError:
+            stack.close()
+            for each in made:
+                shutil.rmtree(each)
+            raise
         files = stack.enter_context(attachment_files(out))
         pages = Pages(index, options.get("title") or "Messages")
         return _Writer(state, pages, files, progress).write()
@@ -143,9 +151,12 @@ def write_zip(site: str | PathLike[str], file: str | PathLike[str]) -> int:
 
 
 def check_zip(site: str | PathLike[str], file: str | PathLike[str]) -> None:
-    """Raise `RequestInvalidError` for a ZIP that would be in the site that it is of."""
-    if Path(file).resolve().is_relative_to(Path(site).resolve()):
+    """Raise `RequestInvalidError` for a ZIP in the site that it is of, or in a folder that is not there."""
+    path = Path(file).resolve()
+    if path.is_relative_to(Path(site).resolve()):
         raise RequestInvalidError(f"{file} is in the site: expected a file outside of it")
+    if not path.parent.is_dir():
+        raise RequestInvalidError(f"{file}: expected a file in a folder that exists")
 
 
 def _check_folder(out: str | PathLike[str], folder: Path) -> None:

@@ -64,5 +64,7 @@ def test_a_zip_has_the_files_of_the_site_alone(out: Path, tmp_path: Path) -> Non
         assert set(packed.namelist()) == names
     with pytest.raises(RequestInvalidError, match="is in the site: expected a file outside of it"):
         write_zip(tmp_path / "site", tmp_path / "site" / "site.zip")
+    with pytest.raises(RequestInvalidError, match="expected a file in a folder that exists"):
+        write_zip(tmp_path / "site", tmp_path / "none" / "site.zip")
     with pytest.raises(RequestInvalidError, match="is not a site"):
         write_zip(tmp_path, tmp_path.with_suffix(".zip"))

@@ -253,6 +253,7 @@ def test_a_part_of_an_export_is_chosen(
 def test_a_choice_without_messages_is_refused(out: Path, tmp_path: Path) -> None:
     with pytest.raises(RequestInvalidError, match="no message is of conversation 'no', user 'nobody'"):
         write_site(out, tmp_path / "site", conversations=["no"], users=["nobody"])
+    assert not list(tmp_path.iterdir())
 
 
 # ── run after run ──

@@ -72,6 +72,8 @@ def check_name(file: str | PathLike[str]) -> Path:
     path = Path(file)
     if path.suffix != ".html":
         raise RequestInvalidError(f"report = {str(file)!r}: expected a name that ends with .html")
+    if not path.absolute().parent.is_dir():
+        raise RequestInvalidError(f"report = {str(file)!r}: expected a file in a folder that exists")
     return path
 
 

@@ -104,6 +104,8 @@ def test_the_command_writes_it_whatever_the_result_is(tmp_path: Path) -> None:
     assert "NOT in order" in html.unescape((tmp_path / "report.html").read_text(encoding="utf-8"))
     refused = call("report.pdf")
     assert (refused.exit_code, "ends with .html" in refused.stderr) == (2, True)
+    refused = call("none/report.html")
+    assert (refused.exit_code, "expected a file in a folder that exists" in refused.stderr) == (2, True)
     assert not re.findall(r"report\.\w+\.new", " ".join(path.name for path in tmp_path.iterdir()))
     with pytest.raises(RequestInvalidError, match="ends with"):
         write_report(stored.folder, "report", verify(stored.folder))
