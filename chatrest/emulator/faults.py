@@ -82,7 +82,7 @@ class Fault(CheckedArguments, kw_only=True):
 
     def fits(self, request: Request) -> bool:
         """Return True for a request that the fault is for; only such requests count for `when`."""
-        if self.method not in (None, request.method):
+        if self.method is not None and self.method.upper() != request.method:
             return False
         if self.route is None or self.route in OPERATIONS:
             known = ROUTER.route(request.method, request.path) if self.route else None

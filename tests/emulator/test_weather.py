@@ -54,7 +54,7 @@ def test_a_list_of_first_is_a_sequence_of_each_route_and_method() -> None:
     assert struck(weather, 4) == ["status", "status", "reset", ""]
     assert weather.struck == {"status": 2, "reset": 1}
     assert "reset 1, status 2" in repr(weather)
-    weather = Weather([Status(when=First(), route="users.list"), Reset(when=First(), method="POST")])
+    weather = Weather([Status(when=First(), route="users.list"), Reset(when=First(), method="post")])
     assert struck(weather, 2) == ["", ""]
     assert struck(weather, 2, get("/v3/users")) == ["status", ""]
     assert struck(weather, 2, get(method="POST")) == ["reset", ""]
