@@ -416,7 +416,10 @@ class ThreadQuery(Filter):
 
 
 class MessageChanges(Body):
-    """The new `data` (a `text`, `metadata` or both) of a message, its new `tags`, or both."""
+    """The new `data` (a `text`, `metadata` or both) of a message, its new `tags`, or both.
+
+    Empty `tags` remove those that it has. Raises `RequestInvalidError` if nothing is changed.
+    """
 
     data: Json | UnsetType = UNSET
     """The content: `{"text": …}` of a text, else attachments, customData, metadata."""

@@ -117,7 +117,10 @@ class Conversations(Collection):
         return (await self._call(REPLACE_PINNED, body)).items
 
     async def get_user(self, uid: str, *, on_behalf_of: str | None = None) -> Conversation:
-        """GET /users/{uid}/conversation: that with a user; `PermissionDeniedError` if it is empty."""
+        """GET /users/{uid}/conversation: the acting user's conversation with a user.
+
+        `PermissionDeniedError` if it is empty.
+        """
         return await self._call(GET_USER, on_behalf_of=on_behalf_of, uid=uid)
 
     async def update_user(self, uid: str, tags: Tags, *, on_behalf_of: str | None = None) -> Conversation:
@@ -172,11 +175,17 @@ class Conversations(Collection):
         return await self._call(PIN_USER, on_behalf_of=on_behalf_of, uid=uid)
 
     async def unpin_user(self, uid: str, *, on_behalf_of: str | None = None) -> Conversation:
-        """DELETE /users/{uid}/conversation/pin: unpin a conversation, but for one that the app has pinned."""
+        """DELETE /users/{uid}/conversation/pin: unpin a conversation of the acting user.
+
+        `PermissionDeniedError` for one that the app has pinned.
+        """
         return await self._call(UNPIN_USER, on_behalf_of=on_behalf_of, uid=uid)
 
     async def get_group(self, guid: str, *, on_behalf_of: str | None = None) -> Conversation:
-        """GET /groups/{guid}/conversation: the acting user's conversation with a group, see `get_user`."""
+        """GET /groups/{guid}/conversation: the acting user's conversation with a group.
+
+        `PermissionDeniedError` if it is empty.
+        """
         return await self._call(GET_GROUP, on_behalf_of=on_behalf_of, guid=guid)
 
     async def update_group(self, guid: str, tags: Tags, *, on_behalf_of: str | None = None) -> Conversation:
@@ -215,7 +224,10 @@ class Conversations(Collection):
         return await self._call(PIN_GROUP, on_behalf_of=on_behalf_of, guid=guid)
 
     async def unpin_group(self, guid: str, *, on_behalf_of: str | None = None) -> Conversation:
-        """DELETE /groups/{guid}/conversation/pin: unpin a conversation, see `unpin_user`."""
+        """DELETE /groups/{guid}/conversation/pin: unpin a conversation of the acting user.
+
+        `PermissionDeniedError` for one that the app has pinned.
+        """
         return await self._call(UNPIN_GROUP, on_behalf_of=on_behalf_of, guid=guid)
 
 

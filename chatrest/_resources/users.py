@@ -92,7 +92,10 @@ class Users(Collection):
         return await self._call(USERS_GET, on_behalf_of=on_behalf_of, uid=uid)
 
     async def create(self, user: NewUser) -> User:
-        """Make a user and return it, with a login token where the body asks for one. Sent once."""
+        """Make a user and return it, with a login token where the body asks for one.
+
+        Sent once: `OutcomeUnknownError` if no reply came and the user may have been made.
+        """
         return await self._call(USERS_CREATE, user)
 
     async def update(self, uid: str, changes: UserChanges) -> User:

@@ -345,7 +345,8 @@ def aiohttp_handler(on_event: OnEvent, **options: Unpack[ReceiverOptions]) -> Ha
     200 is answered after `on_event` has returned, 500 after an exception, which is logged, and 503 while it
     still runs: it is not cancelled, and the repetition of the delivery waits for it. `on_event` should be
     idempotent: a webhook with `retry_on_failure` repeats what was not answered with 200. Events arrive in any
-    order. When the server stops, a handler that still runs was not acknowledged.
+    order. When the server stops, a handler that still runs was not acknowledged. Raises
+    `RequestInvalidError` for a wrong argument.
     """
     from aiohttp import ClientError, web
     from aiohttp.http_exceptions import HttpProcessingError
