@@ -1,6 +1,6 @@
 """The service's collections: the endpoints and the class of each. `OPERATIONS` is the one table.
 
-To add a collection: its line in `COLLECTIONS`, and one in `session.py` (or `management.py`). Its class has
+To add a collection: its line in `COLLECTIONS`, and one in `session.py`. Its class has
 its name in CamelCase (`api_keys`, `ApiKeys`), and its handlers in `emulator/service` are by operation. Its
 endpoints are those of the class's module, and of the modules of the class's bases.
 """

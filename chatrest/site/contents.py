@@ -11,7 +11,6 @@ from typing import Any, Final, NamedTuple
 from .text import is_address, shown
 
 _NAME: Final = 120
-_MOST_OPTIONS: Final = 50
 _MOST_MEMBERS: Final = 200
 _MOST_REACTIONS: Final = 100
 _STORED: Final = re.compile(r"files/([0-9a-f]{2})/([0-9a-f]{64})(?:\.([a-z0-9]{1,10}))?", re.ASCII)

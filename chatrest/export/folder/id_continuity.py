@@ -1,7 +1,7 @@
 """The check that the service's ids continue, and do not begin again because its data are lost.
 
 The message that has the highest id of the export, or the newest one where the service shows lower ids alone,
-must not be later than all messages of the export.
+must not be later than all messages of the export. Messages that are only gone look like deleted ones here.
 """
 
 import asyncio
@@ -16,8 +16,8 @@ from ..plan.message_ids import numbers_in
 from .journal import Journal
 
 
-class IdsBeginAnewError(ChatRestError):
-    """The service has lost its data, or is another one: an id stands for two messages."""
+class IdsBeginAgainError(ChatRestError):
+    """An id stands for two messages: the service has lost its data, or is another one."""
 
 
 class IdContinuity:
@@ -35,7 +35,7 @@ class IdContinuity:
     async def check(self, rows: list[Row]) -> None:
         """Check the newest messages of the app or of a list, before any page is committed.
 
-        Costs one request, in all, if the highest known id is not among them. Raises `IdsBeginAnewError`.
+        Costs one request, in all, if the highest known id is not among them. Raises `IdsBeginAgainError`.
         """
         by_id = {key: row for key, row in zip(numbers_in(rows), rows, strict=True) if key}
         async with self._lock:
@@ -47,7 +47,7 @@ class IdContinuity:
             if is_below and seconds(now.sent_at) > self._latest > 0:
                 self.has_fault = True
                 until, at = map(timestamp_words, (self._latest, now.sent_at))
-                raise IdsBeginAnewError(
+                raise IdsBeginAgainError(
                     f"the ids of the app begin again: the newest message of the export is {self._highest}, "
                     f"sent at {until} or earlier, and the service now has {now.id}, sent at {at}; if "
                     "it has lost its data, or is another one, export into a new folder"

@@ -154,7 +154,7 @@ class Journal(StoreJournal):
 
         A change during the iteration may be seen, or not.
         """
-        portion = self._few("sources", lambda: self._sources_after(-1))
+        portion = self._cached_rows("sources", lambda: self._sources_after(-1))
         yield from portion
         while len(portion) == PORTION:
             portion = self._sources_after(portion[-1].number)

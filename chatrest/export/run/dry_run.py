@@ -2,7 +2,7 @@
 
 The users are listed, for they are the sources. Of the lists that have anything left up to 20 are asked for a
 page, and what these show is counted: the export has at least so many new messages, and needs about so many
-requests. A service that a run would refuse, as it has other data than the folder, is refused here, too.
+requests. A service whose ids begin again is refused here, too, as by a run.
 """
 
 from collections.abc import Sequence
@@ -88,8 +88,8 @@ async def estimate(
 
     Costs one request for each 1,000 users, and one for each of up to 20 lists. Where `out` holds an export,
     what that covers is not counted. Raises what `export` raises before it writes: `RequestInvalidError` for a
-    folder that holds something else, or an export of another plan or app; and `IdsBeginAnewError`, a
-    `ChatRestError`, where the service has other data than the folder.
+    folder that holds something else, or an export of another plan or app; and `IdsBeginAgainError`, a
+    `ChatRestError`, where the ids of the service begin again.
     """
     check(plan is None or isinstance(plan, Plan), "plan", plan, "a Plan, or None")
     sent, stored, written = sent_by(session), _StoredExport(plan or Plan()), IdSet()

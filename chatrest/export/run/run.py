@@ -43,7 +43,7 @@ from ..fetch.source_list import GOES_BACKWARDS, SourceList, ago, sent_by, user_w
 from ..fetch.worker_pool import WORKERS, WorkerPool
 from ..folder.edits import apply_edits
 from ..folder.export_folder import ExportFolder, RemoteFiles, ReplacedMessages
-from ..folder.id_continuity import IdsBeginAnewError
+from ..folder.id_continuity import IdsBeginAgainError
 from ..folder.journal import NAME as JOURNAL, SourceState
 from ..folder.manifest import NAME as MANIFEST, Manifest, find_undamaged
 from ..folder.run_log import append_run
@@ -225,7 +225,7 @@ class Run:
                 news = await newest_of_app(self._session, is_backwards=is_backwards)
             self._goes_backwards = news.goes_backwards
             self._end = await find_end(self._pool, news)
-        except IdsBeginAnewError as error:  # its messages would be mixed up with others: nothing is read
+        except IdsBeginAgainError as error:  # its messages would be mixed up with others: nothing is read
             self._sources.refresh()
             self._count(report, await in_thread(export.finish))
             report.lacks(str(error), NextRun.FAILS)

@@ -9,7 +9,7 @@
 | names     | ids that are not numbers: each has the next number, which represents it in all sets      |
 
 What is `seen` and in no block is missing. All writes are made inside of a `transaction`. The meta is read
-once.
+once, and few files until a row is written.
 """
 
 import sqlite3
@@ -95,7 +95,7 @@ class StoreJournal(JournalFile):
         insert = "INSERT INTO meta VALUES(?, ?)"
         add = None if begin is None else lambda db: db.executemany(insert, meta)
         self._meta: dict[str, str] | None = None
-        self._kept: dict[str, tuple[int, list[Any]]] = {}
+        self._cache: dict[str, tuple[int, list[Any]]] = {}
         self._is_writer = begin is not None
         super().__init__(path, self.layout, add, is_shared=is_shared)
 
@@ -113,17 +113,17 @@ class StoreJournal(JournalFile):
 
     def _forget(self) -> None:
         self._meta = None
-        self._kept.clear()
+        self._cache.clear()
 
-    def _few(self, name: str, read: Callable[[], list[R]]) -> list[R]:
-        """Return what `read` gives; a writer keeps few rows until a row is written."""
+    def _cached_rows(self, name: str, read: Callable[[], list[R]]) -> list[R]:
+        """Return the rows that `read` gives; a writer caches few of them until it writes a row."""
         with self.lock:  # rows of another thread's transaction may be rolled back
             written = self._db.total_changes
-            known_at, rows = self._kept.get(name, (-1, []))
+            known_at, rows = self._cache.get(name, (-1, []))
             if known_at != written:
                 rows = read()
                 if len(rows) <= PORTION and self._is_writer:
-                    self._kept[name] = (written, rows)
+                    self._cache[name] = (written, rows)
             return rows
 
     # ── files ──
@@ -131,7 +131,7 @@ class StoreJournal(JournalFile):
     def files(self, *states: FileState) -> list[StoreFile]:
         """Return the files in these states, in the order in which they were made; without any, all."""
         # A damaged state would be in no query.
-        files = self._few("files", lambda: self._typed(f"{_FILES} ORDER BY number", StoreFile))
+        files = self._cached_rows("files", lambda: self._typed(f"{_FILES} ORDER BY number", StoreFile))
         return [each for each in files if not states or each.state in states]
 
     def files_of(self, stem: str) -> list[StoreFile]:
