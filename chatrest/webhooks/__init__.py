@@ -12,6 +12,7 @@
 only after it has returned, and one that was not is repeated, so an event may arrive twice, and in any order.
 """
 
+from .credentials import authorized
 from .events import (
     CallEvent,
     CallSessionEvent,
@@ -30,8 +31,8 @@ from .events import (
     UserBlockEvent,
     UserConnectionEvent,
 )
+from .handlers import aiohttp_handler, asgi_app
 from .parsing import parse
-from .receiver import aiohttp_handler, asgi_app, authorized
 
 __all__ = [
     "CallEvent", "CallSessionEvent", "CampaignEvent", "ConversationEvent", "Event", "GroupEvent",

@@ -1,8 +1,8 @@
 """From the body of a delivery to an event.
 
-Records in an event are held as those in a list are: strictly where they fit, else leniently. The members of
-`data` themselves must have their documented kind; if one has not, the event is an `UnknownEvent` that says
-why, so that nothing is dropped without notice.
+Records in an event are read as those in a list are: strictly where they fit, else leniently. The members of
+`data` themselves must have their documented type. If one has not, the event is an `UnknownEvent` with the
+reason, so that nothing is dropped without notice.
 """
 
 from contextlib import suppress
@@ -32,7 +32,9 @@ from .events import (
     UnknownEvent,
 )
 
-Parts: TypeAlias = dict[str, bytes]
+RawMembers: TypeAlias = dict[str, bytes]
+"""The members of a JSON object, each as its JSON."""
+
 _BOM: Final = b"\xef\xbb\xbf"
 _GZIP: Final = b"\x1f\x8b"
 _MESSAGES: Final = frozenset(get_args(Message))
@@ -41,6 +43,11 @@ _MESSAGE_MEMBERS: Final = frozenset({"category", "receiver", "sender"})
 _ENVELOPE: Final = [
     field for field in structs.fields(UnknownEvent) if field.name not in ("trigger", "data", "raw", "reason")
 ]
+_RECEIPT_BODY: Final = {
+    "messageId": "messageId", "receiptType": "action", "deliveredAt": "timestamp", "readAt": "timestamp"
+}  # fmt: skip
+_RECEIPT: Final = {"receiptSender": "sender", "receiptReceiver": "receiver"}
+"""Names in a legacy receipt, and the current ones: of its body, and of the receipt itself."""
 
 
 def parse(body: bytes | bytearray | memoryview | str) -> Event:
@@ -57,13 +64,13 @@ def parse(body: bytes | bytearray | memoryview | str) -> Event:
         raise RequestInvalidError(f"body: expected bytes or a text, not {type(body).__name__}")
     raw = bytes(body)
     try:
-        return _event(raw)
+        return _read_event(raw)
     except ReplyUnreadableError as error:
         text = str(error).replace("the reply", "the body")
     raise ReplyUnreadableError(f"not a delivery of an event: {text}")
 
 
-def _event(raw: bytes) -> Event:
+def _read_event(raw: bytes) -> Event:
     check_values(raw)
     body = raw.removeprefix(_BOM).strip(b" \t\r\n")
     if not body:
@@ -73,62 +80,62 @@ def _event(raw: bytes) -> Event:
     if not body.startswith(b"{"):
         raise ReplyUnreadableError(f"expected an object, got {_type_name(body)}")
     envelope = members(body)
-    trigger = _value(envelope, "trigger")
+    trigger = _read_value(envelope, "trigger")
     if not isinstance(trigger, str) or not trigger:
         got = "an empty text" if trigger == "" else type_name(trigger)
         raise ReplyUnreadableError(f"trigger: expected text, got {got}")
     fields = _envelope_fields(envelope) | {"trigger": trigger, "raw": raw}
-    kind, reason = EVENT_CLASSES.get(trigger), "the trigger is not known"
-    if kind is not None:
+    cls, reason = EVENT_CLASSES.get(trigger), "the trigger is not known"
+    if cls is not None:
         try:
-            event: Event = kind(data=_payload(kind, trigger, envelope.get("data", b"")), **fields)
+            event: Event = cls(data=_read_data(cls, trigger, envelope.get("data", b"")), **fields)
             return event
         except CoercionError as error:
             reason = str(error)
-    return UnknownEvent(data=guarded(_value(envelope, "data", None), raw), reason=reason, **fields)
+    return UnknownEvent(data=guarded(_read_value(envelope, "data", None), raw), reason=reason, **fields)
 
 
-def _value(parts: Parts, name: str, absent: Any = UNSET) -> Any:
-    return read_record(parts[name]) if name in parts else absent
+def _read_value(raw_members: RawMembers, name: str, absent: Any = UNSET) -> Any:
+    return read_record(raw_members[name]) if name in raw_members else absent
 
 
-def _envelope_fields(envelope: Parts) -> dict[str, Any]:
-    """Return the envelope's other members; of one that has another type than documented, nothing."""
+def _envelope_fields(envelope: RawMembers) -> dict[str, Any]:
+    """Return the envelope's other members, without those that have another type than documented."""
     fields: dict[str, Any] = {}
     for field in _ENVELOPE:
-        value = _value(envelope, field.encode_name)
+        value = _read_value(envelope, field.encode_name)
         with suppress(CoercionError):
             if value is not UNSET and value is not None and not isinstance(value, TooDeep):
                 fields[field.name] = coerced(value, shape(field.type), "", [])
     return fields
 
 
-def _payload(kind: type[Any], trigger: str, raw: bytes) -> Any:
+def _read_data(cls: type[Any], trigger: str, raw: bytes) -> Any:
     """Return the typed `data` of an event; raises `CoercionError` where it is not of its shape."""
     if raw[:1] != b"{":
         raise CoercionError(f"data: expected object, got {_type_name(raw)}")
-    if kind is CampaignEvent:
-        return _typed("data", Json, raw)
-    parts = members(raw)
-    if kind is MessageEvent:
-        return _message_data(trigger, raw, parts)
-    if kind is ReceiptEvent and "receiptType" in parts:
-        parts = _current_receipt(parts)
-    if kind is ReactionEvent and parts.get("reaction", b"").startswith(b"{"):
-        parts["reaction"] = _with_id(parts["reaction"], b"")
-    if kind is ModerationEvent and "failed" not in parts and "failures" in parts:
-        parts["failed"] = raw
-    if "sessionid" in parts:  # both spellings occur in events of calls
-        parts.setdefault("sessionId", parts["sessionid"])
-    return _struct(kind.__annotations__["data"], parts)
+    if cls is CampaignEvent:
+        return _read_member("data", Json, raw)
+    raw_members = members(raw)
+    if cls is MessageEvent:
+        return _message_data(trigger, raw, raw_members)
+    if cls is ReceiptEvent and "receiptType" in raw_members:
+        raw_members = _current_receipt(raw_members)
+    if cls is ReactionEvent and raw_members.get("reaction", b"").startswith(b"{"):
+        raw_members["reaction"] = _with_id(raw_members["reaction"], b"")
+    if cls is ModerationEvent and "failed" not in raw_members and "failures" in raw_members:
+        raw_members["failed"] = raw
+    if "sessionid" in raw_members:  # both spellings occur in events of calls
+        raw_members.setdefault("sessionId", raw_members["sessionid"])
+    return _read_struct(cls.__annotations__["data"], raw_members)
 
 
-def _message_data(trigger: str, raw: bytes, parts: Parts) -> MessageData:
-    if "message" not in parts and not _MESSAGE_MEMBERS.isdisjoint(parts):
-        parts = {"message": raw}
-    record = parts.get("message", b"")
+def _message_data(trigger: str, raw: bytes, raw_members: RawMembers) -> MessageData:
+    if "message" not in raw_members and not _MESSAGE_MEMBERS.isdisjoint(raw_members):
+        raw_members = {"message": raw}
+    record = raw_members.get("message", b"")
     if trigger != "before_message" or not record.startswith(b"{"):
-        return cast("MessageData", _struct(MessageData, parts))
+        return cast("MessageData", _read_struct(MessageData, raw_members))
     message = parse_record(Message, _with_id(record, b"0"))  # to be typed, a message must have an id
     if "id" not in members(record):
         message = structs.replace(message, id="")
@@ -137,64 +144,60 @@ def _message_data(trigger: str, raw: bytes, parts: Parts) -> MessageData:
     )
 
 
-_RECEIPT_BODY: Final = {
-    "messageId": "messageId", "receiptType": "action", "deliveredAt": "timestamp", "readAt": "timestamp"
-}  # fmt: skip
-_RECEIPT: Final = {"receiptSender": "sender", "receiptReceiver": "receiver"}
-
-
-def _current_receipt(parts: Parts) -> Parts:
+def _current_receipt(receipt: RawMembers) -> RawMembers:
     """Return the members of a legacy receipt as those of a current one."""
-    body = {name: parts[old] for old, name in _RECEIPT_BODY.items() if parts.get(old, b"null") != b"null"}
-    members = b",".join(b'"%b":%b' % (name.encode(), value) for name, value in body.items())
-    return {_RECEIPT.get(name, name): value for name, value in parts.items()} | {"body": b"{%b}" % members}
+    values = {new: receipt[old] for old, new in _RECEIPT_BODY.items() if receipt.get(old, b"null") != b"null"}
+    body = b",".join(b'"%b":%b' % (name.encode(), raw) for name, raw in values.items())
+    return {_RECEIPT.get(name, name): raw for name, raw in receipt.items()} | {"body": b"{%b}" % body}
 
 
 def _with_id(record: bytes, id: bytes) -> bytes:
     """Return an object's JSON with an `id` before its members, if it has none."""
-    parts = members(record)
-    if "id" in parts:
+    names = members(record).keys()
+    if "id" in names:
         return record
-    return b'{"id":"%b"%b%b' % (id, b"," if parts else b"", record[1:].lstrip())
+    return b'{"id":"%b"%b%b' % (id, b"," if names else b"", record[1:].lstrip())
 
 
-def _struct(kind: type[Record], parts: Parts) -> Any:
+def _read_struct(cls: type[Record], raw_members: RawMembers) -> Any:
+    """Return an event's `data`; raises `CoercionError` for a member that is missing or of another type."""
     values: dict[str, Any] = {}
-    for field in structs.fields(kind):
+    for field in structs.fields(cls):
         path = f"data.{field.encode_name}"
-        if field.encode_name in parts:
-            values[field.name] = _typed(path, field.type, parts[field.encode_name])
+        if field.encode_name in raw_members:
+            values[field.name] = _read_member(path, field.type, raw_members[field.encode_name])
         elif field.required:
             raise CoercionError(f"{path}: expected a value, got nothing")
-    return kind(**values)
+    return cls(**values)
 
 
-def _typed(path: str, kind: Any, raw: bytes) -> Any:
-    kinds = get_args(kind)
+def _read_member(path: str, annotation: Any, raw: bytes) -> Any:
+    """Return a member of `data`; raises `CoercionError` if it has another type than annotated."""
+    types = get_args(annotation)
     if raw == b"null":
-        if NoneType in kinds:
+        if NoneType in types:
             return None
         raise CoercionError(f"{path}: expected a value, got null")
-    if set(kinds) >= _MESSAGES:
-        return _message(path, raw)
-    if _MESSAGE_LIST in kinds and raw[:1] == b"[":
-        return tuple(_message(f"{path}[{index}]", each) for index, each in enumerate(elements(raw)))
+    if set(types) >= _MESSAGES:
+        return _read_message(path, raw)
+    if _MESSAGE_LIST in types and raw[:1] == b"[":
+        return tuple(_read_message(f"{path}[{index}]", each) for index, each in enumerate(elements(raw)))
     value = read_record(raw)
     if isinstance(value, TooDeep):
         raise CoercionError(f"{path}: nested too deeply to be read")
-    if _MESSAGE_LIST in kinds:
+    if _MESSAGE_LIST in types:
         raise CoercionError(f"{path}: expected array, got {type_name(value)}")
-    return coerced(value, shape(kind), path, [])
+    return coerced(value, shape(annotation), path, [])
 
 
 def _type_name(raw: bytes) -> str:
-    """Return what a JSON value is; an array is not read, as it may be nested too deeply."""
+    """Return the name of a value's type; an array is not read, as it may be nested too deeply."""
     if not raw:
         return "nothing"
     return "array" if raw.startswith(b"[") else type_name(read_record(raw))
 
 
-def _message(path: str, raw: bytes) -> Message:
+def _read_message(path: str, raw: bytes) -> Message:
     if raw[:1] != b"{":
         raise CoercionError(f"{path}: expected object, got {_type_name(raw)}")
     return parse_record(Message, raw)

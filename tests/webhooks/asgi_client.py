@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple, TypeAlias
 
 from chatrest.webhooks import Event
-from chatrest.webhooks.receiver import AsgiApp
+from chatrest.webhooks.handlers import AsgiApp
 from tests.webhooks.samples import MESSAGE, delivery
 
 HELLO = delivery("message_sent", {"message": MESSAGE})

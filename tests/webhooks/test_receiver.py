@@ -239,7 +239,7 @@ async def test_a_body_that_never_ends_is_given_up() -> None:
 @virtual
 async def test_other_protocols_are_refused() -> None:
     app = asgi_app(Handler())
-    with pytest.raises(RequestInvalidError, match="scope type = 'websocket': expected http or lifespan"):
+    with pytest.raises(RequestInvalidError, match="scope type = 'websocket': expected 'http' or 'lifespan'"):
         await app({"type": "websocket"}, None, None)  # type: ignore[arg-type]
 
 
@@ -259,7 +259,7 @@ async def test_other_protocols_are_refused() -> None:
         ({"max_body_bytes": 1.5}, "max_body_bytes = 1.5: expected a whole number above 0"),
         ({"concurrency": 0}, "concurrency = 0"),
         ({"concurrency": True}, "concurrency = True"),
-        ({"user": "u"}, "user: expected username, password, answer_within"),
+        ({"user": "u"}, "no option is called 'user': expected 'username', 'password', 'answer_within', "),
         ({"on_event": None}, "on_event = None: expected a coroutine function"),
     ],
 )
