@@ -12,6 +12,19 @@ from ._fan_out.stream import (
     Outcome as Outcome,
     Success as Success,
 )
+from ._models.agent_knowledge import (
+    DiscoveredUrl as DiscoveredUrl,
+    KnowledgeAck as KnowledgeAck,
+    KnowledgeRecord as KnowledgeRecord,
+    KnowledgeStatuses as KnowledgeStatuses,
+    KnowledgeText as KnowledgeText,
+    PresignedUpload as PresignedUpload,
+    PresignedUploads as PresignedUploads,
+    ScrapedPage as ScrapedPage,
+    SourcePage as SourcePage,
+    UrlBatch as UrlBatch,
+    WebsiteCrawl as WebsiteCrawl,
+)
 from ._models.agents import (
     Agent as Agent,
     ApiTool as ApiTool,
@@ -19,29 +32,18 @@ from ._models.agents import (
     CreatedAgent as CreatedAgent,
     CreatedExternalAgent as CreatedExternalAgent,
     DeletedExternalTool as DeletedExternalTool,
-    DiscoveredUrl as DiscoveredUrl,
     EnabledItems as EnabledItems,
     ExternalAgent as ExternalAgent,
     ExternalTool as ExternalTool,
     FrontendAction as FrontendAction,
-    KnowledgeAck as KnowledgeAck,
-    KnowledgeRecord as KnowledgeRecord,
-    KnowledgeStatuses as KnowledgeStatuses,
-    KnowledgeText as KnowledgeText,
     McpServer as McpServer,
-    PresignedUpload as PresignedUpload,
-    PresignedUploads as PresignedUploads,
-    ScrapedPage as ScrapedPage,
-    SourcePage as SourcePage,
     ToolAction as ToolAction,
     ToolDefinition as ToolDefinition,
     ToolIntegration as ToolIntegration,
     ToolParameter as ToolParameter,
     ToolSearch as ToolSearch,
-    UrlBatch as UrlBatch,
     Variable as Variable,
     VariableUsage as VariableUsage,
-    WebsiteCrawl as WebsiteCrawl,
 )
 from ._models.apps import (
     ApiKey as ApiKey,
@@ -58,6 +60,7 @@ from ._models.calls import CallRecord as CallRecord, Transcription as Transcript
 from ._models.conversations import Conversation as Conversation, ConversationParty as ConversationParty
 from ._models.messages import (
     ActionMessage as ActionMessage,
+    AddedMember as AddedMember,
     CallMessage as CallMessage,
     CustomMessage as CustomMessage,
     Flag as Flag,
@@ -108,7 +111,6 @@ from ._models.roles import (
     RoleSettings as RoleSettings,
 )
 from ._models.users import (
-    AddedMember as AddedMember,
     AuthToken as AuthToken,
     DeactivatedUsers as DeactivatedUsers,
     Group as Group,

@@ -16,11 +16,12 @@ if TYPE_CHECKING:  # a collection's module is loaded when its attribute is first
     from ._resources.agents import Agents
     from ._resources.apps import ApiKeys, Apps, DataImport, Metrics, Triggers, Webhooks
     from ._resources.conversations import Calls, Conversations
+    from ._resources.groups import BannedUsers, Groups, Members
     from ._resources.messages import Messages
     from ._resources.moderation import Moderation
     from ._resources.notifications import Notifications
     from ._resources.roles import Rbac, RestrictedFeatures, Roles
-    from ._resources.users import AuthTokens, BannedUsers, BlockedUsers, Friends, Groups, Members, Users
+    from ._resources.users import AuthTokens, BlockedUsers, Friends, Users
 
 
 @final

@@ -16,10 +16,9 @@ from chatrest._core.replies.decode import MESSAGE, ManyRecords, OneRecord
 from chatrest._core.requests.wire import Request
 from chatrest._models.agents import ApiTool
 from chatrest._models.apps import AppInfo
-from chatrest._models.calls import WsChannel
 from chatrest._models.messages import UnknownMessage
 from chatrest._models.meta import Meta
-from chatrest._models.users import AuthToken, User
+from chatrest._models.users import AuthToken, User, WsChannel
 from chatrest._secrets import (
     _CREDENTIALS,
     HIDDEN,

@@ -30,11 +30,12 @@ from chatrest import (
     Walk,
 )
 from chatrest._models.apps import Trigger, Webhook
+from chatrest._models.messages import AddedMember
 from chatrest._models.outcomes import ItemAck
-from chatrest._models.users import AddedMember, UserOutcome
+from chatrest._models.users import UserOutcome
 from chatrest._parameters.apps import NewWebhook
 from chatrest._parameters.data_import import UserImport
-from chatrest._resources.users import Members
+from chatrest._resources.groups import Members
 
 
 async def lists(session: AsyncSession) -> None:

@@ -1,63 +1,9 @@
-"""Entities of messages, which are users, groups and calls; and the log of calls."""
-
-from typing import Generic, TypeVar
+"""Calls: as the content of call messages, and in the history of calls."""
 
 from msgspec import UNSET, field
 
 from .record import NO_TEXT, Json, Maybe, Record
-
-E = TypeVar("E")
-
-
-class EntityWrapper(Record, Generic[E]):
-    """An entity wrapper: `entity`, and its `entity_type` such as user or call."""
-
-    entity: E
-    entity_type: str = NO_TEXT
-
-
-class Entity(Record):
-    """A user or a group inside a message: a user has `uid`, a group has `guid`."""
-
-    # In the order in which the service writes them, as msgspec decodes that order fastest: 3 % of a page.
-
-    uid: Maybe[str] = UNSET
-    name: Maybe[str] = UNSET
-    role: Maybe[str] = UNSET
-    status: Maybe[str] = UNSET
-    avatar: Maybe[str] = UNSET
-    conversation_id: Maybe[str] = UNSET
-    link: Maybe[str] = UNSET
-    created_at: Maybe[int] = UNSET
-    updated_at: Maybe[int] = UNSET
-    updated_by: Maybe[str] = UNSET
-    last_active_at: Maybe[int] = UNSET
-    guid: Maybe[str] = UNSET
-    type: Maybe[str] = UNSET
-    owner: Maybe[str] = UNSET
-    members_count: Maybe[int] = UNSET
-    icon: Maybe[str] = UNSET
-    description: Maybe[str] = UNSET
-    scope: Maybe[str] = UNSET
-    tags: Maybe[tuple[str, ...]] = UNSET
-    metadata: Maybe[Json] = UNSET
-    has_joined: Maybe[bool] = UNSET
-    status_message: Maybe[str] = UNSET
-
-
-class Parties(Record):
-    """The sender and the receiver of a message or a call: `data.entities`."""
-
-    sender: Maybe[EntityWrapper[Entity]] = UNSET
-    receiver: Maybe[EntityWrapper[Entity]] = UNSET
-
-
-class WsChannel(Record):
-    """The call's socket channel. `secret` is a credential: the attribute shows it, the repr does not."""
-
-    identity: Maybe[str] = UNSET
-    service: Maybe[str] = UNSET
-    secret: Maybe[str] = UNSET
+from .users import Entity, EntityWrapper, Parties, WsChannel
 
 
 class CallData(Record):

@@ -4,9 +4,9 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from msgspec import UNSET
 
-from .calls import Entity
 from .messages import NestedMessage, message_of
 from .record import Maybe, Record, text_id, views, whole_count
+from .users import Entity
 
 
 class ConversationParty(Entity):

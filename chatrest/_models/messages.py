@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias, final
 from msgspec import UNSET, UnsetType, ValidationError, convert, field, structs
 
 from .._secrets import guarded
-from .calls import CallContent, Entity, EntityWrapper, Parties
+from .calls import CallContent
 from .lenient import CoercionError, coerced, shape
 from .outcomes import ItemOutcome
 from .raw_json import write_value
@@ -24,6 +24,7 @@ from .record import (
     Record,
     views,
 )
+from .users import Entity, EntityWrapper, Parties
 
 
 def message_of(stored: Any) -> "Message":
@@ -411,7 +412,7 @@ def _flaw(record: Any) -> str | None:
     return None
 
 
-# ── the outcome of sending to several receivers ──
+# ── outcomes that hold a message ──
 
 
 @views(message_of, "data")
@@ -424,5 +425,12 @@ class SentMessage(ItemOutcome):
 @views(message_of, "data")
 class MessageOutcome(ItemOutcome):
     """The outcome of importing a message: `data` is the message as stored."""
+
+    data: Maybe[NestedMessage] = UNSET
+
+
+@views(message_of, "data")
+class AddedMember(ItemOutcome):
+    """The outcome of adding one uid; `data` is the action message. Without `success` it is a failure."""
 
     data: Maybe[NestedMessage] = UNSET

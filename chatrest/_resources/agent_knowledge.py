@@ -10,7 +10,7 @@ from typing import Any, Final
 from .._core.replies.decode import ACK, Ack, bare, many, one
 from .._core.requests.dialects import BY_CURSOR, Paging
 from .._core.requests.endpoint import Endpoint
-from .._models.agents import (
+from .._models.agent_knowledge import (
     DiscoveredUrl,
     KnowledgeAck,
     KnowledgeRecord,

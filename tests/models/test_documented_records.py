@@ -9,8 +9,8 @@ import msgspec
 import pytest
 
 from chatrest import _models as models, parse
-from chatrest._models.calls import Entity, EntityWrapper
 from chatrest._models.record import Record
+from chatrest._models.users import Entity, EntityWrapper
 from chatrest._secrets import is_credential
 from tests.cases import loop_over
 from tests.resources.test_parity import RECORDS

@@ -5,9 +5,8 @@ import json
 import pytest
 
 from chatrest import Message, parse
-from chatrest._models.calls import Entity, EntityWrapper
 from chatrest._models.record import digest
-from chatrest._models.users import AuthToken
+from chatrest._models.users import AuthToken, Entity, EntityWrapper
 from tests.cases import loop_over
 
 

@@ -11,6 +11,7 @@ from chatrest._core.replies.decode import many, parse
 from chatrest._models.conversations import Conversation
 from chatrest._models.messages import (
     ActionMessage,
+    AddedMember,
     CallMessage,
     MediaMessage,
     Message,
@@ -20,7 +21,6 @@ from chatrest._models.messages import (
     UnknownMessage,
 )
 from chatrest._models.moderation import BlockedMessage, ReviewedMessage
-from chatrest._models.users import AddedMember
 from tests.cases import loop_over
 from tests.core.replies.documented import CALL_MESSAGE, COMMON, TEXT
 

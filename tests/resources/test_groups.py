@@ -17,7 +17,7 @@ from chatrest import (
 from chatrest._core.requests.endpoint import Call
 from chatrest._models.users import Group, MemberScope
 from chatrest._parameters.users import NewMembers
-from chatrest._resources.users import MEMBERS_CHANGE_SCOPE, Groups, Members
+from chatrest._resources.groups import MEMBERS_CHANGE_SCOPE, Groups, Members
 from chatrest.emulator import Emulator
 from chatrest.errors import CursorError, ReplyUnreadableError
 from tests.resources.conftest import NOW

@@ -64,7 +64,7 @@ def test_the_first_use_of_an_attribute_loads_its_collection() -> None:
 
 def test_a_look_at_one_operation_loads_its_collection_alone() -> None:
     use = "from chatrest._resources import OPERATIONS; OPERATIONS['members.list']"
-    assert loaded_by(use) & set(COLLECTIONS.values()) == {COLLECTIONS["members"]} == {"users"}
+    assert loaded_by(use) & set(COLLECTIONS.values()) == {COLLECTIONS["members"]} == {"groups"}
 
 
 @loop_over("name", ["", "members", "members.", "members.nothing", "nothing.list", "collection.x"])

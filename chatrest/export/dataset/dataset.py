@@ -25,8 +25,9 @@ from ..._core.send import AsRows
 from ..._parameters.conversations import ConversationQuery
 from ..._parameters.users import GroupQuery, UserQuery
 from ..._resources.conversations import Conversations
+from ..._resources.groups import BannedUsers, Groups, Members
 from ..._resources.messages import Messages
-from ..._resources.users import BannedUsers, BlockedUsers, Friends, Groups, Members, Users
+from ..._resources.users import BlockedUsers, Friends, Users
 from ..._texts import plural
 from ..._threads import in_thread
 from ..._walk.walk import Walk

@@ -12,8 +12,9 @@ from chatrest._cli.call.arguments import Parameters
 from chatrest._cli.root import root
 from chatrest._core.replies.decode import ACK, JSON, bare, each
 from chatrest._core.requests.endpoint import Endpoint
+from chatrest._models.messages import AddedMember
 from chatrest._models.outcomes import Outcomes
-from chatrest._models.users import AddedMember, User
+from chatrest._models.users import User
 from chatrest._resources import OPERATIONS
 from tests.cases import loop_over
 from tests.commands import MakeProxy, Run

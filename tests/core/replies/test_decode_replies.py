@@ -9,10 +9,9 @@ from hypothesis import given, strategies as st
 
 from chatrest._core.replies.decode import JSON, array, bare, many, one, read_json
 from chatrest._models.apps import AppInfo
-from chatrest._models.calls import Entity
-from chatrest._models.messages import Message, MessageCount
+from chatrest._models.messages import AddedMember, Message, MessageCount
 from chatrest._models.meta import PageCounts
-from chatrest._models.users import AddedMember, AuthToken, User
+from chatrest._models.users import AuthToken, Entity, User
 from chatrest.errors import ReplyUnreadableError
 from tests.cases import loop_over
 from tests.core.replies.documented import GOOD, KINDS, MESSAGE_ONE, PAGE, body

@@ -9,7 +9,8 @@ from hypothesis import given, strategies as st
 from msgspec import UNSET
 
 from chatrest._core.replies.decode import ACK, Ack, each
-from chatrest._models.users import AddedMember, GroupOutcome, MemberOutcome, User, UserOutcome
+from chatrest._models.messages import AddedMember
+from chatrest._models.users import GroupOutcome, MemberOutcome, User, UserOutcome
 from chatrest.errors import ApiError, ReplyUnreadableError
 from tests.cases import loop_over
 
