@@ -138,7 +138,7 @@ def export(
       chatrest export lake --format parquet --until 2026-10-31
       chatrest export backup --with users,groups,members --attachments
       chatrest export backup --dry-run       estimate the size; write nothing
-      chatrest export lake --parts 64 --claim    read parts beside other processes: see guide clusters
+      chatrest export lake --parts 64 --claim    read parts beside other processes: see guide parts
       chatrest export backups --apps apps.toml   each app of a file, a folder each
       chatrest export s3://bucket/chat       into an object store (also gs://… and az://…)
 

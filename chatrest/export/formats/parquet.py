@@ -1,6 +1,6 @@
 """Parquet: the columns of messages, for queries, and records as Arrow tables.
 
-`chatrest guide reading` has a table of the columns. A member that is absent, or not of its
+`chatrest guide dataset` has a table of the columns. A member that is absent, or not of its
 documented type, is null; a record of any shape has a row, with its bytes as they were served. In a record
 that is not valid UTF-8, `raw` has U+FFFD for each wrong byte. The metadata of a file has the version of the
 schema under `chatrest.schema_version`.

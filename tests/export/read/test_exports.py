@@ -155,7 +155,7 @@ def test_another_position_is_refused(parts: StoredParts, wrong: Any) -> None:
 
 def test_duckdb_reads_all_parts_with_the_part_as_a_column(parts: StoredParts) -> None:
     duckdb = pytest.importorskip("duckdb")
-    [code] = re.findall(r"`(SELECT part, [^`]+)`", (GUIDE / "reading.md").read_text(encoding="utf-8"))
+    [code] = re.findall(r"`(SELECT part, [^`]+)`", (GUIDE / "dataset.md").read_text(encoding="utf-8"))
     code = code.replace("OUT/", f"{parts.folder}/").replace("read_parquet", "read_json")
     rows = duckdb.sql(code.replace("*.parquet", "*.ndjson")).fetchall()
     assert sorted(rows) == [("00", 10), ("01", 10), ("02", 10)]
