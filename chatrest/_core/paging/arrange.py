@@ -2,7 +2,7 @@
 
 A list by id is given by ascending or descending ids, whatever the order inside a page. Where a list that is
 documented to go by id shows that the service orders it by time (ids in any order, times that only rise or
-only fall), its items are taken in the service's order from there on. So are those of lists that go by
+only fall), its items are given in the service's order from there on. So are those of lists that go by
 something else.
 """
 
@@ -23,9 +23,9 @@ from .order import (
     are_ahead,
     are_ascending,
     numbers_of,
-    parted,
     passed_count,
     runs_by_time,
+    split_by_number,
 )
 from .walk_state import Memory, Rules
 
@@ -33,71 +33,76 @@ T = TypeVar("T")
 
 
 class OrderedPage(Struct, Generic[T], frozen=True):
-    """A page as its walk takes it."""
+    """The new items of a page, and the direction and order in which they are."""
 
     items: list[T]
-    """The new ones, in the walk's order."""
+    """The new items, in the walk's order."""
     direction: Affix
     is_stated: bool
-    """Whether the direction was asked for or said by an affix of the reply, not guessed from the page."""
+    """True if the direction was asked for, or is an affix of the reply; False for a guess from the page."""
     by_id: bool
+    """True if the items are in the order of their ids, False if in the service's order."""
     unordered_count: int = 0
-    """How many of the first items are in the service's order, and not placed by their id."""
+    """The number of first items that are in the service's order."""
 
 
 def arrange(
     cursor: Cursor, page: Listing[T], ids: Sequence[str], rules: Rules, memory: Memory
 ) -> OrderedPage[T]:
-    """Arrange a page; `CursorError` for a new id before the walk's position, in a list by id."""
+    """Return the new items of a page with these `ids`, in the walk's order.
+
+    Raises `CursorError` for a new id that the walk has passed already, in a list by id.
+    """
     stated = cursor.direction or _stated_direction(page)
     is_stated = stated is not None
     direction = stated or _direction_by_position(page, ids, rules)
     if not cursor.by_id:
         direction, served = direction or "append", (page.items, ids)
         if rules.paging.order == "id":  # documented to go by id, it goes by time
-            served = _along(*served, direction)
+            served = _in_direction(*served, direction)
         items = _in_service_order(*served, cursor, memory)
         return OrderedPage(items, direction, is_stated, by_id=False, unordered_count=len(items))
-    direction = direction or _falling(ids)
+    direction = direction or _direction_by_order(ids)
     # As pages are served, the last one too: no id has to become a number, which takes three times as long.
     if not ids or (are_ascending(ids) and are_ahead(ids, direction, cursor.last)):
         items = page.items if direction == "append" else page.items[::-1]
         return OrderedPage(items, direction, is_stated, by_id=True)
-    others, numbered = parted(page.items, ids)
+    unnumbered, numbered = split_by_number(page.items, ids)
     by_number = sorted(numbered.items(), reverse=direction == "prepend")
-    numbers, ordered = [number for number, _ in by_number], [place for _, place in by_number]
+    numbers, ordered = [number for number, _ in by_number], [index for _, index in by_number]
     passed = passed_count(numbers, direction, cursor.last)
-    strays = _strays([ids[place] for place in ordered[:passed]], cursor, memory.ids)
-    runs_by_id = not strays and list(numbered.values()) in (ordered, ordered[::-1])
-    if not runs_by_id and page.items and _is_by_time(page.items, ordered, cursor, direction, strays):
-        items = _in_service_order(*_along(page.items, ids, direction), cursor, memory)
+    unseen = _unseen_ids([ids[index] for index in ordered[:passed]], cursor, memory.ids)
+    runs_by_id = not unseen and list(numbered.values()) in (ordered, ordered[::-1])
+    if not runs_by_id and page.items and _is_by_time(page.items, ordered, cursor, direction, unseen):
+        items = _in_service_order(*_in_direction(page.items, ids, direction), cursor, memory)
         return OrderedPage(items, direction, is_stated, by_id=False, unordered_count=len(items))
-    if strays:
+    if unseen:
         raise CursorError(
-            f"going {direction}, the service served id {strays[0]} after id {cursor.last}, and not before: "
+            f"going {direction}, the service served id {unseen[0]} after id {cursor.last}, and not before: "
             "the walk cannot keep its order without losing it"
         )
-    earlier_ids = _border(cursor, memory)
-    others = [place for place in others if not ids[place] or ids[place] not in earlier_ids][cursor.skip :]
-    items = [page.items[place] for place in (*others, *ordered[passed:])]
-    return OrderedPage(items, direction, is_stated, by_id=True, unordered_count=len(others))
+    known = _known_ids(cursor, memory)
+    unnumbered = [index for index in unnumbered if not ids[index] or ids[index] not in known][cursor.skip :]
+    items = [page.items[index] for index in (*unnumbered, *ordered[passed:])]
+    return OrderedPage(items, direction, is_stated, by_id=True, unordered_count=len(unnumbered))
 
 
 def _is_by_time(
-    items: Sequence[Any], ordered: Sequence[int], cursor: Cursor, direction: Affix, strays: Sequence[str]
+    items: Sequence[Any], ordered: Sequence[int], cursor: Cursor, direction: Affix, unseen: Sequence[str]
 ) -> bool:
     """Return True if a page goes by time and cannot go by id: ids that follow the times are in order."""
     times = _times(items)
     if not runs_by_time(times, cursor.time, direction):
         return False
-    follows = runs_by_time([times[place] for place in ordered], cursor.time, direction)
-    return bool(strays) or len(ordered) < len(items) or not follows
+    follows = runs_by_time([times[index] for index in ordered], cursor.time, direction)
+    return bool(unseen) or len(ordered) < len(items) or not follows
 
 
-def _strays(passed: Sequence[str], cursor: Cursor, before: Sequence[str] | None) -> list[str]:
-    """Ids after the walk that it has never seen: not on the page before, nor on this one, asked again.
+def _unseen_ids(passed: Sequence[str], cursor: Cursor, before: Sequence[str] | None) -> list[str]:
+    """Return those of the `passed` ids that are neither of the page before nor the walk's last id.
 
-    The number of a known id in another text (`05`, `5`) is another id, and would be lost, too.
+    `05` after `5` is one of them: the same number in another text may be another record. To give it would
+    break the order, and to drop it might lose it.
     """
     if cursor.last is None or cursor.inside:
         return []
@@ -106,35 +111,36 @@ def _strays(passed: Sequence[str], cursor: Cursor, before: Sequence[str] | None)
 
 
 def _in_service_order(items: list[T], ids: Sequence[str], cursor: Cursor, memory: Memory) -> list[T]:
-    """Each item once, without those of the page before and those that a resumed walk has delivered."""
-    earlier_ids = _border(cursor, memory)
-    places: list[int] = []
-    for place, text in enumerate(ids):
-        if not text or text not in earlier_ids:  # a record without any id was never seen
-            earlier_ids.add(text)
-            places.append(place)
+    """Return each item once, without those of the page before and those that a resumed walk has delivered."""
+    known = _known_ids(cursor, memory)
+    indexes: list[int] = []
+    for index, text in enumerate(ids):
+        if not text or text not in known:  # a record without any id was never seen
+            known.add(text)
+            indexes.append(index)
     start = cursor.skip
     last, is_resumed = cursor.last, memory.ids is None
-    if is_resumed and last in ids and not _is_last(cursor, [ids[place] for place in places]):
-        # The list has changed since the walk stood here, or gives the same page again.
-        end = max(place for place, text in enumerate(ids) if text == last) + 1
-        start = bisect_left(places, end)
-    return [items[place] for place in places[start:]]
+    if is_resumed and last in ids and not _ends_at_last(cursor, [ids[index] for index in indexes]):
+        # The list has changed since the walk was here, or gives the same page again.
+        end = max(index for index, text in enumerate(ids) if text == last) + 1
+        start = bisect_left(indexes, end)
+    return [items[index] for index in indexes[start:]]
 
 
-def _is_last(cursor: Cursor, ids: Sequence[str]) -> bool:
+def _ends_at_last(cursor: Cursor, ids: Sequence[str]) -> bool:
     """Return True if the items that were delivered from a page still end with the last one of them."""
     return 0 < cursor.skip <= len(ids) and ids[cursor.skip - 1] in (cursor.last, "")
 
 
-def _along(items: list[T], ids: Sequence[str], direction: Affix) -> tuple[list[T], Sequence[str]]:
-    """A page that goes by time, turned where it runs against the walk's direction."""
+def _in_direction(items: list[T], ids: Sequence[str], direction: Affix) -> tuple[list[T], Sequence[str]]:
+    """Return a page that goes by time, reversed if it runs against the walk's direction."""
     times = _times(items)
     runs_against = bool(times) and times[0] != times[-1] and (times[0] > times[-1]) is (direction == "append")
     return (items[::-1], ids[::-1]) if runs_against else (items, ids)
 
 
-def _border(cursor: Cursor, memory: Memory) -> set[str]:
+def _known_ids(cursor: Cursor, memory: Memory) -> set[str]:
+    """Return the ids at the border to this page: of the page before, and of the item that was asked from."""
     border = {dict(cursor.position).get("id", ""), *(memory.ids or ())}
     if memory.ids is None and cursor.last is not None and not cursor.inside:
         border.add(cursor.last)
@@ -146,7 +152,7 @@ def _times(items: Sequence[Any]) -> list[int]:
 
 
 def _stated_direction(page: Listing[Any]) -> Affix | None:
-    """The direction that the service says by an affix; where `previous` is the only position, it is that."""
+    """Return the direction in the affix of a position; of `previous` only if it is the only position."""
     meta = page.meta
     positions = (meta.cursor, meta.next, page.cursor)
     for position in (meta.previous,) if positions == (None, None, None) else positions:
@@ -156,7 +162,7 @@ def _stated_direction(page: Listing[Any]) -> Affix | None:
 
 
 def _direction_by_position(page: Listing[Any], ids: Sequence[str], rules: Rules) -> Affix | None:
-    """The direction that the service shows by the end of the page that its position is at."""
+    """Return the direction that a position shows by being at one end of its page."""
     for position in filter(None, (page.meta.cursor, page.meta.next, page.cursor)):
         edge = dict(position_pairs(position, rules.paging)).get("id")
         numbers = numbers_of([*ids, edge]) if ids and edge is not None else None
@@ -166,10 +172,11 @@ def _direction_by_position(page: Listing[Any], ids: Sequence[str], rules: Rules)
 
 
 def affix_of(position: Position) -> Literal["append", "prepend"] | None:
-    """The direction that a position says; None if it says none that is known."""
+    """Return the direction in a position's affix; None for no known one."""
     return position.affix if position.affix in ("append", "prepend") else None  # type: ignore[return-value]
 
 
-def _falling(ids: Sequence[str]) -> Affix:
+def _direction_by_order(ids: Sequence[str]) -> Affix:
+    """Return `prepend` for a page of falling ids, else `append`."""
     falls = len(ids) > 1 and (numbers := numbers_of(ids)) is not None and all(map(gt, numbers, numbers[1:]))
     return "prepend" if falls else "append"

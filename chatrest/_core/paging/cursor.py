@@ -1,11 +1,11 @@
-"""The place of a walk, as data: it serialises to a token that any process can continue from.
+"""The position of a walk, as data: it serialises to a token from which any process can continue.
 
 A token holds the fingerprint of its query, the query pairs that ask for its page, the walk's direction and
 the id of the last item delivered. It holds no key, and a checksum covers every bit of it. With a cursor key
 it is signed too (HMAC-SHA256), so that a token that was made or changed by anybody else is refused.
 
-A token can change only the position in the list: `resumed` refuses a position that holds anything but the
-names by which its list is paged, that is before the query's own beginning, or that goes in another
+A token can change only the position in the list. `resumed` refuses a position that holds other names than
+those by which its list is paged, that is before the query's own beginning, or that goes in another
 direction. Filters, path and acting user come from the caller alone.
 """
 
@@ -30,7 +30,7 @@ _SUM: Final = 4
 _ENCODE: Final = msgspec.json.Encoder(order="sorted").encode
 _TO_URL: Final = bytes.maketrans(b"+/", b"-_")
 _FROM_URL: Final = bytes.maketrans(b"-_", b"+/")
-_DAMAGED: Final = "the cursor token is damaged: no list has given it"
+_DAMAGED: Final = "the cursor token is damaged: expected an unchanged one, such as str(walk.cursor)"
 
 
 class CursorKey:
@@ -54,7 +54,7 @@ class CursorKey:
 
 
 class Cursor(Struct, frozen=True, array_like=True):
-    """A place in a walk. `str(cursor)` is its token, `Cursor.parse(token)` reads it back."""
+    """A position in a walk. `str(cursor)` is its token, `Cursor.parse(token)` reads it back."""
 
     query: str
     """The fingerprint of what is listed: operation, path, acting user, app and filters."""
@@ -65,19 +65,17 @@ class Cursor(Struct, frozen=True, array_like=True):
     last: str | None = None
     """The id of the last item delivered, on this page or before it."""
     skip: int = 0
-    """How many items without an id number were delivered from this page."""
+    """The number of items in the service's order that were delivered from this page."""
     inside: bool = False
-    """Whether the last item is on the page that `position` asks for, and not before it."""
+    """True if the last item is on the page that `position` asks for, and not before it."""
     time: int | None = None
-    """When the last item delivered was sent, where items tell it: shows whether a list goes by time."""
+    """The timestamp at which the last item delivered was sent; None if unknown. It shows a list by time."""
     by_id: bool = True
-    """Whether the list goes by id; if not, its items come in the service's order."""
+    """True if the list goes by id; if not, its items come in the service's order."""
     delivered: int = 0
-    """How many items the walk has given so far: a total that the service counts is measured by it."""
+    """The number of items that the walk has given so far: the service's total is compared with it."""
     earlier: Pairs | None = None
-    """The query pairs of an earlier page, asked for again if the page here is empty; None where that is the
-    end.
-    """
+    """The query pairs of an earlier page, asked for if the page here is empty; None if that is the end."""
     mac: bytes = b""
     """The signature of a session with a cursor key; within a walk no cursor is signed."""
 
@@ -87,17 +85,18 @@ class Cursor(Struct, frozen=True, array_like=True):
         return packed.translate(_TO_URL).rstrip(b"=").decode()
 
     def __rich_repr__(self) -> list[tuple[str, Any]]:
-        """The place, without the fingerprint and the signature."""
+        """The position, without the fingerprint and the signature."""
         return list(zip(self.__struct_fields__, structs.astuple(self), strict=True))[1:-1]
 
     @classmethod
     def parse(cls, token: object) -> "Cursor":
-        """The cursor that `token` was made of; `CursorError` where it is damaged or not ours.
+        """Return the cursor of a token that `str(cursor)` gave, in this process or another.
 
-        A signature is checked where the cursor is used, by the session that has the key.
+        Its query and its signature are checked where it is used, by the session that has the key. Raises
+        `CursorError` for a text that is no token, or a damaged one.
         """
         if not isinstance(token, str):
-            raise CursorError(f"a cursor token is a text, not {type(token).__name__}")
+            raise CursorError(f"the cursor is of type {type(token).__name__}: expected a token as text")
         try:
             packed = a2b_base64(token.encode("ascii").translate(_FROM_URL) + b"=" * (-len(token) % 4))
             # A signature is between the checksum and the version, and never begins as the version does.
@@ -112,12 +111,17 @@ class Cursor(Struct, frozen=True, array_like=True):
         return cursor
 
     @property
+    def is_at_number(self) -> bool:
+        """True in a list by id after an item whose id is a number: it shows all that the walk has given."""
+        return self.by_id and is_number(self.last)
+
+    @property
     def unsigned(self) -> "Cursor":
-        """This place without a signature, as a walk continues from it."""
+        """This position without a signature, as a walk continues from it."""
         return structs.replace(self, mac=b"") if self.mac else self
 
     def signed(self, key: CursorKey | None) -> "Cursor":
-        """This place with the signature of `key` in its token; as it is without a key."""
+        """Return this position with the signature of `key` in its token; as it is for None."""
         return self if key is None else structs.replace(self, mac=key.sign(_payload(self)))
 
 
@@ -138,14 +142,12 @@ def _payload(cursor: Cursor) -> bytes:
 
 
 def fingerprint(*parts: Any) -> str:
-    """A short stable name of a query: the same parts give the same name in any process."""
+    """Return a short stable name of a query: the same parts give the same name in any process."""
     return hashlib.blake2b(_json(parts), digest_size=8).hexdigest()
 
 
 def beginning(query: str, asked: Pairs, paging: Paging) -> Cursor:
-    """The cursor of a walk's start; what the query says of a position (`id`, `affix`, `page`) is where it
-    begins.
-    """
+    """Return the cursor of a walk's start; a position in its query (`id`, `affix`, `page`) begins it."""
     by_id = paging.order == "id"
     if not asked:
         return Cursor(query, by_id=by_id)
@@ -157,38 +159,39 @@ def beginning(query: str, asked: Pairs, paging: Paging) -> Cursor:
 
 
 def resumed(cursor: Cursor | str, start: Cursor, paging: Paging, key: CursorKey | None) -> Cursor:
-    """The cursor to continue from, unsigned, if it is a place of the list that begins at `start`.
+    """Return the cursor to continue from, unsigned, if it is a position in the list that begins at `start`.
 
     Raises `CursorError` for a token that is damaged, of another query, not signed by `key` where there is
     one, or that would leave the list.
     """
-    place = Cursor.parse(cursor) if isinstance(cursor, str) or not isinstance(cursor, Cursor) else cursor
-    if key is not None and not hmac.compare_digest(place.mac, key.sign(_payload(place))):
+    given = cursor if isinstance(cursor, Cursor) else Cursor.parse(cursor)
+    if key is not None and not hmac.compare_digest(given.mac, key.sign(_payload(given))):
         raise CursorError("the cursor token is not signed with this session's cursor_key")
-    if place.query != start.query:
+    if given.query != start.query:
         raise CursorError(
             "the cursor is of another query: it can only continue with the same operation, user, "
             "acting user, app and filters (page sizes may differ)"
         )
-    if fault := _fault(place, start, paging):
+    if fault := _fault(given, start, paging):
         raise CursorError(f"the cursor token leads out of its list: {fault}")
-    return place.unsigned
+    return given.unsigned
 
 
-def _fault(place: Cursor, start: Cursor, paging: Paging) -> str | None:
+def _fault(cursor: Cursor, start: Cursor, paging: Paging) -> str | None:
+    """Return the reason why a cursor is no position in the list that begins at `start`; None if it is one."""
     begun = dict((*paging.filters, *start.position))
-    if place.skip < 0 or place.delivered < 0:
+    if cursor.skip < 0 or cursor.delivered < 0:
         return "a count in it is negative"
-    if start.direction not in (None, place.direction):
+    if start.direction not in (None, cursor.direction):
         return "it goes in another direction than the query"
-    for position in (place.position, place.earlier):
-        if position and (fault := _position_fault(position, place.direction, begun, paging)):
+    for position in (cursor.position, cursor.earlier):
+        if position and (fault := _position_fault(position, cursor.direction, begun, paging)):
             return fault
-    last = place.last
+    last = cursor.last
     if last is None or "id" not in begun or not is_number(last):
         return None
-    is_behind = not _is_onward(last, begun["id"], place.direction)
-    return "its last item is before the query's own id" if is_behind else None
+    is_before = not _is_in_list(last, begun["id"], cursor.direction)
+    return "its last item is before the query's own id" if is_before else None
 
 
 def _position_fault(
@@ -204,22 +207,19 @@ def _position_fault(
         return "a name is in it twice"
     for name, value in pairs:
         if name in paging.sizes and not (is_number(value) and 1 <= int(value) <= LARGEST_PAGE):
-            return "its page size is not allowed"
+            return f"its page size is not a number from 1 to {LARGEST_PAGE}"
         if name == "affix" and value != direction:
             return "it goes in another direction than the query"
         if name == "page" and not (is_number(value) and int(value) >= int(begun.get("page", 1))):
             return "its page is before the query's first one"
-        if name in begun and name in COMPARED_MEMBERS and not _is_onward(value, begun[name], direction):
+        if name in begun and name in COMPARED_MEMBERS and not _is_in_list(value, begun[name], direction):
             return f"it is before the query's own {name}"
     return None
 
 
-def _is_onward(place: str, begun: str, direction: Affix | None) -> bool:
-    """Return True if an id is the query's own or further on.
-
-    Ids that are no numbers cannot be compared.
-    """
-    return place == begun or not is_number(begun) or is_ahead(place, begun, direction or "append")
+def _is_in_list(value: str, begun: str, direction: Affix | None) -> bool:
+    """Return True if an id or a time is the query's own or further on, or if the query's is no number."""
+    return value == begun or not is_number(begun) or is_ahead(value, begun, direction or "append")
 
 
 def _json(value: tuple[Any, ...]) -> bytes:

@@ -1,9 +1,8 @@
-"""The order of a walk: the items of a page that are new to it, ascending or descending by id, each once.
+"""The order of ids: as numbers, in the direction of a walk.
 
-The documents do not say how a page is ordered inside, nor whether the item at a page's border is repeated
-twice. So ids are compared as numbers (they are texts of digits), and what the walk has passed is dropped:
-what the page before held, or what a walk that was resumed had delivered. An id after the walk that it never
-saw would be lost.
+The documents do not say how a page is ordered inside, nor if the item at a page's border is repeated. So ids
+are compared as numbers (they are texts of digits), and items that the walk has passed are dropped: those of
+the page before, and those that a walk delivered before it was resumed.
 """
 
 from bisect import bisect_right
@@ -19,7 +18,7 @@ _LONGEST = 100  # digits, on the average of a page: longer ids are names, and Py
 
 
 def numbers_of(ids: Sequence[str]) -> list[int] | None:
-    """The ids as numbers; None if one is not a plain number."""
+    """Return the ids as numbers; None if one of them is not a plain number."""
     joined = "".join(ids)
     if len(joined) > _LONGEST * len(ids) or not (joined.isdecimal() and joined.isascii()):
         return None if ids else []
@@ -34,11 +33,11 @@ def is_number(text: str | None) -> bool:
     return text is not None and text.isascii() and text.isdecimal() and len(text) <= _LONGEST
 
 
-def is_ahead(text: str, behind: str, direction: Affix) -> bool:
-    """Return True if both are plain numbers, and `text` is further on in the direction."""
-    if text == behind or not (is_number(text) and is_number(behind)):
+def is_ahead(text: str, other: str, direction: Affix) -> bool:
+    """Return True if both are plain numbers, and `text` is further in the direction than `other`."""
+    if text == other or not (is_number(text) and is_number(other)):
         return False
-    return int(text) > int(behind) if direction == "append" else int(text) < int(behind)
+    return int(text) > int(other) if direction == "append" else int(text) < int(other)
 
 
 def are_ascending(ids: Sequence[str]) -> bool:
@@ -67,14 +66,14 @@ def are_ascending(ids: Sequence[str]) -> bool:
 
 
 def are_ahead(ids: Sequence[str], direction: Affix, last: str | None) -> bool:
-    """Return True if all of a page's ascending ids lie ahead of `last`."""
+    """Return True if all of a page's ascending ids are further in the direction than `last`."""
     if last is None or not is_number(last):
         return True
     return int(ids[0]) > int(last) if direction == "append" else int(ids[-1]) < int(last)
 
 
 def passed_count(numbers: Sequence[int], direction: Affix, last: str | None) -> int:
-    """The count of the numbers, in the walk's order, that are at `last` or after it."""
+    """Return the count of the numbers, in the walk's order, that the walk has passed at `last`."""
     if last is None or not is_number(last):
         return 0
     if direction == "append":
@@ -83,38 +82,36 @@ def passed_count(numbers: Sequence[int], direction: Affix, last: str | None) -> 
 
 
 def runs_by_time(times: Sequence[int], previous: int | None, direction: Affix) -> bool:
-    """Return True if a page's times only rise or only fall, and lie ahead of the `previous` page's last
-    one.
-    """
+    """Return True if a page's times only rise or only fall, and continue from the `previous` page's last."""
     falls = times[0] > times[-1]
-    onward = [*times] if falls is (direction == "prepend") else [*times][::-1]
-    known = onward if previous is None else [previous, *onward]
+    in_direction = [*times] if falls is (direction == "prepend") else [*times][::-1]
+    known = in_direction if previous is None else [previous, *in_direction]
     if min(known) <= 0 or len(set(known)) < 2:
         return False
     return all(starmap(ge if direction == "prepend" else le, pairwise(known)))
 
 
-def parted(items: Sequence[object], ids: Sequence[str]) -> tuple[list[int], dict[int, int]]:
-    """The places of a page: those whose id is not a separate number, and number → place for the others.
+def split_by_number(items: Sequence[object], ids: Sequence[str]) -> tuple[list[int], dict[int, int]]:
+    """Return the indexes of items whose id is not a separate number, and number → index of all others.
 
-    A record that has another one's id but differs from it is among the first: none is lost.
+    A record that differs from another one with the same number is among the first, so that none is lost.
     """
     numbers = numbers_of(ids) or []
     numbered = dict(zip(numbers, range(len(ids)), strict=False))
     if len(numbered) == len(ids):  # as usual: all are plain numbers, and no two the same
         return [], numbered
-    others: list[int] = []
+    unnumbered: list[int] = []
     numbered = {}
-    for place, text in enumerate(ids):
+    for index, text in enumerate(ids):
         number = int(text) if is_number(text) else None
-        first = None if number is None else numbered.setdefault(number, place)
-        if first is None or (first != place and (items[first] != items[place] or ids[first] != text)):
-            others.append(place)
-    return others, numbered
+        first = None if number is None else numbered.setdefault(number, index)
+        if first is None or (first != index and (items[first] != items[index] or ids[first] != text)):
+            unnumbered.append(index)
+    return unnumbered, numbered
 
 
 def last_id(ids: Sequence[str], before: str | None) -> str | None:
-    """The id that a walk has reached with these: their last number, or else the last of them.
+    """Return the id that a walk has reached with these: their last number, or else the last of them.
 
     A text never takes the place of a number: repeated items are recognised by numbers where there are any.
     """

@@ -1,4 +1,8 @@
-"""The place of a page in its list, by its counts and by its positions."""
+"""A page as the ladder of `next_page` sees it: what its counts claim, and where its positions lead.
+
+Counts are `meta.pagination`. Positions are `meta.cursor`, `meta.next`, `cursor` and `meta.previous`. The
+location of a position is all of it but its direction and its size.
+"""
 
 from collections.abc import Hashable, Sequence
 from functools import cached_property
@@ -15,15 +19,16 @@ from .cursor import Cursor
 from .order import is_ahead
 from .walk_state import Memory, Rules
 
-NO_PLACE: Final = frozenset({"affix", "perPage", "limit"})
-"""The members of a position that say a direction or a size."""
+NO_LOCATION: Final = frozenset({"affix", "perPage", "limit"})
+"""The members of a position that name a direction or a size, and no location."""
 _NO_PAGINATION: Final = Pagination()
 
 
 class PageView(Struct, frozen=True, dict=True):
-    """A page, and what its counts and positions say."""
+    """A page with the state of its walk, and the properties by which rungs decide."""
 
     cursor: Cursor
+    """The position that the page was asked for by, with the walk's direction."""
     page: Listing[Any]
     ids: Sequence[str]
     ordered: OrderedPage[Any]
@@ -35,14 +40,14 @@ class PageView(Struct, frozen=True, dict=True):
     """True for a page by number that came before."""
 
     @cached_property
-    def asked(self) -> dict[str, str]:
-        """The position that was asked for."""
+    def asked_position(self) -> dict[str, str]:
+        """The query pairs that the page was asked for by."""
         return dict(self.cursor.position)
 
     @cached_property
-    def place(self) -> dict[str, str]:
-        """The same, as positions are compared."""
-        return place_of(self.cursor.position)
+    def asked_location(self) -> dict[str, str]:
+        """The location that the page was asked for by."""
+        return location_of(self.cursor.position)
 
     @property
     def pagination(self) -> Pagination:
@@ -54,22 +59,24 @@ class PageView(Struct, frozen=True, dict=True):
         return bool(self.ordered.items) or (self.cursor.inside and not self.is_repeated)
 
     @property
-    def says_last(self) -> bool:
+    def claims_last(self) -> bool:
+        """True if the page counts itself as the last one."""
         return (self.pagination.current_page or 0) >= (self.pagination.total_pages or 0) > 0
 
     @property
     def counts_more_pages(self) -> bool:
+        """True if the page counts pages after itself."""
         current, pages = self.pagination.current_page, self.pagination.total_pages
         return current is not None and pages is not None and current < pages
 
     @property
-    def says_more(self) -> bool:
+    def claims_more(self) -> bool:
         """True for a page that counts more pages, and more items than the walk has given."""
         return self.counts_more_pages and not 0 < (self.pagination.total or 0) <= self.cursor.delivered
 
     @property
     def page_number(self) -> int:
-        return int(self.asked.get("page", 1))
+        return int(self.asked_position.get("page", 1))
 
     @property
     def is_short(self) -> bool:
@@ -78,7 +85,7 @@ class PageView(Struct, frozen=True, dict=True):
         return count < self.rules.size and (served is None or count < served)
 
     @property
-    def is_below_largest(self) -> bool:
+    def is_believably_short(self) -> bool:
         """True if a short page can be believed: no cap cut it off, and no "last" was wrong so far."""
         if self.rules.thorough or self.is_doubted:
             return False
@@ -92,87 +99,93 @@ class PageView(Struct, frozen=True, dict=True):
     @property
     def position_fault(self) -> str | None:
         """The reason why a position cannot be read; a page that was asked for by number needs none."""
-        return None if "page" in self.asked else self.page.position_fault
+        return None if "page" in self.asked_position else self.page.position_fault
 
     @property
     def has_lost_meta(self) -> bool:
         """True if the page has neither a position nor pagination, though a page before it had."""
         return self.memory.has_meta and self.page.meta.pagination is None and not positions_of(self.page)
 
-    # Its positions: most ends and page numbers do without them.
+    # Positions: most ends and page numbers do without them.
 
     @cached_property
-    def leads(self) -> list[tuple[Position, Pairs]]:
-        """The positions that lead somewhere, also in the other direction."""
+    def leading_positions(self) -> list[tuple[Position, Pairs]]:
+        """The positions that name a location, in either direction, each with its query pairs."""
         pairs = [(each, position_pairs(each, self.rules.paging)) for each in positions_of(self.page)]
-        return [lead for lead in pairs if lead[1]]
+        return [each for each in pairs if each[1]]
 
     @cached_property
-    def served(self) -> Pairs:
-        """The first position that leads in the walk's direction; none where the page has none."""
+    def served_position(self) -> Pairs:
+        """The query pairs of the first position in the walk's direction; empty where the page has none."""
         direction = self.ordered.direction
-        forward = (pairs for position, pairs in self.leads if affix_of(position) in (None, direction))
+        leads = self.leading_positions
+        forward = (pairs for position, pairs in leads if affix_of(position) in (None, direction))
         return next(((("affix", direction), *pairs) for pairs in forward), ())
 
     @property
-    def is_nowhere(self) -> bool:
-        """True without one; one that leads back shows a list by id that continues by its own."""
-        return not self.served and not (self.ordered.by_id and self.leads)
+    def leads_nowhere(self) -> bool:
+        """True if no position leads in the walk's direction.
+
+        A list by id with a position in the other direction is an exception: its own ids lead on.
+        """
+        return not self.served_position and not (self.ordered.by_id and self.leading_positions)
 
     @property
-    def is_lost(self) -> bool:
+    def has_lost_position(self) -> bool:
         """True for a list in the service's order whose position was there, and is not any more."""
-        was_given = "page" not in self.asked and self.cursor.last is not None and bool(self.place)
-        return was_given and not self.served and not self.ordered.by_id
+        has_begun = self.cursor.last is not None and bool(self.asked_location)
+        was_given = has_begun and "page" not in self.asked_position
+        return was_given and not self.served_position and not self.ordered.by_id
 
     @cached_property
-    def is_on_page(self) -> bool:
+    def leads_inside(self) -> bool:
         """True for a position in the middle of the page: the item at it came, and items ahead of it.
 
         Some services always send the oldest id of a page, going `append` too: from there all items of the
         page but one would come again. Not so where the item at it is the last by its time: then the list goes
         by time.
         """
-        place, items, direction = place_of(self.served), self.ordered.items, self.ordered.direction
-        served = place.get("id")
-        if not (self.ordered.by_id and items and served and place.keys() <= {"id", "sentAt"}):
+        location, items = location_of(self.served_position), self.ordered.items
+        served_id, direction = location.get("id"), self.ordered.direction
+        if not (self.ordered.by_id and items and served_id and location.keys() <= {"id", "sentAt"}):
             return False
-        if not is_ahead(self.rules.identify(items[-1]), served, direction) or served not in self.ids:
+        if not is_ahead(self.rules.identify(items[-1]), served_id, direction) or served_id not in self.ids:
             return False
-        at = self.page.items[self.ids.index(served)]
-        times = getattr(at, "sent_at", 0), getattr(items[-1], "sent_at", 0)
-        return times[0] <= times[1] if direction == "append" else times[0] >= times[1]
+        item = self.page.items[self.ids.index(served_id)]
+        time, last_time = getattr(item, "sent_at", 0), getattr(items[-1], "sent_at", 0)
+        return time <= last_time if direction == "append" else time >= last_time
 
     @cached_property
-    def is_by_number(self) -> bool:
-        """True where the next page is asked for by its number."""
+    def goes_by_number(self) -> bool:
+        """True if the next page is asked for by its number."""
         paging, has_pagination = self.rules.paging, self.page.meta.pagination is not None
-        if "page" in self.asked or self.is_lost:
-            return not self.is_lost
-        if not self.is_nowhere and (paging.positions or self.asked):
+        if "page" in self.asked_position or self.has_lost_position:
+            return not self.has_lost_position
+        if not self.leads_nowhere and (paging.positions or self.asked_position):
             return False
         is_numbered = paging.numbered and (paging.order == "service" or has_pagination)
         return is_numbered or (has_pagination and not paging.positions)
 
 
 def positions_of(page: Listing[Any]) -> list[Position]:
+    """All positions of a reply, the likeliest first."""
     meta = page.meta
-    served = (meta.cursor, meta.next, page.cursor, meta.previous)  # the likeliest first
+    served = (meta.cursor, meta.next, page.cursor, meta.previous)
     return [position for position in served if position is not None]
 
 
-def place_of(position: Pairs) -> dict[str, str]:
-    """A position without the direction and the page's size: positions are compared by it."""
-    return {name: value for name, value in position if name not in NO_PLACE}
+def location_of(position: Pairs) -> dict[str, str]:
+    """The location of a position: positions are compared by it."""
+    return {name: value for name, value in position if name not in NO_LOCATION}
 
 
-def describe(place: dict[str, str]) -> str:
-    """Return a position in words, for an error: `id=5 sentAt=70`."""
-    return " ".join(f"{name}={value}" for name, value in place.items()) or "its start"
+def describe(location: dict[str, str]) -> str:
+    """Return a location in words, for an error: `id=5 sentAt=70`."""
+    return " ".join(f"{name}={value}" for name, value in location.items()) or "its start"
 
 
 def landmark_of(page: Listing[Any], ids: Sequence[str]) -> Hashable:
-    """A page's own mark among those of its list: its ids, and the bytes of records that have none."""
+    """A hash that identifies a page of a list: of its ids, and of the bytes of records that have none."""
     if not ids:
         return None
     items = zip(ids, page.items, strict=True)

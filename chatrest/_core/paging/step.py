@@ -1,12 +1,12 @@
 """One step of a walk: which items of a page are new, in which order, and where the walk continues.
 
 Pure: `step(cursor, page, …)` returns a `Step`, with all that the next step has to remember in its `memory`.
-What a reply claims (last page, total, size, order) is a hint: `arrange` says which items are new, and
-`onward` where they lead.
+What a reply claims (last page, total, size, order) is a hint: `arrange` selects the items that are new, and
+`next_page` decides where the walk continues.
 
 A page may promise that more follows; then an empty page right after it does not prove the end of the list.
-The item that the page was asked from may be deleted or moved by then, and a service that looks for its place
-answers with an empty page. So the walk asks again from the position of the page before.
+The item that the page was asked from may be deleted or moved by then, and a service that looks for it answers
+with an empty page. So the walk asks again from the position of the page before.
 
 | the page                                           | its promise |
 |----------------------------------------------------|-------------|
@@ -16,8 +16,8 @@ answers with an empty page. So the walk asks again from the position of the page
 | does not count, is full, and has a position        | `likely`    |
 | any other                                          | `none`      |
 
-A likely promise is meant where the empty page has no position: then the service gives one only where more
-follows. Where it always gives one, a full last page would cost a request, and only a `thorough` walk pays it.
+A likely promise counts if the empty page has no position: then the service gives one only if more follows.
+If it always gives one, a full last page would cost a request, and only a `thorough` walk pays it.
 """
 
 from collections.abc import Callable
@@ -30,9 +30,10 @@ from ..replies.decode import Listing
 from ..requests.endpoint import BY_ID_FIELD
 from .arrange import arrange
 from .cursor import Cursor
-from .onward import Onward, is_placed_by_id, onward
+from .further_pages import NextPage
+from .next_page import next_page
 from .order import are_ahead, are_ascending, is_number, last_id
-from .page_view import PageView, landmark_of, place_of
+from .page_view import PageView, landmark_of, location_of
 from .walk_state import Memory, Rules
 
 Promise: TypeAlias = Literal["none", "likely", "stated"]
@@ -42,16 +43,16 @@ _NOTHING = Memory()
 _NOTHING_ELSE: Final = structs.astuple(Position())[2:]
 """The members of a position that has an affix and an id alone."""
 _MOST_EMPTY: Final = 10
-"""Empty pages after which an earlier one is asked for, without anything new."""
+"""Empty pages after which an earlier page is asked for, as long as nothing new comes."""
 
 
 class Step(Struct, Generic[T], frozen=True):
-    """A page as its walk takes it: the new items, and where the walk continues."""
+    """The items of a page that are new to its walk, and the cursor at which the walk continues."""
 
     start: Cursor
-    """The page itself, with the direction that the walk goes."""
+    """The cursor that the page was asked for at, with the walk's direction."""
     items: list[T]
-    """The new ones, in the walk's order."""
+    """The new items, in the walk's order."""
     unordered_count: int
     """The number of first items that are in the service's order, and not ordered by their id."""
     next: Cursor | None
@@ -62,7 +63,7 @@ class Step(Struct, Generic[T], frozen=True):
     """The reason why the walk cannot continue after these items; None if it can."""
 
     def cursor_after(self, count: int, identify: Callable[[T], str]) -> Cursor:
-        """The position once `count` of the items are delivered."""
+        """Return the cursor after `count` of the items are delivered."""
         if count == len(self.items) and self.next is not None:
             return self.next
         if count == 0:
@@ -77,13 +78,13 @@ class Step(Struct, Generic[T], frozen=True):
         )
 
     def time_after(self, count: int) -> int | None:
-        """The time at which the last of the first `count` items was sent."""
+        """Return the timestamp at which the last of the first `count` items was sent; None if unknown."""
         return getattr(self.items[count - 1], "sent_at", None) if count else self.start.time
 
     def last_after(self, count: int, identify: Callable[[T], str]) -> str | None:
-        """The last id delivered after `count` of the items.
+        """Return the last id delivered after `count` of the items.
 
-        An unordered item of a list by id does not move it, or ordered ones would be taken for passed.
+        An unordered item of a list by id does not move it, or ordered items would count as passed.
         """
         if count == 0:
             return self.start.last
@@ -98,10 +99,11 @@ class Step(Struct, Generic[T], frozen=True):
 def step(
     cursor: Cursor, page: Listing[T], rules: Rules, memory: Memory = _NOTHING, largest: int = 0
 ) -> Step[T]:
-    """Take `page`, which was asked for at `cursor`.
+    """Return the step of a walk over `page`, which was asked for at `cursor`.
 
     `largest` is the count of records of the largest page that this list gave before, asked in the same way.
-    Raises `CursorError` for an id after the walk that was never seen.
+    A reason why the walk cannot continue after the page is `Step.error`. Raises `CursorError` for a new id
+    that the walk has passed already: its items cannot be given in order.
     """
     identify: Any = rules.identify
     items: list[Any] = page.items
@@ -119,30 +121,30 @@ def step(
     if cursor.direction != direction or cursor.by_id != arranged.by_id:
         start = structs.replace(cursor, direction=direction, by_id=arranged.by_id)
     view = PageView(start, page, ids, arranged, rules, memory, largest, is_repeated)
-    target = onward(view)
-    if target.is_again:  # the same page comes again: nothing of this one counts
+    target = next_page(view)
+    if target.is_same:  # the page is asked for again: nothing of this reply counts
         retry = cursor
         if target.position != cursor.position:  # from now on the direction is asked for
             retry = structs.replace(start, position=target.position or (), direction=arranged.direction)
         return Step(start, [], 0, retry, structs.replace(memory, has_asked_again=True, is_withheld=bool(ids)))
-    if target.is_back:
-        return _gone_back(start, target, rules, memory)
+    if target.is_earlier:
+        return _step_back(start, target, rules, memory)
     result = Step(
-        start, arranged.items, arranged.unordered_count, None, _remembered(view, target), target.error
+        start, arranged.items, arranged.unordered_count, None, _next_memory(view, target), target.error
     )
     if target.error is not None:
         return result
-    return _ended(result, memory) if target.position is None else _led_on(result, view, target)
+    return _last_step(result, memory) if target.position is None else _further_step(result, view, target)
 
 
 def _ordinary_step(
     cursor: Cursor, page: Listing[T], ids: list[str], rules: Rules, memory: Memory, largest: int
 ) -> Step[T] | None:
-    """The step of a page that simply continues by its position; None for any other page.
+    """Return the step of a page that simply continues by its position; None for any other page.
 
     Nearly all pages are so: of a list by id, with something new, without a claim to be the last, in a
-    direction that both sides know, whose position is the last item's own id, after a page at whose last id
-    the walk stood. The whole ladder takes several times as long.
+    direction that both sides know, with the last item's own id as position, after a page at whose last id
+    the walk stood. The ladder of `next_page` gives the same step, and takes several times as long.
     """
     meta, paging, asked, items = page.meta, rules.paging, cursor.position, page.items
     position, pagination = meta.cursor or meta.next or page.cursor, meta.pagination
@@ -152,7 +154,9 @@ def _ordinary_step(
     if direction not in ("append", "prepend") or cursor.direction not in (None, direction):
         return None
     claims_last = pagination and (pagination.current_page or 0) >= (pagination.total_pages or 0) > 0
-    if claims_last or memory.claimed_last or memory.last_place is not None or page.position_fault is not None:
+    if claims_last or memory.claimed_last or page.position_fault is not None:
+        return None
+    if memory.after_items is not None:
         return None
     is_at_last = asked == (("affix", direction), ("id", cursor.last)) and is_number(cursor.last)
     if not is_at_last and asked not in ((), (("affix", direction),)):
@@ -192,58 +196,58 @@ def _ordinary_step(
     return Step(start, items, 0, goal, remembered)
 
 
-def _ended(result: Step[T], memory: Memory) -> Step[T]:
+def _last_step(result: Step[T], memory: Memory) -> Step[T]:
     start = result.start
-    if not result.items and memory.last_place is not None:
-        # What is new may come after the last items, and not on the page that showed the end.
-        start = memory.last_place
+    if not result.items and memory.after_items is not None:
+        # New items may come after the last ones, and not on the page that showed the end.
+        start = memory.after_items
     elif start.earlier is not None:
         # The end is proven: a walk that is resumed here does not have to go back.
         start = structs.replace(start, earlier=None)
     return result if start is result.start else structs.replace(result, start=start)
 
 
-def _gone_back(start: Cursor, target: Onward, rules: Rules, memory: Memory) -> Step[Any]:
-    """The step to an earlier page, whose items are dropped as far as the walk has given them.
+def _step_back(start: Cursor, target: NextPage, rules: Rules, memory: Memory) -> Step[Any]:
+    """Return the step to an earlier page, whose items are dropped as far as the walk has given them.
 
-    By ids all that was given is known, so the list's beginning is left as a last resort.
+    By numbers all that was given is known, so the list's beginning remains as a last resort.
     """
     beginning = (("affix", start.direction or "append"), *[p for p in rules.beginning if p[0] != "affix"])
     position = target.position or ()
-    is_beginning = place_of(position) == place_of(beginning)
+    is_beginning = location_of(position) == location_of(beginning)
     goal = structs.replace(
         start,
         position=position,
         skip=0,
-        inside=is_placed_by_id(start),
-        earlier=beginning if is_placed_by_id(start) and not is_beginning else None,
+        inside=start.is_at_number,
+        earlier=beginning if start.is_at_number and not is_beginning else None,
     )
-    gone_back = structs.replace(
+    remembered = structs.replace(
         memory,
         keeps_ids=True,
         visited=memory.visited if target.landmark is None else memory.visited | {target.landmark},
-        empty_places=memory.empty_places | {start.position},
+        empty_positions=memory.empty_positions | {start.position},
         earlier=None,
         has_asked_again=False,
         empty_pages=memory.empty_pages + 1,
     )
-    return Step(start, [], 0, goal, gone_back)
+    return Step(start, [], 0, goal, remembered)
 
 
-def _led_on(result: Step[T], view: PageView, target: Onward) -> Step[T]:
+def _further_step(result: Step[T], view: PageView, target: NextPage) -> Step[T]:
     start, count, identify = result.start, len(result.items), view.rules.identify
     last, position = result.last_after(count, identify), target.position or ()
     names = [name for name, _ in position]
     promise = _promise_of(start, view.page, count, view.rules, view.memory, view.largest)
-    empty_places = result.memory.empty_places
-    if position in empty_places or len(empty_places) >= _MOST_EMPTY:
-        promise = "none"  # an earlier page was asked for already, and brought nothing
+    empty_positions = result.memory.empty_positions
+    if position in empty_positions or len(empty_positions) >= _MOST_EMPTY:
+        promise = "none"  # an earlier page was asked for already, and had nothing new
     goal = Cursor(
         start.query,
         position,
         view.ordered.direction if "affix" in names else start.direction,
         last,
-        # A resumed walk that asks for smaller pages may need several to come to where it stood.
+        # A resumed walk that asks for smaller pages may need several until it reaches its own last item.
         inside=start.inside and not count and bool(view.ids) and start.by_id and is_number(last),
         time=result.time_after(count),
         by_id=start.by_id,
@@ -253,17 +257,17 @@ def _led_on(result: Step[T], view: PageView, target: Onward) -> Step[T]:
     memory = result.memory
     if promise == "likely":
         memory = structs.replace(memory, earlier=start.position)
-    if "page" not in names:  # what is new comes after the position
-        memory = memory if memory.last_place is None else structs.replace(memory, last_place=None)
+    if "page" not in names:  # new items come after the position
+        memory = memory if memory.after_items is None else structs.replace(memory, after_items=None)
     elif view.ids:
-        memory = structs.replace(memory, last_place=result.cursor_after(count, identify))
+        memory = structs.replace(memory, after_items=result.cursor_after(count, identify))
     return Step(start, result.items, result.unordered_count, goal, memory)
 
 
-def _remembered(view: PageView, target: Onward) -> Memory:
+def _next_memory(view: PageView, target: NextPage) -> Memory:
     old, items, meta = view.memory, view.ordered.items, view.page.meta
     has_meta = (meta.pagination, meta.cursor, meta.next, view.page.cursor) != (None, None, None, None)
-    # Until something new has arrived, what is behind was delivered before the walk was resumed.
+    # Until something new has come, a page's items were delivered before the walk was resumed.
     knows_ids = bool(view.ids) and (bool(items) or old.ids is not None)
     ids = view.ids if knows_ids else old.ids
     if old.keeps_ids and knows_ids:
@@ -273,13 +277,13 @@ def _remembered(view: PageView, target: Onward) -> Memory:
         keeps_ids=old.keeps_ids and (not items or len(items) < len(view.ids)),
         visited=old.visited if target.landmark is None else old.visited | {target.landmark},
         has_meta=old.has_meta or has_meta,
-        claimed_last=view.says_last,
+        claimed_last=view.claims_last,
         is_doubted=view.is_doubted,
-        last_place=old.last_place,
+        after_items=old.after_items,
         empty_pages=0 if view.ids else old.empty_pages + 1,
         total=view.pagination.total,
         has_changed=old.has_changed or old.total not in (None, view.pagination.total),
-        empty_places=frozenset() if items else old.empty_places,
+        empty_positions=frozenset() if items else old.empty_positions,
     )
 
 
@@ -289,7 +293,7 @@ def _remembered(view: PageView, target: Onward) -> Memory:
 def _promise_of(
     cursor: Cursor, page: Listing[Any], given: int, rules: Rules, memory: Memory, largest: int
 ) -> Promise:
-    """Return what a page promises, which was asked for at `cursor` and gave `given` new items.
+    """Return the promise of a page that was asked for at `cursor` and gave `given` new items.
 
     `largest` is the count of records of the largest page before it.
     """
@@ -297,12 +301,12 @@ def _promise_of(
     if pagination is not None:
         total, current, pages = pagination.total or 0, pagination.current_page, pagination.total_pages
         if total > count or (current is not None and pages is not None and current < pages):
-            # A total of what is left falls from page to page; one of the whole list stays, unless it changes.
-            is_whole = total == cursor.delivered + given and memory.total == total and not memory.has_changed
-            return "none" if is_whole else "stated"
-        # A service that says "last" on every page may still count right what is left.
-        is_counting = total > 0 and (memory.total or 0) > len(memory.ids or ())
-        if is_counting or ((total or pages) and not (memory.is_doubted or memory.claimed_last)):
+            # A total of the remaining records falls from page to page; one of the list stays the same.
+            is_given = total == cursor.delivered + given and memory.total == total and not memory.has_changed
+            return "none" if is_given else "stated"
+        # A service that claims "last" on every page may still count the remaining records right.
+        counts_rest = total > 0 and (memory.total or 0) > len(memory.ids or ())
+        if counts_rest or ((total or pages) and not (memory.is_doubted or memory.claimed_last)):
             return "none"
     is_full = count >= rules.size or 0 < largest <= count
     has_position = (page.meta.cursor, page.meta.next, page.cursor) != (None, None, None)

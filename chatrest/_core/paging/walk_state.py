@@ -1,4 +1,4 @@
-"""The input of a step beside its page: its list's rules, the state of earlier steps, the largest page."""
+"""The input of a step beside its page: facts of its list, memory of earlier steps, the largest page."""
 
 from collections.abc import Callable, Hashable, Sequence
 from typing import Any
@@ -17,15 +17,15 @@ class Rules(Struct, frozen=True, kw_only=True):
     identify: Callable[[Any], str]
     """An item's id."""
     size: int
-    """How many records a page is asked for."""
+    """The number of records that a page is asked for."""
     size_name: str
     """The parameter that asks for a page's size."""
     size_asked: bool = False
-    """Whether the caller named the size; if not, the walk may choose a smaller one."""
+    """True if the caller named the size; if not, the walk may choose a smaller one."""
     beginning: Pairs = ()
     """The position that the list's query names: the walk's first page is asked for by it."""
     thorough: bool = False
-    """Ask again even where a short page says that it is the last."""
+    """True to ask again after a short page that claims to be the last."""
 
 
 class Memory(Struct, frozen=True):
@@ -35,50 +35,56 @@ class Memory(Struct, frozen=True):
     """
 
     ids: Sequence[str] | None = None
-    """Of the page before; None if none was seen. After going back, those of all pages until one is new."""
+    """The ids of the page before; None if no page was seen.
+
+    After an earlier page was asked for, the ids of all pages since then, until one has only new items.
+    """
     visited: frozenset[Hashable] = frozenset()
-    """Positions that cannot be compared, and pages by number, that the walk has been at."""
+    """The landmarks of pages before: positions that cannot be compared, and pages by number."""
     has_meta: bool = False
-    """Whether a page had a position or pagination."""
+    """True if a page had a position or pagination."""
     claimed_last: bool = False
-    """Whether the page before said that it was the last."""
+    """True if the page before claimed to be the last."""
     is_doubted: bool = False
-    """Whether a page said that it was the last, and more came."""
+    """True if a page claimed to be the last, and more came: such claims are ignored from then on."""
     has_asked_again: bool = False
-    """True if the next page was asked for again."""
+    """True if the page before is asked for again."""
     is_withheld: bool = False
-    """Whether that page had items before, which were not given."""
-    last_place: Cursor | None = None
-    """By page numbers: after the items of the last page that had any, for what is new may come there."""
+    """True if that page had items, which were not given: they are expected to come again."""
+    after_items: Cursor | None = None
+    """Of a list by page numbers, the cursor after the items of the last page that had any.
+
+    A walk that ends continues from there later, as new items may come on that page.
+    """
     empty_pages: int = 0
-    """How many pages in a row were empty."""
+    """The number of empty pages in a row."""
     total: int | None = None
     """The total that the page before counted."""
     has_changed: bool = False
-    """Whether that total was another one on a page before it."""
+    """True if that total was another one on a page before it."""
     earlier: Pairs | None = None
-    """As `Cursor.earlier`, where the page before only seemed to promise more: see `promise`."""
+    """As `Cursor.earlier`, if the page before made a likely promise: see `step`."""
     keeps_ids: bool = False
-    """Whether the next page's ids are added to `ids`: an earlier page was asked for again."""
-    empty_places: frozenset[Hashable] = frozenset()
-    """The positions of empty pages after which an earlier page was asked for, since anything new came."""
+    """True if the next page's ids are added to `ids`: an earlier page was asked for again."""
+    empty_positions: frozenset[Hashable] = frozenset()
+    """The positions of empty pages after which an earlier page was asked for, since the last new item."""
 
 
 class WalkState(Struct, frozen=True):
     """The state of a walk between two pages: all that the next one needs."""
 
     cursor: Cursor
-    """Where the next page is asked for."""
+    """The position that the next page is asked for by."""
     memory: Memory = Memory()
     left: int | None = None
-    """How many items a limited walk may still give; None for no limit."""
+    """The number of items that a limited walk may still give; None for no limit."""
 
 
 class LargestPage(Struct):
     """The count of records of the largest page that one list gave, asked in one way.
 
-    Services cap pages at their own sizes, say "last" on every page, and repeat the size that was asked as
-    theirs. A page that is smaller than another of the same list was not cut off by a cap.
+    Services cap pages at their own sizes, claim on every page that it is the last, and repeat the size that
+    was asked as theirs. A page that is smaller than another of the same list was not cut off by a cap.
     """
 
     count: int = 0

@@ -1,4 +1,4 @@
-"""Pages, places and steps in few words."""
+"""Short forms of pages, cursors and steps, for tables of cases."""
 
 from typing import Any
 
@@ -23,14 +23,14 @@ def page(*ids: Any, top_level: Position | None = None, **meta: Any) -> Listing[I
 
 
 def at(**position: str) -> Cursor:
-    """A place in a list by id."""
+    """The cursor of a list by id."""
     direction: Any = position.pop("affix", "append")
     last = position.pop("last", None)
     return Cursor("q", (("affix", direction), *position.items()), direction, last)
 
 
-def placed(**position: str) -> Cursor:
-    """A place in a list in the service's order, where `x` came before."""
+def unordered(**position: str) -> Cursor:
+    """The cursor of a list in the service's order, after the item `x`."""
     last = position.pop("last", "x")
     return Cursor("q", tuple(position.items()), "append", last, by_id=False)
 
@@ -39,20 +39,20 @@ def position(id: Any = UNSET, affix: Any = "append", **more: Any) -> Position:
     return Position(affix, id, **more)
 
 
-def taken(
+def step_over(
     cursor: Cursor, listing: Listing[Item], rules: Rules = BY_IDS, largest: int = 0, **memory: Any
 ) -> Step[Item]:
     return step(cursor, listing, rules, Memory(**memory), largest)
 
 
-def onward(
+def next_position(
     cursor: Cursor, listing: Listing[Item], rules: Rules = BY_IDS, largest: int = 0, **memory: Any
 ) -> dict[str, str] | str | None:
     """Return the position where the walk continues, the error, or None at the end.
 
     A position that is asked for again has the member `again`.
     """
-    result = taken(cursor, listing, rules, largest, **memory)
+    result = step_over(cursor, listing, rules, largest, **memory)
     if result.error is not None:
         assert result.next is None
         return result.error

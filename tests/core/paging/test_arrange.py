@@ -14,9 +14,9 @@ from chatrest._core.paging.order import (
     is_number,
     last_id,
     numbers_of,
-    parted,
     passed_count,
     runs_by_time,
+    split_by_number,
 )
 from chatrest._core.paging.walk_state import Memory
 from chatrest._core.replies.decode import Listing
@@ -225,7 +225,7 @@ def test_after_an_item_without_a_number_nothing_is_behind(last: str | None, dire
 def test_a_page_is_split_without_loss(ids: list[str], data: st.DataObject) -> None:
     """Only a record that is equal to another one of the same id, byte for byte, goes."""
     items = [(text, data.draw(st.sampled_from("xy"))) for text in ids]
-    others, numbered = parted(items, ids)
+    others, numbered = split_by_number(items, ids)
     places = [*others, *numbered.values()]
     assert len(places) == len(set(places))
     assert {items[place] for place in places} == set(items)

@@ -78,7 +78,7 @@ def test_any_other_text_is_refused(text: str) -> None:
 
 @loop_over("token", [None, 5, b"abc", str(CURSOR).encode(), ["x"], CURSOR.position])
 def test_what_is_no_text_is_refused(token: object) -> None:
-    with pytest.raises(CursorError, match="a cursor token is a text"):
+    with pytest.raises(CursorError, match="expected a token as text"):
         Cursor.parse(token)
 
 
@@ -94,7 +94,7 @@ def test_different_parts_have_different_fingerprints(parts: list[Any], others: l
     assert (fingerprint(*parts) == fingerprint(*others)) == (parts == others)
 
 
-# ── taken up again ──
+# ── resumed ──
 
 START = Cursor(CURSOR.query)
 

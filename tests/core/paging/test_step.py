@@ -14,7 +14,7 @@ from chatrest._core.replies.decode import Listing
 from chatrest._core.requests.dialects import BY_ID, BY_PAGE, BY_UPDATED
 from chatrest._models.meta import Meta, Pagination, Position
 from chatrest.errors import CursorError
-from tests.core.paging.steps import BY_IDS, PAGED, THREAD, at, page, position, taken
+from tests.core.paging.steps import BY_IDS, PAGED, THREAD, at, page, position, step_over
 from tests.walk.service_model import (
     Item,
     few,
@@ -26,7 +26,7 @@ from tests.walk.service_model import (
 
 
 def test_the_place_after_some_items_is_on_the_page_and_after_all_behind_it() -> None:
-    result = taken(at(id="5"), page(7, 6, cursor=position(9)))
+    result = step_over(at(id="5"), page(7, 6, cursor=position(9)))
     identify = BY_IDS.identify
     here = at(id="5").position
     assert result.cursor_after(0, identify) == at(id="5")
@@ -35,7 +35,7 @@ def test_the_place_after_some_items_is_on_the_page_and_after_all_behind_it() -> 
     )
     after = Cursor("q", (("affix", "append"), ("id", "9")), "append", "7", time=7, delivered=2)
     assert result.cursor_after(2, identify) == after
-    end = taken(at(id="5"), page(7, 6, pagination=Pagination(0, 2, 9, 1, 1)), rules_for(9), largest=9)
+    end = step_over(at(id="5"), page(7, 6, pagination=Pagination(0, 2, 9, 1, 1)), rules_for(9), largest=9)
     assert end.next is None
     assert end.cursor_after(2, identify) == Cursor("q", here, "append", "7", inside=True, time=7, delivered=2)
 
@@ -87,7 +87,7 @@ def nearly_ordinary(draw: Any) -> tuple[Cursor, Listing[Item], Rules, Memory, in
         claimed_last=draw(mostly(False, True)),
         is_doubted=draw(mostly(False, True)),
         has_asked_again=draw(mostly(False, True)),
-        last_place=draw(mostly(None, cursor)),
+        after_items=draw(mostly(None, cursor)),
     )
     rules = draw(mostly(BY_IDS, PAGED, THREAD, rules_for(2, "limit", BY_UPDATED), rules_for(3)))
     return cursor, listing, rules, memory, draw(st.sampled_from([0, 2, 3]))
@@ -123,8 +123,8 @@ def test_an_ordinary_page_is_taken_as_by_all_rules(arguments: tuple[Any, ...]) -
 def test_most_pages_are_ordinary(
     cursor: Cursor, listing: Listing[Item], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(step_module, "onward", None)  # all other rules
-    assert taken(cursor, listing).next is not None
+    monkeypatch.setattr(step_module, "next_page", None)  # all other rules
+    assert step_over(cursor, listing).next is not None
 
 
 def read(*pages: list[Item], paging: Any = BY_ID) -> list[tuple[str, int]]:

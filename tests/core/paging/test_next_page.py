@@ -1,4 +1,4 @@
-"""The next page of a walk, rule by rule of the ladder."""
+"""The next page of a walk, by each rule of the ladder."""
 
 from typing import Any
 
@@ -17,7 +17,17 @@ from chatrest._core.requests.dialects import (
 )
 from chatrest._models.meta import Meta, PageCounts, Pagination, Position
 from tests.cases import loop_over
-from tests.core.paging.steps import PAGED, THREAD, again, at, onward, page, placed, position, taken
+from tests.core.paging.steps import (
+    PAGED,
+    THREAD,
+    again,
+    at,
+    next_position,
+    page,
+    position,
+    step_over,
+    unordered,
+)
 from tests.walk.service_model import Item, rules_for
 
 TWICE = {"has_asked_again": True}
@@ -25,7 +35,7 @@ IN_SERVICE_ORDER = Cursor("q", by_id=False)
 
 
 def numbered(page: int | None = None, size: int = 2, **more: str) -> Cursor:
-    """A place in a list by page numbers; by id and in a direction, where it has an `affix`."""
+    """The cursor of a list by page numbers; by id and in a direction, where it has an `affix`."""
     position = () if page is None else (("page", str(page)), ("perPage", str(size)))
     return Cursor("q", (*more.items(), *position), "append" if more else None, by_id=bool(more))
 
@@ -43,8 +53,8 @@ def by_number(page: int, size: int = 2) -> dict[str, str]:
     return {"page": str(page), "perPage": str(size)}
 
 
-def rungs(*rows: tuple[str, Cursor, Listing[Any], Any] | tuple[str, Cursor, Listing[Any], Any, Any]) -> Any:
-    """Rows of the ladder: the case, cursor, page, what is next (None: the end), and options of `onward`.
+def cases(*rows: tuple[str, Cursor, Listing[Any], Any] | tuple[str, Cursor, Listing[Any], Any, Any]) -> Any:
+    """Rows of a table: the case, cursor, page, the next position (None: the end), and options of it.
 
     A goal that is a text is a part of the error's text.
     """
@@ -52,7 +62,7 @@ def rungs(*rows: tuple[str, Cursor, Listing[Any], Any] | tuple[str, Cursor, List
 
 
 def check(cursor: Cursor, listing: Listing[Any], goal: Any, options: Any) -> None:
-    result = onward(cursor, listing, **options)
+    result = next_position(cursor, listing, **options)
     assert result == goal or (isinstance(goal, str) and isinstance(result, str) and goal in result)
 
 
@@ -66,9 +76,9 @@ def test_a_page_that_leads_nowhere_ends_if_it_is_empty_and_else_is_gone_on_from_
     none: Any,
 ) -> None:
     for meta in ({"cursor": position(none)}, {}):
-        assert onward(at(id="5"), page(**meta)) is None
-        assert onward(at(id="5"), page(7, **meta)) == up(id="7")
-        assert onward(at(id="5"), page(7, 8, **meta)) == up(id="8")
+        assert next_position(at(id="5"), page(**meta)) is None
+        assert next_position(at(id="5"), page(7, **meta)) == up(id="7")
+        assert next_position(at(id="5"), page(7, 8, **meta)) == up(id="8")
 
 
 FIVE = at(id="5")
@@ -76,7 +86,7 @@ MORE = Pagination(9, 0, 2, 1, 2)
 GIVEN_ALL = structs.replace(at(id="5", last="5"), delivered=9)
 
 
-@rungs(
+@cases(
     ("an empty page that counts too few items", structs.replace(FIVE, delivered=5),
      page(pagination=Pagination(4, 0, 2, 1, 2)), again(**up(id="5"))),
     ("… asked for twice", structs.replace(FIVE, delivered=5), page(pagination=Pagination(4, 0, 2, 1, 2)),
@@ -110,7 +120,7 @@ def test_ends(case: str, cursor: Cursor, listing: Any, goal: Any, options: Any) 
 
 
 def test_an_empty_first_page_that_is_asked_for_again_tells_no_direction() -> None:
-    result = taken(Cursor("q"), page(pagination=Pagination(900, 0, 2, 1, 2)))
+    result = step_over(Cursor("q"), page(pagination=Pagination(900, 0, 2, 1, 2)))
     assert result.next == Cursor("q")
 
 
@@ -123,21 +133,21 @@ def test_a_short_page_that_says_it_is_the_last_ends_below_the_largest(
     numbers = Pagination(0, len(ids), 2, current, 2)
     listing = page(*ids, cursor=position(9), pagination=numbers)
     ends = len(ids) < largest and current >= 2
-    assert (onward(FIVE, listing, largest=largest) is None) == ends
-    assert onward(FIVE, listing, rules_for(2, thorough=True), largest) == up(id="9")
+    assert (next_position(FIVE, listing, largest=largest) is None) == ends
+    assert next_position(FIVE, listing, rules_for(2, thorough=True), largest) == up(id="9")
 
 
 def test_a_last_page_that_was_not_the_last_makes_all_others_doubtful() -> None:
     last = page(7, cursor=position(7), pagination=Pagination(0, 1, 2, 1, 1))
-    assert onward(FIVE, last, largest=2) is None
-    assert onward(FIVE, last, largest=2, claimed_last=True) == up(id="7")
-    assert taken(FIVE, last, largest=2, claimed_last=True).memory.is_doubted
-    assert onward(FIVE, last, largest=2, is_doubted=True) == up(id="7")
+    assert next_position(FIVE, last, largest=2) is None
+    assert next_position(FIVE, last, largest=2, claimed_last=True) == up(id="7")
+    assert step_over(FIVE, last, largest=2, claimed_last=True).memory.is_doubted
+    assert next_position(FIVE, last, largest=2, is_doubted=True) == up(id="7")
 
 
 def test_empty_pages_in_a_row_are_counted() -> None:
-    assert taken(FIVE, page(cursor=position(7)), empty_pages=3).memory.empty_pages == 4
-    assert taken(FIVE, page(6, cursor=position(7)), empty_pages=3).memory.empty_pages == 0
+    assert step_over(FIVE, page(cursor=position(7)), empty_pages=3).memory.empty_pages == 4
+    assert step_over(FIVE, page(6, cursor=position(7)), empty_pages=3).memory.empty_pages == 0
 
 
 # ── errors ──
@@ -149,7 +159,7 @@ def test_the_items_of_a_page_come_before_its_error() -> None:
         (unreadable, ["7"], "meta.next: no object"),
         (page(6, 7, cursor=position(5)), ["6", "7"], "does not move"),
     ):
-        result = taken(FIVE, listing, largest=9)
+        result = step_over(FIVE, listing, largest=9)
         assert ([item.id for item in result.items], result.next) == (ids, None)
         assert error in str(result.error)
 
@@ -158,7 +168,7 @@ UNREADABLE = structs.replace(page("a", "b"), position_fault="cursor: no object")
 COUNTED = structs.replace(UNREADABLE, meta=Meta(pagination=Pagination(9, 2, 2, 1, 5)))
 
 
-@rungs(
+@cases(
     ("an unreadable position, which may be the only one", numbered(), UNREADABLE, "cursor: no object",
      {"rules": PAGED}),
     ("… beside page numbers", numbered(1), UNREADABLE, by_number(2), {"rules": PAGED}),
@@ -178,7 +188,7 @@ def test_errors(case: str, cursor: Cursor, listing: Any, goal: Any, options: Any
 @loop_over(("affix", "back"), [("append", 4), ("prepend", 6)])
 @loop_over("ids", [(), ("5",)])
 def test_a_cursor_that_goes_back_is_an_error(affix: str, back: int, ids: tuple[str, ...]) -> None:
-    result = onward(at(affix=affix, id="5", last="5"), page(*ids, cursor=position(back, affix)))
+    result = next_position(at(affix=affix, id="5", last="5"), page(*ids, cursor=position(back, affix)))
     assert "goes back" in str(result)
 
 
@@ -190,7 +200,7 @@ NUMBERS = Pagination(0, 2, 2, 3, 9)
 EMPTY_OF_9 = page(pagination=Pagination(9, 0, 2, 2, 9))
 
 
-@rungs(
+@cases(
     ("a position on the page itself: a service that always sends a page's oldest id", FIVE,
      page(6, 7, 8, cursor=position(6)), up(id="8")),
     ("… going down", DOWN, page(6, 7, 8, cursor=position(8, "prepend")), down(id="6")),
@@ -239,13 +249,13 @@ def test_positions(case: str, cursor: Cursor, listing: Any, goal: Any, options: 
 )  # fmt: skip
 def test_a_direction_that_the_first_page_leaves_open_is_asked_for(served: Position, direction: str) -> None:
     listing = page(6, 7, 8, cursor=served)
-    assert onward(Cursor("q"), listing) == again(affix=direction)
-    assert taken(Cursor("q"), listing).items == []
-    assert onward(Cursor("q", (("id", "5"),)), listing) == again(affix=direction, id="5")
+    assert next_position(Cursor("q"), listing) == again(affix=direction)
+    assert step_over(Cursor("q"), listing).items == []
+    assert next_position(Cursor("q", (("id", "5"),)), listing) == again(affix=direction, id="5")
 
 
 def test_a_numbered_page_that_repeats_another_gives_nothing_and_ends() -> None:
-    first = taken(numbered(1), page("a", "b"), PAGED)
+    first = step_over(numbered(1), page("a", "b"), PAGED)
     second = step(numbered(2), page("c", "d"), PAGED, first.memory)
     third = step(numbered(3), page("a", "b"), PAGED, second.memory)
     assert (third.items, third.next, third.error) == ([], None, None)
@@ -256,12 +266,12 @@ def test_a_numbered_page_that_repeats_another_gives_nothing_and_ends() -> None:
 BCD = page("b", "c", "d")
 WAY_BACK = page("b", "c", "d", previous=position(affix="prepend", updated_at=8))
 BY_TIME = {"rules": rules_for(3, paging=BY_NEXT)}
-AT_SEVEN = placed(affix="append", updatedAt="7")
-TIMED = placed(affix="append", id="9", sentAt="5", last="9")
+AT_SEVEN = unordered(affix="append", updatedAt="7")
+TIMED = unordered(affix="append", id="9", sentAt="5", last="9")
 CURSORS, UPDATES = rules_for(3, paging=BY_CURSOR), rules_for(3, paging=BY_UPDATED)
 
 
-@rungs(
+@cases(
     *(row for paging in (BY_PAGE, BY_UPDATED)
       for rules in ({"rules": rules_for(9, paging=paging)},)
       for row in (
@@ -273,21 +283,21 @@ CURSORS, UPDATES = rules_for(3, paging=BY_CURSOR), rules_for(3, paging=BY_UPDATE
     )),
     ("a page by time", TIMED, page("4", "2", "8"), again(**up(id="9", sentAt="5")), BY_TIME),
     ("… twice: by its last item", TIMED, page("4", "2", "8"), up(id="8", sentAt="7"), {**BY_TIME, **TWICE}),
-    ("its meta is lost, which is no documented end", placed(cursor="c"), page("u"), again(cursor="c"),
+    ("its meta is lost, which is no documented end", unordered(cursor="c"), page("u"), again(cursor="c"),
      {"rules": CURSORS}),
-    ("a next position", placed(cursor="c"), page("u", current=PageCounts(3, 1), next=position(cursor="d")),
+    ("a next position", unordered(cursor="c"), page("u", current=PageCounts(3, 1), next=position(cursor="d")),
      up(cursor="d"), {"rules": CURSORS}),
 )  # fmt: skip
 def test_lost_positions(case: str, cursor: Cursor, listing: Any, goal: Any, options: Any) -> None:
     check(cursor, listing, goal, options)
 
 
-@loop_over("place", [IN_SERVICE_ORDER, placed(cursor="c")])
+@loop_over("place", [IN_SERVICE_ORDER, unordered(cursor="c")])
 @loop_over("meta", [{"current": PageCounts(3, 3)}, {"previous": Position("prepend", cursor="b")}])
 def test_a_page_that_names_no_next_one_is_the_last_where_that_is_documented(place: Cursor, meta: Any) -> None:
     listing = page("u", "v", "w", **meta)
-    assert onward(place, listing, CURSORS) is None
-    assert onward(place, listing, UPDATES) is not None
+    assert next_position(place, listing, CURSORS) is None
+    assert next_position(place, listing, UPDATES) is not None
 
 
 # ── items that have a position themselves ──
@@ -324,21 +334,21 @@ def test_a_list_goes_on_from_its_last_item_where_no_next_position_is_named(
 ) -> None:
     cursor = Cursor("q", tuple(asked.items()), asked.get("affix"), by_id=False)
     further = dict(zip(("affix", "createdAt"), goal, strict=True))
-    assert onward(cursor, dated(*times), DATED) == further
+    assert next_position(cursor, dated(*times), DATED) == further
     if asked:
         way_back = Position("prepend" if goal[0] == "append" else "append", created_at=times[0])
-        assert onward(cursor, dated(*times, previous=way_back), DATED) == further
+        assert next_position(cursor, dated(*times, previous=way_back), DATED) == further
 
 
-AT_7 = placed(affix="append", createdAt="7", last="x2")
+AT_7 = unordered(affix="append", createdAt="7", last="x2")
 
 
-@rungs(
+@cases(
     *(("nothing new", AT_7, listing, None, {"rules": DATED, "ids": ids})
       for listing in (dated(7), dated()) for ids in (["x0"], None)),
     ("an item without a time", IN_SERVICE_ORDER, dated(None), None, {"rules": DATED}),
     ("below the largest", IN_SERVICE_ORDER, dated(5), None, {"rules": DATED, "largest": 3}),
-    *(("a full page", placed(affix="append", createdAt="7"), dated(*times), "leads nowhere",
+    *(("a full page", unordered(affix="append", createdAt="7"), dated(*times), "leads nowhere",
        {"rules": DATED, "ids": ids})
       for times, ids in (((5, 6, 7), ["x0", "x1", "x2"]), ((7, 7, 7), None), ((5, None, 7), None))),
 )  # fmt: skip
@@ -363,7 +373,7 @@ def filtered(**filters: str) -> Any:
     return {"rules": rules_for(2, "perPage", paging), "ids": ["a", "b"]}
 
 
-@rungs(
+@cases(
     *(row for number in (2, 3) for cursor in (structs.replace(numbered(number, affix="append"), last="3"),)
       for row in (
         ("a thread is read by its last id", cursor, OF_3, up(id="3"), AFTER_3),
@@ -390,7 +400,7 @@ def test_ignored_page_numbers(case: str, cursor: Cursor, listing: Any, goal: Any
 
 
 def test_a_thread_of_records_without_an_id_is_not_asked_for_an_empty_one() -> None:
-    first = taken(numbered(1, affix="append"), page("", ""), THREAD)
+    first = step_over(numbered(1, affix="append"), page("", ""), THREAD)
     assert first.next is not None
     second = step(first.next, page("", ""), THREAD, first.memory)
     assert (second.items, second.next) == ([], None)
