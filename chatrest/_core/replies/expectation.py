@@ -122,9 +122,14 @@ class Expectation(Struct, frozen=True):
         acting_user = None if endpoint.acting == "never" else call.acting_user or acting_user
         if (subject := _MESSAGE_LISTS.get(endpoint.name)) is not None:
             value = call.path[endpoint.value_place] if subject else ""
-            subjects = {subject: unquote(value) if "%" in value else value} if subject else {}
-            checks = QueryChecks.of(call.query) if checks is None else checks
-            return cls.of_messages(**subjects, acting_user=acting_user, checks=checks)
+            value = unquote(value) if "%" in value else value
+            return cls.of_messages(
+                uid=value if subject == "uid" else None,
+                guid=value if subject == "guid" else None,
+                parent_id=value if subject == "parent_id" else None,
+                acting_user=acting_user,
+                checks=QueryChecks.of(call.query) if checks is None else checks,
+            )
         if endpoint.name in _CONVERSATION_LISTS and acting_user is not None:
             return cls.of_conversations(acting_user)
         return cls.of_messages(acting_user=acting_user) if endpoint.name in _THREAD_LISTS else cls()

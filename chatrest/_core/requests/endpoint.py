@@ -121,8 +121,10 @@ class Endpoint(Struct, Generic[R], frozen=True, dict=True, eq=False):
         return slice(len(before), -len(after) if after else None)
 
     @cached_property
-    def _template(self) -> tuple[tuple[str, ...], str]:
-        return self.parameters, _PARAMETER.sub("%s", self.path)
+    def _template(self) -> tuple[str, list[tuple[str, str]]]:
+        """The path up to its first parameter; each parameter, with the text after it."""
+        before, *rest = _PARAMETER.split(self.path)
+        return before, list(zip(rest[::2], rest[1::2], strict=True))
 
     @cached_property
     def list_paging(self) -> Paging:
@@ -162,14 +164,13 @@ class Endpoint(Struct, Generic[R], frozen=True, dict=True, eq=False):
     ) -> "Call[R]":
         """The same as calling the endpoint, with the path's parameters as a mapping."""
         acting_user = None if on_behalf_of is None else check_acting_user(on_behalf_of)
-        names, filled = self._template
-        if names or path:
-            if len(path) != len(names):
+        filled, rest = self._template
+        if len(path) != len(rest):
+            raise self._path_fault(path)
+        for name, after in rest:
+            if name not in path:
                 raise self._path_fault(path)
-            try:
-                filled %= tuple([segment(name, path[name]) for name in names])
-            except KeyError:
-                raise self._path_fault(path) from None
+            filled += segment(name, path[name]) + after
         return Call(self, filled, query, body, acting_user, (), headers)
 
     def _path_fault(self, path: Mapping[str, str]) -> RequestInvalidError:
