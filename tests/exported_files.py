@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from chatrest._core.replies.rows import Row, row_of, rows
-from chatrest.export.folder.export_folder import ReplacedMessages
+from chatrest.export.folder.changed_messages import ReplacedMessages
 from chatrest.export.plan.ownership import Source
 from chatrest.export.plan.plan import Plan
 from tests.stored_exports import START as SEPTEMBER, StoredExport

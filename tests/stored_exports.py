@@ -83,7 +83,7 @@ class StoredExport:
         self.export.finish()
         report = Report(complete=True, started=START, finished=START + 60)
         report.messages = sum(self.export.counts().values())
-        self.export.finished(report)
+        self.export.note_finished(report)
 
 
 class StoredRuns:

@@ -171,7 +171,7 @@ class Rereads:
         if not rechecks:
             return 0
         times = [recheck.since for recheck in rechecks.values()]
-        await in_thread(lambda: self._export.prepare(min(times)))
+        await in_thread(lambda: self._export.prepare_recheck(min(times)))
         await self._pool.read_again(self.left())
         if unshown := await in_thread(lambda: self._unshown(max(times))):
             confirming = [*self._sources.known, *filter(is_app_list, self._journal.sources())]
@@ -207,7 +207,7 @@ class Rereads:
     def _note_deleted(self, since: int) -> int:
         """Note what is deleted; return how many messages are newly found to be."""
         new = self._unshown(since)
-        new.discard(self._export.deleted)
+        new.discard(self._export.changes.deleted)
         count = sum(
             self._export.note_deleted(known.number, ids, self._now)
             for known, ids in self._by_source(new, self._journal.sources())

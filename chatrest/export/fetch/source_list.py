@@ -126,7 +126,7 @@ class SourceList:
         ]
         # In an order that does not depend on the pages of the users.
         self._add([*self._reads.sources, *sorted(self._listed, key=str)])
-        self._pool.export.look_again(returned)
+        self._pool.export.expect_again(returned)
 
     async def update(self) -> None:
         listed = (known for known in self.known if known.source in self._listed - {*self._reads.sources})

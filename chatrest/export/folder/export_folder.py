@@ -12,68 +12,58 @@ import sqlite3
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
-from importlib.util import find_spec
 from pathlib import Path
 from types import TracebackType
-from typing import Final, NamedTuple, Protocol, Self, TypeAlias, TypeVar
+from typing import Final, Protocol, Self, TypeAlias, TypeVar
 
 from msgspec import Struct, field
 
 from ..._core.replies.rows import UNKNOWN, Row, lines_of, row_of
-from ..._texts import missing_extra
-from ...errors import RequestInvalidError
-from ..formats.action_records import ACTION, is_deleted, shown_edits
+from ..formats.action_records import ACTION, shown_edits
 from ..formats.stored_records import SourceLines
-from ..plan.file_names import HISTORY, STEM, partition_folder, partition_rows
+from ..plan.file_names import STEM, partition_folder, partition_rows
 from ..plan.id_set import IdSet
 from ..plan.message_ids import LAST, NO_IDS, Interval, ids_of
 from ..plan.ownership import Source
 from ..plan.plan import Plan
 from ..plan.report import Report
-from ..store import Changes, Difference, ExportStore, NewRows, RowKind, repair, salvage
+from ..store import Difference, ExportStore, NewRows, repair, salvage
 from ..store.disk import Disk
-from ..store.formats import Format, Lines, Parquet
 from ..store.inspection import LOST, lost_versions
 from ..store.journal import StoreBlock
+from .changed_messages import ChangedMessages, ReplacedMessages
 from .fetched_page import FetchedPage, ListOrder, SourceRows
+from .folder_access import FolderLock, check_is_whole, check_part, claim_folder
+from .folder_plan import format_of_plan, initial_meta, kinds_of_plan, resolve_plans
+from .folder_state import begin_generation, check_journal
 from .journal import LOST_VERSIONS, NAME, Journal
 from .manifest import write_finished, write_unfinished
-from .opening import (
-    FolderLock,
-    agreed,
-    begin_generation,
-    check_folder,
-    check_is_whole,
-    check_part,
-    claim_folder,
-    first_meta,
-    is_new,
-    is_unused,
-)
 from .run_log import last_run
-from .stored_index import StoredIndex
-from .tables import ATTACHMENTS, TABLES, table_stem
+from .tables import table_stem
 
 T = TypeVar("T")
-_Add: TypeAlias = Callable[[NewRows], int]
+AddRows: TypeAlias = Callable[[NewRows], int]
 
 MANY_SMALL_FILES: Final = 8
 _UNFINISHED: Final = "it is being written, or was interrupted"
-_CHANGES_AT_ONCE: Final = 20_000
 
 
 class CommitStats(Struct):
+    """The numbers of messages that a commit has added, and of those that differ from the disk."""
+
     written: int = 0
     changed: int = 0
 
 
 class _Batch(Struct):
+    """The notes of the pages of one commit, by the number of the source: one row of the journal for each."""
+
     stats: CommitStats = field(default_factory=CommitStats)
     seen: dict[int, IdSet] = {}
-    """By their sources."""
-    foreign: dict[int, IdSet] = {}
     read: dict[int, list[Interval]] = {}
     orders: dict[int, ListOrder] = {}
+    foreign: dict[int, IdSet] = {}
+    """By the part that writes them."""
 
 
 class RemoteFiles(Protocol):
@@ -84,12 +74,6 @@ class RemoteFiles(Protocol):
 
     def fetch(self, name: str, path: Path, sha256: str) -> None:
         """Write a file with this SHA-256 to `path`, complete and durable, or raise `ObjectStoreError`."""
-
-
-class ReplacedMessages(NamedTuple):
-    changed: int
-    deleted: int
-    """Those of which the newer version says that they were deleted."""
 
 
 class ExportFolder:
@@ -121,7 +105,6 @@ class ExportFolder:
         self.folder = folder
         self.disk: Disk = disk or Disk()
         self.remote = remote
-        self.index: StoredIndex | None = None
         self._started, self._has_begun = started, False
         self._lock = threading.Lock()
         format_of_plan(plan or Plan())
@@ -131,17 +114,12 @@ class ExportFolder:
         with ExitStack() as stack:
             lock = FolderLock(folder)
             stack.callback(lock.release)
-            meta = first_meta(folder, app_id, (plan or Plan()).encoded().decode()) | {"part": part}
+            meta = initial_meta(folder, app_id, plan or Plan()) | {"part": part}
             self.journal: Journal = stack.enter_context(Journal(folder / NAME, meta, is_shared=lock.is_held))
             check_part(folder, self.journal["part"] or "", part)
-            manifest = check_folder(folder, self.journal)
-            stored = {name: self.journal[name] for name in ("app", "plan")}
-            if plan is not None and is_new(self.journal, manifest):
-                stored["plan"] = plan.encoded().decode()
-            self._is_unused = is_unused(self.journal, manifest)
-            self.stored_plan, self.plan = agreed(
-                folder, stored, plan, app_id, may_change=change_plan, is_unused=self._is_unused
-            )
+            manifest = check_journal(folder, self.journal)
+            plans = resolve_plans(folder, self.journal, manifest, plan, app_id, may_change=change_plan)
+            self.stored_plan, self.plan, self._is_unanswered = plans
             self.store: ExportStore = ExportStore(
                 folder, self.journal, kinds_of_plan(self.plan), labels=self._label, disk=self.disk,
                 elsewhere=() if remote is None else remote.names,
@@ -152,10 +130,11 @@ class ExportFolder:
                 begin_generation(self.journal, manifest)
                 self.journal.begin_run(self.store.written, last_run(folder))
                 self.journal["plan"] = self.stored_plan.encoded().decode()
-            self.findings: list[Difference] = self._repaired()
+            self.findings: list[Difference] = self._repair()
+            self.changes: ChangedMessages = ChangedMessages(self.journal, self.store)
+            stack.callback(self.changes.close)
             self._is_later = bool(self.store.written)
             """True if messages on disk may have been edited since they were read."""
-            stack.callback(self.forget_index)
             self._stack = stack.pop_all()
 
     def __enter__(self) -> Self:
@@ -183,15 +162,8 @@ class ExportFolder:
             self._begin_change()
             with self.store.transaction() as add:
                 for page in pages:
-                    self._take(page, batch, add)
-                for source, ids in batch.seen.items():  # one row per batch
-                    self.journal.see(source, ids)
-                for source, read in batch.read.items():
-                    self.journal.cover(source, read)
-                for source, order in batch.orders.items():
-                    self.journal.note_order(source, order)
-                for part, ids in batch.foreign.items():
-                    self.journal.note_foreign_ids(part, ids)
+                    self._add_page(page, batch, add)
+                self._note_batch(batch)
             self.store.seal_full()
         return batch.stats
 
@@ -200,7 +172,7 @@ class ExportFolder:
         if self.plan == self.stored_plan:
             return
         with self._guarded(), self.journal.transaction():
-            if self._is_unused:
+            if self._is_unanswered:
                 self.journal.forget_sources()  # nothing is kept of what no list has shown
             if self.plan.window != self.stored_plan.window:
                 self.journal.forget_coverage()  # the ids on disk stay known when lists are read again
@@ -213,13 +185,15 @@ class ExportFolder:
         Ids that no source shows any more are left out.
         """
         with self._lock:
-            return self.store.missing() - self.lost
+            return self.store.missing() - self.changes.deleted_missing
 
     def seen(self, source: int) -> IdSet:
+        """Return the ids that the list of a source has shown."""
         with self._lock:
             return self.journal.seen(source)
 
     def unseen_keys(self, source: int, keys: set[str]) -> set[str]:
+        """Return those of some ids, as texts, that the list of a source has not shown."""
         with self._lock:
             shown, named = self.journal.seen(source), self.journal.names(keys)
             return {key for key in keys if named.get(key, 0) not in shown}
@@ -249,15 +223,21 @@ class ExportFolder:
         waiting = {row.id: row for row in self.journal.waiting() if row.id in wanted}
         return self.store.stored(wanted) | waiting
 
-    def note_edited(self, newer: Iterable[Row], settled: Iterable[str]) -> None:
+    def note_edited(self, newer: Iterable[Row], settled_ids: Iterable[str]) -> None:
+        """Note newer versions, and forget the records of edits to the settled ids: nothing more is asked."""
         with self._guarded(), self.journal.transaction():
             self.journal.change(newer)
-            self.journal.forget_edits(settled)
+            self.journal.forget_edits(settled_ids)
+
+    def prepare_recheck(self, since: int) -> None:
+        """Index the rows on disk that were sent since a time, before these are read again."""
+        with self._lock:
+            self.changes.prepare(self.scan(since=since))
 
     def stored_since(self, since: int) -> IdSet:
-        """Return the ids on disk that were sent at a time or later, as `prepare` learnt them."""
+        """Return the ids on disk that were sent at a time or later, as `prepare_recheck` has found them."""
         with self._lock:
-            return IdSet() if self.index is None else self.index.since(since)
+            return self.changes.stored_since(since)
 
     def note_deleted(self, source: int, ids: IdSet, now: int, *, missing: bool = False) -> int:
         """Note ids that no source shows any more, and with `missing` that are not on disk either.
@@ -267,26 +247,13 @@ class ExportFolder:
         if not ids:
             return 0
         with self._guarded(), self.journal.transaction():
-            known = IdSet() if self.index is None else self.index.deleted()
-            news = IdSet() if missing else ids - known
-            self.journal.mark_deleted(source, ids, now, missing=missing, news=news)
-            self._load_deleted()
-            return len(news)
+            return self.changes.note_deleted(source, ids, now, missing=missing)
 
-    def look_again(self, sources: Iterable[int]) -> None:
+    def expect_again(self, sources: Iterable[int]) -> None:
         """Forget that messages are missing which sources have seen: they may show them again."""
         for source in sources:
             with self._guarded(), self.journal.transaction():
-                self.journal.undelete(self.lost & self.journal.seen(source))
-                self._load_deleted()
-
-    def prepare(self, since: int) -> None:
-        """Load the ids on disk that were sent since a time, before these are read again."""
-        with self._lock:
-            self.forget_index()
-            self.index = StoredIndex(self.journal.names)
-            self.index.load(self.scan(since=since))
-            self.index.renew(self.journal.waiting())
+                self.changes.undelete(self.changes.deleted_missing & self.journal.seen(source))
 
     def replace_table(self, table: str, pieces: Iterable[SourceLines], read_at: int) -> None:
         with self._guarded():
@@ -294,41 +261,50 @@ class ExportFolder:
             stem = table_stem(table)
             self.store.snapshots.replace(stem, self.store.kind(stem).format, pieces, read_at)
 
+    def salvage(self) -> int:
+        """Write messages that are still missing from damaged files; return how many.
+
+        Called after all sources were requested again: a damaged file may have wrong bytes in a record.
+        """
+        with self._guarded():
+            return salvage(self.store) if self.store.missing() else 0
+
+    def at_rest(self, work: Callable[[], T]) -> T:
+        """Return the result of `work`, during which nothing is written: disk and journal agree."""
+        with self._lock:
+            return work()
+
+    # ── the end of a run ──
+
     def finish(self) -> ReplacedMessages:
-        """Put everything into its final place; return how many messages replaced an older version."""
+        """Put everything into its final place; return how many messages replaced an older version.
+
+        Raises OSError if a file cannot be sealed, or was removed during the run.
+        """
         with self._guarded():
             if self.journal.files("sealing"):
                 self.store.settle()  # a publication has failed within a seal, and could not end it either
-            amended = self._apply_changes()
+            replaced = self.changes.apply()
             self.journal.merge_seen()
             self.store.seal_all()
             self.store.compact(MANY_SMALL_FILES, begin=self._begin_change)
             self._check_sealed()
             self.journal.check_in_place()
-            return amended
+            return replaced
 
-    def warnings(self) -> list[str]:
-        """Return a sentence for each file of older versions that was lost."""
-        return [f"{name} {LOST}" for name in lost_versions(self.findings)]
-
-    def at_rest(self, work: Callable[[], T]) -> T:
-        with self._lock:
-            return work()
-
-    def forget_index(self) -> None:
-        if self.index is not None:
-            self.index.close()
-        self.index = None
-
-    def finished(self, report: Report) -> None:
+    def note_finished(self, report: Report) -> None:
         """Note the end of the run in the manifest; a later change marks it as not complete again."""
         write_finished(self.folder, self.disk, self.journal, self.stored_plan, report)
         self._has_begun = False
 
-    def failed(self, reason: str) -> None:
+    def note_failed(self, reason: str) -> None:
         """Note in the manifest why the run has failed, if it has changed anything."""
         if self._has_begun:
             self._note_unfinished(reason)
+
+    def warnings(self) -> list[str]:
+        """Return a sentence for each file of older versions that was lost."""
+        return [f"{name} {LOST}" for name in lost_versions(self.findings)]
 
     def _begin_change(self) -> None:
         if not self._has_begun:
@@ -348,136 +324,6 @@ class ExportFolder:
             except sqlite3.Error as error:
                 raise OSError(f"{self.folder}: {error}") from error
 
-    def _apply_changes(self) -> ReplacedMessages:
-        changed = deleted = 0
-        while rows := self.journal.waiting(_CHANGES_AT_ONCE):
-            applied = list[str]()
-
-            def note(ids: list[str], applied: list[str] = applied) -> None:
-                applied += ids
-                self.journal.applied(ids)
-                self.journal.note_news("changed", ids)
-
-            by_author = {row.id for row in rows if is_deleted(row.raw)}
-            deleted_now = self._not_deleted_yet(by_author)
-            self.store.update(Changes({row.id: row for row in rows}, note))
-            with self.journal.transaction():
-                self.journal.applied(row.id for row in rows)  # the others are not on the disk any more
-            deleted += len(deleted_now.intersection(applied))
-            changed += len(set(applied) - by_author)
-        return ReplacedMessages(changed, deleted)
-
-    def _not_deleted_yet(self, keys: set[str]) -> set[str]:
-        """Return those of which no run has found that they were deleted: each deletion counts once."""
-        known = self.journal.ids_by_key(keys)
-        stored = self.store.stored(keys) if keys else {}
-        return {
-            key for key in keys
-            if known.get(key, 0) not in self.deleted and not (key in stored and is_deleted(stored[key].raw))
-        }  # fmt: skip
-
-    def salvage(self) -> int:
-        """Write messages that are still missing from damaged files; return how many.
-
-        Called after all sources were requested again: a damaged file may have wrong bytes in a record.
-        """
-        with self._guarded():
-            return salvage(self.store) if self.store.missing() else 0
-
-    # ── one page ──
-
-    def _take(self, page: FetchedPage, batch: _Batch, add: _Add) -> None:
-        if page.seen is not NO_IDS:
-            self._take_rows(page, batch, add)
-        if page.order is not None:
-            batch.orders[page.number] = page.order
-        covered = page.covered
-        if page.purpose == "recheck":
-            self.journal.rechecked(page.number, covered.last, covered.position)
-        elif page.purpose == "walk":
-            read = Interval(covered.after + 1, covered.last, covered.position)
-            batch.read.setdefault(page.number, []).append(read)
-            if covered.proven:
-                self.journal.prove(page.number, covered.proven)
-
-    def _take_rows(self, page: FetchedPage, batch: _Batch, add: _Add) -> None:
-        ids = self.journal.numbered(page.seen)
-        shown = ids if page.again is None else self.journal.numbered(page.again.ids)
-        self._undelete(shown)
-        if page.again is not None:
-            self.journal.show(page.number, shown)
-            batch.stats.changed += self._compare(page.again.rows)
-        if page.purpose == "confirm":
-            return
-        batch.seen.setdefault(page.number, IdSet()).update(ids)
-        if page.foreign is not None:
-            for part, foreign in page.foreign.ids.items():
-                batch.foreign.setdefault(part, IdSet()).update(self.journal.numbered(foreign))
-            for part, rows in page.foreign.rows.items():
-                self.journal.note_foreign_rows(part, rows)
-        for each in page.rows:
-            is_own = each.source == page.source
-            number = page.number if is_own else self.journal.source_of(each.source.key) or page.number
-            batch.stats.written += self._write(number, each, add)
-
-    def _write(self, number: int, rows: SourceRows, add: _Add) -> int:
-        new, ids = self.store.unwritten(rows.rows, rows.ids) if rows.rows else (rows.rows, rows.ids)
-        for stem, part in self._stems(rows.source, new).items():
-            add(NewRows(stem, number, part, ids if part is new else ids_of(part), is_new=True))
-        if self._is_later and ACTION in lines_of(new):
-            self.journal.note_edits(shown_edits(new))
-        return len(new)
-
-    def _stems(self, source: Source, rows: list[Row]) -> dict[str, list[Row]]:
-        if not rows:
-            return {}
-        partition = self.plan.partition or "none"
-        parts = partition_rows(partition, source, rows)
-        return {f"{partition_folder(partition, key)}/{STEM}": part for key, part in parts.items()}
-
-    def _compare(self, rows: list[Row]) -> int:
-        if not rows:
-            return 0
-        assert self.index is not None, "prepare() comes first"
-        changed = self.index.changed(rows)
-        self.index.renew(changed)
-        self.journal.change(changed)
-        return len(changed)
-
-    def _load_deleted(self) -> None:
-        """Learn the ids that no source shows any more, and which of them are not on disk either."""
-        deleted = self.journal.deleted()
-        lost = [each.id for each in deleted if each.missing]
-        self.deleted = IdSet(self.journal.ids_by_key(each.id for each in deleted).values())
-        self.lost = IdSet(self.journal.ids_by_key(lost).values())
-
-    def _undelete(self, ids: IdSet) -> None:
-        """Note that deleted messages are shown again; those also missing are read again."""
-        if again := ids & self.deleted:
-            self.deleted.discard(again)
-            self.lost.discard(again)
-            self.journal.undelete(again)
-
-    # ── opening ──
-
-    def _label(self, source: int) -> str | None:
-        known = self.journal.sources_of([source]).get(source)
-        return None if known is None else str(known)
-
-    def _repaired(self) -> list[Difference]:
-        """Make the journal agree with the disk: messages that are not on disk are missing."""
-        findings = list(repair(self.store, self.journal.waiting_ids))
-        numbers = self.journal.ids_by_key(waiting := self.journal.waiting_ids())
-        # changes of messages that are not on the disk any more
-        stale = [each for each in waiting if numbers.get(each, 0) not in self.store.written]
-        if findings or stale:
-            with self.journal.transaction():
-                if lost := lost_versions(findings):  # `verify` reports them from now on
-                    self.journal[LOST_VERSIONS] = "\n".join([*self.journal.lost_versions(), *lost])
-                self.journal.applied(stale)
-        self._load_deleted()
-        return findings
-
     def _check_sealed(self) -> None:
         """Raise OSError where a file is not sealed, or not on disk any more, or not all of it: nothing may
         call the export complete then.
@@ -491,29 +337,87 @@ class ExportFolder:
             if not path.exists() or path.stat().st_size < file.size:
                 raise FileNotFoundError(errno.ENOENT, "it was removed or cut while the export ran", str(path))
 
+    # ── one page ──
 
-# ── what it holds ──
+    def _add_page(self, page: FetchedPage, batch: _Batch, add: AddRows) -> None:
+        if page.seen is not NO_IDS:
+            self._add_shown(page, batch, add)
+        if page.order is not None:
+            batch.orders[page.number] = page.order
+        covered = page.covered
+        if page.purpose == "recheck":
+            self.journal.rechecked(page.number, covered.last, covered.position)
+        elif page.purpose == "walk":
+            read = Interval(covered.after + 1, covered.last, covered.position)
+            batch.read.setdefault(page.number, []).append(read)
+            if covered.proven:
+                self.journal.prove(page.number, covered.proven)
 
+    def _add_shown(self, page: FetchedPage, batch: _Batch, add: AddRows) -> None:
+        """Write the new rows of a page, compare the known ones, and note the ids that it has shown."""
+        ids = self.journal.numbered(page.seen)
+        shown = ids if page.again is None else self.journal.numbered(page.again.ids)
+        self.changes.undelete(shown)
+        if page.again is not None:
+            self.journal.show(page.number, shown)
+            batch.stats.changed += self.changes.compare(page.again.rows)
+        if page.purpose == "confirm":
+            return
+        batch.seen.setdefault(page.number, IdSet()).update(ids)
+        if page.foreign is not None:
+            for part, foreign in page.foreign.ids.items():
+                batch.foreign.setdefault(part, IdSet()).update(self.journal.numbered(foreign))
+            for part, rows in page.foreign.rows.items():
+                self.journal.note_foreign_rows(part, rows)
+        for each in page.rows:
+            is_own = each.source == page.source
+            number = page.number if is_own else self.journal.source_of(each.source.key) or page.number
+            batch.stats.written += self._write(number, each, add)
 
-def format_of_plan(plan: Plan) -> Format:
-    """Return the format of a plan's messages; `RequestInvalidError` where what it needs is not installed."""
-    match plan.format:
-        case "ndjson":
-            return Lines(plan.compress or "none")
-        case "parquet":
-            if find_spec("pyarrow") is None:
-                raise RequestInvalidError(missing_extra("format = 'parquet'", "parquet"))
-            return Parquet(plan.compress or "zstd")
+    def _write(self, number: int, rows: SourceRows, add: AddRows) -> int:
+        new, ids = self.store.unwritten(rows.rows, rows.ids) if rows.rows else (rows.rows, rows.ids)
+        for stem, part in self._by_stem(rows.source, new).items():
+            add(NewRows(stem, number, part, ids if part is new else ids_of(part), is_new=True))
+        if self._is_later and ACTION in lines_of(new):
+            self.journal.note_edits(shown_edits(new))
+        return len(new)
 
+    def _by_stem(self, source: Source, rows: list[Row]) -> dict[str, list[Row]]:
+        """Return rows by the partition of the store that they belong to."""
+        if not rows:
+            return {}
+        partition = self.plan.partition or "none"
+        by_key = partition_rows(partition, source, rows)
+        return {f"{partition_folder(partition, key)}/{STEM}": part for key, part in by_key.items()}
 
-def kinds_of_plan(plan: Plan) -> dict[str, RowKind]:
-    """Return the kinds of rows that an export's store holds: all but messages are lines in every format."""
-    own = format_of_plan(plan)
-    lines = own if isinstance(own, Lines) else Lines("none")
-    messages = {STEM: RowKind(own), HISTORY: RowKind(lines, by_content=True)}
-    return messages | {
-        table_stem(table): RowKind(lines, is_snapshot=True) for table in (*TABLES, ATTACHMENTS)
-    }
+    def _note_batch(self, batch: _Batch) -> None:
+        for source, ids in batch.seen.items():
+            self.journal.see(source, ids)
+        for source, read in batch.read.items():
+            self.journal.cover(source, read)
+        for source, order in batch.orders.items():
+            self.journal.note_order(source, order)
+        for part, ids in batch.foreign.items():
+            self.journal.note_foreign_ids(part, ids)
+
+    # ── opening ──
+
+    def _label(self, source: int) -> str | None:
+        known = self.journal.sources_of([source]).get(source)
+        return None if known is None else str(known)
+
+    def _repair(self) -> list[Difference]:
+        """Make the journal agree with the disk: messages that are not on disk are missing."""
+        findings = list(repair(self.store, self.journal.waiting_ids))
+        numbers = self.journal.ids_by_key(waiting := self.journal.waiting_ids())
+        # changes of messages that are not on the disk any more
+        stale = [each for each in waiting if numbers.get(each, 0) not in self.store.written]
+        if findings or stale:
+            with self.journal.transaction():
+                if lost := lost_versions(findings):  # `verify` reports them from now on
+                    self.journal[LOST_VERSIONS] = "\n".join([*self.journal.lost_versions(), *lost])
+                self.journal.applied(stale)
+        return findings
 
 
 def _may_hold(block: StoreBlock, first: int, last: int, since: int) -> bool:

@@ -25,6 +25,7 @@ disk. All writes are made inside `transaction`.
 import hashlib
 import json
 from collections.abc import Collection, Iterable, Iterator
+from pathlib import Path
 from typing import Final, Literal, NamedTuple, TypeAlias
 
 import msgspec
@@ -39,7 +40,7 @@ from ..plan.plan import Plan
 from ..store.journal import DAMAGE, LAYOUT as STORE_LAYOUT, NAME, PORTION, SCHEMA, Count, StoreJournal
 from .fetched_page import ListOrder
 
-__all__ = ["NAME", "DeletedId", "Journal", "Recheck", "SourceState", "State"]
+__all__ = ["NAME", "DeletedId", "Journal", "Recheck", "SourceState", "State", "has_journal"]
 
 _SCHEMA: Final = f"""{SCHEMA};
 CREATE TABLE sources(number INTEGER PRIMARY KEY, key TEXT UNIQUE NOT NULL, state TEXT NOT NULL DEFAULT 'open',
@@ -71,6 +72,7 @@ GENERATION: Final = "generation"
 PREVIOUS_GENERATION: Final = "previous_generation"
 RUN: Final = "run"
 """In the meta: the number of the newest run. Each opening for writing gets the next one."""
+NO_PLAN: Final = "has no plan: it is no export's journal"
 LOST_VERSIONS: Final = "lost_versions"
 """In the meta: the files of older versions that were lost or damaged, a name on each line."""
 _OWN_META: Final = f"'{GENERATION}', '{PREVIOUS_GENERATION}', '{RUN}'"
@@ -414,6 +416,12 @@ class Journal(StoreJournal):
         """Return the news by run, in the order of noting, without ids not noted yet."""
         sql = "SELECT run, kind, ids FROM news ORDER BY run, number"
         return self._typed(sql, tuple[int, NewsKind, IdSet])
+
+
+def has_journal(folder: Path) -> bool:
+    """Return True if a folder has a journal that is not empty."""
+    path = folder / NAME
+    return path.is_file() and path.stat().st_size > 0
 
 
 def position_of(text: str, last: int) -> Pairs:

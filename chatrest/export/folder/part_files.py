@@ -27,9 +27,9 @@ from ..plan.parts import (
     unpacked,
 )
 from ..store.disk import Disk, make_folder
+from .folder_access import FolderLock, refuse_others
 from .journal import NAME as JOURNAL
 from .manifest import NAME as MANIFEST, put
-from .opening import FolderLock, refuse_others
 
 
 class StampedFile(NamedTuple):

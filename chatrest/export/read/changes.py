@@ -35,8 +35,8 @@ from ..._core.replies.decode import parse
 from ..._core.replies.rows import Row, row_of
 from ..._models.messages import Message
 from ..._storage import sql_in
+from ..folder.folder_state import FolderState, with_state
 from ..folder.journal import Journal
-from ..folder.opening import FolderState, with_state
 from ..formats.action_records import is_deleted
 from ..formats.stored_records import damaged, record_batches
 from ..plan.file_names import HISTORY, STEM

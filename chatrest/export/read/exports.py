@@ -21,9 +21,9 @@ from ..._cloud.store_errors import ObjectNotFoundError
 from ..._secrets import shown
 from ..._threads import wait_for
 from ...errors import RequestInvalidError
+from ..folder.folder_state import no_export
 from ..folder.journal import NAME as JOURNAL
 from ..folder.manifest import NAME as MANIFEST
-from ..folder.opening import no_export
 from ..folder.part_files import PartFiles, find_parts, is_settled, read_state
 from ..plan.file_names import local_path
 from ..plan.parts import FOREIGN, NAME as PARTS, Parts, is_app_name, part_number

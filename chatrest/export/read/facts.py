@@ -14,8 +14,8 @@ from msgspec import Raw, Struct, json
 from msgspec.structs import replace
 
 from ..._texts import name_list, plural
+from ..folder.folder_state import FolderState, with_state
 from ..folder.manifest import NAME as MANIFEST, FileEntry
-from ..folder.opening import FolderState, with_state
 from ..folder.run_log import RunEntry, runs_in
 from ..plan.file_names import STEM
 from ..plan.message_ids import number

@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import Final, NamedTuple, Self, TypeVar
 
 from ...errors import ChatRestError
+from ..folder.folder_state import FolderState
 from ..folder.journal import NAME as JOURNAL
 from ..folder.manifest import NAME as MANIFEST
-from ..folder.opening import FolderState
 from ..folder.tables import ATTACHMENTS, AttachmentRow, attachment_rows, table_path, table_stem
 from ..formats.stored_records import damaged
 from ..plan.file_names import HISTORY, STEM

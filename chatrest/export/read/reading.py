@@ -23,9 +23,9 @@ from ..._models.messages import Message
 from ..._secrets import shown
 from ...errors import ChatRestError, ReplyUnreadableError, RequestInvalidError
 from ...times import Time, parse_timestamp, timestamp_words
+from ..folder.folder_state import FolderState, with_state
 from ..folder.journal import NAME as JOURNAL, Journal
 from ..folder.manifest import NAME as MANIFEST, TableEntry, read as read_manifest
-from ..folder.opening import FolderState, with_state
 from ..folder.run_log import RunEntry, runs_in
 from ..folder.tables import ATTACHMENTS, TABLES, find_table, read_table as records_of
 from ..formats.stored_records import (

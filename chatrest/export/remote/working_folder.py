@@ -24,9 +24,9 @@ from msgspec import Struct, structs
 from ..._cloud.address import parse_address
 from ..._cloud.publication import Version
 from ...errors import ChatRestError, RequestInvalidError
+from ..folder.folder_access import INCOMPLETE, FolderLock
 from ..folder.journal import NAME as JOURNAL
 from ..folder.manifest import find_undamaged, put
-from ..folder.opening import INCOMPLETE, FolderLock
 from ..plan.file_names import DAMAGED
 from ..store.disk import Disk, make_folder, sync_folder
 

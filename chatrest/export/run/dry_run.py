@@ -30,9 +30,11 @@ from ...session import AsyncSession
 from ..fetch.jobs import ListJob, rechecks_left, work_left
 from ..fetch.page_check import Window
 from ..fetch.source_list import newest, sent_by, users
+from ..folder.folder_access import check_is_export_or_empty, run_under_way
+from ..folder.folder_plan import continued_plans, initial_meta, resolve_plans
+from ..folder.folder_state import check_journal
 from ..folder.id_continuity import IdContinuity
-from ..folder.journal import NAME as JOURNAL, Journal, SourceState
-from ..folder.opening import agreed, check_folder, check_place, first_meta, is_new, is_unused, run_under_way
+from ..folder.journal import NAME as JOURNAL, Journal, SourceState, has_journal
 from ..plan.id_set import IdSet
 from ..plan.message_ids import LAST, Gap, key_of, number
 from ..plan.ownership import Source
@@ -101,7 +103,7 @@ async def estimate(
         until = number(next(iter(rows), Row()).id) or LAST
         if out is not None:
             stored = await in_thread(lambda: read(view.folder, until=until))
-            if _has_journal(view.folder):
+            if has_journal(view.folder):
                 with Journal(view.folder / JOURNAL) as journal:
                     written = journal.ids_in(journal.files("open", "sealing", "sealed"))
                     messages = Messages(AsRows(session.sender))
@@ -157,25 +159,21 @@ class _StoredExport(NamedTuple):
 def read_stored(
     folder: Path, plan: Plan | None, app_id: str, until: int, *, only: bool = False, change_plan: bool = False
 ) -> _StoredExport:
-    check_place(folder)
+    check_is_export_or_empty(folder)
     path, given = folder / JOURNAL, plan or Plan()
     if folder.exists():
         with run_under_way(folder) as is_in_use:
             if is_in_use:
                 raise InUseError(f"{path}: another export is writing here")
     asked = None if only else plan
-    if not _has_journal(folder):  # if it was lost, each list is read again
-        begun = first_meta(folder, app_id, given.encoded().decode())
-        plan = agreed(folder, begun, asked, app_id, may_change=change_plan)[1]
+    if not has_journal(folder):  # if it was lost, each list is read again
+        meta = initial_meta(folder, app_id, given)
+        plan = continued_plans(folder, meta, asked, app_id, may_change=change_plan).current
         return _StoredExport(plan, given.part_of(plan) if only else None)
     with Journal(path) as journal:
         journal.check_integrity()
-        manifest, stored = check_folder(folder, journal), {name: journal[name] for name in ("app", "plan")}
-        if asked is not None and is_new(journal, manifest):
-            stored["plan"] = asked.encoded().decode()
-        former, plan = agreed(
-            folder, stored, asked, app_id, may_change=change_plan, is_unused=is_unused(journal, manifest)
-        )
+        manifest = check_journal(folder, journal)
+        former, plan, _ = resolve_plans(folder, journal, manifest, asked, app_id, may_change=change_plan)
         part = given.part_of(plan) if only else None
         reads = part or plan
         known = [
@@ -187,11 +185,6 @@ def read_stored(
             left = list(work_left(journal, known, until))
         rechecks = len(list(rechecks_left(journal, known)))
         return _StoredExport(plan, part, frozenset(each.source for each in known), left, rechecks)
-
-
-def _has_journal(folder: Path) -> bool:
-    path = folder / JOURNAL
-    return path.is_file() and path.stat().st_size > 0
 
 
 async def _first_rows(session: AsyncSession, plan: Plan, work: ListJob) -> list[Row]:

@@ -41,8 +41,9 @@ from ..fetch.part_run import PartRun
 from ..fetch.rereads import Rereads
 from ..fetch.source_list import GOES_BACKWARDS, SourceList, ago, sent_by, user_with_messages
 from ..fetch.worker_pool import WORKERS, WorkerPool
+from ..folder.changed_messages import ReplacedMessages
 from ..folder.edits import apply_edits
-from ..folder.export_folder import ExportFolder, RemoteFiles, ReplacedMessages
+from ..folder.export_folder import ExportFolder, RemoteFiles
 from ..folder.id_continuity import IdsBeginAgainError
 from ..folder.journal import NAME as JOURNAL, SourceState
 from ..folder.manifest import NAME as MANIFEST, Manifest, find_undamaged
@@ -147,7 +148,7 @@ async def export_folder(
 
             def save() -> None:
                 note_end()
-                export.finished(report if subset is None else _claim(report, former))
+                export.note_finished(report if subset is None else _claim(report, former))
 
             try:
                 async with alongside(export):
@@ -357,7 +358,7 @@ class Run:
         report.by_app_list = self._news.is_by_app_list
         report.written, report.changed = self.written, amended.changed
         report.deleted = pool.progress.deleted + amended.deleted
-        report.missing, report.messages = len(export.lost), sum(export.counts().values())
+        report.missing, report.messages = len(export.changes.deleted_missing), sum(export.counts().values())
         report.kept = self._sources.kept
         report.only = [] if self._only is None else self._only.names
         report.warnings += [*pool.check.warnings(), *export.warnings()]
@@ -441,7 +442,7 @@ def _log_failure(export: ExportFolder, run: Run, report: Report, error: Exceptio
     if isinstance(error, OSError) and error.strerror:
         reason = f"{error.filename}: {error.strerror}" if error.filename else error.strerror
     with suppress(OSError):  # the first error reports a full disk
-        export.failed(reason)
+        export.note_failed(reason)
     report.written, report.complete = run.written, False
     report.lacks(reason, NextRun.after(error))
     with suppress(OSError, ChatRestError):  # the first error says more

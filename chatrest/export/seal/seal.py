@@ -27,9 +27,10 @@ from ..._storage import InUseError
 from ..._threads import wait_for
 from ...errors import ChatRestError, RequestInvalidError
 from ...times import MILLISECONDS_FROM
+from ..folder.folder_access import check_is_whole, run_under_way
+from ..folder.folder_state import FolderState, read_folder
 from ..folder.journal import NAME as JOURNAL, Journal
 from ..folder.manifest import NAME as MANIFEST, put
-from ..folder.opening import FolderState, check_is_whole, read_folder, run_under_way
 from ..folder.part_files import find_parts, stamps_for
 from ..folder.run_log import NAME as RUNS
 from ..folder.tables import ATTACHMENTS

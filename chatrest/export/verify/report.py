@@ -21,7 +21,7 @@ from ..._cloud.transfer import file_sha256
 from ..._core.replies.rows import row_of
 from ..._texts import plural
 from ...errors import RequestInvalidError
-from ..folder.opening import FolderState, read_folder
+from ..folder.folder_state import FolderState, read_folder
 from ..folder.tables import ATTACHMENTS
 from ..plan.file_names import STEM, UNDATED, day, seconds
 from ..read.exports import bag_of, open_exports

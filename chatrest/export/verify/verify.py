@@ -8,6 +8,7 @@ A problem is a claim of the export that does not hold; a note is information abo
 Memory: the manifest, some thousand records, and bitmaps of the ids.
 """
 
+import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack
@@ -19,9 +20,10 @@ from ..._storage import InUseError, UnreadableError
 from ..._texts import plural
 from ...errors import ChatRestError, RequestInvalidError
 from ..fetch.news import runs_by_app_list
+from ..folder.folder_access import check_links, data_file_path
+from ..folder.folder_state import FolderState, journal_fault, read_folder
 from ..folder.journal import NAME as JOURNAL, Journal
 from ..folder.manifest import NAME as MANIFEST, Manifest, find_undamaged, is_table
-from ..folder.opening import DATA_FILE, FolderState, check_links, file_path, journal_fault, read_folder
 from ..folder.run_log import NAME as RUNS
 from ..folder.tables import ATTACHMENTS, attachment_rows, check_attachment, table_stem
 from ..plan.file_names import DAMAGED, HISTORY, MESSAGES, SPOOL, STEM, is_of_system
@@ -37,6 +39,7 @@ from ..store.segments import segment_path
 from .files import FileFaultError, check_bytes, keys_in
 from .result import Kind, Problem, Remedy, VerifyResult, id_list
 
+_DATA_FILE: Final = re.compile(r"\.(?:ndjson|jsonl|parquet)(?:\.gz|\.zst)?\Z")
 OnStep: TypeAlias = Callable[[int, int], object]
 """Called with the bytes that were checked, and how many there are."""
 _AT_STORE: Final = ("missing", "size", "damaged", "journal", "manifest")
@@ -141,7 +144,7 @@ class _Check:
         for file in files:
             with self._view.file(_place(file)):
                 try:
-                    file_path(self._folder, file.name)
+                    data_file_path(self._folder, file.name)
                 except ChatRestError as error:
                     self._add("unsafe", MANIFEST, str(error), Remedy.KEEP_OUT)
                 else:
@@ -251,7 +254,7 @@ class _Check:
                 self._result.note("unknown", name, _HARMLESS)
             elif is_of_system(name):
                 self._result.note("unknown", name, "the system has left it; it is no part of the export")
-            elif path.parent != self._folder or DATA_FILE.search(name):
+            elif path.parent != self._folder or _DATA_FILE.search(name):
                 self._add("unknown", name, _UNKNOWN, Remedy.MOVE)
         if count := sum(path.is_file() for path in (self._folder / DAMAGED).rglob("*")):
             text = f"{plural(count, 'file')} set aside here, no part of the export"

@@ -14,7 +14,7 @@ import pytest
 from chatrest import ExportIncompleteError
 from chatrest._cli.export.command import _resume_hint
 from chatrest.export import Phase, Progress
-from chatrest.export.folder.opening import FolderLock
+from chatrest.export.folder.folder_access import FolderLock
 from chatrest.export.store.disk import Disk
 from tests.cases import loop_over
 from tests.commands import PATIENCE, Run, Start, all_ids, ids_of, summary_of

@@ -18,9 +18,10 @@ import pytest
 from chatrest import ChatRestError, RequestInvalidError, TextMessage, UnknownMessage
 from chatrest._core.replies.rows import row_of
 from chatrest._storage import InUseError, UnreadableError
+from chatrest.export.folder.folder_access import FolderLock, run_under_way
+from chatrest.export.folder.folder_state import FolderState, with_state
 from chatrest.export.folder.journal import NAME as JOURNAL
 from chatrest.export.folder.manifest import NAME as MANIFEST
-from chatrest.export.folder.opening import FolderLock, FolderState, run_under_way, with_state
 from chatrest.export.plan.message_ids import ids_of
 from chatrest.export.plan.plan import Plan
 from chatrest.export.read.reading import read, read_raw
@@ -181,7 +182,7 @@ def test_a_run_waits_for_readers_that_only_ask_for_it(
             waits.append(seconds)
             asking.close()
 
-        monkeypatch.setattr("chatrest.export.folder.opening.time.sleep", sleep)
+        monkeypatch.setattr("chatrest.export.folder.folder_access.time.sleep", sleep)
         lock = FolderLock(tmp_path)
     assert len(waits) == 1
     with run_under_way(tmp_path) as is_in_use:
@@ -197,7 +198,7 @@ def test_on_a_file_system_without_locks_one_run_writes_all_the_same(
     def no_locks(*_: object, **__: object) -> bool:
         raise OSError(errno.ENOTSUP, "it has none")
 
-    monkeypatch.setattr("chatrest.export.folder.opening.try_lock", no_locks)
+    monkeypatch.setattr("chatrest.export.folder.folder_access.try_lock", no_locks)
     with StoredExport(tmp_path / "out", plan_of("ndjson")) as export:
         with pytest.raises(InUseError, match="another export is writing here"):
             StoredExport(tmp_path / "out", plan_of("ndjson"))

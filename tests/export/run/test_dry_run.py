@@ -20,9 +20,9 @@ from chatrest.emulator import Emulator
 from chatrest.export import Plan, estimate, export
 from chatrest.export.folder import journal
 from chatrest.export.folder.export_folder import ExportFolder
+from chatrest.export.folder.folder_state import begin_generation
 from chatrest.export.folder.journal import Journal
 from chatrest.export.folder.manifest import find
-from chatrest.export.folder.opening import begin_generation
 from chatrest.export.run.dry_run import read_stored
 
 USERS, MESSAGES = 6, 400

@@ -13,7 +13,7 @@ import pytest
 
 from chatrest import ChatRestError, RequestInvalidError
 from chatrest.export import Plan, changes, export, read_raw, read_table, runs, seal, verify
-from chatrest.export.folder.opening import FolderLock
+from chatrest.export.folder.folder_access import FolderLock
 from chatrest.export.read.facts import facts_of
 from chatrest.export.seal.bag import info_of
 from chatrest.export.verify.report import write_report
