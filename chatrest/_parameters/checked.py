@@ -398,7 +398,8 @@ def struct_of(where: str, kind: type[C], members: Mapping[str, Any]) -> C:
     try:
         return kind(**given)
     except RequestInvalidError as error:
-        fault = str(error)
+        spelling = next((name for name in members if names[name] == error.name), error.name)
+        fault = f"{spelling}{str(error).removeprefix(error.name)}"
     raise RequestInvalidError(f"{where}: {fault}")
 
 

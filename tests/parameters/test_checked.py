@@ -232,9 +232,10 @@ def test_a_mapping_in_the_place_of_a_struct_has_its_members_in_either_spelling()
     )
     faults = {
         "pages[0]: unknown field 'number'; expected pageNumber": {"pages": [{"number": 1}]},
-        "pages[1]: page_number = 0: expected a whole number from 1": {
+        "pages[1]: pageNumber = 0: expected a whole number from 1": {
             "pages": [{"page_number": 1}, {"pageNumber": 0}]
         },
+        "cover: page_number = 0: expected a whole number from 1": {"cover": {"page_number": 0}},
         "pages[0]: 'pageNumber' is missing": {"pages": [{}]},
         "cover: 'pageNumber' is missing": {"cover": {}},
         "pages = 'x': expected a list of Page": {"pages": "x"},
