@@ -111,7 +111,7 @@ def _summary(result: "ImportResult") -> Iterator[str]:
     if result.not_carried:
         yield "not carried over:"
     for omission in result.not_carried:
-        yield f"  {omission.count:,} {omission.what}"
+        yield f"  {omission.count:,} {omission.description}"
 
 
 def _done(result: "ImportResult", count: int) -> str:

@@ -12,6 +12,7 @@ from types import MappingProxyType
 from typing import Final, NamedTuple
 
 from .._storage import JournalFile, Layout
+from .._texts import name_list
 from ..errors import RequestInvalidError
 from .input_files import LinePosition
 from .records import Kind
@@ -38,21 +39,24 @@ _LAYOUT: Final = Layout("import", _SCHEMA, 1, 0x63_72_69_6D, remedy=_REMEDY, dam
 class FileState(NamedTuple):
     settled: LinePosition
     """The end of the last line whose outcome is known."""
-    open: LinePosition
+    begun: LinePosition
     """The end of a batch that may have been sent; line 0 for none."""
 
 
 class ImportJournal(JournalFile):
-    """The journal of one import: the same app, and the same files, or more of them than before."""
+    """The journal of one import: of one app, and of the same files, or more of them than before.
+
+    Raises `RequestInvalidError` for the journal of another app, of other files, or of a running import.
+    """
 
     def __init__(self, path: Path, app: str, files: Sequence[tuple[str, Kind]]) -> None:
         super().__init__(path, _LAYOUT, lambda db: db.execute("INSERT INTO meta VALUES('app', ?)", (app,)))
         try:
             with self.transaction():
-                [(known,)] = self._all("SELECT value FROM meta WHERE name = 'app'")
-                if known != app:
+                [(stored_app,)] = self._all("SELECT value FROM meta WHERE name = 'app'")
+                if stored_app != app:
                     raise RequestInvalidError(
-                        f"{self.path} is the journal of an import into {known}, and this one goes into "
+                        f"{self.path} is the journal of an import into {stored_app}, and this one goes into "
                         f"{app}: use another journal"
                     )
                 self._numbers = self._add_files(files)
@@ -61,18 +65,21 @@ class ImportJournal(JournalFile):
             raise
 
     def _add_files(self, files: Sequence[tuple[str, Kind]]) -> list[int]:
-        """Return the numbers of the files, and add those that are new."""
-        known, numbers = self._all("SELECT number, name, kind FROM files ORDER BY number"), list[int]()
-        left: dict[tuple[str, str], list[int]] = {}
-        for number, name, kind in reversed(known):
-            left.setdefault((name, kind), []).append(number)
+        """Return the numbers of the files, and add those that are new.
+
+        Files of the same name and kind are told apart by their order. Raises `RequestInvalidError` if a file
+        of an earlier run is missing.
+        """
+        stored, numbers = self._all("SELECT number, name, kind FROM files ORDER BY number"), list[int]()
+        unmatched: dict[tuple[str, str], list[int]] = {}
+        for number, name, kind in reversed(stored):
+            unmatched.setdefault((name, kind), []).append(number)
         for file in files:
             sql = "INSERT INTO files(name, kind) VALUES(?, ?)"
-            same = left.get(file)
-            numbers.append(same.pop() if same else self._db.execute(sql, file).lastrowid or 0)
-        if any(left.values()):
-            names = ", ".join(f"{name} ({kind})" for _, name, kind in known[:5])
-            names += ", …" if known[5:] else ""
+            same_name = unmatched.get(file)
+            numbers.append(same_name.pop() if same_name else self._db.execute(sql, file).lastrowid or 0)
+        if any(unmatched.values()):
+            names = name_list([f"{name} ({kind})" for _, name, kind in stored], 5)
             raise RequestInvalidError(
                 f"{self.path} is the journal of an import of {names}: "
                 "import the same files again, or use another journal"
@@ -124,6 +131,7 @@ class ImportJournal(JournalFile):
             )
 
     def results(self) -> tuple[FileResult, ...]:
+        """Return the counts of each file, over all runs."""
         rows = self._all("SELECT number, name, kind, line, imported, skipped, refused FROM files")
         counts = {number: values for number, *values in rows}
         fields = FileResult.__struct_fields__
@@ -135,13 +143,14 @@ class ImportJournal(JournalFile):
             """SELECT number, name, refused.line, code, message, key FROM refused
             JOIN files ON number = file ORDER BY refused.line"""
         )
-        places = {number: place for place, number in enumerate(self._numbers)}
+        order = {number: index for index, number in enumerate(self._numbers)}
         return tuple(
             LineNote(file=name, line=line, code=code, message=message, key=key)
-            for _, name, line, code, message, key in sorted(rows, key=lambda row: places[row[0]])
+            for _, name, line, code, message, key in sorted(rows, key=lambda row: order[row[0]])
         )
 
     def omissions(self) -> Counter[str]:
+        """Return what the settled lines hold and no import takes, with the number of records that hold it."""
         return Counter(dict(self._all("SELECT what, count FROM omitted")))
 
 

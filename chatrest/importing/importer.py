@@ -21,6 +21,7 @@ from msgspec import Struct
 
 from .._cloud.address import is_address
 from .._parameters.data_import import MOST_ENTRIES
+from .._parameters.fields import words_of
 from .._parameters.roles import NewRole
 from .._secrets import scrub, shown
 from .._threads import in_thread
@@ -37,24 +38,26 @@ from ..errors import (
 from ..session import AsyncSession
 from .import_journal import ImportJournal
 from .input_files import LONGEST_LINE, ImportLine, LinePosition, read_lines
-from .records import KINDS, ImportRecord, Kind, SkippedLine, kind_of, read_line, read_object
+from .records import KINDS, ImportRecord, Kind, SkippedLine, kind_of, read_object, record_of
 from .result import INVALID, NO_OUTCOME, SKIPPED, ImportResult, LineNote, list_omissions
 
 T = TypeVar("T")
 Replies: TypeAlias = Mapping[str, Any]
-"""By the keys of the records: an outcome with `success`, or an error."""
+"""What the service says of each record, by its key: an outcome with `success`, or an error."""
 
 MOST_LINES: Final = 1000
 """Lines of a batch, so that a file without any record is noted in steps, too."""
 ATTEMPTS: Final = 5
 """Requests for a batch whose replies are lost, before the error is raised."""
 _FIRST_PAUSE: Final = 1.0
+"""Seconds before the second request for a batch; each further pause is twice as long."""
 _TOO_LARGE: Final = 413
 _NOT_FOUND: Final = frozenset({"ERR_UID_NOT_FOUND", "ERR_GUID_NOT_FOUND", "ERR_ROLE_NOT_FOUND"})
-_FAILED: Final = 500
-"""And above: a code that refuses with such a status may come after a part was applied."""
-_SUFFIX: Final = ".import-journal"
+_LEAST_SERVER_ERROR: Final = 500
+"""A refusal with this status or a higher one may be sent after some of the records were applied."""
+_JOURNAL_SUFFIX: Final = ".import-journal"
 _LINES_FOR_KIND: Final = 1000
+"""Lines of a file in which a record must show its kind."""
 _DEFAULT_ROLE: Final = "default"
 """The role that every app has."""
 
@@ -99,49 +102,52 @@ async def run(
     of the service that are not about a record (`ServerError`, `AuthenticationError` …); after any error and
     any kill the same call continues.
     """
-    inputs = await in_thread(partial(_inputs, files, kind))
+    inputs = await in_thread(partial(_input_files, files, kind))
     path = _journal_path(inputs, journal)
     app = f"{session.app.app_id} at {session.app.chat_url}"
-    with closing(ImportJournal(path, app, [(each.name, each.kind) for each in inputs])) as held:
+    with closing(ImportJournal(path, app, [(file.name, file.kind) for file in inputs])) as import_journal:
         bulk = session.with_options(priority="bulk", on_behalf_of=None)
-        importer = _Importer(bulk, held, _Ledger(held, progress))
-        for number, each in enumerate(inputs):
-            await importer.import_file(number, each)
-        return _result(held)
+        importer = _Importer(bulk, import_journal, _Ledger(import_journal, progress))
+        for number, file in enumerate(inputs):
+            await importer.import_file(number, file)
+        return _result(import_journal)
 
 
 def check(files: Files, *, kind: Kind | None = None, progress: OnProgress | None = None) -> ImportResult:
     """Validate every line of the files, without network; arguments, result and errors as those of `run`."""
-    inputs = _inputs(files, kind)
-    with closing(ImportJournal(Path(":memory:"), "", [(each.name, each.kind) for each in inputs])) as held:
-        ledger = _Ledger(held, progress)
-        for number, each in enumerate(inputs):
-            for batch in batches(each.name, each.kind, read_lines(each.path)):
-                ledger.finish(number, each, batch, ())
-        return _result(held, dry_run=True)
+    inputs = _input_files(files, kind)
+    names = [(file.name, file.kind) for file in inputs]
+    with closing(ImportJournal(Path(":memory:"), "", names)) as import_journal:
+        ledger = _Ledger(import_journal, progress)
+        for number, file in enumerate(inputs):
+            for batch in batches(file.name, file.kind, read_lines(file.path)):
+                ledger.finish(number, file, batch, ())
+        return _result(import_journal, dry_run=True)
 
 
-def _result(held: ImportJournal, *, dry_run: bool = False) -> ImportResult:
-    omissions = list_omissions(held.omissions())
-    return ImportResult(files=held.results(), refused=held.refused(), dry_run=dry_run, not_carried=omissions)
+def _result(journal: ImportJournal, *, dry_run: bool = False) -> ImportResult:
+    omissions = list_omissions(journal.omissions())
+    files, refused = journal.results(), journal.refused()
+    return ImportResult(files=files, refused=refused, dry_run=dry_run, not_carried=omissions)
 
 
 # ── the files ──
 
 
-class _Input(NamedTuple):
-    """A file, whose name stands for it in results and in the journal."""
+class _InputFile(NamedTuple):
+    """A file to import; results and the journal call it by its name."""
 
     name: str
     path: Path
     kind: Kind
 
 
-def _inputs(files: Files, kind: Kind | None) -> list[_Input]:
+def _input_files(files: Files, kind: Kind | None) -> list[_InputFile]:
+    """Return the files in the order of `KINDS`; raises `RequestInvalidError` for a wrong argument."""
     if kind is not None and kind not in KINDS:
-        raise RequestInvalidError(f"kind = {kind!r}: expected {', '.join(KINDS)}, or None", name="kind")
+        raise RequestInvalidError(f"kind = {kind!r}: expected {words_of(KINDS)}, or None", name="kind")
     paths: Any = [files] if isinstance(files, str | PathLike) else files
-    inputs = list[_Input]()
+    inputs = list[_InputFile]()
     for file in paths if isinstance(paths, Iterable) else [paths]:
         if not isinstance(file, str | PathLike):
             raise RequestInvalidError(
@@ -149,20 +155,20 @@ def _inputs(files: Files, kind: Kind | None) -> list[_Input]:
             )
         path = Path(file)
         if path.is_dir() or (isinstance(file, str) and is_address(file)):
-            raise RequestInvalidError(_copy_text(str(file), path))
+            raise RequestInvalidError(_folder_fault(str(file), path))
         if not path.exists():
-            raise RequestInvalidError(f"files: there is no {str(path)!r}", name="files")
-        inputs.append(_Input(path.name, path, kind or _detected_kind(path)))
+            raise RequestInvalidError(f"files: there is no file {str(path)!r}", name="files")
+        inputs.append(_InputFile(path.name, path, kind or _detect_kind(path)))
     if not inputs:
         raise RequestInvalidError("files: expected at least one file", name="files")
-    return sorted(inputs, key=lambda each: KINDS.index(each.kind))
+    return sorted(inputs, key=lambda file: KINDS.index(file.kind))
 
 
-def _copy_text(file: str, path: Path) -> str:
-    """Return what is wrong with a folder, and how the export in it is imported: its tables are lines."""
+def _folder_fault(file: str, path: Path) -> str:
+    """Return the text that refuses a folder or address, with the commands that import the export in it."""
     patterns = [f"{parts}{kind}/*.ndjson*" for kind in KINDS[:-1] for parts in ("", "part=*/")]
     paths = (each for pattern in patterns for each in sorted(path.glob(pattern)))
-    tables = [str(each) for each in paths if not each.name.endswith(_SUFFIX)]
+    tables = [str(each) for each in paths if not each.name.endswith(_JOURNAL_SUFFIX)]
     return (
         f"files: '{file}' is {'a folder' if path.is_dir() else 'an address'}: expected files of lines. An "
         f"export is imported with `chatrest cat {shlex.quote(file)} --sort time > messages.ndjson`, and then "
@@ -170,8 +176,11 @@ def _copy_text(file: str, path: Path) -> str:
     )
 
 
-def _detected_kind(path: Path) -> Kind:
-    """Return the kind of the first record that shows one, within the first 1,000 lines."""
+def _detect_kind(path: Path) -> Kind:
+    """Return the kind of the first record that shows one, within the first 1,000 lines.
+
+    Raises `RequestInvalidError` if none does, with the fault of the first line that is no record.
+    """
     fault = ""
     for line in read_lines(path):
         if line.end.line > _LINES_FOR_KIND:
@@ -185,15 +194,13 @@ def _detected_kind(path: Path) -> Kind:
             break  # nothing in a banned user's record may tell it from that of a member
         if kind is not None:
             return kind
-    raise RequestInvalidError(
-        f"{path}: no record shows its kind{fault}; give the kind, which is one of {', '.join(KINDS)}"
-    )
+    raise RequestInvalidError(f"{path}: no record shows its kind{fault}; give the kind: {words_of(KINDS)}")
 
 
-def _journal_path(inputs: list[_Input], journal: str | Path | None) -> Path:
+def _journal_path(inputs: list[_InputFile], journal: str | Path | None) -> Path:
     first = inputs[0].path
-    path = first.with_name(first.name + _SUFFIX) if journal is None else Path(journal)
-    if path.resolve() in {each.path.resolve() for each in inputs}:
+    path = first.with_name(first.name + _JOURNAL_SUFFIX) if journal is None else Path(journal)
+    if path.resolve() in {file.path.resolve() for file in inputs}:
         raise RequestInvalidError(
             f"journal = {str(path)!r}: expected a path that is not one of the files to import", name="journal"
         )
@@ -217,7 +224,7 @@ def batches(file: str, kind: Kind, lines: Iterable[ImportLine]) -> Iterator[Line
     notes: list[LineNote] = []
     count, end = 0, None
     for line in lines:
-        entry = _entry(file, kind, line)
+        entry = _read_entry(file, kind, line)
         is_full = len(records) == MOST_ENTRIES or count == MOST_LINES
         if end is not None and (is_full or (isinstance(entry, ImportRecord) and entry.key in records)):
             yield LineBatch(tuple(records.values()), tuple(notes), end)
@@ -231,14 +238,14 @@ def batches(file: str, kind: Kind, lines: Iterable[ImportLine]) -> Iterator[Line
         yield LineBatch(tuple(records.values()), tuple(notes), end)
 
 
-def _entry(file: str, kind: Kind, line: ImportLine) -> ImportRecord | LineNote | None:
+def _read_entry(file: str, kind: Kind, line: ImportLine) -> ImportRecord | LineNote | None:
     """Return the record of a line, or a note of what is wrong; None for an empty line."""
     try:
         if line.raw is None:
             raise RequestInvalidError(f"the line has more than {LONGEST_LINE:,} bytes")
         if not line.raw.strip():
             return None
-        return read_line(kind, read_object(line.raw))._replace(end=line.end)
+        return record_of(kind, read_object(line.raw))._replace(end=line.end)
     except (RequestInvalidError, SkippedLine) as reason:
         code = SKIPPED if isinstance(reason, SkippedLine) else INVALID
         return LineNote(file=file, line=line.end.line, code=code, message=str(reason))
@@ -257,22 +264,22 @@ class _Importer:
         }  # fmt: skip
         self._journal = journal
         self._ledger = ledger
-        self._sent_to = 0
+        self._uncertain_until = 0
         """Records up to this line of the file may have been applied by a request whose reply was lost."""
         self._roles: set[str] | None = None
         """Those of the app, and those that it refuses to make."""
 
-    async def import_file(self, number: int, each: _Input) -> None:
+    async def import_file(self, number: int, file: _InputFile) -> None:
         state = self._journal.state(number)
-        self._sent_to = state.open.line
-        lines = read_lines(each.path, state.settled, state.open)
-        async for batch in _in_threads(batches(each.name, each.kind, lines)):
+        self._uncertain_until = state.begun.line
+        lines = read_lines(file.path, state.settled, state.begun)
+        async for batch in _in_threads(batches(file.name, file.kind, lines)):
             refused = list[LineNote]()
             if batch.records:
                 await self._make_roles({record.role for record in batch.records} - {"", _DEFAULT_ROLE})
                 self._journal.begin(number, batch.end)
-                refused = await self._send(each, batch.records)
-            self._ledger.finish(number, each, batch, refused)
+                refused = await self._send(file, batch.records)
+            self._ledger.finish(number, file, batch, refused)
 
     async def _make_roles(self, roles: set[str]) -> None:
         """Make the roles that the app does not have, with the service's defaults for their rights."""
@@ -289,25 +296,28 @@ class _Importer:
             except (ApiError, RequestInvalidError):
                 pass
 
-    async def _send(self, each: _Input, records: Sequence[ImportRecord]) -> list[LineNote]:
-        """Send a request, and return which records were refused."""
+    async def _send(self, file: _InputFile, records: Sequence[ImportRecord]) -> list[LineNote]:
+        """Send records in one request, or in halves if it is refused; return notes of the refused ones.
+
+        Raises an error of the service that is not about a record.
+        """
         replies: Replies
         try:
-            replies = await self._replies(each.kind, records)
+            replies = await self._request(file.kind, records)
         except (ApiError, RequestInvalidError) as error:
             if isinstance(error, ApiError):
                 if not _is_about_records(error):
                     raise
-                if error.status >= _FAILED:
-                    self._may_be_applied(records)
+                if error.status >= _LEAST_SERVER_ERROR:
+                    self._note_uncertain(records)
             if len(records) > 1:
                 middle = len(records) // 2
-                refused = await self._send(each, records[:middle])
-                return refused + await self._send(each, records[middle:])
+                refused = await self._send(file, records[:middle])
+                return refused + await self._send(file, records[middle:])
             replies = {records[0].key: error}
-        return [*self._refused(each, records, replies)]
+        return [*self._refusals(file, records, replies)]
 
-    async def _replies(self, kind: Kind, records: Sequence[ImportRecord]) -> Replies:
+    async def _request(self, kind: Kind, records: Sequence[ImportRecord]) -> Replies:
         """Return the replies by key; a request whose reply is lost, or cannot be read, is sent again."""
         for attempt in range(1, ATTEMPTS + 1):
             try:
@@ -315,23 +325,25 @@ class _Importer:
             except (OutcomeUnknownError, ReplyUnreadableError):
                 if attempt == ATTEMPTS:
                     raise
-                self._may_be_applied(records)
+                self._note_uncertain(records)
             await self._session.sender.sleep(_FIRST_PAUSE * 2 ** (attempt - 1))
         raise AssertionError
 
-    def _may_be_applied(self, records: Sequence[ImportRecord]) -> None:
-        self._sent_to = max(self._sent_to, records[-1].end.line)
+    def _note_uncertain(self, records: Sequence[ImportRecord]) -> None:
+        self._uncertain_until = max(self._uncertain_until, records[-1].end.line)
 
-    def _refused(self, each: _Input, records: Sequence[ImportRecord], replies: Replies) -> Iterator[LineNote]:
-        """Yield the records that were refused now; the service's words may repeat the key."""
+    def _refusals(
+        self, file: _InputFile, records: Sequence[ImportRecord], replies: Replies
+    ) -> Iterator[LineNote]:
+        """Yield notes of the refused records, without the app's key, which the service may repeat."""
         secrets = (self._session.app.api_key,)
         for record in records:
             reply, line = replies.get(record.key), record.end.line
-            code, message = _reason(reply)
-            is_there = line <= self._sent_to and _says_it_exists(code)
-            if getattr(reply, "success", None) is not True and not is_there:
+            code, message = _code_and_message(reply)
+            was_imported = line <= self._uncertain_until and _is_code_of_existing(code)
+            if getattr(reply, "success", None) is not True and not was_imported:
                 code, message = scrub(code, secrets), scrub(message, secrets)
-                yield LineNote(file=each.name, line=line, key=record.key, code=code, message=message)
+                yield LineNote(file=file.name, line=line, key=record.key, code=code, message=message)
 
 
 async def _in_threads(items: Iterator[T]) -> AsyncIterator[T]:
@@ -347,17 +359,17 @@ class _Ledger:
         self._listener = listener
         self._imported = self._refused = 0
 
-    def finish(self, number: int, each: _Input, batch: LineBatch, refused: Sequence[LineNote]) -> None:
+    def finish(self, number: int, file: _InputFile, batch: LineBatch, refused: Sequence[LineNote]) -> None:
         notes, imported = [*batch.notes, *refused], len(batch.records) - len(refused)
         omissions = Counter(note.message for note in notes if note.is_skipped)
         for record in batch.records:
-            omissions.update(record.left_out)
+            omissions.update(record.omissions)
         self._journal.finish(number, batch.end, notes, omissions, imported=imported)
         self._imported += imported
         self._refused += sum(not note.is_skipped for note in notes)
         if self._listener is not None:
             progress = ImportProgress(
-                file=each.name, kind=each.kind, line=batch.end.line, imported=self._imported,
+                file=file.name, kind=file.kind, line=batch.end.line, imported=self._imported,
                 refused=self._refused,
             )  # fmt: skip
             self._listener(progress)
@@ -369,12 +381,12 @@ def _is_about_records(error: ApiError) -> bool:
     return is_refusal or error.status == _TOO_LARGE
 
 
-def _says_it_exists(code: str) -> bool:
-    """Return True for the refusal of a record that is there; a full group is a conflict, too, and is not."""
+def _is_code_of_existing(code: str) -> bool:
+    """Return True if a record was refused as it exists; that a group is full is another conflict."""
     return "_ALREADY_" in code or code in ("ERR_SAME_SCOPE", "status 409")
 
 
-def _reason(reply: Any) -> tuple[str, str]:
+def _code_and_message(reply: Any) -> tuple[str, str]:
     if reply is None:
         return NO_OUTCOME, "the reply does not mention this record"
     if isinstance(reply, RequestInvalidError):

@@ -30,7 +30,7 @@ _BEGINNING: Final = LinePosition()
 
 
 class ImportLine(NamedTuple):
-    """A line without its line break; None for one that is longer than 16 MiB."""
+    """A line without its line break; `raw` is None for one that is longer than `LONGEST_LINE`."""
 
     raw: bytes | None
     end: LinePosition
@@ -39,29 +39,33 @@ class ImportLine(NamedTuple):
 def read_lines(
     path: Path, start: LinePosition = _BEGINNING, until: LinePosition = _BEGINNING
 ) -> Iterator[ImportLine]:
-    """Yield the lines after `start`, once the bytes up to there, and up to `until`, are confirmed."""
-    hasher, held = blake2b(digest_size=20), list[ImportLine]()
+    """Yield the lines after `start`, once the digests there and at `until` are confirmed.
+
+    The lines between the two wait in memory. Raises `RequestInvalidError` for a file that has changed before
+    `start` or `until`, or that cannot be decompressed.
+    """
+    hasher, unconfirmed = blake2b(digest_size=20), list[ImportLine]()
     checks = {position.line: position for position in (start, until) if position.line}
     confirmed_at, number, offset = max(checks, default=0), 0, 0
-    with _opened(path) as file:
-        while (read := _read_line(file, hasher)) is not None:
-            raw, size = read
+    with _open(path) as file:
+        while (line := _read_line(file, hasher)) is not None:
+            raw, size = line
             number, offset = number + 1, offset + size
             if number < start.line:
                 continue
             end = LinePosition(number, offset, hasher.copy().digest())
             if checks.pop(number, end) != end:
-                raise _changed(path, number)
+                raise _change_error(path, number)
             if number > start.line:
-                held.append(ImportLine(raw, end))
+                unconfirmed.append(ImportLine(raw, end))
             if number >= confirmed_at:
-                yield from held
-                held.clear()
+                yield from unconfirmed
+                unconfirmed.clear()
     if checks:
-        raise _changed(path, min(checks))
+        raise _change_error(path, min(checks))
 
 
-def _changed(path: Path, line: int) -> RequestInvalidError:
+def _change_error(path: Path, line: int) -> RequestInvalidError:
     return RequestInvalidError(
         f"{path} has changed: its first {line:,} lines are not those that an earlier run has read; import a "
         "changed file with another journal"
@@ -84,7 +88,7 @@ def _read_line(file: IO[bytes], hasher: "blake2b") -> tuple[bytes | None, int] |
 
 
 @contextmanager
-def _opened(path: Path) -> Iterator[IO[bytes]]:
+def _open(path: Path) -> Iterator[IO[bytes]]:
     """Open a file for its decompressed bytes; damage of the compression is a `RequestInvalidError`."""
     unpack: Any = {".gz": gzip, ".zst": zstd_module("a .zst file") if path.suffix == ".zst" else None}
     try:

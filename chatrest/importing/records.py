@@ -1,19 +1,24 @@
-"""The records of an import, of lines that a person has written or that the service has shown. Pure.
+"""The records of an import, made of the lines of a file; nothing is read or sent here.
 
-A line with a member that only the service writes (`_MARKS`) is as shown: the members that an import takes are
-kept, which are ids of users and groups, times and texts. What the service makes itself is dropped without a
-word, and all else is named. A message without `muid` gets one made of its content, so that the same line
-always has the same one. In any other line, an unknown member is taken for a mistake.
+| a line that                                   | its members that no import takes                          |
+|-----------------------------------------------|-----------------------------------------------------------|
+| the service has shown: it has a member of     | are dropped; those that the service does not make again   |
+| `_SHOWN_MARKS`, which only the service writes | are named in the omissions of the record                  |
+| a person has written: any other               | are a mistake: the line is refused                        |
+
+A message that was shown without `muid` gets one made of its content: the same line always has the same one.
 """
 
 from collections.abc import Iterator, Mapping
 from hashlib import blake2b
+from json import JSONDecodeError
 from secrets import token_urlsafe
 from typing import Any, Final, Literal, NamedTuple, TypeAlias, get_args
 
 import msgspec
 from msgspec.structs import fields
 
+from .._models.lenient import type_name
 from .._models.raw_json import read_value
 from .._parameters.checked import Body
 from .._parameters.data_import import GroupImport, MemberImport, MessageImport, UserImport, import_record
@@ -24,20 +29,23 @@ from .input_files import LinePosition
 Kind: TypeAlias = Literal["users", "groups", "members", "messages"]
 KINDS: Final[tuple[Kind, ...]] = get_args(Kind)
 """Order matters: members need groups, and messages those who write them."""
-_RECORDS: Final[Mapping[Kind, tuple[type[Body], str]]] = {
+_RECORD_TYPES: Final[Mapping[Kind, tuple[type[Body], str]]] = {
     "users": (UserImport, "uid"),
     "groups": (GroupImport, "guid"),
     "members": (MemberImport, "member_id"),
     "messages": (MessageImport, "muid"),
 }
 """The class of a record, and the field that identifies it."""
-_TAKEN: Final = {kind: frozenset(f.encode_name for f in fields(cls)) for kind, (cls, _) in _RECORDS.items()}
+_IMPORTED: Final = {
+    kind: frozenset(field.encode_name for field in fields(cls)) for kind, (cls, _) in _RECORD_TYPES.items()
+}
 _REQUIRED: Final = {
-    kind: frozenset(f.encode_name for f in fields(cls) if f.required) for kind, (cls, _) in _RECORDS.items()
+    kind: frozenset(field.encode_name for field in fields(cls) if field.required)
+    for kind, (cls, _) in _RECORD_TYPES.items()
 }
 _OF_OTHER_TABLES: Final = frozenset({"reaction", "friendOf", "blockedBy", "bannedAt"})
 """Members of tables of an export that no import takes."""
-_MARKS: Final = frozenset(
+_SHOWN_MARKS: Final = frozenset(
     {"id", "conversationId", "status", "updatedAt", "membersCount", "hasJoined", "bannedAt"}
 )
 _IDS: Final = frozenset({"uid", "guid", "muid", "sender", "receiver", "owner"})
@@ -47,31 +55,31 @@ _CATEGORIES: Final = ("message", "custom")
 _CONTENT: Final = frozenset({"text", "customData", "attachments", "metadata"})
 """The members of a message's data that can be imported."""
 _EMPTY: Final[tuple[Any, ...]] = (None, "", 0, [], {})
-_NOTHING: Final = (*_EMPTY, {"data": []}, {"data": [[]]})
-"""Also the receipts of a message that nobody has received."""
+_EMPTY_OR_UNREAD: Final = (*_EMPTY, {"data": []}, {"data": [[]]})
+"""Values that are not worth naming: also the receipts of a message that nobody has received."""
 _PROTECTED: Final = ("password", "protected")
 _LONGEST_NAME: Final = 100
-_OF_USERS: Final = (
+_MADE_OF_USERS: Final = (
     "status updatedAt conversationId authToken blockedByMe blockedByMeAt blockedAt hasBlockedMe"
 )
-_WORDS: Final = {
-    "users": _OF_USERS,
+_MADE_NAMES: Final = {
+    "users": _MADE_OF_USERS,
     "groups": "conversationId membersCount onlineMembersCount updatedAt updatedBy scope joinedAt hasJoined",
-    "members": f"{_OF_USERS} name avatar link role statusMessage metadata tags createdAt lastActiveAt "
+    "members": f"{_MADE_OF_USERS} name avatar link role statusMessage metadata tags createdAt lastActiveAt "
     "deactivatedAt",  # the users themselves are imported as such
     "messages": "id conversationId updatedAt editedBy pinnedBy deletedAt deletedBy savedAt threadSubscribed "
     "replyCount lastReply flaggedBy flaggedCount appId",
     "data": "entities resource url",
 }
-_OWN: Final = {table: frozenset(words.split()) for table, words in _WORDS.items()}
-"""Members that the service makes again, or that are elsewhere."""
+_MADE_BY_SERVICE: Final = {table: frozenset(words.split()) for table, words in _MADE_NAMES.items()}
+"""Members that are dropped and not named: the service makes them again, or another table has them."""
 
 
 class ImportRecord(NamedTuple):
     key: str
     record: Body
-    left_out: tuple[str, ...] = ()
-    """What its line holds and no import takes, in words."""
+    omissions: tuple[str, ...] = ()
+    """Descriptions of what its line holds and no import takes."""
     role: str = ""
     """The role that a shown user has."""
     end: LinePosition = LinePosition()
@@ -79,7 +87,7 @@ class ImportRecord(NamedTuple):
 
 
 class SkippedLine(Exception):  # noqa: N818, not an error: the line is left out
-    """A record that an import cannot make again; its text says what it is."""
+    """A line whose record an import cannot make again; the text describes such records."""
 
 
 def kind_of(members: Mapping[str, Any]) -> Kind | None:
@@ -100,55 +108,62 @@ def read_object(line: bytes) -> dict[str, Any]:
     """Return the JSON object of a line; `RequestInvalidError` for any other line."""
     try:
         value = read_value(line)
-    except (ValueError, RecursionError, ReplyUnreadableError) as error:
+    except JSONDecodeError as error:
+        raise RequestInvalidError(f"the line is not JSON: {error.msg} (column {error.colno})") from None
+    except (ValueError, ReplyUnreadableError) as error:
         raise RequestInvalidError(f"the line is not JSON: {error}") from None
+    except RecursionError:
+        raise RequestInvalidError("the line is nested too deeply to be read") from None
     if not isinstance(value, dict):
-        raise RequestInvalidError("the line is not a JSON object")
+        raise RequestInvalidError(f"the line is no record: expected a JSON object, got {type_name(value)}")
     return value
 
 
-def read_line(kind: Kind, members: dict[str, Any]) -> ImportRecord:
-    """Return the record of a line, as it was shown or written.
+def record_of(kind: Kind, members: dict[str, Any]) -> ImportRecord:
+    """Return the record of a line with these members, as it was shown or written.
 
     Raises `RequestInvalidError` if it is not a record of `kind`, and `SkippedLine` for one that cannot be
     made again.
     """
-    if _MARKS.isdisjoint(members):
+    if _SHOWN_MARKS.isdisjoint(members):
         return _read_written(kind, members)
-    left_out, members = [*_lost(kind, members)], dict(members)
+    omissions, members = [*_omissions(kind, members)], dict(members)
     match kind:
         case "users":
             if members.pop("deactivatedAt", None):  # it could send none of the messages that come later
-                left_out.append("deactivations of users")
+                omissions.append("deactivations of users")
         case "groups" if members.get("type") in _PROTECTED and not members.get("password"):
-            left_out.append("passwords of groups (each gets a random one)")
+            omissions.append("passwords of groups (each gets a random one)")
             members |= {"type": "password", "password": token_urlsafe(18)}
         case "members" if members.get("bannedAt"):
             raise SkippedLine("users that are banned from a group")
         case "messages":
-            members |= _message(members)
+            members |= _message_changes(members)
     known_members = {
         name: str(value) if name in _IDS and type(value) is int else value
         for name, value in members.items()
-        if name in _REQUIRED[kind] or (name in _TAKEN[kind] and value not in _EMPTY)
+        if name in _REQUIRED[kind] or (name in _IMPORTED[kind] and value not in _EMPTY)
     }
     try:
-        reading = _read_written(kind, known_members)
+        entry = _read_written(kind, known_members)
     except RequestInvalidError:
-        reading = _without_wrong_members(kind, known_members)
-    role = getattr(reading.record, "role", None) or ""
-    return reading._replace(left_out=(*left_out, *reading.left_out), role=role)
+        entry = _without_wrong_members(kind, known_members)
+    role = getattr(entry.record, "role", None) or ""
+    return entry._replace(omissions=(*omissions, *entry.omissions), role=role)
 
 
 def _read_written(kind: Kind, members: dict[str, Any]) -> ImportRecord:
-    """Return the record that somebody wrote; an optional member that is null or empty counts as none."""
-    name, (cls, key) = kind.removesuffix("s"), _RECORDS[kind]
-    given = {
+    """Return the record of a line that a person wrote; an optional member that is null or empty is left out.
+
+    Raises `RequestInvalidError` for a member that is wrong, missing or unknown.
+    """
+    name, (cls, key) = kind.removesuffix("s"), _RECORD_TYPES[kind]
+    filled = {
         name: value
         for name, value in members.items()
         if name in _REQUIRED[kind] or not (value is None or value in ("", []))
     }
-    record = import_record(name, given, cls)
+    record = import_record(name, filled, cls)
     try:
         msgspec.json.encode(record)
     except (TypeError, ValueError, RecursionError) as error:
@@ -156,18 +171,22 @@ def _read_written(kind: Kind, members: dict[str, Any]) -> ImportRecord:
     return ImportRecord(str(getattr(record, key)), record)
 
 
-def _lost(kind: Kind, members: Mapping[str, Any]) -> Iterator[str]:
-    levels: list[tuple[str, str, Mapping[str, Any], frozenset[str]]] = [("", kind, members, _TAKEN[kind])]
+def _omissions(kind: Kind, members: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the descriptions of what a shown record holds and no import takes."""
+    levels: list[tuple[str, str, Mapping[str, Any], frozenset[str]]] = [("", kind, members, _IMPORTED[kind])]
     if kind == "messages" and isinstance(data := members.get("data"), dict):
         levels.append(("data.", "data", data, _CONTENT))
-    for prefix, table, values, taken in levels:
+    for prefix, table, values, imported in levels:
         for name, value in values.items():
-            if value not in _NOTHING and name not in taken and name not in _OWN[table]:
+            if value not in _EMPTY_OR_UNREAD and name not in imported and name not in _MADE_BY_SERVICE[table]:
                 yield f"the member {shown(f'{prefix}{name}'[:_LONGEST_NAME])} of {kind}"
 
 
-def _message(members: dict[str, Any]) -> dict[str, Any]:
-    """Return the `muid` and `data` with which a message is imported; `SkippedLine` for one that is not."""
+def _message_changes(members: dict[str, Any]) -> dict[str, Any]:
+    """Return the `muid` and `data` with which a shown message is imported.
+
+    Raises `SkippedLine` for a deleted message, and for an action or a call.
+    """
     if (category := members.get("category", "message")) not in _CATEGORIES:
         raise SkippedLine(f"messages of the category {str(category)[:_LONGEST_NAME]}")
     if members.get("deletedAt"):
@@ -189,15 +208,15 @@ def _message(members: dict[str, Any]) -> dict[str, Any]:
 
 
 def _without_wrong_members(kind: Kind, members: dict[str, Any]) -> ImportRecord:
-    """Return a record without the members whose values no import takes, such as a time in words."""
+    """Return a record without the optional members whose values no import takes, such as a time in words."""
     needed = {name: value for name, value in members.items() if name in _REQUIRED[kind] | _ESSENTIAL}
     _read_written(kind, needed)
-    left_out, known_members = [], dict(needed)
+    omissions, known_members = [], dict(needed)
     for name in members.keys() - needed.keys():
         try:
             _read_written(kind, needed | {name: members[name]})
         except RequestInvalidError:
-            left_out.append(f"the member {shown(name)} of {kind} where its value is wrong")
+            omissions.append(f"the member {shown(name)} of {kind} where its value is wrong")
         else:
             known_members[name] = members[name]
-    return _read_written(kind, known_members)._replace(left_out=tuple(left_out))
+    return _read_written(kind, known_members)._replace(omissions=tuple(omissions))

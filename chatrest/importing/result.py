@@ -56,12 +56,12 @@ class FileResult(Struct, frozen=True, kw_only=True):
 
 
 class Omission(Struct, frozen=True):
-    """Something that the service has shown, and that no import takes."""
+    """Something that lines of the files hold and no import takes."""
 
-    what: str
-    """In words, such as `deleted messages`; a member that this library does not know is by its name."""
+    description: str
+    """Such as `deleted messages`, or `the member 'new' of users` for one that this library does not know."""
     count: int
-    """Records that hold it."""
+    """The number of records that hold it."""
 
 
 class ImportResult(Struct, frozen=True, kw_only=True):
@@ -90,8 +90,8 @@ class ImportResult(Struct, frozen=True, kw_only=True):
 
 
 def list_omissions(counts: Mapping[str, int]) -> tuple[Omission, ...]:
-    """Return omissions, the most frequent first; of very many the rare ones are one."""
-    ordered = sorted(counts.items(), key=lambda each: (-each[1], each[0]))
-    rest = sum(count for _, count in ordered[_MOST_OMISSIONS:])
-    listed = [Omission(what, count) for what, count in ordered[:_MOST_OMISSIONS]]
-    return (*listed, *([Omission("other members", rest)] if rest else []))
+    """Return omissions, the most frequent first; from the 101st on, the rarer ones are counted as one."""
+    ordered = sorted(counts.items(), key=lambda pair: (-pair[1], pair[0]))
+    rare_count = sum(count for _, count in ordered[_MOST_OMISSIONS:])
+    listed = [Omission(description, count) for description, count in ordered[:_MOST_OMISSIONS]]
+    return (*listed, *([Omission("other members", rare_count)] if rare_count else []))

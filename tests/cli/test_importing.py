@@ -67,7 +67,7 @@ def test_unknown_members_of_shown_records_are_the_last_lines(command: Run, tmp_p
     )
     lost = "the member 'jwt' of users"
     assert command(path).stdout == (f"shown.ndjson: 2 users are imported\nnot carried over:\n  2 {lost}\n")
-    assert json.loads(command(path, "--json").stdout)["not_carried"] == [{"what": lost, "count": 2}]
+    assert json.loads(command(path, "--json").stdout)["not_carried"] == [{"description": lost, "count": 2}]
 
 
 def test_a_dry_run_needs_no_service(users: Path, tmp_path: Path) -> None:

@@ -155,7 +155,7 @@ def test_a_check_validates_every_line(write: Write) -> None:
     assert (result.dry_run, result.ok, result.imported, result.skipped) == (True, False, 1, 1)
     [note] = result.refused
     assert (note.line, note.code) == (2, "invalid")
-    assert "receiver_type = 'app'" in note.message
+    assert "receiverType = 'app': expected 'user' or 'group'" in note.message
 
 
 @pytest.mark.parametrize(
@@ -189,7 +189,9 @@ def test_wrong_arguments_are_named(write: Write, tmp_path: Path) -> None:
         check([path])
     with pytest.raises(RequestInvalidError, match=r"kind \(lines:1: the line is not JSON: .*\); give the"):
         check([write("lines", ["hi", "there"])])
-    with pytest.raises(RequestInvalidError, match="kind = 'calls': expected users, groups"):
+    with pytest.raises(
+        RequestInvalidError, match="kind = 'calls': expected 'users', 'groups', 'members' or "
+    ):
         check([path], kind="calls")  # type: ignore[arg-type]
     with pytest.raises(RequestInvalidError, match="there is no"):
         check([tmp_path / "nothing"])

@@ -6,19 +6,19 @@ from typing import Any
 import pytest
 
 from chatrest.importing import ImportResult, check
-from chatrest.importing.records import read_line
+from chatrest.importing.records import record_of
 from tests.importing.conftest import MEMBER, STORED, Write, message, user
 
 
 def carried(result: ImportResult) -> dict[str, int]:
-    return {each.what: each.count for each in result.not_carried}
+    return {each.description: each.count for each in result.not_carried}
 
 
-CheckedStruct = Callable[..., ImportResult]
+Check = Callable[..., ImportResult]
 
 
 @pytest.fixture
-def checked(write: Write) -> CheckedStruct:
+def checked(write: Write) -> Check:
     """The result of checking a file with these lines."""
 
     def check_lines(*records: Any) -> ImportResult:
@@ -39,7 +39,7 @@ def checked(write: Write) -> CheckedStruct:
     ],
 )
 def test_an_unknown_member_of_a_shown_record_is_dropped_and_counted(
-    checked: CheckedStruct, shown: dict[str, Any]
+    checked: Check, shown: dict[str, Any]
 ) -> None:
     result = checked(shown, shown | {"new": None})
     assert (result.ok, result.imported) == (True, 2)
@@ -50,9 +50,7 @@ def test_an_unknown_member_of_a_shown_record_is_dropped_and_counted(
     "written",
     [user(1, new=1), user(1, statusMessage="away"), message(1, parentId="5"), message(1, metadata={})],
 )
-def test_an_unknown_member_of_a_written_record_is_refused(
-    checked: CheckedStruct, written: dict[str, Any]
-) -> None:
+def test_an_unknown_member_of_a_written_record_is_refused(checked: Check, written: dict[str, Any]) -> None:
     result = checked(written)
     unknown = [name for name in ("new", "statusMessage", "parentId", "metadata") if name in written]
     assert f": unknown field {unknown[0]!r}; expected " in result.refused[0].message
@@ -64,7 +62,7 @@ def test_a_banned_user_is_not_imported_as_a_member(write: Write) -> None:
     assert carried(result) == {"users that are banned from a group": 1}
 
 
-def test_messages_that_cannot_be_made_again_are_skipped_and_counted(checked: CheckedStruct) -> None:
+def test_messages_that_cannot_be_made_again_are_skipped_and_counted(checked: Check) -> None:
     action = STORED | {"category": "action", "type": "message", "data": {"action": "edited"}}
     odd, deleted, edited = {"category": "c" * 500}, {"deletedAt": 5}, {"editedAt": 5}
     result = checked(action, STORED | deleted, STORED | odd, STORED | edited)
@@ -75,7 +73,7 @@ def test_messages_that_cannot_be_made_again_are_skipped_and_counted(checked: Che
     }  # fmt: skip
 
 
-def test_what_is_empty_was_not_lost(checked: CheckedStruct) -> None:
+def test_what_is_empty_was_not_lost(checked: Check) -> None:
     empty = {"reactions": [], "mentions": {}, "attachments": [], "entities": {"sender": {}}}
     none = {"editedAt": 0, "parentId": "", "quotedMessage": None, "receipts": {"data": [[]]}, "tags": []}
     assert carried(checked(STORED | none | {"data": {"text": "x", **empty}})) == {}
@@ -83,29 +81,29 @@ def test_what_is_empty_was_not_lost(checked: CheckedStruct) -> None:
 
 def test_contents_that_look_like_empty_receipts_are_imported() -> None:
     custom = STORED | {"category": "custom", "type": "poll", "data": {"customData": {"data": []}}}
-    record: Any = read_line("messages", custom).record
+    record: Any = record_of("messages", custom).record
     assert record.data == {"customData": {"data": []}}
 
 
 @pytest.mark.parametrize(("role", "made"), [("guide", "guide"), (["guide"], ""), ({"guide": 1}, ""), (7, "")])
 def test_a_role_that_is_none_is_not_made(role: Any, made: str) -> None:
-    assert read_line("users", user(1, status="offline", role=role)).role == made
+    assert record_of("users", user(1, status="offline", role=role)).role == made
 
 
-def test_numbers_that_stand_for_ids_become_texts(checked: CheckedStruct) -> None:
+def test_numbers_that_stand_for_ids_become_texts(checked: Check) -> None:
     numbers = {"sender": 5, "receiver": 6, "muid": 7}
     assert checked(STORED | numbers).ok
     assert checked(user(1, status="offline") | {"uid": 5, "deactivatedAt": 0}).not_carried == ()
 
 
-def test_a_user_is_not_deactivated_as_it_could_not_send_what_comes_later(checked: CheckedStruct) -> None:
+def test_a_user_is_not_deactivated_as_it_could_not_send_what_comes_later(checked: Check) -> None:
     deactivated = user(1, status="offline", deactivatedAt=5)
     assert carried(checked(deactivated)) == {"deactivations of users": 1}
-    assert read_line("users", deactivated).record == read_line("users", user(1)).record
-    assert read_line("users", user(1, deactivatedAt=5)).record != read_line("users", user(1)).record
+    assert record_of("users", deactivated).record == record_of("users", user(1)).record
+    assert record_of("users", user(1, deactivatedAt=5)).record != record_of("users", user(1)).record
 
 
-def test_a_record_is_refused_where_what_it_needs_is_wrong(checked: CheckedStruct) -> None:
+def test_a_record_is_refused_where_what_it_needs_is_wrong(checked: Check) -> None:
     for wrong in ({"sentAt": "yesterday"}, {"data": "text"}, {"receiverType": "app"}, {"sender": ""}):
         result = checked(STORED | wrong | {"tags": 5})
         assert [note.code for note in result.refused] == ["invalid"]
@@ -117,12 +115,12 @@ def test_a_record_is_refused_where_what_it_needs_is_wrong(checked: CheckedStruct
     }
 
 
-def test_very_many_omissions_are_few_lines(checked: CheckedStruct) -> None:
+def test_very_many_omissions_are_few_lines(checked: Check) -> None:
     omissions = checked(*({**STORED, f"new{n:03}": 1, "often": 1} for n in range(150))).not_carried
     assert (len(omissions), omissions[0].count) == (101, 150)
-    assert (omissions[-1].what, omissions[-1].count) == ("other members", 51)
+    assert (omissions[-1].description, omissions[-1].count) == ("other members", 51)
 
 
 def test_the_same_line_has_the_same_muid() -> None:
-    keys = [read_line("messages", STORED | {"id": number}).key for number in (1, 2, 1)]
+    keys = [record_of("messages", STORED | {"id": number}).key for number in (1, 2, 1)]
     assert keys[0] == keys[2] != keys[1]
