@@ -88,18 +88,19 @@ class ListPiece(Struct, frozen=True, eq=False):
 
 
 class PieceQueue:
-    """The readers of pieces, at most so many at a time: each takes the next piece, and may give others."""
+    """The pieces that wait to be read, and so many `readers`; who reads a piece may give others."""
 
-    def __init__(self, most: int) -> None:
-        self.most = most
-        self._free = asyncio.Semaphore(most)
+    def __init__(self, readers: int) -> None:
+        self.readers = readers
+        self._free = asyncio.Semaphore(readers)
         self._group = asyncio.TaskGroup()
+        self._waiting = 0
         self._read: Callable[[ListPiece], Awaitable[object]]
 
     @property
-    def is_wanting(self) -> bool:
-        """True while no piece waits, and one more could be read."""
-        return not self._free.locked()
+    def has_free_reader(self) -> bool:
+        """True if a reader is free, and no piece waits for it."""
+        return not (self._waiting or self._free.locked())
 
     async def read_all(
         self, pieces: Iterable[ListPiece], read: Callable[[ListPiece], Awaitable[object]]
@@ -112,10 +113,12 @@ class PieceQueue:
                 self._group.create_task(self._work(piece))
 
     def give(self, piece: ListPiece) -> None:
+        self._waiting += 1
         self._group.create_task(self._wait_and_work(piece))
 
     async def _wait_and_work(self, piece: ListPiece) -> None:
         await self._free.acquire()
+        self._waiting -= 1
         await self._work(piece)
 
     async def _work(self, piece: ListPiece) -> None:

@@ -34,10 +34,11 @@ from .page_queue import PageQueue
 from .piece_reader import NotOrderedByIdError, PositionRefusedError, piece_pages
 from .whole_list import TRIES, ListTooShortError, WholeListReader
 
-LEAST_PAGES: Final = 4
-"""Pages of a part of a list that is divided, where readers are free: a part costs about one request more."""
-_MOST_PAGES: Final = 16
-"""How many times as many pages a part has where none is free: one reader is not to read a list for days."""
+LEAST_PAGES: Final = 12
+"""Pages of the smallest part of a list that is divided. A part costs half a request more: with 32 readers 5 %
+of a list of 200 pages, 0.8 % of one of 2,000, whose longest chain of requests is 1.04 times the shortest
+possible; 4 % and 1.3 times (undivided: 31 times) where 99 % of the ids are in 1 % of their range.
+"""
 
 
 class ListReader:
@@ -46,9 +47,11 @@ class ListReader:
         self._ends = ends
         self._pages = pages
         self._whole = WholeListReader(messages, ends, pages)
+        self._refused: set[int] = set()
+        """The numbers of sources whose lists cannot be entered at an id that is made up."""
 
     async def read(self, piece: ListPiece, queue: PieceQueue) -> PieceResult:
-        """Read a piece to its end; that of a long list is divided after its first page.
+        """Read a piece to its end; a long one is divided while other readers are free.
 
         Raises the errors of a walk, and that of a source whose list showed messages of others.
         """
@@ -56,6 +59,7 @@ class ListReader:
             if piece.of.known.order != "other":
                 return await self._read(piece, queue)
         except PositionRefusedError as error:
+            self._refused.add(piece.of.number)
             return PieceResult(piece.of.number, Ending.UNCUT if error.is_guess else Ending.REFUSED)
         except ListTooShortError:
             raise
@@ -168,18 +172,23 @@ class ListReader:
         return False
 
     async def _is_divided(self, reading: ListReading, ids_a_page: int, queue: PieceQueue) -> bool:
-        """Give parts of a long piece away; return True if one is left that ends earlier."""
+        """Give parts of a long piece to free readers; return True if one is left that ends earlier.
+
+        A part whose ids are denser than those before it is divided again.
+        """
         piece, covered = reading.piece, reading.covered
-        if not piece.may_be_divided or reading.job.until == LAST or reading.is_timed:
+        if not (queue.has_free_reader and piece.may_be_divided) or reading.job.until == LAST:
             return False
-        reading.piece = piece = structs.replace(piece, may_be_divided=False)
-        least = max(2, ids_a_page * LEAST_PAGES * (1 if queue.is_wanting else _MOST_PAGES))
+        if reading.is_timed or reading.job.number in self._refused:
+            return False
+        least = max(2, ids_a_page * LEAST_PAGES)
         if reading.end - covered < 2 * least:
             return False
-        # The frozen end is the app's, and may be far above.
-        head = await self._ends.newest(reading.job) if reading.head is None else reading.head
-        left = min(reading.end, ids_of(head).numbers.last) - covered
-        if (count := min(queue.most, left // least)) < 2:
+        if piece.is_open and not reading.newest_id:  # the frozen end is the app's, and may be far above
+            head = await self._ends.newest(reading.job) if reading.head is None else reading.head
+            reading.newest_id = ids_of(head).numbers.last
+        left = min(reading.end, reading.newest_id or LAST) - covered
+        if (count := min(queue.readers, left // least)) < 2:
             return False
         begins = [covered + left * part // count for part in range(1, count)]
         for after, until in pairwise([*begins, piece.until]):

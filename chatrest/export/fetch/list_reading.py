@@ -45,6 +45,8 @@ class ListReading(Struct, eq=False):
     ids: IdSet = field(default_factory=IdSet)
     keys: set[str] = field(default_factory=set)
     """The ids that are no numbers."""
+    newest_id: int = 0
+    """The highest id of its newest messages, once they were asked for to divide the piece."""
     highest: int = 0
     """The highest id that it has shown, after the end of the piece, too."""
 

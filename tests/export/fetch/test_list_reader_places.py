@@ -143,6 +143,30 @@ async def test_idle_workers_come_into_a_source_as_far_as_it_lets_them(
             assert as_served(raws_of(tmp_path / "out")) == as_served(service.expected())
 
 
+async def test_a_part_of_a_list_whose_ids_are_dense_is_divided_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(list_reader, "LEAST_PAGES", 2)
+    dense = range(500_000, 500_400)
+    numbers = sorted([*range(1, 900_000, 90_000), *dense])
+    async with served(fill_in=talk((number, "ann", "bob") for number in numbers)) as service:
+        await service.export_whole(tmp_path / "out", Plan(users=("ann",)))
+        asked = [int(query_of(each.query).get("id", 0)) for each in service.emulator.requests]
+        ends_of_pages = numbers[24::25]
+        assert set(asked) & set(dense) - set(ends_of_pages)
+
+
+async def test_a_list_that_refuses_ids_of_our_own_is_divided_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(list_reader, "LEAST_PAGES", 1)
+    async with served(fill_in=talk((number * 10, "ann", "bob") for number in range(1, 1001))) as service:
+        service.emulator.weather.add(Refuses(service.store, "ann", route="/users/ann/messages"))
+        await service.export_whole(tmp_path / "out", Plan(users=("ann",)), workers=4)
+        refused = [each for each in service.emulator.requests if each.status == 400]
+        assert len(refused) <= 2 * 3
+
+
 @pytest.mark.parametrize("workers", [1, 32])
 async def test_a_cursor_that_names_the_next_message_leaves_none_out(workers: int, tmp_path: Path) -> None:
     async with served(fill_in=talk((number, "ann", "bob") for number in range(1, 201))) as service:
