@@ -30,13 +30,17 @@ answer 400 for a missing message, and 417 for domain errors. Without a known cod
 class. This is also so for `ERR_EXCEPTION` and `ERR_BAD_ERROR_RESPONSE`, which do not name a cause: they are a
 `ServerError` if the status has no class. An unknown code that ends in `_NOT_FOUND` is a `NotFoundError` if
 the status has no class.
-Class and status together decide about repetition, see `core.pace.retry`.
+Class and status together decide about repetition, see `_core.pace.retry`.
+
+An error is made of its text and, by keyword, of any of its attributes: `ApiError("…", status=404)`. A type
+checker knows the attributes of each class as the arguments of a dataclass.
 """
 
 import re
 from collections.abc import Mapping
+from dataclasses import InitVar, field
 from types import MappingProxyType
-from typing import Any, Final, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, dataclass_transform
 
 from .error_codes import KINDS, Kind
 
@@ -67,19 +71,27 @@ __all__ = [
 ]
 
 
-class ChatRestError(Exception):
+@dataclass_transform(kw_only_default=True, eq_default=False, field_specifiers=(field,))
+class _TypedArguments:
+    """The arguments of a derived class are its annotated attributes, for a type checker."""
+
+
+class ChatRestError(_TypedArguments, Exception):
     """The base class of all errors of chatrest."""
 
     operation: str = ""
     """The endpoint's name, such as `messages.list_user`; empty if no operation was called."""
 
-    # Only the text is required, as an exception is unpickled from its text and its __dict__.
-    def __init__(self, text: str = "", **attributes: Any) -> None:
-        super().__init__(text)
-        for name, value in attributes.items():
-            if not hasattr(type(self), name):
-                raise TypeError(f"{type(self).__name__} has no attribute {name!r}")
-            setattr(self, name, value)
+    if TYPE_CHECKING:
+        text: InitVar[str] = field(default="", kw_only=False)
+    else:
+        # All have defaults, as an exception is unpickled from its text and its __dict__.
+        def __init__(self, text: str = "", **attributes: Any) -> None:
+            super().__init__(text)
+            for name, value in attributes.items():
+                if not hasattr(type(self), name):
+                    raise TypeError(f"{type(self).__name__} has no attribute {name!r}")
+                setattr(self, name, value)
 
 
 class RequestInvalidError(ChatRestError, ValueError):
@@ -94,7 +106,7 @@ _ID: Final = re.compile(r"[A-Za-z0-9._:/+=-]{1,100}")
 
 
 def request_id_of(headers: Mapping[str, str]) -> str | None:
-    """Return the id of a request in the service's logs, of a reply's headers; None if none looks like one."""
+    """Return the id of a request in the service's logs, from a reply's headers; None if they have no id."""
     value = next((headers[name] for name in _REQUEST_IDS if name in headers), None)
     return value if value is not None and _ID.fullmatch(value) else None
 
@@ -105,9 +117,11 @@ class ApiError(ChatRestError):
     status: int = 0
     """The HTTP status."""
     code: str | None = None
-    """The service's code, of the reply's body; None if it has none, as with `details`."""
+    """The service's code, such as `ERR_UID_NOT_FOUND`; None if the reply has none."""
     message: str = ""
+    """The service's text, without secrets, or the beginning of a reply that has none."""
     details: Any = None
+    """The decoded `details` of the reply's error, such as the faults by field; None if it has none."""
     headers: Mapping[str, str] = MappingProxyType({})
     """The reply's headers, without secrets."""
     attempts: int = 1
@@ -231,7 +245,7 @@ class DeadlineOutcomeUnknownError(DeadlineExceededError, OutcomeUnknownError):
 
 
 class ActingUserIgnoredError(ChatRestError):
-    """The service ignored the acting user, and served a list of other users: none of its page is given."""
+    """The service ignored the acting user, and served a list of other users. No item of that page is given."""
 
 
 class CursorError(ChatRestError):
@@ -244,14 +258,14 @@ class FanOutError(ChatRestError):
     failed: int = 0
     """The items that failed."""
     succeeded: int = 0
-    """The items that succeeded before and meanwhile."""
+    """The items that succeeded until all workers had stopped."""
 
 
 class ExportIncompleteError(ChatRestError):
-    """An export ran to its end and does not hold all of its plan; its text has the reasons."""
+    """An export ran to its end, and lacks messages of its plan; the text has the reasons."""
 
     can_continue: bool = True
-    """False where another run would end the same way, such as for a user that does not exist."""
+    """False if another run would end the same way, such as for a user that does not exist."""
 
 
 _BY_STATUS: Final[Mapping[int, type[ApiError]]] = {

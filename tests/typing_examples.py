@@ -21,6 +21,7 @@ from chatrest import (
     MessageQuery,
     NewMembers,
     NewMessage,
+    NotFoundError,
     Outcome,
     Outcomes,
     Page,
@@ -115,6 +116,13 @@ def views(session: AsyncSession) -> None:
     assert_type(session.with_options(deadline=5).members, Members)
 
 
+def errors() -> NotFoundError:
+    """An error of a double takes its attributes by keyword, each with its type."""
+    error = NotFoundError("no such user", status=404, code="ERR_UID_NOT_FOUND", operation="users.get")
+    assert_type(error.code, str | None)
+    return error
+
+
 async def mistakes(session: AsyncSession, management: AsyncManagement) -> None:
     """A mistake is an error before it runs."""
     UserQuery(search_kye="al")  # type: ignore[call-arg]
@@ -122,6 +130,8 @@ async def mistakes(session: AsyncSession, management: AsyncManagement) -> None:
     MessageQuery(affix="after")  # type: ignore[arg-type]
     NewWebhook(id="w1", name="Hook")  # type: ignore[call-arg]
     File(5)  # type: ignore[arg-type]
+    NotFoundError("no such user", sttus=404)  # type: ignore[call-arg]
+    NotFoundError("no such user", status="404")  # type: ignore[arg-type]
     print(session.groops)  # type: ignore[attr-defined]
     print(management.users)  # type: ignore[attr-defined]
     session.members.list()  # type: ignore[call-arg]
