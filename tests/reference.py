@@ -10,7 +10,6 @@ from collections.abc import Awaitable, Iterator
 from typing import Any, Final, get_args, get_origin, get_type_hints
 
 from chatrest._cli.call.arguments import Parameter, Parameters, Place
-from chatrest._cli.call.command import first_paragraph
 from chatrest._core.requests.endpoint import Endpoint
 from chatrest._models.messages import Message
 from chatrest._resources import COLLECTIONS, OPERATIONS, collection_class
@@ -22,6 +21,11 @@ All {count} operations of the service, as methods of `AsyncSession` (`session`) 
 (`management`). A method that gives a `Walk` is called as it is, any other one is awaited. `*` marks what is
 required. The types of filters and bodies are names of `chatrest`: `from chatrest import NewGroup`.
 `chatrest call NAME --help` shows all parameters and what is expected.
+
+An operation is one request unless its text says otherwise, and lists are in the service's order. `query=None`
+selects everything, `cursor` continues a list, and `on_behalf_of` is the acting user, by default that of the
+session's view. A wrong argument is a `RequestInvalidError`, and nothing is sent. The other errors are those
+of the page [errors](errors.md). "Sent once" means that a request is not repeated if its reply is lost.
 
 This file is made by `python -m tests.reference`.
 """
@@ -101,7 +105,7 @@ def _contents() -> Iterator[str]:
 def _section(name: str) -> Iterator[str]:
     kind = collection_class(name)
     yield f"## {name}\n"
-    yield f"{first_paragraph(kind)}\n"
+    yield f"{_text(kind)}\n"
     for endpoint in OPERATIONS.values():
         if _is_of(endpoint, name):
             yield from _entry(endpoint, getattr(kind, endpoint.name.partition(".")[2]))
@@ -115,7 +119,7 @@ def _entry(endpoint: Endpoint[Any], method: Any) -> Iterator[str]:
     door = "management" if endpoint.interface == "management" else "session"
     yield f"### {endpoint.name}\n"
     yield f"`{door}.{endpoint.name}{_arguments(method)}` → `{_result(method)}`\n"
-    yield f"{first_paragraph(method)}\n"
+    yield f"{_text(method)}\n"
     yield f"- {', '.join(_facts(endpoint))}"
     parameters = Parameters(endpoint)
     for title, places in _PLACES:
@@ -123,6 +127,12 @@ def _entry(endpoint: Endpoint[Any], method: Any) -> Iterator[str]:
         if members:
             yield f"- {title}: {', '.join(map(_name, members))}"
     yield ""
+
+
+def _text(described: Any) -> str:
+    """Return a docstring, one line per paragraph."""
+    paragraphs = (inspect.getdoc(described) or "").split("\n\n")
+    return "\n\n".join(" ".join(paragraph.split()) for paragraph in paragraphs)
 
 
 def _facts(endpoint: Endpoint[Any]) -> Iterator[str]:

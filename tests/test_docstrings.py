@@ -14,6 +14,9 @@ import pytest
 from aiohttp import web
 
 from chatrest import AsyncSession
+from chatrest._core.replies.decode import EachOutcome, ManyRecords
+from chatrest._core.requests.endpoint import Endpoint
+from chatrest._resources import OPERATIONS, collection_class
 from chatrest.emulator import Emulator
 from chatrest.export import Plan, export
 from tests.sources import ROOT, all_facts
@@ -22,6 +25,8 @@ FENCED: Final = re.compile(r"^```python\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 INDENTED: Final = re.compile(r"(?<=\n\n)(?:    .*\n|\n(?=    ))+", re.MULTILINE)
 NEEDS_MORE: Final = ("chatrest._cloud", "chatrest.distributed", "chatrest.examples")
 """Those whose example needs an object store, or a cluster; the programs have tests."""
+COMMON: Final = {"query", "cursor", "on_behalf_of", "headers", "x_webhook_version", "chat_api_version"}
+"""Optional arguments that mean the same for each operation: the collection explains them."""
 NAMED: Final = re.compile(r"`((?:[\w.]+/)+[\w.]+\.(?:py|md))`")
 
 
@@ -96,3 +101,48 @@ def test_the_files_that_docstrings_name_are_there() -> None:
         named = [path for _, text in each.docstrings for path in NAMED.findall(text)]
         gone += [(module, path) for path in named if not any((place / path).is_file() for place in places)]
     assert gone == []
+
+
+def operation_method(name: str) -> Any:
+    collection, _, operation = name.partition(".")
+    return getattr(collection_class(collection), operation)
+
+
+def docstring(described: Any) -> str:
+    return " ".join(described.__doc__.split())
+
+
+def words_needed(endpoint: Endpoint[Any], method: Any) -> Iterator[str]:
+    """Yield what the docstring of an operation has to say; "(class)" if that of its class may say it."""
+    if isinstance(endpoint.reply, ManyRecords) and endpoint.method == "GET":
+        yield "One request per page" if endpoint.paging else "One request"
+    if endpoint.replay == "never":
+        yield from ("Sent once", "`OutcomeUnknownError`")
+    if endpoint.acting == "required":
+        yield from ("acting user", "(class) `RequestInvalidError`")
+    if endpoint.parameters:
+        yield "(class) `NotFoundError`"
+    if isinstance(endpoint.reply, EachOutcome):
+        yield "(class) `outcomes.check()`"
+    if endpoint.deprecated:
+        yield "Deprecated: use `"
+    for name, parameter in inspect.signature(method).parameters.items():
+        if parameter.default is None and name not in COMMON:
+            yield f"`{name}"
+
+
+def test_an_operation_says_its_cost_its_errors_and_its_optional_arguments() -> None:
+    missing = []
+    for name, endpoint in OPERATIONS.items():
+        method = operation_method(name)
+        text = docstring(method)
+        with_class = f"{docstring(collection_class(name.partition('.')[0]))} {text}"
+        for words in words_needed(endpoint, method):
+            if words.removeprefix("(class) ") not in (with_class if words.startswith("(class)") else text):
+                missing.append(f"{name}: {words}")
+    assert missing == []
+
+
+def test_only_what_is_sent_once_says_so() -> None:
+    sent_once = {name for name, endpoint in OPERATIONS.items() if endpoint.replay == "never"}
+    assert {name for name in OPERATIONS if "Sent once" in docstring(operation_method(name))} == sent_once

@@ -132,7 +132,7 @@ class KnowledgeOperations(Collection):
     def list_knowledge(
         self, query: KnowledgeQuery | None = None, *, cursor: Start = None
     ) -> Walk[KnowledgeRecord]:
-        """The sources of the app, the newest first. One request per page."""
+        """The knowledge sources of the app, newest first. One request per page."""
         return self._walk(LIST_KNOWLEDGE, query, cursor)
 
     def list_source_pages(
@@ -143,89 +143,89 @@ class KnowledgeOperations(Collection):
         *,
         cursor: Start = None,
     ) -> Walk[SourcePage]:
-        """The pages of a source, by page numbers. One request per page of the list."""
+        """The pages of a source. One request per page of the list; `NotFoundError` if there is none."""
         source = checked_source(source_type)
         return self._walk(LIST_SOURCE_PAGES, query, cursor, sourceType=source, uniqueId=unique_id)
 
     async def initiate_uploads(self, files: Uploads) -> PresignedUploads:
-        """Announce files, and get the address that each is to be sent to. Sent once."""
+        """Return an address for each file to upload. Sent once: `OutcomeUnknownError` if no reply came."""
         return await self._call(INITIATE_UPLOADS, NewUploads(files=files))
 
     async def delete_upload(self, unique_id: str) -> KnowledgeAck:
-        """Remove a file."""
+        """Delete an uploaded file; `NotFoundError` if there is none."""
         return await self._call(DELETE_UPLOAD, uniqueId=unique_id)
 
     async def poll_knowledge_status(self, unique_id: Sequence[str]) -> KnowledgeStatuses:
-        """The status of several sources, by id; it only reads, so it is repeated like a GET."""
+        """The status of sources by their ids. The POST reads only, so it is repeated like a GET."""
         return await self._call(POLL_KNOWLEDGE_STATUS, PolledSources(unique_id=unique_id))
 
     async def sync_knowledge(self, source_type: SourceType, unique_id: str) -> Ack:
-        """Index a source again. Sent once, as each call starts work."""
+        """Index a source again. Sent once, as it starts work: `OutcomeUnknownError` if no reply came."""
         return await self._call(SYNC_KNOWLEDGE, sourceType=checked_source(source_type), uniqueId=unique_id)
 
     async def add_knowledge(self, uid: str, source_type: SourceType, unique_ids: Sequence[str]) -> Ack:
-        """Let an agent use sources of one kind."""
+        """Let an agent use sources of one kind; `NotFoundError` if there is no such agent or source."""
         source, body = checked_source(source_type), SourceIds(unique_ids=unique_ids)
         return await self._call(ADD_KNOWLEDGE, body, uid=uid, sourceType=source)
 
     async def remove_knowledge(self, uid: str, source_type: SourceType, unique_ids: Sequence[str]) -> Ack:
-        """No longer let an agent use sources of one kind."""
+        """Stop an agent from using sources of one kind; `NotFoundError` if there is no such agent."""
         source, body = checked_source(source_type), SourceIds(unique_ids=unique_ids)
         return await self._call(REMOVE_KNOWLEDGE, body, uid=uid, sourceType=source)
 
     def list_texts(self) -> Walk[KnowledgeText]:
-        """The texts, in one reply."""
+        """The knowledge texts. One request."""
         return self._walk(LIST_TEXTS)
 
     async def get_text(self, unique_id: str) -> KnowledgeText:
-        """A text; `NotFoundError` for no such one."""
+        """A knowledge text; `NotFoundError` if there is none."""
         return await self._call(GET_TEXT, uniqueId=unique_id)
 
     async def create_text(self, knowledge_text: NewKnowledgeText) -> KnowledgeText:
-        """Add a text, which is then indexed: `poll_knowledge_status` says when it is done. Sent once."""
+        """Add a text, and start to index it. Sent once: `OutcomeUnknownError` if no reply came."""
         return await self._call(CREATE_TEXT, knowledge_text)
 
     async def update_text(self, unique_id: str, changes: KnowledgeTextChanges) -> KnowledgeAck:
-        """Change the title or the content of a text."""
+        """Change the title or the content of a knowledge text; `NotFoundError` if there is none."""
         return await self._call(UPDATE_TEXT, changes, uniqueId=unique_id)
 
     async def delete_text(self, unique_id: str) -> KnowledgeAck:
-        """Remove a text."""
+        """Delete a knowledge text; `NotFoundError` if there is none."""
         return await self._call(DELETE_TEXT, uniqueId=unique_id)
 
     async def scrape_website(self, website: WebsiteToScrape) -> WebsiteCrawl:
-        """Read a website; its `crawl_id` leads to the addresses that are found. Sent once."""
+        """Start to read a website. Sent once: `OutcomeUnknownError` if no reply came."""
         return await self._call(SCRAPE_WEBSITE, website)
 
     async def scrape_page(self, page: PageToScrape) -> ScrapedPage:
-        """Read a single page, and return what it says. Sent once."""
+        """Read a single page, and return its content. Sent once: `OutcomeUnknownError` if no reply came."""
         return await self._call(SCRAPE_PAGE, page)
 
     async def delete_website(self, unique_id: str) -> KnowledgeAck:
-        """Remove a website."""
+        """Delete a website from the knowledge sources; `NotFoundError` if there is none."""
         return await self._call(DELETE_WEBSITE, uniqueId=unique_id)
 
     def list_discovered_urls(
         self, parent_unique_id: str, query: DiscoveredUrlQuery | None = None, *, cursor: Start = None
     ) -> Walk[DiscoveredUrl]:
-        """The addresses that a website led to, the newest first. One request per page."""
+        """The addresses that a website led to, newest first. One request per page."""
         return self._walk(LIST_DISCOVERED_URLS, query, cursor, parentUniqueId=parent_unique_id)
 
     async def process_discovered_urls(self, parent_unique_id: str, exclude: Sequence[str] = ()) -> UrlBatch:
-        """Learn from the addresses of a website, but for those with the ids in `exclude`. Sent once."""
+        """Index the addresses but `exclude`. Sent once: `OutcomeUnknownError` if no reply came."""
         body = UrlsToLeaveOut(exclude=exclude)
         return await self._call(PROCESS_DISCOVERED_URLS, body, parentUniqueId=parent_unique_id)
 
     async def poll_discovered_urls(
         self, parent_unique_id: str, unique_id: Sequence[str]
     ) -> KnowledgeStatuses:
-        """The status of several addresses by id, of those that are known; repeated like a GET."""
+        """The status of addresses by their ids, without unknown ids. Reads only: repeated like a GET."""
         body = PolledSources(unique_id=unique_id)
         return await self._call(POLL_DISCOVERED_URLS, body, parentUniqueId=parent_unique_id)
 
     async def retry_discovered_urls(
         self, parent_unique_id: str, unique_ids: Sequence[str] = ()
     ) -> KnowledgeAck:
-        """Read addresses again; without ids, all that failed. Sent once, as each call starts work."""
+        """Read `unique_ids` again, or all that failed. Sent once: `OutcomeUnknownError` if no reply came."""
         body = SourceIds(unique_ids=unique_ids)
         return await self._call(RETRY_DISCOVERED_URLS, body, parentUniqueId=parent_unique_id)

@@ -191,39 +191,41 @@ DELETE_EXTERNAL_TOOL: Final = Endpoint(
 class Agents(KnowledgeOperations):
     """Agents, their tools, knowledge and variables, and external agents: `session.agents`.
 
-    Errors of these operations have a message and a status, and no code.
+    Errors of these operations have a message and a status, and no code; `NotFoundError` if there is no such
+    agent, tool or source. Files to learn from go to the addresses that `initiate_uploads` returns, on another
+    host: how to send them there is not documented.
     """
 
     def list(self, query: AgentQuery | None = None, *, cursor: Start = None) -> Walk[Agent]:
-        """The agents, in the service's order. One request per page."""
+        """The agents. One request per page."""
         return self._walk(LIST, query, cursor)
 
     async def get(self, uid: str) -> Agent:
-        """An agent; `NotFoundError` for no such one."""
+        """An agent; `NotFoundError` if there is none."""
         return await self._call(GET, uid=uid)
 
     async def create(self, agent: NewAgent, *, chat_api_version: str | None = None) -> CreatedAgent:
-        """Make an agent (`agent` of the reply); the tools and servers that it names exist. Sent once."""
+        """Create an agent, and return it. Sent once: `OutcomeUnknownError` if no reply came."""
         return await self._call(CREATE, agent, headers=AgentHeaders(chat_api_version=chat_api_version))
 
     async def update(self, uid: str, changes: AgentChanges) -> Ack:
-        """Change any part of an agent."""
+        """Change any part of an agent; `NotFoundError` if there is none."""
         return await self._call(UPDATE, changes, uid=uid)
 
     async def delete(self, uid: str) -> Ack:
-        """Delete an agent."""
+        """Delete an agent; `NotFoundError` if there is none."""
         return await self._call(DELETE, uid=uid)
 
     def list_models(self) -> Walk[AvailableModel]:
-        """The models that agents may use, in one reply."""
+        """The language models that agents may use. One request."""
         return self._walk(LIST_MODELS)
 
     async def search_tools(self, uid: str, query: ToolSearchQuery | None = None) -> ToolSearch:
-        """Search an agent's tools by text."""
+        """Search the tools of an agent by text; `NotFoundError` if there is no such agent."""
         return await self._call(SEARCH_TOOLS, query=query, uid=uid)
 
     async def list_enabled_items(self, uid: str, query: EnabledItemsQuery | None = None) -> EnabledItems:
-        """All that an agent may use, by kind."""
+        """All that an agent may use, by kind. One request; `NotFoundError` if there is no such agent."""
         return await self._call(LIST_ENABLED_ITEMS, query=query, uid=uid)
 
     def list_tool_integrations(
@@ -233,173 +235,173 @@ class Agents(KnowledgeOperations):
         return self._walk(LIST_TOOL_INTEGRATIONS, query, cursor, uid=uid)
 
     async def add_tools(self, uid: str, tools: Sequence[str]) -> Agent:
-        """Give an agent integrations, by their slugs; an error (`ERR_TOOL_ALREADY_ADDED`) on a repeat."""
+        """Give an agent integrations by their slugs; `ConflictError` if the agent has one of them already."""
         return await self._call(ADD_TOOLS, AgentTools(tools=tools), uid=uid)
 
     async def remove_tools(self, uid: str, tools: Sequence[str]) -> Agent:
-        """Take integrations from an agent."""
+        """Take integrations from an agent, and return the agent; `NotFoundError` if there is none."""
         return await self._call(REMOVE_TOOLS, AgentTools(tools=tools), uid=uid)
 
     def list_tool_actions(self, uid: str, slug: str) -> Walk[ToolAction]:
-        """The actions of an integration, in one reply."""
+        """The actions of an integration. One request; `NotFoundError` if there is no agent or integration."""
         return self._walk(LIST_TOOL_ACTIONS, uid=uid, slug=slug)
 
     async def enable_tool_actions(self, uid: str, slug: str, actions_to_enable: EnabledActions) -> Ack:
-        """Let an agent take actions of an integration."""
+        """Permit an agent actions of an integration; `NotFoundError` if there is no agent or integration."""
         return await self._call(ENABLE_TOOL_ACTIONS, actions_to_enable, uid=uid, slug=slug)
 
     async def disable_tool_actions(self, uid: str, slug: str, actions: Sequence[str]) -> Ack:
-        """No longer let an agent take actions of an integration."""
+        """Forbid an agent actions of an integration; `NotFoundError` if there is no agent or integration."""
         return await self._call(DISABLE_TOOL_ACTIONS, DisabledActions(actions=actions), uid=uid, slug=slug)
 
     def list_external(self) -> Walk[ExternalAgent]:
-        """The external agents, in one reply."""
+        """The external agents. One request."""
         return self._walk(LIST_EXTERNAL)
 
     async def create_external(
         self, agent: NewExternalAgent, *, chat_api_version: str | None = None
     ) -> CreatedExternalAgent:
-        """Add an external agent (`agent` of the reply), whose tools and actions exist. Sent once."""
+        """Create an external agent. Sent once: `OutcomeUnknownError` if no reply came."""
         version = AgentHeaders(chat_api_version=chat_api_version)
         return await self._call(CREATE_EXTERNAL, agent, headers=version)
 
     async def update_external(
         self, uid: str, changes: ExternalAgentChanges, *, chat_api_version: str | None = None
     ) -> Ack:
-        """Change any part of an external agent."""
+        """Change any part of an external agent; `NotFoundError` if there is none."""
         version = AgentHeaders(chat_api_version=chat_api_version)
         return await self._call(UPDATE_EXTERNAL, changes, headers=version, uid=uid)
 
     async def delete_external(self, uid: str) -> Ack:
-        """Remove an external agent."""
+        """Delete an external agent; `NotFoundError` if there is none."""
         return await self._call(DELETE_EXTERNAL, uid=uid)
 
     def list_external_tools(self, *, type: ToolType | None = None) -> Walk[ExternalTool]:
-        """The external tools, or those of one type, in one reply."""
+        """The external tools; with `type`, those of one type. One request."""
         return self._walk(LIST_EXTERNAL_TOOLS, ExternalToolQuery(type=type))
 
     async def get_external_tool(self, name: str) -> ExternalTool:
-        """An external tool; `NotFoundError` for no such one."""
+        """An external tool; `NotFoundError` if there is none."""
         return await self._call(GET_EXTERNAL_TOOL, name=name)
 
     async def create_external_tool(self, tool: NewExternalTool) -> ExternalTool:
-        """Make an external tool. Sent once."""
+        """Create an external tool, and return it. Sent once: `OutcomeUnknownError` if no reply came."""
         return await self._call(CREATE_EXTERNAL_TOOL, tool)
 
     async def update_external_tool(self, name: str, tool: ExternalToolChanges) -> ExternalTool:
-        """Change an external tool, whose name stays: what is not given stays as it was."""
+        """Change an external tool but for its name, and return it; `NotFoundError` if there is none."""
         return await self._call(UPDATE_EXTERNAL_TOOL, tool, name=name)
 
     async def delete_external_tool(self, name: str) -> DeletedExternalTool:
-        """Delete an external tool."""
+        """Delete an external tool; `NotFoundError` if there is none."""
         return await self._call(DELETE_EXTERNAL_TOOL, name=name)
 
     def list_api_tools(self, query: ToolQuery | None = None, *, cursor: Start = None) -> Walk[ApiTool]:
-        """The API tools of the app, in the service's order. One request per page."""
+        """The API tools of the app. One request per page."""
         return self._walk(API_TOOLS.list, query, cursor)
 
     async def get_api_tool(self, slug: str) -> ApiTool:
-        """An API tool; `NotFoundError` for no such one."""
+        """An API tool; `NotFoundError` if there is none."""
         return await self._call(API_TOOLS.get, slug=slug)
 
     async def create_api_tool(self, tool: NewApiTool) -> ApiTool:
-        """Make an API tool. Sent once."""
+        """Create an API tool, and return it. Sent once: `OutcomeUnknownError` if no reply came."""
         return await self._call(API_TOOLS.create, tool)
 
     async def update_api_tool(self, slug: str, changes: ApiToolChanges) -> ApiTool:
-        """Change any part of an API tool but its name, and return it."""
+        """Change an API tool but for its name, and return it; `NotFoundError` if there is none."""
         return await self._call(API_TOOLS.update, changes, slug=slug)
 
     async def delete_api_tool(self, slug: str) -> Ack:
-        """Delete an API tool."""
+        """Delete an API tool; `NotFoundError` if there is none."""
         return await self._call(API_TOOLS.delete, slug=slug)
 
     async def add_api_tools(self, uid: str, api_tools: Sequence[str]) -> Agent:
-        """Give an agent API tools, by their slugs."""
+        """Give an agent API tools by their slugs, and return the agent; `NotFoundError` if there is none."""
         return await self._call(ADD_API_TOOLS, AgentApiTools(api_tools=api_tools), uid=uid)
 
     async def remove_api_tools(self, uid: str, api_tools: Sequence[str]) -> Agent:
-        """Take API tools from an agent."""
+        """Take API tools from an agent, and return the agent; `NotFoundError` if there is none."""
         return await self._call(REMOVE_API_TOOLS, AgentApiTools(api_tools=api_tools), uid=uid)
 
     def list_frontend_actions(
         self, query: ToolQuery | None = None, *, cursor: Start = None
     ) -> Walk[FrontendAction]:
-        """The frontend actions of the app, in the service's order. One request per page."""
+        """The frontend actions of the app. One request per page."""
         return self._walk(FRONTEND_ACTIONS.list, query, cursor)
 
     async def get_frontend_action(self, id: str) -> FrontendAction:
-        """A frontend action; `NotFoundError` for no such one."""
+        """A frontend action; `NotFoundError` if there is none."""
         return await self._call(FRONTEND_ACTIONS.get, id=id)
 
     async def create_frontend_action(self, action: NewFrontendAction) -> FrontendAction:
-        """Make a frontend action. Sent once."""
+        """Create a frontend action. Sent once: `OutcomeUnknownError` if no reply came."""
         return await self._call(FRONTEND_ACTIONS.create, action)
 
     async def update_frontend_action(self, id: str, changes: FrontendActionChanges) -> FrontendAction:
-        """Change any part of a frontend action but its function, and return it."""
+        """Change a frontend action but for its function; `NotFoundError` if there is none."""
         return await self._call(FRONTEND_ACTIONS.update, changes, id=id)
 
     async def delete_frontend_action(self, id: str) -> Ack:
-        """Delete a frontend action."""
+        """Delete a frontend action; `NotFoundError` if there is none."""
         return await self._call(FRONTEND_ACTIONS.delete, id=id)
 
     async def add_frontend_actions(self, uid: str, frontend_actions: Sequence[str]) -> Agent:
-        """Give an agent frontend actions, by the names of their functions."""
+        """Give an agent frontend actions by the names of their functions, and return the agent."""
         return await self._call(
             ADD_FRONTEND_ACTIONS, AgentFrontendActions(frontend_actions=frontend_actions), uid=uid
         )
 
     async def remove_frontend_actions(self, uid: str, frontend_actions: Sequence[str]) -> Agent:
-        """Take frontend actions from an agent."""
+        """Take frontend actions from an agent, and return it; `NotFoundError` if there is none."""
         return await self._call(
             REMOVE_FRONTEND_ACTIONS, AgentFrontendActions(frontend_actions=frontend_actions), uid=uid
         )
 
     def list_mcp_servers(self, query: ToolQuery | None = None, *, cursor: Start = None) -> Walk[McpServer]:
-        """The MCP servers of the app, in the service's order. One request per page."""
+        """The MCP servers of the app. One request per page."""
         return self._walk(MCP_SERVERS.list, query, cursor)
 
     async def get_mcp_server(self, slug: str) -> McpServer:
-        """An MCP server; `NotFoundError` for no such one."""
+        """An MCP server; `NotFoundError` if there is none."""
         return await self._call(MCP_SERVERS.get, slug=slug)
 
     async def create_mcp_server(self, server: NewMcpServer) -> McpServer:
-        """Make an MCP server. Sent once."""
+        """Create an MCP server, and return it. Sent once: `OutcomeUnknownError` if no reply came."""
         return await self._call(MCP_SERVERS.create, server)
 
     async def update_mcp_server(self, slug: str, changes: McpServerChanges) -> McpServer:
-        """Change any part of an MCP server but its slug, and return it."""
+        """Change an MCP server but for its slug, and return it; `NotFoundError` if there is none."""
         return await self._call(MCP_SERVERS.update, changes, slug=slug)
 
     async def delete_mcp_server(self, slug: str) -> Ack:
-        """Delete an MCP server."""
+        """Delete an MCP server; `NotFoundError` if there is none."""
         return await self._call(MCP_SERVERS.delete, slug=slug)
 
     async def add_mcp_servers(self, uid: str, mcps: Sequence[str]) -> Agent:
-        """Give an agent MCP servers, by their slugs."""
+        """Give an agent MCP servers by their slugs, and return it; `NotFoundError` if there is none."""
         return await self._call(ADD_MCP_SERVERS, AgentMcpServers(mcps=mcps), uid=uid)
 
     async def remove_mcp_servers(self, uid: str, mcps: Sequence[str]) -> Agent:
-        """Take MCP servers from an agent."""
+        """Take MCP servers from an agent, and return the agent; `NotFoundError` if there is none."""
         return await self._call(REMOVE_MCP_SERVERS, AgentMcpServers(mcps=mcps), uid=uid)
 
     def list_all_variables(self, query: VariableQuery | None = None) -> Walk[VariableUsage]:
-        """The variables, predefined and custom, with who uses them, in one reply."""
+        """The variables, predefined and custom, with the agents that use them. One request."""
         return self._walk(LIST_ALL_VARIABLES, query)
 
     def list_custom_variables(self) -> Walk[Variable]:
-        """The variables of the app's own, in one reply."""
+        """The variables that the app has defined. One request."""
         return self._walk(LIST_CUSTOM_VARIABLES)
 
     async def create_variable(self, variable: NewVariable) -> Variable:
-        """Make a variable. Sent once."""
+        """Create a variable, and return it. Sent once: `OutcomeUnknownError` if no reply came."""
         return await self._call(CREATE_VARIABLE, variable)
 
     async def update_variable(self, variable_id: str, changes: VariableChanges) -> Variable:
-        """Change any part of a variable but its name, and return it; `variable_id` is its `id`."""
+        """Change a variable by its `id`, but not its name; `NotFoundError` if there is none."""
         return await self._call(UPDATE_VARIABLE, changes, variableId=variable_id)
 
     async def delete_variable(self, variable_id: str) -> Ack:
-        """Delete a variable."""
+        """Delete a variable by its `id`; `NotFoundError` if there is none."""
         return await self._call(DELETE_VARIABLE, variableId=variable_id)

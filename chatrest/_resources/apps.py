@@ -59,11 +59,11 @@ class Apps(Collection):
     """The applications of an account: `management.apps`."""
 
     def list(self, query: AppQuery | None = None, *, cursor: Start = None) -> Walk[AppInfo]:
-        """GET {management_base_url}/apps: the applications, in the service's order. One request per page."""
+        """The apps of the account. One request per page."""
         return self._walk(APPS_LIST, query, cursor)
 
     async def create(self, app: NewApp) -> AppInfo:
-        """Make an application, and return it with its keys. Sent once."""
+        """Create an app, and return it with its keys. Sent once: `OutcomeUnknownError` if no reply came."""
         return await self._call(APPS_CREATE, app)
 
 
@@ -75,29 +75,32 @@ API_KEYS: Final = documents(
 
 @final
 class ApiKeys(Collection):
-    """The API keys of an app: `session.api_keys`."""
+    """The API keys of an app, 25 at most: `session.api_keys`.
+
+    `NotFoundError` if there is no such key. No cursor contains a key.
+    """
 
     def list(self, query: ApiKeyQuery | None = None, *, cursor: Start = None) -> Walk[ApiKey]:
-        """The keys, in the service's order. One request per page; no cursor holds a key."""
+        """The API keys of the app. One request per page; no cursor contains a key."""
         return self._walk(API_KEYS.list, query, cursor)
 
     @hides_arguments
     def get(self, api_key: str) -> Awaitable[ApiKey]:
-        """One key; `NotFoundError` for no such key."""
+        """An API key; `NotFoundError` if there is none."""
         return self._call(API_KEYS.get, apiKey=api_key)
 
     async def create(self, new_key: NewApiKey) -> ApiKey:
-        """Make a key and return it; sent once. An app may have 25."""
+        """Create an API key, and return it. Sent once: `OutcomeUnknownError` if no reply came."""
         return await self._call(API_KEYS.create, new_key)
 
     @hides_arguments
     def update(self, api_key: str, changes: ApiKeyChanges) -> Awaitable[ApiKey]:
-        """Change a key and return it; `PermissionDeniedError` for the session's own key."""
+        """Change an API key, and return it; `PermissionDeniedError` for the session's key."""
         return self._call(API_KEYS.update, changes, apiKey=api_key)
 
     @hides_arguments
     def delete(self, api_key: str) -> Awaitable[Ack]:
-        """Remove a key; `PermissionDeniedError` for the session's own key."""
+        """Delete an API key; `PermissionDeniedError` for the session's key."""
         return self._call(API_KEYS.delete, apiKey=api_key)
 
 
@@ -113,11 +116,11 @@ class Metrics(Collection):
     """The usage figures of an app: `session.metrics`."""
 
     async def get_usage(self, from_date: int | date, to_date: int | date) -> UsageMetrics:
-        """GET /stats: the figures of a window; numbers are epoch milliseconds, as in the reply."""
+        """The usage in a window (dates or epoch ms); `RequestInvalidError` if it ends before it begins."""
         return await self._call(GET_USAGE, query=UsageQuery(from_date=from_date, to_date=to_date))
 
     async def get_message_receipts(self) -> MessageMetrics:
-        """GET /stats/messages: messages and receipts of the last hour, in 12 buckets of five minutes."""
+        """The messages and receipts of the last hour, in 12 buckets of five minutes."""
         return await self._call(GET_MESSAGE_RECEIPTS)
 
 
@@ -131,7 +134,10 @@ WEBHOOKS: Final = documents(
 
 @final
 class Webhooks(Collection):
-    """The webhooks of an app: `management.webhooks`. `x_webhook_version=None` is for the legacy ones."""
+    """The webhooks of an app: `management.webhooks`. `x_webhook_version=None` is for the legacy ones.
+
+    `NotFoundError` if there is no such app or webhook.
+    """
 
     def list(
         self,
@@ -141,27 +147,27 @@ class Webhooks(Collection):
         cursor: Start = None,
         x_webhook_version: Version = 2,
     ) -> Walk[Webhook]:
-        """The webhooks of an app, in the service's order. One request per page."""
+        """The webhooks of an app. One request per page; `NotFoundError` if there is no such app."""
         return self._walk(WEBHOOKS.list, query, cursor, headers=_version(x_webhook_version), appId=app_id)
 
     async def get(self, app_id: str, webhook_id: str, *, x_webhook_version: Version = 2) -> Webhook:
-        """A webhook; `NotFoundError` for no such one (`ERR_WEBHOOK_NOT_FOUND`)."""
+        """A webhook; `NotFoundError` (`ERR_WEBHOOK_NOT_FOUND`) if there is none."""
         version = _version(x_webhook_version)
         return await self._call(WEBHOOKS.get, headers=version, appId=app_id, webhookId=webhook_id)
 
     async def create(self, app_id: str, webhook: NewWebhook, *, x_webhook_version: Version = 2) -> Webhook:
-        """Make a webhook, which sends nothing until it has triggers. Sent once."""
+        """Create a webhook, at first without triggers. Sent once: `OutcomeUnknownError` if no reply came."""
         return await self._call(WEBHOOKS.create, webhook, headers=_version(x_webhook_version), appId=app_id)
 
     async def update(
         self, app_id: str, webhook_id: str, changes: WebhookChanges, *, x_webhook_version: Version = 2
     ) -> Webhook:
-        """Change a webhook, and return it."""
+        """Change a webhook, and return it; `NotFoundError` if there is none."""
         version = _version(x_webhook_version)
         return await self._call(WEBHOOKS.update, changes, headers=version, appId=app_id, webhookId=webhook_id)
 
     async def delete(self, app_id: str, webhook_id: str, *, x_webhook_version: Version = 2) -> Ack:
-        """Remove a webhook with its triggers."""
+        """Delete a webhook with its triggers; `NotFoundError` if there is none."""
         version = _version(x_webhook_version)
         return await self._call(WEBHOOKS.delete, headers=version, appId=app_id, webhookId=webhook_id)
 
@@ -185,26 +191,29 @@ TRIGGERS_REMOVE: Final = Endpoint(
 
 @final
 class Triggers(Collection):
-    """The kinds of events that webhooks are sent: `management.triggers`."""
+    """The kinds of events that webhooks are sent: `management.triggers`.
+
+    `NotFoundError` if there is no such webhook.
+    """
 
     def list(
         self, app_id: str, webhook_id: str, *, cursor: Start = None, x_webhook_version: Version = 2
     ) -> Walk[Trigger]:
-        """The triggers of a webhook, in the service's order."""
+        """The triggers of a webhook. One request per page; `NotFoundError` if there is no such webhook."""
         version = _version(x_webhook_version)
         return self._walk(TRIGGERS_LIST, None, cursor, headers=version, appId=app_id, webhookId=webhook_id)
 
     async def add(
         self, app_id: str, webhook_id: str, trigger_ids: Sequence[str], *, x_webhook_version: Version = 2
     ) -> Outcomes[ItemAck]:
-        """Add triggers, such as `message_sent`, to a webhook, and give the outcome of each by its id."""
+        """Add triggers to a webhook; the outcome of each by id: `outcomes.check()` raises if one failed."""
         version, ids = _version(x_webhook_version), TriggerIds(trigger_ids=trigger_ids)
         return await self._call(TRIGGERS_ADD, ids, headers=version, appId=app_id, webhookId=webhook_id)
 
     async def remove(
         self, app_id: str, webhook_id: str, trigger_ids: Sequence[str], *, x_webhook_version: Version = 2
     ) -> Ack:
-        """Take triggers from a webhook."""
+        """Remove triggers from a webhook; `NotFoundError` if there is no such webhook."""
         version, ids = _version(x_webhook_version), TriggerIds(trigger_ids=trigger_ids)
         return await self._call(TRIGGERS_REMOVE, ids, headers=version, appId=app_id, webhookId=webhook_id)
 
@@ -227,22 +236,22 @@ IMPORT_MESSAGES: Final = _import("messages", MessageOutcome, MessageEntries)
 class DataImport(Collection):
     """Imports of users, groups, members and messages with their own times: `session.data_import`.
 
-    Each call is one request of 1 to 50 records (60 requests a minute), and gives an outcome for each record:
-    `outcomes.check()` raises for failures. Sent once: where no reply came, `OutcomeUnknownError`.
+    Each call is one request, of which the service takes 60 a minute, and gives an outcome for each record:
+    `outcomes.check()` raises if one failed.
     """
 
     async def import_users(self, users: Users) -> Outcomes[UserOutcome]:
-        """Import users, and give the outcome of each by uid."""
+        """Import 1 to 50 users: an outcome per uid. Sent once: `OutcomeUnknownError` if no reply came."""
         return await self._call(IMPORT_USERS, UserEntries(users=users))
 
     async def import_groups(self, groups: Groups) -> Outcomes[GroupOutcome]:
-        """Import groups, and give the outcome of each by guid."""
+        """Import 1 to 50 groups: an outcome per guid. Sent once: `OutcomeUnknownError` if no reply came."""
         return await self._call(IMPORT_GROUPS, GroupEntries(groups=groups))
 
     async def import_members(self, members: Members) -> Outcomes[MemberOutcome]:
-        """Import members of groups, and give the outcome of each by its `member_id`."""
+        """Import 1 to 50 members: an outcome for each. Sent once: `OutcomeUnknownError` if no reply came."""
         return await self._call(IMPORT_MEMBERS, MemberEntries(members=members))
 
     async def import_messages(self, messages: Messages) -> Outcomes[MessageOutcome]:
-        """Import messages, and give the outcome of each by muid; one that was used is refused."""
+        """Import 1 to 50 messages: an outcome per muid. Sent once: `OutcomeUnknownError` if no reply came."""
         return await self._call(IMPORT_MESSAGES, MessageEntries(messages=messages))

@@ -43,7 +43,13 @@ _SIZE_NAMES: Final = ("perPage", "limit")
 
 
 class Collection:
-    """The operations of one collection, through a session that sends them."""
+    """The operations of one collection, through a session that sends them.
+
+    An operation is one request unless its docstring says otherwise. `query=None` selects everything, `cursor`
+    continues a list, and `on_behalf_of` is the acting user, by default that of the session's view. A wrong
+    argument, or no acting user where one is required, is a `RequestInvalidError` before anything is sent. An
+    operation that is sent once is not repeated if its reply is lost: see `chatrest guide errors`.
+    """
 
     __slots__ = ("_send",)
 

@@ -81,50 +81,49 @@ UNPIN_USER, UNPIN_GROUP = _of_both("unpin", "DELETE", "/pin", one(Conversation))
 class Conversations(Collection):
     """The conversations of users: `session.conversations`.
 
-    All but the lists of pins are about one user's view of a conversation: that of the acting user.
+    All but the lists are about the acting user's view of a conversation: `RequestInvalidError` without an
+    acting user, `NotFoundError` if there is no such user, group or conversation.
     """
 
     def list(
         self, query: ConversationQuery | None = None, *, on_behalf_of: str | None = None, cursor: Start = None
     ) -> Walk[Conversation]:
-        """GET /conversations: the conversations of the acting user, in the service's order.
+        """The conversations of the acting user; without one, those of all users. One request per page.
 
-        Without an acting user: those of all users. One request per page. The list has page numbers, so a
-        conversation that moves meanwhile may be missing or returned twice.
+        The list has page numbers: one that moves meanwhile may be missing or returned twice, except with
+        `use_cursored_index=1`, where the service has positions.
         """
         is_cursored = query is not None and getattr(query, "use_cursored_index", None) == 1
         endpoint = structs.replace(LIST, paging=CURSORED) if is_cursored else LIST
         return self._walk(endpoint, query, cursor, on_behalf_of=on_behalf_of)
 
     def get(self, conversation_id: str, *, on_behalf_of: str | None = None) -> Awaitable[Conversation]:
-        """GET /conversations/{conversationId}: one conversation. Deprecated: `get_user`, `get_group`."""
+        """A conversation by its id, for the acting user. Deprecated: use `get_user`, `get_group`."""
         return self._call(GET, on_behalf_of=on_behalf_of, conversationId=conversation_id)
 
     def delete(self, conversation_id: str, *, on_behalf_of: str | None = None) -> Awaitable[Ack]:
-        """DELETE /conversations/{conversationId}: empty a view. Deprecated: `reset_user`, `reset_group`."""
+        """Empty the acting user's view of a conversation. Deprecated: use `reset_user`, `reset_group`."""
         return self._call(DELETE, on_behalf_of=on_behalf_of, conversationId=conversation_id)
 
     def list_pinned(self) -> Walk[Conversation]:
-        """GET /conversations/pinned: those that the app has pinned, in their order. One request."""
+        """The conversations that the app has pinned for everybody, in the order of pins. One request."""
         return self._walk(LIST_PINNED)
 
     async def replace_pinned(self, pinned_conversations: Pins) -> "builtins.list[Conversation]":
-        """PUT /conversations/pinned: pin these conversations for everybody, and no others; return the pins.
+        """Pin these conversations for everybody, and no others; return the pins.
 
-        Repeats count once; an empty list pins none. `BadRequestError` over the limit of pins.
+        Their order is that of the list; repeats count once, and an empty list removes all pins.
+        `BadRequestError` over the limit of pins.
         """
         body = PinnedConversations(pinned_conversations=pinned_conversations)
         return (await self._call(REPLACE_PINNED, body)).items
 
     async def get_user(self, uid: str, *, on_behalf_of: str | None = None) -> Conversation:
-        """GET /users/{uid}/conversation: the acting user's conversation with a user.
-
-        `PermissionDeniedError` if it is empty.
-        """
+        """The acting user's conversation with a user; `PermissionDeniedError` if it is empty."""
         return await self._call(GET_USER, on_behalf_of=on_behalf_of, uid=uid)
 
     async def update_user(self, uid: str, tags: Tags, *, on_behalf_of: str | None = None) -> Conversation:
-        """PUT /users/{uid}/conversation: give a conversation other tags, or none, and return it."""
+        """Replace the acting user's tags of a conversation with a user; `[]` removes them."""
         return await self._call(
             UPDATE_USER, ConversationChanges(tags=tags), on_behalf_of=on_behalf_of, uid=uid
         )
@@ -138,9 +137,11 @@ class Conversations(Collection):
         preserve_order: bool | None = None,
         on_behalf_of: str | None = None,
     ) -> Ack:
-        """DELETE /users/{uid}/conversation: empty the acting user's view of the conversation with a user.
+        """Empty the acting user's view of the conversation with a user.
 
-        `delete_messages_permanently` removes the messages for both, `preserve_order` keeps the list's order.
+        `delete_messages_permanently=True` deletes the messages for both users, `preserve_order=True` keeps
+        the conversation's position in the list, `conversation_with` repeats the uid of the other user. None
+        is not sent: both flags are then off.
         """
         body = UserReset(
             conversation_with=conversation_with,
@@ -152,44 +153,38 @@ class Conversations(Collection):
     async def mark_delivered_user(
         self, uid: str, message_id: MessageNumber | None = None, *, on_behalf_of: str | None = None
     ) -> Ack:
-        """POST /users/{uid}/conversation/delivered: mark messages as delivered, `message_id` the last."""
+        """Mark a user's messages as delivered to the acting user, up to `message_id`; None means all."""
         return await self._call(DELIVERED_USER, _mark(message_id), on_behalf_of=on_behalf_of, uid=uid)
 
     async def mark_read_user(
         self, uid: str, message_id: MessageNumber | None = None, *, on_behalf_of: str | None = None
     ) -> Ack:
-        """POST /users/{uid}/conversation/read: mark messages as read, `message_id` the last."""
+        """Mark a user's messages as read by the acting user, up to `message_id`; None means all."""
         return await self._call(READ_USER, _mark(message_id), on_behalf_of=on_behalf_of, uid=uid)
 
     async def mark_unread_user(
         self, uid: str, message_id: MessageNumber | None = None, *, on_behalf_of: str | None = None
     ) -> Ack:
-        """DELETE /users/{uid}/conversation/read: mark messages as unread, `message_id` the first."""
+        """Mark a user's messages as unread by the acting user, from `message_id` on; None means all."""
         return await self._call(UNREAD_USER, _mark(message_id), on_behalf_of=on_behalf_of, uid=uid)
 
     async def pin_user(self, uid: str, *, on_behalf_of: str | None = None) -> Conversation:
-        """POST /users/{uid}/conversation/pin: pin a conversation for the acting user alone.
+        """Pin the conversation with a user for the acting user alone; the first `pinned_at` stays.
 
-        `BadRequestError` at the limit of pins, `PermissionDeniedError` for one that the app has pinned.
+        `BadRequestError` at the limit of pins, `PermissionDeniedError` if the app has pinned it.
         """
         return await self._call(PIN_USER, on_behalf_of=on_behalf_of, uid=uid)
 
     async def unpin_user(self, uid: str, *, on_behalf_of: str | None = None) -> Conversation:
-        """DELETE /users/{uid}/conversation/pin: unpin a conversation of the acting user.
-
-        `PermissionDeniedError` for one that the app has pinned.
-        """
+        """Unpin the acting user's conversation with a user; `PermissionDeniedError` if the app pinned it."""
         return await self._call(UNPIN_USER, on_behalf_of=on_behalf_of, uid=uid)
 
     async def get_group(self, guid: str, *, on_behalf_of: str | None = None) -> Conversation:
-        """GET /groups/{guid}/conversation: the acting user's conversation with a group.
-
-        `PermissionDeniedError` if it is empty.
-        """
+        """The acting user's conversation with a group; `PermissionDeniedError` if it is empty."""
         return await self._call(GET_GROUP, on_behalf_of=on_behalf_of, guid=guid)
 
     async def update_group(self, guid: str, tags: Tags, *, on_behalf_of: str | None = None) -> Conversation:
-        """PUT /groups/{guid}/conversation: give a conversation other tags, or none, and return it."""
+        """Replace the acting user's tags of a conversation with a group; `[]` removes them."""
         return await self._call(
             UPDATE_GROUP, ConversationChanges(tags=tags), on_behalf_of=on_behalf_of, guid=guid
         )
@@ -197,37 +192,37 @@ class Conversations(Collection):
     async def reset_group(
         self, guid: str, *, preserve_order: bool | None = None, on_behalf_of: str | None = None
     ) -> Ack:
-        """DELETE /groups/{guid}/conversation: empty the acting user's view of it, see `reset_user`."""
+        """Empty the acting user's view of a group; `preserve_order=True` keeps its position in the list."""
         body = None if preserve_order is None else GroupReset(preserve_order=preserve_order)
         return await self._call(RESET_GROUP, body, on_behalf_of=on_behalf_of, guid=guid)
 
     async def mark_delivered_group(
         self, guid: str, message_id: MessageNumber | None = None, *, on_behalf_of: str | None = None
     ) -> Ack:
-        """POST /groups/{guid}/conversation/delivered: mark messages as delivered, `message_id` the last."""
+        """Mark a group's messages as delivered to the acting user, up to `message_id`; None means all."""
         return await self._call(DELIVERED_GROUP, _mark(message_id), on_behalf_of=on_behalf_of, guid=guid)
 
     async def mark_read_group(
         self, guid: str, message_id: MessageNumber | None = None, *, on_behalf_of: str | None = None
     ) -> Ack:
-        """POST /groups/{guid}/conversation/read: mark messages as read, `message_id` the last."""
+        """Mark a group's messages as read by the acting user, up to `message_id`; None means all."""
         return await self._call(READ_GROUP, _mark(message_id), on_behalf_of=on_behalf_of, guid=guid)
 
     async def mark_unread_group(
         self, guid: str, message_id: MessageNumber | None = None, *, on_behalf_of: str | None = None
     ) -> Ack:
-        """DELETE /groups/{guid}/conversation/read: mark messages as unread, `message_id` the first."""
+        """Mark a group's messages as unread by the acting user, from `message_id` on; None means all."""
         return await self._call(UNREAD_GROUP, _mark(message_id), on_behalf_of=on_behalf_of, guid=guid)
 
     async def pin_group(self, guid: str, *, on_behalf_of: str | None = None) -> Conversation:
-        """POST /groups/{guid}/conversation/pin: pin a conversation, see `pin_user`."""
+        """Pin the conversation with a group for the acting user alone; the first `pinned_at` stays.
+
+        `BadRequestError` at the limit of pins, `PermissionDeniedError` if the app has pinned it.
+        """
         return await self._call(PIN_GROUP, on_behalf_of=on_behalf_of, guid=guid)
 
     async def unpin_group(self, guid: str, *, on_behalf_of: str | None = None) -> Conversation:
-        """DELETE /groups/{guid}/conversation/pin: unpin a conversation of the acting user.
-
-        `PermissionDeniedError` for one that the app has pinned.
-        """
+        """Unpin the acting user's conversation with a group; `PermissionDeniedError` if the app pinned it."""
         return await self._call(UNPIN_GROUP, on_behalf_of=on_behalf_of, guid=guid)
 
 
@@ -253,16 +248,16 @@ LIST_TRANSCRIPTIONS: Final = Endpoint(
 
 @final
 class Calls(Collection):
-    """The history of calls: `session.calls`."""
+    """The history of calls: `session.calls`; `NotFoundError` if there is no such call."""
 
     def list(
         self, query: CallQuery | None = None, *, on_behalf_of: str | None = None, cursor: Start = None
     ) -> Walk[CallRecord]:
-        """GET /calls: the calls, in the service's order. One request per page."""
+        """The calls that `query` selects. One request per page."""
         return self._walk(CALLS_LIST, query, cursor, on_behalf_of=on_behalf_of)
 
     async def get(self, session_id: str, *, on_behalf_of: str | None = None) -> CallRecord:
-        """GET /calls/{sessionId}: one call; `NotFoundError` for no such call."""
+        """A call by the id of its session; `NotFoundError` if there is none."""
         return await self._call(CALLS_GET, on_behalf_of=on_behalf_of, sessionId=session_id)
 
     def list_transcriptions(
@@ -273,5 +268,5 @@ class Calls(Collection):
         on_behalf_of: str | None = None,
         cursor: Start = None,
     ) -> Walk[Transcription]:
-        """GET /calls/{sessionId}/transcriptions: those of a call, the newest first. One request per page."""
+        """The transcriptions of a call, newest first; none right after its end. One request per page."""
         return self._walk(LIST_TRANSCRIPTIONS, query, cursor, on_behalf_of=on_behalf_of, sessionId=session_id)

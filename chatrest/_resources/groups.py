@@ -36,27 +36,27 @@ class Groups(Collection):
     def list(
         self, query: GroupQuery | None = None, *, on_behalf_of: str | None = None, cursor: Start = None
     ) -> Walk[Group]:
-        """The groups, in the service's order. One request per page.
+        """The groups that `query` selects. One request per page.
 
-        Uses page numbers, also from `updated_at` on: paging by time could skip groups changed in the same
-        second.
+        The list has page numbers, also from `updated_at` on: positions by time could miss groups that were
+        changed in the same second.
         """
         return self._walk(GROUPS.list, query, cursor, on_behalf_of=on_behalf_of)
 
     async def get(self, guid: str, *, on_behalf_of: str | None = None) -> Group:
-        """A group, as the acting user sees it; `NotFoundError` for no such group."""
+        """A group, as the acting user sees it; `NotFoundError` if there is none."""
         return await self._call(GROUPS.get, on_behalf_of=on_behalf_of, guid=guid)
 
     async def create(self, group: NewGroup, *, on_behalf_of: str | None = None) -> Group:
-        """Make a group and return it; sent once."""
+        """Create a group, and return it. Sent once: `OutcomeUnknownError` if no reply came."""
         return await self._call(GROUPS.create, group, on_behalf_of=on_behalf_of)
 
     async def update(self, guid: str, changes: GroupChanges, *, on_behalf_of: str | None = None) -> Group:
-        """Change a group and return it; `NotFoundError` for no such group."""
+        """Change a group, and return it; `NotFoundError` if there is none."""
         return await self._call(GROUPS.update, changes, on_behalf_of=on_behalf_of, guid=guid)
 
     async def delete(self, guid: str, *, on_behalf_of: str | None = None) -> Ack:
-        """Remove a group; `NotFoundError` for no such group."""
+        """Delete a group; `NotFoundError` if there is none."""
         return await self._call(GROUPS.delete, on_behalf_of=on_behalf_of, guid=guid)
 
 
@@ -84,32 +84,33 @@ MEMBERS_KICK: Final = Endpoint(
 
 @final
 class Members(Collection):
-    """The members of groups, each with a scope: `session.members`."""
+    """The members of groups, each with a scope: `session.members`; `NotFoundError` for no such group."""
 
     def list(self, guid: str, query: MemberQuery | None = None, *, cursor: Start = None) -> Walk[Member]:
-        """The members of a group. One request per page; `NotFoundError` for no such group."""
+        """The members of a group. One request per page; `NotFoundError` if there is no such group."""
         return self._walk(MEMBERS_LIST, query, cursor, guid=guid)
 
     async def add(
         self, guid: str, members: NewMembers, *, on_behalf_of: str | None = None
     ) -> Outcomes[AddedMember]:
-        """Add users to a group; the outcome of each by uid: `outcomes.check()` raises. Sent once."""
+        """Add users to a group by scope, ban others, and return the outcome of each by its uid.
+
+        `outcomes.check()` raises if one failed; `NotFoundError` if there is no such group. Sent once:
+        `OutcomeUnknownError` if no reply came.
+        """
         return await self._call(MEMBERS_ADD, members, on_behalf_of=on_behalf_of, guid=guid)
 
     async def change_scope(
         self, guid: str, uid: str, scope: ScopeName, *, on_behalf_of: str | None = None
     ) -> MemberScope:
-        """Give a member another scope; `ConflictError` where it is the same (`ERR_SAME_SCOPE`).
-
-        A service that only acknowledges the change has given the scope that was asked for.
-        """
+        """Give a member another scope; `ConflictError` (`ERR_SAME_SCOPE`) if it has this scope already."""
         changed = await self._call(
             MEMBERS_CHANGE_SCOPE, NewScope(scope=scope), on_behalf_of=on_behalf_of, guid=guid, uid=uid
         )
         return structs.replace(changed, guid=changed.guid or guid, scope=changed.scope or scope)
 
     async def kick(self, guid: str, uid: str, *, on_behalf_of: str | None = None) -> Ack:
-        """Remove a member; `PermissionDeniedError` (`ERR_NOT_A_MEMBER`) where the user is not in it."""
+        """Remove a member; `PermissionDeniedError` (`ERR_NOT_A_MEMBER`) if the user is not in the group."""
         return await self._call(MEMBERS_KICK, on_behalf_of=on_behalf_of, guid=guid, uid=uid)
 
 
@@ -126,16 +127,16 @@ BANNED_USERS_UNBAN: Final = Endpoint(
 
 @final
 class BannedUsers(Collection):
-    """The users that are banned from groups: `session.banned_users`."""
+    """The users that are banned from groups: `session.banned_users`; `NotFoundError` for no such group."""
 
     def list(self, guid: str, query: PageQuery | None = None, *, cursor: Start = None) -> Walk[Member]:
-        """The users that are banned from a group, in the service's order. One request per page."""
+        """The users banned from a group. One request per page; `NotFoundError` if there is no such group."""
         return self._walk(BANNED_USERS_LIST, query, cursor, guid=guid)
 
     async def ban(self, guid: str, uid: str, *, on_behalf_of: str | None = None) -> Ack:
-        """Ban a user, who is no member from then on; `ConflictError` for one that is banned already."""
+        """Ban a user from a group, whose membership ends; `ConflictError` if the user is banned already."""
         return await self._call(BANNED_USERS_BAN, on_behalf_of=on_behalf_of, guid=guid, uid=uid)
 
     async def unban(self, guid: str, uid: str, *, on_behalf_of: str | None = None) -> Ack:
-        """End a ban; `NotFoundError` for a user that is not banned (`ERR_NOT_A_BANNED_USER`)."""
+        """End the ban of a user; `NotFoundError` (`ERR_NOT_A_BANNED_USER`) if the user is not banned."""
         return await self._call(BANNED_USERS_UNBAN, on_behalf_of=on_behalf_of, guid=guid, uid=uid)

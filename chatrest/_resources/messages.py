@@ -122,7 +122,11 @@ def with_muid(message: B) -> B:
 
 @final
 class Messages(Collection):
-    """The messages of an app: `session.messages`."""
+    """The messages of an app: `session.messages`.
+
+    `NotFoundError` if there is no message, user or group of this id. An operation of the acting user raises
+    `RequestInvalidError` without one.
+    """
 
     def list_user(
         self,
@@ -132,12 +136,12 @@ class Messages(Collection):
         on_behalf_of: str | None = None,
         cursor: Start = None,
     ) -> Walk[Message]:
-        """GET /users/{uid}/messages: the messages between `uid` and `on_behalf_of`. One request per page.
+        """The messages between the user `uid` and the acting user. One request per page.
 
-        Without an acting user it is not documented whose messages are listed. All messages of the acting user
-        are `list()`, not `list_user` of the same user. `cursor` continues where another walk of the same
-        query was. Raises `RequestInvalidError` or `CursorError` before anything is sent; the walk raises
-        `NotFoundError` for a user that the app does not have.
+        Without an acting user it is not documented whose messages are listed. All messages of one user are
+        `list(on_behalf_of=uid)`, not `list_user` of the same user. `cursor` continues another walk of the
+        same query. Raises `RequestInvalidError` or `CursorError` before anything is sent; the walk raises
+        `NotFoundError` if there is no user `uid`.
         """
         return self._walk(LIST_USER, query, cursor, on_behalf_of=on_behalf_of, uid=uid)
 
@@ -149,7 +153,7 @@ class Messages(Collection):
         on_behalf_of: str | None = None,
         cursor: Start = None,
     ) -> Walk[Message]:
-        """GET /groups/{guid}/messages: the messages of a group, as `list_user` in all else."""
+        """The messages of a group. One request per page; `NotFoundError` if there is no such group."""
         return self._walk(LIST_GROUP, query, cursor, on_behalf_of=on_behalf_of, guid=guid)
 
     def list(
@@ -159,7 +163,7 @@ class Messages(Collection):
         on_behalf_of: str | None = None,
         cursor: Start = None,
     ) -> Walk[Message]:
-        """GET /messages: those of the app, or the inbox of the acting user; as `list_user` in all else."""
+        """The messages of the app, or the inbox of the acting user. One request per page."""
         return self._walk(LIST, query, cursor, on_behalf_of=on_behalf_of)
 
     def list_thread(
@@ -170,7 +174,7 @@ class Messages(Collection):
         on_behalf_of: str | None = None,
         cursor: Start = None,
     ) -> Walk[Message]:
-        """GET /messages/{id}/thread: the replies to a message, as `list_user` in all else."""
+        """The replies to a message. One request per page; `NotFoundError` if there is no such message."""
         return self._walk(LIST_THREAD, query, cursor, on_behalf_of=on_behalf_of, id=message_id)
 
     async def counts(
@@ -181,10 +185,11 @@ class Messages(Collection):
         guid: str | None = None,
         on_behalf_of: str | None = None,
     ) -> "builtins.list[MessageCount]":
-        """The messages that `query` asks for, such as those `unread`, counted per user and group.
+        """The messages that `query` selects, such as those `unread`, counted per user and group.
 
-        Of the whole app or of the acting user (GET /messages), of the conversation with `uid`, or of the
-        group `guid`. One request, or two where the reply has pagination.
+        Counted are those of the app or the acting user; with `uid`, those of the conversation with this user;
+        with `guid`, those of the group. `RequestInvalidError` for both. One request, or two if the reply has
+        pagination.
         """
         if uid is not None and guid is not None:
             raise RequestInvalidError("counts: expected uid or guid, not both")
@@ -195,24 +200,27 @@ class Messages(Collection):
         return await self._walk(counting, counted, on_behalf_of=on_behalf_of, **path).collect()
 
     async def send(self, message: NewMessage, *, on_behalf_of: str | None = None) -> Message:
-        """POST /messages: send `message` as `on_behalf_of`, and return it as the service stored it.
+        """Send `message` as the acting user, and return it as the service stored it.
 
-        Without an acting user the app itself is the sender. A message without `muid` gets a random one. Sent
-        once: where no reply came and the message may have been taken, `OutcomeUnknownError`, and where the
-        reply holds no message, `ReplyUnreadableError`; the `muid` of both is for `find_sent`. With
-        `multiple_receivers` the first message of the reply; `ApiError` where the reply says that one of them
-        failed. `send_each` gives the outcome of each. A cancelled send has no error to carry the muid: to
-        settle it, give the message one.
+        Without an acting user the app itself is the sender. A message without `muid` gets a random one. With
+        `multiple_receivers` the result is the first message of the reply; `send_each` gives the outcome of
+        each.
+
+        Sent once. Raises `OutcomeUnknownError` if no reply came and the message may be stored, and
+        `ReplyUnreadableError` if the reply has no message: `find_sent` takes the `muid` of both. `ApiError`
+        if the reply says that one of several receivers failed. A cancelled send has no error with the muid:
+        to look for the message later, give it a `muid`.
         """
         return await self._send_one(SEND, message, on_behalf_of)
 
     async def send_each(
         self, message: NewMessage, *, on_behalf_of: str | None = None
     ) -> Outcomes[SentMessage]:
-        """POST /messages with `multiple_receivers`: the outcome of each receiver by uid or guid.
+        """Send a message with `multiple_receivers`, and return the outcome of each by uid or guid.
 
-        A receiver that the reply does not mention counts as failed: whether its message was stored is not
-        known. Sent once, as `send`; all receivers get the same `muid`.
+        A receiver that the reply does not mention counts as failed, although its message may be stored. Sent
+        once, with the errors of `send`; all receivers get the same `muid`. `outcomes.check()` raises if one
+        failed.
         """
         endpoint: Endpoint[Any] = structs.replace(SEND, reply=SentMessages(SEND.name))
         message = with_muid(message)
@@ -220,16 +228,21 @@ class Messages(Collection):
         return complete(outcomes, message, SEND.name)
 
     async def send_bot(self, uid: str, message: NewBotMessage) -> Message:
-        """POST /bots/{uid}/messages: send `message` as the bot `uid`, and return it as stored; see `send`."""
+        """Send `message` as the bot `uid`, and return it as the service stored it.
+
+        Sent once, with the errors of `send`, such as `OutcomeUnknownError`; `NotFoundError` if there is no
+        such bot.
+        """
         return await self._send_one(SEND_BOT, message, uid=uid)
 
     async def send_thread(
         self, message_id: str, message: NewThreadMessage, *, on_behalf_of: str | None = None
     ) -> Message:
-        """POST /messages/{id}/thread: reply in the thread of a message, and return the reply; see `send`.
+        """Send a reply in the thread of a message, and return it. Needs an acting user.
 
-        A `message` without a receiver goes to the conversation of the thread: one request more. The operation
-        declares no `muid`: an unknown outcome cannot be settled with `find_sent`.
+        A `message` without a receiver goes to the conversation of the thread, for one request more. Sent
+        once, with the errors of `send`; the operation takes no `muid`, so `find_sent` cannot settle an
+        `OutcomeUnknownError`. `NotFoundError` if there is no message `message_id`.
         """
         if not getattr(message, "has_receiver", True):  # what is no message is refused below
             parent = await self.get(message_id, on_behalf_of=on_behalf_of)
@@ -294,24 +307,27 @@ class Messages(Collection):
         return first_message(await _sent(message, self._send(structs.replace(call, endpoint=each))))
 
     async def get(self, message_id: str, *, on_behalf_of: str | None = None) -> Message:
-        """GET /messages/{id}: one message; `NotFoundError` for no such message."""
+        """A message; `NotFoundError` if there is none."""
         return await self._call(GET, on_behalf_of=on_behalf_of, id=message_id)
 
     async def update(
         self, message_id: str, changes: MessageChanges, *, on_behalf_of: str | None = None
     ) -> Message:
-        """PUT /messages/{id}: change a message, and return the action message that says so.
+        """Change a message, and return the action message that says so.
 
-        The message is in `data.entities.on.entity`. `PermissionDeniedError` for another user than its sender.
+        The changed message is in its `data.entities.on.entity`. Each call writes another action message.
+        `PermissionDeniedError` if the acting user is not the sender, `NotFoundError` if there is no such
+        message.
         """
         return await self._call(UPDATE, changes, on_behalf_of=on_behalf_of, id=message_id)
 
     async def delete(
         self, message_id: str, *, permanent: bool | None = None, on_behalf_of: str | None = None
     ) -> Message:
-        """DELETE /messages/{id}: delete a message, and return the action message that says so.
+        """Delete a message, and return the action message that says so.
 
-        The record stays, with `deleted_at`, unless `permanent`. `PermissionDeniedError` as for `update`.
+        The record stays, with `deleted_at`; `permanent=True` removes it, too. `PermissionDeniedError` if the
+        acting user is not the sender, `NotFoundError` if there is no such message.
         """
         body = None if permanent is None else Deletion(permanent=permanent)
         return await self._call(DELETE, body, on_behalf_of=on_behalf_of, id=message_id)
@@ -319,20 +335,20 @@ class Messages(Collection):
     async def mark_interacted(
         self, message_id: str, interactions: Sequence[str], *, on_behalf_of: str | None = None
     ) -> Ack:
-        """PATCH /messages/{id}/interacted: note the elements of an interactive message that the user used."""
+        """Record the elements of an interactive message that the acting user has used."""
         body = Interactions(interactions=interactions)
         return await self._call(MARK_INTERACTED, body, on_behalf_of=on_behalf_of, id=message_id)
 
     def list_reactions(
         self, message_id: str, *, on_behalf_of: str | None = None, cursor: Start = None
     ) -> Walk[Reaction]:
-        """GET /messages/{id}/reactions: who reacted to a message, and how. One request per page."""
+        """The users' reactions to a message. One request per page; `NotFoundError` if there is no message."""
         return self._walk(LIST_REACTIONS, None, cursor, on_behalf_of=on_behalf_of, id=message_id)
 
     def list_reaction(
         self, message_id: str, reaction: str, *, on_behalf_of: str | None = None, cursor: Start = None
     ) -> Walk[Reaction]:
-        """GET /messages/{id}/reactions/{reaction}: who reacted with this emoji. One request per page."""
+        """The users' reactions to a message with one emoji. One request per page."""
         return self._walk(
             LIST_REACTION, None, cursor, on_behalf_of=on_behalf_of, id=message_id, reaction=reaction
         )
@@ -340,42 +356,44 @@ class Messages(Collection):
     async def add_reaction(
         self, message_id: str, reaction: str, *, on_behalf_of: str | None = None
     ) -> Message:
-        """POST /messages/{id}/reactions/{reaction}: react as the acting user, once with one emoji."""
+        """React to a message as the acting user, and return it; a repeat changes nothing."""
         return await self._call(ADD_REACTION, on_behalf_of=on_behalf_of, id=message_id, reaction=reaction)
 
     async def remove_reaction(
         self, message_id: str, reaction: str, *, on_behalf_of: str | None = None
     ) -> Message:
-        """DELETE /messages/{id}/reactions/{reaction}: take a reaction of the acting user back."""
+        """Remove a reaction of the acting user, and return the message."""
         return await self._call(REMOVE_REACTION, on_behalf_of=on_behalf_of, id=message_id, reaction=reaction)
 
     async def pin(self, message_id: str, *, on_behalf_of: str | None = None) -> Message:
-        """POST /messages/{id}/pin: pin a message in its conversation, for everybody in it.
+        """Pin a message for everybody in its conversation, and return it.
 
-        `BadRequestError` at the limit of pins, `PermissionDeniedError` where pinning is not allowed.
+        Without an acting user the app pins it. `BadRequestError` at the limit of pins,
+        `PermissionDeniedError` if pinning is not permitted, `NotFoundError` if there is no such message.
         """
         return await self._call(PIN, on_behalf_of=on_behalf_of, id=message_id)
 
     async def unpin(self, message_id: str, *, on_behalf_of: str | None = None) -> Message:
-        """DELETE /messages/{id}/pin: unpin a message; one that is not pinned stays as it is."""
+        """Unpin a message, and return it; one that is not pinned stays so."""
         return await self._call(UNPIN, on_behalf_of=on_behalf_of, id=message_id)
 
     async def save(self, message_id: str, *, on_behalf_of: str | None = None) -> Message:
-        """POST /messages/{id}/save: save a message for the acting user, who alone sees `saved_at`.
+        """Save a message for the acting user, who alone sees its `saved_at`, and return it.
 
-        A second save keeps the first time. `BadRequestError` at the limit of saved messages. The list of
-        them: `list(query=MessageQuery(saved=1), on_behalf_of=…)`.
+        Needs an acting user. A second call keeps the first time. `BadRequestError` at the limit of saved
+        messages, `NotFoundError` if there is no such message. `list(query=MessageQuery(saved=1),
+        on_behalf_of=…)` lists the saved messages.
         """
         return await self._call(SAVE, on_behalf_of=on_behalf_of, id=message_id)
 
     async def unsave(self, message_id: str, *, on_behalf_of: str | None = None) -> Message:
-        """DELETE /messages/{id}/save: drop a saved message; one that is not saved stays as it is."""
+        """Remove a message from those that the acting user has saved; one that is not saved stays so."""
         return await self._call(UNSAVE, on_behalf_of=on_behalf_of, id=message_id)
 
     def list_threads(
         self, query: ThreadQuery | None = None, *, on_behalf_of: str | None = None, cursor: Start = None
     ) -> Walk[Message]:
-        """GET /threads: messages with replies, the last change orders them. One request per page."""
+        """The messages with replies, ordered by their last change. One request per page."""
         return self._walk(LIST_THREADS, query, cursor, on_behalf_of=on_behalf_of)
 
     def list_threads_user(
@@ -386,7 +404,7 @@ class Messages(Collection):
         on_behalf_of: str | None = None,
         cursor: Start = None,
     ) -> Walk[Message]:
-        """GET /users/{uid}/threads: the threads with a user, as `list_threads` in all else."""
+        """The threads with the user `uid`. One request per page; `NotFoundError` if there is no such user."""
         return self._walk(LIST_THREADS_USER, query, cursor, on_behalf_of=on_behalf_of, uid=uid)
 
     def list_threads_group(
@@ -397,15 +415,15 @@ class Messages(Collection):
         on_behalf_of: str | None = None,
         cursor: Start = None,
     ) -> Walk[Message]:
-        """GET /groups/{guid}/threads: the threads of a group, as `list_threads` in all else."""
+        """The threads of a group. One request per page; `NotFoundError` if there is no such group."""
         return self._walk(LIST_THREADS_GROUP, query, cursor, on_behalf_of=on_behalf_of, guid=guid)
 
     async def subscribe_thread(self, message_id: str, *, on_behalf_of: str | None = None) -> Ack:
-        """POST /messages/{id}/thread/subscription: subscribe the acting user to a message's thread."""
+        """Subscribe the acting user to the thread of a message, also to one without replies."""
         return await self._call(SUBSCRIBE_THREAD, on_behalf_of=on_behalf_of, id=message_id)
 
     async def unsubscribe_thread(self, message_id: str, *, on_behalf_of: str | None = None) -> Ack:
-        """DELETE /messages/{id}/thread/subscription: end a subscription, until the user writes again."""
+        """End the acting user's subscription to a thread, until the user writes or is mentioned there."""
         return await self._call(UNSUBSCRIBE_THREAD, on_behalf_of=on_behalf_of, id=message_id)
 
 

@@ -79,120 +79,127 @@ MESSAGES: Final[DocumentEndpoints[Message]] = documents(
 
 @final
 class Moderation(Collection):
-    """Rules, keyword lists, reasons, and blocked, flagged and reviewed messages: `session.moderation`."""
+    """Rules, keyword lists, reasons, and blocked, flagged and reviewed messages: `session.moderation`.
+
+    `NotFoundError` if there is no record of this id; `RequestInvalidError` for a flag without an acting user.
+    """
 
     def list_rules(self, *, limit: int | str | None = None) -> Walk[ModerationRule]:
-        """The rules, in one reply of `limit` at most (1 to 1000, or digits).
+        """The moderation rules. One request, for `limit` rules (1 to 1000, or digits); None is 1000.
 
-        Without a limit, 1000 are asked for. A reply that is full ends in a `CursorError`: there may be more,
-        unless it has as many as the caller asked for.
+        If the reply is full, there may be more, and the walk ends in a `CursorError`. A reply with as many
+        rules as the caller asked for is no error.
         """
         return self._walk(RULES.list, RuleQuery(limit=limit))
 
     async def get_rule(self, rule_id: str) -> ModerationRule:
-        """A rule; an error with the code ERR_RULE_NOT_FOUND where it is missing."""
+        """A rule; `NotFoundError` if there is none."""
         return await self._call(RULES.get, ruleId=rule_id)
 
     async def create_rule(self, rule: NewRule) -> ModerationRule:
-        """Make a rule. Sent once."""
+        """Create a rule, and return it. Sent once: `OutcomeUnknownError` if no reply came."""
         return await self._call(RULES.create, rule)
 
     async def update_rule(self, rule_id: str, rule: NewRule) -> ModerationRule:
-        """Change a rule, which gets a new revision; give the whole rule, as some services need it."""
+        """Replace a rule by a complete one, which gets a new revision; `NotFoundError` if there is none."""
         return await self._call(RULES.update, rule, ruleId=rule_id)
 
     async def delete_rule(self, rule_id: str) -> Ack:
-        """Delete a rule."""
+        """Delete a rule; `NotFoundError` if there is none."""
         return await self._call(RULES.delete, ruleId=rule_id)
 
     def list_rule_revisions(self, rule_id: str) -> Walk[RuleRevision]:
-        """The revisions of a rule in one reply, the newest first; only that one is active."""
+        """The revisions of a rule, newest first. One request; `NotFoundError` if there is no such rule."""
         return self._walk(LIST_RULE_REVISIONS, ruleId=rule_id)
 
     def list_reasons(self) -> Walk[Reason]:
-        """The reasons that a user may give for flagging a message, in one reply."""
+        """The reasons that a user may give for flagging a message. One request."""
         return self._walk(REASONS.list)
 
     async def get_reason(self, id: str) -> Reason:
-        """A reason; an error with the code ERR_REASON_NOT_FOUND where it is missing."""
+        """A reason; `NotFoundError` if there is none."""
         return await self._call(REASONS.get, id=id)
 
     async def create_reason(self, reason: NewReason) -> Reason:
-        """Make a reason. Sent once."""
+        """Create a reason, and return it. Sent once: `OutcomeUnknownError` if no reply came."""
         return await self._call(REASONS.create, reason)
 
     async def update_reason(self, id: str, name: str) -> Reason:
-        """Give a reason another name."""
+        """Rename a reason, and return it; `NotFoundError` if there is none."""
         return await self._call(REASONS.update, ReasonName(name=name), id=id)
 
     async def delete_reason(self, id: str) -> Ack:
-        """Delete a reason."""
+        """Delete a reason; `NotFoundError` if there is none."""
         return await self._call(REASONS.delete, id=id)
 
     def list_keyword_lists(self) -> Walk[KeywordList]:
-        """The keyword lists, in one reply."""
+        """The keyword lists. One request."""
         return self._walk(KEYWORD_LISTS.list)
 
     async def get_keyword_list(self, keyword_id: str) -> KeywordList:
-        """A keyword list; an error with the code ERR_KEYWORD_NOT_FOUND where it is missing."""
+        """A keyword list; `NotFoundError` if there is none."""
         return await self._call(KEYWORD_LISTS.get, keywordId=keyword_id)
 
     async def create_keyword_list(self, keyword_list: NewKeywordList) -> KeywordList:
-        """Make a keyword list, of terms or of a file. Sent once, as a form."""
+        """Create a list of terms or of a file. Sent once: `OutcomeUnknownError` if no reply came."""
         return await self._call(KEYWORD_LISTS.create, keyword_list)
 
     async def update_keyword_list(self, keyword_id: str, keyword_list: NewKeywordList) -> KeywordList:
-        """Replace the terms of a keyword list; its `category` is needed. Sent as a form."""
+        """Replace the terms of a keyword list; `NotFoundError` if there is none."""
         return await self._call(KEYWORD_LISTS.update, keyword_list, keywordId=keyword_id)
 
     async def delete_keyword_list(self, keyword_id: str) -> Ack:
-        """Delete a keyword list."""
+        """Delete a keyword list; `NotFoundError` if there is none."""
         return await self._call(KEYWORD_LISTS.delete, keywordId=keyword_id)
 
     async def flag_message(self, message_id: str, flag: NewFlag, *, on_behalf_of: str | None = None) -> Ack:
-        """Flag a message for a reason (`flag.id`) as a user. Sent once."""
+        """Flag a message as the acting user, for the reason `flag.id`.
+
+        Sent once: `OutcomeUnknownError` if no reply came. `NotFoundError` if there is no such message or
+        reason.
+        """
         return await self._call(FLAG_MESSAGE, flag, on_behalf_of=on_behalf_of, id=message_id)
 
     def list_flagged_messages(self, *, limit: int | None = None) -> Walk[Message]:
-        """The flagged messages, each with `flagged_by`, in one reply of `limit` at most, see `list_rules`."""
+        """The flagged messages, with `flagged_by`. One request, for `limit` of them: see `list_rules`."""
         return self._walk(LIST_FLAGGED_MESSAGES, LimitQuery(limit=limit))
 
     async def review_flagged_message(self, message_id: str, status: FlagStatus) -> Ack:
-        """Approve or disapprove a flagged message."""
+        """Approve or disapprove a flagged message; `NotFoundError` if there is none."""
         return await self._call(REVIEW_FLAGGED_MESSAGE, FlagReview(status=status), id=message_id)
 
     def list_reviewed_messages(self, *, limit: int | None = None) -> Walk[ReviewedMessage]:
-        """The blocked messages that were reviewed, in one reply of `limit` at most, see `list_rules`."""
+        """The blocked messages that were reviewed. One request, for `limit` of them: see `list_rules`."""
         return self._walk(LIST_REVIEWED_MESSAGES, LimitQuery(limit=limit))
 
     def list_blocked_messages(self) -> Walk[BlockedMessage]:
-        """The messages that rules blocked, in one reply."""
+        """The messages that rules have blocked. One request."""
         return self._walk(LIST_BLOCKED_MESSAGES)
 
     async def review_blocked_message(
         self, message_id: str, status: BlockStatus, *, reviewed: bool = True
     ) -> Ack:
-        """Approve or reject a blocked message."""
+        """Approve or reject a blocked message; some services require `reviewed`."""
         return await self._call(
             REVIEW_BLOCKED_MESSAGE, BlockReview(status=status, reviewed=reviewed), id=message_id
         )
 
     def list_messages(self, query: ModerationQuery | None = None, *, cursor: Start = None) -> Walk[Message]:
-        """The messages that were handed in for moderation. One request per page."""
+        """The messages that were submitted for moderation. One request per page."""
         return self._walk(MESSAGES.list, query, cursor)
 
     async def get_message(self, message_id: str) -> Message:
-        """A message that was handed in, with its status in `data.moderation`."""
+        """A submitted message, with its status in `data.moderation`; `NotFoundError` if there is none."""
         return await self._call(MESSAGES.get, id=message_id)
 
     async def create_message(self, message: NewModeratedMessage) -> Message:
-        """Hand a message in for moderation: its status is pending. Sent once."""
+        """Submit a message for moderation. Sent once: `OutcomeUnknownError` if no reply came."""
         return await self._call(MESSAGES.create, message)
 
     async def update_message(self, message_id: str, data: dict[str, Any]) -> Message:
-        """Replace the content of a message that was handed in; its status is computed again."""
+        """Replace the content of a submitted message; its status is computed again."""
         return await self._call(MESSAGES.update, MessageContent(data=data), id=message_id)
 
     async def delete_message(self, message_id: str) -> Ack:
-        """Remove a message that was handed in."""
+        """Delete a submitted message; `NotFoundError` if there is none."""
         return await self._call(MESSAGES.delete, id=message_id)

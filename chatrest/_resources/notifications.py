@@ -193,7 +193,10 @@ CUSTOM_EMAIL: Final = _provider(
 
 @final
 class Notifications(Collection):
-    """Settings, preferences, providers, push tokens and the log: `session.notifications`."""
+    """Settings, preferences, providers, push tokens and the log: `session.notifications`.
+
+    Contact details are the acting user's: `RequestInvalidError` without one.
+    """
 
     # ── settings and preferences ──
 
@@ -202,11 +205,11 @@ class Notifications(Collection):
         return await self._call(GET_SETTINGS)
 
     async def update_settings(self, changes: SettingsChanges) -> Ack:
-        """Change any part of the settings."""
+        """Change any part of the notification settings of the app."""
         return await self._call(UPDATE_SETTINGS, changes)
 
     async def reset_settings(self) -> Ack:
-        """Set the settings back to what they are at first."""
+        """Reset the notification settings of the app to their defaults."""
         return await self._call(RESET_SETTINGS)
 
     async def get_preferences(self, uid: str) -> NotificationPreferences:
@@ -214,15 +217,15 @@ class Notifications(Collection):
         return await self._call(GET_PREFERENCES, query=UserFilter(uid=uid))
 
     async def update_preferences(self, uid: str, changes: PreferencesChanges) -> NotificationPreferences:
-        """Change any part of a user's preferences; the body's members have other names than the reply's."""
+        """Change any part of a user's preferences, and return all, whose names differ from those given."""
         return await self._call(UPDATE_PREFERENCES, changes, query=UserFilter(uid=uid))
 
     async def reset_preferences(self, uid: str) -> UserNotificationPreferences:
-        """Set a user's preferences back to what they are at first, and give them."""
+        """Reset a user's preferences to their defaults, and return them as `changes` are written."""
         return await self._call(RESET_PREFERENCES, query=UserFilter(uid=uid))
 
     async def list_muted(self, uid: str) -> MutedConversations:
-        """The conversations that a user has muted."""
+        """The conversations that a user has muted. One request."""
         return await self._call(LIST_MUTED, query=UserFilter(uid=uid))
 
     async def mute(self, uid: str, mute: ConversationsToMute) -> Ack:
@@ -230,7 +233,7 @@ class Notifications(Collection):
         return await self._call(MUTE, mute, query=UserFilter(uid=uid))
 
     async def unmute(self, uid: str, unmute: ConversationsToUnmute) -> Ack:
-        """Let a user be notified of conversations again."""
+        """Unmute conversations for a user."""
         return await self._call(UNMUTE, unmute, query=UserFilter(uid=uid))
 
     async def get_timezone(self, uid: str) -> Timezone:
@@ -238,94 +241,97 @@ class Notifications(Collection):
         return await self._call(GET_TIMEZONE, query=UserFilter(uid=uid))
 
     async def update_timezone(self, uid: str, timezone: str) -> Timezone:
-        """Set the time zone of a user: an IANA name such as Europe/Berlin."""
+        """Set the time zone of a user, an IANA name such as Europe/Berlin, and return it."""
         return await self._call(
             UPDATE_TIMEZONE, TimezoneChanges(timezone=timezone), query=UserFilter(uid=uid)
         )
 
     async def get_contact_details(self, *, on_behalf_of: str | None = None) -> ContactDetails:
-        """The e-mail address and the phone number of the acting user."""
+        """The acting user's e-mail address and phone number. Needs an acting user."""
         return await self._call(GET_CONTACT_DETAILS, on_behalf_of=on_behalf_of)
 
     async def update_contact_details(
         self, changes: ContactDetailsChanges, *, on_behalf_of: str | None = None
     ) -> ContactDetails:
-        """Change the e-mail address or the phone number of the acting user."""
+        """Change the acting user's e-mail address or phone number. Needs an acting user."""
         return await self._call(UPDATE_CONTACT_DETAILS, changes, on_behalf_of=on_behalf_of)
 
     async def delete_contact_details(self, *, on_behalf_of: str | None = None) -> Ack:
-        """Remove the e-mail address and the phone number of the acting user."""
+        """Delete the acting user's e-mail address and phone number. Needs an acting user."""
         return await self._call(DELETE_CONTACT_DETAILS, on_behalf_of=on_behalf_of)
 
     # ── push providers ──
 
     async def list_fcm_providers(self) -> PushProviders:
-        """The FCM providers."""
+        """The FCM providers. One request."""
         return await self._call(FCM.list)
 
     async def add_fcm_provider(self, provider: FcmProvider) -> Ack:
-        """Add an FCM provider. Sent once."""
+        """Add an FCM provider. Sent once: `OutcomeUnknownError` if no reply came."""
         return await self._call(FCM.add, provider)
 
     async def update_fcm_provider(self, provider: FcmProvider) -> Ack:
-        """Change the FCM provider of `provider.provider_id`."""
+        """Change the FCM provider whose id is `provider.provider_id`."""
         return await self._call(FCM.update, provider)
 
     async def delete_fcm_provider(self, provider_id: str) -> Ack:
-        """Remove an FCM provider."""
+        """Delete an FCM provider; `NotFoundError` if there is none."""
         return await self._call(FCM.delete, providerId=provider_id)
 
     async def set_default_fcm_provider(self, provider_id: str) -> Ack:
-        """Let an FCM provider be the one for devices that name none."""
+        """Use an FCM provider for devices without one; `NotFoundError` if there is none."""
         return await self._call(FCM.set_default, providerId=provider_id)
 
     async def list_apns_providers(self) -> PushProviders:
-        """The APNs providers."""
+        """The APNs providers. One request."""
         return await self._call(APNS.list)
 
     async def add_apns_provider(self, provider: ApnsProvider) -> PushProviders:
-        """Add an APNs provider, and give the providers. Sent once."""
+        """Add an APNs provider, and return all. Sent once: `OutcomeUnknownError` if no reply came."""
         return await self._call(APNS.add, provider)
 
     async def update_apns_provider(self, provider: ApnsProvider) -> Ack:
-        """Change the APNs provider of `provider.provider_id`."""
+        """Change the APNs provider whose id is `provider.provider_id`."""
         return await self._call(APNS.update, provider)
 
     async def delete_apns_provider(self, provider_id: str) -> Ack:
-        """Remove an APNs provider."""
+        """Delete an APNs provider; `NotFoundError` if there is none."""
         return await self._call(APNS.delete, providerId=provider_id)
 
     async def set_default_apns_provider(self, provider_id: str) -> Ack:
-        """Let an APNs provider be the one for devices that name none."""
+        """Use an APNs provider for devices without one; `NotFoundError` if there is none."""
         return await self._call(APNS.set_default, providerId=provider_id)
 
     # ── push tokens and the log ──
 
     @hides_arguments
     def list_push_tokens(self, auth_token: str, *, all: bool | None = None) -> Awaitable[PushTokens]:
-        """The push tokens of a login; `all`: of all logins of its user. The auth token is in the address."""
+        """The push tokens of a login; with `all=True`, of all logins of its user. One request.
+
+        The auth token is in the request's address: a proxy may log it.
+        """
         return self._call(LIST_PUSH_TOKENS, query=PushTokenQuery(all=all, auth_token=auth_token))
 
     async def register_push_token(self, token: NewPushToken) -> Ack:
-        """Register the push token of a device for the user of `token.auth_token`. Sent once."""
+        """Register a device's push token for a login. Sent once: `OutcomeUnknownError` if no reply came."""
         return await self._call(REGISTER_PUSH_TOKEN, token)
 
     @hides_arguments
     def unregister_push_tokens(self, auth_token: str, *, all: bool | None = None) -> Awaitable[PushTokens]:
-        """Remove the push tokens of a login, or of all logins of its user (`all`), and give them."""
+        """Remove the push tokens of a login, and return them; `all=True`: of all logins of its user."""
         owner, query = PushTokenOwner(auth_token=auth_token), AllPushTokens(all=all)
         return self._call(UNREGISTER_PUSH_TOKENS, owner, query=query)
 
     @hides_arguments
     def delete_push_token(self, push_token: str, auth_token: str) -> Awaitable[PushTokens]:
-        """Remove one push token of a login, and give it."""
+        """Remove one push token of a login, and return it; `NotFoundError` if there is none."""
         owner = PushTokenOwner(auth_token=auth_token)
         return self._call(DELETE_PUSH_TOKEN, owner, pushToken=push_token)
 
     def list_logs(
         self, query: NotificationLogQuery | None = None, *, cursor: Start = None
     ) -> Walk[NotificationLog]:
-        """The log of notifications, sent or held back, in the service's order. One request per page."""
+        """The log of notifications that were sent or held back. One request per page."""
         return self._walk(LIST_LOGS, query, cursor)
 
     # ── providers of SMS and e-mail ──
@@ -335,15 +341,15 @@ class Notifications(Collection):
         return await self._call(TWILIO.get)
 
     async def create_twilio_provider(self, provider: NewTwilioProvider) -> TwilioProvider:
-        """Set the account that sends text messages. Sent once."""
+        """Set the account for text messages. Sent once: `OutcomeUnknownError` if no reply came."""
         return await self._call(TWILIO.create, provider)
 
     async def update_twilio_provider(self, changes: TwilioProviderChanges) -> TwilioProvider:
-        """Change any part of the account that sends text messages."""
+        """Change any part of the account that sends text messages, and return it."""
         return await self._call(TWILIO.update, changes)
 
     async def delete_twilio_provider(self) -> Ack:
-        """Remove the account that sends text messages."""
+        """Delete the account that sends text messages."""
         return await self._call(TWILIO.delete)
 
     async def get_sendgrid_provider(self) -> SendgridProvider:
@@ -351,33 +357,33 @@ class Notifications(Collection):
         return await self._call(SENDGRID.get)
 
     async def create_sendgrid_provider(self, provider: NewSendgridProvider) -> SendgridProvider:
-        """Set the account that sends e-mails. Sent once."""
+        """Set the account for e-mails. Sent once: `OutcomeUnknownError` if no reply came."""
         return await self._call(SENDGRID.create, provider)
 
     async def update_sendgrid_provider(self, changes: SendgridProviderChanges) -> SendgridProvider:
-        """Change any part of the account that sends e-mails."""
+        """Change any part of the account that sends e-mails, and return it."""
         return await self._call(SENDGRID.update, changes)
 
     async def delete_sendgrid_provider(self) -> Ack:
-        """Remove the account that sends e-mails."""
+        """Delete the account that sends e-mails."""
         return await self._call(SENDGRID.delete)
 
     # ── custom providers ──
 
     async def list_custom_push_providers(self) -> CustomPushProviders:
-        """The webhooks for push notifications."""
+        """The webhooks for push notifications. One request."""
         return await self._call(CUSTOM_PUSH.get)
 
     async def create_custom_push_provider(self, provider: NewCustomPushProvider) -> CustomPushProviders:
-        """Set the webhook for push notifications. Sent once."""
+        """Set the webhook for push. Sent once: `OutcomeUnknownError` if no reply came."""
         return await self._call(CUSTOM_PUSH.create, provider)
 
     async def update_custom_push_provider(self, changes: CustomPushProviderChanges) -> CustomPushProviders:
-        """Change any part of the webhook for push notifications."""
+        """Change any part of the webhook for push notifications, and return it."""
         return await self._call(CUSTOM_PUSH.update, changes)
 
     async def delete_custom_push_provider(self) -> Ack:
-        """Remove the webhook for push notifications."""
+        """Delete the webhook for push notifications."""
         return await self._call(CUSTOM_PUSH.delete)
 
     async def get_custom_sms_provider(self) -> CustomProvider:
@@ -385,15 +391,15 @@ class Notifications(Collection):
         return await self._call(CUSTOM_SMS.get)
 
     async def create_custom_sms_provider(self, provider: NewCustomSmsProvider) -> CustomProvider:
-        """Set the webhook for text messages. Sent once."""
+        """Set the webhook for texts. Sent once: `OutcomeUnknownError` if no reply came."""
         return await self._call(CUSTOM_SMS.create, provider)
 
     async def update_custom_sms_provider(self, changes: CustomSmsProviderChanges) -> CustomProvider:
-        """Change any part of the webhook for text messages."""
+        """Change any part of the webhook for text messages, and return it."""
         return await self._call(CUSTOM_SMS.update, changes)
 
     async def delete_custom_sms_provider(self) -> Ack:
-        """Remove the webhook for text messages."""
+        """Delete the webhook for text messages."""
         return await self._call(CUSTOM_SMS.delete)
 
     async def get_custom_email_provider(self) -> CustomProvider:
@@ -401,13 +407,13 @@ class Notifications(Collection):
         return await self._call(CUSTOM_EMAIL.get)
 
     async def create_custom_email_provider(self, provider: NewCustomEmailProvider) -> CustomProvider:
-        """Set the webhook for e-mails. Sent once."""
+        """Set the webhook for e-mails. Sent once: `OutcomeUnknownError` if no reply came."""
         return await self._call(CUSTOM_EMAIL.create, provider)
 
     async def update_custom_email_provider(self, changes: CustomEmailProviderChanges) -> CustomProvider:
-        """Change any part of the webhook for e-mails."""
+        """Change any part of the webhook for e-mails, and return it."""
         return await self._call(CUSTOM_EMAIL.update, changes)
 
     async def delete_custom_email_provider(self) -> Ack:
-        """Remove the webhook for e-mails."""
+        """Delete the webhook for e-mails."""
         return await self._call(CUSTOM_EMAIL.delete)

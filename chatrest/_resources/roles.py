@@ -24,26 +24,26 @@ ROLES: Final = documents(
 
 @final
 class Roles(Collection):
-    """The roles of an app's users: `session.roles`."""
+    """The roles of an app's users, 25 at most: `session.roles`."""
 
     def list(self, query: PageQuery | None = None, *, cursor: Start = None) -> Walk[Role]:
-        """The roles, in the service's order. One request per page."""
+        """The roles. One request per page."""
         return self._walk(ROLES.list, query, cursor)
 
     async def get(self, role: str) -> Role:
-        """A role by its id; `NotFoundError` for no such role."""
+        """A role; `NotFoundError` if there is none."""
         return await self._call(ROLES.get, role=role)
 
     async def create(self, new_role: NewRole) -> Role:
-        """Make a role and return it; sent once. An app may have 25."""
+        """Create a role, and return it. Sent once: `OutcomeUnknownError` if no reply came."""
         return await self._call(ROLES.create, new_role)
 
     async def update(self, role: str, changes: RoleChanges) -> Role:
-        """Change a role and return it; `NotFoundError` for no such role."""
+        """Change a role, and return it; `NotFoundError` if there is none."""
         return await self._call(ROLES.update, changes, role=role)
 
     async def delete(self, role: str) -> Ack:
-        """Remove a role; `PermissionDeniedError` for the default role, which stays."""
+        """Delete a role; `NotFoundError` if there is none, `PermissionDeniedError` for the default role."""
         return await self._call(ROLES.delete, role=role)
 
 
@@ -91,18 +91,18 @@ RBAC_UNSET_SCOPE: Final = Endpoint(
 
 @final
 class Rbac(Collection):
-    """The permissions of roles and scopes: `session.rbac`."""
+    """The permissions of roles and scopes: `session.rbac`; `NotFoundError` for no such role or group."""
 
     def list_role(self, role: str, *, cursor: Start = None) -> Walk[Permission]:
-        """The permissions of a role, in the service's order. One request per page."""
+        """The permissions of a role. One request per page; `NotFoundError` if there is no such role."""
         return self._walk(RBAC_LIST_ROLE, None, cursor, role=role)
 
     async def set_role(self, role: str, permissions: Mapping[str, str | Sequence[str]]) -> PermissionOutcomes:
-        """Set permissions of a role by id, and give the outcome of each; others stay as they are."""
+        """Set permissions of a role; `outcomes.check()` raises if one failed. Others stay as they are."""
         return await self._call(RBAC_SET_ROLE, NewPermissions(permissions=permissions), role=role)
 
     async def unset_role(self, role: str, permission: str) -> PermissionMap:
-        """Give a permission of a role its default again, and return those that are still set."""
+        """Reset a permission of a role to its default, and return those that are still set."""
         return await self._call(RBAC_UNSET_ROLE, role=role, permission=permission)
 
     def list_scope(self, guid: str, scope: str, *, cursor: Start = None) -> Walk[Permission]:
@@ -112,13 +112,13 @@ class Rbac(Collection):
     async def set_scope(
         self, guid: str, scope: str, permissions: Mapping[str, str | Sequence[str]]
     ) -> PermissionOutcomes:
-        """Set permissions of a scope in a group by id, as `set_role` in all else."""
+        """Set permissions of a scope; `outcomes.check()` raises if one failed. Others stay as they are."""
         return await self._call(
             RBAC_SET_SCOPE, NewPermissions(permissions=permissions), guid=guid, scope=scope
         )
 
     async def unset_scope(self, guid: str, scope: str, permission: str) -> PermissionMap:
-        """Give a permission of a scope its default again, and return those that are still set."""
+        """Reset a permission of a scope to its default, and return those that are still set."""
         return await self._call(RBAC_UNSET_SCOPE, guid=guid, scope=scope, permission=permission)
 
 
@@ -137,14 +137,14 @@ RESTRICTED_FEATURES_ALLOW: Final = Endpoint(
 
 @final
 class RestrictedFeatures(Collection):
-    """The features that are switched off for roles: `session.restricted_features`."""
+    """The features that roles may not use: `session.restricted_features`; `NotFoundError` for no role."""
 
     def list(self, role: str, *, cursor: Start = None) -> Walk[Feature]:
-        """The features that are switched off for a role, in the service's order. One request per page."""
+        """The features that a role may not use. One request per page; `NotFoundError` if there is no role."""
         return self._walk(RESTRICTED_FEATURES_LIST, None, cursor, role=role)
 
     async def restrict(self, role: str, features_to_restrict: Sequence[str]) -> Outcomes[ItemAck]:
-        """Switch features off, and give the outcome of each by its key."""
+        """Switch features off; the outcome of each by its key: `outcomes.check()` raises if one failed."""
         return await self._call(
             RESTRICTED_FEATURES_RESTRICT, Restriction(features_to_restrict=features_to_restrict), role=role
         )
@@ -152,6 +152,6 @@ class RestrictedFeatures(Collection):
     async def allow(
         self, role: str, features_to_allow: Sequence[str] | None = None, *, allow_all: bool | None = None
     ) -> Ack:
-        """Switch features on again: those of the keys given, or all with `allow_all=True`."""
+        """Switch features on again for a role: `features_to_allow`, or all with `allow_all=True`."""
         body = Allowance(features_to_allow=features_to_allow, allow_all=allow_all)
         return await self._call(RESTRICTED_FEATURES_ALLOW, body, role=role)

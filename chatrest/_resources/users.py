@@ -67,38 +67,38 @@ class Users(Collection):
     """The users of an app: `session.users`."""
 
     def list(self, query: UserQuery | None = None, *, cursor: Start = None) -> Walk[User]:
-        """GET /users: the users, in the service's order. One request per page.
+        """The users that `query` selects. One request per page.
 
-        The list goes by page numbers: a user that is made or removed meanwhile may shift others over a page's
-        border. A cursor continues only with the same page size.
+        The list has page numbers: a user that is created or deleted meanwhile may move others over the border
+        of a page, so that the walk misses or repeats them. A cursor continues only with the same page size.
         """
         return self._walk(USERS_LIST, query, cursor)
 
     async def get(self, uid: str, *, on_behalf_of: str | None = None) -> User:
-        """A user, as the acting user sees it; `NotFoundError` for one that is switched off, too."""
+        """A user, as the acting user sees it; `NotFoundError` if there is none or it is deactivated."""
         return await self._call(USERS_GET, on_behalf_of=on_behalf_of, uid=uid)
 
     async def create(self, user: NewUser) -> User:
-        """Make a user and return it, with a login token where the body asks for one.
+        """Create a user, and return it, with a login token if the body asks for one.
 
-        Sent once: `OutcomeUnknownError` if no reply came and the user may have been made.
+        Sent once: `OutcomeUnknownError` if no reply came and the user may have been created.
         """
         return await self._call(USERS_CREATE, user)
 
     async def update(self, uid: str, changes: UserChanges) -> User:
-        """Change a user and return it; `NotFoundError` for no such user."""
+        """Change a user, and return it; `NotFoundError` if there is none."""
         return await self._call(USERS_UPDATE, changes, uid=uid)
 
     async def delete(self, uid: str, *, permanent: bool | None = None) -> Ack:
-        """Delete a user: switch it off, or remove it for good with `permanent=True`."""
+        """Deactivate a user, or delete it with `permanent=True`; `NotFoundError` if there is none."""
         return await self._call(USERS_DELETE, Deletion(permanent=permanent), uid=uid)
 
     async def deactivate(self, uids_to_deactivate: Sequence[str]) -> DeactivatedUsers:
-        """Switch users off, and return the uids of those that were."""
+        """Deactivate users, and return the uids of those that were deactivated."""
         return await self._call(USERS_DEACTIVATE, Deactivation(uids_to_deactivate=uids_to_deactivate))
 
     async def reactivate(self, uids_to_activate: Sequence[str]) -> ReactivatedUsers:
-        """Switch users on, and return the uids of those that are."""
+        """Reactivate users, and return the uids of those that are active."""
         return await self._call(USERS_REACTIVATE, Reactivation(uids_to_activate=uids_to_activate))
 
 
@@ -113,37 +113,37 @@ AUTH_TOKENS_FLUSH: Final = Endpoint(
 
 @final
 class AuthTokens(Collection):
-    """The login tokens of users: `session.auth_tokens`."""
+    """The login tokens of users: `session.auth_tokens`. No cursor contains a token."""
 
     def list(self, uid: str, query: PageQuery | None = None, *, cursor: Start = None) -> Walk[AuthToken]:
-        """The tokens of a user, in the service's order. One request per page; no cursor holds a token."""
+        """The login tokens of a user. One request per page; `NotFoundError` if there is no such user."""
         return self._walk(AUTH_TOKENS.list, query, cursor, uid=uid)
 
     @hides_arguments
     def get(self, uid: str, auth_token: str) -> Awaitable[AuthToken]:
-        """One token of a user; `NotFoundError` for no such token."""
+        """A login token of a user; `NotFoundError` if there is none."""
         return self._call(AUTH_TOKENS.get, uid=uid, authToken=auth_token)
 
     async def create(self, uid: str, *, force: bool | None = None) -> AuthToken:
-        """POST /users/{uid}/auth_tokens: a login token for `uid`; `force` asks for a fresh one.
+        """Return a login token for a user; `NotFoundError` if there is no such user.
 
-        Raises `NotFoundError` for a user that the app does not have. Sent once: where no reply came and a
-        token may have been made, `OutcomeUnknownError`.
+        With `force=True` it is a new one; without it, the service may return one that exists already. Sent
+        once: `OutcomeUnknownError` if no reply came and a token may have been created.
         """
         return await self._call(AUTH_TOKENS.create, NewToken(force=force), uid=uid)
 
     @hides_arguments
     def update(self, uid: str, auth_token: str, changes: TokenChanges) -> Awaitable[AuthToken]:
-        """Change the scope of a token, and return the token; `NotFoundError` for no such token."""
+        """Change the platform and the device of a token, and return it; `NotFoundError` if there is none."""
         return self._call(AUTH_TOKENS.update, changes, uid=uid, authToken=auth_token)
 
     @hides_arguments
     def delete(self, uid: str, auth_token: str) -> Awaitable[Ack]:
-        """Remove a token: no client logs in with it from then on; `NotFoundError` for no such token."""
+        """Delete a login token, with which no client can log in again; `NotFoundError` if there is none."""
         return self._call(AUTH_TOKENS.delete, uid=uid, authToken=auth_token)
 
     async def flush(self, uid: str) -> Ack:
-        """Remove all tokens of a user; `NotFoundError` for no such user."""
+        """Delete all login tokens of a user; `NotFoundError` if there is no such user."""
         return await self._call(AUTH_TOKENS_FLUSH, uid=uid)
 
 
@@ -163,18 +163,22 @@ class Friends(Collection):
     """The friends of users: `session.friends`."""
 
     def list(self, uid: str, query: FriendQuery | None = None, *, cursor: Start = None) -> Walk[User]:
-        """The friends of a user, in the service's order. One request per page."""
+        """The friends of a user. One request per page; `NotFoundError` if there is no such user."""
         return self._walk(FRIENDS_LIST, query, cursor, uid=uid)
 
     async def add(
         self, uid: str, accepted: Sequence[str], *, add_to_conversations: bool | None = None
     ) -> Outcomes[ItemAck]:
-        """Make users friends of `uid`, and give the outcome of each by uid."""
+        """Make users friends of `uid`, and return the outcome of each by its uid.
+
+        `add_to_conversations=True` also makes a conversation with each; None leaves it to the service, which
+        makes none. `outcomes.check()` raises if one failed; `NotFoundError` if there is no user `uid`.
+        """
         body = NewFriends(accepted=accepted, add_to_conversations=add_to_conversations)
         return await self._call(FRIENDS_ADD, body, uid=uid)
 
     async def remove(self, uid: str, friends: Sequence[str]) -> Ack:
-        """End friendships; `NotFoundError` where one of the users is no friend (`ERR_NOT_A_FRIEND`)."""
+        """End friendships; `NotFoundError` (`ERR_NOT_A_FRIEND`) if one of `friends` is no friend."""
         return await self._call(FRIENDS_REMOVE, FormerFriends(friends=friends), uid=uid)
 
 
@@ -193,16 +197,16 @@ BLOCKED_USERS_UNBLOCK: Final = Endpoint(
 
 @final
 class BlockedUsers(Collection):
-    """The users that users have blocked: `session.blocked_users`."""
+    """The users that users have blocked: `session.blocked_users`; `NotFoundError` for no user `uid`."""
 
     def list(self, uid: str, query: PageQuery | None = None, *, cursor: Start = None) -> Walk[User]:
-        """The users that `uid` has blocked, in the service's order. One request per page."""
+        """The users that a user has blocked. One request per page; `NotFoundError` if there is no user."""
         return self._walk(BLOCKED_USERS_LIST, query, cursor, uid=uid)
 
     async def block(self, uid: str, blocked_uids: Sequence[str]) -> Outcomes[ItemAck]:
-        """Let `uid` block users, and give the outcome of each; `outcomes.check()` raises for failures."""
+        """Block users for `uid`; the outcome of each by its uid: `outcomes.check()` raises if one failed."""
         return await self._call(BLOCKED_USERS_BLOCK, BlockedUids(blocked_uids=blocked_uids), uid=uid)
 
     async def unblock(self, uid: str, blocked_uids: Sequence[str]) -> Outcomes[ItemAck]:
-        """Let `uid` unblock users, and give the outcome of each; `outcomes.check()` raises for failures."""
+        """Unblock users for `uid`; the outcome of each by uid: `outcomes.check()` raises if one failed."""
         return await self._call(BLOCKED_USERS_UNBLOCK, BlockedUids(blocked_uids=blocked_uids), uid=uid)

@@ -102,6 +102,6 @@ def test_help_shows_a_collection_by_name() -> None:
         assert name in COLLECTIONS
         assert f"operations, see help(session.{name})" in shown
     messages = pydoc.render_doc(Messages(Sender()), renderer=pydoc.plaintext)
-    assert "GET /users/{uid}/messages" in messages
+    assert "The messages between the user `uid` and the acting user." in messages
     assert len(messages.splitlines()) < 350  # Python 3.13 shows each parameter on its line
     assert MessageQuery(limit=1) != NewUser(uid="a", name="A")

@@ -38,7 +38,6 @@ _REPEATED: Final[dict[Replay, str]] = {
     "idempotent": "It is repeated if there is no usable reply: a second time it changes nothing more.",
 }
 _PLAIN: Final = "a non-empty text"
-_REQUEST: Final = re.compile(r"\A[A-Z]+ \S+: ")
 _CLAUSE: Final = re.compile(r"\.(?= |\Z)|;")
 
 
@@ -121,10 +120,10 @@ class OperationCommand(click.Command):
 
 
 def summary(endpoint: Endpoint[Any]) -> str:
-    """Return the first sentence of the method's docstring, without the request and further clauses."""
+    """Return the first sentence of the method's docstring, without further clauses."""
     collection, _, name = endpoint.name.partition(".")
     paragraph = first_paragraph(getattr(resources.collection_class(collection), name))
-    clause = _CLAUSE.split(_REQUEST.sub("", paragraph), maxsplit=1)[0].replace("`", "")
+    clause = _CLAUSE.split(paragraph, maxsplit=1)[0].replace("`", "")
     return f"{clause[:1].upper()}{clause[1:]}."
 
 

@@ -162,8 +162,8 @@ def test_the_help_of_an_operation_names_its_parameters(name: str) -> None:
     ("name", "words"),
     [
         ("messages.send", "It is sent once"),
-        ("messages.send", "Send message as on_behalf_of, and return it as the service stored it. POST"),
-        ("groups.delete", "Remove a group. DELETE /groups/{guid}"),
+        ("messages.send", "Send message as the acting user, and return it as the service stored it. POST"),
+        ("groups.delete", "Delete a group. DELETE /groups/{guid}"),
         ("users.list", "one JSON line per record"),
         ("users.list", "records of a page; a whole number from 1 to 1000 (--limit is the number of all"),
         ("members.list", "status=available|offline"),
@@ -183,4 +183,4 @@ def test_the_list_has_every_operation_with_its_help(command: Run) -> None:
     lines = command("call", "--list").stdout.splitlines()
     assert [line.split()[0] for line in lines] == list(OPERATIONS)
     [line] = [line for line in lines if line.startswith("banned_users.unban ")]
-    assert line.endswith("  End a ban.  DELETE /groups/{guid}/bannedusers/{uid}")
+    assert line.endswith("  End the ban of a user.  DELETE /groups/{guid}/bannedusers/{uid}")
