@@ -1,4 +1,4 @@
-"""The two doors to the service: the collections of one app, and those of an account that has apps."""
+"""The two entrances to the service: the collections of one app, and those of an account that has apps."""
 
 from typing import TYPE_CHECKING, Any, Final, Self, Unpack, final
 
@@ -26,24 +26,37 @@ if TYPE_CHECKING:  # a collection's module is loaded when its attribute is first
 
 @final
 class AsyncSession(ClientView):
-    """Calls to the chat service, used with `async with`, whose end closes all connections.
+    """Calls to the chat service as one app, used with `async with`; leaving the block closes all connections.
 
-    - `concurrency` (100): the number of requests at the same time, per region.
-    - `timeouts` limit one attempt, `deadline` a whole call, in seconds.
-    - `retry`: the policy for failed attempts; `pace`: the rate of calls.
-    - `priority`: "interactive" (the default) or "bulk", which lets interactive calls go first.
-    - `headers` are sent with every request, and their values are secrets like the key; `max_reply_bytes` (64
-      MiB) limits the size of a reply, before and after decompression.
-    - `telemetry`: one listener or several, see the page `telemetry` of the guide.
-    - `verify`: True, or an `ssl.SSLContext`; `proxy`: the URL of a proxy, https or http (the environment is
-      not read). A request to an http address goes through one on loopback only.
-    - `cursor_key`: bytes that sign cursor tokens (32 random ones are best); other tokens are an error.
+    The options are keyword arguments, here with their defaults:
+
+    - `concurrency` (100): the number of requests at the same time, per region. Further calls wait for a
+      place, as long as their deadline allows.
+    - `deadline` (None, no limit): seconds for a whole call, with all of its waits and attempts. After them
+      it is a `DeadlineExceededError`; so is a call, at once, that would have to wait for longer than it has.
+    - `timeouts` (`Timeouts()`, 10 s to connect and 60 s in all): seconds for one attempt. A late one has
+      failed with a `ConnectError` or `RequestTimeoutError`, and is repeated as `retry` says.
+    - `retry` (`RetryPolicy()`, 5 attempts): which failed attempts are repeated, and after which pause.
+    - `pace` (`Pace()`): the rate of requests. By default the limit of each app is learnt from its replies;
+      calls beyond it wait.
+    - `priority` ("interactive"): "bulk" lets interactive calls go first, and leaves them a tenth of the
+      places.
+    - `headers` (None): sent with every request; their values are hidden like the key.
+    - `max_reply_bytes` (64 MiB): the size of a reply, before and after decompression. A larger one is a
+      `ReplyUnreadableError`.
+    - `telemetry` (none): a listener or several of them, see the page `telemetry` of the guide.
+    - `verify` (True): True, or an `ssl.SSLContext`.
+    - `proxy` (None): the http or https URL of a proxy; the environment is not read. A request to an http
+      address goes through one on loopback only.
+    - `cursor_key` (None): bytes that sign cursor tokens, best 32 random ones. With a key, any other token is
+      a `CursorError`.
     - `check_acting_user` (True): a list that shows that the service ignored `onBehalfOf` is an
-      `ActingUserIgnoredError`; False: a warning.
-    - `clock`, `sleep`, `dice`: by default time.monotonic, asyncio.sleep and random.random; tests replace
-      them. A clock that is given is the time of exports, too: it gives epoch seconds.
+      `ActingUserIgnoredError`. False makes it a warning.
+    - `clock`, `sleep`, `dice` (`time.monotonic`, `asyncio.sleep`, `random.random`): tests replace them. A
+      clock that is given is the time of exports, too: it returns epoch seconds.
 
-    A session belongs to the event loop that opened it. Raises `RequestInvalidError` if an argument is wrong.
+    A session belongs to the event loop that opened it: each loop, thread and process needs its own. Raises
+    `RequestInvalidError` if an argument is wrong, and `TypeError` for an option that does not exist.
     """
 
     @hides_arguments
@@ -66,18 +79,24 @@ class AsyncSession(ClientView):
 
     @hides_arguments
     def for_app(self, app: App) -> Self:
-        """Return a view for another app, which uses the pool of that app's region."""
+        """Return a view for another app, which uses the pool of that app's region.
+
+        Raises `RequestInvalidError` for an `app` that is no `App`, or that has no address.
+        """
         return self._view(destination=_destination(app))
 
     def as_user(self, uid: str) -> Self:
-        """Return a view whose calls act on behalf of `uid`: the header `onBehalfOf` (Authentication 8)."""
+        """Return a view whose calls act on behalf of `uid`: the header `onBehalfOf` (Authentication 8).
+
+        Operations without an acting user are sent without it. Raises `RequestInvalidError` for a wrong `uid`.
+        """
         if uid is None:
             raise RequestInvalidError("uid = None: expected a user's uid")
         return self._view(acting_user=check_acting_user(uid, "uid"))
 
     fan_out = _fan_out
 
-    # One attribute per collection, in the order of the alphabet; it has the name of its module.
+    # One attribute per collection, in alphabetical order.
     agents: "LazyCollection[Agents]" = LazyCollection()
     """Agents of the app, their tools and what they know."""
     api_keys: "LazyCollection[ApiKeys]" = LazyCollection()
@@ -138,9 +157,10 @@ _MANAGEMENT: Final = "management"
 class AsyncManagement(ClientView):
     """Calls to the management interface at `url` with its two keys, used with `async with`.
 
-    `url` is https, or http to loopback; with `allow_http` to any host, as that of `App`. The other arguments
-    are those of `AsyncSession`; `concurrency` is 10 by default. Raises `RequestInvalidError` if an argument
-    is wrong; errors and reprs never contain a key.
+    `url` is https, or http to loopback; with `allow_http` http to any host. The options are those of
+    `AsyncSession`, with the same defaults but for `concurrency`, which is 10. Raises `RequestInvalidError` if
+    an argument is wrong, and `TypeError` for an option that does not exist. Errors and reprs never contain a
+    key.
     """
 
     @hides_arguments

@@ -16,6 +16,7 @@ from .._core.paging.cursor import CursorKey
 from .._core.requests.arguments import Timeouts, check_count, check_seconds, check_unquoted, instance
 from .._core.requests.endpoint import Interface
 from .._core.requests.wire import Headers, check_headers
+from .._parameters.fields import words_of
 from .._telemetry import Listener
 from ..app import App, check_proxy
 from ..errors import request_id_of
@@ -33,10 +34,11 @@ UNCHANGED: Final[Any] = type("Unchanged", (), {"__repr__": lambda _: "UNCHANGED"
 
 _LEAST_SECRET: Final = 4
 _LEAST_WORD: Final = 8
+"""Characters of a value, and of a word of it, from which on errors hide it."""
 
 
 class RawReply(Struct, frozen=True, kw_only=True):
-    """A reply of the service as it came: `with_options(on_reply=…)`."""
+    """A reply of the service, byte for byte: `with_options(on_reply=…)`."""
 
     operation: str
     """The endpoint's name, such as `messages.list_user`."""
@@ -61,7 +63,7 @@ class RawReply(Struct, frozen=True, kw_only=True):
 
 
 OnReply: TypeAlias = Callable[[RawReply], object]
-"""Called with each reply, in the task of its call; must be fast. Its exceptions are logged."""
+"""A function that is called with each reply, in the task of its call, and must be fast; errors are logged."""
 
 
 class ClientOptions(TypedDict, total=False):
@@ -89,7 +91,7 @@ class Destination(Struct, frozen=True, kw_only=True):
     """The base addresses of calls, and the key headers that they send."""
 
     app_id: str
-    """The app's id, or `management`; names the rate limit and is in telemetry records."""
+    """The app's id, or `management`: the name of its rate limits, also in telemetry."""
     region: str
     """The name of the pool."""
     addresses: Mapping[Interface, str]
@@ -99,6 +101,8 @@ class Destination(Struct, frozen=True, kw_only=True):
 
 
 class CallOptions(Struct, frozen=True, kw_only=True):
+    """The options of a view for its calls."""
+
     destination: Destination
     acting_user: str | None
     headers: Headers
@@ -111,7 +115,7 @@ class CallOptions(Struct, frozen=True, kw_only=True):
     ends_at: float | None = None
     """When the time of all calls of the view ends, by the session's clock; None for no such time."""
     on_reply: OnReply | None = None
-    """Gets each reply as it came; None, where no one asked for it."""
+    """Called with each reply; None for no such function."""
 
     @property
     def secrets(self) -> tuple[str, ...]:
@@ -126,17 +130,23 @@ class CallOptions(Struct, frozen=True, kw_only=True):
 
 
 def checked_options(options: Mapping[str, Any]) -> dict[str, Any]:
-    """Return all options, checked, and the defaults of others; `TypeError` for one that does not exist."""
+    """Return these options, checked, and the defaults of the others.
+
+    Raises `TypeError` for an option that does not exist, and `RequestInvalidError` for a wrong value.
+    """
     for name in options.keys() - _OPTIONS.keys():
-        raise TypeError(f"no option is called {name!r}: expected {', '.join(sorted(_OPTIONS))}")
+        raise TypeError(f"no option is called {name!r}: expected {words_of(sorted(_OPTIONS))}")
     return {name: check(name, options.get(name, default)) for name, (default, check) in _OPTIONS.items()}
 
 
 def check_option(name: str, value: object) -> Any:
+    """Return the value of an option, as calls use it; raises `RequestInvalidError` for a wrong one."""
     return _OPTIONS[name][1](name, value)
 
 
-def _fitting(fits: Callable[[Any], bool], allowed: str) -> _Check:
+def _check_by(fits: Callable[[Any], bool], allowed: str) -> _Check:
+    """Return a check of values by `fits`; `allowed` says in words which ones do."""
+
     def check(name: str, value: Any) -> Any:
         check_unquoted(fits(value), name, value, allowed)
         return value
@@ -160,20 +170,20 @@ def _cursor_key(name: str, key: Any) -> CursorKey | None:
 _OPTIONS: Final[Mapping[str, tuple[Any, _Check]]] = {
     "deadline": (None, check_seconds),
     "headers": (None, lambda _, headers: check_headers(headers)),
-    "priority": ("interactive", _fitting(PRIORITIES.__contains__, ", ".join(PRIORITIES))),
+    "priority": ("interactive", _check_by(PRIORITIES.__contains__, words_of(PRIORITIES))),
     "retry": (None, partial(instance, kind=RetryPolicy)),
     "timeouts": (None, partial(instance, kind=Timeouts)),
     "max_reply_bytes": (MAX_REPLY_BYTES, check_count),
     "proxy": (None, lambda _, url: None if url is None else check_proxy(url)),
     "verify": (
         True,
-        _fitting(lambda it: it is True or isinstance(it, SSLContext), "True, or an ssl.SSLContext"),
+        _check_by(lambda value: value is True or isinstance(value, SSLContext), "True, or an ssl.SSLContext"),
     ),
     "cursor_key": (None, _cursor_key),
-    "check_acting_user": (True, _fitting(lambda value: isinstance(value, bool), "True or False")),
-    "clock": (time.monotonic, _fitting(callable, "a function")),
-    "sleep": (asyncio.sleep, _fitting(callable, "a function")),
-    "dice": (random.random, _fitting(callable, "a function")),
+    "check_acting_user": (True, _check_by(lambda value: isinstance(value, bool), "True or False")),
+    "clock": (time.monotonic, _check_by(callable, "a function")),
+    "sleep": (asyncio.sleep, _check_by(callable, "a function")),
+    "dice": (random.random, _check_by(callable, "a function")),
     "telemetry": ((), _listeners),
     "concurrency": (100, check_count),
     "pace": (None, partial(instance, kind=Pace)),

@@ -22,6 +22,7 @@ from .._core.requests.endpoint import (
     is_mapping,
 )
 from .._core.requests.wire import Headers
+from .._parameters.fields import words_of
 from ..app import check_way
 from ..errors import ChatRestError, RequestInvalidError
 from .client import Client, Sender
@@ -39,18 +40,18 @@ from .places import Priority
 from .pool import PoolState
 
 _METHODS: Final = ("GET", "POST", "PUT", "PATCH", "DELETE")
-_REPLAY: Final[Mapping[Method, Replay]] = {"GET": "safe", "PUT": "idempotent", "DELETE": "idempotent"}
-_FIRST: Final = re.compile(r"/[A-Za-z0-9_-]+(?=/|$)")
+_REPLAYS: Final[Mapping[Method, Replay]] = {"GET": "safe", "PUT": "idempotent", "DELETE": "idempotent"}
+_FIRST_SEGMENT: Final = re.compile(r"/[A-Za-z0-9_-]+(?=/|$)")
 
 
 class ClientView:
     """Calls to one destination with one set of options, used with `async with`."""
 
     def __init__(self, destination: Destination, options: ClientOptions) -> None:
-        rest = checked_options(options)
-        own = {name: rest.pop(name) for name in OPTIONS_OF_VIEWS}
-        self._options: CallOptions = CallOptions(destination=destination, acting_user=None, **own)
-        self._client: Client = Client(rest)
+        client_options = checked_options(options)
+        view_options = {name: client_options.pop(name) for name in OPTIONS_OF_VIEWS}
+        self._options: CallOptions = CallOptions(destination=destination, acting_user=None, **view_options)
+        self._client: Client = Client(client_options)
         check_way(self._client.proxy, destination.addresses.values())
 
     async def __aenter__(self) -> Self:
@@ -63,7 +64,10 @@ class ClientView:
         await self.close()
 
     async def close(self) -> None:
-        """Close the connections of all views."""
+        """Close the connections of all views: further calls, and those under way, end with an error.
+
+        The session can be opened again. Raises `RequestInvalidError` in another event loop than its own.
+        """
         await self._client.close()
 
     @property
@@ -73,7 +77,7 @@ class ClientView:
 
     @cached_property
     def sender(self) -> Sender:
-        """The function that makes a `Call` of an endpoint; collections use it, and other code may."""
+        """The function that makes a `Call` of an endpoint, as collections use it."""
         return Sender(self._client, self._options)
 
     @hides_arguments
@@ -90,17 +94,23 @@ class ClientView:
     ) -> Self:
         """Return a view with other options that shares the connections; an option not given keeps its value.
 
-        `deadline` is in seconds for a whole call. `deadline=None` and `on_behalf_of=None` clear the option;
-        `retry=None` and `timeouts=None` restore the defaults of `RetryPolicy` and `Timeouts`. `headers` are
-        added to the present ones, None removes them all. `on_reply` is called with the `RawReply` of each
-        attempt that had one, of a list with that of each page: with `on_reply=replies.append`, `replies[-1]`
-        is that of the last call. Raises `RequestInvalidError` for a wrong argument.
+        - `deadline`: seconds for a whole call; None for no limit.
+        - `retry`, `timeouts`: None for the defaults of `RetryPolicy` and `Timeouts`.
+        - `headers`: added to the present ones; None removes them all.
+        - `priority`: "interactive" or "bulk".
+        - `on_behalf_of`: the acting user's uid; None for no acting user.
+        - `on_reply`: called with the `RawReply` of each attempt that had a reply, so of a list with that of
+          each page. With `on_reply=replies.append`, `replies[-1]` is that of the last call.
+
+        Raises `RequestInvalidError` for a wrong argument.
         """
-        given: dict[str, Any] = {
+        options: dict[str, Any] = {
             "deadline": deadline, "retry": retry, "timeouts": timeouts, "headers": headers,
             "priority": priority,
         }  # fmt: skip
-        changes = {name: check_option(name, value) for name, value in given.items() if value is not UNCHANGED}
+        changes = {
+            name: check_option(name, value) for name, value in options.items() if value is not UNCHANGED
+        }
         if on_behalf_of is not UNCHANGED:
             changes["acting_user"] = check_acting_user(on_behalf_of)
         if on_reply is not UNCHANGED:
@@ -112,20 +122,20 @@ class ClientView:
         return self._view(**changes)
 
     def within(self, seconds: float) -> Self:
-        """Return a view whose calls all end within `seconds` from now, taken together, as of one web request.
+        """Return a view whose calls, taken together, end within `seconds` from now: for a web request.
 
             chat = session.within(2.0)
             user = await chat.users.get("bob")
             page = await chat.messages.list_user("bob").page(20)  # has what the first call left
 
-        Its views have the same end, or an earlier one. A call that no time is left for sends
-        nothing, and raises `DeadlineExceededError`; `deadline` bounds a single call further. Raises
+        The views of this view have the same end, or an earlier one. A call for which no time is left sends
+        nothing, and raises `DeadlineExceededError`. A `deadline` limits a single call further. Raises
         `RequestInvalidError` for a wrong argument.
         """
-        left = check_seconds("seconds", seconds)
-        if left is None:
+        duration = check_seconds("seconds", seconds)
+        if duration is None:
             raise RequestInvalidError("seconds = None: expected a number of seconds")
-        end = self._client.clock() + left
+        end = self._client.clock() + duration
         return self._view(ends_at=end if self._options.ends_at is None else min(end, self._options.ends_at))
 
     def _view(self, **changes: Any) -> Self:
@@ -157,26 +167,27 @@ class ClientView:
             if interface is UNCHANGED:
                 interface = next(iter(addresses))
             elif interface not in tuple(addresses):
-                check_unquoted(False, "interface", interface, ", ".join(addresses))
-            running = self.sender(call_by_hand(method, path, query, json, interface))
+                check_unquoted(False, "interface", interface, words_of(addresses))
+            reply = self.sender(call_by_hand(method, path, query, json, interface))
         except ChatRestError as error:
             failure = detach(error)
         del method, path, query, json, interface  # no frame of an error may hold a key
         if failure is not None:
             raise failure
-        return await running
+        return await reply
 
 
 def call_by_hand(
     method: Method, path: str, query: Mapping[str, Any] | None, json: Any, interface: Interface
 ) -> Call[Any]:
+    """Return a call of any operation; raises `RequestInvalidError` if an argument is wrong."""
     if method not in _METHODS:
-        check_unquoted(False, "method", method, ", ".join(_METHODS))
+        check_unquoted(False, "method", method, words_of(_METHODS))
     if query is not None:
         check_unquoted(is_mapping(query), "query", query, "a mapping with text keys, or None")
     quoted = any_path(path)
-    first = _FIRST.match(quoted)
-    # In errors and records only the first segment is shown, as others may hold uids.
+    first = _FIRST_SEGMENT.match(quoted)
+    # Errors and telemetry show only the first segment, as others may hold uids.
     template = "/…" if first is None else quoted if first.end() == len(quoted) else f"{first[0]}/…"
     return Call(_endpoint(method, template, interface), quoted, query, json)
 
@@ -188,7 +199,7 @@ def _endpoint(method: Method, template: str, interface: Interface) -> Endpoint[A
         method,
         template,
         read_json,
-        _REPLAY.get(method, "never"),
+        _REPLAYS.get(method, "never"),
         acting="never" if interface == "management" else "optional",
         interface=interface,
     )
