@@ -74,6 +74,19 @@ def test_the_guide_has_every_variable() -> None:
     } == set()
 
 
+def test_the_files_that_the_architecture_names_are_there() -> None:
+    text = PAGES["chatrest/guide/architecture.md"]
+    floors = text.partition("\n## Change something else\n")[2].partition("\n## The way of a message\n")
+    tables = {ROOT / "chatrest": floors[0], ROOT / "chatrest" / "export": floors[2]}
+    for folder, table in tables.items():
+        rows = [line for line in table.splitlines() if line.startswith("| ")]
+        names = re.findall(r"`([a-z_]+(?:/[a-z_]*)*)`", "\n".join(row.split("|")[2] for row in rows))
+        assert len(names) >= 12
+        assert [
+            name for name in names if not (folder / name).is_dir() and not (folder / f"{name}.py").exists()
+        ] == []
+
+
 def commands_of(text: str) -> Iterator[list[str]]:
     """Yield the words of each `chatrest` in lines of a shell, without what their output goes to."""
     for line in text.splitlines():
