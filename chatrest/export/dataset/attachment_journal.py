@@ -14,7 +14,9 @@ SQLite in `attachments/journal.sqlite`, one transaction a step: a link is added 
 """
 
 import re
+import sqlite3
 from collections.abc import Iterable, Iterator, Mapping
+from itertools import chain
 from pathlib import Path, PurePosixPath
 from typing import Any, Final, Literal, NamedTuple, TypeAlias, get_args
 from urllib.parse import urlsplit
@@ -42,8 +44,9 @@ CREATE INDEX by_path ON attachments(path)
 _REMEDY: Final = "move it away, and the next run fetches the files again"
 _LAYOUT: Final = Layout("export", _SCHEMA, version=1, application=0x63_72_61_74, remedy=_REMEDY)
 _BATCH: Final = 1000
-_PENDING: Final = """SELECT rowid FROM attachments WHERE state IN ('new', 'refused', 'failed')
-    OR (state = 'too_large' AND bytes < ?) ORDER BY state = 'failed', rowid"""
+_UNTRIED: Final = """SELECT rowid FROM attachments WHERE rowid > 0 AND (state IN ('new', 'refused')
+    OR (state = 'too_large' AND bytes < ?))"""
+_FAILED: Final = "SELECT rowid FROM attachments WHERE rowid > 0 AND state = 'failed'"
 _LINK: Final = "SELECT message, position, url, name, mime_type, extension FROM attachments WHERE rowid = ?"
 _STORED: Final = """SELECT rowid, file, bytes, sha256 FROM attachments
     WHERE state = 'stored' AND rowid > ? ORDER BY rowid LIMIT ?"""
@@ -136,10 +139,15 @@ class AttachmentJournal(JournalFile):
     def pending(self, max_bytes: int) -> Iterator[Link]:
         """Yield the links to fetch, each once: those that have failed before come last.
 
-        Else those that fail for good would keep all others waiting, run after run.
+        Else those that fail for good would keep all others waiting, run after run. Memory: the numbers of all
+        of them, as bitmaps.
         """
-        for (number,) in self._all(_PENDING, max_bytes):
+        untried, failed = self._numbers(_UNTRIED, max_bytes), self._numbers(_FAILED)
+        for number in chain(untried, failed):
             yield Link(*self._all(_LINK, number)[0])
+
+    def _numbers(self, sql: str, *values: int) -> IdSet:
+        return IdSet(number for (number,) in self._portions(self._execute(sql, *values)))
 
     def stored_as(self, link: Link) -> FetchResult | None:
         """Return the file that was fetched from the same address for another message."""
@@ -179,6 +187,7 @@ class AttachmentJournal(JournalFile):
             return IdSet()
 
     def set_searched(self, ids: IdSet) -> None:
+        """Note the ids of all messages whose links are here."""
         with self.transaction():
             self._db.execute("DELETE FROM searched")
             self._db.execute("INSERT INTO searched VALUES(?)", (ids.to_bytes(),))
@@ -193,13 +202,21 @@ class AttachmentJournal(JournalFile):
         return counts
 
     def errors(self) -> dict[str, int]:
+        """Return the most frequent errors of the links that failed, each with its count."""
         return {str(error): count for error, count in self._all(_ERRORS, ERRORS_SHOWN)}
 
     def records(self) -> Iterator[dict[str, Any]]:
         """Yield all links as records of the table `attachments`, by message and position."""
-        with self._held():
-            rows = self._db.execute(_ALL)
+        rows = self._execute(_ALL)
         names = [column[0] for column in rows.description]
+        for row in self._portions(rows):
+            yield {name: value for name, value in zip(names, row, strict=True) if value is not None}
+
+    def _execute(self, sql: str, *values: int) -> sqlite3.Cursor:
+        with self._held():
+            return self._db.execute(sql, values)
+
+    def _portions(self, rows: sqlite3.Cursor) -> Iterator[Any]:
+        """Yield the rows of a query; some of them are in memory at a time."""
         while portion := self._fetched(rows, _BATCH):
-            for row in portion:
-                yield {name: value for name, value in zip(names, row, strict=True) if value is not None}
+            yield from portion

@@ -2,12 +2,19 @@
 
 import socket
 from ipaddress import IPv6Address
+from pathlib import Path
 from typing import Any
 
 import pytest
 from aiohttp.abc import AbstractResolver, ResolveResult
 
-from chatrest.export.dataset.attachment_journal import Link, links_of, stored_name
+from chatrest.export.dataset.attachment_journal import (
+    AttachmentJournal,
+    FetchResult,
+    Link,
+    links_of,
+    stored_name,
+)
 from chatrest.export.dataset.downloads import Downloader, DownloadError, address_fault, is_public
 from chatrest.export.store.disk import Disk
 from tests.cases import loop_over
@@ -172,3 +179,17 @@ def test_a_file_is_named_by_its_hash_and_a_harmless_extension(
 ) -> None:
     link = Link("1", 0, url, None, None, extension)
     assert stored_name("ab" * 32, link) == f"files/ab/{'ab' * 32}{suffix}"
+
+
+def test_links_that_have_failed_come_last_and_each_link_once(tmp_path: Path) -> None:
+    links = [Link(str(number), 0, f"https://a/{number}") for number in range(1, 5)]
+    with AttachmentJournal(tmp_path / "journal") as journal:
+        journal.add(links)
+        journal.note(links[0], FetchResult("failed"), 1)
+        journal.note(links[2], FetchResult("too_large", bytes=50), 1)
+        order = []
+        for link in journal.pending(max_bytes=50):
+            order.append(link.message)
+            journal.note(link, FetchResult("failed"), 2)
+        assert [link.message for link in journal.pending(max_bytes=51)] == ["3", "1", "2", "4"]
+    assert order == ["2", "4", "1"]
