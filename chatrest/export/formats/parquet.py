@@ -21,6 +21,150 @@ from .columns import MESSAGE_COLUMNS, SCALARS, MessageReader, snake_case
 from .stored_records import SourceLines, clean
 
 Array: TypeAlias = Any
+"""A `pyarrow.Array`."""
+Table: TypeAlias = Any
+"""A `pyarrow.Table`."""
+VERSION: Final = 2
+VERSION_KEY: Final = b"chatrest.schema_version"
+TIME: Final = pa.timestamp("ms", "UTC")
+_TYPES: Final = {"text": pa.string(), "integer": pa.int64(), "time": TIME, "list": pa.list_(pa.string())}
+
+
+def _struct(texts: str, integers: str = "", times: str = "") -> Any:
+    kinds = (("text", texts), ("integer", integers), ("time", times))
+    return pa.struct([(name, _TYPES[kind]) for kind, names in kinds for name in names.split()])
+
+
+_NESTED: Final = {
+    "attachments": pa.list_(_struct("url name mime_type extension", "size")),
+    "reactions": pa.list_(_struct("reaction", "count")),
+    "mentions": pa.list_(_struct("uid name")),
+    "call": _struct(
+        "session_id type status sender receiver receiver_type conversation_id by_uid for_uid",
+        times="initiated_at joined_at started_at",
+    ),
+}
+SCHEMA: Final = pa.schema(
+    [
+        *(
+            pa.field(each.name, _NESTED.get(each.name) or _TYPES[each.kind], nullable=each.name != "id")
+            for each in MESSAGE_COLUMNS
+        ),
+        ("source_name", pa.string()),
+        pa.field("raw", pa.string(), nullable=False),
+        ("raw_bytes", pa.binary()),
+    ],
+    metadata={VERSION_KEY: str(VERSION).encode()},
+)
+REPEATING: Final = [
+    "conversation_id", "parent_id", "sender", "receiver", "receiver_type", "category", "type", "action",
+    "edited_by", "deleted_by", "source_name",
+]  # fmt: skip
+"""Columns that hold the same few values again and again."""
+ORDERED: Final = ["number", *(each.name for each in MESSAGE_COLUMNS if each.kind == "time")]
+"""Columns by whose least and greatest values a reader can pass row groups by."""
+GROUP_ROWS: Final = 20_000
+GROUP_BYTES: Final = 4 << 20
+"""Bytes of lines in a row group: its rows are converted, and held, at once."""
+_READER: Final = MessageReader(MESSAGE_COLUMNS)
+
+
+def tables(pieces: Iterable[SourceLines]) -> Iterator[Table]:
+    """Yield the records as tables, each good for a row group; memory for one."""
+    chunk, rows, size = list[SourceLines](), 0, 0
+    for piece in pieces:
+        if chunk and (rows + piece.rows > GROUP_ROWS or size + len(piece.lines) > GROUP_BYTES):
+            yield _message_table(chunk)
+            chunk, rows, size = [], 0, 0
+        chunk.append(piece)
+        rows, size = rows + piece.rows, size + len(piece.lines)
+    if chunk:
+        yield _message_table(chunk)
+
+
+def _message_table(chunk: list[SourceLines]) -> Table:
+    lines = b"".join([piece.lines for piece in chunk])
+    values = column_values(lines, sum(piece.rows for piece in chunk))
+    values["source_name"] = [piece.label for piece in chunk for _ in range(piece.rows)]
+    arrays = {
+        field.name: array_of(values[field.name], field.type) for field in SCHEMA if field.name in values
+    }
+    arrays["raw"], arrays["raw_bytes"] = _raw_arrays(lines)
+    return pa.Table.from_arrays([arrays[name] for name in SCHEMA.names], schema=SCHEMA)
+
+
+def _raw_arrays(lines: bytes) -> tuple[Array, Array]:
+    try:
+        texts = text_array(lines, "\n")[:-1]
+        texts.validate(full=True)
+    except pa.ArrowInvalid:  # not all are UTF-8
+        raws = lines.split(b"\n")[:-1]
+        texts = [raw.decode(errors="replace") for raw in raws]
+        exact = [None if text.encode() == raw else raw for text, raw in zip(texts, raws, strict=True)]
+        return array_of(texts, pa.string()), array_of(exact, pa.binary())
+    return texts, pa.nulls(len(texts), pa.binary())
+
+
+# ── the columns of records ──
+
+
+def column_values(lines: bytes, rows: int) -> dict[str, Sequence[Any]]:
+    """Return the columns of `SCHEMA` for so many records, one per line, without the source and `raw`."""
+    values = _READER.read(lines, rows)
+    for name in ("attachments", "reactions", "mentions"):
+        values[name] = [None if value is None else _decoded(value) for value in values[name]]
+    values["mentions"] = list(map(_mentions, values["mentions"]))
+    values["call"] = [
+        _call(_decoded(entities)) if category == "call" else None
+        for category, entities in zip(values["category"], values["call"], strict=True)
+    ]
+    for name, own in _NESTED.items():
+        values[name] = [None if value is None else _fitting(value, own) for value in values[name]]
+    return values
+
+
+def _mentions(users: Any) -> Any:
+    return [{**_object(user), "uid": uid} for uid, user in users.items()] if isinstance(users, dict) else None
+
+
+def _call(entities: Any) -> Any:
+    """Return the call of a call message, with the uids of who acted and of the other user."""
+    call, by, other = (_object(_object(entities).get(name)).get("entity") for name in ("on", "by", "for"))
+    if not isinstance(call, dict):
+        return None
+    uids = {"by_uid": _object(by).get("uid"), "for_uid": _object(other).get("uid")}
+    return {**call, "session_id": call.get("sessionid"), **uids}
+
+
+def _decoded(value: Any) -> Any:
+    """Return the value of JSON bytes; any other value as it is.
+
+    Bytes that are no UTF-8, and numbers out of range, are refused by the fast decoder.
+    """
+    if not isinstance(value, msgspec.Raw):
+        return value
+    try:
+        return msgspec.json.decode(value)
+    except REFUSED:
+        return clean(read_record(bytes(value)))
+
+
+def _object(value: Any) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {}
+
+
+def _fitting(value: Any, type: Any) -> Any:
+    """Return a value as `array_of` takes it for a type; None if it is not of it."""
+    if pa.types.is_list(type):
+        return [_fitting(each, type.value_type) for each in value] if isinstance(value, list) else None
+    if pa.types.is_struct(type):
+        members = {snake_case(name): member for name, member in _object(value).items()}
+        return tuple(_fitting(members.get(field.name), field.type) for field in type)
+    kind = next(kind for kind, own in _TYPES.items() if own == type)
+    return SCALARS[kind](value)
+
+
+# ── arrays ──
 
 
 def array_of(values: Sequence[Any], type: Any) -> Array:
@@ -74,143 +218,3 @@ def _bytes_array(values: Sequence[bytes], type: Any) -> Array:
 def _numbers(values: Iterable[int], type: Any) -> Array:
     numbers = array("q" if type == pa.int64() else "i", values)
     return pa.Array.from_buffers(type, len(numbers), [None, pa.py_buffer(numbers)])
-
-
-VERSION: Final = 2
-VERSION_KEY: Final = b"chatrest.schema_version"
-
-TIME: Final = pa.timestamp("ms", "UTC")
-_TYPES: Final = {"text": pa.string(), "integer": pa.int64(), "time": TIME, "list": pa.list_(pa.string())}
-
-
-def _struct(texts: str, integers: str = "", times: str = "") -> Any:
-    kinds = (("text", texts), ("integer", integers), ("time", times))
-    return pa.struct([(name, _TYPES[kind]) for kind, names in kinds for name in names.split()])
-
-
-_NESTED: Final = {
-    "attachments": pa.list_(_struct("url name mime_type extension", "size")),
-    "reactions": pa.list_(_struct("reaction", "count")),
-    "mentions": pa.list_(_struct("uid name")),
-    "call": _struct(
-        "session_id type status sender receiver receiver_type conversation_id by_uid for_uid",
-        times="initiated_at joined_at started_at",
-    ),
-}
-SCHEMA: Final = pa.schema(
-    [
-        *(
-            pa.field(each.name, _NESTED.get(each.name) or _TYPES[each.kind], nullable=each.name != "id")
-            for each in MESSAGE_COLUMNS
-        ),
-        ("source_name", pa.string()),
-        pa.field("raw", pa.string(), nullable=False),
-        ("raw_bytes", pa.binary()),
-    ],
-    metadata={VERSION_KEY: str(VERSION).encode()},
-)
-REPEATING: Final = [
-    "conversation_id", "parent_id", "sender", "receiver", "receiver_type", "category", "type", "action",
-    "edited_by", "deleted_by", "source_name",
-]  # fmt: skip
-"""Columns that hold the same few values again and again."""
-ORDERED: Final = ["number", *(each.name for each in MESSAGE_COLUMNS if each.kind == "time")]
-"""Columns by whose least and greatest values a reader can pass row groups by."""
-
-
-_READER: Final = MessageReader(MESSAGE_COLUMNS)
-
-
-def columns(lines: bytes, rows: int) -> dict[str, Sequence[Any]]:
-    """Return the columns of `SCHEMA` for so many records, one per line, without the source and `raw`."""
-    values = _READER.read(lines, rows)
-    for name in ("attachments", "reactions", "mentions"):
-        values[name] = [None if value is None else _plain(value) for value in values[name]]
-    values["mentions"] = list(map(_mentions, values["mentions"]))
-    values["call"] = [
-        _call(_plain(entities)) if category == "call" else None
-        for category, entities in zip(values["category"], values["call"], strict=True)
-    ]
-    for name, own in _NESTED.items():
-        values[name] = [None if value is None else _fitting(value, own) for value in values[name]]
-    return values
-
-
-def _mentions(users: Any) -> Any:
-    return [{**_object(user), "uid": uid} for uid, user in users.items()] if isinstance(users, dict) else None
-
-
-def _call(entities: Any) -> Any:
-    """Return the call of a call message, with the uids of who acted and of the other user."""
-    call, by, other = (_object(_object(entities).get(name)).get("entity") for name in ("on", "by", "for"))
-    if not isinstance(call, dict):
-        return None
-    uids = {"by_uid": _object(by).get("uid"), "for_uid": _object(other).get("uid")}
-    return {**call, "session_id": call.get("sessionid"), **uids}
-
-
-def _plain(value: Any) -> Any:
-    """Return a value whose bytes are known; any other as it is."""
-    if not isinstance(value, msgspec.Raw):
-        return value
-    try:
-        return msgspec.json.decode(value)
-    except REFUSED:
-        return clean(read_record(bytes(value)))
-
-
-def _object(value: Any) -> dict[str, Any]:
-    return value if isinstance(value, dict) else {}
-
-
-def _fitting(value: Any, type: Any) -> Any:
-    """Return a value as `array_of` takes it for a type; None if it is not of it."""
-    if pa.types.is_list(type):
-        return [_fitting(each, type.value_type) for each in value] if isinstance(value, list) else None
-    if pa.types.is_struct(type):
-        members = {snake_case(name): member for name, member in _object(value).items()}
-        return tuple(_fitting(members.get(field.name), field.type) for field in type)
-    kind = next(kind for kind, own in _TYPES.items() if own == type)
-    return SCALARS[kind](value)
-
-
-Table: TypeAlias = Any
-
-GROUP_ROWS, GROUP_BYTES = 20_000, 4 << 20
-"""Rows, and bytes of their lines, of a row group: these are converted, and held, at once."""
-
-
-def tables(pieces: Iterable[SourceLines]) -> Iterator[Table]:
-    """Yield the records as tables, each good for a row group; memory for one."""
-    chunk, rows, size = list[SourceLines](), 0, 0
-    for piece in pieces:
-        if chunk and (rows + piece.rows > GROUP_ROWS or size + len(piece.lines) > GROUP_BYTES):
-            yield _message_table(chunk)
-            chunk, rows, size = [], 0, 0
-        chunk.append(piece)
-        rows, size = rows + piece.rows, size + len(piece.lines)
-    if chunk:
-        yield _message_table(chunk)
-
-
-def _message_table(chunk: list[SourceLines]) -> Table:
-    lines = b"".join([piece.lines for piece in chunk])
-    values = columns(lines, sum(piece.rows for piece in chunk))
-    values["source_name"] = [piece.label for piece in chunk for _ in range(piece.rows)]
-    arrays = {
-        field.name: array_of(values[field.name], field.type) for field in SCHEMA if field.name in values
-    }
-    arrays["raw"], arrays["raw_bytes"] = _raw_arrays(lines)
-    return pa.Table.from_arrays([arrays[name] for name in SCHEMA.names], schema=SCHEMA)
-
-
-def _raw_arrays(lines: bytes) -> tuple[Array, Array]:
-    try:
-        texts = text_array(lines, "\n")[:-1]
-        texts.validate(full=True)
-    except pa.ArrowInvalid:  # not all are UTF-8
-        raws = lines.split(b"\n")[:-1]
-        texts = [raw.decode(errors="replace") for raw in raws]
-        exact = [None if text.encode() == raw else raw for text, raw in zip(texts, raws, strict=True)]
-        return array_of(texts, pa.string()), array_of(exact, pa.binary())
-    return texts, pa.nulls(len(texts), pa.binary())

@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from chatrest.export.formats.parquet import SCHEMA, VERSION, tables
+from chatrest.export.formats.parquet import SCHEMA, VERSION, column_values, tables
 from chatrest.export.formats.stored_records import SourceLines, raws_of
 from tests.exported_files import SEPTEMBER, Export, page, served, table
 from tests.pages import GUIDE
@@ -80,6 +80,14 @@ def test_every_record_comes_back_as_it_was_served_and_members_of_a_wrong_type_ar
     assert rows["24"]["call"] is None
     assert rows["25"]["attachments"] is None or rows["25"]["attachments"][0]["url"] is None
     assert rows["26"]["attachments"] is rows["26"]["call"] is None
+
+
+def test_nested_members_with_bytes_or_numbers_that_do_not_decode_are_read_all_the_same() -> None:
+    """Records that decode at once hold their nested members as bytes, which were not looked at."""
+    data = b'{"attachments":[{"url":"\xff","size":1}],"reactions":[{"reaction":"up","count":1e999}]}'
+    values = column_values(b'{"id":"1","data":' + data + b"}\n", rows=1)
+    assert values["attachments"] == [[("\ufffd", None, None, None, 1)]]
+    assert values["reactions"] == [[("up", None)]]
 
 
 def test_the_columns_of_a_message(tmp_path: Path) -> None:

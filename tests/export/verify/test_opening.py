@@ -297,6 +297,14 @@ async def test_one_that_was_interrupted(name: str, tmp_path: Path, small_pages: 
     assert results[1].messages < COUNT  # the copy; the run itself may have committed more before its end
 
 
+def let_a_run_begin(out: Path) -> None:
+    """Give the journal the generation of a run that has begun, and has not changed the manifest."""
+    change_journal(out, "UPDATE meta SET value = '99-x' WHERE name = 'generation'")
+    change_journal(
+        out, "UPDATE meta SET value = ? WHERE name = 'previous_generation'", manifest_of(out).generation
+    )
+
+
 @pytest.mark.parametrize("name", ["plain", "parquet"])
 def test_a_kill_while_one_file_replaces_others_is_shown_and_ended(
     copy: Callable[[str], Path], name: str
@@ -304,10 +312,7 @@ def test_a_kill_while_one_file_replaces_others_is_shown_and_ended(
     """The new file is there, and the journal does not know it yet."""
     out = copy(name)
     entry = largest_entry(out)
-    change_journal(out, "UPDATE meta SET value = '99-x' WHERE name = 'generation'")
-    change_journal(
-        out, "UPDATE meta SET value = ? WHERE name = 'previous_generation'", manifest_of(out).generation
-    )
+    let_a_run_begin(out)
     target = f"{entry.name.rpartition('/')[0]}/messages-99{''.join(Path(entry.name).suffixes)}"
     sql = """INSERT INTO files(number, name, stem, state, size)
         SELECT 99, ?, stem, 'sealing', 0 FROM files WHERE name = ?"""
@@ -323,6 +328,26 @@ def test_a_kill_while_one_file_replaces_others_is_shown_and_ended(
         pass
     assert verify(out).messages == COUNT
     assert not any("twice" in problem.text for problem in verify(out).problems)
+
+
+@pytest.mark.parametrize("name", ["plain", "zstd"])
+def test_a_kill_between_the_rename_of_a_segment_and_the_note_of_it_loses_nothing(
+    copy: Callable[[str], Path], name: str
+) -> None:
+    out = copy(name)
+    entry = largest_entry(out)
+    let_a_run_begin(out)
+    assert change_journal(out, "UPDATE files SET state = 'sealing', sha256 = NULL WHERE name = ?", entry.name)
+    result = verify(out)
+    assert ({problem.kind for problem in result.problems}, result.messages) == ({"incomplete"}, COUNT)
+    assert len(list(read_raw(out))) == COUNT
+    with flipped(out / entry.name, 4):
+        assert ("content", entry.name) in places_of(verify(out)), "it is in its place"
+    with ExportFolder(out, app_id="emulated") as folder:
+        file = folder.journal.file(entry.name)
+        assert file is not None
+        assert (file.state, file.sha256) == ("sealed", bytes.fromhex(entry.sha256))
+    assert verify(out).messages == COUNT
 
 
 @pytest.mark.parametrize("name", ["plain", "parquet"])
