@@ -2,8 +2,9 @@
 
 There is one way in for what the journal does not know: it is read, its new rows are committed as a page of no
 source, and the file is set aside. So a lost journal is rebuilt from the files, an older one continues beside
-newer files, and a kill at any point leaves what can be done again. Nothing is cut. What is unlinked was
-replaced, or is of `spool/`, and all that it holds is committed by then.
+newer files, and a kill at any point leaves what can be done again. A table is set aside without being read:
+the next run requests its list again. Nothing is cut. What is unlinked was replaced, or is of `spool/`, and
+all that it holds is committed by then.
 
 A row of the history is left out if it is still the version of a message that waits to be changed: the change
 writes it again. So files of messages are taken before those of the history.

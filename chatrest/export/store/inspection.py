@@ -7,6 +7,7 @@
 | missing    | a file of the journal is not there           | its ids are missing, and are read again |
 | damaged    | it has another size than was written         | set aside; its ids are read again       |
 | unknown    | a file that the journal does not know        | its new rows are written; set aside     |
+|            | a table that the journal does not know       | set aside; the next run reads its list  |
 | longer     | a segment has bytes that no commit knows     | new records in them are written again   |
 | leftover   | a file that was replaced, or was being made  | it is unlinked                          |
 | ids        | ids were seen, and are not written           | the next run reads them                 |
