@@ -1,7 +1,8 @@
-"""The address of an app, from app id, region and service domain, and the headers of its deployment.
+"""The address and the key of an app, by argument or from the environment, and the headers of its deployment.
 
-An address is https, so that a key never travels in the clear. Exceptions are loopback, where an emulator or a
-test server listens, and an app that allows http, as for an emulator in another container.
+An address is https, so that a key is never sent in plain text. Exceptions are loopback, where an emulator or
+a test server listens, and an app that allows http, as for an emulator in another container. An error names
+the wrong argument, its value and what is expected; of a text that may be a key only the length.
 """
 
 import os
@@ -12,13 +13,18 @@ from typing import Final, Self, final
 from urllib.parse import urlsplit
 
 from ._core.requests.arguments import hides_arguments
-from ._secrets import shown
+from ._secrets import description
 from .errors import RequestInvalidError
 
 REGIONS: Final = ("us", "eu", "in")
 _LABEL = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?")
 _DOMAIN = re.compile(rf"{_LABEL.pattern}(?:\.{_LABEL.pattern})*(?::[0-9]{{1,5}})?")
 _KEY = re.compile(r"[\x21-\x7e]+")
+_ORIGIN = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://[A-Za-z0-9.:\[\]-]*(?=/|\Z)")
+_ADDRESS: Final = "https://host[:port][/path], or http:// to loopback,"
+_LONGEST_SHOWN: Final = 12
+"""Characters of a wrong text that an error shows: a longer one may be the key, if arguments are swapped."""
+_VARIABLES: Final = ("APP_ID", "API_KEY", "REGION", "SERVICE_DOMAIN", "BASE_URL")
 
 
 @final
@@ -27,13 +33,12 @@ class App:
     """One application's address and key: a value, hashable, safe to print (the key is never shown).
 
     The chat interface is `https://{app_id}.api-{region}.{service_domain}/v3`, the calls interface has
-    `call-` for `api-`; `base_url` stands for both where it is given (an emulator, a proxy, another
-    deployment). Raises `RequestInvalidError` for a region other than us, eu, in, an app id that is not one
-    DNS label, a key that cannot be in a header, or an address that is neither https nor loopback.
+    `call-` for `api-`. A `base_url` replaces both (an emulator, a proxy, another deployment). `allow_http`
+    permits an http `base_url` of any host: everybody on the network can read the key then.
 
-    It cannot be pickled, as its key would go where the pickle goes: `TypeError`.
-
-    `allow_http` permits an http `base_url` of any host: everybody on the way can read the key then.
+    Raises `RequestInvalidError` for a region other than us, eu or in, an app id that is not one DNS label, a
+    key that cannot be in a header, or an address that is neither https nor loopback. Pickling it raises
+    `TypeError`, as the pickle would contain the key.
     """
 
     app_id: str
@@ -57,15 +62,14 @@ class App:
         _check("app_id", app_id, _LABEL, "one DNS label: letters, digits and inner dashes, 1 to 63")
         check_key("api_key", api_key)
         if region not in REGIONS:
-            given = f" = {shown(region)}" if len(str(region)) <= _LONGEST_REGION else ""
-            raise RequestInvalidError(f"region{given}: expected {', '.join(REGIONS)}", name="region")
+            raise _refusal("region", _shown(region), "us, eu or in")
         if service_domain is not None:
-            allowed = "a host name such as chat.example.com, with or without a port from 1 to 65535"
-            _check("service_domain", service_domain, _DOMAIN, allowed)
+            expected = "a host name such as chat.example.com, with or without a port from 1 to 65535"
+            _check("service_domain", service_domain, _DOMAIN, expected)
             if not 0 < int(service_domain.partition(":")[2] or 1) < 65536:
-                raise RequestInvalidError(f"service_domain: expected {allowed}", name="service_domain")
+                raise _refusal("service_domain", repr(service_domain), expected)
         if not isinstance(allow_http, bool):
-            raise RequestInvalidError("allow_http: expected True or False", name="allow_http")
+            raise _refusal("allow_http", description(allow_http), "True or False")
         if base_url is not None:
             base_url = check_url("base_url", base_url, allow_http=allow_http)
         values = (app_id, api_key, region, service_domain, base_url, allow_http)
@@ -103,11 +107,11 @@ class App:
     @classmethod
     @hides_arguments
     def from_env(cls, environ: Mapping[str, str] | None = None) -> Self:
-        """The app that the environment names.
+        """Return the app of the environment's variables, or of those in `environ`.
 
         Reads `CHATREST_APP_ID`, `CHATREST_API_KEY`, `CHATREST_REGION` (default us),
-        `CHATREST_SERVICE_DOMAIN` or `CHATREST_BASE_URL`, and `CHATREST_ALLOW_HTTP` (0 or 1). All that is
-        missing is named in one `RequestInvalidError`.
+        `CHATREST_SERVICE_DOMAIN` or `CHATREST_BASE_URL`, and `CHATREST_ALLOW_HTTP` (0 or 1). Raises one
+        `RequestInvalidError` that names all missing variables, or the wrong one.
         """
         env = os.environ if environ is None else environ
         get = {name: env.get(f"CHATREST_{name}") or None for name in _VARIABLES}
@@ -132,27 +136,21 @@ class App:
         raise failure
 
 
-_SCHEMES: Final = "https://host[:port][/path], or http:// to loopback,"
-_LONGEST_REGION: Final = 12
-"""Characters of a wrong region that an error repeats; a longer text may be a key in the wrong place."""
-_VARIABLES = ("APP_ID", "API_KEY", "REGION", "SERVICE_DOMAIN", "BASE_URL")
-
-
 def environment_of(app: App) -> dict[str, str]:
-    """Return the variables of `App.from_env` for an app, its key among them; what it lacks is empty."""
+    """Return the variables of `App.from_env` for an app, with its key; empty for a missing value."""
     values = (app.app_id, app.api_key, app.region, app.service_domain or "", app.base_url or "")
     named = dict(zip(_VARIABLES, values, strict=True), ALLOW_HTTP=str(int(app.allow_http)))
     return {f"CHATREST_{name}": value for name, value in named.items()}
 
 
 def check_key(name: str, key: str) -> str:
-    """Return `key` if it can be in a header as it is."""
-    _check(name, key, _KEY, "1 or more printable ASCII characters without spaces")
+    """Return `key` if it can be in a header unchanged; else `RequestInvalidError`."""
+    _check(name, key, _KEY, "1 or more printable ASCII characters without spaces", is_secret=True)
     return key
 
 
 def allows_http(environ: Mapping[str, str]) -> bool:
-    """Return whether `CHATREST_ALLOW_HTTP` permits http; `RequestInvalidError` for neither 0 nor 1."""
+    """Return True if `CHATREST_ALLOW_HTTP` is 1; `RequestInvalidError` for a value other than 0 or 1."""
     value = environ.get("CHATREST_ALLOW_HTTP") or "0"
     if value not in ("0", "1"):
         raise RequestInvalidError(f"CHATREST_ALLOW_HTTP = {value!r}: expected 0 or 1")
@@ -160,32 +158,39 @@ def allows_http(environ: Mapping[str, str]) -> bool:
 
 
 def check_url(name: str, url: object, *, allow_http: bool = False) -> str:
-    """Return `url` without a slash at its end, if it is https, or http to loopback or to an allowed host."""
-    schemes = "https:// or http://host[:port][/path]," if allow_http else _SCHEMES
-    allowed = f"{schemes} without user, query or fragment"
-    _check(name, url, _KEY, allowed)
+    """Return `url` without a slash at its end, if it is https, or http to loopback or with `allow_http`.
+
+    Raises `RequestInvalidError` for any other address, with its scheme and host: more may be a password.
+    """
+    addresses = "https:// or http://host[:port][/path]," if allow_http else _ADDRESS
+    expected = f"{addresses} without user, query or fragment"
+    _check(name, url, _KEY, expected, is_secret=True)
     assert isinstance(url, str)
+    origin = _ORIGIN.match(url)
+    given = _shown(url, is_secret=True) if origin is None else repr(origin[0])
     try:
         parts = urlsplit(url)
         host, port = parts.hostname, parts.port
     except ValueError:
         host, port = None, None
-    # The address is not repeated in the error: it may hold a password.
     if not host or port == 0 or "@" in parts.netloc or any(each in url for each in "?#\\"):
-        raise RequestInvalidError(f"{name}: expected {allowed}", name=name)
+        raise _refusal(name, given, expected)
     if parts.scheme != "https" and not (parts.scheme == "http" and (allow_http or is_loopback(host))):
         is_app = name == "base_url" and parts.scheme == "http"
         hint = "; http to another host needs allow_http=True (CHATREST_ALLOW_HTTP=1)" if is_app else ""
-        raise RequestInvalidError(f"{name}: expected {allowed}{hint}", name=name)
+        raise _refusal(name, given, f"{expected}{hint}")
     return url.rstrip("/")
 
 
 def check_proxy(url: object) -> str:
-    """Return the address of a proxy, https or http: to an https service it only opens a tunnel."""
+    """Return the address of a proxy, https or http: to an https service it only opens a tunnel.
+
+    Raises `RequestInvalidError` for any other address.
+    """
     return check_url("proxy", url, allow_http=True)
 
 
-def check_way(proxy: str | None, addresses: Iterable[str]) -> None:
+def check_proxy_use(proxy: str | None, addresses: Iterable[str]) -> None:
     """Raise `RequestInvalidError` for an http address through a proxy that is not on loopback."""
     if proxy is None or is_loopback(urlsplit(proxy).hostname or ""):
         return
@@ -209,16 +214,36 @@ def is_loopback(host: str) -> bool:
         return False
 
 
-def _check(name: str, value: object, pattern: re.Pattern[str], allowed: str) -> None:
-    if not isinstance(value, str) or not pattern.fullmatch(value):
-        # Not the value: where arguments are swapped, it is the key.
-        raise RequestInvalidError(f"{name}: expected {allowed}", name=name)
-
-
 def headers_from_env(environ: Mapping[str, str] | None = None) -> dict[str, str]:
-    """Return the headers of `CHATREST_HEADERS`, a `name: value` a line; no error repeats a value."""
+    """Return the headers of `CHATREST_HEADERS`, one `name: value` per line.
+
+    Raises `RequestInvalidError` for a line without a name or a colon. The error does not show the line.
+    """
     text = (os.environ if environ is None else environ).get("CHATREST_HEADERS", "")
-    pairs = [line.partition(":") for line in text.splitlines() if line.strip()]
-    if not all(name.strip() and separator for name, separator, _ in pairs):
-        raise RequestInvalidError("CHATREST_HEADERS: expected lines of the form `name: value`")
-    return {name.strip(): value.strip() for name, _, value in pairs}
+    headers = {}
+    for number, line in enumerate(text.splitlines(), 1):
+        name, colon, value = line.partition(":")
+        if line.strip() and not (name.strip() and colon):
+            raise RequestInvalidError(f"CHATREST_HEADERS: line {number}: expected `name: value`")
+        if line.strip():
+            headers[name.strip()] = value.strip()
+    return headers
+
+
+def _check(
+    name: str, value: object, pattern: re.Pattern[str], expected: str, *, is_secret: bool = False
+) -> None:
+    if not isinstance(value, str) or not pattern.fullmatch(value):
+        raise _refusal(name, _shown(value, is_secret=is_secret), expected)
+
+
+def _refusal(name: str, given: str, expected: str) -> RequestInvalidError:
+    return RequestInvalidError(f"{name} = {given}: expected {expected}", name=name)
+
+
+def _shown(value: object, *, is_secret: bool = False) -> str:
+    """Return a wrong value for an error; of a text that is secret, or as long as a key, only its length."""
+    if not isinstance(value, str):
+        return description(value)
+    is_hidden = is_secret or len(value) > _LONGEST_SHOWN
+    return f"[text of {len(value)} characters]" if is_hidden else repr(value)

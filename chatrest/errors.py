@@ -245,7 +245,7 @@ class DeadlineOutcomeUnknownError(DeadlineExceededError, OutcomeUnknownError):
 
 
 class ActingUserIgnoredError(ChatRestError):
-    """The service ignored the acting user, and served a list of other users. No item of that page is given."""
+    """The service ignored the acting user, and served a list of other users; none of its page is given."""
 
 
 class CursorError(ChatRestError):

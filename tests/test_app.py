@@ -8,7 +8,15 @@ from typing import Any
 import pytest
 from hypothesis import given, strategies as st
 
-from chatrest.app import App, check_key, check_proxy, check_url, check_way, is_loopback
+from chatrest.app import (
+    App,
+    check_key,
+    check_proxy,
+    check_proxy_use,
+    check_url,
+    headers_from_env,
+    is_loopback,
+)
 from chatrest.errors import RequestInvalidError
 from tests.cases import loop_over
 
@@ -39,11 +47,11 @@ def test_an_app_is_a_value() -> None:
 @loop_over(
     ("name", "values", "error"),
     [
-        ("region", ["", "US", "uk", "us ", None, 1, ["us"]], r"^region = .*: expected us, eu, in$"),
+        ("region", ["", "US", "uk", "us ", None, 1, ["us"]], r"^region = .*: expected us, eu or in$"),
         ("app_id", ["", "a.b", "-a", "a-", "a_b", "a" * 64, "a b", "ä", "a/b", "a@b", "a\n", "a#", None, 5,
                     "a:1"], "^app_id"),
         ("api_key", ["", " ", "k ", "k\n", "k\r\nx: y", "k\x00", "ké", None, 5, b"k", "a b", "\x7f"],
-         "^api_key: expected "),
+         r"^api_key = \[?\w.*: expected 1 or more printable"),
         ("service_domain", ["", "x..com", "-x.com", "x.com/", "u@x.com", "x.com:", "x .com", "x.com\n", 5],
          "^service_domain"),
     ],
@@ -54,12 +62,12 @@ def test_a_member_of_another_form_is_refused_and_a_key_not_repeated(
     for value in values:
         with pytest.raises(RequestInvalidError, match=error) as caught:
             App(**{"app_id": "a", "api_key": "k", "service_domain": DOMAIN, name: value})
-        is_secret = name == "api_key" and len(str(value)) > 3
+        is_secret = name == "api_key" and isinstance(value, str) and len(value) > 3
         assert not is_secret or str(value) not in str(caught.value)
 
 
 def test_a_text_as_long_as_a_key_in_the_place_of_the_region_is_not_repeated() -> None:
-    with pytest.raises(RequestInvalidError, match=r"^region: expected us, eu, in$"):
+    with pytest.raises(RequestInvalidError, match=r"^region = \[text of 16 characters\]: expected us"):
         App("a", "us", "0123456789abcdef")
 
 
@@ -110,17 +118,17 @@ def test_a_proxy_is_https_or_http_on_any_host(url: str) -> None:
     "url", ["proxy.example.com:3128", "socks5://proxy.example.com", "http://u:pa55@p.example.com"]
 )
 def test_a_proxy_of_another_form_is_refused(url: str) -> None:
-    with pytest.raises(RequestInvalidError, match=r"proxy: expected https:// or http://host") as caught:
+    with pytest.raises(RequestInvalidError, match=r"proxy = .*: expected https:// or http://host") as caught:
         check_proxy(url)
     assert "pa55" not in str(caught.value)
 
 
 def test_only_a_proxy_on_loopback_may_read_what_goes_to_an_http_address() -> None:
-    check_way("http://proxy.example.com:3128", ["https://x.com"])
-    check_way("http://127.0.0.1:3128", ["http://x.com"])
+    check_proxy_use("http://proxy.example.com:3128", ["https://x.com"])
+    check_proxy_use("http://127.0.0.1:3128", ["http://x.com"])
     for address in ("http://127.0.0.1:80", "HTTP://x.com"):
         with pytest.raises(RequestInvalidError, match=r"proxy: .* is http, and the proxy would read the key"):
-            check_way("http://proxy.example.com:3128", ["https://x.com", address])
+            check_proxy_use("http://proxy.example.com:3128", ["https://x.com", address])
 
 
 @given(st.text(max_size=30))
@@ -132,7 +140,7 @@ def test_any_text_is_an_address_or_an_error_of_ours(text: str) -> None:
         assert check_key("k", text) == text
     except RequestInvalidError as error:
         allowed = "expected 1 or more printable ASCII characters without spaces"
-        assert str(error) == f"k: {allowed}"  # noqa: PT017
+        assert str(error) == f"k = [text of {len(text)} characters]: {allowed}"  # noqa: PT017
 
 
 @loop_over(
@@ -142,6 +150,27 @@ def test_any_text_is_an_address_or_an_error_of_ours(text: str) -> None:
 )  # fmt: skip
 def test_loopback_is_this_machine(host: str, is_local: bool) -> None:
     assert is_loopback(host) is is_local
+
+
+@loop_over(
+    ("url", "given"),
+    [
+        ("http://chat.example.com/v3", "'http://chat.example.com'"), ("x.com", "[text of 5 characters]"),
+        ("https://u:pa55@x.com", "[text of 20 characters]"), ("https://x.com/v3?key=pa55", "'https://x.com'"),
+        ("https://x.com?pa55", "[text of 18 characters]"), (5, "5"), (["pa55"], "[list]"),
+    ],
+)  # fmt: skip
+def test_the_error_of_an_address_shows_its_scheme_and_host_alone(url: object, given: str) -> None:
+    with pytest.raises(RequestInvalidError) as caught:
+        check_url("base_url", url)
+    assert str(caught.value).startswith(f"base_url = {given}: expected https://host")
+
+
+def test_a_wrong_line_of_headers_is_named_and_not_shown() -> None:
+    assert headers_from_env({"CHATREST_HEADERS": "A: 1\n\n b :c:d \n"}) == {"A": "1", "b": "c:d"}
+    for line in ("s3cr3t", ": s3cr3t"):
+        with pytest.raises(RequestInvalidError, match=r"^CHATREST_HEADERS: line 3: expected `name: value`$"):
+            headers_from_env({"CHATREST_HEADERS": f"A: 1\n\n{line}"})
 
 
 def env(**names: str) -> dict[str, str]:
@@ -175,12 +204,15 @@ def test_all_that_is_missing_is_named_in_one_error() -> None:
 
 
 @loop_over(
-    ("name", "value"),
-    [("APP_ID", "a.b"), ("API_KEY", "a b"), ("REGION", "xx"), ("SERVICE_DOMAIN", "a b"), ("BASE_URL", "x")],
-)
-def test_a_wrong_variable_is_named(name: str, value: str) -> None:
+    ("name", "value", "given"),
+    [
+        ("APP_ID", "a.b", "'a.b'"), ("API_KEY", "a b", r"\[text of 3 characters\]"), ("REGION", "xx", "'xx'"),
+        ("SERVICE_DOMAIN", "a b", "'a b'"), ("BASE_URL", "x", r"\[text of 1 characters\]"),
+    ],
+)  # fmt: skip
+def test_a_wrong_variable_is_named(name: str, value: str, given: str) -> None:
     environ = env(API_KEY="k", APP_ID="a", SERVICE_DOMAIN=DOMAIN) | env(**{name: value})
-    with pytest.raises(RequestInvalidError, match=rf"^CHATREST_{name}( = 'xx')?: expected "):
+    with pytest.raises(RequestInvalidError, match=rf"^CHATREST_{name} = {given}: expected "):
         App.from_env(environ)
 
 
@@ -188,7 +220,9 @@ def test_a_service_domain_may_name_a_port_of_its_own() -> None:
     for port in (1, 8443, 65535):
         assert App("a", "k", service_domain=f"x.com:{port}").chat_url == f"https://a.api-us.x.com:{port}/v3"
     for port in (0, 65536, 99999):
-        with pytest.raises(RequestInvalidError, match=r"service_domain: .*port from 1 to 65535"):
+        with pytest.raises(
+            RequestInvalidError, match=rf"service_domain = 'x.com:{port}': .*port from 1 to 65535"
+        ):
             App("a", "k", service_domain=f"x.com:{port}")
 
 
@@ -202,7 +236,7 @@ def test_http_to_any_host_where_the_app_allows_it() -> None:
             App.from_env({**environ, **allowed})
     with pytest.raises(RequestInvalidError, match="CHATREST_ALLOW_HTTP = 'yes': expected 0 or 1"):
         App.from_env({**environ, "CHATREST_ALLOW_HTTP": "yes"})
-    with pytest.raises(RequestInvalidError, match="base_url: expected"):
+    with pytest.raises(RequestInvalidError, match="base_url = 'ftp://emulator': expected"):
         App("a", "k", base_url="ftp://emulator/v3", allow_http=True)
 
 

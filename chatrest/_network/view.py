@@ -23,7 +23,7 @@ from .._core.requests.endpoint import (
 )
 from .._core.requests.wire import Headers
 from .._parameters.fields import words_of
-from ..app import check_way
+from ..app import check_proxy_use
 from ..errors import ChatRestError, RequestInvalidError
 from .client import Client, Sender
 from .options import (
@@ -52,7 +52,7 @@ class ClientView:
         view_options = {name: client_options.pop(name) for name in OPTIONS_OF_VIEWS}
         self._options: CallOptions = CallOptions(destination=destination, acting_user=None, **view_options)
         self._client: Client = Client(client_options)
-        check_way(self._client.proxy, destination.addresses.values())
+        check_proxy_use(self._client.proxy, destination.addresses.values())
 
     async def __aenter__(self) -> Self:
         self._client.open()
@@ -142,7 +142,7 @@ class ClientView:
         view = object.__new__(type(self))
         view._options, view._client = structs.replace(self._options, **changes), self._client
         if "destination" in changes:
-            check_way(view._client.proxy, view._options.destination.addresses.values())
+            check_proxy_use(view._client.proxy, view._options.destination.addresses.values())
         return view
 
     async def request(
