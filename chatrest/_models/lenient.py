@@ -82,19 +82,22 @@ class Coercions:
         for text, records in self._records.items():
             field = _INDEX.sub("[*]", text)
             fields.setdefault(field, []).extend((record, text) for record in records)
-        return (*(_line(field, places) for field, places in fields.items() if places), *self._others)
+        return (
+            *(_line(field, occurrences) for field, occurrences in fields.items() if occurrences),
+            *self._others,
+        )
 
 
-def _line(field: str, places: list[tuple[int | str, str]]) -> str:
-    record, text = places[0]
-    count = len({record for record, _ in places})
-    path = text if len(places) == 1 else field
-    joint = "" if path.startswith(":") else "."
+def _line(field: str, occurrences: list[tuple[int | str, str]]) -> str:
+    record, text = occurrences[0]
+    count = len({record for record, _ in occurrences})
+    path = text if len(occurrences) == 1 else field
+    separator = "" if path.startswith(":") else "."
     if isinstance(record, str):
         where, noun = f".{record[:_LONGEST_KEY] if count == 1 else '*'}", "outcomes"
     else:
         where, noun = f"[{record if count == 1 else '*'}]", "records"
-    return f"data{where}{joint}{path}{'' if count == 1 else f' ({count} {noun})'}"
+    return f"data{where}{separator}{path}{'' if count == 1 else f' ({count} {noun})'}"
 
 
 @cache
@@ -103,32 +106,32 @@ def shape(kind: Any) -> inspect.Type:
     return inspect.type_info(kind)
 
 
-def coerced(value: Any, want: inspect.Type, path: str, notes: list[str]) -> Any:
-    """Return `value` as the type `want`, else a `CoercionError`; append to `notes` what was coerced."""
-    if isinstance(want, inspect.UnionType):
-        return _coerced_union(value, want, path, notes)
-    if isinstance(want, inspect.StructType):
-        return _coerced_struct(_nested(value, dict, path, notes), want, path, notes)
-    if isinstance(want, inspect.DictType):
+def coerced(value: Any, target: inspect.Type, path: str, notes: list[str]) -> Any:
+    """Return `value` as the type `target`, else a `CoercionError`; append to `notes` what was coerced."""
+    if isinstance(target, inspect.UnionType):
+        return _coerced_union(value, target, path, notes)
+    if isinstance(target, inspect.StructType):
+        return _coerced_struct(_nested(value, dict, path, notes), target, path, notes)
+    if isinstance(target, inspect.DictType):
         members = _nested(value, dict, path, notes)
-        if isinstance(want.value_type, inspect.AnyType):
+        if isinstance(target.value_type, inspect.AnyType):
             return members
-        values = _coerced_items(members.values(), want.value_type, path, ".*", notes)
+        values = _coerced_items(members.values(), target.value_type, path, ".*", notes)
         return dict(zip(members, values, strict=True))
-    if isinstance(want, inspect.VarTupleType):
-        return tuple(_coerced_items(_nested(value, list, path, notes), want.item_type, path, "[{}]", notes))
-    if isinstance(want, inspect.AnyType):
+    if isinstance(target, inspect.VarTupleType):
+        return tuple(_coerced_items(_nested(value, list, path, notes), target.item_type, path, "[{}]", notes))
+    if isinstance(target, inspect.AnyType):
         return value
-    return _coerced_scalar(value, want, path, notes)
+    return _coerced_scalar(value, target, path, notes)
 
 
 def _coerced_items(
-    values: Iterable[Any], want: inspect.Type, path: str, suffix: str, notes: list[str]
+    values: Iterable[Any], target: inspect.Type, path: str, suffix: str, notes: list[str]
 ) -> list[Any]:
     """Return the values of an array or object; too many coercions in one record are a `CoercionError`."""
     items: list[Any] = []
     for index, value in enumerate(values):
-        items.append(coerced(value, want, path + suffix.format(index), notes))
+        items.append(coerced(value, target, path + suffix.format(index), notes))
         if len(notes) > _MOST_NOTES:
             raise CoercionError(f"{path}: more than {_MOST_NOTES} values are not of their type")
     return items
@@ -138,9 +141,9 @@ _DISPENSABLE: Final = frozenset(("name", "entity_type", "text"))
 """Texts that say who or what a record is in words: one of another type counts as absent."""
 
 
-def _coerced_struct(served: dict[str, Any], want: inspect.StructType, path: str, notes: list[str]) -> Any:
+def _coerced_struct(served: dict[str, Any], target: inspect.StructType, path: str, notes: list[str]) -> Any:
     members: dict[str, Any] = {}
-    for field in want.fields:
+    for field in target.fields:
         field_path = f"{path}.{field.encode_name}" if path else field.encode_name
         value = served.get(field.encode_name, UNSET)
         if value is UNSET and not field.required:
@@ -156,17 +159,19 @@ def _coerced_struct(served: dict[str, Any], want: inspect.StructType, path: str,
             if field.required or is_needed:
                 raise
             notes.append(str(error))
-    return want.cls(**members)
+    return target.cls(**members)
 
 
-def _takes_null(want: inspect.Type) -> bool:
-    return isinstance(want, inspect.AnyType) or (isinstance(want, inspect.UnionType) and want.includes_none)
+def _takes_null(target: inspect.Type) -> bool:
+    return isinstance(target, inspect.AnyType) or (
+        isinstance(target, inspect.UnionType) and target.includes_none
+    )
 
 
-def _coerced_union(value: Any, want: inspect.UnionType, path: str, notes: list[str]) -> Any:
-    if value is None and want.includes_none:
+def _coerced_union(value: Any, target: inspect.UnionType, path: str, notes: list[str]) -> Any:
+    if value is None and target.includes_none:
         return None
-    kinds = [kind for kind in want.types if not isinstance(kind, inspect.NoneType)]
+    kinds = [kind for kind in target.types if not isinstance(kind, inspect.NoneType)]
     first: tuple[Any, list[str]] | None = None
     fault = f"{path}: got {type_name(value)}"
     for kind in kinds:  # the first one that holds the value as it is, else what the first of all makes of it
@@ -187,8 +192,8 @@ def _coerced_union(value: Any, want: inspect.UnionType, path: str, notes: list[s
     return first[0]
 
 
-def _coerced_scalar(value: Any, want: inspect.Type, path: str, notes: list[str]) -> Any:
-    kind = _SCALARS.get(type(want))
+def _coerced_scalar(value: Any, target: inspect.Type, path: str, notes: list[str]) -> Any:
+    kind = _SCALARS.get(type(target))
     if kind is None:
         raise CoercionError(f"{path}: got {type_name(value)}")
     if type(value) is kind:
@@ -209,9 +214,9 @@ _SCALARS: Final[dict[type, type]] = {
 }
 
 
-def _kind_name(want: inspect.Type) -> str:
-    kind = _SCALARS.get(type(want))
-    return _NAMES[kind] if kind else "array" if isinstance(want, inspect.VarTupleType) else "object"
+def _kind_name(target: inspect.Type) -> str:
+    kind = _SCALARS.get(type(target))
+    return _NAMES[kind] if kind else "array" if isinstance(target, inspect.VarTupleType) else "object"
 
 
 def _scalar(value: Any, kind: type) -> Any:

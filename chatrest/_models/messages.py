@@ -17,11 +17,11 @@ from .record import (
     Id,
     Json,
     Maybe,
-    OfCount,
-    OfId,
-    OfIdAndCount,
     RawRecord,
     Record,
+    WithCount,
+    WithId,
+    WithIdAndCount,
     views,
 )
 from .users import Entity, EntityWrapper, Parties
@@ -35,14 +35,14 @@ def message_of(stored: Any) -> "Message":
     if isinstance(stored, Message):
         return stored
     try:
-        messages: list[Any] = [convert(stored, Typed)]
+        messages: list[Any] = [convert(stored, TypedMessage)]
     except (ValidationError, UnicodeEncodeError, RecursionError):
         try:
             raw = write_value(stored)
         except (ValueError, RecursionError):  # nested too deeply to be written
             raw = b""
         messages = [read_leniently(stored, raw, [])]
-    settle(messages)
+    retype_media(messages)
     message: Message = messages[0]
     return message
 
@@ -50,7 +50,7 @@ def message_of(stored: Any) -> "Message":
 # ── content ──
 
 
-class Attachment(Record, OfCount):
+class Attachment(Record, WithCount):
     """A file of a media message. `size` is in bytes."""
 
     url: str = NO_TEXT
@@ -74,7 +74,7 @@ class ReactionCount(Record):
     reacted_by_me: Maybe[bool] = UNSET
 
 
-class Content(Record, OfCount):
+class Content(Record, WithCount):
     """`data` of a text or media message: the text or caption ("" for none), and attachments."""
 
     text: str = NO_TEXT
@@ -196,7 +196,7 @@ else:
 
 # In the order in which the service writes the fields, as msgspec decodes that order fastest.
 @views(message_of, "quoted_message", "last_reply")
-class _Message(Record, OfId, kw_only=True):
+class _Message(Record, WithId, kw_only=True):
     category: ClassVar[str]
     """The category in the message's JSON, which determines its class."""
     id: Id
@@ -239,50 +239,50 @@ class _Message(Record, OfId, kw_only=True):
 
 
 if TYPE_CHECKING:
-    _ById: TypeAlias = _Message
+    _MessageById: TypeAlias = _Message
     _Content: TypeAlias = Content
 else:
-    _ById = _Message[Id]
+    _MessageById = _Message[Id]
     _Content = Content[Count]
 
 
 @final
-class TextMessage(_ById, OfIdAndCount, kw_only=True, tag_field="category", tag="message"):
+class TextMessage(_MessageById, WithIdAndCount, kw_only=True, tag_field="category", tag="message"):
     """A text message: `data.text`. Times are in the service's unit (`chatrest guide service`)."""
 
     data: _Content
 
 
 @final
-class MediaMessage(_ById, OfIdAndCount, kw_only=True, tag_field="category", tag="message"):
+class MediaMessage(_MessageById, WithIdAndCount, kw_only=True, tag_field="category", tag="message"):
     """A media message (category `message`), with files in `data.attachments` and a caption in `data.text`."""
 
     data: _Content
 
 
 @final
-class CustomMessage(_ById, kw_only=True, tag_field="category", tag="custom"):
+class CustomMessage(_MessageById, kw_only=True, tag_field="category", tag="custom"):
     """A message with content that the app defines, in `data.custom_data`."""
 
     data: CustomContent
 
 
 @final
-class ActionMessage(_ById, kw_only=True, tag_field="category", tag="action"):
+class ActionMessage(_MessageById, kw_only=True, tag_field="category", tag="action"):
     """An event of a message or group, such as edited, deleted or joined, in `data.action`."""
 
     data: ActionContent
 
 
 @final
-class CallMessage(_ById, kw_only=True, tag_field="category", tag="call"):
+class CallMessage(_MessageById, kw_only=True, tag_field="category", tag="call"):
     """A message about a call, which is in `data.entities.on.entity`."""
 
     data: CallContent
 
 
 @final
-class InteractiveMessage(_ById, kw_only=True, tag_field="category", tag="interactive"):
+class InteractiveMessage(_MessageById, kw_only=True, tag_field="category", tag="interactive"):
     """A card, a form or another message of a bot that users act upon, in `data.interactive_data`."""
 
     data: InteractiveContent
@@ -326,23 +326,23 @@ Message: TypeAlias = (
 )
 """Any message; all classes have the common and the optional fields, and `text`."""
 
-Typed: TypeAlias = TextMessage | CustomMessage | ActionMessage | CallMessage | InteractiveMessage
+TypedMessage: TypeAlias = TextMessage | CustomMessage | ActionMessage | CallMessage | InteractiveMessage
 """The classes that one decode distinguishes by `category`; a media message is first a text message."""
 
-LooselyTyped: Any = Typed
+TypedMessageAsServed: Any = TypedMessage
 """The same classes with ids and sizes as served, number or text; `tighten` converts them."""
 if not TYPE_CHECKING:
-    _Loose: TypeAlias = int | str
-    LooselyTyped = (
-        TextMessage[_Loose, _Loose]
-        | CustomMessage[_Loose]
-        | ActionMessage[_Loose]
-        | CallMessage[_Loose]
-        | InteractiveMessage[_Loose]
+    _AsServed: TypeAlias = int | str
+    TypedMessageAsServed = (
+        TextMessage[_AsServed, _AsServed]
+        | CustomMessage[_AsServed]
+        | ActionMessage[_AsServed]
+        | CallMessage[_AsServed]
+        | InteractiveMessage[_AsServed]
     )
 
 
-def settle(messages: list[Any]) -> None:
+def retype_media(messages: list[Any]) -> None:
     """Make decoded text messages that are media messages such, in place: no one has seen them yet."""
     for message in messages:
         if (kind := message.type) == "text" or type(message) is not TextMessage:
@@ -352,7 +352,7 @@ def settle(messages: list[Any]) -> None:
             structs.force_setattr(message, "__class__", MediaMessage)
 
 
-def unknown(record: Any, raw: bytes, reason: str) -> UnknownMessage:
+def unknown_message(record: Any, raw: bytes, reason: str) -> UnknownMessage:
     """Return the `UnknownMessage` of a record, with its readable fields, its bytes `raw` and the `reason`."""
     members: dict[str, Any] = {"data": record}
     if isinstance(record, dict):
@@ -377,7 +377,7 @@ _FIELDS = {
     for field in structs.fields(UnknownMessage)
     if field.name not in ("raw", "reason")
 }
-BY_CATEGORY: dict[str, type[Typed]] = {
+BY_CATEGORY: dict[str, type[TypedMessage]] = {
     "message": TextMessage,
     "custom": CustomMessage,
     "action": ActionMessage,
@@ -388,17 +388,17 @@ BY_CATEGORY: dict[str, type[Typed]] = {
 
 def read_leniently(record: Any, raw: bytes, notes: list[str]) -> "Message":
     """Return the message of a record that the strict decoder refuses; append what was coerced to `notes`."""
-    if flaw := _flaw(record):
-        return unknown(record, raw, flaw)
+    if flaw := _unknown_reason(record):
+        return unknown_message(record, raw, flaw)
     try:
         message: Message = coerced(record, shape(BY_CATEGORY[record["category"]]), "", notes)
     except CoercionError as error:
         notes.clear()
-        return unknown(record, raw, str(error))
+        return unknown_message(record, raw, str(error))
     return message
 
 
-def _flaw(record: Any) -> str | None:
+def _unknown_reason(record: Any) -> str | None:
     """Return what keeps a record from being any of the typed messages."""
     if not isinstance(record, dict):
         return "the record is not an object"

@@ -11,7 +11,7 @@ from .record import Json, Maybe, Record
 T = TypeVar("T")
 
 _SHOWN: Final = 5
-_LONGEST: Final = 100
+_LONGEST_REASON: Final = 100
 
 
 class Ack(Record, omit_defaults=False):
@@ -77,7 +77,7 @@ class Outcomes(Mapping[str, T], Generic[T]):
         Raises `ApiError` otherwise, with the failed outcomes by key in its `details`.
         """
         if failed := self.failed:
-            shown = ", ".join(_words(*item) for item in list(failed.items())[:_SHOWN])
+            shown = ", ".join(_failure_text(*item) for item in list(failed.items())[:_SHOWN])
             more = ", …" if len(failed) > _SHOWN else ""
             text = f"{len(failed)} of {len(self)} items failed: {shown}{more}"
             prefix = f"{self._operation}: " if self._operation else ""
@@ -91,12 +91,12 @@ def _is_success(outcome: Any) -> bool:
     return getattr(outcome, "success", None) is True
 
 
-def _words(key: str, outcome: Any) -> str:
+def _failure_text(key: str, outcome: Any) -> str:
     """An item that failed, with the service's code or words where it gave any."""
     error = getattr(outcome, "error", None)
     code = error.get("code") if isinstance(error, dict) else None
     reason = code if isinstance(code, str) else getattr(outcome, "message", None)
-    return f"{key} ({reason[:_LONGEST]})" if isinstance(reason, str) and reason else key
+    return f"{key} ({reason[:_LONGEST_REASON]})" if isinstance(reason, str) and reason else key
 
 
 class ItemOutcome(Record, omit_defaults=False):

@@ -56,15 +56,15 @@ if TYPE_CHECKING:
     Id: TypeAlias = str
     Count: TypeAlias = int
 
-    class OfId: ...
+    class WithId: ...
 
-    class OfCount: ...
+    class WithCount: ...
 
-    class OfIdAndCount: ...
+    class WithIdAndCount: ...
 else:
     Id = TypeVar("Id", bound=str)
     Count = TypeVar("Count", bound=int)
-    OfId, OfCount, OfIdAndCount = Generic[Id], Generic[Count], Generic[Id, Count]
+    WithId, WithCount, WithIdAndCount = Generic[Id], Generic[Count], Generic[Id, Count]
 
 
 def digest(credential: str) -> str:

@@ -5,19 +5,31 @@ from typing import Annotated, Any, ClassVar, Final, Literal, TypeAlias
 from msgspec import UNSET, Meta, UnsetType
 
 from ..errors import RequestInvalidError
-from .checked import Affix, Body, CheckedStruct, Filter, Flag, Json, Millis, Ordinal, Size, Text, struct_type
+from .checked import (
+    Affix,
+    Body,
+    Boolean,
+    CheckedStruct,
+    Filter,
+    Json,
+    Millis,
+    Ordinal,
+    PageSize,
+    Text,
+    struct_type,
+)
 from .fields import (
     AnyText,
     AnyTexts,
     AuthMeta,
     HttpMethod,
     Instruction,
-    Listed,
-    PageLimit,
+    ListOf,
     ShortText,
+    SmallPageSize,
     SourceType,
     Uri,
-    Whole,
+    WholeNumber,
     text_of,
 )
 
@@ -30,11 +42,11 @@ class NewToolParameter(Body):
     type: Text
     """The parameter's type."""
     description: AnyText
-    required: Flag | UnsetType = UNSET
+    required: Boolean | UnsetType = UNSET
 
 
 ToolParameters: TypeAlias = Annotated[
-    Listed[NewToolParameter], Meta(description="a list of parameters with key, type and description")
+    ListOf[NewToolParameter], Meta(description="a list of parameters with key, type and description")
 ]
 
 
@@ -49,13 +61,13 @@ class ApiToolChanges(Body):
     endpoint: Uri | UnsetType = UNSET
     """The address that the tool calls."""
     method: HttpMethod | UnsetType = UNSET
-    enable_basic_auth: Flag | UnsetType = UNSET
+    enable_basic_auth: Boolean | UnsetType = UNSET
     basic_auth_username: Text | UnsetType = UNSET
     basic_auth_password: Text | UnsetType = UNSET
     headers: AnyText | UnsetType = UNSET
     body_template: AnyText | UnsetType = UNSET
     """The body of the request, with placeholders for parameters."""
-    allow_additional_properties: Flag | UnsetType = UNSET
+    allow_additional_properties: Boolean | UnsetType = UNSET
     """Let the agent pass parameters that are not declared."""
     parameters: ToolParameters | UnsetType = UNSET
     icon: AnyText | UnsetType = UNSET
@@ -73,7 +85,7 @@ class NewApiTool(ApiToolChanges):
     description: Text
     endpoint: Uri
     method: HttpMethod
-    enable_basic_auth: Flag = False
+    enable_basic_auth: Boolean = False
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -135,7 +147,7 @@ _Constant: TypeAlias = Annotated[str, text_of(0, 500)]
 class VariableQuery(Filter):
     """The form of the list of all variables: with `group_by_category` it is served by category."""
 
-    group_by_category: Flag | None = None
+    group_by_category: Boolean | None = None
     """Group the variables by their category."""
 
 
@@ -168,7 +180,7 @@ AgentHeaders: Final = struct_type("AgentHeaders", Filter, chat_api_version=Text 
 class ToolQuery(Filter):
     """The filter of lists of API tools, frontend actions and MCP servers; a walk starts at `created_at`."""
 
-    limit: Size | None = None
+    limit: PageSize | None = None
     affix: Affix | None = None
     """The direction: append gives what was created after `created_at`, prepend what was created before."""
     created_at: Millis | None = None
@@ -203,13 +215,13 @@ class ToolSearchQuery(Filter):
 class EnabledItemsQuery(Filter):
     """The kinds of items that are asked for, all by default; `key` is of a name or description."""
 
-    tools: Flag | None = None
+    tools: Boolean | None = None
     """Include tools."""
-    frontend_actions: Flag | None = None
+    frontend_actions: Boolean | None = None
     """Include frontend actions."""
-    api_tools: Flag | None = None
+    api_tools: Boolean | None = None
     """Include API tools."""
-    mcp_servers: Flag | None = None
+    mcp_servers: Boolean | None = None
     """Include MCP servers."""
     key: Text | None = None
     """Words to look for."""
@@ -231,14 +243,14 @@ class AgentChanges(Body):
     model: Text | UnsetType = UNSET
     model_meta_data: Json | UnsetType = UNSET
     """Settings of the language model, such as temperature and maxTokens."""
-    is_active: Flag | UnsetType = UNSET
+    is_active: Boolean | UnsetType = UNSET
 
 
 class NewAgent(AgentChanges):
     """An agent to create; the tools and servers that it names exist already."""
 
     name: ShortText
-    is_active: Flag = True
+    is_active: Boolean = True
 
 
 AgentTools: Final = struct_type("AgentTools", Body, tools=AnyTexts)
@@ -304,7 +316,7 @@ class ExternalAgentChanges(Body):
     """The agent's framework."""
     name: ShortText | UnsetType = UNSET
     icon: Uri | UnsetType = UNSET
-    is_active: Flag | UnsetType = UNSET
+    is_active: Boolean | UnsetType = UNSET
     integration_type: _IntegrationType | UnsetType = UNSET
     """What is integrated."""
     integration_meta: _Meta | UnsetType = UNSET
@@ -320,7 +332,7 @@ class NewExternalAgent(ExternalAgentChanges):
     name: ShortText
     icon: Uri
     integration_meta: _Meta
-    is_active: Flag = True
+    is_active: Boolean = True
     integration_type: _IntegrationType = "agent"
 
     def __post_init__(self) -> None:
@@ -339,7 +351,7 @@ class _ToolFields(Body):
     """What users see while the tool runs."""
     description: AnyText | UnsetType = UNSET
     parameters: Json | UnsetType = UNSET
-    do_not_execute: Flag | UnsetType = UNSET
+    do_not_execute: Boolean | UnsetType = UNSET
     """Show the tool's call, and do not run it."""
 
 
@@ -380,7 +392,7 @@ class _Window(Filter):
     end_time: Millis | None = None
     """Until this time."""
     cursor: Text | None = None
-    limit: PageLimit | None = None
+    limit: SmallPageSize | None = None
     affix: Affix | None = None
 
 
@@ -391,16 +403,16 @@ class KnowledgeQuery(_Window):
     without them.
     """
 
-    start: Whole | None = None
+    start: WholeNumber | None = None
     """The begin of the range, as the service counts it."""
-    end: Whole | None = None
+    end: WholeNumber | None = None
     """The end of the range, as the service counts it."""
 
 
 class SourcePageQuery(Filter):
     """The filter of the pages of a source; a walk starts at `page`."""
 
-    limit: Size | None = None
+    limit: PageSize | None = None
     page: Ordinal | None = None
     affix: Affix | None = None
 
@@ -423,7 +435,7 @@ class NewUpload(Body):
 
 
 Uploads: TypeAlias = Annotated[
-    Listed[NewUpload], Meta(description="a list of files with file_name, mime_type and file_size")
+    ListOf[NewUpload], Meta(description="a list of files with file_name, mime_type and file_size")
 ]
 
 
@@ -459,7 +471,7 @@ class WebsiteToScrape(Body):
     """Parts of addresses: only these are read."""
     exclude: AnyTexts | UnsetType = UNSET
     """Parts of addresses to leave out."""
-    fetch_sitemap: Flag | UnsetType = UNSET
+    fetch_sitemap: Boolean | UnsetType = UNSET
     """Read the site's map first."""
 
 

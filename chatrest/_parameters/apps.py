@@ -6,7 +6,7 @@ from msgspec import UNSET, Meta, UnsetType, field
 from msgspec.structs import force_setattr
 
 from ..errors import RequestInvalidError
-from .checked import Body, Filter, Flag, Millis, PageQuery, Size, Text, Texts, struct_type
+from .checked import Body, Boolean, Filter, Millis, PageQuery, PageSize, Text, Texts, struct_type
 from .fields import ShortText, text_of
 
 
@@ -24,7 +24,7 @@ class NewApp(Body):
     region: Literal["us", "eu", "in"] = "us"
     version: Text | UnsetType = UNSET
     """The version of its client libraries, by default "3"."""
-    skip_sample_data: Flag | UnsetType = UNSET
+    skip_sample_data: Boolean | UnsetType = UNSET
     """Make the app without sample users and groups."""
 
 
@@ -65,7 +65,7 @@ class UsageQuery(Filter):
 
 
 _HOST: Final = r"[^\s/?#@\x00-\x1f\x7f-\x9f\ud800-\udfff]+"
-_REST: Final = r"[^\s\x00-\x1f\x7f-\x9f\ud800-\udfff]*"
+_URL_TAIL: Final = r"[^\s\x00-\x1f\x7f-\x9f\ud800-\udfff]*"
 
 Version: TypeAlias = Literal[2] | None
 """2 for the current webhooks, None for the legacy ones."""
@@ -82,7 +82,7 @@ WebhookUrl: TypeAlias = Annotated[
     str,
     Meta(
         max_length=255,
-        pattern=rf"\A(?:https://{_HOST}|http://(?:localhost|127\.\d+\.\d+\.\d+|\[::1\])(?::\d+)?)(?:[/?]{_REST})?\Z",
+        pattern=rf"\A(?:https://{_HOST}|http://(?:localhost|127\.\d+\.\d+\.\d+|\[::1\])(?::\d+)?)(?:[/?]{_URL_TAIL})?\Z",
         description="an https URL of at most 255 characters (http to loopback alone), without a password",
     ),
 ]
@@ -100,7 +100,7 @@ class WebhookVersion(Filter):
 class WebhookQuery(Filter):
     """The filter of GET /apps/{appId}/webhooks."""
 
-    per_page: Size | None = None
+    per_page: PageSize | None = None
     search_key: Text | None = None
     """Only webhooks with this text in their name."""
 
@@ -110,13 +110,13 @@ class WebhookChanges(Body):
 
     name: WebhookText | UnsetType = UNSET
     webhook_url: WebhookUrl | UnsetType = field(default=UNSET, name="webhookURL")
-    use_basic_auth: Flag | UnsetType = UNSET
+    use_basic_auth: Boolean | UnsetType = UNSET
     username: WebhookText | UnsetType = UNSET
     """The user name of HTTP Basic authentication."""
     password: Annotated[str, text_of(1, 100)] | UnsetType = UNSET
     """The password of HTTP Basic authentication."""
-    enabled: Flag | UnsetType = UNSET
-    retry_on_failure: Flag | UnsetType = UNSET
+    enabled: Boolean | UnsetType = UNSET
+    retry_on_failure: Boolean | UnsetType = UNSET
     """Send an event that was not answered with 2xx twice again, after 10 s and 30 s."""
 
 

@@ -33,7 +33,7 @@ from .._secrets import HIDDEN, is_credential, masked, masked_fields, shown
 from .._texts import NamedFields
 from ..errors import RequestInvalidError
 from ..times import TIME_FORMS, Time, parse_timestamp, timestamp_words
-from .fields import MEANINGS, Listed, words_of
+from .fields import MEANINGS, ListOf, words_of
 from .files import file_of
 
 C = TypeVar("C", bound="CheckedStruct")
@@ -120,7 +120,7 @@ _TEXT: Final = Meta(min_length=1, pattern=rf"\A[^{_SURROGATE}]+\Z")
 _UID: Final = Meta(min_length=1, pattern=rf"\A[^{_CONTROL}{_SURROGATE}]+\Z")
 _UID_IN_LIST: Final = Meta(min_length=1, pattern=rf"\A[^,{_CONTROL}{_SURROGATE}]+\Z")
 
-Flag: TypeAlias = Annotated[bool, Meta(description="True or False")]
+Boolean: TypeAlias = Annotated[bool, Meta(description="True or False")]
 """True or False."""
 Text: TypeAlias = Annotated[str, _TEXT, Meta(description="a non-empty text (valid Unicode)")]
 """A text that is not empty."""
@@ -128,7 +128,7 @@ Uid: TypeAlias = Annotated[
     str, _UID, Meta(description="a non-empty text without control characters (valid Unicode)")
 ]
 """An id: a non-empty text without control characters."""
-Size: TypeAlias = Annotated[int, Meta(ge=1, le=1000, description="a whole number from 1 to 1000")]
+PageSize: TypeAlias = Annotated[int, Meta(ge=1, le=1000, description="a whole number from 1 to 1000")]
 """The number of records of a page: 1 to 1000."""
 Ordinal: TypeAlias = Annotated[int, Meta(ge=1, description="a whole number from 1")]
 """A whole number from 1."""
@@ -141,26 +141,26 @@ ScopeName: TypeAlias = Literal["admin", "moderator", "participant"]
 Json: TypeAlias = Annotated[dict[str, Any], Meta(description="a JSON object, as a mapping with text keys")]
 """A JSON object, as a mapping with text keys."""
 Texts: TypeAlias = Annotated[
-    Listed[Annotated[str, _TEXT]],
+    ListOf[Annotated[str, _TEXT]],
     Meta(min_length=1, description="a list of texts, none of them empty (valid Unicode)"),
 ]
 """A list of texts, none of them empty."""
 Uids: TypeAlias = Annotated[
-    Listed[Annotated[str, _UID_IN_LIST]],
+    ListOf[Annotated[str, _UID_IN_LIST]],
     Meta(
         min_length=1, description="a list of uids, none of them empty, without commas and control characters"
     ),
 ]
 """A list of ids, none of them empty or with a comma."""
-SearchIn: TypeAlias = Annotated[Listed[Literal["name", "uid"]], Meta(min_length=1)]
-Scopes: TypeAlias = Annotated[Listed[ScopeName], Meta(min_length=1)]
+SearchIn: TypeAlias = Annotated[ListOf[Literal["name", "uid"]], Meta(min_length=1)]
+Scopes: TypeAlias = Annotated[ListOf[ScopeName], Meta(min_length=1)]
 Attachments: TypeAlias = Annotated[
-    _AttachmentType | Annotated[Listed[_AttachmentType], Meta(min_length=1)],
+    _AttachmentType | Annotated[ListOf[_AttachmentType], Meta(min_length=1)],
     Meta(description="'image', 'video', 'audio' or 'file', or a list of these"),
 ]
 # No pattern: msgspec 0.22 frees one twice in a union with an array or an object, and Python crashes.
 TextOrTexts: TypeAlias = Annotated[
-    Annotated[str, Meta(min_length=1)] | Annotated[Listed[str], Meta(min_length=1)],
+    Annotated[str, Meta(min_length=1)] | Annotated[ListOf[str], Meta(min_length=1)],
     Meta(description="a non-empty text, or a list of texts"),
 ]
 if TYPE_CHECKING:  # the type of arguments: a checked struct converts datetimes to seconds
@@ -192,7 +192,7 @@ class CheckedStruct(Struct, metaclass=CheckedStructType, frozen=True, rename="ca
 
     def __post_init__(self) -> None:
         # Most fields of most bodies and filters have their default, which needs no check.
-        for name in _given(self):
+        for name in _set_fields(self):
             # No frame of the error holds the value: it may be a credential.
             if fault := _check_field(self, name):
                 raise RequestInvalidError(fault, name=name)
@@ -208,7 +208,7 @@ class CheckedStruct(Struct, metaclass=CheckedStructType, frozen=True, rename="ca
 
     def __rich_repr__(self) -> list[tuple[str, Any]]:
         """Return the names and values that were given, credentials hidden, for `repr` and rich."""
-        return masked_fields(self, [(name, getattr(self, name)) for name in _given(self)])
+        return masked_fields(self, [(name, getattr(self, name)) for name in _set_fields(self)])
 
 
 class Filter(CheckedStruct):
@@ -252,7 +252,7 @@ def struct_type(name: str, base: type[CheckedStruct], /, **members: Any) -> type
     return CheckedStructType(name, (base,), {"__annotations__": members, **defaults})
 
 
-def _given(record: CheckedStruct) -> Iterator[str]:
+def _set_fields(record: CheckedStruct) -> Iterator[str]:
     """Return the names of the fields that do not have their default."""
     kind = type(record)
     is_given = map(is_not, msgspec.structs.astuple(record), _defaults(kind))
@@ -419,7 +419,7 @@ def words_of_type(hint: Any) -> str:
 class PageQuery(Filter):
     """The page size of a list by page numbers; a walk starts at `page`."""
 
-    per_page: Size | None = None
+    per_page: PageSize | None = None
     page: Ordinal | None = None
 
 
@@ -431,7 +431,7 @@ class TaggedQuery(PageQuery):
         ("updated_at_from", "updated_at_to"),
     )
 
-    with_tags: Flag | None = None
+    with_tags: Boolean | None = None
     tags: Texts | None = None
     """Only those with these tags."""
     created_at_from: Stamp | None = msgspec.field(default=None, name="createdAt[from]")

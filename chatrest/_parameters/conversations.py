@@ -6,8 +6,8 @@ from msgspec import UNSET, Meta, UnsetType
 from msgspec.structs import force_setattr
 
 from ..errors import RequestInvalidError
-from .checked import Body, Flag, PageQuery, Stamp, Text, Texts, Uid, struct_type
-from .fields import Count, Listed, MessageNumber, ReceiverType, Switch, Tags
+from .checked import Body, Boolean, PageQuery, Stamp, Text, Texts, Uid, struct_type
+from .fields import ListOf, MessageNumber, NaturalNumber, ReceiverType, Switch, Tags
 
 APP_PINS: Final = 5
 """Conversations that an app may pin."""
@@ -19,28 +19,28 @@ class ConversationQuery(PageQuery):
     search_key: Text | None = None
     """Words to look for."""
     conversation_type: ReceiverType | None = None
-    with_tags: Flag | None = None
+    with_tags: Boolean | None = None
     tags: Texts | None = None
     """Only those with these tags."""
-    with_user_and_group_tags: Flag | None = None
+    with_user_and_group_tags: Boolean | None = None
     """Show the tags of users and groups."""
     user_tags: Texts | None = None
     """Only conversations with users who have these tags."""
     group_tags: Texts | None = None
     """Only conversations with groups that have these tags."""
-    unread: Flag | None = None
+    unread: Boolean | None = None
     """Only what the acting user has not read."""
-    include_blocked_users: Flag | None = None
+    include_blocked_users: Boolean | None = None
     """Include conversations with users whom the acting user blocks."""
-    with_blocked_info: Flag | None = None
+    with_blocked_info: Boolean | None = None
     """Show who blocks whom."""
-    hide_agentic: Flag | None = None
-    only_agentic: Flag | None = None
+    hide_agentic: Boolean | None = None
+    only_agentic: Boolean | None = None
     use_cursored_index: Switch | None = None
     """Continue by positions, not by page numbers."""
     unique: Switch | None = None
     """Every user once; not for calls with an acting user."""
-    pinned_by: Annotated[Listed[Literal["me", "system"]], Meta(min_length=1)] | None = None
+    pinned_by: Annotated[ListOf[Literal["me", "system"]], Meta(min_length=1)] | None = None
     """Only conversations pinned by the acting user (me), by the app (system), or by both."""
 
 
@@ -57,20 +57,20 @@ class ConversationPin(Body):
 
 
 Pins: TypeAlias = Annotated[
-    Listed[ConversationPin],
+    ListOf[ConversationPin],
     Meta(max_length=APP_PINS, description=f"a list of at most {APP_PINS} uids or guids (ConversationPin)"),
 ]
 
 
 PinnedConversations: Final = struct_type("PinnedConversations", Body, pinned_conversations=Pins)
 ConversationChanges: Final = struct_type("ConversationChanges", Body, tags=Tags)
-GroupReset: Final = struct_type("GroupReset", Body, preserve_order=Flag | UnsetType)
+GroupReset: Final = struct_type("GroupReset", Body, preserve_order=Boolean | UnsetType)
 UserReset: Final = struct_type(
     "UserReset",
     Body,
-    preserve_order=Flag | UnsetType,
+    preserve_order=Boolean | UnsetType,
     conversation_with=Uid | UnsetType,
-    delete_messages_permanently=Flag | UnsetType,
+    delete_messages_permanently=Boolean | UnsetType,
 )
 
 
@@ -93,15 +93,15 @@ class CallQuery(PageQuery):
     type: Literal["audio", "video"] | None = None
     mode: Literal["call", "meet", "presenter"] | None = None
     status: Literal["initiated", "ongoing", "ended", "unanswered", "rejected", "canceled"] | None = None
-    participants_count: Count | None = None
+    participants_count: NaturalNumber | None = None
     """Only calls with exactly so many participants."""
     started_at: Stamp | None = None
     """Only calls that started at this time."""
     ended_at: Stamp | None = None
     """Only calls that ended at this time."""
     receiver_type: ReceiverType | None = None
-    has_recording: Flag | None = None
-    has_transcription: Flag | None = None
+    has_recording: Boolean | None = None
+    has_transcription: Boolean | None = None
     uid: Uid | None = None
     """Only calls in which this user takes part."""
 

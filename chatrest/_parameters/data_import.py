@@ -13,8 +13,8 @@ from msgspec.structs import force_setattr
 from .._secrets import description, shown
 from ..errors import RequestInvalidError
 from ..times import is_relative
-from .checked import Body, Flag, Json, Stamp, Text, Uid, struct_of
-from .fields import AnyText, Given, ReceiverType, Tags, Url
+from .checked import Body, Boolean, Json, Stamp, Text, Uid, struct_of
+from .fields import AnyText, ReceiverType, StructOrMapping, Tags, Url
 from .messages import SentCategory
 from .users import GroupType
 
@@ -43,9 +43,11 @@ class UserImport(Body):
     """Time of switching off; 0 for a user who is on."""
 
 
-UserDetails: TypeAlias = Annotated[Given[UserImport], Meta(description="a UserImport, or its JSON object")]
+UserDetails: TypeAlias = Annotated[
+    StructOrMapping[UserImport], Meta(description="a UserImport, or its JSON object")
+]
 if TYPE_CHECKING:
-    UsersDetails: TypeAlias = Mapping[str, Given[UserImport]]
+    UsersDetails: TypeAlias = Mapping[str, StructOrMapping[UserImport]]
 else:
     UsersDetails: TypeAlias = Annotated[
         dict[str, UserImport], Meta(description="a mapping of uids to UserImport, or to its JSON object")
@@ -70,7 +72,9 @@ class GroupImport(Body):
     """The group's owner, if the user does not exist yet."""
 
 
-GroupDetails: TypeAlias = Annotated[Given[GroupImport], Meta(description="a GroupImport, or its JSON object")]
+GroupDetails: TypeAlias = Annotated[
+    StructOrMapping[GroupImport], Meta(description="a GroupImport, or its JSON object")
+]
 
 
 class MemberImport(Body):
@@ -81,7 +85,7 @@ class MemberImport(Body):
     member_id: Text | UnsetType = UNSET
     """<guid>_member_<uid>, the key of the entry."""
     scope: Text | UnsetType = UNSET
-    is_banned: Flag | UnsetType = UNSET
+    is_banned: Boolean | UnsetType = UNSET
     """The user is banned from the group."""
     joined_at: Stamp | UnsetType = UNSET
     """Time of joining the group."""
@@ -124,20 +128,24 @@ class MessageImport(Body):
 
 
 if TYPE_CHECKING:  # the type of arguments: a body makes a mapping by key of them
-    _Imports: TypeAlias = Iterable[B] | Mapping[str, Given[B]]
+    _ImportsOf: TypeAlias = Iterable[B] | Mapping[str, StructOrMapping[B]]
 else:
 
-    class _Imports:
+    class _ImportsOf:
         def __class_getitem__(cls, kind: Any) -> Any:
             return dict[str, kind]
 
 
-Users: TypeAlias = Annotated[_Imports[UserImport], Meta(description="users by their uids, 1 to 50")]
-Groups: TypeAlias = Annotated[_Imports[GroupImport], Meta(description="groups by their guids, 1 to 50")]
-Members: TypeAlias = Annotated[
-    _Imports[MemberImport], Meta(description="members by 'GUID_member_UID', 1 to 50")
+UserImports: TypeAlias = Annotated[_ImportsOf[UserImport], Meta(description="users by their uids, 1 to 50")]
+GroupImports: TypeAlias = Annotated[
+    _ImportsOf[GroupImport], Meta(description="groups by their guids, 1 to 50")
 ]
-Messages: TypeAlias = Annotated[_Imports[MessageImport], Meta(description="messages by their muids, 1 to 50")]
+MemberImports: TypeAlias = Annotated[
+    _ImportsOf[MemberImport], Meta(description="members by 'GUID_member_UID', 1 to 50")
+]
+MessageImports: TypeAlias = Annotated[
+    _ImportsOf[MessageImport], Meta(description="messages by their muids, 1 to 50")
+]
 
 
 class _Entries(Struct, frozen=True, kw_only=True):
@@ -165,10 +173,10 @@ def _entries(name: str, records: Any, kind: type[Body], key: str) -> type[Any]:
     )  # fmt: skip
 
 
-UserEntries: Final = _entries("users", Users, UserImport, "uid")
-GroupEntries: Final = _entries("groups", Groups, GroupImport, "guid")
-MemberEntries: Final = _entries("members", Members, MemberImport, "member_id")
-MessageEntries: Final = _entries("messages", Messages, MessageImport, "muid")
+UserEntries: Final = _entries("users", UserImports, UserImport, "uid")
+GroupEntries: Final = _entries("groups", GroupImports, GroupImport, "guid")
+MemberEntries: Final = _entries("members", MemberImports, MemberImport, "member_id")
+MessageEntries: Final = _entries("messages", MessageImports, MessageImport, "muid")
 
 
 def _records(name: str, values: Any, kind: type[B], key: str) -> dict[str, B]:

@@ -8,18 +8,18 @@ from msgspec import Meta
 T = TypeVar("T")
 
 if TYPE_CHECKING:  # the types of arguments: a checked struct makes tuples of lists, and structs of mappings
-    Listed: TypeAlias = Sequence[T]
-    Given: TypeAlias = T | Mapping[str, Any]
+    ListOf: TypeAlias = Sequence[T]
+    StructOrMapping: TypeAlias = T | Mapping[str, Any]
 else:
 
-    class Listed:
-        """`Listed[T]`: a list of T, stored as a tuple."""
+    class ListOf:
+        """`ListOf[T]`: a list of T, stored as a tuple."""
 
         def __class_getitem__(cls, kind: Any) -> Any:
             return tuple[kind, ...]
 
-    class Given:
-        """`Given[T]`: a struct, or a mapping with its members."""
+    class StructOrMapping:
+        """`StructOrMapping[T]`: a struct, or a mapping with its members."""
 
         def __class_getitem__(cls, kind: Any) -> Any:
             return kind
@@ -127,16 +127,16 @@ AnyText: TypeAlias = Annotated[
 """A text, which may be empty."""
 Url: TypeAlias = Annotated[str, text_of(1, 3000, "a URL")]
 """A URL of 1 to 3000 characters."""
-Count: TypeAlias = Annotated[int, Meta(ge=0, description="a whole number, 0 or more")]
+NaturalNumber: TypeAlias = Annotated[int, Meta(ge=0, description="a whole number, 0 or more")]
 """A whole number, 0 or more."""
-Whole: TypeAlias = Annotated[int, Meta(description="a whole number")]
+WholeNumber: TypeAlias = Annotated[int, Meta(description="a whole number")]
 
 _Tag: TypeAlias = Annotated[str, Meta(min_length=1, max_length=100, pattern=VALID)]
 _OF_TAGS: Final = "25 tags of 1 to 100 characters each (valid Unicode)"
-Tags: TypeAlias = Annotated[Listed[_Tag], Meta(max_length=25, description=f"a list of at most {_OF_TAGS}")]
+Tags: TypeAlias = Annotated[ListOf[_Tag], Meta(max_length=25, description=f"a list of at most {_OF_TAGS}")]
 """A list of at most 25 tags of 1 to 100 characters."""
 MessageTags: TypeAlias = Annotated[
-    Listed[_Tag], Meta(min_length=1, max_length=25, description=f"a list of 1 to {_OF_TAGS}")
+    ListOf[_Tag], Meta(min_length=1, max_length=25, description=f"a list of 1 to {_OF_TAGS}")
 ]
 """A list of 1 to 25 tags of 1 to 100 characters."""
 
@@ -167,13 +167,13 @@ Uri: TypeAlias = Annotated[
         description="an absolute URL without white space, such as https://host/path",
     ),
 ]
-PageLimit: TypeAlias = Annotated[int, Meta(ge=1, le=100, description="a whole number from 1 to 100")]
+SmallPageSize: TypeAlias = Annotated[int, Meta(ge=1, le=100, description="a whole number from 1 to 100")]
 
 AuthMeta: TypeAlias = Annotated[
-    dict[str, Any] | Listed[str],
+    dict[str, Any] | ListOf[str],
     Meta(description="a JSON object, as a mapping with text keys, or a list of texts"),
 ]
 AnyTexts: TypeAlias = Annotated[
-    Listed[Annotated[str, Meta(min_length=1, pattern=r"\A[^\ud800-\udfff]+\Z")]],
+    ListOf[Annotated[str, Meta(min_length=1, pattern=r"\A[^\ud800-\udfff]+\Z")]],
     Meta(description="a list of texts, none of them empty (valid Unicode); the list may be empty"),
 ]

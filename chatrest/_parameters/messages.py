@@ -24,11 +24,11 @@ from .checked import (
     Affix,
     Attachments,
     Body,
+    Boolean,
     Filter,
-    Flag,
     Json,
     Ordinal,
-    Size,
+    PageSize,
     Stamp,
     Text,
     Texts,
@@ -36,7 +36,7 @@ from .checked import (
     Uids,
     struct_type,
 )
-from .fields import Given, MessageTags, ReceiverType, Switch, Tags, Url
+from .fields import MessageTags, ReceiverType, StructOrMapping, Switch, Tags, Url
 
 # ── messages to send ──
 
@@ -100,7 +100,8 @@ class InteractionGoal(Body):
 
 
 Receivers: TypeAlias = Annotated[
-    Given[MultipleReceivers], Meta(description="MultipleReceivers, or a mapping with uids, guids or both")
+    StructOrMapping[MultipleReceivers],
+    Meta(description="MultipleReceivers, or a mapping with uids, guids or both"),
 ]
 
 
@@ -185,7 +186,9 @@ class TrackedMessage(MessageBody):
         **options: Unpack[MessageOptions],
     ) -> Self:
         """Return a text message; `RequestInvalidError` if `text` is empty or another argument is wrong."""
-        return cls(receiver=receiver, type="text", data=_text_data(text, metadata), **_given(**options))
+        return cls(
+            receiver=receiver, type="text", data=_text_data(text, metadata), **_without_none(**options)
+        )
 
     @classmethod
     def media(
@@ -199,8 +202,8 @@ class TrackedMessage(MessageBody):
         **options: Unpack[MessageOptions],
     ) -> Self:
         """Return a message with files, which the service finds at their addresses; `text` is the caption."""
-        data = {"attachments": [*attachments]} | _given(text=text, metadata=metadata)
-        return cls(receiver=receiver, category="message", type=type, data=data, **_given(**options))
+        data = {"attachments": [*attachments]} | _without_none(text=text, metadata=metadata)
+        return cls(receiver=receiver, category="message", type=type, data=data, **_without_none(**options))
 
     @classmethod
     def custom(
@@ -213,8 +216,8 @@ class TrackedMessage(MessageBody):
         **options: Unpack[MessageOptions],
     ) -> Self:
         """Return a message with content of the app's own, of any type."""
-        data = {"customData": custom_data} | _given(metadata=metadata)
-        return cls(receiver=receiver, category="custom", type=type, data=data, **_given(**options))
+        data = {"customData": custom_data} | _without_none(metadata=metadata)
+        return cls(receiver=receiver, category="custom", type=type, data=data, **_without_none(**options))
 
 
 class NewMessage(TrackedMessage):
@@ -256,9 +259,11 @@ class NewBotMessage(TrackedMessage):
         **options: Unpack[MessageOptions],
     ) -> Self:
         """Return an interactive message; the shape of `interactive_data` depends on the type."""
-        given = _given(interactionGoal=goal, allowSenderInteraction=allow_sender_interaction)
+        given = _without_none(interactionGoal=goal, allowSenderInteraction=allow_sender_interaction)
         data = {"interactiveData": interactive_data} | given
-        return cls(receiver=receiver, category="interactive", type=type, data=data, **_given(**options))
+        return cls(
+            receiver=receiver, category="interactive", type=type, data=data, **_without_none(**options)
+        )
 
 
 class NewThreadMessage(MessageBody):
@@ -282,16 +287,18 @@ class NewThreadMessage(MessageBody):
         **options: Unpack[ThreadOptions],
     ) -> Self:
         """Return a text reply; `RequestInvalidError` if `text` is empty or another argument is wrong."""
-        return cls(receiver=receiver, type="text", data=_text_data(text, metadata), **_given(**options))
+        return cls(
+            receiver=receiver, type="text", data=_text_data(text, metadata), **_without_none(**options)
+        )
 
 
 def _text_data(text: str, metadata: Mapping[str, Any] | None) -> dict[str, Any]:
     if not (text and isinstance(text, str)):
         raise RequestInvalidError(f"text = {shown(text)}: expected a non-empty text", name="text")
-    return {"text": text} | _given(metadata=metadata)
+    return {"text": text} | _without_none(metadata=metadata)
 
 
-def _given(**members: Any) -> dict[str, Any]:
+def _without_none(**members: Any) -> dict[str, Any]:
     return {name: value for name, value in members.items() if value is not None}
 
 
@@ -316,23 +323,23 @@ class MessageQuery(Filter):
 
     search_key: Text | None = None
     """Only messages with these words."""
-    has_attachments: Flag | None = None
+    has_attachments: Boolean | None = None
     """Only messages with attachments."""
     attachment_types: Attachments | None = None
     """Only messages with attachments of these types."""
-    has_mentions: Flag | None = None
+    has_mentions: Boolean | None = None
     """Only messages with mentions."""
-    has_links: Flag | None = None
+    has_links: Boolean | None = None
     """Only messages with links."""
     mentioned_uids: Uids | None = None
     """Only messages that mention these users."""
-    unread: Flag | None = None
+    unread: Boolean | None = None
     """Only messages that the acting user has not read."""
-    undelivered: Flag | None = None
+    undelivered: Boolean | None = None
     """Only messages that are not delivered to the acting user."""
-    count: Flag | None = None
+    count: Boolean | None = None
     """Count instead of listing; `messages.counts` reads the counts of messages."""
-    hide_replies: Flag | None = None
+    hide_replies: Boolean | None = None
     """Leave out replies inside threads."""
     affix: Affix | None = None
     """Append: oldest first, those after `id`; prepend: newest first, those before it."""
@@ -346,34 +353,34 @@ class MessageQuery(Filter):
     """Only this type, such as text or image."""
     types: Texts | None = None
     """Only these types, such as text and image."""
-    my_mentions_only: Flag | None = None
+    my_mentions_only: Boolean | None = None
     """Only messages that mention the acting user."""
-    has_reactions: Flag | None = None
+    has_reactions: Boolean | None = None
     """Only messages of `sender` that have reactions."""
     sender: Uid | None = None
     """Only messages of this user."""
-    mentions_with_blocked_info: Flag | None = None
+    mentions_with_blocked_info: Boolean | None = None
     """Show of mentioned users who blocks whom."""
-    mentions_with_tag_info: Flag | None = None
+    mentions_with_tag_info: Boolean | None = None
     """Show the tags of mentioned users."""
-    per_page: Size | None = None
+    per_page: PageSize | None = None
     """Records of a page; without an acting user."""
-    limit: Size | None = None
+    limit: PageSize | None = None
     """Records of a page; with an acting user."""
     from_timestamp: Stamp | None = None
     """Sent at this time or later: "7d", "yesterday", a date, a datetime, a timedelta, a timestamp."""
     to_timestamp: Stamp | None = None
     """Sent at this time or earlier; a date is its whole day."""
-    with_tags: Flag | None = None
+    with_tags: Boolean | None = None
     tags: Texts | None = None
     """Only those with these tags."""
 
-    hide_messages_from_blocked_users: Flag | None = None
+    hide_messages_from_blocked_users: Boolean | None = None
     """Leave out messages of users whom the acting user blocks."""
     receiver_type: ReceiverType | None = None
-    hide_deleted: Flag | None = None
+    hide_deleted: Boolean | None = None
     """Leave out deleted messages."""
-    only_deleted: Flag | None = None
+    only_deleted: Boolean | None = None
     """Only deleted messages."""
     sent_at: Stamp | None = None
     """The time from which the list continues, see `affix`."""
@@ -391,7 +398,7 @@ class MessageQuery(Filter):
     """Only messages of these users."""
     conversation_id: Text | None = None
     """Only messages of this conversation."""
-    hide_quoted_messages: Flag | None = None
+    hide_quoted_messages: Boolean | None = None
     """Leave out the quoted message inside a message."""
     saved: Switch | None = None
     """Only messages that the acting user saved."""
@@ -403,15 +410,15 @@ class MessageQuery(Filter):
 class ThreadQuery(Filter):
     """The filter of thread lists."""
 
-    limit: Size | None = None
+    limit: PageSize | None = None
     affix: Affix | None = None
     updated_at: Stamp | None = None
     """The time of change from which the list continues, see `affix`."""
-    participated_by_me: Flag | None = None
+    participated_by_me: Boolean | None = None
     """Only threads in which the acting user wrote."""
-    with_unread_reply_count: Flag | None = None
+    with_unread_reply_count: Boolean | None = None
     """Count the unread replies of the acting user."""
-    with_mention_count: Flag | None = None
+    with_mention_count: Boolean | None = None
     """Count the mentions of the acting user."""
 
 

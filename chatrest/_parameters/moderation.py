@@ -7,11 +7,11 @@ from msgspec import UNSET, Meta, UnsetType, field, structs
 from ..errors import RequestInvalidError
 from .checked import (
     Body,
+    Boolean,
     CheckedStruct,
     Filter,
-    Flag,
     Json,
-    Size,
+    PageSize,
     Stamp,
     Text,
     TextOrTexts,
@@ -19,7 +19,7 @@ from .checked import (
     Uid,
     struct_type,
 )
-from .fields import Given, Listed, ReceiverType, Tags, Whole
+from .fields import ListOf, ReceiverType, StructOrMapping, Tags, WholeNumber
 from .files import Upload
 
 _FilterOperator: TypeAlias = Annotated[
@@ -58,31 +58,32 @@ class RuleFilter(CheckedStruct):
 class RuleCondition(CheckedStruct):
     """A condition of a rule; `value` is a text, or a list as the service's own examples show it."""
 
-    id: Whole | UnsetType = UNSET
+    id: WholeNumber | UnsetType = UNSET
     """The condition's number."""
     entity: Text | UnsetType = UNSET
     operand: Literal["text", "image", "video", "custom"] | UnsetType = UNSET
     operator: Literal["contains", "equals"] | UnsetType = UNSET
     category: Literal["word", "pattern", "toxicity"] | UnsetType = UNSET
     """What the value holds: words or patterns."""
-    is_keyword_reference_present: Flag | UnsetType = UNSET
+    is_keyword_reference_present: Boolean | UnsetType = UNSET
     """`value` is the id of a keyword list."""
-    is_media_present: Flag | UnsetType = UNSET
+    is_media_present: Boolean | UnsetType = UNSET
     """`value` is a formula about media, such as violence_greaterThan_30."""
     value: TextOrTexts | UnsetType = UNSET
 
 
 _Filters: TypeAlias = Annotated[
-    Listed[Given[RuleFilter]], Meta(description="a list of RuleFilter, or of mappings with its members")
+    ListOf[StructOrMapping[RuleFilter]],
+    Meta(description="a list of RuleFilter, or of mappings with its members"),
 ]
 _Conditions: TypeAlias = Annotated[
-    Listed[Given[RuleCondition]],
+    ListOf[StructOrMapping[RuleCondition]],
     Meta(description="a list of RuleCondition, or of mappings with its members"),
 ]
 
 
-LimitQuery: Final = struct_type("LimitQuery", Filter, limit=Size | None)
-RuleQuery: Final = struct_type("RuleQuery", Filter, limit=Size | Text | None)
+LimitQuery: Final = struct_type("LimitQuery", Filter, limit=PageSize | None)
+RuleQuery: Final = struct_type("RuleQuery", Filter, limit=PageSize | Text | None)
 
 
 class ModerationQuery(Filter):
@@ -107,7 +108,7 @@ class NewRule(Body):
     id: Text | UnsetType = UNSET
     name: Text | UnsetType = UNSET
     description: Text | UnsetType = UNSET
-    enabled: Flag | UnsetType = UNSET
+    enabled: Boolean | UnsetType = UNSET
     action: Texts | UnsetType = UNSET
     """What is done with a message that meets the conditions, such as blockMessage."""
     filters: _Filters | UnsetType = UNSET
@@ -164,7 +165,7 @@ class NewFlag(Body):
 
 
 FlagReview: Final = struct_type("FlagReview", Body, status=FlagStatus)
-BlockReview: Final = struct_type("BlockReview", Body, status=BlockStatus, reviewed=Flag)
+BlockReview: Final = struct_type("BlockReview", Body, status=BlockStatus, reviewed=Boolean)
 
 
 class NewModeratedMessage(Body):

@@ -4,8 +4,8 @@ from typing import Annotated, ClassVar, Final, Literal, TypeAlias
 
 from msgspec import UNSET, Meta, UnsetType, field
 
-from .checked import Body, CheckedStruct, Filter, Flag, Json, Millis, Text, Uid, struct_type
-from .fields import AnyText, Count, Given, Listed
+from .checked import Body, Boolean, CheckedStruct, Filter, Json, Millis, Text, Uid, struct_type
+from .fields import AnyText, ListOf, NaturalNumber, StructOrMapping
 
 _Trigger: TypeAlias = Literal[
         "after_message", "message_deleted", "message_edited", "message_reaction_added", "initiated",
@@ -45,7 +45,8 @@ class MutePreferences(CheckedStruct):
 
 
 _Mute: TypeAlias = Annotated[
-    Given[MutePreferences], Meta(description="a MutePreferences, or a mapping with dnd and schedule")
+    StructOrMapping[MutePreferences],
+    Meta(description="a MutePreferences, or a mapping with dnd and schedule"),
 ]
 
 
@@ -58,7 +59,7 @@ class PreferencesChanges(Body):
     """Preferences for chats of two: a whole number for each event."""
     mute_preferences: _Mute | UnsetType = UNSET
     """When nothing is sent."""
-    use_privacy_template: Flag | UnsetType = UNSET
+    use_privacy_template: Boolean | UnsetType = UNSET
     """Hide the message's content in notifications."""
 
 
@@ -79,11 +80,11 @@ class ConversationToMute(ConversationToUnmute):
 
 
 _ToMute: TypeAlias = Annotated[
-    Listed[Given[ConversationToMute]],
+    ListOf[StructOrMapping[ConversationToMute]],
     Meta(description="a list of ConversationToMute, or of mappings with its members"),
 ]
 _ToUnmute: TypeAlias = Annotated[
-    Listed[Given[ConversationToUnmute]],
+    ListOf[StructOrMapping[ConversationToUnmute]],
     Meta(description="a list of ConversationToUnmute, or of mappings with its members"),
 ]
 
@@ -111,8 +112,8 @@ class ContactDetailsChanges(Body):
     """The user's phone number, with + and the country's code."""
 
 
-PushTokenQuery: Final = struct_type("PushTokenQuery", Filter, all=Flag | None, auth_token=Text)
-AllPushTokens: Final = struct_type("AllPushTokens", Filter, all=Flag | None)
+PushTokenQuery: Final = struct_type("PushTokenQuery", Filter, all=Boolean | None, auth_token=Text)
+AllPushTokens: Final = struct_type("AllPushTokens", Filter, all=Boolean | None)
 PushTokenOwner: Final = struct_type("PushTokenOwner", Body, auth_token=Text)
 
 
@@ -136,9 +137,9 @@ class NotificationLogQuery(Filter):
 
     windows: ClassVar[tuple[tuple[str, str], ...]] = (("from_", "to"),)
 
-    message_id: Count | None = None
+    message_id: NaturalNumber | None = None
     """Only notifications about this message."""
-    reaction_id: Count | None = None
+    reaction_id: NaturalNumber | None = None
     """Only notifications about this reaction."""
     from_: Millis | None = field(default=None, name="from")
     """From this time on."""
@@ -162,11 +163,11 @@ class NotificationLogQuery(Filter):
     """Only notifications of this channel."""
     provider: Literal["fcm", "apns", "sendgrid", "twilio", "custom"] | None = None
     """Only notifications of this provider."""
-    notification_triggered: Flag | None = None
+    notification_triggered: Boolean | None = None
     """Only notifications that were sent, or that were not."""
     reason: _Reason | None = None
     """Only notifications that were not sent for this reason."""
-    success: Flag | None = None
+    success: Boolean | None = None
     """Only notifications that succeeded, or that failed."""
     affix: Literal["prepend", "append"] | None = None
     log_id: Text | None = None
@@ -203,11 +204,11 @@ class ApnsProvider(Body):
     p8_key_filename: Text | UnsetType = UNSET
     p8_key: Text | UnsetType = UNSET
     """The signing key, the text of its .p8 file."""
-    include_content_available: Flag | UnsetType = UNSET
+    include_content_available: Boolean | UnsetType = UNSET
     """Wake the application in the background."""
-    include_mutable_content: Flag | UnsetType = UNSET
+    include_mutable_content: Boolean | UnsetType = UNSET
     """Let the application change the notification."""
-    production_mode: Flag | UnsetType = UNSET
+    production_mode: Boolean | UnsetType = UNSET
     """Send by Apple's production servers."""
 
 
@@ -218,7 +219,7 @@ class TwilioProviderChanges(Body):
     twilio_auth_token: Text | UnsetType = UNSET
     twilio_sender_phone_number: Text | UnsetType = UNSET
     """The phone number that sends."""
-    is_enabled: Flag | UnsetType = UNSET
+    is_enabled: Boolean | UnsetType = UNSET
 
 
 class NewTwilioProvider(TwilioProviderChanges):
@@ -240,11 +241,11 @@ class SendgridProviderChanges(Body):
     """The id of the unsubscribe group, digits."""
     sender_name: Text | UnsetType = UNSET
     sender_email: Text | UnsetType = UNSET
-    allow_email_replies: Flag | UnsetType = UNSET
+    allow_email_replies: Boolean | UnsetType = UNSET
     """Let users answer by e-mail."""
     sender_email_for_replies: Text | UnsetType | None = UNSET
     """The address for answers."""
-    is_enabled: Flag | UnsetType = UNSET
+    is_enabled: Boolean | UnsetType = UNSET
 
 
 class NewSendgridProvider(SendgridProviderChanges):
@@ -255,21 +256,21 @@ class NewSendgridProvider(SendgridProviderChanges):
     send_grid_unsubscribe_group_id: Text = field(name="sendGridUnsubscribeGroupID")
     sender_name: Text
     sender_email: Text
-    allow_email_replies: Flag = False
+    allow_email_replies: Boolean = False
 
 
 class _NewCustomProvider(Body):
-    is_enabled: Flag
+    is_enabled: Boolean
     webhook_url: Text = field(name="webhookURL")
-    use_basic_auth: Flag
+    use_basic_auth: Boolean
     basic_auth_username: AnyText
     basic_auth_password: AnyText
 
 
 class _CustomProviderChanges(Body):
-    is_enabled: Flag | UnsetType = UNSET
+    is_enabled: Boolean | UnsetType = UNSET
     webhook_url: Text | UnsetType = field(default=UNSET, name="webhookURL")
-    use_basic_auth: Flag | UnsetType = UNSET
+    use_basic_auth: Boolean | UnsetType = UNSET
     basic_auth_username: Text | UnsetType = UNSET
     basic_auth_password: Text | UnsetType = UNSET
 
@@ -285,22 +286,22 @@ class CustomPushProviderChanges(_CustomProviderChanges):
 class NewCustomSmsProvider(_NewCustomProvider):
     """A webhook of one's own for text messages; `use_stored_ph_no`: to the numbers in contact details."""
 
-    use_stored_ph_no: Flag = False
+    use_stored_ph_no: Boolean = False
 
 
 class CustomSmsProviderChanges(_CustomProviderChanges):
     """Any part of the webhook for text messages."""
 
-    use_stored_ph_no: Flag | UnsetType = UNSET
+    use_stored_ph_no: Boolean | UnsetType = UNSET
 
 
 class NewCustomEmailProvider(_NewCustomProvider):
     """A webhook of one's own for e-mails; `use_stored_email_id`: to the addresses in contact details."""
 
-    use_stored_email_id: Flag = field(name="useStoredEmailID")
+    use_stored_email_id: Boolean = field(name="useStoredEmailID")
 
 
 class CustomEmailProviderChanges(_CustomProviderChanges):
     """Any part of the webhook for e-mails."""
 
-    use_stored_email_id: Flag | UnsetType = field(default=UNSET, name="useStoredEmailID")
+    use_stored_email_id: Boolean | UnsetType = field(default=UNSET, name="useStoredEmailID")

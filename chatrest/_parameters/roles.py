@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING, Annotated, Final, Literal, TypeAlias
 
 from msgspec import UNSET, Meta, UnsetType
 
-from .checked import Body, Flag, Json, Texts, struct_type
-from .fields import Description, Given, Listed, ShortText
+from .checked import Body, Boolean, Json, Texts, struct_type
+from .fields import Description, ListOf, ShortText, StructOrMapping
 
 Reach: TypeAlias = Literal["all", "friendsOnly"]
 
@@ -21,7 +21,7 @@ class NewRoleSettings(Body, forbid_unknown_fields=True):
 
 
 Settings: TypeAlias = Annotated[
-    Given[NewRoleSettings],
+    StructOrMapping[NewRoleSettings],
     Meta(description="a NewRoleSettings, or a mapping with listUsers and sendMessagesTo"),
 ]
 
@@ -44,7 +44,7 @@ class RoleChanges(_RoleFields):
     """Changes of a role; what is not given stays, and what `unset` names is removed."""
 
     name: ShortText | UnsetType = UNSET
-    unset: Listed[Literal["settings", "description", "metadata"]] | UnsetType = UNSET
+    unset: ListOf[Literal["settings", "description", "metadata"]] | UnsetType = UNSET
 
 
 if TYPE_CHECKING:
@@ -62,5 +62,5 @@ else:
 NewPermissions: Final = struct_type("NewPermissions", Body, permissions=PermissionValues)
 Restriction: Final = struct_type("Restriction", Body, features_to_restrict=Texts)
 Allowance: Final = struct_type(
-    "Allowance", Body, features_to_allow=Texts | UnsetType, allow_all=Flag | UnsetType
+    "Allowance", Body, features_to_allow=Texts | UnsetType, allow_all=Boolean | UnsetType
 )

@@ -8,7 +8,7 @@ from ..errors import RequestInvalidError
 from .checked import (
     Affix,
     Body,
-    Flag,
+    Boolean,
     Json,
     PageQuery,
     Presence,
@@ -23,10 +23,10 @@ from .checked import (
     Uids,
     struct_type,
 )
-from .fields import AnyText, Count, Description, Given, Listed, NewId, ShortText, Tags, Url
+from .fields import AnyText, Description, ListOf, NaturalNumber, NewId, ShortText, StructOrMapping, Tags, Url
 
 Presences: TypeAlias = Annotated[
-    Presence | Annotated[Listed[Presence], Meta(min_length=1)],
+    Presence | Annotated[ListOf[Presence], Meta(min_length=1)],
     Meta(description="'available' or 'offline', or a list of these"),
 ]
 
@@ -40,15 +40,15 @@ class UserQuery(TaggedQuery):
     """The fields to look in: name, uid or both."""
     status: Presences | None = None
     """Only those who are available, or offline."""
-    count: Flag | None = None
+    count: Boolean | None = None
     """Count instead of listing."""
     role: Text | None = None
     """Only users with this role."""
     roles: Texts | None = None
     """Only users with one of these roles."""
-    only_deactivated: Flag | None = None
+    only_deactivated: Boolean | None = None
     """Only users who are switched off."""
-    with_deactivated: Flag | None = None
+    with_deactivated: Boolean | None = None
     """Include users who are switched off."""
 
 
@@ -67,7 +67,7 @@ class NewUser(_UserFields):
 
     uid: NewId
     name: ShortText
-    with_auth_token: Flag | UnsetType = UNSET
+    with_auth_token: Boolean | UnsetType = UNSET
     """Make a login token, too: it is in `auth_token` of the reply."""
 
 
@@ -75,13 +75,13 @@ class UserChanges(_UserFields):
     """Changes of a user; what is not given stays, `tags` are all tags from now on, and `unset` removes."""
 
     name: ShortText | UnsetType = UNSET
-    unset: Listed[Literal["avatar", "link", "metadata"]] | UnsetType = UNSET
+    unset: ListOf[Literal["avatar", "link", "metadata"]] | UnsetType = UNSET
 
 
-Deletion: Final = struct_type("Deletion", Body, permanent=Flag | UnsetType)
+Deletion: Final = struct_type("Deletion", Body, permanent=Boolean | UnsetType)
 Deactivation: Final = struct_type("Deactivation", Body, uids_to_deactivate=Uids)
 Reactivation: Final = struct_type("Reactivation", Body, uids_to_activate=Uids)
-NewToken: Final = struct_type("NewToken", Body, force=Flag | UnsetType)
+NewToken: Final = struct_type("NewToken", Body, force=Boolean | UnsetType)
 
 
 class TokenChanges(Body):
@@ -93,14 +93,15 @@ class TokenChanges(Body):
     """Any facts about the client application."""
 
 
-MOST: Final = 1000
+MOST_FRIENDS: Final = 1000
 """Friends of one user."""
 
 FriendUids: TypeAlias = Annotated[
     Uids,
     Meta(
-        max_length=MOST,
-        description=f"a list of 1 to {MOST} uids, none of them empty, without commas and control characters",
+        max_length=MOST_FRIENDS,
+        description=f"a list of 1 to {MOST_FRIENDS} uids, none of them empty, without commas "
+        "and control characters",
     ),
 ]
 
@@ -113,7 +114,7 @@ class FriendQuery(PageQuery):
 
 
 NewFriends: Final = struct_type(
-    "NewFriends", Body, accepted=FriendUids, add_to_conversations=Flag | UnsetType
+    "NewFriends", Body, accepted=FriendUids, add_to_conversations=Boolean | UnsetType
 )
 FormerFriends: Final = struct_type("FormerFriends", Body, friends=Uids)
 BlockedUids: Final = struct_type("BlockedUids", Body, blocked_uids=Uids)
@@ -152,11 +153,11 @@ ListedType: TypeAlias = Annotated[
     Meta(description="'public', 'private', 'protected' or 'password' (which of the last two: by service)"),
 ]
 FirstMembers: TypeAlias = Annotated[
-    Given[NewMembers],
+    StructOrMapping[NewMembers],
     Meta(description="a NewMembers, or a mapping with admins, moderators, participants, usersToBan"),
 ]
 if TYPE_CHECKING:
-    SearchGroupsIn: TypeAlias = Listed[Literal["name", "guid"]]
+    SearchGroupsIn: TypeAlias = ListOf[Literal["name", "guid"]]
 else:
     SearchGroupsIn: TypeAlias = Texts
 
@@ -181,19 +182,19 @@ class GroupQuery(TaggedQuery):
     """The time from which the list continues, see `affix`."""
     type: ListedType | None = None
     types: Texts | None = None
-    has_joined: Flag | None = None
+    has_joined: Boolean | None = None
     """Only groups that the acting user has joined."""
     guid: Uid | None = None
     guids: Uids | None = None
-    members_count_gt: Count | None = field(default=None, name="membersCount[gt]")
+    members_count_gt: NaturalNumber | None = field(default=None, name="membersCount[gt]")
     """Groups with more members."""
-    members_count_gte: Count | None = field(default=None, name="membersCount[gte]")
+    members_count_gte: NaturalNumber | None = field(default=None, name="membersCount[gte]")
     """Groups with so many members or more."""
-    members_count_lt: Count | None = field(default=None, name="membersCount[lt]")
+    members_count_lt: NaturalNumber | None = field(default=None, name="membersCount[lt]")
     """Groups with fewer members."""
-    members_count_lte: Count | None = field(default=None, name="membersCount[lte]")
+    members_count_lte: NaturalNumber | None = field(default=None, name="membersCount[lte]")
     """Groups with so many members or fewer."""
-    members_count_eq: Count | None = field(default=None, name="membersCount[eq]")
+    members_count_eq: NaturalNumber | None = field(default=None, name="membersCount[eq]")
     """Groups with exactly so many members."""
 
 
@@ -223,4 +224,4 @@ class GroupChanges(_GroupFields):
     name: ShortText | UnsetType = UNSET
     type: GroupType | UnsetType = UNSET
     """Who may join: public, private, password (which needs a `password`)."""
-    unset: Listed[Literal["icon", "description", "metadata"]] | UnsetType = UNSET
+    unset: ListOf[Literal["icon", "description", "metadata"]] | UnsetType = UNSET

@@ -91,7 +91,7 @@ OPERATIONS: Final[Mapping[str, Endpoint[Any]]] = OperationTable()
 
 
 class LazyCollection(Generic[C]):
-    """An attribute of a session that is a collection, made when it is first used and kept for its life.
+    """An attribute of a session that is a collection: made when it is first used, and kept for its life.
 
     It has the collection's name; its annotation names the class for type checkers alone. The session has a
     `sender`; it is not a protocol, as type checkers disagree on a `cached_property` in one.
@@ -110,8 +110,8 @@ class LazyCollection(Generic[C]):
         if session is None:
             return self
         kind = collection_class(self._name)
-        made = session.__dict__[self._name] = cast("C", kind(session.sender))
-        return made
+        collection = session.__dict__[self._name] = cast("C", kind(session.sender))
+        return collection
 
     def __repr__(self) -> str:
         kind = collection_class(self._name)

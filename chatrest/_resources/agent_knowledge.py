@@ -39,21 +39,23 @@ from .._parameters.agents import (
 )
 from .._parameters.fields import SourceType
 from .._walk.walk import Walk
-from .collection import Collection, Start
+from .collection import Collection, CursorOrToken
 
 _KNOWLEDGE: Final = "/ai-agents/agent-builder/knowledge-base"
-_OF_AGENT: Final = "/ai-agents/agent-builder/agents/{uid}/knowledge-base/{sourceType}"
+_AGENT_KNOWLEDGE: Final = "/ai-agents/agent-builder/agents/{uid}/knowledge-base/{sourceType}"
 _BY_SOURCE_PAGE: Final = Paging(positions=False, numbered=True, size="limit", largest=100)
 
 
-def _pages(reply: Any) -> dict[str, Any] | None:
+def _source_pages(reply: Any) -> dict[str, Any] | None:
     """The list reply of pages in either form: records in `data`, or in `data.pageContent`, as it was."""
     data = reply.get("data") if isinstance(reply, dict) else None
-    rows = data.get("pageContent", []) if isinstance(data, dict) else data
-    if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
+    records = data.get("pageContent", []) if isinstance(data, dict) else data
+    if not isinstance(records, list) or not all(isinstance(record, dict) for record in records):
         return None
     names = ("content", "pageNumber", "charCount")
-    pages = [{"members": row} | {name: row[name] for name in names if name in row} for row in rows]
+    pages = [
+        {"members": record} | {name: record[name] for name in names if name in record} for record in records
+    ]
     return {"data": pages} | {name: reply[name] for name in ("meta", "cursor") if name in reply}
 
 
@@ -62,7 +64,7 @@ LIST_KNOWLEDGE: Final = Endpoint(
 )
 LIST_SOURCE_PAGES: Final = Endpoint(
     "agents.list_source_pages", "GET", f"{_KNOWLEDGE}/{{sourceType}}/{{uniqueId}}/pages",
-    many(SourcePage, _pages), query=SourcePageQuery, paging=_BY_SOURCE_PAGE,
+    many(SourcePage, _source_pages), query=SourcePageQuery, paging=_BY_SOURCE_PAGE,
 )  # fmt: skip
 INITIATE_UPLOADS: Final = Endpoint(
     "agents.initiate_uploads", "POST", f"{_KNOWLEDGE}/uploads/initiate", bare(PresignedUploads), "never",
@@ -79,10 +81,10 @@ SYNC_KNOWLEDGE: Final = Endpoint(
     "agents.sync_knowledge", "PATCH", f"{_KNOWLEDGE}/{{sourceType}}/{{uniqueId}}/sync", ACK, "never"
 )
 ADD_KNOWLEDGE: Final = Endpoint(
-    "agents.add_knowledge", "PATCH", f"{_OF_AGENT}/add", ACK, "idempotent", body=SourceIds
+    "agents.add_knowledge", "PATCH", f"{_AGENT_KNOWLEDGE}/add", ACK, "idempotent", body=SourceIds
 )
 REMOVE_KNOWLEDGE: Final = Endpoint(
-    "agents.remove_knowledge", "PATCH", f"{_OF_AGENT}/remove", ACK, "idempotent", body=SourceIds
+    "agents.remove_knowledge", "PATCH", f"{_AGENT_KNOWLEDGE}/remove", ACK, "idempotent", body=SourceIds
 )
 
 _TEXTS: Final = "/ai-agents/agent-builder/knowledge-base/text"
@@ -130,7 +132,7 @@ class KnowledgeOperations(Collection):
     """The operations of what agents know."""
 
     def list_knowledge(
-        self, query: KnowledgeQuery | None = None, *, cursor: Start = None
+        self, query: KnowledgeQuery | None = None, *, cursor: CursorOrToken = None
     ) -> Walk[KnowledgeRecord]:
         """The knowledge sources of the app, newest first. One request per page."""
         return self._walk(LIST_KNOWLEDGE, query, cursor)
@@ -141,7 +143,7 @@ class KnowledgeOperations(Collection):
         unique_id: str,
         query: SourcePageQuery | None = None,
         *,
-        cursor: Start = None,
+        cursor: CursorOrToken = None,
     ) -> Walk[SourcePage]:
         """The pages of a source. One request per page of the list; `NotFoundError` if there is none."""
         source = checked_source(source_type)
@@ -206,7 +208,7 @@ class KnowledgeOperations(Collection):
         return await self._call(DELETE_WEBSITE, uniqueId=unique_id)
 
     def list_discovered_urls(
-        self, parent_unique_id: str, query: DiscoveredUrlQuery | None = None, *, cursor: Start = None
+        self, parent_unique_id: str, query: DiscoveredUrlQuery | None = None, *, cursor: CursorOrToken = None
     ) -> Walk[DiscoveredUrl]:
         """The addresses that a website led to, newest first. One request per page."""
         return self._walk(LIST_DISCOVERED_URLS, query, cursor, parentUniqueId=parent_unique_id)

@@ -58,7 +58,7 @@ from .._parameters.agents import (
 from .._parameters.checked import Body
 from .._walk.walk import Walk
 from .agent_knowledge import KnowledgeOperations
-from .collection import DocumentEndpoints, Start, documents
+from .collection import CursorOrToken, DocumentEndpoints, document_endpoints
 
 T = TypeVar("T")
 
@@ -66,16 +66,16 @@ _BUILDER: Final = "/ai-agents/agent-builder"
 _AGENTS: Final = f"{_BUILDER}/agents"
 
 
-def _tools(
+def _tool_endpoints(
     name: str, key: str, record: type[T], new: type[Body], changes: type[Body]
 ) -> DocumentEndpoints[T]:
-    return documents(
+    return document_endpoints(
         f"agents.{{}}_{name}", f"{_BUILDER}/{name.replace('_', '-')}s", key, record, new, changes,
-        reply=bare, update="PATCH", listing={"query": ToolQuery, "paging": BY_CREATED},
+        reply=bare, update="PATCH", list_options={"query": ToolQuery, "paging": BY_CREATED},
     )  # fmt: skip
 
 
-def _of_agent(name: str, path: str, body: type[Body]) -> tuple[Endpoint[Agent], Endpoint[Agent]]:
+def _assignment_endpoints(name: str, path: str, body: type[Body]) -> tuple[Endpoint[Agent], Endpoint[Agent]]:
     path = f"{_AGENTS}/{{uid}}/{path}"
     return (
         Endpoint(f"agents.add_{name}", "PATCH", f"{path}/add", one(Agent), "idempotent", body=body),
@@ -83,23 +83,23 @@ def _of_agent(name: str, path: str, body: type[Body]) -> tuple[Endpoint[Agent], 
     )
 
 
-API_TOOLS: Final = _tools("api_tool", "slug", ApiTool, NewApiTool, ApiToolChanges)
-ADD_API_TOOLS, REMOVE_API_TOOLS = _of_agent("api_tools", "api-tools", AgentApiTools)
-FRONTEND_ACTIONS: Final = _tools(
+API_TOOLS: Final = _tool_endpoints("api_tool", "slug", ApiTool, NewApiTool, ApiToolChanges)
+ADD_API_TOOLS, REMOVE_API_TOOLS = _assignment_endpoints("api_tools", "api-tools", AgentApiTools)
+FRONTEND_ACTIONS: Final = _tool_endpoints(
     "frontend_action", "id", FrontendAction, NewFrontendAction, FrontendActionChanges
 )
-ADD_FRONTEND_ACTIONS, REMOVE_FRONTEND_ACTIONS = _of_agent(
+ADD_FRONTEND_ACTIONS, REMOVE_FRONTEND_ACTIONS = _assignment_endpoints(
     "frontend_actions", "frontend-actions", AgentFrontendActions
 )
-MCP_SERVERS: Final = _tools("mcp_server", "slug", McpServer, NewMcpServer, McpServerChanges)
-ADD_MCP_SERVERS, REMOVE_MCP_SERVERS = _of_agent("mcp_servers", "mcp", AgentMcpServers)
+MCP_SERVERS: Final = _tool_endpoints("mcp_server", "slug", McpServer, NewMcpServer, McpServerChanges)
+ADD_MCP_SERVERS, REMOVE_MCP_SERVERS = _assignment_endpoints("mcp_servers", "mcp", AgentMcpServers)
 
 _VARIABLES: Final = f"{_AGENTS}/variables"
-_CUSTOM: Final = f"{_VARIABLES}/custom"
-_VARIABLE: Final = f"{_CUSTOM}/{{variableId}}"
+_CUSTOM_VARIABLES: Final = f"{_VARIABLES}/custom"
+_CUSTOM_VARIABLE: Final = f"{_CUSTOM_VARIABLES}/{{variableId}}"
 
 
-def _ungrouped(reply: Any) -> dict[str, Any] | None:
+def _list_of_groups(reply: Any) -> dict[str, Any] | None:
     """The list reply of variables in either form: an array, or an array of each category, by its name."""
     if isinstance(reply, list):
         return {"data": reply}
@@ -109,17 +109,19 @@ def _ungrouped(reply: Any) -> dict[str, Any] | None:
 
 
 LIST_ALL_VARIABLES: Final = Endpoint(
-    "agents.list_all_variables", "GET", f"{_VARIABLES}/all", many(VariableUsage, _ungrouped),
+    "agents.list_all_variables", "GET", f"{_VARIABLES}/all", many(VariableUsage, _list_of_groups),
     query=VariableQuery,
 )  # fmt: skip
-LIST_CUSTOM_VARIABLES: Final = Endpoint("agents.list_custom_variables", "GET", _CUSTOM, array(Variable))
+LIST_CUSTOM_VARIABLES: Final = Endpoint(
+    "agents.list_custom_variables", "GET", _CUSTOM_VARIABLES, array(Variable)
+)
 CREATE_VARIABLE: Final = Endpoint(
-    "agents.create_variable", "POST", _CUSTOM, bare(Variable), "never", body=NewVariable
+    "agents.create_variable", "POST", _CUSTOM_VARIABLES, bare(Variable), "never", body=NewVariable
 )
 UPDATE_VARIABLE: Final = Endpoint(
-    "agents.update_variable", "PATCH", _VARIABLE, bare(Variable), "idempotent", body=VariableChanges
+    "agents.update_variable", "PATCH", _CUSTOM_VARIABLE, bare(Variable), "idempotent", body=VariableChanges
 )
-DELETE_VARIABLE: Final = Endpoint("agents.delete_variable", "DELETE", _VARIABLE, ACK, "idempotent")
+DELETE_VARIABLE: Final = Endpoint("agents.delete_variable", "DELETE", _CUSTOM_VARIABLE, ACK, "idempotent")
 
 
 LIST: Final = Endpoint("agents.list", "GET", _AGENTS, many(Agent), query=AgentQuery, paging=BY_CREATED)
@@ -146,7 +148,7 @@ LIST_TOOL_INTEGRATIONS: Final = Endpoint(
     "agents.list_tool_integrations", "GET", "/ai-agents/agent-builder/tools/agent/{uid}",
     many(ToolIntegration), query=IntegrationQuery, paging=BY_CREATED,
 )  # fmt: skip
-ADD_TOOLS, REMOVE_TOOLS = _of_agent("tools", "tools", AgentTools)
+ADD_TOOLS, REMOVE_TOOLS = _assignment_endpoints("tools", "tools", AgentTools)
 LIST_TOOL_ACTIONS: Final = Endpoint("agents.list_tool_actions", "GET", _ACTIONS, array(ToolAction))
 ENABLE_TOOL_ACTIONS: Final = Endpoint(
     "agents.enable_tool_actions", "PATCH", f"{_ACTIONS}/add", ACK, "idempotent", body=EnabledActions
@@ -196,7 +198,7 @@ class Agents(KnowledgeOperations):
     host: how to send them there is not documented.
     """
 
-    def list(self, query: AgentQuery | None = None, *, cursor: Start = None) -> Walk[Agent]:
+    def list(self, query: AgentQuery | None = None, *, cursor: CursorOrToken = None) -> Walk[Agent]:
         """The agents. One request per page."""
         return self._walk(LIST, query, cursor)
 
@@ -229,7 +231,7 @@ class Agents(KnowledgeOperations):
         return await self._call(LIST_ENABLED_ITEMS, query=query, uid=uid)
 
     def list_tool_integrations(
-        self, uid: str, query: IntegrationQuery | None = None, *, cursor: Start = None
+        self, uid: str, query: IntegrationQuery | None = None, *, cursor: CursorOrToken = None
     ) -> Walk[ToolIntegration]:
         """The integrations that an agent could have. One request per page."""
         return self._walk(LIST_TOOL_INTEGRATIONS, query, cursor, uid=uid)
@@ -296,7 +298,9 @@ class Agents(KnowledgeOperations):
         """Delete an external tool; `NotFoundError` if there is none."""
         return await self._call(DELETE_EXTERNAL_TOOL, name=name)
 
-    def list_api_tools(self, query: ToolQuery | None = None, *, cursor: Start = None) -> Walk[ApiTool]:
+    def list_api_tools(
+        self, query: ToolQuery | None = None, *, cursor: CursorOrToken = None
+    ) -> Walk[ApiTool]:
         """The API tools of the app. One request per page."""
         return self._walk(API_TOOLS.list, query, cursor)
 
@@ -325,7 +329,7 @@ class Agents(KnowledgeOperations):
         return await self._call(REMOVE_API_TOOLS, AgentApiTools(api_tools=api_tools), uid=uid)
 
     def list_frontend_actions(
-        self, query: ToolQuery | None = None, *, cursor: Start = None
+        self, query: ToolQuery | None = None, *, cursor: CursorOrToken = None
     ) -> Walk[FrontendAction]:
         """The frontend actions of the app. One request per page."""
         return self._walk(FRONTEND_ACTIONS.list, query, cursor)
@@ -358,7 +362,9 @@ class Agents(KnowledgeOperations):
             REMOVE_FRONTEND_ACTIONS, AgentFrontendActions(frontend_actions=frontend_actions), uid=uid
         )
 
-    def list_mcp_servers(self, query: ToolQuery | None = None, *, cursor: Start = None) -> Walk[McpServer]:
+    def list_mcp_servers(
+        self, query: ToolQuery | None = None, *, cursor: CursorOrToken = None
+    ) -> Walk[McpServer]:
         """The MCP servers of the app. One request per page."""
         return self._walk(MCP_SERVERS.list, query, cursor)
 

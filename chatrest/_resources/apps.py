@@ -33,16 +33,16 @@ from .._parameters.apps import (
 )
 from .._parameters.data_import import (
     GroupEntries,
-    Groups,
+    GroupImports,
     MemberEntries,
-    Members,
+    MemberImports,
     MessageEntries,
-    Messages,
+    MessageImports,
     UserEntries,
-    Users,
+    UserImports,
 )
 from .._walk.walk import Walk
-from .collection import Collection, Start, documents
+from .collection import Collection, CursorOrToken, document_endpoints
 
 T = TypeVar("T")
 
@@ -58,7 +58,7 @@ APPS_CREATE: Final = Endpoint(
 class Apps(Collection):
     """The applications of an account: `management.apps`."""
 
-    def list(self, query: AppQuery | None = None, *, cursor: Start = None) -> Walk[AppInfo]:
+    def list(self, query: AppQuery | None = None, *, cursor: CursorOrToken = None) -> Walk[AppInfo]:
         """The apps of the account. One request per page."""
         return self._walk(APPS_LIST, query, cursor)
 
@@ -67,9 +67,9 @@ class Apps(Collection):
         return await self._call(APPS_CREATE, app)
 
 
-API_KEYS: Final = documents(
+API_KEYS: Final = document_endpoints(
     "api_keys.{}", "/apikeys", "apiKey", ApiKey, NewApiKey, ApiKeyChanges,
-    listing={"query": ApiKeyQuery, "paging": BY_REPLY_PAGE},
+    list_options={"query": ApiKeyQuery, "paging": BY_REPLY_PAGE},
 )  # fmt: skip
 
 
@@ -80,7 +80,7 @@ class ApiKeys(Collection):
     `NotFoundError` if there is no such key. No cursor contains a key.
     """
 
-    def list(self, query: ApiKeyQuery | None = None, *, cursor: Start = None) -> Walk[ApiKey]:
+    def list(self, query: ApiKeyQuery | None = None, *, cursor: CursorOrToken = None) -> Walk[ApiKey]:
         """The API keys of the app. One request per page; no cursor contains a key."""
         return self._walk(API_KEYS.list, query, cursor)
 
@@ -124,11 +124,11 @@ class Metrics(Collection):
         return await self._call(GET_MESSAGE_RECEIPTS)
 
 
-_MANAGED: Final[dict[str, Any]] = {"interface": "management", "headers": WebhookVersion}
+_MANAGEMENT: Final[dict[str, Any]] = {"interface": "management", "headers": WebhookVersion}
 
-WEBHOOKS: Final = documents(
+WEBHOOKS: Final = document_endpoints(
     "webhooks.{}", "/apps/{appId}/webhooks", "webhookId", Webhook, NewWebhook, WebhookChanges,
-    listing={"query": WebhookQuery, "paging": BY_PAGE}, **_MANAGED,
+    list_options={"query": WebhookQuery, "paging": BY_PAGE}, **_MANAGEMENT,
 )  # fmt: skip
 
 
@@ -144,48 +144,52 @@ class Webhooks(Collection):
         app_id: str,
         query: WebhookQuery | None = None,
         *,
-        cursor: Start = None,
+        cursor: CursorOrToken = None,
         x_webhook_version: Version = 2,
     ) -> Walk[Webhook]:
         """The webhooks of an app. One request per page; `NotFoundError` if there is no such app."""
-        return self._walk(WEBHOOKS.list, query, cursor, headers=_version(x_webhook_version), appId=app_id)
+        return self._walk(
+            WEBHOOKS.list, query, cursor, headers=_version_header(x_webhook_version), appId=app_id
+        )
 
     async def get(self, app_id: str, webhook_id: str, *, x_webhook_version: Version = 2) -> Webhook:
         """A webhook; `NotFoundError` (`ERR_WEBHOOK_NOT_FOUND`) if there is none."""
-        version = _version(x_webhook_version)
+        version = _version_header(x_webhook_version)
         return await self._call(WEBHOOKS.get, headers=version, appId=app_id, webhookId=webhook_id)
 
     async def create(self, app_id: str, webhook: NewWebhook, *, x_webhook_version: Version = 2) -> Webhook:
         """Create a webhook, at first without triggers. Sent once: `OutcomeUnknownError` if no reply came."""
-        return await self._call(WEBHOOKS.create, webhook, headers=_version(x_webhook_version), appId=app_id)
+        return await self._call(
+            WEBHOOKS.create, webhook, headers=_version_header(x_webhook_version), appId=app_id
+        )
 
     async def update(
         self, app_id: str, webhook_id: str, changes: WebhookChanges, *, x_webhook_version: Version = 2
     ) -> Webhook:
         """Change a webhook, and return it; `NotFoundError` if there is none."""
-        version = _version(x_webhook_version)
+        version = _version_header(x_webhook_version)
         return await self._call(WEBHOOKS.update, changes, headers=version, appId=app_id, webhookId=webhook_id)
 
     async def delete(self, app_id: str, webhook_id: str, *, x_webhook_version: Version = 2) -> Ack:
         """Delete a webhook with its triggers; `NotFoundError` if there is none."""
-        version = _version(x_webhook_version)
+        version = _version_header(x_webhook_version)
         return await self._call(WEBHOOKS.delete, headers=version, appId=app_id, webhookId=webhook_id)
 
 
-def _version(number: Version) -> WebhookVersion:
+def _version_header(number: Version) -> WebhookVersion:
     return WebhookVersion(x_webhook_version=number)
 
 
 _TRIGGERS: Final = "/apps/{appId}/webhooks/{webhookId}/triggers"
 
 TRIGGERS_LIST: Final = Endpoint(
-    "triggers.list", "GET", _TRIGGERS, many(Trigger), paging=BY_REPLY_PAGE, **_MANAGED
+    "triggers.list", "GET", _TRIGGERS, many(Trigger), paging=BY_REPLY_PAGE, **_MANAGEMENT
 )
 TRIGGERS_ADD: Final = Endpoint(
-    "triggers.add", "POST", _TRIGGERS, each(ItemAck), "idempotent", body=TriggerIds, **_MANAGED
+    "triggers.add", "POST", _TRIGGERS, each(ItemAck), "idempotent", body=TriggerIds, **_MANAGEMENT
 )
 TRIGGERS_REMOVE: Final = Endpoint(
-    "triggers.remove", "DELETE", _TRIGGERS, ACK, "idempotent", body=TriggerIds, **_MANAGED
+    "triggers.remove", "DELETE", _TRIGGERS, ACK, "idempotent", body=TriggerIds, **_MANAGEMENT
 )
 
 
@@ -197,28 +201,28 @@ class Triggers(Collection):
     """
 
     def list(
-        self, app_id: str, webhook_id: str, *, cursor: Start = None, x_webhook_version: Version = 2
+        self, app_id: str, webhook_id: str, *, cursor: CursorOrToken = None, x_webhook_version: Version = 2
     ) -> Walk[Trigger]:
         """The triggers of a webhook. One request per page; `NotFoundError` if there is no such webhook."""
-        version = _version(x_webhook_version)
+        version = _version_header(x_webhook_version)
         return self._walk(TRIGGERS_LIST, None, cursor, headers=version, appId=app_id, webhookId=webhook_id)
 
     async def add(
         self, app_id: str, webhook_id: str, trigger_ids: Sequence[str], *, x_webhook_version: Version = 2
     ) -> Outcomes[ItemAck]:
         """Add triggers to a webhook; the outcome of each by id: `outcomes.check()` raises if one failed."""
-        version, ids = _version(x_webhook_version), TriggerIds(trigger_ids=trigger_ids)
+        version, ids = _version_header(x_webhook_version), TriggerIds(trigger_ids=trigger_ids)
         return await self._call(TRIGGERS_ADD, ids, headers=version, appId=app_id, webhookId=webhook_id)
 
     async def remove(
         self, app_id: str, webhook_id: str, trigger_ids: Sequence[str], *, x_webhook_version: Version = 2
     ) -> Ack:
         """Remove triggers from a webhook; `NotFoundError` if there is no such webhook."""
-        version, ids = _version(x_webhook_version), TriggerIds(trigger_ids=trigger_ids)
+        version, ids = _version_header(x_webhook_version), TriggerIds(trigger_ids=trigger_ids)
         return await self._call(TRIGGERS_REMOVE, ids, headers=version, appId=app_id, webhookId=webhook_id)
 
 
-def _import(kind: str, outcome: type[T], body: type[Struct]) -> Endpoint[Outcomes[T]]:
+def _import_endpoint(kind: str, outcome: type[T], body: type[Struct]) -> Endpoint[Outcomes[T]]:
     path = f"/data_import/{kind}"
     reply = each(outcome)
     return Endpoint(
@@ -226,10 +230,10 @@ def _import(kind: str, outcome: type[T], body: type[Struct]) -> Endpoint[Outcome
     )
 
 
-IMPORT_USERS: Final = _import("users", UserOutcome, UserEntries)
-IMPORT_GROUPS: Final = _import("groups", GroupOutcome, GroupEntries)
-IMPORT_MEMBERS: Final = _import("members", MemberOutcome, MemberEntries)
-IMPORT_MESSAGES: Final = _import("messages", MessageOutcome, MessageEntries)
+IMPORT_USERS: Final = _import_endpoint("users", UserOutcome, UserEntries)
+IMPORT_GROUPS: Final = _import_endpoint("groups", GroupOutcome, GroupEntries)
+IMPORT_MEMBERS: Final = _import_endpoint("members", MemberOutcome, MemberEntries)
+IMPORT_MESSAGES: Final = _import_endpoint("messages", MessageOutcome, MessageEntries)
 
 
 @final
@@ -240,18 +244,18 @@ class DataImport(Collection):
     `outcomes.check()` raises if one failed.
     """
 
-    async def import_users(self, users: Users) -> Outcomes[UserOutcome]:
+    async def import_users(self, users: UserImports) -> Outcomes[UserOutcome]:
         """Import 1 to 50 users: an outcome per uid. Sent once: `OutcomeUnknownError` if no reply came."""
         return await self._call(IMPORT_USERS, UserEntries(users=users))
 
-    async def import_groups(self, groups: Groups) -> Outcomes[GroupOutcome]:
+    async def import_groups(self, groups: GroupImports) -> Outcomes[GroupOutcome]:
         """Import 1 to 50 groups: an outcome per guid. Sent once: `OutcomeUnknownError` if no reply came."""
         return await self._call(IMPORT_GROUPS, GroupEntries(groups=groups))
 
-    async def import_members(self, members: Members) -> Outcomes[MemberOutcome]:
+    async def import_members(self, members: MemberImports) -> Outcomes[MemberOutcome]:
         """Import 1 to 50 members: an outcome for each. Sent once: `OutcomeUnknownError` if no reply came."""
         return await self._call(IMPORT_MEMBERS, MemberEntries(members=members))
 
-    async def import_messages(self, messages: Messages) -> Outcomes[MessageOutcome]:
+    async def import_messages(self, messages: MessageImports) -> Outcomes[MessageOutcome]:
         """Import 1 to 50 messages: an outcome per muid. Sent once: `OutcomeUnknownError` if no reply came."""
         return await self._call(IMPORT_MESSAGES, MessageEntries(messages=messages))

@@ -34,7 +34,7 @@ from ..errors import RequestInvalidError
 R = TypeVar("R")
 T = TypeVar("T")
 
-Start: TypeAlias = Cursor | str | None
+CursorOrToken: TypeAlias = Cursor | str | None
 """Where a walk begins: a cursor or its token; None for the list's own beginning."""
 
 _MOST_NAMES: Final = 10
@@ -78,7 +78,7 @@ class Collection:
         self,
         endpoint: Endpoint[Listing[T]],
         query: Struct | None = None,
-        cursor: Start = None,
+        cursor: CursorOrToken = None,
         *,
         on_behalf_of: str | None = None,
         headers: Any = None,
@@ -143,7 +143,7 @@ class DocumentEndpoints(NamedTuple, Generic[T]):
     delete: Endpoint[Ack]
 
 
-def documents(
+def document_endpoints(
     names: str,
     path: str,
     key: str,
@@ -155,22 +155,25 @@ def documents(
     replies: Callable[[type[T]], Reader[Listing[T]]] = many,
     update: Literal["PUT", "PATCH"] = "PUT",
     media: Media = "json",
-    listing: Mapping[str, Any] = MappingProxyType({}),
-    creation: Mapping[str, Any] = MappingProxyType({}),
+    list_options: Mapping[str, Any] = MappingProxyType({}),
+    create_options: Mapping[str, Any] = MappingProxyType({}),
     **options: Any,
 ) -> DocumentEndpoints[T]:
-    """Return the operations on the documents below `path`, with `key` for the path parameter.
+    """Return the five operations on the documents below `path`; `key` is the path parameter of one.
 
-    `names` is `agents.{}_api_tool`, or `roles.{}` where they are the collection itself. `listing` are options
-    of the list, such as its query and paging, `creation` those of the creation, and `options` of all five.
+    `names` is `agents.{}_api_tool`, or `roles.{}` if the documents are the collection itself. `list_options`
+    are options of the list, such as its query and paging, `create_options` those of the creation, and
+    `options` those of all five.
     """
     document, is_collection = f"{path}/{{{key}}}", names.endswith("{}")
     every = names.format("list") + ("" if is_collection else "s")
     create, change, delete = (names.format(verb) for verb in ("create", "update", "delete"))
     return DocumentEndpoints(
-        Endpoint(every, "GET", path, replies(record), **listing, **options),
+        Endpoint(every, "GET", path, replies(record), **list_options, **options),
         Endpoint(names.format("get"), "GET", document, reply(record), **options),
-        Endpoint(create, "POST", path, reply(record), "never", body=new, media=media, **creation, **options),
+        Endpoint(
+            create, "POST", path, reply(record), "never", body=new, media=media, **create_options, **options
+        ),
         Endpoint(change, update, document, reply(record), "idempotent", body=changes, media=media, **options),
         Endpoint(delete, "DELETE", document, ACK, "idempotent", **options),
     )

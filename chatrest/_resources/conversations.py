@@ -25,7 +25,7 @@ from .._parameters.conversations import (
 )
 from .._parameters.fields import MessageNumber, Tags
 from .._walk.walk import Walk
-from .collection import Collection, Start
+from .collection import Collection, CursorOrToken
 
 R = TypeVar("R")
 
@@ -51,7 +51,7 @@ REPLACE_PINNED: Final = Endpoint(
 )  # fmt: skip
 
 
-def _of_both(
+def _endpoint_pair(
     name: str, method: Method, end: str, reply: Reader[R], *bodies: type[Body]
 ) -> tuple[Endpoint[R], Endpoint[R]]:
     """Return an operation on the acting user's conversation with a user, and the one with a group."""
@@ -67,14 +67,14 @@ def _of_both(
     return endpoint("user", "/users/{uid}", of_user), endpoint("group", "/groups/{guid}", of_group)
 
 
-GET_USER, GET_GROUP = _of_both("get", "GET", "", one(Conversation))
-UPDATE_USER, UPDATE_GROUP = _of_both("update", "PUT", "", one(Conversation), ConversationChanges)
-RESET_USER, RESET_GROUP = _of_both("reset", "DELETE", "", ACK, UserReset, GroupReset)
-DELIVERED_USER, DELIVERED_GROUP = _of_both("mark_delivered", "POST", "/delivered", ACK, ReceiptMark)
-READ_USER, READ_GROUP = _of_both("mark_read", "POST", "/read", ACK, ReceiptMark)
-UNREAD_USER, UNREAD_GROUP = _of_both("mark_unread", "DELETE", "/read", ACK, ReceiptMark)
-PIN_USER, PIN_GROUP = _of_both("pin", "POST", "/pin", one(Conversation))
-UNPIN_USER, UNPIN_GROUP = _of_both("unpin", "DELETE", "/pin", one(Conversation))
+GET_USER, GET_GROUP = _endpoint_pair("get", "GET", "", one(Conversation))
+UPDATE_USER, UPDATE_GROUP = _endpoint_pair("update", "PUT", "", one(Conversation), ConversationChanges)
+RESET_USER, RESET_GROUP = _endpoint_pair("reset", "DELETE", "", ACK, UserReset, GroupReset)
+DELIVERED_USER, DELIVERED_GROUP = _endpoint_pair("mark_delivered", "POST", "/delivered", ACK, ReceiptMark)
+READ_USER, READ_GROUP = _endpoint_pair("mark_read", "POST", "/read", ACK, ReceiptMark)
+UNREAD_USER, UNREAD_GROUP = _endpoint_pair("mark_unread", "DELETE", "/read", ACK, ReceiptMark)
+PIN_USER, PIN_GROUP = _endpoint_pair("pin", "POST", "/pin", one(Conversation))
+UNPIN_USER, UNPIN_GROUP = _endpoint_pair("unpin", "DELETE", "/pin", one(Conversation))
 
 
 @final
@@ -86,7 +86,11 @@ class Conversations(Collection):
     """
 
     def list(
-        self, query: ConversationQuery | None = None, *, on_behalf_of: str | None = None, cursor: Start = None
+        self,
+        query: ConversationQuery | None = None,
+        *,
+        on_behalf_of: str | None = None,
+        cursor: CursorOrToken = None,
     ) -> Walk[Conversation]:
         """The conversations of the acting user; without one, those of all users. One request per page.
 
@@ -154,19 +158,19 @@ class Conversations(Collection):
         self, uid: str, message_id: MessageNumber | None = None, *, on_behalf_of: str | None = None
     ) -> Ack:
         """Mark a user's messages as delivered to the acting user, up to `message_id`; None means all."""
-        return await self._call(DELIVERED_USER, _mark(message_id), on_behalf_of=on_behalf_of, uid=uid)
+        return await self._call(DELIVERED_USER, _receipt_mark(message_id), on_behalf_of=on_behalf_of, uid=uid)
 
     async def mark_read_user(
         self, uid: str, message_id: MessageNumber | None = None, *, on_behalf_of: str | None = None
     ) -> Ack:
         """Mark a user's messages as read by the acting user, up to `message_id`; None means all."""
-        return await self._call(READ_USER, _mark(message_id), on_behalf_of=on_behalf_of, uid=uid)
+        return await self._call(READ_USER, _receipt_mark(message_id), on_behalf_of=on_behalf_of, uid=uid)
 
     async def mark_unread_user(
         self, uid: str, message_id: MessageNumber | None = None, *, on_behalf_of: str | None = None
     ) -> Ack:
         """Mark a user's messages as unread by the acting user, from `message_id` on; None means all."""
-        return await self._call(UNREAD_USER, _mark(message_id), on_behalf_of=on_behalf_of, uid=uid)
+        return await self._call(UNREAD_USER, _receipt_mark(message_id), on_behalf_of=on_behalf_of, uid=uid)
 
     async def pin_user(self, uid: str, *, on_behalf_of: str | None = None) -> Conversation:
         """Pin the conversation with a user for the acting user alone; the first `pinned_at` stays.
@@ -200,19 +204,21 @@ class Conversations(Collection):
         self, guid: str, message_id: MessageNumber | None = None, *, on_behalf_of: str | None = None
     ) -> Ack:
         """Mark a group's messages as delivered to the acting user, up to `message_id`; None means all."""
-        return await self._call(DELIVERED_GROUP, _mark(message_id), on_behalf_of=on_behalf_of, guid=guid)
+        return await self._call(
+            DELIVERED_GROUP, _receipt_mark(message_id), on_behalf_of=on_behalf_of, guid=guid
+        )
 
     async def mark_read_group(
         self, guid: str, message_id: MessageNumber | None = None, *, on_behalf_of: str | None = None
     ) -> Ack:
         """Mark a group's messages as read by the acting user, up to `message_id`; None means all."""
-        return await self._call(READ_GROUP, _mark(message_id), on_behalf_of=on_behalf_of, guid=guid)
+        return await self._call(READ_GROUP, _receipt_mark(message_id), on_behalf_of=on_behalf_of, guid=guid)
 
     async def mark_unread_group(
         self, guid: str, message_id: MessageNumber | None = None, *, on_behalf_of: str | None = None
     ) -> Ack:
         """Mark a group's messages as unread by the acting user, from `message_id` on; None means all."""
-        return await self._call(UNREAD_GROUP, _mark(message_id), on_behalf_of=on_behalf_of, guid=guid)
+        return await self._call(UNREAD_GROUP, _receipt_mark(message_id), on_behalf_of=on_behalf_of, guid=guid)
 
     async def pin_group(self, guid: str, *, on_behalf_of: str | None = None) -> Conversation:
         """Pin the conversation with a group for the acting user alone; the first `pinned_at` stays.
@@ -226,7 +232,7 @@ class Conversations(Collection):
         return await self._call(UNPIN_GROUP, on_behalf_of=on_behalf_of, guid=guid)
 
 
-def _mark(message_id: MessageNumber | None) -> ReceiptMark | None:
+def _receipt_mark(message_id: MessageNumber | None) -> ReceiptMark | None:
     """Return the body of a receipt; None, and so no body, where it is about all messages."""
     return None if message_id is None else ReceiptMark(message_id=message_id)
 
@@ -251,7 +257,7 @@ class Calls(Collection):
     """The history of calls: `session.calls`; `NotFoundError` if there is no such call."""
 
     def list(
-        self, query: CallQuery | None = None, *, on_behalf_of: str | None = None, cursor: Start = None
+        self, query: CallQuery | None = None, *, on_behalf_of: str | None = None, cursor: CursorOrToken = None
     ) -> Walk[CallRecord]:
         """The calls that `query` selects. One request per page."""
         return self._walk(CALLS_LIST, query, cursor, on_behalf_of=on_behalf_of)
@@ -266,7 +272,7 @@ class Calls(Collection):
         query: TranscriptionQuery | None = None,
         *,
         on_behalf_of: str | None = None,
-        cursor: Start = None,
+        cursor: CursorOrToken = None,
     ) -> Walk[Transcription]:
         """The transcriptions of a call, newest first; none right after its end. One request per page."""
         return self._walk(LIST_TRANSCRIPTIONS, query, cursor, on_behalf_of=on_behalf_of, sessionId=session_id)

@@ -21,11 +21,11 @@ from .._parameters.users import (
     ScopeName,
 )
 from .._walk.walk import Walk
-from .collection import Collection, Start, documents
+from .collection import Collection, CursorOrToken, document_endpoints
 
-GROUPS: Final = documents(
+GROUPS: Final = document_endpoints(
     "groups.{}", "/groups", "guid", Group, NewGroup, GroupChanges, acting="optional",
-    listing={"query": GroupQuery, "paging": BY_PAGE}, creation={"rate_class": "core"},
+    list_options={"query": GroupQuery, "paging": BY_PAGE}, create_options={"rate_class": "core"},
 )  # fmt: skip
 
 
@@ -34,7 +34,11 @@ class Groups(Collection):
     """The groups of an app: `session.groups`."""
 
     def list(
-        self, query: GroupQuery | None = None, *, on_behalf_of: str | None = None, cursor: Start = None
+        self,
+        query: GroupQuery | None = None,
+        *,
+        on_behalf_of: str | None = None,
+        cursor: CursorOrToken = None,
     ) -> Walk[Group]:
         """The groups that `query` selects. One request per page.
 
@@ -60,7 +64,7 @@ class Groups(Collection):
         return await self._call(GROUPS.delete, on_behalf_of=on_behalf_of, guid=guid)
 
 
-def _acknowledged_scope(reply: Any) -> dict[str, Any] | None:
+def _scope_of_ack(reply: Any) -> dict[str, Any] | None:
     """The record, without its scope, for `{group, success: {uid: {success}}}`, as some services answer."""
     (uid, outcome), *others = outcomes_of(reply).items()
     return None if others or not outcome["success"] else {"guid": "", "uid": uid, "scope": ""}
@@ -74,7 +78,7 @@ MEMBERS_ADD: Final = Endpoint(
     body=NewMembers, acting="optional",
 )  # fmt: skip
 MEMBERS_CHANGE_SCOPE: Final = Endpoint(
-    "members.change_scope", "PUT", "/groups/{guid}/members/{uid}", one(MemberScope, _acknowledged_scope),
+    "members.change_scope", "PUT", "/groups/{guid}/members/{uid}", one(MemberScope, _scope_of_ack),
     "idempotent", body=NewScope, acting="optional",
 )  # fmt: skip
 MEMBERS_KICK: Final = Endpoint(
@@ -86,7 +90,9 @@ MEMBERS_KICK: Final = Endpoint(
 class Members(Collection):
     """The members of groups, each with a scope: `session.members`; `NotFoundError` for no such group."""
 
-    def list(self, guid: str, query: MemberQuery | None = None, *, cursor: Start = None) -> Walk[Member]:
+    def list(
+        self, guid: str, query: MemberQuery | None = None, *, cursor: CursorOrToken = None
+    ) -> Walk[Member]:
         """The members of a group. One request per page; `NotFoundError` if there is no such group."""
         return self._walk(MEMBERS_LIST, query, cursor, guid=guid)
 
@@ -129,7 +135,9 @@ BANNED_USERS_UNBAN: Final = Endpoint(
 class BannedUsers(Collection):
     """The users that are banned from groups: `session.banned_users`; `NotFoundError` for no such group."""
 
-    def list(self, guid: str, query: PageQuery | None = None, *, cursor: Start = None) -> Walk[Member]:
+    def list(
+        self, guid: str, query: PageQuery | None = None, *, cursor: CursorOrToken = None
+    ) -> Walk[Member]:
         """The users banned from a group. One request per page; `NotFoundError` if there is no such group."""
         return self._walk(BANNED_USERS_LIST, query, cursor, guid=guid)
 

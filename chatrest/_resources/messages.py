@@ -30,13 +30,20 @@ from .._parameters.users import Deletion
 from .._secrets import shown
 from .._walk.walk import Walk
 from ..errors import OutcomeUnknownError, ReplyUnreadableError, RequestInvalidError
-from .collection import Collection, Start
-from .sent_messages import SentMessages, addressed, complete, first_message, first_record, search
+from .collection import Collection, CursorOrToken
+from .sent_messages import (
+    SentMessages,
+    find_by_muid,
+    first_message,
+    first_record,
+    with_thread_receiver,
+    with_unmentioned,
+)
 
 REACTIONS: Final = Paging(size="limit", smallest_cap=SMALLEST_DEFAULT)
 """By the position of the reply, in the service's order; a few reactions that lead back are all."""
 
-_LATE: Final = 1.0
+_LIST_DELAY: Final = 1.0
 """Seconds after which a service shows a new message in its lists."""
 
 SEND: Final = Endpoint(
@@ -53,7 +60,7 @@ SEND_THREAD: Final = Endpoint(
 )  # fmt: skip
 
 
-def _list(
+def _list_endpoint(
     name: str, path: str, paging: Paging, query: type[MessageQuery | ThreadQuery] = MessageQuery
 ) -> Endpoint[Listing[Message]]:
     return Endpoint(
@@ -61,28 +68,30 @@ def _list(
     )
 
 
-LIST: Final = _list("list", "/messages", BY_NEXT)
-LIST_USER: Final = _list("list_user", "/users/{uid}/messages", BY_ID)
-LIST_GROUP: Final = _list("list_group", "/groups/{guid}/messages", BY_NEXT)
-LIST_THREAD: Final = _list("list_thread", "/messages/{id}/thread", BY_THREAD)
+LIST: Final = _list_endpoint("list", "/messages", BY_NEXT)
+LIST_USER: Final = _list_endpoint("list_user", "/users/{uid}/messages", BY_ID)
+LIST_GROUP: Final = _list_endpoint("list_group", "/groups/{guid}/messages", BY_NEXT)
+LIST_THREAD: Final = _list_endpoint("list_thread", "/messages/{id}/thread", BY_THREAD)
 GET: Final = Endpoint("messages.get", "GET", "/messages/{id}", one(Message), acting="optional")
 
 
-def _change(
+def _change_endpoint(
     name: str, method: Method, end: str = "", body: type[Body] | None = None, acting: Acting = "optional"
 ) -> Endpoint[Message]:
     path = f"/messages/{{id}}{end}"
     return Endpoint(f"messages.{name}", method, path, one(Message), "idempotent", body=body, acting=acting)
 
 
-UPDATE: Final = _change("update", "PUT", body=MessageChanges)
-DELETE: Final = _change("delete", "DELETE", body=Deletion)
-ADD_REACTION: Final = _change("add_reaction", "POST", "/reactions/{reaction}", acting="required")
-REMOVE_REACTION: Final = _change("remove_reaction", "DELETE", "/reactions/{reaction}", acting="required")
-PIN: Final = _change("pin", "POST", "/pin")
-UNPIN: Final = _change("unpin", "DELETE", "/pin")
-SAVE: Final = _change("save", "POST", "/save", acting="required")
-UNSAVE: Final = _change("unsave", "DELETE", "/save", acting="required")
+UPDATE: Final = _change_endpoint("update", "PUT", body=MessageChanges)
+DELETE: Final = _change_endpoint("delete", "DELETE", body=Deletion)
+ADD_REACTION: Final = _change_endpoint("add_reaction", "POST", "/reactions/{reaction}", acting="required")
+REMOVE_REACTION: Final = _change_endpoint(
+    "remove_reaction", "DELETE", "/reactions/{reaction}", acting="required"
+)
+PIN: Final = _change_endpoint("pin", "POST", "/pin")
+UNPIN: Final = _change_endpoint("unpin", "DELETE", "/pin")
+SAVE: Final = _change_endpoint("save", "POST", "/save", acting="required")
+UNSAVE: Final = _change_endpoint("unsave", "DELETE", "/save", acting="required")
 MARK_INTERACTED: Final = Endpoint(
     "messages.mark_interacted", "PATCH", "/messages/{id}/interacted", ACK, "idempotent",
     body=Interactions, acting="required",
@@ -95,9 +104,13 @@ LIST_REACTION: Final = Endpoint(
     "messages.list_reaction", "GET", "/messages/{id}/reactions/{reaction}", many(Reaction),
     paging=REACTIONS, acting="optional",
 )  # fmt: skip
-LIST_THREADS: Final = _list("list_threads", "/threads", BY_UPDATED, ThreadQuery)
-LIST_THREADS_USER: Final = _list("list_threads_user", "/users/{uid}/threads", BY_UPDATED, ThreadQuery)
-LIST_THREADS_GROUP: Final = _list("list_threads_group", "/groups/{guid}/threads", BY_UPDATED, ThreadQuery)
+LIST_THREADS: Final = _list_endpoint("list_threads", "/threads", BY_UPDATED, ThreadQuery)
+LIST_THREADS_USER: Final = _list_endpoint(
+    "list_threads_user", "/users/{uid}/threads", BY_UPDATED, ThreadQuery
+)
+LIST_THREADS_GROUP: Final = _list_endpoint(
+    "list_threads_group", "/groups/{guid}/threads", BY_UPDATED, ThreadQuery
+)
 SUBSCRIBE_THREAD: Final = Endpoint(
     "messages.subscribe_thread", "POST", "/messages/{id}/thread/subscription", ACK, "idempotent",
     acting="required",
@@ -134,7 +147,7 @@ class Messages(Collection):
         query: MessageQuery | None = None,
         *,
         on_behalf_of: str | None = None,
-        cursor: Start = None,
+        cursor: CursorOrToken = None,
     ) -> Walk[Message]:
         """The messages between the user `uid` and the acting user. One request per page.
 
@@ -151,7 +164,7 @@ class Messages(Collection):
         query: MessageQuery | None = None,
         *,
         on_behalf_of: str | None = None,
-        cursor: Start = None,
+        cursor: CursorOrToken = None,
     ) -> Walk[Message]:
         """The messages of a group. One request per page; `NotFoundError` if there is no such group."""
         return self._walk(LIST_GROUP, query, cursor, on_behalf_of=on_behalf_of, guid=guid)
@@ -161,7 +174,7 @@ class Messages(Collection):
         query: MessageQuery | None = None,
         *,
         on_behalf_of: str | None = None,
-        cursor: Start = None,
+        cursor: CursorOrToken = None,
     ) -> Walk[Message]:
         """The messages of the app, or the inbox of the acting user. One request per page."""
         return self._walk(LIST, query, cursor, on_behalf_of=on_behalf_of)
@@ -172,7 +185,7 @@ class Messages(Collection):
         query: MessageQuery | None = None,
         *,
         on_behalf_of: str | None = None,
-        cursor: Start = None,
+        cursor: CursorOrToken = None,
     ) -> Walk[Message]:
         """The replies to a message. One request per page; `NotFoundError` if there is no such message."""
         return self._walk(LIST_THREAD, query, cursor, on_behalf_of=on_behalf_of, id=message_id)
@@ -224,8 +237,8 @@ class Messages(Collection):
         """
         endpoint: Endpoint[Any] = structs.replace(SEND, reply=SentMessages(SEND.name))
         message = with_muid(message)
-        outcomes = await _sent(message, self._call(endpoint, message, on_behalf_of=on_behalf_of))
-        return complete(outcomes, message, SEND.name)
+        outcomes = await _await_reply(message, self._call(endpoint, message, on_behalf_of=on_behalf_of))
+        return with_unmentioned(outcomes, message, SEND.name)
 
     async def send_bot(self, uid: str, message: NewBotMessage) -> Message:
         """Send `message` as the bot `uid`, and return it as the service stored it.
@@ -246,7 +259,7 @@ class Messages(Collection):
         """
         if not getattr(message, "has_receiver", True):  # what is no message is refused below
             parent = await self.get(message_id, on_behalf_of=on_behalf_of)
-            message = addressed(message, parent, on_behalf_of or self._send.acting_user)
+            message = with_thread_receiver(message, parent, on_behalf_of or self._send.acting_user)
         return await self._send_one(SEND_THREAD, message, on_behalf_of, id=message_id)
 
     async def find_sent(
@@ -276,11 +289,11 @@ class Messages(Collection):
         list_messages = self.list_group if receiver_type == "group" else self.list_user
         sender = on_behalf_of if on_behalf_of is not None else self._send.acting_user
         doubt = ""
-        for pause in (0.0, _LATE):
+        for pause in (0.0, _LIST_DELAY):
             if pause:
                 await self._send.sleep(pause)
             walk = list_messages(receiver, MessageQuery(affix="prepend"), on_behalf_of=on_behalf_of)
-            result = await search(walk, muid, receiver, sender)
+            result = await find_by_muid(walk, muid, receiver, sender)
             if not isinstance(result, str):
                 return result
             doubt = result
@@ -301,10 +314,10 @@ class Messages(Collection):
         message = with_muid(message)
         call: Call[Any] = self._build_call(endpoint, message, None, None, on_behalf_of, path)
         if message.multiple_receivers is UNSET:
-            sent: Message = await _sent(message, self._send(call))
+            sent: Message = await _await_reply(message, self._send(call))
             return sent
         each: Endpoint[Any] = structs.replace(endpoint, reply=SentMessages(endpoint.name))
-        return first_message(await _sent(message, self._send(structs.replace(call, endpoint=each))))
+        return first_message(await _await_reply(message, self._send(structs.replace(call, endpoint=each))))
 
     async def get(self, message_id: str, *, on_behalf_of: str | None = None) -> Message:
         """A message; `NotFoundError` if there is none."""
@@ -340,13 +353,13 @@ class Messages(Collection):
         return await self._call(MARK_INTERACTED, body, on_behalf_of=on_behalf_of, id=message_id)
 
     def list_reactions(
-        self, message_id: str, *, on_behalf_of: str | None = None, cursor: Start = None
+        self, message_id: str, *, on_behalf_of: str | None = None, cursor: CursorOrToken = None
     ) -> Walk[Reaction]:
         """The users' reactions to a message. One request per page; `NotFoundError` if there is no message."""
         return self._walk(LIST_REACTIONS, None, cursor, on_behalf_of=on_behalf_of, id=message_id)
 
     def list_reaction(
-        self, message_id: str, reaction: str, *, on_behalf_of: str | None = None, cursor: Start = None
+        self, message_id: str, reaction: str, *, on_behalf_of: str | None = None, cursor: CursorOrToken = None
     ) -> Walk[Reaction]:
         """The users' reactions to a message with one emoji. One request per page."""
         return self._walk(
@@ -391,7 +404,11 @@ class Messages(Collection):
         return await self._call(UNSAVE, on_behalf_of=on_behalf_of, id=message_id)
 
     def list_threads(
-        self, query: ThreadQuery | None = None, *, on_behalf_of: str | None = None, cursor: Start = None
+        self,
+        query: ThreadQuery | None = None,
+        *,
+        on_behalf_of: str | None = None,
+        cursor: CursorOrToken = None,
     ) -> Walk[Message]:
         """The messages with replies, ordered by their last change. One request per page."""
         return self._walk(LIST_THREADS, query, cursor, on_behalf_of=on_behalf_of)
@@ -402,7 +419,7 @@ class Messages(Collection):
         query: ThreadQuery | None = None,
         *,
         on_behalf_of: str | None = None,
-        cursor: Start = None,
+        cursor: CursorOrToken = None,
     ) -> Walk[Message]:
         """The threads with the user `uid`. One request per page; `NotFoundError` if there is no such user."""
         return self._walk(LIST_THREADS_USER, query, cursor, on_behalf_of=on_behalf_of, uid=uid)
@@ -413,7 +430,7 @@ class Messages(Collection):
         query: ThreadQuery | None = None,
         *,
         on_behalf_of: str | None = None,
-        cursor: Start = None,
+        cursor: CursorOrToken = None,
     ) -> Walk[Message]:
         """The threads of a group. One request per page; `NotFoundError` if there is no such group."""
         return self._walk(LIST_THREADS_GROUP, query, cursor, on_behalf_of=on_behalf_of, guid=guid)
@@ -427,7 +444,7 @@ class Messages(Collection):
         return await self._call(UNSUBSCRIBE_THREAD, on_behalf_of=on_behalf_of, id=message_id)
 
 
-async def _sent(message: MessageBody, reply: Awaitable[R]) -> R:
+async def _await_reply(message: MessageBody, reply: Awaitable[R]) -> R:
     """Return the result of a send; an error after which the message may be stored gets its `muid`."""
     try:
         return await reply

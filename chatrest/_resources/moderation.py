@@ -33,17 +33,19 @@ from .._parameters.moderation import (
     RuleQuery,
 )
 from .._walk.walk import Walk
-from .collection import Collection, DocumentEndpoints, Start, documents
+from .collection import Collection, CursorOrToken, DocumentEndpoints, document_endpoints
 
-RULES: Final = documents(
+RULES: Final = document_endpoints(
     "moderation.{}_rule", "/moderation/rules", "ruleId", ModerationRule, NewRule, NewRule,
-    listing={"query": RuleQuery},
+    list_options={"query": RuleQuery},
 )  # fmt: skip
 LIST_RULE_REVISIONS: Final = Endpoint(
     "moderation.list_rule_revisions", "GET", "/moderation/rules/{ruleId}/revisions", many(RuleRevision)
 )
-REASONS: Final = documents("moderation.{}_reason", "/moderation/reasons", "id", Reason, NewReason, ReasonName)
-KEYWORD_LISTS: Final = documents(
+REASONS: Final = document_endpoints(
+    "moderation.{}_reason", "/moderation/reasons", "id", Reason, NewReason, ReasonName
+)
+KEYWORD_LISTS: Final = document_endpoints(
     "moderation.{}_keyword_list", "/moderation/keywords", "keywordId",
     KeywordList, NewKeywordList, NewKeywordList, media="multipart",
 )  # fmt: skip
@@ -69,11 +71,11 @@ REVIEW_BLOCKED_MESSAGE: Final = Endpoint(
     "moderation.review_blocked_message", "PATCH", "/moderation/blocked-messages/{id}", ACK, "idempotent",
     body=BlockReview,
 )  # fmt: skip
-MESSAGES: Final[DocumentEndpoints[Message]] = documents(
+MESSAGES: Final[DocumentEndpoints[Message]] = document_endpoints(
     "moderation.{}_message", "/moderation/messages", "id",
     Message,  # type: ignore[arg-type]  # a union
     NewModeratedMessage, MessageContent,
-    listing={"query": ModerationQuery, "paging": structs.replace(BY_NEXT, size="")},
+    list_options={"query": ModerationQuery, "paging": structs.replace(BY_NEXT, size="")},
 )  # fmt: skip
 
 
@@ -184,7 +186,9 @@ class Moderation(Collection):
             REVIEW_BLOCKED_MESSAGE, BlockReview(status=status, reviewed=reviewed), id=message_id
         )
 
-    def list_messages(self, query: ModerationQuery | None = None, *, cursor: Start = None) -> Walk[Message]:
+    def list_messages(
+        self, query: ModerationQuery | None = None, *, cursor: CursorOrToken = None
+    ) -> Walk[Message]:
         """The messages that were submitted for moderation. One request per page."""
         return self._walk(MESSAGES.list, query, cursor)
 

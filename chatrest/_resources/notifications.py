@@ -50,7 +50,7 @@ from .._parameters.notifications import (
     UserFilter,
 )
 from .._walk.walk import Walk
-from .collection import Collection, Start
+from .collection import Collection, CursorOrToken
 
 T = TypeVar("T")
 
@@ -112,23 +112,23 @@ class _PushProviderEndpoints(NamedTuple, Generic[T]):
     set_default: Endpoint[Ack]
 
 
-def _push_provider(name: str, body: type[Body], added: Reader[T]) -> _PushProviderEndpoints[T]:
+def _push_provider_endpoints(name: str, body: type[Body], add_reply: Reader[T]) -> _PushProviderEndpoints[T]:
     path = f"/notifications/push/v1/providers/{name}"
     prefix, default = "notifications.", f"{path}/default/{{providerId}}"
     return _PushProviderEndpoints(
         Endpoint(f"{prefix}list_{name}_providers", "GET", path, one(PushProviders)),
-        Endpoint(f"{prefix}add_{name}_provider", "POST", path, added, "never", body=body),
+        Endpoint(f"{prefix}add_{name}_provider", "POST", path, add_reply, "never", body=body),
         Endpoint(f"{prefix}update_{name}_provider", "PUT", path, ACK, "idempotent", body=body),
         Endpoint(f"{prefix}delete_{name}_provider", "DELETE", f"{path}/{{providerId}}", ACK, "idempotent"),
         Endpoint(f"{prefix}set_default_{name}_provider", "PUT", default, ACK, "idempotent"),
     )
 
 
-FCM: Final = _push_provider("fcm", FcmProvider, ACK)
-APNS: Final = _push_provider("apns", ApnsProvider, one(PushProviders))
+FCM: Final = _push_provider_endpoints("fcm", FcmProvider, ACK)
+APNS: Final = _push_provider_endpoints("apns", ApnsProvider, one(PushProviders))
 
 _TOKENS: Final = "/notifications/push/v1/tokens"
-_BY_LOG: Final = Paging(size="", renames=(("messageId", "logId"),))
+_LOG_PAGING: Final = Paging(size="", renames=(("messageId", "logId"),))
 """The log asks for `logId` and answers `messageId`."""
 
 LIST_PUSH_TOKENS: Final = Endpoint(
@@ -147,7 +147,7 @@ DELETE_PUSH_TOKEN: Final = Endpoint(
 )  # fmt: skip
 LIST_LOGS: Final = Endpoint(
     "notifications.list_logs", "GET", "/notifications/v1/logs", many(NotificationLog),
-    query=NotificationLogQuery, paging=_BY_LOG,
+    query=NotificationLogQuery, paging=_LOG_PAGING,
 )  # fmt: skip
 
 
@@ -158,7 +158,7 @@ class _ProviderEndpoints(NamedTuple, Generic[T]):
     delete: Endpoint[Ack]
 
 
-def _provider(
+def _provider_endpoints(
     name: str, path: str, record: type[T], new: type[Body], changes: type[Body], get: str = "get_{}"
 ) -> _ProviderEndpoints[T]:
     prefix, path = "notifications.", f"/notifications/{path}"
@@ -170,22 +170,22 @@ def _provider(
     )
 
 
-TWILIO: Final = _provider(
+TWILIO: Final = _provider_endpoints(
     "twilio_provider", "sms/v1/providers/twilio", TwilioProvider, NewTwilioProvider, TwilioProviderChanges
 )
-SENDGRID: Final = _provider(
+SENDGRID: Final = _provider_endpoints(
     "sendgrid_provider", "email/v1/providers/sendgrid",
     SendgridProvider, NewSendgridProvider, SendgridProviderChanges,
 )  # fmt: skip
-CUSTOM_PUSH: Final = _provider(
+CUSTOM_PUSH: Final = _provider_endpoints(
     "custom_push_provider", "push/v1/providers/custom",
     CustomPushProviders, NewCustomPushProvider, CustomPushProviderChanges, "list_{}s",
 )  # fmt: skip
-CUSTOM_SMS: Final = _provider(
+CUSTOM_SMS: Final = _provider_endpoints(
     "custom_sms_provider", "sms/v1/providers/custom",
     CustomProvider, NewCustomSmsProvider, CustomSmsProviderChanges,
 )  # fmt: skip
-CUSTOM_EMAIL: Final = _provider(
+CUSTOM_EMAIL: Final = _provider_endpoints(
     "custom_email_provider", "email/v1/providers/custom",
     CustomProvider, NewCustomEmailProvider, CustomEmailProviderChanges,
 )  # fmt: skip
@@ -329,7 +329,7 @@ class Notifications(Collection):
         return self._call(DELETE_PUSH_TOKEN, owner, pushToken=push_token)
 
     def list_logs(
-        self, query: NotificationLogQuery | None = None, *, cursor: Start = None
+        self, query: NotificationLogQuery | None = None, *, cursor: CursorOrToken = None
     ) -> Walk[NotificationLog]:
         """The log of notifications that were sent or held back. One request per page."""
         return self._walk(LIST_LOGS, query, cursor)

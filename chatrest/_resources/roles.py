@@ -5,7 +5,9 @@ from typing import Final, final
 
 from msgspec import Struct, structs
 
-from .._core.replies.decode import ACK, Ack, Outcomes, each, many, one, parse, read_json
+from .._core.replies.decode import ACK, Ack, Outcomes, each, many, one
+from .._core.replies.one_record import parse
+from .._core.replies.scanner import read_json
 from .._core.requests.dialects import BY_PAGE, BY_REPLY_PAGE
 from .._core.requests.endpoint import Endpoint
 from .._models.outcomes import ItemAck
@@ -15,10 +17,16 @@ from .._parameters.checked import PageQuery
 from .._parameters.roles import Allowance, NewPermissions, NewRole, Restriction, RoleChanges
 from .._walk.walk import Walk
 from ..errors import ReplyUnreadableError
-from .collection import Collection, Start, documents
+from .collection import Collection, CursorOrToken, document_endpoints
 
-ROLES: Final = documents(
-    "roles.{}", "/roles", "role", Role, NewRole, RoleChanges, listing={"query": PageQuery, "paging": BY_PAGE}
+ROLES: Final = document_endpoints(
+    "roles.{}",
+    "/roles",
+    "role",
+    Role,
+    NewRole,
+    RoleChanges,
+    list_options={"query": PageQuery, "paging": BY_PAGE},
 )
 
 
@@ -26,7 +34,7 @@ ROLES: Final = documents(
 class Roles(Collection):
     """The roles of an app's users, 25 at most: `session.roles`."""
 
-    def list(self, query: PageQuery | None = None, *, cursor: Start = None) -> Walk[Role]:
+    def list(self, query: PageQuery | None = None, *, cursor: CursorOrToken = None) -> Walk[Role]:
         """The roles. One request per page."""
         return self._walk(ROLES.list, query, cursor)
 
@@ -70,22 +78,26 @@ class _PermissionReader(Struct, frozen=True):
         return PermissionOutcomes(outcomes, permissions, body, self.operation)
 
 
-_OF_ROLE: Final = "/roles/{role}/permissions"
-_OF_SCOPE: Final = "/groups/{guid}/scopes/{scope}/permissions"
+_ROLE_PERMISSIONS: Final = "/roles/{role}/permissions"
+_SCOPE_PERMISSIONS: Final = "/groups/{guid}/scopes/{scope}/permissions"
 
-RBAC_LIST_ROLE: Final = Endpoint("rbac.list_role", "GET", _OF_ROLE, many(Permission), paging=BY_REPLY_PAGE)
+RBAC_LIST_ROLE: Final = Endpoint(
+    "rbac.list_role", "GET", _ROLE_PERMISSIONS, many(Permission), paging=BY_REPLY_PAGE
+)
 RBAC_SET_ROLE: Final = Endpoint(
-    "rbac.set_role", "PUT", _OF_ROLE, _PermissionReader(), "idempotent", body=NewPermissions
+    "rbac.set_role", "PUT", _ROLE_PERMISSIONS, _PermissionReader(), "idempotent", body=NewPermissions
 )
 RBAC_UNSET_ROLE: Final = Endpoint(
-    "rbac.unset_role", "DELETE", f"{_OF_ROLE}/{{permission}}", one(PermissionMap), "idempotent"
+    "rbac.unset_role", "DELETE", f"{_ROLE_PERMISSIONS}/{{permission}}", one(PermissionMap), "idempotent"
 )
-RBAC_LIST_SCOPE: Final = Endpoint("rbac.list_scope", "GET", _OF_SCOPE, many(Permission), paging=BY_REPLY_PAGE)
+RBAC_LIST_SCOPE: Final = Endpoint(
+    "rbac.list_scope", "GET", _SCOPE_PERMISSIONS, many(Permission), paging=BY_REPLY_PAGE
+)
 RBAC_SET_SCOPE: Final = Endpoint(
-    "rbac.set_scope", "PUT", _OF_SCOPE, _PermissionReader(), "idempotent", body=NewPermissions
+    "rbac.set_scope", "PUT", _SCOPE_PERMISSIONS, _PermissionReader(), "idempotent", body=NewPermissions
 )
 RBAC_UNSET_SCOPE: Final = Endpoint(
-    "rbac.unset_scope", "DELETE", f"{_OF_SCOPE}/{{permission}}", one(PermissionMap), "idempotent"
+    "rbac.unset_scope", "DELETE", f"{_SCOPE_PERMISSIONS}/{{permission}}", one(PermissionMap), "idempotent"
 )
 
 
@@ -93,7 +105,7 @@ RBAC_UNSET_SCOPE: Final = Endpoint(
 class Rbac(Collection):
     """The permissions of roles and scopes: `session.rbac`; `NotFoundError` for no such role or group."""
 
-    def list_role(self, role: str, *, cursor: Start = None) -> Walk[Permission]:
+    def list_role(self, role: str, *, cursor: CursorOrToken = None) -> Walk[Permission]:
         """The permissions of a role. One request per page; `NotFoundError` if there is no such role."""
         return self._walk(RBAC_LIST_ROLE, None, cursor, role=role)
 
@@ -105,7 +117,7 @@ class Rbac(Collection):
         """Reset a permission of a role to its default, and return those that are still set."""
         return await self._call(RBAC_UNSET_ROLE, role=role, permission=permission)
 
-    def list_scope(self, guid: str, scope: str, *, cursor: Start = None) -> Walk[Permission]:
+    def list_scope(self, guid: str, scope: str, *, cursor: CursorOrToken = None) -> Walk[Permission]:
         """The permissions of a scope (admin, moderator, participant) in a group. One request per page."""
         return self._walk(RBAC_LIST_SCOPE, None, cursor, guid=guid, scope=scope)
 
@@ -122,16 +134,16 @@ class Rbac(Collection):
         return await self._call(RBAC_UNSET_SCOPE, guid=guid, scope=scope, permission=permission)
 
 
-_PATH: Final = "/roles/{role}/restrictedfeatures"
+_FEATURES: Final = "/roles/{role}/restrictedfeatures"
 
 RESTRICTED_FEATURES_LIST: Final = Endpoint(
-    "restricted_features.list", "GET", _PATH, many(Feature), paging=BY_REPLY_PAGE
+    "restricted_features.list", "GET", _FEATURES, many(Feature), paging=BY_REPLY_PAGE
 )
 RESTRICTED_FEATURES_RESTRICT: Final = Endpoint(
-    "restricted_features.restrict", "POST", _PATH, each(ItemAck), "idempotent", body=Restriction
+    "restricted_features.restrict", "POST", _FEATURES, each(ItemAck), "idempotent", body=Restriction
 )
 RESTRICTED_FEATURES_ALLOW: Final = Endpoint(
-    "restricted_features.allow", "DELETE", _PATH, ACK, "idempotent", body=Allowance
+    "restricted_features.allow", "DELETE", _FEATURES, ACK, "idempotent", body=Allowance
 )
 
 
@@ -139,7 +151,7 @@ RESTRICTED_FEATURES_ALLOW: Final = Endpoint(
 class RestrictedFeatures(Collection):
     """The features that roles may not use: `session.restricted_features`; `NotFoundError` for no role."""
 
-    def list(self, role: str, *, cursor: Start = None) -> Walk[Feature]:
+    def list(self, role: str, *, cursor: CursorOrToken = None) -> Walk[Feature]:
         """The features that a role may not use. One request per page; `NotFoundError` if there is no role."""
         return self._walk(RESTRICTED_FEATURES_LIST, None, cursor, role=role)
 

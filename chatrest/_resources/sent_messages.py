@@ -1,14 +1,15 @@
-"""Sent messages: the replies where there are several receivers, and the search for one by its `muid`.
+"""Sent messages: the reply to a message with several receivers, and the search for a message by its `muid`.
 
-The documents show one message for the reply. Services of this kind may also answer with an outcome for each
-receiver, or with an array of messages: each form is read as the outcomes that it shows.
+The documents show one message as the reply. Services of this kind may also answer with an outcome for each
+receiver, or with an array of messages. Each form is read as the outcomes that it shows.
 """
 
 from typing import Any, Final
 
 from msgspec import Struct, structs
 
-from .._core.replies.decode import Outcomes, each, read_json
+from .._core.replies.decode import Outcomes, each
+from .._core.replies.scanner import read_json
 from .._core.replies.expectation import APP_UIDS
 from .._core.replies.outcomes import outcomes_of
 from .._models.messages import ActionMessage, CallMessage, Message, SentMessage, UnknownMessage
@@ -18,10 +19,10 @@ from .._walk.walk import Walk
 from ..errors import ReplyUnreadableError, RequestInvalidError
 from ..times import MILLISECONDS_FROM
 
-NEWEST: Final = 1000
+MOST_SEARCHED: Final = 1000
 """Messages that a search reads."""
-_SHORT: Final = 300
-"""Seconds: where the newest messages are all of so short a time, the one that is looked for may be before."""
+_SHORT_WINDOW: Final = 300
+"""Seconds: if the newest messages are all of so short a time, an older message may be the one."""
 _SHOWN: Final = 5
 _UNMENTIONED: Final = "the reply does not mention this receiver"
 
@@ -72,17 +73,21 @@ def _is_message(record: Any) -> bool:
     return isinstance(record, dict) and isinstance(record.get("receiver"), str) and "id" in record
 
 
-def complete(outcomes: Outcomes[SentMessage], message: MessageBody, operation: str) -> Outcomes[SentMessage]:
+def with_unmentioned(
+    outcomes: Outcomes[SentMessage], message: MessageBody, operation: str
+) -> Outcomes[SentMessage]:
     """Return the outcomes with a failure for every receiver that the reply does not mention."""
-    several = message.multiple_receivers
+    multiple = message.multiple_receivers
     receivers = [message.receiver] if isinstance(message.receiver, str) else []
-    if isinstance(several, MultipleReceivers):
-        receivers += [*(several.uids or ()), *(several.guids or ())]
+    if isinstance(multiple, MultipleReceivers):
+        receivers += [*(multiple.uids or ()), *(multiple.guids or ())]
     by_receiver = dict.fromkeys(receivers, SentMessage(message=_UNMENTIONED)) | dict(outcomes)
     return Outcomes(by_receiver, outcomes.raw, operation, outcomes.repairs)
 
 
-def addressed(reply: NewThreadMessage, parent: Message, acting_user: str | None) -> NewThreadMessage:
+def with_thread_receiver(
+    reply: NewThreadMessage, parent: Message, acting_user: str | None
+) -> NewThreadMessage:
     """Return a reply with the receiver of the thread's conversation, as the acting user sees it."""
     is_own = parent.sender == acting_user or parent.receiver_type == "group"
     receiver = parent.receiver if is_own else parent.sender
@@ -99,14 +104,14 @@ def first_message(outcomes: Outcomes[SentMessage]) -> Message:
     raise ReplyUnreadableError("data: expected a message, got outcomes without one")
 
 
-async def search(walk: Walk[Message], muid: str, receiver: str, sender: str | None) -> Message | str:
+async def find_by_muid(walk: Walk[Message], muid: str, receiver: str, sender: str | None) -> Message | str:
     """Return the message with this `muid` in a list that begins with the newest; `sender` None is the app.
 
     Else why it may have arrived although the list does not show it; "" where it did not.
     """
     times: list[int] = []
-    unmarked, has_muids, doubt = 0, False, ""
-    async for message in walk.limit(NEWEST).thorough():
+    without_muid, has_muids, doubt = 0, False, ""
+    async for message in walk.limit(MOST_SEARCHED).thorough():
         times.append(message.sent_at)
         is_of_sender = _is_of(message, receiver, sender)
         if message.muid == muid:
@@ -118,18 +123,19 @@ async def search(walk: Walk[Message], muid: str, receiver: str, sender: str | No
         elif message.muid:
             has_muids = True
         elif is_of_sender and not isinstance(message, ActionMessage | CallMessage):
-            unmarked += 1
-    if not doubt and unmarked and not has_muids:
+            without_muid += 1
+    if not doubt and without_muid and not has_muids:
         return (
-            f"{len(times)} messages were read and none has a muid, {unmarked} of this sender: "
+            f"{len(times)} messages were read and none has a muid, {without_muid} of this sender: "
             "the service may not return it in lists"
         )
-    if not doubt and len(times) == NEWEST:
+    if not doubt and len(times) == MOST_SEARCHED:
         times.sort()
         unit = 1000 if times[-1] >= MILLISECONDS_FROM else 1
         # A tenth of them may be imported, with new ids and old times.
-        if times[-1] - times[NEWEST // 10] < _SHORT * unit:
-            return f"the newest {NEWEST} messages, which were read, are all of {_SHORT // 60} minutes"
+        if times[-1] - times[MOST_SEARCHED // 10] < _SHORT_WINDOW * unit:
+            minutes = _SHORT_WINDOW // 60
+            return f"the newest {MOST_SEARCHED} messages, which were read, are all of {minutes} minutes"
     return doubt
 
 

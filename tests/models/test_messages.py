@@ -7,17 +7,17 @@ import msgspec
 import pytest
 from msgspec import UNSET, structs
 
-from chatrest._core.replies.decode import parse
+from chatrest._core.replies.one_record import parse
 from chatrest._models.messages import (
     MEDIA_TYPES,
     CustomMessage,
     MediaMessage,
     Message,
     TextMessage,
-    Typed,
+    TypedMessage,
     UnknownMessage,
-    settle,
-    unknown,
+    retype_media,
+    unknown_message,
 )
 from chatrest.errors import ReplyUnreadableError
 from tests.cases import TOO_DEEP, loop_over
@@ -34,8 +34,8 @@ MORE = {
 
 
 def message(**changes: Any) -> Any:
-    decoded = [msgspec.json.decode(json.dumps({**RECORD, **changes}), type=Typed)]
-    settle(decoded)
+    decoded = [msgspec.json.decode(json.dumps({**RECORD, **changes}), type=TypedMessage)]
+    retype_media(decoded)
     return decoded[0]
 
 
@@ -63,13 +63,13 @@ def test_attachments_make_a_media_message_of_any_type_but_text() -> None:
     assert type(message(type="text", data=files)) is TextMessage
     custom = message(category="custom", type="image", data={})
     decoded = [custom]
-    settle(decoded)
+    retype_media(decoded)
     assert type(custom) is CustomMessage
     assert decoded[0] is custom
 
 
 def test_an_unknown_message_has_all_readable_fields() -> None:
-    decoded = unknown({**RECORD, "id": 5, "category": "poll"}, b"raw", "why")
+    decoded = unknown_message({**RECORD, "id": 5, "category": "poll"}, b"raw", "why")
     assert decoded == UnknownMessage(
         id="5",
         conversation_id="c",
@@ -88,13 +88,13 @@ def test_an_unknown_message_has_all_readable_fields() -> None:
 
 @loop_over("record", [None, 5, "x", [1], True])
 def test_an_unknown_message_has_a_record_that_is_no_object_as_its_data(record: Any) -> None:
-    decoded = unknown(record, b"raw", "why")
+    decoded = unknown_message(record, b"raw", "why")
     assert decoded == UnknownMessage(data=record, raw=b"raw", reason="why")
 
 
 def test_an_unknown_message_returns_its_bytes_and_its_dict() -> None:
     raw = b'{"id": 5,  "a":[1, NaN], "b":"\\ud800\xff"}'
-    decoded = unknown({"id": 5}, raw, "why")
+    decoded = unknown_message({"id": 5}, raw, "why")
     assert decoded.to_json() == raw
     assert (decoded.to_dict()["id"], decoded.to_dict()["b"]) == (5, "\ud800\udcff")
 
@@ -102,19 +102,23 @@ def test_an_unknown_message_returns_its_bytes_and_its_dict() -> None:
 @loop_over("raw", [b"null", b"5", b"[1]", b'{"a":' * TOO_DEEP + b"1" + b"}" * TOO_DEEP])
 def test_an_unknown_message_that_is_no_object_has_no_dict(raw: bytes) -> None:
     with pytest.raises(ReplyUnreadableError, match="cannot be read as a dict: why"):
-        unknown(None, raw, "why").to_dict()
+        unknown_message(None, raw, "why").to_dict()
 
 
 def test_an_unknown_message_has_the_optional_fields_that_can_be_read() -> None:
-    decoded = unknown({**RECORD, **MORE, "category": "poll", "parentId": 8, "readAt": "x"}, b"raw", "why")
+    decoded = unknown_message(
+        {**RECORD, **MORE, "category": "poll", "parentId": 8, "readAt": "x"}, b"raw", "why"
+    )
     assert (decoded.muid, decoded.parent_id, decoded.edited_at, decoded.tags) == ("m", "8", 3, ("x",))
     assert (decoded.quoted_message.id, decoded.receipts) == ("0", {"data": [[]]})
     assert (decoded.read_at, decoded.app_id) == (UNSET, UNSET)
-    wrong = unknown({"id": True, "conversationId": 5, "sender": None, "sentAt": "1", "category": []}, b"", "")
+    wrong = unknown_message(
+        {"id": True, "conversationId": 5, "sender": None, "sentAt": "1", "category": []}, b"", ""
+    )
     assert (wrong.id, wrong.conversation_id, wrong.sender, wrong.category) == ("", "", "", "")
     assert wrong.sent_at == 0
-    assert unknown({"muid": None, "sender": "\ud800"}, b"", "").muid is None
-    assert unknown({"sender": "\ud800"}, b"", "").sender == "\ud800"
+    assert unknown_message({"muid": None, "sender": "\ud800"}, b"", "").muid is None
+    assert unknown_message({"sender": "\ud800"}, b"", "").sender == "\ud800"
 
 
 def test_every_message_has_the_same_optional_fields() -> None:
@@ -124,7 +128,7 @@ def test_every_message_has_the_same_optional_fields() -> None:
 
 
 def test_the_repr_of_an_unknown_message_shows_only_the_size_of_its_bytes() -> None:
-    shown = repr(unknown({"secret": "s3cr3t"}, b'{"secret":"s3cr3t"}', "why"))
+    shown = repr(unknown_message({"secret": "s3cr3t"}, b'{"secret":"s3cr3t"}', "why"))
     assert "<19 bytes>" in shown
     assert "s3cr3t" not in shown
 

@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 from msgspec import UNSET, structs
 
-from chatrest._core.replies.decode import many, parse
+from chatrest._core.replies.decode import many
+from chatrest._core.replies.one_record import parse
 from chatrest._models.conversations import Conversation
 from chatrest._models.messages import (
     ActionMessage,

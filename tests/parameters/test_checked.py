@@ -37,9 +37,9 @@ from chatrest._parameters.agents import (
 )
 from chatrest._parameters.checked import (
     Body,
+    Boolean,
     CheckedStruct,
     Filter,
-    Flag,
     Json,
     Ordinal,
     Stamp,
@@ -80,7 +80,7 @@ class Book(Body, frozen=True, kw_only=True, rename="camel"):
 
 
 class Search(Filter, frozen=True, kw_only=True, rename="camel"):
-    is_open: Flag | None = None
+    is_open: Boolean | None = None
     since: Stamp | None = None
 
 

@@ -11,7 +11,7 @@ from msgspec.structs import fields
 from chatrest import App, AsyncSession, MessageQuery, NewUser
 from chatrest._core.replies.decode import ACK
 from chatrest._core.requests.endpoint import Acting, Endpoint
-from chatrest._parameters.checked import Body, Filter, Size, Text
+from chatrest._parameters.checked import Body, Filter, PageSize, Text
 from chatrest._resources import COLLECTIONS, OPERATIONS, collection_class
 from chatrest._resources.collection import Collection
 from chatrest._resources.messages import Messages
@@ -32,7 +32,7 @@ class Hints(Body, frozen=True, kw_only=True, rename="camel"):
 
 
 class NoteQuery(Filter, frozen=True, kw_only=True, rename="camel"):
-    limit: Size | None = None
+    limit: PageSize | None = None
 
 
 def write(acting: Acting, body: type[Struct] | None = None) -> Endpoint[Any]:

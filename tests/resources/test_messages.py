@@ -17,8 +17,9 @@ from chatrest import (
     PermissionDeniedError,
     TextMessage,
 )
-from chatrest._core.replies.decode import Listing, parse
-from chatrest._models.messages import Message, unknown
+from chatrest._core.replies.decode import Listing
+from chatrest._core.replies.one_record import parse
+from chatrest._models.messages import Message, unknown_message
 from chatrest._models.meta import Meta, Position
 from chatrest._parameters.messages import MessageChanges, NewThreadMessage, ThreadQuery
 from chatrest._resources.messages import SEND, Messages
@@ -30,7 +31,9 @@ from tests.session_double import Sender
 
 
 def page(*ids: int, **meta: Any) -> Listing[Any]:
-    return Listing([unknown({"id": each, "sentAt": each}, b"{}", "") for each in ids], Meta(**meta), b"{}")
+    return Listing(
+        [unknown_message({"id": each, "sentAt": each}, b"{}", "") for each in ids], Meta(**meta), b"{}"
+    )
 
 
 LISTS: dict[str, tuple[Any, str, str]] = {

@@ -18,7 +18,7 @@ import msgspec
 from msgspec import UNSET, Meta, Struct, UnsetType, structs
 
 from ..._core.requests.endpoint import Endpoint
-from ..._parameters.checked import Affix, Size
+from ..._parameters.checked import Affix, PageSize
 from ..store.documents import Document
 from .refusals import ServiceRefusal, bad_request
 
@@ -32,8 +32,8 @@ class _Paging(Struct, rename="camel"):
     """The parameters by which lists continue."""
 
     page: Annotated[int, Meta(ge=1, le=10**9)] | UnsetType = UNSET
-    per_page: Size | UnsetType = UNSET
-    limit: Size | UnsetType = UNSET
+    per_page: PageSize | UnsetType = UNSET
+    limit: PageSize | UnsetType = UNSET
     affix: Affix | UnsetType = UNSET
     id: _Number | UnsetType = UNSET
     sent_at: _Number | UnsetType = UNSET
