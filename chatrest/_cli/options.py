@@ -14,6 +14,7 @@ from msgspec import inspect
 
 from .._parameters.apps import AppQuery
 from .._parameters.checked import Filter, meaning
+from .._parameters.fields import words_of
 from .._parameters.messages import MessageQuery
 from .._parameters.users import UserQuery
 from ..times import age_seconds
@@ -26,19 +27,47 @@ Q = TypeVar("Q", bound=Filter)
 def seconds_of_age(text: str) -> int:
     if (seconds := age_seconds(text)) is None:
         raise click.BadParameter(
-            f"{text!r} is not an age: give a whole number from 1 to 999,999,999 with s, m, h, d or w, "
-            "such as 7d"
+            f"{text!r}: expected a whole number from 1 to 999,999,999 with s, m, h, d or w, such as 7d"
         )
     return seconds
 
 
 class LocalPath(click.Path):
+    """A path of this machine: the address of an object store would name a strange folder."""
+
     def __init__(self) -> None:
         super().__init__(path_type=Path)
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         if "://" in str(value):
-            self.fail(f"{value} is an address: expected a path of this machine", param, ctx)
+            self.fail(f"{value!r}: expected a path of this machine, not an address", param, ctx)
+        return super().convert(value, param, ctx)
+
+
+class ExistingFile(click.Path):
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        if not Path(value).is_file():
+            self.fail(f"{value!r}: expected a file that exists", param, ctx)
+        return super().convert(value, param, ctx)
+
+
+class WholeNumber(click.IntRange):
+    """A whole number from `min` to `max`, or from `min` on; its error says which numbers are expected."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        try:
+            return super().convert(value, param, ctx)
+        except click.BadParameter:
+            end = "on" if self.max is None else f"to {self.max:,}"
+            self.fail(f"{value!r}: expected a whole number from {self.min} {end}", param, ctx)
+
+
+class OneOf(click.Choice[str]):
+    """One of some texts; its error lists them."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        if value not in self.choices:
+            self.fail(f"{value!r}: expected {words_of(self.choices)}", param, ctx)
         return super().convert(value, param, ctx)
 
 
@@ -58,7 +87,7 @@ def option_table(*rows: tuple[Any, ...]) -> Callable[[F], F]:
         # A decorated function collects its options from the last to the first.
         in_order = rows if isinstance(command, click.Command) else reversed(rows)
         for names, kind, metavar, help_text, *more in in_order:
-            value = click.Choice(kind) if isinstance(kind, tuple) else kind
+            value = OneOf(kind) if isinstance(kind, tuple) else kind
             typed: dict[str, Any] = {"is_flag": True} if kind is bool else {"type": value, "metavar": metavar}
             typed |= more[0] if more else {}
             command = click.option(*names.split(), help=help_text, **typed)(command)
@@ -92,7 +121,7 @@ SINCE: Final = ("--since", in_utc, "T", "Sent at T or later: a date, a time, yes
 UNTIL: Final = ("--until", in_utc, "T", "Sent at T or earlier; a date is its whole day.")
 QUIET: Final = ("--quiet -q", bool, None, "Print nothing unless something is wrong.")
 PORT: Final = (
-    "--port", click.IntRange(0, 65_535), "N", "TCP port; 0 for any free one.", shown_default(0)
+    "--port", WholeNumber(0, 65_535), "N", "TCP port; 0 for any free one.", shown_default(0)
 )  # fmt: skip
 AS_JSON: Final = ("--json as_json", bool, None, "Print the result as one JSON object.")
 
@@ -146,7 +175,7 @@ def _filter_option(kind: type[Filter], field: inspect.Field) -> Callable[[F], F]
     each = values.item or values
     literals = [kind for kind in each.kinds if isinstance(kind, inspect.LiteralType)]
     if literals:
-        options["type"] = click.Choice(list(map(str, literals[0].values)))
+        options["type"] = OneOf(list(map(str, literals[0].values)))
     else:
         options |= {"type": lambda text: each.convert(name, text), "metavar": each.label}
     return click.option(f"{_PREFIX}{field.name}", f"--{name}", **options)

@@ -14,6 +14,7 @@ import click
 from click.shell_completion import get_completion_class
 
 from .. import __version__
+from .._parameters.fields import words_of
 from .._texts import nearest
 from ..errors import ChatRestError, RequestInvalidError
 from ..times import TIME_FORMS
@@ -27,6 +28,7 @@ from .export.copies import load, seal, verify
 from .export.html import html, view
 from .export.status import status
 from .importing import import_
+from .options import OneOf
 from .process import NAME
 from .records import apps, messages, send, token, users
 from .trial import demo, emulator
@@ -96,7 +98,7 @@ def page_text(page: str) -> str:
     pages = contents()
     if page not in pages:
         raise click.BadParameter(
-            f"{page!r} is not a page{nearest(page, pages)}; expected {', '.join(pages)}", param_hint="PAGE"
+            f"{page!r}{nearest(page, pages)}: expected {words_of(pages)}", param_hint="PAGE"
         )
     folder, file = FOLDER / page, FOLDER / f"{page}.md"
     files = sorted(folder.glob("*.md")) if folder.is_dir() else [file]  # README.md is the first one
@@ -138,7 +140,7 @@ def _show_page(text: str) -> None:
 
 
 @click.command(short_help="Print the completion of a shell.")
-@click.argument("shell", metavar="SHELL", type=click.Choice(("bash", "zsh", "fish")))
+@click.argument("shell", metavar="SHELL", type=OneOf(("bash", "zsh", "fish")))
 @click.pass_context
 def completion(ctx: click.Context, shell: str) -> None:
     """Print the text that makes SHELL complete commands, options and operations.
@@ -191,6 +193,7 @@ class Root(click.Group):
             failure = error
         except OSError as error:  # the help text itself could not be written
             streams.detach_stdout()
+            error.filename = error.filename or "standard output"
             failure = command_error(error)
         except click.Abort:
             sys.exit(130)
@@ -215,17 +218,23 @@ class Root(click.Group):
 
 
 def _text_of(error: click.ClickException) -> str:
+    """Return the text of an error; of a wrong value `--users 'x': expected …`, whoever has found it."""
     text = error.format_message()
-    if not isinstance(error, click.UsageError) or error.ctx is None:
+    if not isinstance(error, click.UsageError):
         return text
     text = text.rstrip(".")
-    if isinstance(error, click.NoSuchOption):
-        before = {name for param in error.ctx.find_root().command.params for name in param.opts}
-        if error.option_name in before:
-            return f"{text}: it is given before the command, as in '{NAME} {error.option_name} …'"
-        if isinstance(error.ctx.command, OperationGroup):
-            return f"{text}: options of an operation are after its name"
-    return f"{text} (see '{error.ctx.command_path} --help')"
+    match error:
+        case click.NoSuchOption(ctx=click.Context() as context):
+            text, before = f"No such option {error.option_name!r}", context.find_root().command.params
+            if any(error.option_name in param.opts for param in before):
+                return f"{text}: it is given before the command, as in '{NAME} {error.option_name} …'"
+            if isinstance(context.command, OperationGroup):
+                return f"{text}: options of an operation are after its name"
+            text += nearest(error.option_name, error.possibilities or ())
+        case click.BadParameter() if not isinstance(error, click.MissingParameter):
+            name = error.param_hint or (error.param.get_error_hint(error.ctx) if error.param else "")
+            text = f"{str(name).replace(chr(39), '')} {error.message}".strip().rstrip(".")
+    return text if error.ctx is None else f"{text} (see '{error.ctx.command_path} --help')"
 
 
 _EPILOG = """

@@ -61,9 +61,13 @@ def write(data: bytes) -> None:
         text = data.decode(errors="backslashreplace")
         data = _STEERING.sub(lambda match: f"\\u{ord(match[0]):04x}", text).encode(errors="backslashreplace")
     remaining = memoryview(data)
-    while remaining:  # an unbuffered stream (PYTHONUNBUFFERED) writes a part when a signal interrupts it
-        remaining = remaining[stream.write(remaining) :]
-    stream.flush()
+    try:
+        while remaining:  # an unbuffered stream (PYTHONUNBUFFERED) writes a part when a signal interrupts it
+            remaining = remaining[stream.write(remaining) :]
+        stream.flush()
+    except OSError as error:
+        error.filename = "standard output"  # a command writes files, too: its error says which is full
+        raise
 
 
 def write_reply(line: bytes, completed: str) -> None:

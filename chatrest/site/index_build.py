@@ -221,7 +221,9 @@ def choice_of(options: SiteOptions) -> Choice:
     until = None if (time := options.get("until")) is None else zone.moment("until", time, end=True)
     if since is not None and until is not None and until < since:
         raise RequestInvalidError(
-            f"until = {zone.words(until)}: expected {zone.words(since)} or later", name="until"
+            f"until = {options['until']}: the window ends before it begins: expected a time after since = "
+            f"{options['since']}",
+            name="until",
         )
     if unknown := options.keys() - SiteOptions.__optional_keys__:
         raise TypeError(f"got an unexpected keyword argument {min(unknown)!r}")
@@ -463,9 +465,12 @@ def _threads(index: Index) -> Iterator[tuple[int, ...]]:
 def check_chosen(out: object, index: Index, choice: Choice) -> None:
     """Raise `RequestInvalidError` where no message is of the conversations and users that are chosen."""
     if (choice.conversations or choice.users) and not index.count("posts"):
-        raise RequestInvalidError(f"{out}: no message is of {_named(choice)}: expected those of the export")
+        raise RequestInvalidError(
+            f"{out}: no message is of {_chosen_words(choice)}: expected conversations or users of the export"
+        )
 
 
-def _named(choice: Choice) -> str:
+def _chosen_words(choice: Choice) -> str:
+    """Return the chosen conversations and users, such as `conversation 'group_den' or user 'ann'`."""
     conversations = [f"conversation {each!r}" for each in sorted(choice.conversations)]
-    return ", ".join([*conversations, *(f"user {uid!r}" for uid in sorted(choice.users))])
+    return " or ".join([*conversations, *(f"user {uid!r}" for uid in sorted(choice.users))])

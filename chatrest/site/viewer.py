@@ -1,6 +1,7 @@
 """The same pages from a server on this machine that no one else can ask.
 
-They are a site in `OUT.view`, beside the export, which the start of each viewer brings up to date.
+They are a site in `OUT.view`, beside the export, which the start of each viewer brings up to date. If that
+place cannot be written to, they are in a temporary folder, and each start makes them again.
 
 Who may ask: a request of GET or HEAD, whose path begins with the random token, to this very address (a page
 of another origin knows no token, and a name that was made to lead here is another `Host`). Everything else is
@@ -10,14 +11,15 @@ refused before anything is read. A connection that sends no request, or half of 
 import asyncio
 import logging
 import mimetypes
+import os
 import re
 import secrets
 import shutil
 from collections.abc import Awaitable, Callable
-from contextlib import suppress
-from functools import partial
+from contextlib import ExitStack, suppress
 from os import PathLike
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, Final, Self, final
 
 from aiohttp import web
@@ -63,12 +65,18 @@ def view_folder(out: str | PathLike[str]) -> Path:
     return folder.with_name(f"{folder.name.removeprefix('app=')}{VIEW}") / "site"
 
 
+def _is_writable(folder: Path) -> bool:
+    """Return True for a folder that can be written to, or be made."""
+    existing = next(each for each in (folder, *folder.absolute().parents) if each.exists())
+    return os.access(existing, os.W_OK)
+
+
 @final
 class Viewer:
     """Serves the export in `out`; used with `async with`, which gives its address in `url`.
 
-    It begins by writing the pages that have changed since the last time: as `write_site` into `OUT.view`, and
-    raises as that does; OSError where the port is taken.
+    It begins by writing the pages that have changed since the last time, as `write_site` into `OUT.view`. If
+    that is cancelled, the next start continues. Raises as `write_site`; OSError if the port is taken.
     """
 
     def __init__(
@@ -80,19 +88,55 @@ class Viewer:
         timezone: str = "UTC",
         progress: OnProgress = lambda *_: None,
     ) -> None:
-        self._port = port
+        self._out, self._port, self._progress = out, port, progress
+        self._options: SiteOptions = {"title": title, "timezone": timezone}
         self._folder = view_folder(out)
-        options: SiteOptions = {"title": title, "timezone": timezone}
-        self._bring: Callable[[], object] = partial(
-            bring_site, out, self._folder, progress, options, links=True
-        )
+        self._cleanup = ExitStack()
+        self._is_stopped = False
         self._token = secrets.token_urlsafe(24)
         self._heard: set[Any] = set()
         """The connections that have sent a request."""
         self.url = ""
 
     async def __aenter__(self) -> Self:
-        await asyncio.to_thread(self._write)
+        writing = asyncio.create_task(asyncio.to_thread(self._write_site))
+        try:
+            await asyncio.shield(writing)
+            await self._serve()
+        except BaseException:
+            self._is_stopped = True
+            await asyncio.gather(writing, return_exceptions=True)
+            self._cleanup.close()
+            raise
+        return self
+
+    def _show_progress(self, phase: str, done: int, total: int | None) -> None:
+        if self._is_stopped:  # a thread cannot be cancelled from outside
+            raise asyncio.CancelledError
+        self._progress(phase, done, total)
+
+    def _write_site(self) -> None:
+        if not _is_writable(self._folder):
+            scratch = self._cleanup.enter_context(TemporaryDirectory(prefix="chatrest-view-"))
+            self._folder = Path(scratch, self._folder.parent.name, self._folder.name)
+        try:
+            self._bring_site()
+        except OtherExportError:  # of the same name, or made again: all that is in it is made anew
+            self._remove_site()
+            self._bring_site()
+
+    def _bring_site(self) -> None:
+        bring_site(self._out, self._folder, self._show_progress, self._options, links=True)
+
+    def _remove_site(self) -> None:
+        for name in names_of(self._folder):
+            (self._folder / name).unlink(missing_ok=True)
+        for folder in sorted((each for each in self._folder.rglob("*") if each.is_dir()), reverse=True):
+            with suppress(OSError):  # somebody else's file is in it, and `bring_site` says so
+                folder.rmdir()
+        shutil.rmtree(state_folder(self._folder))
+
+    async def _serve(self) -> None:
         app = web.Application(middlewares=[self._guard])
         app.router.add_get("/{token}/{path:.*}", self._answer)
         self._runner = web.AppRunner(app, access_log=None, logger=_LOGGER, shutdown_timeout=1)
@@ -105,23 +149,11 @@ class Viewer:
         self._sweeper = asyncio.create_task(self._close_silent())
         self._port = self._runner.addresses[0][1]
         self.url = f"http://{HOST}:{self._port}/{self._token}/"
-        return self
-
-    def _write(self) -> None:
-        try:
-            self._bring()
-        except OtherExportError:  # of the same name, or made again: all that is in it is made anew
-            for name in names_of(self._folder):
-                (self._folder / name).unlink(missing_ok=True)
-            for folder in sorted((each for each in self._folder.rglob("*") if each.is_dir()), reverse=True):
-                with suppress(OSError):  # somebody else's file is in it, and `bring_site` says so
-                    folder.rmdir()
-            shutil.rmtree(state_folder(self._folder))
-            self._bring()
 
     async def __aexit__(self, *_: object) -> None:
-        self._sweeper.cancel()
-        await self._runner.cleanup()
+        with self._cleanup:
+            self._sweeper.cancel()
+            await self._runner.cleanup()
 
     async def _close_silent(self) -> None:
         """Close the connections that have sent no complete request within two sweeps, and none before."""

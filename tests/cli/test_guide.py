@@ -38,7 +38,7 @@ def test_a_page_is_printed_as_it_is(page: str, command: Run) -> None:
 def test_an_unknown_page_is_wrong_usage_and_names_the_nearest(command: Run) -> None:
     line = error_line(command("guide", "webhook"), 2)
     assert "did you mean 'webhooks'?" in line
-    assert "expected backends, blocking" in line
+    assert "expected 'backends', 'blocking'" in line
 
 
 def test_a_terminal_gets_the_page_with_a_pager(command: Run, monkeypatch: pytest.MonkeyPatch) -> None:

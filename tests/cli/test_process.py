@@ -51,7 +51,7 @@ def test_a_full_disk_is_one_error_line(
         signal.signal(number, handler)
     assert end.value.code == 1
     line = capsys.readouterr().err.splitlines()[-1]
-    assert line.startswith("chatrest: No space left on device")
+    assert line.startswith("chatrest: standard output: No space left on device")
     assert "continue" not in line  # what was to be done is done
 
 

@@ -104,7 +104,7 @@ def test_a_folder_with_files_is_an_error_before_anything_starts(
     for out in (tmp_path, tmp_path / "mine.txt"):
         result = demo("--out", str(out))
         assert result.exit_code == 2
-        assert result.stderr == f"chatrest: {out} is not an empty folder: choose another one with --out\n"
+        assert result.stderr == f"chatrest: --out {str(out)!r}: expected a new or empty folder\n"
 
 
 def test_an_incomplete_export_is_a_failure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -251,7 +251,7 @@ def test_a_part_of_an_export_is_chosen(
 
 
 def test_a_choice_without_messages_is_refused(out: Path, tmp_path: Path) -> None:
-    with pytest.raises(RequestInvalidError, match="no message is of conversation 'no', user 'nobody'"):
+    with pytest.raises(RequestInvalidError, match="no message is of conversation 'no' or user 'nobody'"):
         write_site(out, tmp_path / "site", conversations=["no"], users=["nobody"])
     assert not list(tmp_path.iterdir())
 
@@ -468,9 +468,9 @@ def test_a_text_of_many_megabytes_is_whole_on_its_page_and_found_and_a_name_of_m
 
 def test_a_folder_with_something_else_is_refused(out: Path, tmp_path: Path) -> None:
     (tmp_path / "photo.jpg").touch()
-    with pytest.raises(RequestInvalidError, match="does not say that they are of a site"):
+    with pytest.raises(RequestInvalidError, match="has files that are not of a site"):
         write_site(out, tmp_path)
-    with pytest.raises(RequestInvalidError, match="is not a folder"):
+    with pytest.raises(RequestInvalidError, match="is a file: expected a folder"):
         write_site(out, tmp_path / "photo.jpg")
     with pytest.raises(RequestInvalidError, match="in the folder of the export"):
         write_site(out, out / "site")

@@ -157,12 +157,25 @@ async def test_attachments_are_links_to_those_of_the_export(with_files: Path) ->
     assert {path.stat().st_nlink for path in shown} == {2}
 
 
+async def test_pages_of_an_export_in_a_read_only_place_are_in_a_temporary_folder(
+    export_seen: Path, browser: aiohttp.ClientSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    out = shutil.copytree(export_seen, tmp_path / "place" / "out")
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    monkeypatch.setattr("os.access", lambda path, mode: not Path(path).is_relative_to(out.parent))
+    before = files(tmp_path)
+    async with Viewer(out) as viewer:
+        assert "The den" in await get(browser, viewer)
+        assert any(name.startswith("chatrest-view-") for name in files(tmp_path))
+    assert files(tmp_path) == before
+
+
 async def test_a_folder_of_somebody_else_is_left_alone(tmp_path: Path) -> None:
     await asyncio.to_thread(make_export, tmp_path / "out", [message(1, "one")])
     notes = view_folder(tmp_path / "out") / "notes.txt"
     notes.parent.mkdir(parents=True)
     notes.write_text("my own notes")
-    with pytest.raises(RequestInvalidError, match="does not say that they are of a site"):
+    with pytest.raises(RequestInvalidError, match="has files that are not of a site"):
         async with Viewer(tmp_path / "out"):
             pass
     assert [path.name for path in notes.parent.iterdir()] == ["notes.txt"]

@@ -15,11 +15,21 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 from msgspec import Raw, structs
 
+from ..._parameters.fields import words_of
 from ..._texts import plural
 from ...errors import AuthenticationError, ChatRestError, ExportIncompleteError
 from .. import streams
 from ..environment import proxy, session
-from ..options import QUIET, LocalPath, check_together, option_table, seconds_of_age, shown_default
+from ..options import (
+    QUIET,
+    ExistingFile,
+    LocalPath,
+    WholeNumber,
+    check_together,
+    option_table,
+    seconds_of_age,
+    shown_default,
+)
 from ..process import can_continue, continuation, root_option, run
 from ..progress import ProgressLine, regularly
 from ..value_types import in_utc
@@ -65,7 +75,7 @@ def _tables(ctx: click.Context, param: click.Parameter, value: str | None) -> tu
     names = () if value is None else tuple(name.strip() for name in value.split(","))
     for name in names:
         if name not in TABLES:
-            raise click.BadParameter(f"{name!r} is not a table: expected {', '.join(TABLES)}")
+            raise click.BadParameter(f"{name!r}: expected {words_of(TABLES)}")
     return names
 
 
@@ -93,7 +103,7 @@ def _tables(ctx: click.Context, param: click.Parameter, value: str | None) -> tu
      f"Also tables: any of {','.join(TABLES)}. Later runs write them again.",
      {"callback": _tables}),
     ("--attachments", bool, None, "Also the files of messages. Later runs do so, too."),
-    ("--max-attachment", click.IntRange(min=1), "MB",
+    ("--max-attachment", WholeNumber(min=1), "MB",
      "As --attachments, with MB for the largest that is fetched.  [default: 100]"),
     ("--only", bool, None,
      "Read just the sources or the window that are given, a part of the folder's plan; the plan stays."),
@@ -101,12 +111,12 @@ def _tables(ctx: click.Context, param: click.Parameter, value: str | None) -> tu
      "Make the sources and the window that are given the folder's plan; else others are refused."),
     ("--recheck", seconds_of_age, "AGO",
      "Also read the last 12h, 7d or 2w again, to find edited and deleted messages."),
-    ("--parts", click.IntRange(1, 10_000), "P",
+    ("--parts", WholeNumber(1, 10_000), "P",
      "Make the export of P exports, OUT/part=00 and so on, for many processes; later runs need no number."),
-    ("--part", click.IntRange(min=0), "N", "Run part N of an export of parts, and no other one."),
+    ("--part", WholeNumber(min=0), "N", "Run part N of an export of parts, and no other one."),
     ("--claim", bool, None,
      "Run the next part that no other process has, until all are read: for any number of processes."),
-    ("--workers", click.IntRange(1, _MOST_WORKERS), "N",
+    ("--workers", WholeNumber(1, _MOST_WORKERS), "N",
      "Number of sources that are read at the same time.", shown_default(WORKERS)),
     ("--dask", None, "ADDRESS",
      ("Read with the workers of a Dask cluster: tcp://HOST:PORT, tls://HOST:PORT, or local:N. "
@@ -114,7 +124,7 @@ def _tables(ctx: click.Context, param: click.Parameter, value: str | None) -> tu
     ("--dry-run", bool, None, "Write nothing; show about what it takes: messages and requests."),
     ("--json as_json", bool, None, "Print the summary or the estimate as one JSON object."),
     QUIET,
-    ("--apps", click.Path(exists=True, dir_okay=False), "FILE",
+    ("--apps", ExistingFile(), "FILE",
      "Export each app of a TOML file into OUT/app=NAME; see `chatrest guide many-apps`."),
 )  # fmt: skip
 def export(

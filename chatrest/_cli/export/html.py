@@ -131,7 +131,8 @@ def view(out: str, port: int, title: str, timezone: str) -> None:
     Prints the address on standard output. It has a random token, without which nothing is answered, and only
     programs of this machine can ask. OUT may still be growing: each start takes in what the runs have brought
     that have ended. The messages are in the database OUT.sqlite beside OUT, the pages in OUT.view; both can
-    be removed at any time. It needs the extra `html`, and no credentials.
+    be removed at any time. If these places cannot be written to, they are made in a temporary folder, and
+    removed at the end. It needs the extra `html`, and no credentials.
     """
     with suppress(KeyboardInterrupt, asyncio.CancelledError):
         run(_serve(out, port, title, timezone))

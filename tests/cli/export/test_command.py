@@ -122,7 +122,7 @@ def test_other_sources_are_refused_read_once_or_made_the_plan(command: Run, out:
 
 def test_a_name_of_no_table_is_refused(command: Run, out: Path) -> None:
     line = error_line(command("export", str(out), "--with", "groups,user"), 2)
-    assert "'user' is not a table: expected users, groups" in line
+    assert "--with 'user': expected 'users', 'groups'" in line
     assert not out.exists()
 
 
@@ -230,12 +230,12 @@ def test_options_make_a_plan(args: list[str], plan: Plan | None) -> None:
         (["--since", "tomorrow"], "'tomorrow': expected a date such as 2026-01-31, a time"),
         (["--until", "0001-01-01"], "--until '0001-01-01': expected"),
         (["--recheck", "7"], "a whole number from 1 to 999,999,999 with s, m, h, d or w, such as 7d"),
-        (["--format", "csv"], "'--format'"),
-        (["--workers", "0"], "'--workers': 0 is not in the range 1<=x<=90"),
+        (["--format", "csv"], "--format 'csv': expected 'ndjson' or 'parquet' (see"),
+        (["--workers", "0"], "--workers '0': expected a whole number from 1 to 90 (see"),
         (["--pair", "a"], "requires 2 arguments"),
         (["--user", ""], "--user ''"),
         (["--since", "2026-11-02", "--until", "2026-11-01"], "--until 2026-11-01: the window ends before"),
-        (["--parts", "0"], "'--parts'"),
+        (["--parts", "0"], "--parts '0'"),
         (["--claim"], "is not an export of parts"),
         (["--part", "1"], "is not an export of parts"),
         (["--parts", "4", "--part", "4"], "a number from 0 to 3"),
