@@ -265,12 +265,12 @@ def _filter_check(
     send: Send, call: Call[Any], acting_user: str | None, checks: QueryChecks
 ) -> FilterCheck | None:
     """Return the check of the records; None if nothing was asked for that a record could contradict."""
-    if call.query is None and acting_user is None and not call.endpoint.parameters:
+    is_quiet = type(send) is AsRows and send.leaves_out
+    if acting_user is None and (is_quiet or (call.query is None and not call.endpoint.parameters)):
         return None
     expectation = Expectation.of(call, acting_user, checks)
     if not expectation.checks and not expectation.is_with_oneself:
         return None
-    is_quiet = type(send) is AsRows and send.leaves_out
     return FilterCheck(call.endpoint.name, expectation, send.check_acting_user, is_quiet)
 
 
