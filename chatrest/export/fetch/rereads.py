@@ -49,6 +49,7 @@ class Rereads:
         self._journal = pool.export.journal
         self._sources = sources
         self._now = now
+        self._has_rechecks = False
         self._unanswered = IdSet()
         """Ids that were asked for one by one, and that the service has said nothing of."""
 
@@ -103,7 +104,7 @@ class Rereads:
         """Ask for the messages that no list of this part has shown, and those of other parts have."""
         if not (missing := await in_thread(self._export.missing)):
             return
-        number = self._journal.source_of(OF_PARTS.key)
+        number = self._journal.source_number(OF_PARTS.key)
         ids = missing & await in_thread(lambda: self._journal.seen(number))
         if not ids:
             return
@@ -160,14 +161,16 @@ class Rereads:
                 last = max((each.last for each in self._journal.intervals(known.number)), default=0)
                 last = max(last, known.proven if is_proven else 0, self._journal.seen(known.number).last)
                 if until := min(LAST, last):
-                    self._journal.recheck(known.number, since, until)
+                    self._journal.begin_recheck(known.number, since, until)
 
     def left(self) -> list[ListJob]:
-        return list(rechecks_left(self._journal, self._sources.known))
+        """Return what is left of rechecks that `recheck` has begun, or continued."""
+        return list(rechecks_left(self._journal, self._sources.known)) if self._has_rechecks else []
 
     async def recheck(self) -> int:
         """Read again what is noted, by earlier runs, too; return how many messages it newly found deleted."""
         rechecks = self._journal.rechecks()
+        self._has_rechecks = bool(rechecks)
         if not rechecks:
             return 0
         times = [recheck.since for recheck in rechecks.values()]

@@ -156,7 +156,8 @@ class Journal(StoreJournal):
 
         A change during the iteration may be seen, or not.
         """
-        portion = self._cached_rows("sources", lambda: self._sources_after(-1))
+        version = self._db.total_changes
+        portion = self._cached_rows("sources", version, lambda: self._sources_after(-1))
         yield from portion
         while len(portion) == PORTION:
             portion = self._sources_after(portion[-1].number)
@@ -183,7 +184,7 @@ class Journal(StoreJournal):
         except DAMAGE as error:
             raise self._damage(f"is damaged: {error}") from None
 
-    def source_of(self, key: str) -> int:
+    def source_number(self, key: str) -> int:
         rows = self._typed("SELECT number FROM sources WHERE key = ?", tuple[int], key)
         return int(rows[0][0]) if rows else 0
 
@@ -225,7 +226,7 @@ class Journal(StoreJournal):
     def set_state(self, source: int, state: State, error: str | None = None) -> None:
         self._db.execute("UPDATE sources SET state = ?, error = ? WHERE number = ?", (state, error, source))
 
-    def prove(self, source: int, until: int) -> None:
+    def note_proven(self, source: int, until: int) -> None:
         """Note the frozen end for which the end of a source was proven; one that is lower changes nothing."""
         self._db.execute("UPDATE sources SET proven = max(proven, ?) WHERE number = ?", (until, source))
 
@@ -236,7 +237,7 @@ class Journal(StoreJournal):
         rows = self._typed(sql, tuple[int, int, str], source)
         return merge(Interval(first, last, position_of(text, last)) for first, last, text in rows)
 
-    def cover(self, source: int, read: Iterable[Interval]) -> None:
+    def note_covered(self, source: int, read: Iterable[Interval]) -> None:
         for new in merge(read):
             sql = """DELETE FROM covered WHERE source = ? AND first <= ? AND last >= ?
                 RETURNING first, last, position"""
@@ -259,7 +260,7 @@ class Journal(StoreJournal):
             for source, since, after, until, text in self._typed(sql, tuple[int, int, int, int, str])
         }
 
-    def recheck(self, source: int, since: int, until: int) -> None:
+    def begin_recheck(self, source: int, since: int, until: int) -> None:
         """Note that a source is to be read again from a time on, up to an id.
 
         A recheck in progress that is as long continues.
@@ -270,14 +271,14 @@ class Journal(StoreJournal):
         if self._db.execute(sql, (source, since, until)).rowcount:
             self._db.execute("DELETE FROM shown WHERE source = ?", (source,))
 
-    def rechecked(self, source: int, last: int, position: Pairs) -> None:
+    def note_recheck(self, source: int, last: int, position: Pairs) -> None:
         sql = "UPDATE rechecks SET after = ?, position = ? WHERE source = ?"
         self._db.execute(sql, (last, json.dumps(position), source))
 
     def shown(self) -> IdSet:
         return self._union("SELECT ids FROM shown")
 
-    def show(self, source: int, ids: IdSet) -> None:
+    def note_shown(self, source: int, ids: IdSet) -> None:
         if ids:
             self._db.execute("INSERT INTO shown(source, ids) VALUES(?, ?)", (source, ids.to_bytes()))
 
@@ -285,19 +286,19 @@ class Journal(StoreJournal):
         self._db.execute("DELETE FROM rechecks")
         self._db.execute("DELETE FROM shown")
 
-    def change(self, rows: Iterable[Row]) -> None:
+    def note_changed(self, rows: Iterable[Row]) -> None:
         values = [(row.id, number(row.id), bytes(row.raw)) for row in rows]
         self._db.executemany("INSERT OR REPLACE INTO changed VALUES(?, ?, ?)", values)
 
-    def applied(self, ids: Iterable[str]) -> None:
+    def forget_changed(self, ids: Iterable[str]) -> None:
         self._db.executemany("DELETE FROM changed WHERE id = ?", [(each,) for each in ids])
 
-    def waiting(self, most: int = -1) -> list[Row]:
+    def pending_changes(self, most: int = -1) -> list[Row]:
         """Return the changed messages that are not in the files yet, by id; `most` of them, or all."""
         sql = "SELECT raw FROM changed ORDER BY number, id LIMIT ?"
         return [row_of(raw) for (raw,) in self._typed(sql, tuple[bytes], most)]
 
-    def waiting_ids(self) -> set[str]:
+    def pending_change_ids(self) -> set[str]:
         return {key for (key,) in self._all("SELECT id FROM changed")}
 
     def deleted(self) -> list[DeletedId]:
@@ -329,7 +330,7 @@ class Journal(StoreJournal):
     def note_edits(self, rows: Iterable[Row]) -> None:
         self._db.executemany("INSERT OR IGNORE INTO edits VALUES(?, ?)", [(row.id, row.raw) for row in rows])
 
-    def edited(self, after: str, most: int) -> list[str]:
+    def edited_ids(self, after: str, most: int) -> list[str]:
         sql = "SELECT DISTINCT id FROM edits WHERE id > ? ORDER BY id LIMIT ?"
         return [key for (key,) in self._typed(sql, tuple[str], after, most)]
 
@@ -367,7 +368,7 @@ class Journal(StoreJournal):
         sql = "SELECT raw FROM foreign_rows WHERE part = ? ORDER BY id"
         return [raw for (raw,) in self._typed(sql, tuple[bytes], part)]
 
-    def receivers(self, *, only_unsent: bool = False) -> set[int]:
+    def receiving_parts(self, *, only_unsent: bool = False) -> set[int]:
         """Return the parts to which anything was left, or something that has not been sent."""
         where = "WHERE NOT sent" if only_unsent else ""
         sql = f"SELECT part FROM foreign_ids {where} UNION SELECT part FROM foreign_rows {where}"  # noqa: S608

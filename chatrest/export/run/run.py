@@ -45,7 +45,7 @@ from ..folder.changed_messages import ReplacedMessages
 from ..folder.edits import apply_edits
 from ..folder.export_folder import ExportFolder, RemoteFiles
 from ..folder.id_continuity import IdsBeginAgainError
-from ..folder.journal import NAME as JOURNAL, SourceState
+from ..folder.journal import NAME as JOURNAL, SourceState, State
 from ..folder.manifest import NAME as MANIFEST, Manifest, find_undamaged
 from ..folder.run_log import append_run
 from ..folder.tables import Table, tables_of
@@ -229,6 +229,7 @@ class Run:
         except IdsBeginAgainError as error:  # its messages would be mixed up with others: nothing is read
             self._sources.refresh()
             self._count(report, await in_thread(export.finish))
+            self._note_sources(report)
             report.lacks(str(error), NextRun.FAILS)
             return
         await self._sources.check_new()
@@ -255,7 +256,8 @@ class Run:
         progress.enter(Phase.FINISHING)
         amended = await in_thread(export.finish)
         left = list(self._left())
-        self._count(report, amended, left)
+        self._count(report, amended)
+        self._note_sources(report, left)
         unread = [*left, *rereads.left()]
         if any(work.known.number not in self._pool.findings.failed for work in unread):
             report.lacks("some sources are not read to their end")
@@ -279,9 +281,11 @@ class Run:
         if (part := self._part) is not None:  # requested once for all parts of the night
             is_by_app_list = await part.take_news(self._pool, self._sources, until)
             return News(part.asks_all or self._recheck is not None, is_by_app_list)
-        left = candidates(export.plan, export.journal, self._sources.known, until)
+        left = list[ListJob]()
+        if only is None and self._pool.progress.sources >= LEAST_SOURCES:
+            left = candidates(export.plan, export.journal, self._sources.known, until)
         asks_lists = only is not None or export.plan.everything or export.plan.until is not None
-        if len(left) >= LEAST_SOURCES and only is None:
+        if len(left) >= LEAST_SOURCES:
             # A recheck requests each source in any case, and needs the ids of their own lists.
             is_due = self._recheck is not None or runs_by_app_list(export.journal) >= MOST_RUNS
             is_by_app_list = not is_due and await prove_by_app_list(
@@ -352,7 +356,7 @@ class Run:
 
     # ── the report ──
 
-    def _count(self, report: Report, amended: ReplacedMessages, left: Sequence[ListJob] = ()) -> None:
+    def _count(self, report: Report, amended: ReplacedMessages) -> None:
         pool, export = self._pool, self._pool.export
         report.until = None if self._end.until == LAST else self._end.until
         report.by_app_list = self._news.is_by_app_list
@@ -362,48 +366,61 @@ class Run:
         report.kept = self._sources.kept
         report.only = [] if self._only is None else self._only.names
         report.warnings += [*pool.check.warnings(), *export.warnings()]
-        with export.journal.transaction():
-            self._prove_covered(left)
-            for known in export.journal.iter_sources():
-                if not self._sources.reads(known):
-                    report.not_read += known.is_read
-                    continue
-                report.sources += known.is_read
-                if known.is_read or known.number in pool.findings.failed:
-                    self._note(known, report)
-            if self._goes_backwards and report.messages > 1:  # of one, the oldest is the newest
-                export.journal[GOES_BACKWARDS] = "yes"
-            if self._news.asks_all and not left:
-                export.journal[RUNS] = "0"
+        for known in export.journal.iter_sources():
+            if not self._sources.reads(known):
+                report.not_read += known.is_read
+                continue
+            report.sources += known.is_read
+            error = pool.findings.failed.get(known.number)
+            if error is None:
+                continue
+            if not self._sources.is_deleted(known):
+                report.lacks(ExportFailure.of(known.source, error))
+            # Nothing is kept of a name that the service never listed.
+            elif export.journal.seen(known.number) or self._sources.lists(known):
+                report.deleted_users.append(str(known.source))
         report.sources -= len(report.deleted_users)
         pool.progress.failed = len(report.failed)
         pool.progress.changed, pool.progress.deleted = report.changed, report.deleted
 
-    def _prove_covered(self, works: Sequence[ListJob]) -> None:
-        """Note as proven the ends of sources that are covered up to the frozen end.
+    def _note_sources(self, report: Report, left: Sequence[ListJob] = ()) -> None:
+        """Note the states of sources, and the ends that are proven: a transaction, if any of it is new."""
+        journal = self._pool.export.journal
+        states, proven, meta = list(self._new_states()), list(self._covered(left)), dict[str, str]()
+        if self._goes_backwards and report.messages > 1:  # of one, the oldest is the newest
+            meta[GOES_BACKWARDS] = "yes"
+        if self._news.asks_all and not left:
+            meta[RUNS] = "0"
+        if not (states or proven or any(journal[name] != value for name, value in meta.items())):
+            return
+        with journal.transaction():
+            for number, state, error in states:
+                journal.set_state(number, state, error)
+            for number in proven:
+                journal.note_proven(number, self._end.until)
+            for name, value in meta.items():
+                journal[name] = value
+
+    def _new_states(self) -> Iterator[tuple[int, State, str | None]]:
+        for known in filter(self._sources.reads, self._pool.export.journal.iter_sources()):
+            error = self._pool.findings.failed.get(known.number)
+            if error is not None:
+                state: State = "deleted_user" if self._sources.is_deleted(known) else "failed"
+                yield known.number, state, str(error)
+            elif known.is_read and (known.state != "open" or known.error is not None):
+                yield known.number, "open", None
+
+    def _covered(self, left: Sequence[ListJob]) -> Iterator[int]:
+        """Yield the numbers of sources that are covered up to the frozen end, which is not noted as proven.
 
         An earlier run has read them that far, and ended before it could note so: nothing is left to read.
         """
         if self._end.until == LAST or self._has_own_window:
             return
-        left = {work.known.number for work in works} | self._pool.findings.failed.keys()
+        unread = {job.number for job in left} | self._pool.findings.failed.keys()
         for known in self._sources.known:
-            if known.number not in left and known.order != "other" and known.proven < self._end.until:
-                self._pool.export.journal.prove(known.number, self._end.until)
-
-    def _note(self, known: SourceState, report: Report) -> None:
-        error, journal = self._pool.findings.failed.get(known.number), self._pool.export.journal
-        if error is None:
-            if known.state != "open" or known.error is not None:
-                journal.set_state(known.number, "open")
-        elif self._sources.is_deleted(known):
-            journal.set_state(known.number, "deleted_user", str(error))
-            # Nothing is kept of a name that the service never listed.
-            if journal.seen(known.number) or self._sources.lists(known):
-                report.deleted_users.append(str(known.source))
-        else:
-            journal.set_state(known.number, "failed", str(error))
-            report.lacks(ExportFailure.of(known.source, error))
+            if known.number not in unread and known.order != "other" and known.proven < self._end.until:
+                yield known.number
 
     async def _empty_fault(self, report: Report) -> str | None:
         plan = self._only or self._pool.export.plan

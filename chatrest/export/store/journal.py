@@ -78,6 +78,7 @@ class StoreBlock(NamedTuple):
     ids: IdSet
 
 
+_MOST_SEEN_ROWS: Final = 8
 _NUMBERED_BLOCK: Final = tuple[Count, Count, int, int, IdSet, int]
 
 
@@ -96,6 +97,7 @@ class StoreJournal(JournalFile):
         add = None if begin is None else lambda db: db.executemany(insert, meta)
         self._meta: dict[str, str] | None = None
         self._cache: dict[str, tuple[int, list[Any]]] = {}
+        self._file_changes = 0
         self._is_writer = begin is not None
         super().__init__(path, self.layout, add, is_shared=is_shared)
 
@@ -115,15 +117,14 @@ class StoreJournal(JournalFile):
         self._meta = None
         self._cache.clear()
 
-    def _cached_rows(self, name: str, read: Callable[[], list[R]]) -> list[R]:
-        """Return the rows that `read` gives; a writer caches few of them until it writes a row."""
+    def _cached_rows(self, name: str, version: int, read: Callable[[], list[R]]) -> list[R]:
+        """Return the rows that `read` gives; a writer caches few of them until their `version` changes."""
         with self.lock:  # rows of another thread's transaction may be rolled back
-            written = self._db.total_changes
-            known_at, rows = self._cache.get(name, (-1, []))
-            if known_at != written:
+            cached_version, rows = self._cache.get(name, (-1, []))
+            if cached_version != version:
                 rows = read()
                 if len(rows) <= PORTION and self._is_writer:
-                    self._cache[name] = (written, rows)
+                    self._cache[name] = (version, rows)
             return rows
 
     # ── files ──
@@ -131,7 +132,8 @@ class StoreJournal(JournalFile):
     def files(self, *states: FileState) -> list[StoreFile]:
         """Return the files in these states, in the order in which they were made; without any, all."""
         # A damaged state would be in no query.
-        files = self._cached_rows("files", lambda: self._typed(f"{_FILES} ORDER BY number", StoreFile))
+        sql = f"{_FILES} ORDER BY number"
+        files = self._cached_rows("files", self._file_changes, lambda: self._typed(sql, StoreFile))
         return [each for each in files if not states or each.state in states]
 
     def files_of(self, stem: str) -> list[StoreFile]:
@@ -142,12 +144,13 @@ class StoreJournal(JournalFile):
         return files[0] if files else None
 
     def add_file(self, name: str, stem: str, state: FileState) -> StoreFile:
-        return self.keep_file(StoreFile(0, name, stem, state, 0))
+        return self.note_file(StoreFile(0, name, stem, state, 0))
 
-    def keep_file(self, file: StoreFile) -> StoreFile:
+    def note_file(self, file: StoreFile) -> StoreFile:
         """Note the state of a file; one with the number 0 is new, and gets a number."""
         sql = "UPDATE files SET state = ?, size = ?, sha256 = ?, successor = ? WHERE number = ?"
         values = (file.state, file.size, file.sha256, file.successor)
+        self._file_changes += 1
         if file.number:
             self._db.execute(sql, (*values, file.number))
         else:
@@ -159,11 +162,13 @@ class StoreJournal(JournalFile):
 
     def forget_file(self, number: int) -> None:
         """Remove a file with its blocks: its ids are not written any more."""
+        self._file_changes += 1
         self._db.execute("DELETE FROM blocks WHERE file = ?", (number,))
         self._db.execute("DELETE FROM files WHERE number = ?", (number,))
 
     def clear_successors(self, number: int | None = None) -> None:
         """Note that nothing is made of files, or not that one, any more."""
+        self._file_changes += 1
         self._db.execute(
             "UPDATE files SET successor = NULL WHERE successor = ifnull(?, successor)", (number,)
         )
@@ -186,7 +191,7 @@ class StoreJournal(JournalFile):
         for file, group in groupby(rows, key=itemgetter(0)):
             yield file, (StoreBlock(*row[1:]) for row in group)
 
-    def rows(self, stems: Iterable[str]) -> dict[int, int]:
+    def row_counts(self, stems: Iterable[str]) -> dict[int, int]:
         """Return the count of rows of each source in files whose stems begin so; 0 is for those of none."""
         sql = """SELECT source, sum(rows) FROM blocks JOIN files ON files.number = file
             WHERE stem = ? OR stem LIKE ? || '/%' GROUP BY source"""
@@ -229,7 +234,7 @@ class StoreJournal(JournalFile):
     def ids_in(self, files: Iterable[StoreFile]) -> IdSet:
         return self._union("SELECT ids FROM blocks WHERE file IN", [file.number for file in files])
 
-    def see(self, source: int, ids: IdSet) -> None:
+    def note_seen(self, source: int, ids: IdSet) -> None:
         if ids:
             self._db.execute("INSERT INTO seen(source, ids) VALUES(?, ?)", (source, ids.to_bytes()))
 
@@ -241,14 +246,15 @@ class StoreJournal(JournalFile):
 
     def merge_seen(self) -> None:
         """Merge the rows of `seen`, of which each batch leaves one, per source, in a transaction."""
-        sql = "SELECT source FROM seen GROUP BY source HAVING count(*) > 1"
-        if not (sources := [source for (source,) in self._typed(sql, tuple[int])]):
+        # A night adds one row to a source: few sources are merged in each.
+        sql = "SELECT source FROM seen GROUP BY source HAVING count(*) > ?"
+        if not (sources := [source for (source,) in self._typed(sql, tuple[int], _MOST_SEEN_ROWS)]):
             return
         with self.transaction():
             for source in sources:
                 ids = self._union("SELECT ids FROM seen WHERE source IN", [source])
                 self._db.execute("DELETE FROM seen WHERE source = ?", (source,))
-                self.see(source, ids)
+                self.note_seen(source, ids)
 
     def latest(self) -> int:
         """Return the latest time of all rows; -1 if none has one."""
@@ -257,18 +263,18 @@ class StoreJournal(JournalFile):
 
     # ── names ──
 
-    def numbered(self, ids: PageIds) -> IdSet:
+    def assign_numbers(self, ids: PageIds) -> IdSet:
         """Return the ids of rows as one set; names that are new get their numbers."""
         if not ids.others:
             return ids.numbers
-        known = self.names(ids.others)
+        known = self.numbers_of_names(ids.others)
         if new := [key for key in ids.others if key not in known]:
             [(last,)] = self._typed("SELECT ifnull(max(number), 0) FROM names", tuple[int])
             self._db.executemany("INSERT INTO names VALUES(?, ?)", enumerate(new, last + 1))
             known |= {key: NAMES + each for each, key in enumerate(new, last + 1)}
         return ids.numbers | IdSet(known.values())
 
-    def names(self, keys: Iterable[str]) -> dict[str, int]:
+    def numbers_of_names(self, keys: Iterable[str]) -> dict[str, int]:
         with self._held():
             rows = list(sql_in(self._db, "SELECT key, number FROM names WHERE key IN", keys))
         return {key: NAMES + number for key, number in rows}
@@ -276,7 +282,7 @@ class StoreJournal(JournalFile):
     def ids_by_key(self, keys: Iterable[str]) -> dict[str, int]:
         """Return the ids of messages by their texts, without names that are not known."""
         numbers = {key: number(key) for key in keys}
-        named = self.names(key for key, each in numbers.items() if each is None)
+        named = self.numbers_of_names(key for key, each in numbers.items() if each is None)
         return named | {key: each for key, each in numbers.items() if each is not None}
 
     def keys_of(self, ids: IdSet) -> dict[int, str]:

@@ -191,7 +191,7 @@ async def test_without_the_extra_for_parquet_no_folder_is_made(
 ) -> None:
     async with served(10) as service:
         with monkeypatch.context() as patched:
-            patched.setattr("chatrest.export.folder.export_folder.find_spec", lambda name: None)
+            patched.setattr("chatrest.export.folder.folder_plan.find_spec", lambda name: None)
             with pytest.raises(RequestInvalidError, match=r"the extra 'parquet'"):
                 await export(service.session, tmp_path / "out", Plan(format="parquet"))
         assert not (tmp_path / "out").exists()
