@@ -3,7 +3,7 @@
 from ._core.pace.pacer import Pace as Pace
 from ._core.pace.retry import RetryPolicy as RetryPolicy
 from ._core.paging.cursor import Cursor as Cursor
-from ._core.replies.decode import parse as parse
+from ._core.replies.one_record import parse as parse
 from ._core.requests.arguments import Timeouts as Timeouts
 from ._fan_out.stream import (
     Failure as Failure,

@@ -12,7 +12,9 @@ from rich.pretty import pretty_repr
 
 from chatrest import Message, parse, webhooks
 from chatrest._core.paging.cursor import Cursor
-from chatrest._core.replies.decode import MESSAGE, ManyRecords, OneRecord
+from chatrest._core.replies.decode import ManyRecords
+from chatrest._core.replies.one_record import OneRecord
+from chatrest._core.replies.record_kinds import MESSAGE
 from chatrest._core.requests.wire import Request
 from chatrest._models.agents import ApiTool
 from chatrest._models.apps import AppInfo

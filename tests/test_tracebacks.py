@@ -18,7 +18,7 @@ from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanE
 from rich.pretty import pretty_repr
 
 import chatrest as c
-from chatrest._core.replies.decode import read_json
+from chatrest._core.replies.scanner import read_json
 from chatrest._core.requests.endpoint import Endpoint
 from chatrest._network.options import ClientOptions
 from chatrest.otel import OpenTelemetryListener

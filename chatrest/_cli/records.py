@@ -13,9 +13,9 @@ import msgspec
 from msgspec import structs
 
 from .._core.paging.cursor import Cursor
-from .._core.replies.decode import Ack, Outcomes, read_json
+from .._core.replies.decode import Ack, Outcomes
 from .._core.replies.outcomes import outcomes_of
-from .._core.replies.scanner import whole
+from .._core.replies.scanner import read_body, read_json
 from .._core.requests.endpoint import Call, Endpoint
 from .._core.send import AsRows
 from .._models.apps import AppInfo
@@ -34,7 +34,7 @@ from .._secrets import scrub_all
 from ..errors import ChatRestError, CursorError, OutcomeUnknownError, ReplyUnreadableError
 from . import streams
 from .environment import management, session
-from .options import ListCommand, filter_options, option_table, query_of, shown_default
+from .options import ListCommand, WholeNumber, filter_options, option_table, query_of, shown_default
 from .process import run
 from .progress import ProgressLine
 from .record_formats import FORMAT, RecordWriter
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from ..session import AsyncManagement, AsyncSession
 
 list_options: Final = option_table(
-    ("--limit", click.IntRange(min=0), "N", "Print no more than N.  [default: all]"),
+    ("--limit", WholeNumber(min=0), "N", "Print no more than N.  [default: all]"),
     ("--cursor", None, "TOKEN",
      ("Continue where an earlier run stopped, with the token that it printed. Use the same filters. CSV has "
       "no header then.")),
@@ -71,7 +71,8 @@ def print_list(
             try:
                 records = walk(AsRows(client.sender), call, cursor)
             except CursorError as error:  # damaged, or of another query
-                raise click.BadParameter(str(error), param_hint="'--cursor'") from None
+                fault = f"--cursor {cursor!r}: expected a token of the same list ({error})"
+                raise click.UsageError(fault) from None
             # If the output is on the same terminal, it shows the progress itself.
             with ProgressLine(quiet=streams.is_terminal("stdout")) as line:
                 line.show(f"0 {noun}")
@@ -145,7 +146,7 @@ def apps(**given: Any) -> None:
     """
 
     def hide(record: bytes) -> bytes:
-        return msgspec.json.encode(scrub_all(whole(record), ()))
+        return msgspec.json.encode(scrub_all(read_body(record), ()))
 
     print_list(APPS_LIST(query=query_of(AppQuery, given)), given, AppInfo, hide)
 

@@ -21,9 +21,9 @@ import msgspec
 from msgspec import structs
 
 from .._core.replies.bounds import STRICT_BYTES, check_values
-from .._core.replies.decode import NoRecordError
 from .._core.replies.expectation import is_of_others
 from .._core.replies.faults import error_of, fault
+from .._core.replies.one_record import NoRecordError
 from .._core.replies.rate_signal import HEADER_NAMES, Signal, http_date, signal
 from .._core.requests.endpoint import Call, Endpoint, Reader
 from .._secrets import credential_values, is_credential, scrub

@@ -9,7 +9,7 @@ from typing import Any, Final, Self
 from msgspec import structs
 
 from .._core.pace.retry import RetryPolicy
-from .._core.replies.decode import read_json
+from .._core.replies.scanner import read_json
 from .._core.requests.arguments import Timeouts, check_seconds, check_unquoted, detach, hides_arguments
 from .._core.requests.endpoint import (
     Call,

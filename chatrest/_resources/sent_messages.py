@@ -9,9 +9,9 @@ from typing import Any, Final
 from msgspec import Struct, structs
 
 from .._core.replies.decode import Outcomes, each
-from .._core.replies.scanner import read_json
 from .._core.replies.expectation import APP_UIDS
 from .._core.replies.outcomes import outcomes_of
+from .._core.replies.scanner import read_json
 from .._models.messages import ActionMessage, CallMessage, Message, SentMessage, UnknownMessage
 from .._parameters.messages import MessageBody, MultipleReceivers, NewThreadMessage
 from .._secrets import shown
@@ -73,7 +73,7 @@ def _is_message(record: Any) -> bool:
     return isinstance(record, dict) and isinstance(record.get("receiver"), str) and "id" in record
 
 
-def with_unmentioned(
+def with_failures(
     outcomes: Outcomes[SentMessage], message: MessageBody, operation: str
 ) -> Outcomes[SentMessage]:
     """Return the outcomes with a failure for every receiver that the reply does not mention."""
@@ -85,9 +85,7 @@ def with_unmentioned(
     return Outcomes(by_receiver, outcomes.raw, operation, outcomes.repairs)
 
 
-def with_thread_receiver(
-    reply: NewThreadMessage, parent: Message, acting_user: str | None
-) -> NewThreadMessage:
+def with_receiver(reply: NewThreadMessage, parent: Message, acting_user: str | None) -> NewThreadMessage:
     """Return a reply with the receiver of the thread's conversation, as the acting user sees it."""
     is_own = parent.sender == acting_user or parent.receiver_type == "group"
     receiver = parent.receiver if is_own else parent.sender

@@ -12,7 +12,7 @@ from typing import Any, Final, TypeAlias, cast, get_args
 from msgspec import UNSET, structs
 
 from .._core.replies.bounds import check_values
-from .._core.replies.decode import parse as parse_record
+from .._core.replies.one_record import parse as parse_record
 from .._core.replies.scanner import TooDeep, elements, members, read_record
 from .._models.lenient import CoercionError, coerced, shape, type_name
 from .._models.messages import Message, UnknownMessage

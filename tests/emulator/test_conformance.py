@@ -10,7 +10,8 @@ from urllib.parse import quote
 import pytest
 from msgspec import Struct
 
-from chatrest._core.replies.decode import ACK, EachOutcome, ManyRecords, OneRecord
+from chatrest._core.replies.decode import ACK, EachOutcome, ManyRecords
+from chatrest._core.replies.one_record import OneRecord
 from chatrest._core.requests.endpoint import Endpoint
 from chatrest._resources import OPERATIONS
 from chatrest.emulator.service.administering import COLLECTIONS

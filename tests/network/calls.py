@@ -6,7 +6,7 @@ from functools import wraps
 from typing import Any
 
 from chatrest._core.pace.retry import RetryPolicy
-from chatrest._core.replies.decode import read_json
+from chatrest._core.replies.scanner import read_json
 from chatrest._core.requests.arguments import Timeouts
 from chatrest._core.requests.endpoint import Call, Endpoint, Method, Replay
 from chatrest._core.requests.wire import Headers, Request

@@ -24,8 +24,9 @@ from chatrest import (
 )
 from chatrest._core.replies import bounds as reply_bounds
 from chatrest._core.replies.bounds import INLINE_BYTES, MOST_RECORDS, MOST_VALUES, check_values
-from chatrest._core.replies.decode import ManyRecords, many, read_json
+from chatrest._core.replies.decode import ManyRecords, many
 from chatrest._core.replies.rows import row_reader
+from chatrest._core.replies.scanner import read_json
 from chatrest._models.messages import Message
 from chatrest._models.users import User
 from chatrest._network.replies import decode_large

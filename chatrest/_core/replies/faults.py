@@ -26,7 +26,7 @@ from ...errors import (
 )
 from .bounds import ERROR_BYTES
 from .rate_signal import retry_after
-from .scanner import whole
+from .scanner import read_body
 
 _NOT_JSON: Final = object()
 _LONGEST: Final = 300
@@ -96,7 +96,7 @@ def _error_in(value: Any) -> dict[str, Any] | None:
 
 def _cut_error(body: bytes) -> dict[str, Any] | None:
     match = _ERROR_HEAD.match(body) if len(body) == ERROR_BYTES else None
-    return None if match is None else whole(b"{%b}" % match[1].rstrip(b", \t\r\n"))
+    return None if match is None else read_body(b"{%b}" % match[1].rstrip(b", \t\r\n"))
 
 
 def _names_existing(record: dict[str, Any]) -> bool:
@@ -128,7 +128,7 @@ def _root_message(value: dict[str, Any]) -> str:
 
 def _read(body: bytes) -> Any:
     try:
-        return whole(body)
+        return read_body(body)
     except ReplyUnreadableError:
         return _NOT_JSON
 

@@ -16,13 +16,13 @@ from msgspec import UNSET, Struct, structs
 
 from ..._models.lenient import CoercionError, Coercions, coerced, shape, whole_number
 from ..._models.messages import (
-    LooselyTyped,
     Message,
     TextMessage,
-    Typed,
+    TypedMessage,
+    TypedMessageAsServed,
     read_leniently,
-    settle,
-    unknown,
+    retype_media,
+    unknown_message,
 )
 from ..._models.raw_json import REFUSED
 from ...errors import ReplyUnreadableError
@@ -72,7 +72,7 @@ class _Decoders:
         return decoder
 
 
-class Kind(Generic[T]):
+class RecordKind(Generic[T]):
     """One type of record."""
 
     ids: tuple[tuple[str, str], ...] = ()
@@ -139,7 +139,7 @@ class Kind(Generic[T]):
         self._finish(items, Coercions() if is_loose else None)
         return items[0]  # type: ignore[no-any-return]
 
-    def held(self, raws: Sequence[bytes], coercions: Coercions) -> list[T]:
+    def records(self, raws: Sequence[bytes], coercions: Coercions) -> list[T]:
         """Return the records of a list, each of its JSON.
 
         Raises `RecordError` for one that cannot be held, `ReplyUnreadableError` for what is not JSON.
@@ -188,7 +188,7 @@ class Kind(Generic[T]):
         return item
 
 
-class _MessageKind(Kind[Message]):
+class _MessageKind(RecordKind[Message]):
     """Messages: any record is one, at least an `UnknownMessage`."""
 
     required = frozenset({"id"})
@@ -198,11 +198,11 @@ class _MessageKind(Kind[Message]):
         if coercions is not None:
             super()._finish(items, coercions)
             _finish_sizes(items, coercions)
-        settle(items)
+        retype_media(items)
 
     def _lenient(self, record: Any, raw: bytes, notes: list[str]) -> Message:
         if isinstance(record, TooDeep):
-            return unknown(record, raw, "the record is nested too deeply to be read")
+            return unknown_message(record, raw, "the record is nested too deeply to be read")
         return read_leniently(record, raw, notes)
 
 
@@ -218,12 +218,12 @@ def _finish_sizes(messages: list[Any], coercions: Coercions) -> None:
                 coercions.records(text).append(index)
 
 
-MESSAGE: Final = _MessageKind(Message, Typed, LooselyTyped)
+MESSAGE: Final = _MessageKind(Message, TypedMessage, TypedMessageAsServed)
 
 
-_KINDS: Final[dict[Any, Kind[Any]]] = {Message: MESSAGE}
+_KINDS: Final[dict[Any, RecordKind[Any]]] = {Message: MESSAGE}
 
 
-def kind_of(record: Any) -> Kind[Any]:
+def kind_of(record: Any) -> RecordKind[Any]:
     """Return how records of this type are decoded: `Message`, or a struct."""
-    return _KINDS.setdefault(record, Kind(record))
+    return _KINDS.setdefault(record, RecordKind(record))

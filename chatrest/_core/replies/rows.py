@@ -15,13 +15,13 @@ from msgspec import Raw, Struct, structs
 
 from ..._models.lenient import Coercions, type_name
 from ..._models.raw_json import REFUSED
-from ..._models.record import Id, OfId
+from ..._models.record import Id, WithId
 from ...errors import ReplyUnreadableError
 from ..requests.endpoint import identity_by
 from .bounds import check_records
 from .decode import ManyRecords
 from .envelope import Listing, ListReply
-from .kinds import Kind, RecordError
+from .record_kinds import RecordError, RecordKind
 from .scanner import read_record
 
 R = TypeVar("R")
@@ -34,7 +34,7 @@ _HIGH: Final = (1 << 63) - 1
 _ONE_LINE: Final = bytes.maketrans(b"\r\n", b"  ")
 
 
-class Row(Struct, OfId, gc=False, eq=False, rename="camel"):
+class Row(Struct, WithId, gc=False, eq=False, rename="camel"):
     """One record. Members that are absent, or not of their type, are empty."""
 
     id: Id = ""
@@ -63,10 +63,10 @@ _LOOSE: Any = int | str
 _IDS: Final = ("id", "uid")
 
 
-class _RowKind(Kind[Row]):
+class _RowKind(RecordKind[Row]):
     ids = (("id", "id"), ("uid", "uid"))
 
-    def __init__(self, record: "Kind[Any] | None") -> None:
+    def __init__(self, record: "RecordKind[Any] | None") -> None:
         super().__init__(Row, Row, Row[_LOOSE])  # type: ignore[misc]
         self._record = record
 
@@ -84,8 +84,8 @@ class _RowKind(Kind[Row]):
             _put_lines(listing.items, raws, is_one_line=b"\n" not in body and b"\r" not in body)
         return listing
 
-    def held(self, raws: Sequence[bytes], coercions: Coercions) -> list[Row]:
-        items = super().held(raws, coercions)
+    def records(self, raws: Sequence[bytes], coercions: Coercions) -> list[Row]:
+        items = super().records(raws, coercions)
         _put_lines(items, raws, is_one_line=False)
         return items
 
@@ -129,7 +129,7 @@ def row_identity(reply: object) -> Callable[[Row], str]:
 
     def identify(row: Row) -> str:
         try:
-            [record] = kind.held([row.raw], Coercions())
+            [record] = kind.records([row.raw], Coercions())
         except (RecordError, ReplyUnreadableError):
             return ""
         return str(getattr(record, name))

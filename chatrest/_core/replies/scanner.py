@@ -1,9 +1,9 @@
-"""Any JSON that Python can read, split into members and records with their exact bytes.
+"""JSON as services really send it: read as Python objects, or split into members with their exact bytes.
 
-A strict decoder refuses a whole page for one lone surrogate, a NaN, a byte that is not UTF-8, a byte order
-mark or metadata that is nested too deeply. Here the reply is split without being decoded: by msgspec where it
+A strict decoder refuses a complete page for one lone surrogate, a NaN, a byte that is not UTF-8, a byte order
+mark or metadata that is nested too deeply. Here the reply is split without being decoded: by msgspec if it
 can, else by regular expressions, which need no recursion and pass over each byte once. `json`'s `raw_decode`
-does neither: it raises RecursionError at some 1000 levels, and makes objects of what is only to be cut out.
+does neither: it raises RecursionError at some 1000 levels, and makes objects of all that it passes over.
 """
 
 import re
@@ -19,17 +19,18 @@ from ..._models.raw_json import REFUSED, read_value
 from ...errors import ReplyUnreadableError
 from .bounds import MOST_RECORDS, check_records
 
-_BOM: Final = b"\xef\xbb\xbf"
+BOM: Final = b"\xef\xbb\xbf"
+"""The byte order mark of UTF-8."""
 _SPACE: Final = re.compile(rb"[ \t\n\r]*+")
 _INSIDE: Final = re.compile(rb'(?:[^"\\]++|\\.)*+', re.DOTALL)
 _SCALAR: Final = re.compile(rb'[^][{}",: \t\n\r]++')
 _LEAF: Final = rb'"(?:[^"\\]++|\\.)*+"|\[[^][{}"]*+\]|\{[^][{}"]*+\}'
 _TO_BRACKETS: Final = re.compile(rb'[^][{}"]*+(?:(?:%b)[^][{}"]*+)*+([\[{]++|[]}]++)?' % _LEAF, re.DOTALL)
-"""Past texts and leaves to the next brackets, and as many of one direction as follow on each other."""
+"""Matches texts and leaves up to the next brackets, and all brackets of one direction there."""
 _SLICE: Final = 1 << 18
 """Bytes that are matched at once: other threads wait meanwhile."""
 _LARGEST_ODD: Final = 1 << 22
-"""Bytes of a value that is read although it is not JSON by the book."""
+"""Bytes of a value that is read by Python's own decoder, if it is not plain JSON."""
 _QUOTE: Final = ord('"')
 
 _MEMBERS: Final = msgspec.json.Decoder(dict[str, Raw])
@@ -39,27 +40,49 @@ _ELEMENTS: Final = msgspec.json.Decoder(list[Raw])
 
 
 class TooDeep(dict[str, Any]):
-    """A record that is nested too deeply, or too large and odd, to be read: its members that are scalars."""
+    """The scalar members of a record that is nested too deeply, or too large and not plain JSON."""
 
 
-def whole(body: bytes) -> Any:
-    """Return the body's JSON as Python objects, None for an empty body.
+def read_json(body: bytes, /) -> Any:
+    """Return a reply's JSON as Python objects; None for an empty body.
 
-    Raises `ReplyUnreadableError` where the body is not JSON.
+    Raises `ReplyUnreadableError` for a body that is not JSON, and for one with an error in the place of data,
+    whatever its status.
+    """
+    try:
+        reply = msgspec.json.decode(body)
+    except REFUSED:  # empty, or not JSON by the book
+        reply = read_body(body)
+    if type(reply) is dict and type(reply.get("error")) is dict:
+        refuse_error(reply)
+    return reply
+
+
+def refuse_error(parts: dict[str, Any]) -> None:
+    """Raise `ReplyUnreadableError` for the members of a reply with an `error` object and without `data`."""
+    error = parts.get("error")
+    if error and "data" not in parts and (isinstance(error, dict) or error[:1] == b"{"):
+        raise ReplyUnreadableError("the reply holds an error, and no data")
+
+
+def read_body(body: bytes) -> Any:
+    """Return any body's JSON as Python objects, an error included; None for an empty body.
+
+    Raises `ReplyUnreadableError` for a body that is not JSON.
     """
     try:
         return read_value(body) if len(body) <= _LARGEST_ODD else msgspec.json.decode(body)
     except (ValueError, RecursionError) as error:
         fault = _unreadable(error)
-    if not body.removeprefix(_BOM).strip():
+    if not body.removeprefix(BOM).strip():
         return None
     raise fault  # outside: the standard library's error holds the whole text
 
 
 def read_record(raw: bytes) -> Any:
-    """Return one record as Python objects; a `TooDeep` where it is nested too deeply.
+    """Return one record as Python objects; a `TooDeep` if it is nested too deeply.
 
-    Raises `ReplyUnreadableError` where it is not JSON.
+    Raises `ReplyUnreadableError` for text that is not JSON.
     """
     try:
         if len(raw) <= _LARGEST_ODD:
@@ -75,7 +98,7 @@ def read_record(raw: bytes) -> Any:
 
 
 def _shallow(raw: bytes) -> TooDeep:
-    """One level of what is too deep for a recursive reader: anybody may write such metadata."""
+    """Return one level of a record that is too deep for a recursive reader, as a user's metadata may be."""
     record = TooDeep()
     if raw.lstrip()[:1] == b"{":
         for name, value in members(raw).items():
@@ -85,15 +108,15 @@ def _shallow(raw: bytes) -> TooDeep:
 
 
 def members(body: bytes | Raw) -> dict[str, bytes]:
-    """Return the members of an object, each as its exact bytes; of two of one name the last counts.
+    """Return the members of an object, each as its exact bytes; of two members of one name the last.
 
-    Raises `ReplyUnreadableError` where the body is not a JSON object.
+    Raises `ReplyUnreadableError` for a body that is not a JSON object.
     """
     try:
         return {name: bytes(raw) for name, raw in _MEMBERS.decode(body).items()}
     except REFUSED:
         pass
-    body = bytes(body).removeprefix(_BOM)
+    body = bytes(body).removeprefix(BOM)
     if (first := body.lstrip(b" \t\r\n")[:1]) not in (b"", b"{"):
         with suppress(*REFUSED):
             _VALUE.decode(body)
@@ -104,7 +127,7 @@ def members(body: bytes | Raw) -> dict[str, bytes]:
 def elements(array: bytes) -> list[bytes]:
     """Return the elements of an array, each as its exact bytes.
 
-    Raises `ReplyUnreadableError` where it is no array, or has more elements than a list may have.
+    Raises `ReplyUnreadableError` if it is no array, or has more elements than a list may have.
     """
     try:
         raws: Sequence[bytes | Raw] = _ELEMENTS.decode(array)
@@ -177,7 +200,7 @@ def _skip(body: bytes, at: int) -> int:
 
 
 def _after(body: bytes, at: int, char: bytes) -> int:
-    """Return the place of what follows `char`, which must come next; spaces are passed over."""
+    """Return the index after `char`, which must come next, and after the spaces around it."""
     at = _skip(body, at)
     if body[at] != char[0]:
         raise ValueError(f"expected {char.decode()!r} at byte {at}")
@@ -190,6 +213,4 @@ def _unreadable(error: Exception) -> ReplyUnreadableError:
         text = "the reply's JSON is nested too deeply to be read"
     elif isinstance(error, IndexError):
         text = "the reply's JSON is cut off"
-    fault = ReplyUnreadableError(text)
-    fault.is_json = False
-    return fault
+    return ReplyUnreadableError(text, is_json=False)

@@ -27,7 +27,8 @@ from typing import Any, Final, NamedTuple
 import msgspec
 from msgspec import Struct, structs
 
-from ..._core.replies.decode import ACK, ManyRecords, OneRecord
+from ..._core.replies.decode import ACK, ManyRecords
+from ..._core.replies.one_record import OneRecord
 from ..._core.requests.endpoint import Endpoint
 from ..._resources import OPERATIONS
 from ..store import Store

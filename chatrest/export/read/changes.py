@@ -31,7 +31,7 @@ from typing import Final, Literal, NamedTuple, Self, TypeAlias, final
 import msgspec
 from msgspec import Struct
 
-from ..._core.replies.decode import parse
+from ..._core.replies.one_record import parse
 from ..._core.replies.rows import Row, row_of
 from ..._models.messages import Message
 from ..._storage import sql_in

@@ -16,7 +16,8 @@ from typing import Final, NamedTuple, TypeAlias
 
 from msgspec import structs
 
-from ..._core.replies.decode import many, parse
+from ..._core.replies.decode import many
+from ..._core.replies.one_record import parse
 from ..._core.replies.rows import row_of
 from ..._core.requests.arguments import check
 from ..._models.messages import Message

@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 from hypothesis import given, strategies as st
 
-from chatrest._core.replies.decode import JSON, array, bare, many, one, read_json
+from chatrest._core.replies.decode import JSON, array, bare, many, one
+from chatrest._core.replies.scanner import read_json
 from chatrest._models.apps import AppInfo
 from chatrest._models.messages import AddedMember, Message, MessageCount
 from chatrest._models.meta import PageCounts

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from hypothesis import given, strategies as st
 
-from chatrest._core.replies.scanner import TooDeep, elements, members, read_record, whole
+from chatrest._core.replies.scanner import TooDeep, elements, members, read_body, read_record
 from chatrest._models.raw_json import bytes_of, text_of
 from chatrest.errors import ReplyUnreadableError
 from tests.cases import TOO_DEEP, loop_over
@@ -67,20 +67,20 @@ def test_what_is_no_json_object_is_unreadable(body: bytes) -> None:
 
 @given(st.binary() | st.text('{}[]:,"\\ 019.-eEdatnulrfsNIy', max_size=24).map(str.encode))
 def test_any_bytes_are_an_envelope_or_unreadable_and_nothing_else(body: bytes) -> None:
-    for read in (envelope, whole):
+    for read in (envelope, read_body):
         with suppress(ReplyUnreadableError):
             read(body)
 
 
 @pytest.mark.parametrize("body", [b"", b" \n\t", b"\xef\xbb\xbf"])
 def test_an_empty_body_is_nothing(body: bytes) -> None:
-    assert whole(body) is None
+    assert read_body(body) is None
 
 
 @pytest.mark.parametrize("body", [b"[" * 100_000, b'{"data":' + b"[" * 100_000])
 def test_what_is_nested_too_deeply_is_unreadable(body: bytes) -> None:
     with pytest.raises(ReplyUnreadableError):
-        whole(body)
+        read_body(body)
     with pytest.raises(ReplyUnreadableError):
         envelope(body)
 
