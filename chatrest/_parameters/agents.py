@@ -8,7 +8,7 @@ from ..errors import RequestInvalidError
 from .checked import (
     Affix,
     Body,
-    Boolean,
+    Bool,
     CheckedStruct,
     Filter,
     Json,
@@ -24,12 +24,12 @@ from .fields import (
     AuthMeta,
     HttpMethod,
     Instruction,
+    Integer,
     ListOf,
     ShortText,
     SmallPageSize,
     SourceType,
     Uri,
-    WholeNumber,
     text_of,
 )
 
@@ -42,7 +42,7 @@ class NewToolParameter(Body):
     type: Text
     """The parameter's type."""
     description: AnyText
-    required: Boolean | UnsetType = UNSET
+    required: Bool | UnsetType = UNSET
 
 
 ToolParameters: TypeAlias = Annotated[
@@ -61,13 +61,13 @@ class ApiToolChanges(Body):
     endpoint: Uri | UnsetType = UNSET
     """The address that the tool calls."""
     method: HttpMethod | UnsetType = UNSET
-    enable_basic_auth: Boolean | UnsetType = UNSET
+    enable_basic_auth: Bool | UnsetType = UNSET
     basic_auth_username: Text | UnsetType = UNSET
     basic_auth_password: Text | UnsetType = UNSET
     headers: AnyText | UnsetType = UNSET
     body_template: AnyText | UnsetType = UNSET
     """The body of the request, with placeholders for parameters."""
-    allow_additional_properties: Boolean | UnsetType = UNSET
+    allow_additional_properties: Bool | UnsetType = UNSET
     """Let the agent pass parameters that are not declared."""
     parameters: ToolParameters | UnsetType = UNSET
     icon: AnyText | UnsetType = UNSET
@@ -85,7 +85,7 @@ class NewApiTool(ApiToolChanges):
     description: Text
     endpoint: Uri
     method: HttpMethod
-    enable_basic_auth: Boolean = False
+    enable_basic_auth: Bool = False
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -147,7 +147,7 @@ _Constant: TypeAlias = Annotated[str, text_of(0, 500)]
 class VariableQuery(Filter):
     """The form of the list of all variables: with `group_by_category` it is served by category."""
 
-    group_by_category: Boolean | None = None
+    group_by_category: Bool | None = None
     """Group the variables by their category."""
 
 
@@ -215,13 +215,13 @@ class ToolSearchQuery(Filter):
 class EnabledItemsQuery(Filter):
     """The kinds of items that are asked for, all by default; `key` is of a name or description."""
 
-    tools: Boolean | None = None
+    tools: Bool | None = None
     """Include tools."""
-    frontend_actions: Boolean | None = None
+    frontend_actions: Bool | None = None
     """Include frontend actions."""
-    api_tools: Boolean | None = None
+    api_tools: Bool | None = None
     """Include API tools."""
-    mcp_servers: Boolean | None = None
+    mcp_servers: Bool | None = None
     """Include MCP servers."""
     key: Text | None = None
     """Words to look for."""
@@ -243,14 +243,14 @@ class AgentChanges(Body):
     model: Text | UnsetType = UNSET
     model_meta_data: Json | UnsetType = UNSET
     """Settings of the language model, such as temperature and maxTokens."""
-    is_active: Boolean | UnsetType = UNSET
+    is_active: Bool | UnsetType = UNSET
 
 
 class NewAgent(AgentChanges):
     """An agent to create; the tools and servers that it names exist already."""
 
     name: ShortText
-    is_active: Boolean = True
+    is_active: Bool = True
 
 
 AgentTools: Final = struct_type("AgentTools", Body, tools=AnyTexts)
@@ -316,7 +316,7 @@ class ExternalAgentChanges(Body):
     """The agent's framework."""
     name: ShortText | UnsetType = UNSET
     icon: Uri | UnsetType = UNSET
-    is_active: Boolean | UnsetType = UNSET
+    is_active: Bool | UnsetType = UNSET
     integration_type: _IntegrationType | UnsetType = UNSET
     """What is integrated."""
     integration_meta: _Meta | UnsetType = UNSET
@@ -332,7 +332,7 @@ class NewExternalAgent(ExternalAgentChanges):
     name: ShortText
     icon: Uri
     integration_meta: _Meta
-    is_active: Boolean = True
+    is_active: Bool = True
     integration_type: _IntegrationType = "agent"
 
     def __post_init__(self) -> None:
@@ -351,7 +351,7 @@ class _ToolFields(Body):
     """What users see while the tool runs."""
     description: AnyText | UnsetType = UNSET
     parameters: Json | UnsetType = UNSET
-    do_not_execute: Boolean | UnsetType = UNSET
+    do_not_execute: Bool | UnsetType = UNSET
     """Show the tool's call, and do not run it."""
 
 
@@ -403,9 +403,9 @@ class KnowledgeQuery(_Window):
     without them.
     """
 
-    start: WholeNumber | None = None
+    start: Integer | None = None
     """The begin of the range, as the service counts it."""
-    end: WholeNumber | None = None
+    end: Integer | None = None
     """The end of the range, as the service counts it."""
 
 
@@ -471,7 +471,7 @@ class WebsiteToScrape(Body):
     """Parts of addresses: only these are read."""
     exclude: AnyTexts | UnsetType = UNSET
     """Parts of addresses to leave out."""
-    fetch_sitemap: Boolean | UnsetType = UNSET
+    fetch_sitemap: Bool | UnsetType = UNSET
     """Read the site's map first."""
 
 

@@ -6,7 +6,7 @@ from msgspec import UNSET, Meta, UnsetType, field
 from msgspec.structs import force_setattr
 
 from ..errors import RequestInvalidError
-from .checked import Body, Boolean, Filter, Millis, PageQuery, PageSize, Text, Texts, struct_type
+from .checked import Body, Bool, Filter, Millis, PageQuery, PageSize, Text, Texts, struct_type
 from .fields import ShortText, text_of
 
 
@@ -24,7 +24,7 @@ class NewApp(Body):
     region: Literal["us", "eu", "in"] = "us"
     version: Text | UnsetType = UNSET
     """The version of its client libraries, by default "3"."""
-    skip_sample_data: Boolean | UnsetType = UNSET
+    skip_sample_data: Bool | UnsetType = UNSET
     """Make the app without sample users and groups."""
 
 
@@ -110,13 +110,13 @@ class WebhookChanges(Body):
 
     name: WebhookText | UnsetType = UNSET
     webhook_url: WebhookUrl | UnsetType = field(default=UNSET, name="webhookURL")
-    use_basic_auth: Boolean | UnsetType = UNSET
+    use_basic_auth: Bool | UnsetType = UNSET
     username: WebhookText | UnsetType = UNSET
     """The user name of HTTP Basic authentication."""
     password: Annotated[str, text_of(1, 100)] | UnsetType = UNSET
     """The password of HTTP Basic authentication."""
-    enabled: Boolean | UnsetType = UNSET
-    retry_on_failure: Boolean | UnsetType = UNSET
+    enabled: Bool | UnsetType = UNSET
+    retry_on_failure: Bool | UnsetType = UNSET
     """Send an event that was not answered with 2xx twice again, after 10 s and 30 s."""
 
 

@@ -120,7 +120,7 @@ _TEXT: Final = Meta(min_length=1, pattern=rf"\A[^{_SURROGATE}]+\Z")
 _UID: Final = Meta(min_length=1, pattern=rf"\A[^{_CONTROL}{_SURROGATE}]+\Z")
 _UID_IN_LIST: Final = Meta(min_length=1, pattern=rf"\A[^,{_CONTROL}{_SURROGATE}]+\Z")
 
-Boolean: TypeAlias = Annotated[bool, Meta(description="True or False")]
+Bool: TypeAlias = Annotated[bool, Meta(description="True or False")]
 """True or False."""
 Text: TypeAlias = Annotated[str, _TEXT, Meta(description="a non-empty text (valid Unicode)")]
 """A text that is not empty."""
@@ -431,7 +431,7 @@ class TaggedQuery(PageQuery):
         ("updated_at_from", "updated_at_to"),
     )
 
-    with_tags: Boolean | None = None
+    with_tags: Bool | None = None
     tags: Texts | None = None
     """Only those with these tags."""
     created_at_from: Stamp | None = msgspec.field(default=None, name="createdAt[from]")

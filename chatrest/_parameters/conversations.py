@@ -6,8 +6,8 @@ from msgspec import UNSET, Meta, UnsetType
 from msgspec.structs import force_setattr
 
 from ..errors import RequestInvalidError
-from .checked import Body, Boolean, PageQuery, Stamp, Text, Texts, Uid, struct_type
-from .fields import ListOf, MessageNumber, NaturalNumber, ReceiverType, Switch, Tags
+from .checked import Body, Bool, PageQuery, Stamp, Text, Texts, Uid, struct_type
+from .fields import ListOf, MessageNumber, Natural, ReceiverType, Switch, Tags
 
 APP_PINS: Final = 5
 """Conversations that an app may pin."""
@@ -19,23 +19,23 @@ class ConversationQuery(PageQuery):
     search_key: Text | None = None
     """Words to look for."""
     conversation_type: ReceiverType | None = None
-    with_tags: Boolean | None = None
+    with_tags: Bool | None = None
     tags: Texts | None = None
     """Only those with these tags."""
-    with_user_and_group_tags: Boolean | None = None
+    with_user_and_group_tags: Bool | None = None
     """Show the tags of users and groups."""
     user_tags: Texts | None = None
     """Only conversations with users who have these tags."""
     group_tags: Texts | None = None
     """Only conversations with groups that have these tags."""
-    unread: Boolean | None = None
+    unread: Bool | None = None
     """Only what the acting user has not read."""
-    include_blocked_users: Boolean | None = None
+    include_blocked_users: Bool | None = None
     """Include conversations with users whom the acting user blocks."""
-    with_blocked_info: Boolean | None = None
+    with_blocked_info: Bool | None = None
     """Show who blocks whom."""
-    hide_agentic: Boolean | None = None
-    only_agentic: Boolean | None = None
+    hide_agentic: Bool | None = None
+    only_agentic: Bool | None = None
     use_cursored_index: Switch | None = None
     """Continue by positions, not by page numbers."""
     unique: Switch | None = None
@@ -64,13 +64,13 @@ Pins: TypeAlias = Annotated[
 
 PinnedConversations: Final = struct_type("PinnedConversations", Body, pinned_conversations=Pins)
 ConversationChanges: Final = struct_type("ConversationChanges", Body, tags=Tags)
-GroupReset: Final = struct_type("GroupReset", Body, preserve_order=Boolean | UnsetType)
+GroupReset: Final = struct_type("GroupReset", Body, preserve_order=Bool | UnsetType)
 UserReset: Final = struct_type(
     "UserReset",
     Body,
-    preserve_order=Boolean | UnsetType,
+    preserve_order=Bool | UnsetType,
     conversation_with=Uid | UnsetType,
-    delete_messages_permanently=Boolean | UnsetType,
+    delete_messages_permanently=Bool | UnsetType,
 )
 
 
@@ -93,15 +93,15 @@ class CallQuery(PageQuery):
     type: Literal["audio", "video"] | None = None
     mode: Literal["call", "meet", "presenter"] | None = None
     status: Literal["initiated", "ongoing", "ended", "unanswered", "rejected", "canceled"] | None = None
-    participants_count: NaturalNumber | None = None
+    participants_count: Natural | None = None
     """Only calls with exactly so many participants."""
     started_at: Stamp | None = None
     """Only calls that started at this time."""
     ended_at: Stamp | None = None
     """Only calls that ended at this time."""
     receiver_type: ReceiverType | None = None
-    has_recording: Boolean | None = None
-    has_transcription: Boolean | None = None
+    has_recording: Bool | None = None
+    has_transcription: Bool | None = None
     uid: Uid | None = None
     """Only calls in which this user takes part."""
 

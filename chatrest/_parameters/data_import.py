@@ -13,8 +13,8 @@ from msgspec.structs import force_setattr
 from .._secrets import description, shown
 from ..errors import RequestInvalidError
 from ..times import is_relative
-from .checked import Body, Boolean, Json, Stamp, Text, Uid, struct_of
-from .fields import AnyText, ReceiverType, StructOrMapping, Tags, Url
+from .checked import Body, Bool, Json, Stamp, Text, Uid, struct_of
+from .fields import AnyText, MappingOr, ReceiverType, Tags, Url
 from .messages import SentCategory
 from .users import GroupType
 
@@ -44,10 +44,10 @@ class UserImport(Body):
 
 
 UserDetails: TypeAlias = Annotated[
-    StructOrMapping[UserImport], Meta(description="a UserImport, or its JSON object")
+    MappingOr[UserImport], Meta(description="a UserImport, or its JSON object")
 ]
 if TYPE_CHECKING:
-    UsersDetails: TypeAlias = Mapping[str, StructOrMapping[UserImport]]
+    UsersDetails: TypeAlias = Mapping[str, MappingOr[UserImport]]
 else:
     UsersDetails: TypeAlias = Annotated[
         dict[str, UserImport], Meta(description="a mapping of uids to UserImport, or to its JSON object")
@@ -73,7 +73,7 @@ class GroupImport(Body):
 
 
 GroupDetails: TypeAlias = Annotated[
-    StructOrMapping[GroupImport], Meta(description="a GroupImport, or its JSON object")
+    MappingOr[GroupImport], Meta(description="a GroupImport, or its JSON object")
 ]
 
 
@@ -85,7 +85,7 @@ class MemberImport(Body):
     member_id: Text | UnsetType = UNSET
     """<guid>_member_<uid>, the key of the entry."""
     scope: Text | UnsetType = UNSET
-    is_banned: Boolean | UnsetType = UNSET
+    is_banned: Bool | UnsetType = UNSET
     """The user is banned from the group."""
     joined_at: Stamp | UnsetType = UNSET
     """Time of joining the group."""
@@ -128,7 +128,7 @@ class MessageImport(Body):
 
 
 if TYPE_CHECKING:  # the type of arguments: a body makes a mapping by key of them
-    _ImportsOf: TypeAlias = Iterable[B] | Mapping[str, StructOrMapping[B]]
+    _ImportsOf: TypeAlias = Iterable[B] | Mapping[str, MappingOr[B]]
 else:
 
     class _ImportsOf:

@@ -9,7 +9,7 @@ T = TypeVar("T")
 
 if TYPE_CHECKING:  # the types of arguments: a checked struct makes tuples of lists, and structs of mappings
     ListOf: TypeAlias = Sequence[T]
-    StructOrMapping: TypeAlias = T | Mapping[str, Any]
+    MappingOr: TypeAlias = T | Mapping[str, Any]
 else:
 
     class ListOf:
@@ -18,8 +18,8 @@ else:
         def __class_getitem__(cls, kind: Any) -> Any:
             return tuple[kind, ...]
 
-    class StructOrMapping:
-        """`StructOrMapping[T]`: a struct, or a mapping with its members."""
+    class MappingOr:
+        """`MappingOr[T]`: a struct, or a mapping with its members."""
 
         def __class_getitem__(cls, kind: Any) -> Any:
             return kind
@@ -127,9 +127,9 @@ AnyText: TypeAlias = Annotated[
 """A text, which may be empty."""
 Url: TypeAlias = Annotated[str, text_of(1, 3000, "a URL")]
 """A URL of 1 to 3000 characters."""
-NaturalNumber: TypeAlias = Annotated[int, Meta(ge=0, description="a whole number, 0 or more")]
+Natural: TypeAlias = Annotated[int, Meta(ge=0, description="a whole number, 0 or more")]
 """A whole number, 0 or more."""
-WholeNumber: TypeAlias = Annotated[int, Meta(description="a whole number")]
+Integer: TypeAlias = Annotated[int, Meta(description="a whole number")]
 
 _Tag: TypeAlias = Annotated[str, Meta(min_length=1, max_length=100, pattern=VALID)]
 _OF_TAGS: Final = "25 tags of 1 to 100 characters each (valid Unicode)"

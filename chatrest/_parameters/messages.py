@@ -24,7 +24,7 @@ from .checked import (
     Affix,
     Attachments,
     Body,
-    Boolean,
+    Bool,
     Filter,
     Json,
     Ordinal,
@@ -36,7 +36,7 @@ from .checked import (
     Uids,
     struct_type,
 )
-from .fields import MessageTags, ReceiverType, StructOrMapping, Switch, Tags, Url
+from .fields import MappingOr, MessageTags, ReceiverType, Switch, Tags, Url
 
 # ── messages to send ──
 
@@ -100,8 +100,7 @@ class InteractionGoal(Body):
 
 
 Receivers: TypeAlias = Annotated[
-    StructOrMapping[MultipleReceivers],
-    Meta(description="MultipleReceivers, or a mapping with uids, guids or both"),
+    MappingOr[MultipleReceivers], Meta(description="MultipleReceivers, or a mapping with uids, guids or both")
 ]
 
 
@@ -186,9 +185,7 @@ class TrackedMessage(MessageBody):
         **options: Unpack[MessageOptions],
     ) -> Self:
         """Return a text message; `RequestInvalidError` if `text` is empty or another argument is wrong."""
-        return cls(
-            receiver=receiver, type="text", data=_text_data(text, metadata), **_without_none(**options)
-        )
+        return cls(receiver=receiver, type="text", data=_text_data(text, metadata), **_not_none(**options))
 
     @classmethod
     def media(
@@ -202,8 +199,8 @@ class TrackedMessage(MessageBody):
         **options: Unpack[MessageOptions],
     ) -> Self:
         """Return a message with files, which the service finds at their addresses; `text` is the caption."""
-        data = {"attachments": [*attachments]} | _without_none(text=text, metadata=metadata)
-        return cls(receiver=receiver, category="message", type=type, data=data, **_without_none(**options))
+        data = {"attachments": [*attachments]} | _not_none(text=text, metadata=metadata)
+        return cls(receiver=receiver, category="message", type=type, data=data, **_not_none(**options))
 
     @classmethod
     def custom(
@@ -216,8 +213,8 @@ class TrackedMessage(MessageBody):
         **options: Unpack[MessageOptions],
     ) -> Self:
         """Return a message with content of the app's own, of any type."""
-        data = {"customData": custom_data} | _without_none(metadata=metadata)
-        return cls(receiver=receiver, category="custom", type=type, data=data, **_without_none(**options))
+        data = {"customData": custom_data} | _not_none(metadata=metadata)
+        return cls(receiver=receiver, category="custom", type=type, data=data, **_not_none(**options))
 
 
 class NewMessage(TrackedMessage):
@@ -259,11 +256,9 @@ class NewBotMessage(TrackedMessage):
         **options: Unpack[MessageOptions],
     ) -> Self:
         """Return an interactive message; the shape of `interactive_data` depends on the type."""
-        given = _without_none(interactionGoal=goal, allowSenderInteraction=allow_sender_interaction)
+        given = _not_none(interactionGoal=goal, allowSenderInteraction=allow_sender_interaction)
         data = {"interactiveData": interactive_data} | given
-        return cls(
-            receiver=receiver, category="interactive", type=type, data=data, **_without_none(**options)
-        )
+        return cls(receiver=receiver, category="interactive", type=type, data=data, **_not_none(**options))
 
 
 class NewThreadMessage(MessageBody):
@@ -287,18 +282,16 @@ class NewThreadMessage(MessageBody):
         **options: Unpack[ThreadOptions],
     ) -> Self:
         """Return a text reply; `RequestInvalidError` if `text` is empty or another argument is wrong."""
-        return cls(
-            receiver=receiver, type="text", data=_text_data(text, metadata), **_without_none(**options)
-        )
+        return cls(receiver=receiver, type="text", data=_text_data(text, metadata), **_not_none(**options))
 
 
 def _text_data(text: str, metadata: Mapping[str, Any] | None) -> dict[str, Any]:
     if not (text and isinstance(text, str)):
         raise RequestInvalidError(f"text = {shown(text)}: expected a non-empty text", name="text")
-    return {"text": text} | _without_none(metadata=metadata)
+    return {"text": text} | _not_none(metadata=metadata)
 
 
-def _without_none(**members: Any) -> dict[str, Any]:
+def _not_none(**members: Any) -> dict[str, Any]:
     return {name: value for name, value in members.items() if value is not None}
 
 
@@ -323,23 +316,23 @@ class MessageQuery(Filter):
 
     search_key: Text | None = None
     """Only messages with these words."""
-    has_attachments: Boolean | None = None
+    has_attachments: Bool | None = None
     """Only messages with attachments."""
     attachment_types: Attachments | None = None
     """Only messages with attachments of these types."""
-    has_mentions: Boolean | None = None
+    has_mentions: Bool | None = None
     """Only messages with mentions."""
-    has_links: Boolean | None = None
+    has_links: Bool | None = None
     """Only messages with links."""
     mentioned_uids: Uids | None = None
     """Only messages that mention these users."""
-    unread: Boolean | None = None
+    unread: Bool | None = None
     """Only messages that the acting user has not read."""
-    undelivered: Boolean | None = None
+    undelivered: Bool | None = None
     """Only messages that are not delivered to the acting user."""
-    count: Boolean | None = None
+    count: Bool | None = None
     """Count instead of listing; `messages.counts` reads the counts of messages."""
-    hide_replies: Boolean | None = None
+    hide_replies: Bool | None = None
     """Leave out replies inside threads."""
     affix: Affix | None = None
     """Append: oldest first, those after `id`; prepend: newest first, those before it."""
@@ -353,15 +346,15 @@ class MessageQuery(Filter):
     """Only this type, such as text or image."""
     types: Texts | None = None
     """Only these types, such as text and image."""
-    my_mentions_only: Boolean | None = None
+    my_mentions_only: Bool | None = None
     """Only messages that mention the acting user."""
-    has_reactions: Boolean | None = None
+    has_reactions: Bool | None = None
     """Only messages of `sender` that have reactions."""
     sender: Uid | None = None
     """Only messages of this user."""
-    mentions_with_blocked_info: Boolean | None = None
+    mentions_with_blocked_info: Bool | None = None
     """Show of mentioned users who blocks whom."""
-    mentions_with_tag_info: Boolean | None = None
+    mentions_with_tag_info: Bool | None = None
     """Show the tags of mentioned users."""
     per_page: PageSize | None = None
     """Records of a page; without an acting user."""
@@ -371,16 +364,16 @@ class MessageQuery(Filter):
     """Sent at this time or later: "7d", "yesterday", a date, a datetime, a timedelta, a timestamp."""
     to_timestamp: Stamp | None = None
     """Sent at this time or earlier; a date is its whole day."""
-    with_tags: Boolean | None = None
+    with_tags: Bool | None = None
     tags: Texts | None = None
     """Only those with these tags."""
 
-    hide_messages_from_blocked_users: Boolean | None = None
+    hide_messages_from_blocked_users: Bool | None = None
     """Leave out messages of users whom the acting user blocks."""
     receiver_type: ReceiverType | None = None
-    hide_deleted: Boolean | None = None
+    hide_deleted: Bool | None = None
     """Leave out deleted messages."""
-    only_deleted: Boolean | None = None
+    only_deleted: Bool | None = None
     """Only deleted messages."""
     sent_at: Stamp | None = None
     """The time from which the list continues, see `affix`."""
@@ -398,7 +391,7 @@ class MessageQuery(Filter):
     """Only messages of these users."""
     conversation_id: Text | None = None
     """Only messages of this conversation."""
-    hide_quoted_messages: Boolean | None = None
+    hide_quoted_messages: Bool | None = None
     """Leave out the quoted message inside a message."""
     saved: Switch | None = None
     """Only messages that the acting user saved."""
@@ -414,11 +407,11 @@ class ThreadQuery(Filter):
     affix: Affix | None = None
     updated_at: Stamp | None = None
     """The time of change from which the list continues, see `affix`."""
-    participated_by_me: Boolean | None = None
+    participated_by_me: Bool | None = None
     """Only threads in which the acting user wrote."""
-    with_unread_reply_count: Boolean | None = None
+    with_unread_reply_count: Bool | None = None
     """Count the unread replies of the acting user."""
-    with_mention_count: Boolean | None = None
+    with_mention_count: Bool | None = None
     """Count the mentions of the acting user."""
 
 

@@ -7,7 +7,7 @@ from msgspec import UNSET, Meta, UnsetType, field, structs
 from ..errors import RequestInvalidError
 from .checked import (
     Body,
-    Boolean,
+    Bool,
     CheckedStruct,
     Filter,
     Json,
@@ -19,7 +19,7 @@ from .checked import (
     Uid,
     struct_type,
 )
-from .fields import ListOf, ReceiverType, StructOrMapping, Tags, WholeNumber
+from .fields import Integer, ListOf, MappingOr, ReceiverType, Tags
 from .files import Upload
 
 _FilterOperator: TypeAlias = Annotated[
@@ -58,26 +58,25 @@ class RuleFilter(CheckedStruct):
 class RuleCondition(CheckedStruct):
     """A condition of a rule; `value` is a text, or a list as the service's own examples show it."""
 
-    id: WholeNumber | UnsetType = UNSET
+    id: Integer | UnsetType = UNSET
     """The condition's number."""
     entity: Text | UnsetType = UNSET
     operand: Literal["text", "image", "video", "custom"] | UnsetType = UNSET
     operator: Literal["contains", "equals"] | UnsetType = UNSET
     category: Literal["word", "pattern", "toxicity"] | UnsetType = UNSET
     """What the value holds: words or patterns."""
-    is_keyword_reference_present: Boolean | UnsetType = UNSET
+    is_keyword_reference_present: Bool | UnsetType = UNSET
     """`value` is the id of a keyword list."""
-    is_media_present: Boolean | UnsetType = UNSET
+    is_media_present: Bool | UnsetType = UNSET
     """`value` is a formula about media, such as violence_greaterThan_30."""
     value: TextOrTexts | UnsetType = UNSET
 
 
 _Filters: TypeAlias = Annotated[
-    ListOf[StructOrMapping[RuleFilter]],
-    Meta(description="a list of RuleFilter, or of mappings with its members"),
+    ListOf[MappingOr[RuleFilter]], Meta(description="a list of RuleFilter, or of mappings with its members")
 ]
 _Conditions: TypeAlias = Annotated[
-    ListOf[StructOrMapping[RuleCondition]],
+    ListOf[MappingOr[RuleCondition]],
     Meta(description="a list of RuleCondition, or of mappings with its members"),
 ]
 
@@ -108,7 +107,7 @@ class NewRule(Body):
     id: Text | UnsetType = UNSET
     name: Text | UnsetType = UNSET
     description: Text | UnsetType = UNSET
-    enabled: Boolean | UnsetType = UNSET
+    enabled: Bool | UnsetType = UNSET
     action: Texts | UnsetType = UNSET
     """What is done with a message that meets the conditions, such as blockMessage."""
     filters: _Filters | UnsetType = UNSET
@@ -165,7 +164,7 @@ class NewFlag(Body):
 
 
 FlagReview: Final = struct_type("FlagReview", Body, status=FlagStatus)
-BlockReview: Final = struct_type("BlockReview", Body, status=BlockStatus, reviewed=Boolean)
+BlockReview: Final = struct_type("BlockReview", Body, status=BlockStatus, reviewed=Bool)
 
 
 class NewModeratedMessage(Body):

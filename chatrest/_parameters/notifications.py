@@ -4,8 +4,8 @@ from typing import Annotated, ClassVar, Final, Literal, TypeAlias
 
 from msgspec import UNSET, Meta, UnsetType, field
 
-from .checked import Body, Boolean, CheckedStruct, Filter, Json, Millis, Text, Uid, struct_type
-from .fields import AnyText, ListOf, NaturalNumber, StructOrMapping
+from .checked import Body, Bool, CheckedStruct, Filter, Json, Millis, Text, Uid, struct_type
+from .fields import AnyText, ListOf, MappingOr, Natural
 
 _Trigger: TypeAlias = Literal[
         "after_message", "message_deleted", "message_edited", "message_reaction_added", "initiated",
@@ -45,8 +45,7 @@ class MutePreferences(CheckedStruct):
 
 
 _Mute: TypeAlias = Annotated[
-    StructOrMapping[MutePreferences],
-    Meta(description="a MutePreferences, or a mapping with dnd and schedule"),
+    MappingOr[MutePreferences], Meta(description="a MutePreferences, or a mapping with dnd and schedule")
 ]
 
 
@@ -59,7 +58,7 @@ class PreferencesChanges(Body):
     """Preferences for chats of two: a whole number for each event."""
     mute_preferences: _Mute | UnsetType = UNSET
     """When nothing is sent."""
-    use_privacy_template: Boolean | UnsetType = UNSET
+    use_privacy_template: Bool | UnsetType = UNSET
     """Hide the message's content in notifications."""
 
 
@@ -80,11 +79,11 @@ class ConversationToMute(ConversationToUnmute):
 
 
 _ToMute: TypeAlias = Annotated[
-    ListOf[StructOrMapping[ConversationToMute]],
+    ListOf[MappingOr[ConversationToMute]],
     Meta(description="a list of ConversationToMute, or of mappings with its members"),
 ]
 _ToUnmute: TypeAlias = Annotated[
-    ListOf[StructOrMapping[ConversationToUnmute]],
+    ListOf[MappingOr[ConversationToUnmute]],
     Meta(description="a list of ConversationToUnmute, or of mappings with its members"),
 ]
 
@@ -112,8 +111,8 @@ class ContactDetailsChanges(Body):
     """The user's phone number, with + and the country's code."""
 
 
-PushTokenQuery: Final = struct_type("PushTokenQuery", Filter, all=Boolean | None, auth_token=Text)
-AllPushTokens: Final = struct_type("AllPushTokens", Filter, all=Boolean | None)
+PushTokenQuery: Final = struct_type("PushTokenQuery", Filter, all=Bool | None, auth_token=Text)
+AllPushTokens: Final = struct_type("AllPushTokens", Filter, all=Bool | None)
 PushTokenOwner: Final = struct_type("PushTokenOwner", Body, auth_token=Text)
 
 
@@ -137,9 +136,9 @@ class NotificationLogQuery(Filter):
 
     windows: ClassVar[tuple[tuple[str, str], ...]] = (("from_", "to"),)
 
-    message_id: NaturalNumber | None = None
+    message_id: Natural | None = None
     """Only notifications about this message."""
-    reaction_id: NaturalNumber | None = None
+    reaction_id: Natural | None = None
     """Only notifications about this reaction."""
     from_: Millis | None = field(default=None, name="from")
     """From this time on."""
@@ -163,11 +162,11 @@ class NotificationLogQuery(Filter):
     """Only notifications of this channel."""
     provider: Literal["fcm", "apns", "sendgrid", "twilio", "custom"] | None = None
     """Only notifications of this provider."""
-    notification_triggered: Boolean | None = None
+    notification_triggered: Bool | None = None
     """Only notifications that were sent, or that were not."""
     reason: _Reason | None = None
     """Only notifications that were not sent for this reason."""
-    success: Boolean | None = None
+    success: Bool | None = None
     """Only notifications that succeeded, or that failed."""
     affix: Literal["prepend", "append"] | None = None
     log_id: Text | None = None
@@ -204,11 +203,11 @@ class ApnsProvider(Body):
     p8_key_filename: Text | UnsetType = UNSET
     p8_key: Text | UnsetType = UNSET
     """The signing key, the text of its .p8 file."""
-    include_content_available: Boolean | UnsetType = UNSET
+    include_content_available: Bool | UnsetType = UNSET
     """Wake the application in the background."""
-    include_mutable_content: Boolean | UnsetType = UNSET
+    include_mutable_content: Bool | UnsetType = UNSET
     """Let the application change the notification."""
-    production_mode: Boolean | UnsetType = UNSET
+    production_mode: Bool | UnsetType = UNSET
     """Send by Apple's production servers."""
 
 
@@ -219,7 +218,7 @@ class TwilioProviderChanges(Body):
     twilio_auth_token: Text | UnsetType = UNSET
     twilio_sender_phone_number: Text | UnsetType = UNSET
     """The phone number that sends."""
-    is_enabled: Boolean | UnsetType = UNSET
+    is_enabled: Bool | UnsetType = UNSET
 
 
 class NewTwilioProvider(TwilioProviderChanges):
@@ -241,11 +240,11 @@ class SendgridProviderChanges(Body):
     """The id of the unsubscribe group, digits."""
     sender_name: Text | UnsetType = UNSET
     sender_email: Text | UnsetType = UNSET
-    allow_email_replies: Boolean | UnsetType = UNSET
+    allow_email_replies: Bool | UnsetType = UNSET
     """Let users answer by e-mail."""
     sender_email_for_replies: Text | UnsetType | None = UNSET
     """The address for answers."""
-    is_enabled: Boolean | UnsetType = UNSET
+    is_enabled: Bool | UnsetType = UNSET
 
 
 class NewSendgridProvider(SendgridProviderChanges):
@@ -256,21 +255,21 @@ class NewSendgridProvider(SendgridProviderChanges):
     send_grid_unsubscribe_group_id: Text = field(name="sendGridUnsubscribeGroupID")
     sender_name: Text
     sender_email: Text
-    allow_email_replies: Boolean = False
+    allow_email_replies: Bool = False
 
 
 class _NewCustomProvider(Body):
-    is_enabled: Boolean
+    is_enabled: Bool
     webhook_url: Text = field(name="webhookURL")
-    use_basic_auth: Boolean
+    use_basic_auth: Bool
     basic_auth_username: AnyText
     basic_auth_password: AnyText
 
 
 class _CustomProviderChanges(Body):
-    is_enabled: Boolean | UnsetType = UNSET
+    is_enabled: Bool | UnsetType = UNSET
     webhook_url: Text | UnsetType = field(default=UNSET, name="webhookURL")
-    use_basic_auth: Boolean | UnsetType = UNSET
+    use_basic_auth: Bool | UnsetType = UNSET
     basic_auth_username: Text | UnsetType = UNSET
     basic_auth_password: Text | UnsetType = UNSET
 
@@ -286,22 +285,22 @@ class CustomPushProviderChanges(_CustomProviderChanges):
 class NewCustomSmsProvider(_NewCustomProvider):
     """A webhook of one's own for text messages; `use_stored_ph_no`: to the numbers in contact details."""
 
-    use_stored_ph_no: Boolean = False
+    use_stored_ph_no: Bool = False
 
 
 class CustomSmsProviderChanges(_CustomProviderChanges):
     """Any part of the webhook for text messages."""
 
-    use_stored_ph_no: Boolean | UnsetType = UNSET
+    use_stored_ph_no: Bool | UnsetType = UNSET
 
 
 class NewCustomEmailProvider(_NewCustomProvider):
     """A webhook of one's own for e-mails; `use_stored_email_id`: to the addresses in contact details."""
 
-    use_stored_email_id: Boolean = field(name="useStoredEmailID")
+    use_stored_email_id: Bool = field(name="useStoredEmailID")
 
 
 class CustomEmailProviderChanges(_CustomProviderChanges):
     """Any part of the webhook for e-mails."""
 
-    use_stored_email_id: Boolean | UnsetType = field(default=UNSET, name="useStoredEmailID")
+    use_stored_email_id: Bool | UnsetType = field(default=UNSET, name="useStoredEmailID")

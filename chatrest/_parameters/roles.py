@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING, Annotated, Final, Literal, TypeAlias
 
 from msgspec import UNSET, Meta, UnsetType
 
-from .checked import Body, Boolean, Json, Texts, struct_type
-from .fields import Description, ListOf, ShortText, StructOrMapping
+from .checked import Body, Bool, Json, Texts, struct_type
+from .fields import Description, ListOf, MappingOr, ShortText
 
 Reach: TypeAlias = Literal["all", "friendsOnly"]
 
@@ -21,7 +21,7 @@ class NewRoleSettings(Body, forbid_unknown_fields=True):
 
 
 Settings: TypeAlias = Annotated[
-    StructOrMapping[NewRoleSettings],
+    MappingOr[NewRoleSettings],
     Meta(description="a NewRoleSettings, or a mapping with listUsers and sendMessagesTo"),
 ]
 
@@ -62,5 +62,5 @@ else:
 NewPermissions: Final = struct_type("NewPermissions", Body, permissions=PermissionValues)
 Restriction: Final = struct_type("Restriction", Body, features_to_restrict=Texts)
 Allowance: Final = struct_type(
-    "Allowance", Body, features_to_allow=Texts | UnsetType, allow_all=Boolean | UnsetType
+    "Allowance", Body, features_to_allow=Texts | UnsetType, allow_all=Bool | UnsetType
 )

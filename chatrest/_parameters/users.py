@@ -8,7 +8,7 @@ from ..errors import RequestInvalidError
 from .checked import (
     Affix,
     Body,
-    Boolean,
+    Bool,
     Json,
     PageQuery,
     Presence,
@@ -23,7 +23,7 @@ from .checked import (
     Uids,
     struct_type,
 )
-from .fields import AnyText, Description, ListOf, NaturalNumber, NewId, ShortText, StructOrMapping, Tags, Url
+from .fields import AnyText, Description, ListOf, MappingOr, Natural, NewId, ShortText, Tags, Url
 
 Presences: TypeAlias = Annotated[
     Presence | Annotated[ListOf[Presence], Meta(min_length=1)],
@@ -40,15 +40,15 @@ class UserQuery(TaggedQuery):
     """The fields to look in: name, uid or both."""
     status: Presences | None = None
     """Only those who are available, or offline."""
-    count: Boolean | None = None
+    count: Bool | None = None
     """Count instead of listing."""
     role: Text | None = None
     """Only users with this role."""
     roles: Texts | None = None
     """Only users with one of these roles."""
-    only_deactivated: Boolean | None = None
+    only_deactivated: Bool | None = None
     """Only users who are switched off."""
-    with_deactivated: Boolean | None = None
+    with_deactivated: Bool | None = None
     """Include users who are switched off."""
 
 
@@ -67,7 +67,7 @@ class NewUser(_UserFields):
 
     uid: NewId
     name: ShortText
-    with_auth_token: Boolean | UnsetType = UNSET
+    with_auth_token: Bool | UnsetType = UNSET
     """Make a login token, too: it is in `auth_token` of the reply."""
 
 
@@ -78,10 +78,10 @@ class UserChanges(_UserFields):
     unset: ListOf[Literal["avatar", "link", "metadata"]] | UnsetType = UNSET
 
 
-Deletion: Final = struct_type("Deletion", Body, permanent=Boolean | UnsetType)
+Deletion: Final = struct_type("Deletion", Body, permanent=Bool | UnsetType)
 Deactivation: Final = struct_type("Deactivation", Body, uids_to_deactivate=Uids)
 Reactivation: Final = struct_type("Reactivation", Body, uids_to_activate=Uids)
-NewToken: Final = struct_type("NewToken", Body, force=Boolean | UnsetType)
+NewToken: Final = struct_type("NewToken", Body, force=Bool | UnsetType)
 
 
 class TokenChanges(Body):
@@ -114,7 +114,7 @@ class FriendQuery(PageQuery):
 
 
 NewFriends: Final = struct_type(
-    "NewFriends", Body, accepted=FriendUids, add_to_conversations=Boolean | UnsetType
+    "NewFriends", Body, accepted=FriendUids, add_to_conversations=Bool | UnsetType
 )
 FormerFriends: Final = struct_type("FormerFriends", Body, friends=Uids)
 BlockedUids: Final = struct_type("BlockedUids", Body, blocked_uids=Uids)
@@ -153,7 +153,7 @@ ListedType: TypeAlias = Annotated[
     Meta(description="'public', 'private', 'protected' or 'password' (which of the last two: by service)"),
 ]
 FirstMembers: TypeAlias = Annotated[
-    StructOrMapping[NewMembers],
+    MappingOr[NewMembers],
     Meta(description="a NewMembers, or a mapping with admins, moderators, participants, usersToBan"),
 ]
 if TYPE_CHECKING:
@@ -182,19 +182,19 @@ class GroupQuery(TaggedQuery):
     """The time from which the list continues, see `affix`."""
     type: ListedType | None = None
     types: Texts | None = None
-    has_joined: Boolean | None = None
+    has_joined: Bool | None = None
     """Only groups that the acting user has joined."""
     guid: Uid | None = None
     guids: Uids | None = None
-    members_count_gt: NaturalNumber | None = field(default=None, name="membersCount[gt]")
+    members_count_gt: Natural | None = field(default=None, name="membersCount[gt]")
     """Groups with more members."""
-    members_count_gte: NaturalNumber | None = field(default=None, name="membersCount[gte]")
+    members_count_gte: Natural | None = field(default=None, name="membersCount[gte]")
     """Groups with so many members or more."""
-    members_count_lt: NaturalNumber | None = field(default=None, name="membersCount[lt]")
+    members_count_lt: Natural | None = field(default=None, name="membersCount[lt]")
     """Groups with fewer members."""
-    members_count_lte: NaturalNumber | None = field(default=None, name="membersCount[lte]")
+    members_count_lte: Natural | None = field(default=None, name="membersCount[lte]")
     """Groups with so many members or fewer."""
-    members_count_eq: NaturalNumber | None = field(default=None, name="membersCount[eq]")
+    members_count_eq: Natural | None = field(default=None, name="membersCount[eq]")
     """Groups with exactly so many members."""
 
 

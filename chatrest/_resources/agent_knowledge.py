@@ -39,7 +39,7 @@ from .._parameters.agents import (
 )
 from .._parameters.fields import SourceType
 from .._walk.walk import Walk
-from .collection import Collection, CursorOrToken
+from .collection import AnyCursor, Collection
 
 _KNOWLEDGE: Final = "/ai-agents/agent-builder/knowledge-base"
 _AGENT_KNOWLEDGE: Final = "/ai-agents/agent-builder/agents/{uid}/knowledge-base/{sourceType}"
@@ -132,7 +132,7 @@ class KnowledgeOperations(Collection):
     """The operations of what agents know."""
 
     def list_knowledge(
-        self, query: KnowledgeQuery | None = None, *, cursor: CursorOrToken = None
+        self, query: KnowledgeQuery | None = None, *, cursor: AnyCursor = None
     ) -> Walk[KnowledgeRecord]:
         """The knowledge sources of the app, newest first. One request per page."""
         return self._walk(LIST_KNOWLEDGE, query, cursor)
@@ -143,7 +143,7 @@ class KnowledgeOperations(Collection):
         unique_id: str,
         query: SourcePageQuery | None = None,
         *,
-        cursor: CursorOrToken = None,
+        cursor: AnyCursor = None,
     ) -> Walk[SourcePage]:
         """The pages of a source. One request per page of the list; `NotFoundError` if there is none."""
         source = checked_source(source_type)
@@ -208,7 +208,7 @@ class KnowledgeOperations(Collection):
         return await self._call(DELETE_WEBSITE, uniqueId=unique_id)
 
     def list_discovered_urls(
-        self, parent_unique_id: str, query: DiscoveredUrlQuery | None = None, *, cursor: CursorOrToken = None
+        self, parent_unique_id: str, query: DiscoveredUrlQuery | None = None, *, cursor: AnyCursor = None
     ) -> Walk[DiscoveredUrl]:
         """The addresses that a website led to, newest first. One request per page."""
         return self._walk(LIST_DISCOVERED_URLS, query, cursor, parentUniqueId=parent_unique_id)

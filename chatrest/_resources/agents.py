@@ -58,7 +58,7 @@ from .._parameters.agents import (
 from .._parameters.checked import Body
 from .._walk.walk import Walk
 from .agent_knowledge import KnowledgeOperations
-from .collection import CursorOrToken, DocumentEndpoints, document_endpoints
+from .collection import AnyCursor, CrudEndpoints, crud_endpoints
 
 T = TypeVar("T")
 
@@ -68,8 +68,8 @@ _AGENTS: Final = f"{_BUILDER}/agents"
 
 def _tool_endpoints(
     name: str, key: str, record: type[T], new: type[Body], changes: type[Body]
-) -> DocumentEndpoints[T]:
-    return document_endpoints(
+) -> CrudEndpoints[T]:
+    return crud_endpoints(
         f"agents.{{}}_{name}", f"{_BUILDER}/{name.replace('_', '-')}s", key, record, new, changes,
         reply=bare, update="PATCH", list_options={"query": ToolQuery, "paging": BY_CREATED},
     )  # fmt: skip
@@ -95,8 +95,8 @@ MCP_SERVERS: Final = _tool_endpoints("mcp_server", "slug", McpServer, NewMcpServ
 ADD_MCP_SERVERS, REMOVE_MCP_SERVERS = _assignment_endpoints("mcp_servers", "mcp", AgentMcpServers)
 
 _VARIABLES: Final = f"{_AGENTS}/variables"
-_CUSTOM_VARIABLES: Final = f"{_VARIABLES}/custom"
-_CUSTOM_VARIABLE: Final = f"{_CUSTOM_VARIABLES}/{{variableId}}"
+_CUSTOM: Final = f"{_VARIABLES}/custom"
+_VARIABLE: Final = f"{_CUSTOM}/{{variableId}}"
 
 
 def _list_of_groups(reply: Any) -> dict[str, Any] | None:
@@ -112,16 +112,14 @@ LIST_ALL_VARIABLES: Final = Endpoint(
     "agents.list_all_variables", "GET", f"{_VARIABLES}/all", many(VariableUsage, _list_of_groups),
     query=VariableQuery,
 )  # fmt: skip
-LIST_CUSTOM_VARIABLES: Final = Endpoint(
-    "agents.list_custom_variables", "GET", _CUSTOM_VARIABLES, array(Variable)
-)
+LIST_CUSTOM_VARIABLES: Final = Endpoint("agents.list_custom_variables", "GET", _CUSTOM, array(Variable))
 CREATE_VARIABLE: Final = Endpoint(
-    "agents.create_variable", "POST", _CUSTOM_VARIABLES, bare(Variable), "never", body=NewVariable
+    "agents.create_variable", "POST", _CUSTOM, bare(Variable), "never", body=NewVariable
 )
 UPDATE_VARIABLE: Final = Endpoint(
-    "agents.update_variable", "PATCH", _CUSTOM_VARIABLE, bare(Variable), "idempotent", body=VariableChanges
+    "agents.update_variable", "PATCH", _VARIABLE, bare(Variable), "idempotent", body=VariableChanges
 )
-DELETE_VARIABLE: Final = Endpoint("agents.delete_variable", "DELETE", _CUSTOM_VARIABLE, ACK, "idempotent")
+DELETE_VARIABLE: Final = Endpoint("agents.delete_variable", "DELETE", _VARIABLE, ACK, "idempotent")
 
 
 LIST: Final = Endpoint("agents.list", "GET", _AGENTS, many(Agent), query=AgentQuery, paging=BY_CREATED)
@@ -198,7 +196,7 @@ class Agents(KnowledgeOperations):
     host: how to send them there is not documented.
     """
 
-    def list(self, query: AgentQuery | None = None, *, cursor: CursorOrToken = None) -> Walk[Agent]:
+    def list(self, query: AgentQuery | None = None, *, cursor: AnyCursor = None) -> Walk[Agent]:
         """The agents. One request per page."""
         return self._walk(LIST, query, cursor)
 
@@ -231,7 +229,7 @@ class Agents(KnowledgeOperations):
         return await self._call(LIST_ENABLED_ITEMS, query=query, uid=uid)
 
     def list_tool_integrations(
-        self, uid: str, query: IntegrationQuery | None = None, *, cursor: CursorOrToken = None
+        self, uid: str, query: IntegrationQuery | None = None, *, cursor: AnyCursor = None
     ) -> Walk[ToolIntegration]:
         """The integrations that an agent could have. One request per page."""
         return self._walk(LIST_TOOL_INTEGRATIONS, query, cursor, uid=uid)
@@ -298,9 +296,7 @@ class Agents(KnowledgeOperations):
         """Delete an external tool; `NotFoundError` if there is none."""
         return await self._call(DELETE_EXTERNAL_TOOL, name=name)
 
-    def list_api_tools(
-        self, query: ToolQuery | None = None, *, cursor: CursorOrToken = None
-    ) -> Walk[ApiTool]:
+    def list_api_tools(self, query: ToolQuery | None = None, *, cursor: AnyCursor = None) -> Walk[ApiTool]:
         """The API tools of the app. One request per page."""
         return self._walk(API_TOOLS.list, query, cursor)
 
@@ -329,7 +325,7 @@ class Agents(KnowledgeOperations):
         return await self._call(REMOVE_API_TOOLS, AgentApiTools(api_tools=api_tools), uid=uid)
 
     def list_frontend_actions(
-        self, query: ToolQuery | None = None, *, cursor: CursorOrToken = None
+        self, query: ToolQuery | None = None, *, cursor: AnyCursor = None
     ) -> Walk[FrontendAction]:
         """The frontend actions of the app. One request per page."""
         return self._walk(FRONTEND_ACTIONS.list, query, cursor)
@@ -363,7 +359,7 @@ class Agents(KnowledgeOperations):
         )
 
     def list_mcp_servers(
-        self, query: ToolQuery | None = None, *, cursor: CursorOrToken = None
+        self, query: ToolQuery | None = None, *, cursor: AnyCursor = None
     ) -> Walk[McpServer]:
         """The MCP servers of the app. One request per page."""
         return self._walk(MCP_SERVERS.list, query, cursor)

@@ -42,7 +42,7 @@ from .._parameters.data_import import (
     UserImports,
 )
 from .._walk.walk import Walk
-from .collection import Collection, CursorOrToken, document_endpoints
+from .collection import AnyCursor, Collection, crud_endpoints
 
 T = TypeVar("T")
 
@@ -58,7 +58,7 @@ APPS_CREATE: Final = Endpoint(
 class Apps(Collection):
     """The applications of an account: `management.apps`."""
 
-    def list(self, query: AppQuery | None = None, *, cursor: CursorOrToken = None) -> Walk[AppInfo]:
+    def list(self, query: AppQuery | None = None, *, cursor: AnyCursor = None) -> Walk[AppInfo]:
         """The apps of the account. One request per page."""
         return self._walk(APPS_LIST, query, cursor)
 
@@ -67,7 +67,7 @@ class Apps(Collection):
         return await self._call(APPS_CREATE, app)
 
 
-API_KEYS: Final = document_endpoints(
+API_KEYS: Final = crud_endpoints(
     "api_keys.{}", "/apikeys", "apiKey", ApiKey, NewApiKey, ApiKeyChanges,
     list_options={"query": ApiKeyQuery, "paging": BY_REPLY_PAGE},
 )  # fmt: skip
@@ -80,7 +80,7 @@ class ApiKeys(Collection):
     `NotFoundError` if there is no such key. No cursor contains a key.
     """
 
-    def list(self, query: ApiKeyQuery | None = None, *, cursor: CursorOrToken = None) -> Walk[ApiKey]:
+    def list(self, query: ApiKeyQuery | None = None, *, cursor: AnyCursor = None) -> Walk[ApiKey]:
         """The API keys of the app. One request per page; no cursor contains a key."""
         return self._walk(API_KEYS.list, query, cursor)
 
@@ -126,7 +126,7 @@ class Metrics(Collection):
 
 _MANAGEMENT: Final[dict[str, Any]] = {"interface": "management", "headers": WebhookVersion}
 
-WEBHOOKS: Final = document_endpoints(
+WEBHOOKS: Final = crud_endpoints(
     "webhooks.{}", "/apps/{appId}/webhooks", "webhookId", Webhook, NewWebhook, WebhookChanges,
     list_options={"query": WebhookQuery, "paging": BY_PAGE}, **_MANAGEMENT,
 )  # fmt: skip
@@ -144,39 +144,35 @@ class Webhooks(Collection):
         app_id: str,
         query: WebhookQuery | None = None,
         *,
-        cursor: CursorOrToken = None,
+        cursor: AnyCursor = None,
         x_webhook_version: Version = 2,
     ) -> Walk[Webhook]:
         """The webhooks of an app. One request per page; `NotFoundError` if there is no such app."""
-        return self._walk(
-            WEBHOOKS.list, query, cursor, headers=_version_header(x_webhook_version), appId=app_id
-        )
+        return self._walk(WEBHOOKS.list, query, cursor, headers=_version(x_webhook_version), appId=app_id)
 
     async def get(self, app_id: str, webhook_id: str, *, x_webhook_version: Version = 2) -> Webhook:
         """A webhook; `NotFoundError` (`ERR_WEBHOOK_NOT_FOUND`) if there is none."""
-        version = _version_header(x_webhook_version)
+        version = _version(x_webhook_version)
         return await self._call(WEBHOOKS.get, headers=version, appId=app_id, webhookId=webhook_id)
 
     async def create(self, app_id: str, webhook: NewWebhook, *, x_webhook_version: Version = 2) -> Webhook:
         """Create a webhook, at first without triggers. Sent once: `OutcomeUnknownError` if no reply came."""
-        return await self._call(
-            WEBHOOKS.create, webhook, headers=_version_header(x_webhook_version), appId=app_id
-        )
+        return await self._call(WEBHOOKS.create, webhook, headers=_version(x_webhook_version), appId=app_id)
 
     async def update(
         self, app_id: str, webhook_id: str, changes: WebhookChanges, *, x_webhook_version: Version = 2
     ) -> Webhook:
         """Change a webhook, and return it; `NotFoundError` if there is none."""
-        version = _version_header(x_webhook_version)
+        version = _version(x_webhook_version)
         return await self._call(WEBHOOKS.update, changes, headers=version, appId=app_id, webhookId=webhook_id)
 
     async def delete(self, app_id: str, webhook_id: str, *, x_webhook_version: Version = 2) -> Ack:
         """Delete a webhook with its triggers; `NotFoundError` if there is none."""
-        version = _version_header(x_webhook_version)
+        version = _version(x_webhook_version)
         return await self._call(WEBHOOKS.delete, headers=version, appId=app_id, webhookId=webhook_id)
 
 
-def _version_header(number: Version) -> WebhookVersion:
+def _version(number: Version) -> WebhookVersion:
     return WebhookVersion(x_webhook_version=number)
 
 
@@ -201,24 +197,24 @@ class Triggers(Collection):
     """
 
     def list(
-        self, app_id: str, webhook_id: str, *, cursor: CursorOrToken = None, x_webhook_version: Version = 2
+        self, app_id: str, webhook_id: str, *, cursor: AnyCursor = None, x_webhook_version: Version = 2
     ) -> Walk[Trigger]:
         """The triggers of a webhook. One request per page; `NotFoundError` if there is no such webhook."""
-        version = _version_header(x_webhook_version)
+        version = _version(x_webhook_version)
         return self._walk(TRIGGERS_LIST, None, cursor, headers=version, appId=app_id, webhookId=webhook_id)
 
     async def add(
         self, app_id: str, webhook_id: str, trigger_ids: Sequence[str], *, x_webhook_version: Version = 2
     ) -> Outcomes[ItemAck]:
         """Add triggers to a webhook; the outcome of each by id: `outcomes.check()` raises if one failed."""
-        version, ids = _version_header(x_webhook_version), TriggerIds(trigger_ids=trigger_ids)
+        version, ids = _version(x_webhook_version), TriggerIds(trigger_ids=trigger_ids)
         return await self._call(TRIGGERS_ADD, ids, headers=version, appId=app_id, webhookId=webhook_id)
 
     async def remove(
         self, app_id: str, webhook_id: str, trigger_ids: Sequence[str], *, x_webhook_version: Version = 2
     ) -> Ack:
         """Remove triggers from a webhook; `NotFoundError` if there is no such webhook."""
-        version, ids = _version_header(x_webhook_version), TriggerIds(trigger_ids=trigger_ids)
+        version, ids = _version(x_webhook_version), TriggerIds(trigger_ids=trigger_ids)
         return await self._call(TRIGGERS_REMOVE, ids, headers=version, appId=app_id, webhookId=webhook_id)
 
 

@@ -34,7 +34,7 @@ from ..errors import RequestInvalidError
 R = TypeVar("R")
 T = TypeVar("T")
 
-CursorOrToken: TypeAlias = Cursor | str | None
+AnyCursor: TypeAlias = Cursor | str | None
 """Where a walk begins: a cursor or its token; None for the list's own beginning."""
 
 _MOST_NAMES: Final = 10
@@ -78,7 +78,7 @@ class Collection:
         self,
         endpoint: Endpoint[Listing[T]],
         query: Struct | None = None,
-        cursor: CursorOrToken = None,
+        cursor: AnyCursor = None,
         *,
         on_behalf_of: str | None = None,
         headers: Any = None,
@@ -135,7 +135,7 @@ def _is_optional(kind: type[Struct]) -> bool:
     return True
 
 
-class DocumentEndpoints(NamedTuple, Generic[T]):
+class CrudEndpoints(NamedTuple, Generic[T]):
     list: Endpoint[Listing[T]]
     get: Endpoint[T]
     create: Endpoint[T]
@@ -143,7 +143,7 @@ class DocumentEndpoints(NamedTuple, Generic[T]):
     delete: Endpoint[Ack]
 
 
-def document_endpoints(
+def crud_endpoints(
     names: str,
     path: str,
     key: str,
@@ -158,7 +158,7 @@ def document_endpoints(
     list_options: Mapping[str, Any] = MappingProxyType({}),
     create_options: Mapping[str, Any] = MappingProxyType({}),
     **options: Any,
-) -> DocumentEndpoints[T]:
+) -> CrudEndpoints[T]:
     """Return the five operations on the documents below `path`; `key` is the path parameter of one.
 
     `names` is `agents.{}_api_tool`, or `roles.{}` if the documents are the collection itself. `list_options`
@@ -168,7 +168,7 @@ def document_endpoints(
     document, is_collection = f"{path}/{{{key}}}", names.endswith("{}")
     every = names.format("list") + ("" if is_collection else "s")
     create, change, delete = (names.format(verb) for verb in ("create", "update", "delete"))
-    return DocumentEndpoints(
+    return CrudEndpoints(
         Endpoint(every, "GET", path, replies(record), **list_options, **options),
         Endpoint(names.format("get"), "GET", document, reply(record), **options),
         Endpoint(
@@ -265,12 +265,12 @@ def _filter_check(
     send: Send, call: Call[Any], acting_user: str | None, checks: QueryChecks
 ) -> FilterCheck | None:
     """Return the check of the records; None if nothing was asked for that a record could contradict."""
-    is_quiet = type(send) is AsRows and send.leaves_out
-    if acting_user is None and (is_quiet or (call.query is None and not call.endpoint.parameters)):
+    if call.query is None and acting_user is None and not call.endpoint.parameters:
         return None
     expectation = Expectation.of(call, acting_user, checks)
     if not expectation.checks and not expectation.is_with_oneself:
         return None
+    is_quiet = type(send) is AsRows and send.leaves_out
     return FilterCheck(call.endpoint.name, expectation, send.check_acting_user, is_quiet)
 
 

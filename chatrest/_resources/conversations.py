@@ -25,7 +25,7 @@ from .._parameters.conversations import (
 )
 from .._parameters.fields import MessageNumber, Tags
 from .._walk.walk import Walk
-from .collection import Collection, CursorOrToken
+from .collection import AnyCursor, Collection
 
 R = TypeVar("R")
 
@@ -90,7 +90,7 @@ class Conversations(Collection):
         query: ConversationQuery | None = None,
         *,
         on_behalf_of: str | None = None,
-        cursor: CursorOrToken = None,
+        cursor: AnyCursor = None,
     ) -> Walk[Conversation]:
         """The conversations of the acting user; without one, those of all users. One request per page.
 
@@ -158,19 +158,19 @@ class Conversations(Collection):
         self, uid: str, message_id: MessageNumber | None = None, *, on_behalf_of: str | None = None
     ) -> Ack:
         """Mark a user's messages as delivered to the acting user, up to `message_id`; None means all."""
-        return await self._call(DELIVERED_USER, _receipt_mark(message_id), on_behalf_of=on_behalf_of, uid=uid)
+        return await self._call(DELIVERED_USER, _mark_body(message_id), on_behalf_of=on_behalf_of, uid=uid)
 
     async def mark_read_user(
         self, uid: str, message_id: MessageNumber | None = None, *, on_behalf_of: str | None = None
     ) -> Ack:
         """Mark a user's messages as read by the acting user, up to `message_id`; None means all."""
-        return await self._call(READ_USER, _receipt_mark(message_id), on_behalf_of=on_behalf_of, uid=uid)
+        return await self._call(READ_USER, _mark_body(message_id), on_behalf_of=on_behalf_of, uid=uid)
 
     async def mark_unread_user(
         self, uid: str, message_id: MessageNumber | None = None, *, on_behalf_of: str | None = None
     ) -> Ack:
         """Mark a user's messages as unread by the acting user, from `message_id` on; None means all."""
-        return await self._call(UNREAD_USER, _receipt_mark(message_id), on_behalf_of=on_behalf_of, uid=uid)
+        return await self._call(UNREAD_USER, _mark_body(message_id), on_behalf_of=on_behalf_of, uid=uid)
 
     async def pin_user(self, uid: str, *, on_behalf_of: str | None = None) -> Conversation:
         """Pin the conversation with a user for the acting user alone; the first `pinned_at` stays.
@@ -204,21 +204,19 @@ class Conversations(Collection):
         self, guid: str, message_id: MessageNumber | None = None, *, on_behalf_of: str | None = None
     ) -> Ack:
         """Mark a group's messages as delivered to the acting user, up to `message_id`; None means all."""
-        return await self._call(
-            DELIVERED_GROUP, _receipt_mark(message_id), on_behalf_of=on_behalf_of, guid=guid
-        )
+        return await self._call(DELIVERED_GROUP, _mark_body(message_id), on_behalf_of=on_behalf_of, guid=guid)
 
     async def mark_read_group(
         self, guid: str, message_id: MessageNumber | None = None, *, on_behalf_of: str | None = None
     ) -> Ack:
         """Mark a group's messages as read by the acting user, up to `message_id`; None means all."""
-        return await self._call(READ_GROUP, _receipt_mark(message_id), on_behalf_of=on_behalf_of, guid=guid)
+        return await self._call(READ_GROUP, _mark_body(message_id), on_behalf_of=on_behalf_of, guid=guid)
 
     async def mark_unread_group(
         self, guid: str, message_id: MessageNumber | None = None, *, on_behalf_of: str | None = None
     ) -> Ack:
         """Mark a group's messages as unread by the acting user, from `message_id` on; None means all."""
-        return await self._call(UNREAD_GROUP, _receipt_mark(message_id), on_behalf_of=on_behalf_of, guid=guid)
+        return await self._call(UNREAD_GROUP, _mark_body(message_id), on_behalf_of=on_behalf_of, guid=guid)
 
     async def pin_group(self, guid: str, *, on_behalf_of: str | None = None) -> Conversation:
         """Pin the conversation with a group for the acting user alone; the first `pinned_at` stays.
@@ -232,7 +230,7 @@ class Conversations(Collection):
         return await self._call(UNPIN_GROUP, on_behalf_of=on_behalf_of, guid=guid)
 
 
-def _receipt_mark(message_id: MessageNumber | None) -> ReceiptMark | None:
+def _mark_body(message_id: MessageNumber | None) -> ReceiptMark | None:
     """Return the body of a receipt; None, and so no body, where it is about all messages."""
     return None if message_id is None else ReceiptMark(message_id=message_id)
 
@@ -257,7 +255,7 @@ class Calls(Collection):
     """The history of calls: `session.calls`; `NotFoundError` if there is no such call."""
 
     def list(
-        self, query: CallQuery | None = None, *, on_behalf_of: str | None = None, cursor: CursorOrToken = None
+        self, query: CallQuery | None = None, *, on_behalf_of: str | None = None, cursor: AnyCursor = None
     ) -> Walk[CallRecord]:
         """The calls that `query` selects. One request per page."""
         return self._walk(CALLS_LIST, query, cursor, on_behalf_of=on_behalf_of)
@@ -272,7 +270,7 @@ class Calls(Collection):
         query: TranscriptionQuery | None = None,
         *,
         on_behalf_of: str | None = None,
-        cursor: CursorOrToken = None,
+        cursor: AnyCursor = None,
     ) -> Walk[Transcription]:
         """The transcriptions of a call, newest first; none right after its end. One request per page."""
         return self._walk(LIST_TRANSCRIPTIONS, query, cursor, on_behalf_of=on_behalf_of, sessionId=session_id)

@@ -21,9 +21,9 @@ from .._parameters.users import (
     ScopeName,
 )
 from .._walk.walk import Walk
-from .collection import Collection, CursorOrToken, document_endpoints
+from .collection import AnyCursor, Collection, crud_endpoints
 
-GROUPS: Final = document_endpoints(
+GROUPS: Final = crud_endpoints(
     "groups.{}", "/groups", "guid", Group, NewGroup, GroupChanges, acting="optional",
     list_options={"query": GroupQuery, "paging": BY_PAGE}, create_options={"rate_class": "core"},
 )  # fmt: skip
@@ -34,11 +34,7 @@ class Groups(Collection):
     """The groups of an app: `session.groups`."""
 
     def list(
-        self,
-        query: GroupQuery | None = None,
-        *,
-        on_behalf_of: str | None = None,
-        cursor: CursorOrToken = None,
+        self, query: GroupQuery | None = None, *, on_behalf_of: str | None = None, cursor: AnyCursor = None
     ) -> Walk[Group]:
         """The groups that `query` selects. One request per page.
 
@@ -90,9 +86,7 @@ MEMBERS_KICK: Final = Endpoint(
 class Members(Collection):
     """The members of groups, each with a scope: `session.members`; `NotFoundError` for no such group."""
 
-    def list(
-        self, guid: str, query: MemberQuery | None = None, *, cursor: CursorOrToken = None
-    ) -> Walk[Member]:
+    def list(self, guid: str, query: MemberQuery | None = None, *, cursor: AnyCursor = None) -> Walk[Member]:
         """The members of a group. One request per page; `NotFoundError` if there is no such group."""
         return self._walk(MEMBERS_LIST, query, cursor, guid=guid)
 
@@ -135,9 +129,7 @@ BANNED_USERS_UNBAN: Final = Endpoint(
 class BannedUsers(Collection):
     """The users that are banned from groups: `session.banned_users`; `NotFoundError` for no such group."""
 
-    def list(
-        self, guid: str, query: PageQuery | None = None, *, cursor: CursorOrToken = None
-    ) -> Walk[Member]:
+    def list(self, guid: str, query: PageQuery | None = None, *, cursor: AnyCursor = None) -> Walk[Member]:
         """The users banned from a group. One request per page; `NotFoundError` if there is no such group."""
         return self._walk(BANNED_USERS_LIST, query, cursor, guid=guid)
 

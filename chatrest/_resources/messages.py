@@ -30,14 +30,14 @@ from .._parameters.users import Deletion
 from .._secrets import shown
 from .._walk.walk import Walk
 from ..errors import OutcomeUnknownError, ReplyUnreadableError, RequestInvalidError
-from .collection import Collection, CursorOrToken
+from .collection import AnyCursor, Collection
 from .sent_messages import (
     SentMessages,
     find_by_muid,
     first_message,
     first_record,
-    with_thread_receiver,
-    with_unmentioned,
+    with_failures,
+    with_receiver,
 )
 
 REACTIONS: Final = Paging(size="limit", smallest_cap=SMALLEST_DEFAULT)
@@ -60,7 +60,7 @@ SEND_THREAD: Final = Endpoint(
 )  # fmt: skip
 
 
-def _list_endpoint(
+def _list(
     name: str, path: str, paging: Paging, query: type[MessageQuery | ThreadQuery] = MessageQuery
 ) -> Endpoint[Listing[Message]]:
     return Endpoint(
@@ -68,30 +68,28 @@ def _list_endpoint(
     )
 
 
-LIST: Final = _list_endpoint("list", "/messages", BY_NEXT)
-LIST_USER: Final = _list_endpoint("list_user", "/users/{uid}/messages", BY_ID)
-LIST_GROUP: Final = _list_endpoint("list_group", "/groups/{guid}/messages", BY_NEXT)
-LIST_THREAD: Final = _list_endpoint("list_thread", "/messages/{id}/thread", BY_THREAD)
+LIST: Final = _list("list", "/messages", BY_NEXT)
+LIST_USER: Final = _list("list_user", "/users/{uid}/messages", BY_ID)
+LIST_GROUP: Final = _list("list_group", "/groups/{guid}/messages", BY_NEXT)
+LIST_THREAD: Final = _list("list_thread", "/messages/{id}/thread", BY_THREAD)
 GET: Final = Endpoint("messages.get", "GET", "/messages/{id}", one(Message), acting="optional")
 
 
-def _change_endpoint(
+def _change(
     name: str, method: Method, end: str = "", body: type[Body] | None = None, acting: Acting = "optional"
 ) -> Endpoint[Message]:
     path = f"/messages/{{id}}{end}"
     return Endpoint(f"messages.{name}", method, path, one(Message), "idempotent", body=body, acting=acting)
 
 
-UPDATE: Final = _change_endpoint("update", "PUT", body=MessageChanges)
-DELETE: Final = _change_endpoint("delete", "DELETE", body=Deletion)
-ADD_REACTION: Final = _change_endpoint("add_reaction", "POST", "/reactions/{reaction}", acting="required")
-REMOVE_REACTION: Final = _change_endpoint(
-    "remove_reaction", "DELETE", "/reactions/{reaction}", acting="required"
-)
-PIN: Final = _change_endpoint("pin", "POST", "/pin")
-UNPIN: Final = _change_endpoint("unpin", "DELETE", "/pin")
-SAVE: Final = _change_endpoint("save", "POST", "/save", acting="required")
-UNSAVE: Final = _change_endpoint("unsave", "DELETE", "/save", acting="required")
+UPDATE: Final = _change("update", "PUT", body=MessageChanges)
+DELETE: Final = _change("delete", "DELETE", body=Deletion)
+ADD_REACTION: Final = _change("add_reaction", "POST", "/reactions/{reaction}", acting="required")
+REMOVE_REACTION: Final = _change("remove_reaction", "DELETE", "/reactions/{reaction}", acting="required")
+PIN: Final = _change("pin", "POST", "/pin")
+UNPIN: Final = _change("unpin", "DELETE", "/pin")
+SAVE: Final = _change("save", "POST", "/save", acting="required")
+UNSAVE: Final = _change("unsave", "DELETE", "/save", acting="required")
 MARK_INTERACTED: Final = Endpoint(
     "messages.mark_interacted", "PATCH", "/messages/{id}/interacted", ACK, "idempotent",
     body=Interactions, acting="required",
@@ -104,13 +102,9 @@ LIST_REACTION: Final = Endpoint(
     "messages.list_reaction", "GET", "/messages/{id}/reactions/{reaction}", many(Reaction),
     paging=REACTIONS, acting="optional",
 )  # fmt: skip
-LIST_THREADS: Final = _list_endpoint("list_threads", "/threads", BY_UPDATED, ThreadQuery)
-LIST_THREADS_USER: Final = _list_endpoint(
-    "list_threads_user", "/users/{uid}/threads", BY_UPDATED, ThreadQuery
-)
-LIST_THREADS_GROUP: Final = _list_endpoint(
-    "list_threads_group", "/groups/{guid}/threads", BY_UPDATED, ThreadQuery
-)
+LIST_THREADS: Final = _list("list_threads", "/threads", BY_UPDATED, ThreadQuery)
+LIST_THREADS_USER: Final = _list("list_threads_user", "/users/{uid}/threads", BY_UPDATED, ThreadQuery)
+LIST_THREADS_GROUP: Final = _list("list_threads_group", "/groups/{guid}/threads", BY_UPDATED, ThreadQuery)
 SUBSCRIBE_THREAD: Final = Endpoint(
     "messages.subscribe_thread", "POST", "/messages/{id}/thread/subscription", ACK, "idempotent",
     acting="required",
@@ -147,7 +141,7 @@ class Messages(Collection):
         query: MessageQuery | None = None,
         *,
         on_behalf_of: str | None = None,
-        cursor: CursorOrToken = None,
+        cursor: AnyCursor = None,
     ) -> Walk[Message]:
         """The messages between the user `uid` and the acting user. One request per page.
 
@@ -164,7 +158,7 @@ class Messages(Collection):
         query: MessageQuery | None = None,
         *,
         on_behalf_of: str | None = None,
-        cursor: CursorOrToken = None,
+        cursor: AnyCursor = None,
     ) -> Walk[Message]:
         """The messages of a group. One request per page; `NotFoundError` if there is no such group."""
         return self._walk(LIST_GROUP, query, cursor, on_behalf_of=on_behalf_of, guid=guid)
@@ -174,7 +168,7 @@ class Messages(Collection):
         query: MessageQuery | None = None,
         *,
         on_behalf_of: str | None = None,
-        cursor: CursorOrToken = None,
+        cursor: AnyCursor = None,
     ) -> Walk[Message]:
         """The messages of the app, or the inbox of the acting user. One request per page."""
         return self._walk(LIST, query, cursor, on_behalf_of=on_behalf_of)
@@ -185,7 +179,7 @@ class Messages(Collection):
         query: MessageQuery | None = None,
         *,
         on_behalf_of: str | None = None,
-        cursor: CursorOrToken = None,
+        cursor: AnyCursor = None,
     ) -> Walk[Message]:
         """The replies to a message. One request per page; `NotFoundError` if there is no such message."""
         return self._walk(LIST_THREAD, query, cursor, on_behalf_of=on_behalf_of, id=message_id)
@@ -238,7 +232,7 @@ class Messages(Collection):
         endpoint: Endpoint[Any] = structs.replace(SEND, reply=SentMessages(SEND.name))
         message = with_muid(message)
         outcomes = await _await_reply(message, self._call(endpoint, message, on_behalf_of=on_behalf_of))
-        return with_unmentioned(outcomes, message, SEND.name)
+        return with_failures(outcomes, message, SEND.name)
 
     async def send_bot(self, uid: str, message: NewBotMessage) -> Message:
         """Send `message` as the bot `uid`, and return it as the service stored it.
@@ -259,7 +253,7 @@ class Messages(Collection):
         """
         if not getattr(message, "has_receiver", True):  # what is no message is refused below
             parent = await self.get(message_id, on_behalf_of=on_behalf_of)
-            message = with_thread_receiver(message, parent, on_behalf_of or self._send.acting_user)
+            message = with_receiver(message, parent, on_behalf_of or self._send.acting_user)
         return await self._send_one(SEND_THREAD, message, on_behalf_of, id=message_id)
 
     async def find_sent(
@@ -353,13 +347,13 @@ class Messages(Collection):
         return await self._call(MARK_INTERACTED, body, on_behalf_of=on_behalf_of, id=message_id)
 
     def list_reactions(
-        self, message_id: str, *, on_behalf_of: str | None = None, cursor: CursorOrToken = None
+        self, message_id: str, *, on_behalf_of: str | None = None, cursor: AnyCursor = None
     ) -> Walk[Reaction]:
         """The users' reactions to a message. One request per page; `NotFoundError` if there is no message."""
         return self._walk(LIST_REACTIONS, None, cursor, on_behalf_of=on_behalf_of, id=message_id)
 
     def list_reaction(
-        self, message_id: str, reaction: str, *, on_behalf_of: str | None = None, cursor: CursorOrToken = None
+        self, message_id: str, reaction: str, *, on_behalf_of: str | None = None, cursor: AnyCursor = None
     ) -> Walk[Reaction]:
         """The users' reactions to a message with one emoji. One request per page."""
         return self._walk(
@@ -404,11 +398,7 @@ class Messages(Collection):
         return await self._call(UNSAVE, on_behalf_of=on_behalf_of, id=message_id)
 
     def list_threads(
-        self,
-        query: ThreadQuery | None = None,
-        *,
-        on_behalf_of: str | None = None,
-        cursor: CursorOrToken = None,
+        self, query: ThreadQuery | None = None, *, on_behalf_of: str | None = None, cursor: AnyCursor = None
     ) -> Walk[Message]:
         """The messages with replies, ordered by their last change. One request per page."""
         return self._walk(LIST_THREADS, query, cursor, on_behalf_of=on_behalf_of)
@@ -419,7 +409,7 @@ class Messages(Collection):
         query: ThreadQuery | None = None,
         *,
         on_behalf_of: str | None = None,
-        cursor: CursorOrToken = None,
+        cursor: AnyCursor = None,
     ) -> Walk[Message]:
         """The threads with the user `uid`. One request per page; `NotFoundError` if there is no such user."""
         return self._walk(LIST_THREADS_USER, query, cursor, on_behalf_of=on_behalf_of, uid=uid)
@@ -430,7 +420,7 @@ class Messages(Collection):
         query: ThreadQuery | None = None,
         *,
         on_behalf_of: str | None = None,
-        cursor: CursorOrToken = None,
+        cursor: AnyCursor = None,
     ) -> Walk[Message]:
         """The threads of a group. One request per page; `NotFoundError` if there is no such group."""
         return self._walk(LIST_THREADS_GROUP, query, cursor, on_behalf_of=on_behalf_of, guid=guid)

@@ -33,19 +33,19 @@ from .._parameters.moderation import (
     RuleQuery,
 )
 from .._walk.walk import Walk
-from .collection import Collection, CursorOrToken, DocumentEndpoints, document_endpoints
+from .collection import AnyCursor, Collection, CrudEndpoints, crud_endpoints
 
-RULES: Final = document_endpoints(
+RULES: Final = crud_endpoints(
     "moderation.{}_rule", "/moderation/rules", "ruleId", ModerationRule, NewRule, NewRule,
     list_options={"query": RuleQuery},
 )  # fmt: skip
 LIST_RULE_REVISIONS: Final = Endpoint(
     "moderation.list_rule_revisions", "GET", "/moderation/rules/{ruleId}/revisions", many(RuleRevision)
 )
-REASONS: Final = document_endpoints(
+REASONS: Final = crud_endpoints(
     "moderation.{}_reason", "/moderation/reasons", "id", Reason, NewReason, ReasonName
 )
-KEYWORD_LISTS: Final = document_endpoints(
+KEYWORD_LISTS: Final = crud_endpoints(
     "moderation.{}_keyword_list", "/moderation/keywords", "keywordId",
     KeywordList, NewKeywordList, NewKeywordList, media="multipart",
 )  # fmt: skip
@@ -71,7 +71,7 @@ REVIEW_BLOCKED_MESSAGE: Final = Endpoint(
     "moderation.review_blocked_message", "PATCH", "/moderation/blocked-messages/{id}", ACK, "idempotent",
     body=BlockReview,
 )  # fmt: skip
-MESSAGES: Final[DocumentEndpoints[Message]] = document_endpoints(
+MESSAGES: Final[CrudEndpoints[Message]] = crud_endpoints(
     "moderation.{}_message", "/moderation/messages", "id",
     Message,  # type: ignore[arg-type]  # a union
     NewModeratedMessage, MessageContent,
@@ -187,7 +187,7 @@ class Moderation(Collection):
         )
 
     def list_messages(
-        self, query: ModerationQuery | None = None, *, cursor: CursorOrToken = None
+        self, query: ModerationQuery | None = None, *, cursor: AnyCursor = None
     ) -> Walk[Message]:
         """The messages that were submitted for moderation. One request per page."""
         return self._walk(MESSAGES.list, query, cursor)

@@ -50,7 +50,7 @@ from .._parameters.notifications import (
     UserFilter,
 )
 from .._walk.walk import Walk
-from .collection import Collection, CursorOrToken
+from .collection import AnyCursor, Collection
 
 T = TypeVar("T")
 
@@ -329,7 +329,7 @@ class Notifications(Collection):
         return self._call(DELETE_PUSH_TOKEN, owner, pushToken=push_token)
 
     def list_logs(
-        self, query: NotificationLogQuery | None = None, *, cursor: CursorOrToken = None
+        self, query: NotificationLogQuery | None = None, *, cursor: AnyCursor = None
     ) -> Walk[NotificationLog]:
         """The log of notifications that were sent or held back. One request per page."""
         return self._walk(LIST_LOGS, query, cursor)

@@ -34,10 +34,10 @@ from .._parameters.users import (
     UserQuery,
 )
 from .._walk.walk import Walk
-from .collection import Collection, CursorOrToken, document_endpoints
+from .collection import AnyCursor, Collection, crud_endpoints
 
 
-def _reactivated_uids(reply: Any) -> dict[str, Any] | None:
+def _reactivated(reply: Any) -> dict[str, Any] | None:
     """The record for `{success: {uid: {success}}}`, as some services acknowledge it."""
     outcomes = outcomes_of(reply).items()
     return {"nonDeactivatedUids": [uid for uid, outcome in outcomes if outcome["success"]]}
@@ -58,12 +58,7 @@ USERS_DEACTIVATE: Final = Endpoint(
     "users.deactivate", "DELETE", "/users", one(DeactivatedUsers), "idempotent", body=Deactivation
 )
 USERS_REACTIVATE: Final = Endpoint(
-    "users.reactivate",
-    "PUT",
-    "/users",
-    one(ReactivatedUsers, _reactivated_uids),
-    "idempotent",
-    body=Reactivation,
+    "users.reactivate", "PUT", "/users", one(ReactivatedUsers, _reactivated), "idempotent", body=Reactivation
 )
 
 
@@ -71,7 +66,7 @@ USERS_REACTIVATE: Final = Endpoint(
 class Users(Collection):
     """The users of an app: `session.users`."""
 
-    def list(self, query: UserQuery | None = None, *, cursor: CursorOrToken = None) -> Walk[User]:
+    def list(self, query: UserQuery | None = None, *, cursor: AnyCursor = None) -> Walk[User]:
         """The users that `query` selects. One request per page.
 
         The list has page numbers: a user that is created or deleted meanwhile may move others over the border
@@ -107,7 +102,7 @@ class Users(Collection):
         return await self._call(USERS_REACTIVATE, Reactivation(uids_to_activate=uids_to_activate))
 
 
-AUTH_TOKENS: Final = document_endpoints(
+AUTH_TOKENS: Final = crud_endpoints(
     "auth_tokens.{}", "/users/{uid}/auth_tokens", "authToken", AuthToken, NewToken, TokenChanges,
     list_options={"query": PageQuery, "paging": BY_PAGE},
 )  # fmt: skip
@@ -120,9 +115,7 @@ AUTH_TOKENS_FLUSH: Final = Endpoint(
 class AuthTokens(Collection):
     """The login tokens of users: `session.auth_tokens`. No cursor contains a token."""
 
-    def list(
-        self, uid: str, query: PageQuery | None = None, *, cursor: CursorOrToken = None
-    ) -> Walk[AuthToken]:
+    def list(self, uid: str, query: PageQuery | None = None, *, cursor: AnyCursor = None) -> Walk[AuthToken]:
         """The login tokens of a user. One request per page; `NotFoundError` if there is no such user."""
         return self._walk(AUTH_TOKENS.list, query, cursor, uid=uid)
 
@@ -169,7 +162,7 @@ FRIENDS_REMOVE: Final = Endpoint(
 class Friends(Collection):
     """The friends of users: `session.friends`."""
 
-    def list(self, uid: str, query: FriendQuery | None = None, *, cursor: CursorOrToken = None) -> Walk[User]:
+    def list(self, uid: str, query: FriendQuery | None = None, *, cursor: AnyCursor = None) -> Walk[User]:
         """The friends of a user. One request per page; `NotFoundError` if there is no such user."""
         return self._walk(FRIENDS_LIST, query, cursor, uid=uid)
 
@@ -206,7 +199,7 @@ BLOCKED_USERS_UNBLOCK: Final = Endpoint(
 class BlockedUsers(Collection):
     """The users that users have blocked: `session.blocked_users`; `NotFoundError` for no user `uid`."""
 
-    def list(self, uid: str, query: PageQuery | None = None, *, cursor: CursorOrToken = None) -> Walk[User]:
+    def list(self, uid: str, query: PageQuery | None = None, *, cursor: AnyCursor = None) -> Walk[User]:
         """The users that a user has blocked. One request per page; `NotFoundError` if there is no user."""
         return self._walk(BLOCKED_USERS_LIST, query, cursor, uid=uid)
 

@@ -37,7 +37,7 @@ from chatrest._parameters.agents import (
 )
 from chatrest._parameters.checked import (
     Body,
-    Boolean,
+    Bool,
     CheckedStruct,
     Filter,
     Json,
@@ -80,7 +80,7 @@ class Book(Body, frozen=True, kw_only=True, rename="camel"):
 
 
 class Search(Filter, frozen=True, kw_only=True, rename="camel"):
-    is_open: Boolean | None = None
+    is_open: Bool | None = None
     since: Stamp | None = None
 
 

@@ -12,7 +12,7 @@ from chatrest import RequestInvalidError
 from chatrest._cli.call.arguments import Parameters, call_of
 from chatrest._core.replies.decode import JSON
 from chatrest._core.requests.endpoint import Call, Endpoint
-from chatrest._parameters.checked import Body, Boolean, Filter, Json, Ordinal, Stamp, Text, Texts
+from chatrest._parameters.checked import Body, Bool, Filter, Json, Ordinal, Stamp, Text, Texts
 from chatrest._parameters.fields import Switch
 from chatrest._parameters.files import Upload
 from chatrest._resources import OPERATIONS
@@ -39,7 +39,7 @@ class Content(Body, frozen=True, kw_only=True, rename="camel"):
     uid: Text
     mode: Text | UnsetType = UNSET
     body: Text | UnsetType = UNSET
-    is_open: Boolean | UnsetType = UNSET
+    is_open: Bool | UnsetType = UNSET
     ratio: Ratio | UnsetType = UNSET
     level: Level | UnsetType = UNSET
     pinned: Switch | UnsetType = UNSET

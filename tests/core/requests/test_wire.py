@@ -22,7 +22,7 @@ from chatrest._core.requests.wire import (
     request,
     with_headers,
 )
-from chatrest._parameters.checked import Body as CheckedBody, Boolean, Filter, Json, Text, Texts
+from chatrest._parameters.checked import Body as CheckedBody, Bool, Filter, Json, Text, Texts
 from chatrest._parameters.files import Upload
 from chatrest.app import App
 from chatrest.errors import RequestInvalidError
@@ -160,7 +160,7 @@ class Terms(CheckedBody, frozen=True, kw_only=True, rename="camel"):
     """A body of every kind of part."""
 
     category: Text
-    is_small: Boolean | UnsetType = UNSET
+    is_small: Bool | UnsetType = UNSET
     all_terms: Texts | UnsetType = UNSET
     meta: Json | UnsetType = UNSET
     file: Upload | UnsetType = UNSET
