@@ -11,6 +11,8 @@ from contextlib import contextmanager
 from functools import wraps
 from typing import Any, Final
 
+import pytest
+
 TOO_DEEP: Final = 12_000
 """Levels of nested JSON that no supported Python reads: 3.11 and 3.12 read 1,000 or so, 3.13 some 10,000."""
 
@@ -20,7 +22,8 @@ def loop_over(
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Run a test for each of `cases`, which give values to the arguments with these `names`.
 
-    All have the same fixtures; the error of the first one that fails has a note with its values.
+    All have the same fixtures. All of them run: the error has those of every case that fails, each with a note
+    of its values.
     """
     arguments = names.replace(",", " ").split() if isinstance(names, str) else list(names)
     rows = [dict(zip(arguments, case if len(arguments) > 1 else (case,), strict=True)) for case in cases]
@@ -29,15 +32,19 @@ def loop_over(
     def decorate(test: Callable[..., Any]) -> Callable[..., Any]:
         @wraps(test)
         def run_all(**fixtures: Any) -> None:
+            failures = Failures(len(rows))
             for row in rows:
-                with _noted(row):
+                with failures.collected(row):
                     test(**fixtures, **row)
+            failures.check()
 
         @wraps(test)
         async def run_all_async(**fixtures: Any) -> None:
+            failures = Failures(len(rows))
             for row in rows:
-                with _noted(row):
+                with failures.collected(row):
                     await test(**fixtures, **row)
+            failures.check()
 
         looped = run_all_async if inspect.iscoroutinefunction(test) else run_all
         signature = inspect.signature(test)
@@ -49,10 +56,25 @@ def loop_over(
     return decorate
 
 
-@contextmanager
-def _noted(row: dict[str, Any]) -> Iterator[None]:
-    try:
-        yield
-    except BaseException as error:
-        error.add_note("the case: " + ", ".join(f"{name} = {value!r}" for name, value in row.items()))
-        raise
+class Failures:
+    """The errors of the cases of one test."""
+
+    def __init__(self, cases: int) -> None:
+        self._cases = cases
+        self._errors: list[BaseException] = []
+
+    @contextmanager
+    def collected(self, row: dict[str, Any]) -> Iterator[None]:
+        """Keep the error of a case, with a note of its values."""
+        try:
+            yield
+        except (Exception, pytest.fail.Exception) as error:
+            error.add_note("the case: " + ", ".join(f"{name} = {value!r}" for name, value in row.items()))
+            self._errors.append(error)
+
+    def check(self) -> None:
+        """Raise what was kept: one error as it is, several as a group."""
+        if len(self._errors) == 1:
+            raise self._errors[0]
+        if self._errors:
+            raise BaseExceptionGroup(f"{len(self._errors)} of {self._cases} cases fail", self._errors)
