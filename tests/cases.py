@@ -22,8 +22,8 @@ def loop_over(
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Run a test for each of `cases`, which give values to the arguments with these `names`.
 
-    All have the same fixtures. All of them run: the error has those of every case that fails, each with a note
-    of its values.
+    All have the same fixtures. All run, whichever fails: the error holds that of each case that fails, with a
+    note of its values.
     """
     arguments = names.replace(",", " ").split() if isinstance(names, str) else list(names)
     rows = [dict(zip(arguments, case if len(arguments) > 1 else (case,), strict=True)) for case in cases]
