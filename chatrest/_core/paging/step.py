@@ -43,7 +43,7 @@ _NOTHING = Memory()
 _NOTHING_ELSE: Final = structs.astuple(Position())[2:]
 """The members of a position that has an affix and an id alone."""
 _MOST_EMPTY: Final = 10
-"""Empty pages after which an earlier page is asked for, as long as nothing new comes."""
+"""Empty pages after which an earlier page is asked for, as long as nothing new is returned."""
 
 
 class Step(Struct, Generic[T], frozen=True):
