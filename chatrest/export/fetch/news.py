@@ -205,7 +205,7 @@ async def prove_by_app_list(
     with journal.transaction():
         journal[RUNS] = str(runs_by_app_list(journal) + 1)
         for work in works.values():
-            journal.prove(work.known.number, until)
+            journal.note_proven(work.known.number, until)
     return True
 
 

@@ -78,7 +78,7 @@ class PartRun:
             with journal.transaction():
                 for known in sources.known:
                     if known.proven == after and known.order != "other" and known.state == "open":
-                        journal.prove(known.number, until)
+                        journal.note_proven(known.number, until)
 
         await in_thread(prove)
         return True
@@ -129,9 +129,9 @@ class PartRun:
     async def leave(self, export: ExportFolder) -> None:
         """Leave other parts their messages, unless they have been left already."""
         journal = export.journal
-        names = {foreign_name(self.parts, part, self.part): part for part in journal.receivers()}
+        names = {foreign_name(self.parts, part, self.part): part for part in journal.receiving_parts()}
         lost = {names[name] for name in await self._files.lost(list(names))}
-        for part in sorted(journal.receivers(only_unsent=True) | lost):
+        for part in sorted(journal.receiving_parts(only_unsent=True) | lost):
             foreign = await in_thread(partial(_foreign, journal, part))
             await leave(self._files, foreign_name(self.parts, part, self.part), foreign)
             await in_thread(partial(_note_sent, journal, part))
@@ -146,17 +146,17 @@ def _foreign(journal: Journal, part: int) -> Foreign:
 
 
 def _source_number(journal: Journal) -> int:
-    if not journal.source_of(OF_PARTS.key):
+    if not journal.source_number(OF_PARTS.key):
         with journal.transaction():
             journal.add_sources([OF_PARTS], is_asked=False)
-    return journal.source_of(OF_PARTS.key)
+    return journal.source_number(OF_PARTS.key)
 
 
 def _unseen(export: ExportFolder, ids: PageIds) -> PageIds:
     """Return the ids that are neither on disk nor shown by a list of this part: few of many millions."""
     journal = export.journal
     known = export.store.written | journal.seen()
-    named = journal.names(ids.others)
+    named = journal.numbers_of_names(ids.others)
     others = {key: row for key, row in ids.others.items() if named.get(key, 0) not in known}
     return PageIds(ids.numbers - known, others)
 

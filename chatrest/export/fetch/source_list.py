@@ -98,7 +98,7 @@ class SourceList:
         before = frozenset(self._pool.export.stored_plan.sources)
         new = [each for each in self._reads.sources if each not in before]
         if self._reads is not self._plan:  # a user from the full list is already in the journal
-            new = [each for each in new if not self._journal.source_of(each.key)]
+            new = [each for each in new if not self._journal.source_number(each.key)]
         messages, refused = Messages(AsRows(self._session.sender)), list[str]()
 
         async def ask(source: Source) -> None:

@@ -76,7 +76,7 @@ async def _may_hide_newer(pool: WorkerPool, highest: Row, rows: list[Row]) -> bo
 def _has_new_key(export: ExportFolder, keys: set[str], until: int) -> bool:
     journal = export.journal
     proven = max((known.proven for known in journal.iter_sources()), default=0)
-    named, written = journal.names(keys), export.store.written
+    named, written = journal.numbers_of_names(keys), export.store.written
     return until <= proven and not all(named.get(key, 0) in written for key in keys)
 
 
