@@ -1,6 +1,6 @@
-"""Decompression with a cap: a small body may hold a huge one, and must not be unpacked to be refused.
+"""Decompression of gzip in steps: a small body may hold a huge one, and is refused before it is unpacked.
 
-aiohttp unpacks as it reads, but takes a gzip stream that ends early for a whole one. Here its end is
+aiohttp decompresses as it reads, but accepts a gzip stream that ends early as complete. Here its end is
 checked.
 """
 
@@ -11,63 +11,57 @@ from typing import Final
 from ..errors import ReplyUnreadableError
 
 ACCEPTED: Final = "gzip"
-_STEP: Final = 1 << 20
+"""The value of `Accept-Encoding`."""
+_STEP_BYTES: Final = 1 << 20
 
 
-class Inflate:
-    """One body, unpacked piece by piece. `encoding` is its `Content-Encoding`."""
+class Decompressor:
+    """The decompression of one body, piece by piece; `encoding` is its `Content-Encoding`.
+
+    Raises `ReplyUnreadableError` for an encoding that is not gzip, and for a stream that is not of it.
+    """
 
     def __init__(self, encoding: str) -> None:
         name = encoding.strip().lower()
         if name not in ("gzip", "x-gzip"):
             raise ReplyUnreadableError(f"the reply's Content-Encoding is not {ACCEPTED}")
         self._stream = zlib.decompressobj(zlib.MAX_WBITS | 16)
-        self._ended = False
-
-    def feed(self, piece: bytes, room: int) -> list[bytes]:
-        """Unpack `piece`, and stop a step after `room` bytes, where the caller refuses the body."""
-        pieces: list[bytes] = []
-        size = 0
-        for part in self.steps(piece):
-            pieces.append(part)
-            size += len(part)
-            if size > room:
-                break
-        return pieces
+        self._has_ended = False
 
     def steps(self, piece: bytes) -> Iterator[bytes]:
-        """Unpack `piece` in steps of at most a mebibyte; the caller ends the iteration to refuse the body."""
-        packed = self._after_end(piece) if self._ended else piece
-        while packed is not None:
-            unpacked = self._unpack(packed)
-            packed = self._rest(len(unpacked))
-            yield unpacked
+        """Decompress `piece` in steps of at most a mebibyte; to refuse the body, stop the iteration."""
+        data = self._next_member(piece) if self._has_ended else piece
+        while data is not None:
+            block = self._decompress(data)
+            data = self._unread_data(len(block))
+            yield block
 
     def finish(self) -> None:
-        """Check at the end of the body that the stream has ended, too: else `ReplyUnreadableError`."""
-        if not self._ended:
+        """Raise `ReplyUnreadableError` if the body has ended and the stream has not."""
+        if not self._has_ended:
             raise ReplyUnreadableError("the reply was cut off: its compressed stream has no end")
 
-    def _unpack(self, packed: bytes) -> bytes:
+    def _decompress(self, data: bytes) -> bytes:
         try:
-            return self._stream.decompress(packed, _STEP)
+            return self._stream.decompress(data, _STEP_BYTES)
         except zlib.error:
             pass
         raise ReplyUnreadableError("the reply is garbled: its body does not match its Content-Encoding")
 
-    def _rest(self, unpacked: int) -> bytes | None:
+    def _unread_data(self, block_bytes: int) -> bytes | None:
+        """Return the data for the next step, after one of `block_bytes`; None if there is none yet."""
         if self._stream.eof:
-            self._ended = True
-            return self._after_end(self._stream.unused_data)
-        if self._stream.unconsumed_tail or unpacked == _STEP:  # a full step may leave output behind
+            self._has_ended = True
+            return self._next_member(self._stream.unused_data)
+        if self._stream.unconsumed_tail or block_bytes == _STEP_BYTES:  # after a full step, output may wait
             return self._stream.unconsumed_tail
         return None
 
-    def _after_end(self, piece: bytes) -> bytes | None:
-        """Another gzip member may follow, or padding."""
-        rest = piece.lstrip(b"\x00")
-        if not rest:
+    def _next_member(self, piece: bytes) -> bytes | None:
+        """Begin the gzip member that follows the end of another one; None for padding alone."""
+        data = piece.lstrip(b"\x00")
+        if not data:
             return None
         self._stream = zlib.decompressobj(zlib.MAX_WBITS | 16)
-        self._ended = False
-        return rest
+        self._has_ended = False
+        return data

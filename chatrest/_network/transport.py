@@ -35,16 +35,32 @@ from ..errors import (
     RequestTimeoutError,
     TransportError,
 )
+from .decompression import ACCEPTED, Decompressor
 from .expiry import Exchange, ExpiryTimer
-from .inflate import ACCEPTED, Inflate
 
-_READ_BUFFER: Final = 1 << 20  # a page of 1000 messages in few reads; the default of aiohttp is 64 KiB
-_KEEPALIVE: Final = 15.0
-_LARGE: Final = 1 << 20
-_NO_TLS: Final = ("WRONG_VERSION_NUMBER", "HTTP_REQUEST", "UNKNOWN_PROTOCOL")  # OpenSSL's reasons
+_READ_BUFFER_BYTES: Final = 1 << 20
+"""A page of 1000 messages in few reads; the default of aiohttp is 64 KiB."""
+_KEEPALIVE_SECONDS: Final = 15.0
+_LARGE_BYTES: Final = 1 << 20
+"""A request body of more bytes is sent in pieces."""
+_NO_TLS: Final = ("WRONG_VERSION_NUMBER", "HTTP_REQUEST", "UNKNOWN_PROTOCOL")
+"""OpenSSL's reasons for a host that does not speak TLS."""
+_CERTIFICATE_REASONS: Final = {9: "not yet valid", 10: "expired", 62: "other host"}
+"""Why a certificate is refused, by OpenSSL's code; any other code is an issuer that is not known."""
 _WITHOUT_TYPE: Final = (hdrs.CONTENT_TYPE,)
 
 Verify: TypeAlias = tls.SSLContext | bool
+header_name: Final = istr
+"""Makes a name that is found in a reply's headers in a quarter of the time of a text."""
+
+
+class _ConnectionLostError(Exception):
+    """A connection that was lost in use. Not an aiohttp error, for which aiohttp would send again."""
+
+
+_FAILURES: Final = (_ConnectionLostError, aiohttp.ClientError, TimeoutError, OSError, ValueError)
+"""Errors of an exchange: lost connections, timeouts, and replies that are not HTTP."""
+_LOST_CONNECTIONS: Final = (_ConnectionLostError, aiohttp.ClientOSError, aiohttp.ServerDisconnectedError)
 
 
 class Reply(Struct, frozen=True):
@@ -70,17 +86,19 @@ class Transport:
         self._cap = cap
         self._has_proxy = proxy is not None
         self._timeouts: tuple[Timeouts | None, aiohttp.ClientTimeout] = (None, aiohttp.ClientTimeout())
-        """Those of the last exchange, and what aiohttp takes in their place."""
+        """The time limits of the last exchange, and those of aiohttp that are made of them."""
         self._timer = ExpiryTimer()
         self._closed = False
         # limit=0: only the pool limits the number of concurrent requests.
-        connector = _Connector(self._timer.exchanges, limit=0, ssl=verify, keepalive_timeout=_KEEPALIVE)
+        connector = _Connector(
+            self._timer.exchanges, limit=0, ssl=verify, keepalive_timeout=_KEEPALIVE_SECONDS
+        )
         self._session = aiohttp.ClientSession(
             connector=connector,
             cookie_jar=aiohttp.DummyCookieJar(),
             trust_env=False,
             proxy=proxy,
-            read_bufsize=_READ_BUFFER,
+            read_bufsize=_READ_BUFFER_BYTES,
             auto_decompress=False,
             headers={"Accept-Encoding": ACCEPTED},
         )
@@ -94,7 +112,11 @@ class Transport:
         await self._session.close()
 
     async def exchange(self, request: Request, timeouts: Timeouts) -> Reply:
-        """Send `request` once; `TransportError` without a usable reply. A cancel has the attribute `sent`."""
+        """Send `request` once, and return its reply, whatever its status.
+
+        Raises a `TransportError` where no usable reply came, `RequestInvalidError` after `close`. The
+        `CancelledError` of a cancel gets an attribute `sent`: True if the request may have been sent.
+        """
         if self._closed:
             raise RequestInvalidError("the session was closed before the request was sent")
         exchange = self._timer.start(inf if timeouts.total is None else timeouts.total)
@@ -107,18 +129,18 @@ class Transport:
                 URL(request.url, encoded=True),
                 headers=request.headers,
                 # aiohttp warns of large bodies as bytes, which it would write at once.
-                data=io.BytesIO(request.body or b"") if size > _LARGE else request.body,
+                data=io.BytesIO(request.body or b"") if size > _LARGE_BYTES else request.body,
                 skip_auto_headers=None if is_plain or "Content-Type" in request.headers else _WITHOUT_TYPE,
                 allow_redirects=False,
                 timeout=self._client_timeout(timeouts),
             )
             try:
-                body = self._whole(response)
+                body = self._short_body(response)
                 if body is None:
                     body = await self._read(response)
                 return Reply(response.status, response.headers, body)
             except BaseException:
-                response.close()  # a connection with an unread rest cannot be used again
+                response.close()  # a connection with an unread body cannot be used again
                 raise
         except asyncio.CancelledError as error:
             if not exchange.has_cancelled():
@@ -128,14 +150,14 @@ class Transport:
         except ReplyUnreadableError as error:
             failure = detach(error)
         except _FAILURES as error:
-            failure = self._noting_proxy(_failure(error, timeouts, exchange), request)
+            failure = self._with_proxy_hint(_failure(error, timeouts, exchange), request)
         finally:
             self._timer.stop(exchange)
         response = None  # its repr quotes the peer
         raise failure
 
-    def _whole(self, response: aiohttp.ClientResponse) -> bytes | None:
-        """Return the body of a short reply, which came at once; None if there is more to be done."""
+    def _short_body(self, response: aiohttp.ClientResponse) -> bytes | None:
+        """Return the body of a reply that has arrived already and is not compressed; None of any other."""
         content = response.content
         if not content.is_eof() or content.total_bytes > self._cap:
             return None
@@ -145,10 +167,10 @@ class Transport:
         return body if response.status < 300 else body[:ERROR_BYTES]
 
     async def _read(self, response: aiohttp.ClientResponse) -> bytes:
-        """Return the body: of a success at most the cap, else `ReplyUnreadableError`.
+        """Return the body; of a success that is larger than the cap, raise `ReplyUnreadableError`.
 
-        An error has its status, whatever became of its body: that is cut at `ERROR_BYTES`, and where it
-        breaks off or cannot be unpacked.
+        An error reply keeps its status whatever its body is: the body is cut at `ERROR_BYTES`, and where it
+        breaks off or cannot be decompressed.
         """
         pieces: list[bytes] = []
         if response.status < 300:
@@ -158,34 +180,35 @@ class Transport:
         try:
             await self._read_into(pieces, response, cap)
         except (ReplyUnreadableError, aiohttp.ClientPayloadError):
-            response.close()  # its rest must not be read as the next reply
+            response.close()  # what is unread must not be taken for the next reply
         return b"".join(pieces)[:cap]
 
     async def _read_into(self, pieces: list[bytes], response: aiohttp.ClientResponse, cap: int) -> None:
-        """Append the body's pieces, unpacked; raise `ReplyUnreadableError` where it is larger than `cap`."""
+        """Append the decompressed body in pieces; raise `ReplyUnreadableError` if it is larger than `cap`."""
         declared, content = response.content_length, response.content
         if declared is not None and declared > cap and response.status < 300:
             raise self._too_large(f"{declared} bytes are announced")
         encoding = response.headers.get(hdrs.CONTENT_ENCODING, "").strip().lower()
-        inflate = None if encoding in ("", "identity") else Inflate(encoding)
+        decompressor = None if encoding in ("", "identity") else Decompressor(encoding)
         received = size = 0
         while piece := await content.readany():
             received += len(piece)
-            for part in (piece,) if inflate is None else inflate.steps(piece):
-                if size and inflate is not None:
-                    await asyncio.sleep(0)  # a few bytes may unpack to very many
-                size += len(part)
-                pieces.append(part)
+            for block in (piece,) if decompressor is None else decompressor.steps(piece):
+                if size and decompressor is not None:
+                    await asyncio.sleep(0)  # other tasks run: one piece may hold all blocks up to the cap
+                size += len(block)
+                pieces.append(block)
                 if max(received, size) > cap:
-                    reason = (
-                        "it was still going on" if inflate is None else f"{received} bytes unpack to more"
+                    raise self._too_large(
+                        "it was still going on"
+                        if decompressor is None
+                        else f"{received} bytes unpack to more"
                     )
-                    raise self._too_large(reason)
-        if received and inflate is not None:
-            inflate.finish()
+        if received and decompressor is not None:
+            decompressor.finish()
 
-    def _noting_proxy(self, error: TransportError, request: Request) -> TransportError:
-        """Return `error`, which says of a failed connection that a proxy of the environment was not used."""
+    def _with_proxy_hint(self, error: TransportError, request: Request) -> TransportError:
+        """Return `error`; that of a failed connection names a proxy of the environment, which is not used."""
         scheme = request.url.partition(":")[0]
         names = [name for name in os.environ if name.lower() in (f"{scheme}_proxy", "all_proxy")]
         if names and isinstance(error, ConnectError) and not (self._has_proxy or error.is_final):
@@ -231,23 +254,15 @@ class _Connector(aiohttp.TCPConnector):
         return connection
 
 
-class _ConnectionLostError(Exception):
-    """A connection that was lost in use. Not an aiohttp error, for which aiohttp would send again."""
-
-
-# Lost connections, timeouts, and replies that are not HTTP.
-_FAILURES: Final = (_ConnectionLostError, aiohttp.ClientError, TimeoutError, OSError, ValueError)
-_LOST: Final = (_ConnectionLostError, aiohttp.ClientOSError, aiohttp.ServerDisconnectedError)
-
-
 def _failure(error: Exception, timeouts: Timeouts, exchange: Exchange) -> TransportError:
+    """Return the error of chatrest for one of aiohttp, without what may hold a key."""
     if not exchange.has_connected:
-        return _no_connection(error, timeouts)
+        return _connect_failure(error, timeouts)
     if isinstance(error, aiohttp.SocketTimeoutError):
         return RequestTimeoutError(f"the service was silent for {timeouts.read} s (timeouts.read)")
     if isinstance(error, TimeoutError):
         return RequestTimeoutError(f"no complete reply within {timeouts.total} s (timeouts.total)")
-    if isinstance(error, _LOST):
+    if isinstance(error, _LOST_CONNECTIONS):
         return TransportError(f"the connection was lost before a reply came{_reason(error)}")
     if isinstance(error, aiohttp.ClientPayloadError):
         return ReplyUnreadableError("the reply was cut off, or is garbled")
@@ -256,7 +271,7 @@ def _failure(error: Exception, timeouts: Timeouts, exchange: Exchange) -> Transp
     return TransportError(f"the exchange failed ({type(error).__name__}){_reason(error)}")
 
 
-def _no_connection(error: Exception, timeouts: Timeouts) -> ConnectError:
+def _connect_failure(error: Exception, timeouts: Timeouts) -> ConnectError:
     if isinstance(error, aiohttp.ConnectionTimeoutError):
         return ConnectError(f"no connection within {timeouts.connect} s (timeouts.connect), nothing was sent")
     if isinstance(error, TimeoutError):
@@ -270,7 +285,7 @@ def _no_connection(error: Exception, timeouts: Timeouts) -> ConnectError:
         is_refused = isinstance(cause, tls.SSLCertVerificationError | tls.CertificateError)
         is_final = is_refused or (isinstance(cause, tls.SSLError) and cause.reason in _NO_TLS)
         return ConnectError(text, is_final=is_final, reason=_connect_reason(error))
-    if isinstance(error, _LOST):
+    if isinstance(error, _LOST_CONNECTIONS):
         return ConnectError(f"no connection, nothing was sent{_reason(error)}")
     return ConnectError(f"no connection ({type(error).__name__}), nothing was sent{_reason(error)}")
 
@@ -279,14 +294,10 @@ def _cause(error: Exception) -> object:
     return getattr(error, "certificate_error", None) or getattr(error, "os_error", error)
 
 
-_CERTIFICATE: Final = {9: "not yet valid", 10: "expired", 62: "other host"}
-"""Reasons by OpenSSL's codes; any other one is an issuer that is not known."""
-
-
 def _connect_reason(error: aiohttp.ClientConnectorError) -> str:
     cause = _cause(error)
     if isinstance(cause, tls.SSLCertVerificationError):
-        return _CERTIFICATE.get(cause.verify_code, "certificate")
+        return _CERTIFICATE_REASONS.get(cause.verify_code, "certificate")
     if isinstance(cause, tls.SSLError):
         return "tls"
     if isinstance(error, aiohttp.ClientProxyConnectionError):
@@ -306,10 +317,6 @@ def _reason(error: Exception) -> str:
     if isinstance(cause, OSError) and cause.errno is not None:
         return f": {cause.strerror if cause.errno < 0 else os.strerror(cause.errno)}"
     return ""
-
-
-header_name: Final = istr
-"""Makes a name that is found in a reply's headers in a quarter of the time of a text."""
 
 
 def plain_headers(headers: Mapping[str, str], secrets: tuple[str, ...]) -> Mapping[str, str]:

@@ -6,7 +6,8 @@ import socket
 import ssl
 import tracemalloc
 import zlib
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
+from itertools import pairwise
 from typing import Any, Final
 
 import pytest
@@ -16,6 +17,7 @@ from multidict import CIMultiDict
 from chatrest import ConnectError, ReplyUnreadableError, RequestTimeoutError, Timeouts, TransportError
 from chatrest._core.replies.bounds import ERROR_BYTES
 from chatrest._core.requests.wire import Request
+from chatrest._network.decompression import Decompressor
 from chatrest._network.transport import Transport, plain_headers
 from tests.cases import loop_over
 from tests.scripted_server import KEY, Faulty, Peer, Step, cut, deaf, hang, reply, reset, until
@@ -498,6 +500,32 @@ async def test_gzip_that_unpacks_to_nothing_has_a_cap_too(transport: Transport) 
     async with Faulty(packed) as server:
         with pytest.raises(ReplyUnreadableError, match="max_reply_bytes"):
             await transport.exchange(asked(server), TIMES)
+
+
+async def test_other_tasks_run_while_a_small_body_unpacks_to_a_large_one(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    steps, turns, turns_at_steps = Decompressor.steps, 0, list[int]()
+
+    async def other_task() -> None:
+        nonlocal turns
+        while True:
+            turns += 1
+            await asyncio.sleep(0)
+
+    def counted_steps(self: Decompressor, piece: bytes) -> Iterator[bytes]:
+        for block in steps(self, piece):
+            turns_at_steps.append(turns)
+            yield block
+
+    monkeypatch.setattr(Decompressor, "steps", counted_steps)
+    body, transport, task = bytes(8 << 20), Transport(cap=8 << 20), asyncio.create_task(other_task())
+    async with Faulty(reply(gzip.compress(body), content_encoding="gzip")) as server:
+        assert (await transport.exchange(asked(server), TIMES)).body == body
+    task.cancel()
+    await transport.close()
+    assert len(turns_at_steps) >= 8
+    assert all(before < after for before, after in pairwise(turns_at_steps[1:]))
 
 
 async def test_a_gzip_bomb_is_an_error_with_little_memory(transport: Transport) -> None:

@@ -24,7 +24,7 @@ import aiohttp
 from aiohttp.abc import AbstractResolver, ResolveResult
 from yarl import URL
 
-from ..._network.inflate import Inflate
+from ..._network.decompression import Decompressor
 from ..._threads import in_thread
 from ...app import is_loopback
 from ...errors import ReplyUnreadableError
@@ -164,12 +164,11 @@ class Downloader:
             async for chunk in chunks:
                 yield chunk
             return
-        inflate, size = Inflate(encoding), 0
+        decompressor = Decompressor(encoding)
         async for chunk in chunks:
-            for part in inflate.feed(chunk, self._max_bytes - size):
-                size += len(part)
+            for part in decompressor.steps(chunk):
                 yield part
-        inflate.finish()
+        decompressor.finish()
 
     def _too_large(self) -> DownloadError:
         return DownloadError(f"the file is larger than max_bytes = {self._max_bytes}", "too_large")
