@@ -65,7 +65,7 @@ class StoredExport:
     def write(self, pages: Mapping[Source, list[Row]]) -> None:
         self.export.commit(
             FetchedPage(
-                number=self.journal.source_of(source.key), source=source, seen=PageIds(IdSet(), {}),
+                number=self.journal.source_number(source.key), source=source, seen=PageIds(IdSet(), {}),
                 rows=[SourceRows(source, rows, ids_of(rows))],
             )
             for source, rows in pages.items()
@@ -106,7 +106,7 @@ class StoredRuns:
             if new := list(new):
                 stored.commit({self.source: new})
             with stored.journal.transaction():
-                stored.journal.change(map(row_of, changed))
+                stored.journal.note_changed(map(row_of, changed))
                 stored.journal.undelete(stored.ids(restored))
             stored.export.note_deleted(1, stored.ids(deleted), 7)
             if not is_killed:

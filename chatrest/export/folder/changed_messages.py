@@ -58,9 +58,9 @@ class ChangedMessages:
     def prepare(self, stored: Iterable[Row]) -> None:
         """Index rows on disk, with which those that are read again are compared."""
         self.close()
-        self._index = StoredIndex(self._journal.names)
+        self._index = StoredIndex(self._journal.numbers_of_names)
         self._index.load(stored)
-        self._index.renew(self._journal.waiting())
+        self._index.renew(self._journal.pending_changes())
 
     def close(self) -> None:
         """Forget the index."""
@@ -79,7 +79,7 @@ class ChangedMessages:
         assert self._index is not None, "prepare() comes first"
         changed = self._index.changed(rows)
         self._index.renew(changed)
-        self._journal.change(changed)
+        self._journal.note_changed(changed)
         return len(changed)
 
     def note_deleted(self, source: int, ids: IdSet, now: int, *, missing: bool = False) -> int:
@@ -105,19 +105,20 @@ class ChangedMessages:
     def apply(self) -> ReplacedMessages:
         """Let all newer versions take the places of the older ones; return how many did."""
         changed = deleted = 0
-        while rows := self._journal.waiting(_CHANGES_AT_ONCE):
+        while rows := self._journal.pending_changes(_CHANGES_AT_ONCE):
             replaced = list[str]()
 
             def note(ids: list[str], replaced: list[str] = replaced) -> None:
                 replaced += ids
-                self._journal.applied(ids)
+                self._journal.forget_changed(ids)
                 self._journal.note_news("changed", ids)
 
             by_author = {row.id for row in rows if is_deleted(row.raw)}
             newly_deleted = self._not_deleted_yet(by_author)
             self._store.update(Changes({row.id: row for row in rows}, note))
             with self._journal.transaction():
-                self._journal.applied(row.id for row in rows)  # the others are not on the disk any more
+                # Those that did not take a place are of messages that are not on the disk any more.
+                self._journal.forget_changed(row.id for row in rows)
             deleted += len(newly_deleted.intersection(replaced))
             changed += len(set(replaced) - by_author)
         return ReplacedMessages(changed, deleted)

@@ -70,7 +70,7 @@ async def apply_edits(session: AsyncSession, export: ExportFolder) -> int:
 def _compare_all(export: ExportFolder) -> tuple[int, list[str]]:
     """Compare all that is noted; return how many messages have changed, and the ids to be asked for."""
     count, asked, after = 0, list[str](), ""
-    while ids := export.journal.edited(after, _BATCH):
+    while ids := export.journal.edited_ids(after, _BATCH):
         shown = export.journal.edits(ids)
         stored, newer, left = export.stored(ids), list[Row](), list[str]()
         for key in ids:

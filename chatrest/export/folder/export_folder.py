@@ -195,12 +195,12 @@ class ExportFolder:
     def unseen_keys(self, source: int, keys: set[str]) -> set[str]:
         """Return those of some ids, as texts, that the list of a source has not shown."""
         with self._lock:
-            shown, named = self.journal.seen(source), self.journal.names(keys)
+            shown, named = self.journal.seen(source), self.journal.numbers_of_names(keys)
             return {key for key in keys if named.get(key, 0) not in shown}
 
     def counts(self) -> dict[int, int]:
         """Return how many messages are on disk, by the number of its source; 0 is for none."""
-        return self.journal.rows([STEM])
+        return self.journal.row_counts([STEM])
 
     def scan(self, first: int = 0, last: int = LAST, since: int = 0) -> Iterator[Row]:
         """Yield rows on disk, each once: at least those from id `first` to `last`, sent at `since` or later.
@@ -220,13 +220,13 @@ class ExportFolder:
         Costs the reading of the files that hold them.
         """
         wanted = set(keys)
-        waiting = {row.id: row for row in self.journal.waiting() if row.id in wanted}
+        waiting = {row.id: row for row in self.journal.pending_changes() if row.id in wanted}
         return self.store.stored(wanted) | waiting
 
     def note_edited(self, newer: Iterable[Row], settled_ids: Iterable[str]) -> None:
         """Note newer versions, and forget the records of edits to the settled ids: nothing more is asked."""
         with self._guarded(), self.journal.transaction():
-            self.journal.change(newer)
+            self.journal.note_changed(newer)
             self.journal.forget_edits(settled_ids)
 
     def prepare_recheck(self, since: int) -> None:
@@ -346,32 +346,32 @@ class ExportFolder:
             batch.orders[page.number] = page.order
         covered = page.covered
         if page.purpose == "recheck":
-            self.journal.rechecked(page.number, covered.last, covered.position)
+            self.journal.note_recheck(page.number, covered.last, covered.position)
         elif page.purpose == "walk":
             read = Interval(covered.after + 1, covered.last, covered.position)
             batch.read.setdefault(page.number, []).append(read)
             if covered.proven:
-                self.journal.prove(page.number, covered.proven)
+                self.journal.note_proven(page.number, covered.proven)
 
     def _add_shown(self, page: FetchedPage, batch: _Batch, add: AddRows) -> None:
         """Write the new rows of a page, compare the known ones, and note the ids that it has shown."""
-        ids = self.journal.numbered(page.seen)
-        shown = ids if page.again is None else self.journal.numbered(page.again.ids)
+        ids = self.journal.assign_numbers(page.seen)
+        shown = ids if page.again is None else self.journal.assign_numbers(page.again.ids)
         self.changes.undelete(shown)
         if page.again is not None:
-            self.journal.show(page.number, shown)
+            self.journal.note_shown(page.number, shown)
             batch.stats.changed += self.changes.compare(page.again.rows)
         if page.purpose == "confirm":
             return
         batch.seen.setdefault(page.number, IdSet()).update(ids)
         if page.foreign is not None:
             for part, foreign in page.foreign.ids.items():
-                batch.foreign.setdefault(part, IdSet()).update(self.journal.numbered(foreign))
+                batch.foreign.setdefault(part, IdSet()).update(self.journal.assign_numbers(foreign))
             for part, rows in page.foreign.rows.items():
                 self.journal.note_foreign_rows(part, rows)
         for each in page.rows:
             is_own = each.source == page.source
-            number = page.number if is_own else self.journal.source_of(each.source.key) or page.number
+            number = page.number if is_own else self.journal.source_number(each.source.key) or page.number
             batch.stats.written += self._write(number, each, add)
 
     def _write(self, number: int, rows: SourceRows, add: AddRows) -> int:
@@ -392,9 +392,9 @@ class ExportFolder:
 
     def _note_batch(self, batch: _Batch) -> None:
         for source, ids in batch.seen.items():
-            self.journal.see(source, ids)
+            self.journal.note_seen(source, ids)
         for source, read in batch.read.items():
-            self.journal.cover(source, read)
+            self.journal.note_covered(source, read)
         for source, order in batch.orders.items():
             self.journal.note_order(source, order)
         for part, ids in batch.foreign.items():
@@ -408,15 +408,15 @@ class ExportFolder:
 
     def _repair(self) -> list[Difference]:
         """Make the journal agree with the disk: messages that are not on disk are missing."""
-        findings = list(repair(self.store, self.journal.waiting_ids))
-        numbers = self.journal.ids_by_key(waiting := self.journal.waiting_ids())
+        findings = list(repair(self.store, self.journal.pending_change_ids))
+        numbers = self.journal.ids_by_key(waiting := self.journal.pending_change_ids())
         # changes of messages that are not on the disk any more
         stale = [each for each in waiting if numbers.get(each, 0) not in self.store.written]
         if findings or stale:
             with self.journal.transaction():
                 if lost := lost_versions(findings):  # `verify` reports them from now on
                     self.journal[LOST_VERSIONS] = "\n".join([*self.journal.lost_versions(), *lost])
-                self.journal.applied(stale)
+                self.journal.forget_changed(stale)
         return findings
 
 

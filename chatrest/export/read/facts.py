@@ -153,7 +153,7 @@ def _facts(view: FolderView, state: FolderState) -> ExportFacts:
         stored = journal.ids_in(
             each for each in journal.files("open", "sealing", "sealed") if each.stem.endswith(STEM)
         )
-        facts["messages"] = sum(journal.rows([STEM]).values())
+        facts["messages"] = sum(journal.row_counts([STEM]).values())
         facts |= {"first_id": str(stored.first), "last_id": str(stored.last)} if stored else {}
     parts = ((MANIFEST, state.manifest_fault), ("the journal", state.journal_fault))
     reasons = [f"{name}: {fault}" for name, fault in parts if fault]

@@ -177,7 +177,7 @@ class ExportStore:
 
     def _add(self, added: _Added, page: NewRows) -> int:
         if page.seen is not None:
-            self.journal.see(page.source, self.journal.numbered(page.seen))
+            self.journal.note_seen(page.source, self.journal.assign_numbers(page.seen))
         if self.kind(page.stem).by_content:
             rows, ids = page.rows, NO_IDS
         else:
@@ -185,7 +185,7 @@ class ExportStore:
             if not page.is_new:
                 rows, ids = self.unwritten(rows, ids)
         if rows:
-            self._append(page.stem, page.source, rows, self.journal.numbered(ids), added)
+            self._append(page.stem, page.source, rows, self.journal.assign_numbers(ids), added)
         return len(rows)
 
     def unwritten(self, rows: list[Row], ids: PageIds) -> tuple[list[Row], PageIds]:
@@ -197,7 +197,7 @@ class ExportStore:
             new.discard(self._pending)
         if len(new) == len(rows):
             return rows, ids
-        named = self.journal.names(ids.others)
+        named = self.journal.numbers_of_names(ids.others)
         taken = {key for key, each in named.items() if each in self.written or each in self._pending}
         others = {key: row for key, row in ids.others.items() if key not in taken}
         if len(new) + len(others) == len(rows):
@@ -229,7 +229,7 @@ class ExportStore:
         for stem, blocks in added.items():
             segment = self._segments.get(stem)
             assert segment is not None
-            segment.file = self.journal.keep_file(segment.file)
+            segment.file = self.journal.note_file(segment.file)
             self.journal.add_blocks(segment.file.number, blocks)
 
     def _new_stem(self, stem: str) -> str:
@@ -340,10 +340,10 @@ class ExportStore:
             target = self.journal.add_file(name, job.stem, "sealing")
         else:
             target = target._replace(state="sealing")
-            self.journal.keep_file(target)
+            self.journal.note_file(target)
         for file in job.inputs:
             if file.number != target.number:
-                self.journal.keep_file(file._replace(successor=target.number))
+                self.journal.note_file(file._replace(successor=target.number))
         return target
 
     def _make(self, job: _Job) -> _SealedFile:
@@ -370,12 +370,12 @@ class ExportStore:
         before = {file.number: file for file in (target, *job.inputs)}
         self.journal.merge_blocks(before.values(), target.number, times(list(job.changes.rows.values())))
         size = made.path.stat().st_size
-        self.journal.keep_file(target._replace(state="sealed", size=size, sha256=made.sha256, successor=None))
+        self.journal.note_file(target._replace(state="sealed", size=size, sha256=made.sha256, successor=None))
         dropped = []
         for file in job.inputs:
             if file.number != target.number:
                 dropped.append(file._replace(state="dropped", successor=None))
-                self.journal.keep_file(dropped[-1])
+                self.journal.note_file(dropped[-1])
             elif segment_path(self.folder, file.name).exists():
                 dropped.append(file)  # what it was made of
         by_source: dict[int, list[Row]] = {}
@@ -408,7 +408,7 @@ class ExportStore:
                 sync_folder(self.disk, path.parent)  # before the journal forgets its name
             with journal.transaction():
                 if target.size:
-                    journal.keep_file(target._replace(state="sealed" if target.sha256 else "open"))
+                    journal.note_file(target._replace(state="sealed" if target.sha256 else "open"))
                 else:
                     journal.forget_file(target.number)
                 journal.clear_successors(target.number)

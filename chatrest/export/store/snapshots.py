@@ -47,7 +47,7 @@ class Snapshots:
             sync_folder(self._disk, new.parent)
             with self._journal.transaction():
                 file = self._journal.file(name) or self._journal.add_file(name, stem, "sealed")
-                self._journal.keep_file(file._replace(size=new.stat().st_size, sha256=digest))
+                self._journal.note_file(file._replace(size=new.stat().st_size, sha256=digest))
                 self._journal.replace_blocks(file.number, [StoreBlock(0, rows, read_at, read_at, IdSet())])
                 self._journal.check_in_place()
         except Exception:

@@ -158,7 +158,7 @@ def _by_source(_: FolderView, state: FolderState) -> _Rows:
     if state.journal is None:
         yield "the export", "not known: its journal is lost"
         return
-    counts = state.journal.rows([STEM])
+    counts = state.journal.row_counts([STEM])
     for known in state.journal.iter_sources():
         if rows := counts.pop(known.number, 0):
             yield known.source, rows

@@ -30,10 +30,10 @@ def test_a_transaction_that_fails_has_never_happened(journal: Journal) -> None:
     before = journal.files(), journal.sources()
     with pytest.raises(ValueError), journal.transaction():  # noqa: PT011, PT012
         journal["a"] = "2"
-        journal.keep_file(file._replace(state="sealed"))
+        journal.note_file(file._replace(state="sealed"))
         journal.add_file("messages-2", "messages", "open")
         journal.set_state(1, "failed", "refused")
-        journal.cover(1, [Interval(1, 5)])
+        journal.note_covered(1, [Interval(1, 5)])
         assert (journal["a"], len(journal.files())) == ("2", 2)
         raise ValueError
     assert (journal["a"], journal.intervals(1)) == ("1", [])
@@ -107,7 +107,7 @@ def test_what_was_covered_stays_covered_in_whatever_order_it_came(pages: list[tu
     journal, model, places = Journal(MEMORY, {}), set[int](), dict[int, set[Any]]()
     for count, (after, more) in enumerate(pages):
         last, at = after + more, (("id", str(after + more)), ("n", str(count)))
-        journal.cover(1, [Interval(after + 1, last, at)])
+        journal.note_covered(1, [Interval(after + 1, last, at)])
         model.update(range(after + 1, last + 1))
         if more > 0:
             places.setdefault(last, set()).add(at)
@@ -127,22 +127,22 @@ def test_a_place_that_a_hand_has_broken_is_none(path: Path, at: str) -> None:
     journal = Journal(path, {})
     assert journal.intervals(1) == [Interval(1, 5), Interval(9, 9, (("id", "9"),))]
     assert journal.rechecks() == {1: (0, 5, 9, ())}
-    journal.cover(1, [Interval(6, 8)])
+    journal.note_covered(1, [Interval(6, 8)])
     assert journal.intervals(1) == [Interval(1, 9, (("id", "9"),))]
     journal.close()
 
 
 def test_a_recheck_goes_on_where_it_was_until_it_is_done(journal: Journal) -> None:
-    journal.recheck(1, 100, 50)
-    journal.recheck(2, 100, 50)
-    journal.rechecked(1, 30, (("id", "30"),))
-    journal.recheck(1, 999, 999)
+    journal.begin_recheck(1, 100, 50)
+    journal.begin_recheck(2, 100, 50)
+    journal.note_recheck(1, 30, (("id", "30"),))
+    journal.begin_recheck(1, 999, 999)
     assert journal.rechecks() == {1: (100, 30, 50, (("id", "30"),)), 2: (100, 0, 50, ())}
-    journal.rechecked(1, 50, ())
+    journal.note_recheck(1, 50, ())
     assert [number for number, recheck in journal.rechecks().items() if recheck.is_done] == [1]
-    journal.show(1, IdSet([7, 8]))
-    journal.show(2, IdSet([9]))
-    journal.recheck(1, 999, 999)
+    journal.note_shown(1, IdSet([7, 8]))
+    journal.note_shown(2, IdSet([9]))
+    journal.begin_recheck(1, 999, 999)
     assert journal.rechecks()[1] == (999, 0, 999, ())
     assert list(journal.shown()) == [9], "what the source showed before is not of this recheck"
     journal.end_rechecks()
@@ -154,20 +154,20 @@ def test_changed_messages_wait_with_their_newest_bytes_until_they_are_applied(jo
     def row(id: str, text: str) -> Row:
         return Row(id, line=json.dumps({"id": id, "text": text}).encode())
 
-    journal.change([row("7", "old"), row("m-1", "x")])
-    journal.change([row("7", "new"), row("9", "y")])
-    waiting = [bytes(each.raw) for each in journal.waiting()]
+    journal.note_changed([row("7", "old"), row("m-1", "x")])
+    journal.note_changed([row("7", "new"), row("9", "y")])
+    waiting = [bytes(each.raw) for each in journal.pending_changes()]
     assert waiting == [bytes(each.raw) for each in (row("m-1", "x"), row("7", "new"), row("9", "y"))]
-    assert len(journal.waiting(2)) == 2
-    journal.applied(["m-1", "7", "nobody"])
-    assert [bytes(each.raw) for each in journal.waiting()] == [bytes(row("9", "y").raw)]
+    assert len(journal.pending_changes(2)) == 2
+    journal.forget_changed(["m-1", "7", "nobody"])
+    assert [bytes(each.raw) for each in journal.pending_changes()] == [bytes(row("9", "y").raw)]
 
 
 def test_deleted_ids_are_told_once_and_in_order(journal: Journal) -> None:
     journal.mark_deleted(1, [9, 2**63 - 2, 7], 1000)
     journal.mark_deleted(2, [7, 8], 2000)
     journal.mark_deleted(2, [], 3000)
-    name = next(iter(journal.numbered(ids_of([Row("m-1")])).names))
+    name = next(iter(journal.assign_numbers(ids_of([Row("m-1")])).names))
     journal.mark_deleted(2, [5, name], 4000, missing=True)
     assert [(each.id, each.missing) for each in journal.deleted()] == [
         ("m-1", True), ("5", True), ("7", False), ("8", False), ("9", False), (str(2**63 - 2), False),

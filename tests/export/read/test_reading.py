@@ -153,7 +153,7 @@ def test_a_reader_begins_anew_where_a_run_begins_under_it(
             with StoredExport(stored.folder, stored.plan) as run:
                 run.commit({"user bob": [record(900)]})
             raise UnreadableError("torn")
-        return sum(state.journal.rows(["messages"]).values())
+        return sum(state.journal.row_counts(["messages"]).values())
 
     assert with_state(stored.folder, work) == len(ALL) + 1
     assert calls == [False, False]
@@ -347,8 +347,8 @@ def test_rows_of_files_that_were_adopted_are_of_the_first_source_that_shows_them
             rows = [row_of(raw) for page in PAGES for raw in page[name]]
             ids = ids_of(rows + [row_of(raw) for raw in loose if name == "group den"])
             with export.journal.transaction():
-                export.journal.see(numbers[name], export.journal.numbered(ids))
-                export.journal.see(max(numbers.values()), export.journal.numbered(ids))
+                export.journal.note_seen(numbers[name], export.journal.assign_numbers(ids))
+                export.journal.note_seen(max(numbers.values()), export.journal.assign_numbers(ids))
         export.finish()
     assert Counter(read_raw(tmp_path, source="group den")) == Counter([*den, *loose])
     assert Counter(read_raw(tmp_path, source=["group den", "user ann"])) == Counter([*ALL, *loose])

@@ -126,7 +126,7 @@ async def check(world: World, report: Report, lists: dict[Source, dict[str, Row]
         held = [file for file in journal.files("open", "sealed") if file.stem != HISTORY]
         assert journal.ids_in(held).numbers == in_files.numbers
         assert set(journal.keys_of(journal.ids_in(held)).values()) == set(in_files.others)
-        by_app = journal.seen(journal.source_of(APP_LIST.key))
+        by_app = journal.seen(journal.source_number(APP_LIST.key))
         assert in_files.numbers <= journal.seen()
         for known in journal.sources():
             shown = journal.seen(known.number).numbers

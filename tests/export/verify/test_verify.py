@@ -345,7 +345,7 @@ def test_a_journal_that_contradicts_the_files(out: Path, sql: str, words: str) -
 
 def test_ids_that_were_seen_and_are_not_in_the_export(out: Path) -> None:
     with closing(Journal(out / JOURNAL, {})) as journal, journal.transaction():
-        journal.see(1, IdSet([5, 600_001, 600_002]))
+        journal.note_seen(1, IdSet([5, 600_001, 600_002]))
         [name] = [str(source.source) for source in journal.sources() if source.number == 1]
     vouch_for_journal(out)
     problem = only_problem(out)
