@@ -1,8 +1,12 @@
 """The service's collections: the endpoints and the class of each. `OPERATIONS` is the one table.
 
-To add a collection: its line in `COLLECTIONS`, and one in `session.py`. Its class has
-its name in CamelCase (`api_keys`, `ApiKeys`), and its handlers in `emulator/service` are by operation. Its
-endpoints are those of the class's module, and of the modules of the class's bases.
+- `collection`: the base class, and how a call and a walk are made of an endpoint;
+- `sent_messages`: replies to several receivers, and the search for a message that was sent;
+- `agent_knowledge`: the base class of `Agents` with the operations of knowledge;
+- the other modules have one collection or several, see `COLLECTIONS`.
+
+To add a collection, add a line to `COLLECTIONS` and one to `session.py`. Its class has its name in CamelCase
+(`api_keys`, `ApiKeys`). Its endpoints are those of the class's module and of the modules of its bases.
 """
 
 import sys
@@ -45,7 +49,7 @@ COLLECTIONS: Final[Mapping[str, str]] = MappingProxyType(
         "agents": "agents",
     }
 )
-"""The module of each collection, those first that are used most: so a list of all operations has them."""
+"""The module of each collection; those that are used most are first, as in the list of all operations."""
 
 
 @final

@@ -1,7 +1,7 @@
-"""Agents: all sources of knowledge, and which of them an agent has.
+"""The knowledge of agents: sources of all kinds, and the sources of each agent.
 
-Files go in two steps: `initiate_uploads` gives an address for each, and the file then goes there, to a host
-that is not the service's own. How it is to be sent there is not documented, so that is left to the caller.
+A file is uploaded in two steps: `initiate_uploads` returns an address, and the caller sends the file there.
+The address is on another host, and how to send the file is not documented.
 """
 
 from collections.abc import Sequence
@@ -47,7 +47,7 @@ _BY_SOURCE_PAGE: Final = Paging(positions=False, numbered=True, size="limit", la
 
 
 def _source_pages(reply: Any) -> dict[str, Any] | None:
-    """The list reply of pages in either form: records in `data`, or in `data.pageContent`, as it was."""
+    """Return a list reply of pages: they are in `data`, or as in older documents in `data.pageContent`."""
     data = reply.get("data") if isinstance(reply, dict) else None
     records = data.get("pageContent", []) if isinstance(data, dict) else data
     if not isinstance(records, list) or not all(isinstance(record, dict) for record in records):
@@ -129,7 +129,7 @@ RETRY_DISCOVERED_URLS: Final = Endpoint(
 
 
 class KnowledgeOperations(Collection):
-    """The operations of what agents know."""
+    """The operations of knowledge, which are part of `session.agents`."""
 
     def list_knowledge(
         self, query: KnowledgeQuery | None = None, *, cursor: AnyCursor = None

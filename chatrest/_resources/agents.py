@@ -100,7 +100,7 @@ _VARIABLE: Final = f"{_CUSTOM}/{{variableId}}"
 
 
 def _list_of_groups(reply: Any) -> dict[str, Any] | None:
-    """The list reply of variables in either form: an array, or an array of each category, by its name."""
+    """Return a list reply of variables, which is an array, or an array for each category by its name."""
     if isinstance(reply, list):
         return {"data": reply}
     if not isinstance(reply, dict) or not all(isinstance(group, list) for group in reply.values()):

@@ -1,4 +1,4 @@
-"""The ground of every collection: the call of an endpoint, and the walk over a list.
+"""The base of all collections: the call of an endpoint, and the walk over a list.
 
 A method is `async def` and returns `await self._call(…)`, or gives a walk and is a plain `def`. There are two
 exceptions, both a plain `def` that returns `self._call(…)`, an awaitable:
@@ -35,7 +35,7 @@ R = TypeVar("R")
 T = TypeVar("T")
 
 AnyCursor: TypeAlias = Cursor | str | None
-"""Where a walk begins: a cursor or its token; None for the list's own beginning."""
+"""The position at which a walk begins: a cursor or its token; None is the beginning of the list."""
 
 _MOST_NAMES: Final = 10
 """Operations in the `repr` of a collection."""
@@ -71,7 +71,7 @@ class Collection:
         headers: Any = None,
         **path: str,
     ) -> Awaitable[R]:
-        """One call; `RequestInvalidError` before anything is sent where an argument is wrong."""
+        """Send one call; `RequestInvalidError` before anything is sent if an argument is wrong."""
         return self._send(self._build_call(endpoint, body, query, headers, on_behalf_of, path))
 
     def _walk(
@@ -84,7 +84,7 @@ class Collection:
         headers: Any = None,
         **path: str,
     ) -> Walk[T]:
-        """A walk over a list; `CursorError` where `cursor` is not one of it."""
+        """Return a walk over a list; `CursorError` if `cursor` is not one of it."""
         return walk(self._send, self._build_call(endpoint, None, query, headers, on_behalf_of, path), cursor)
 
     def _build_call(
@@ -115,7 +115,7 @@ class Collection:
 
 
 def _check(name: str, value: object, kind: type[Struct] | None, *, is_optional: bool) -> None:
-    """Refuse what is not the struct that the endpoint takes, or None if it is optional."""
+    """Raise `RequestInvalidError` for any value but the endpoint's struct, or None if it is optional."""
     if (value is None and is_optional) or (kind is not None and isinstance(value, kind)):
         return
     allowed = [f"a {kind.__name__}"] if kind is not None else []
@@ -127,7 +127,7 @@ def _check(name: str, value: object, kind: type[Struct] | None, *, is_optional: 
 
 @cache
 def _is_optional(kind: type[Struct]) -> bool:
-    """Return True for a body that may have nothing in it."""
+    """Return True for a body without required members."""
     try:
         kind()
     except (TypeError, RequestInvalidError):
@@ -136,6 +136,8 @@ def _is_optional(kind: type[Struct]) -> bool:
 
 
 class CrudEndpoints(NamedTuple, Generic[T]):
+    """The five operations on documents of one kind."""
+
     list: Endpoint[Listing[T]]
     get: Endpoint[T]
     create: Endpoint[T]
@@ -193,7 +195,7 @@ class ListPlan(Struct, frozen=True):
 
 
 def walk(send: Send, call: Call[Listing[T]], cursor: Cursor | str | None) -> Walk[T]:
-    """The walk over the list that `call` asks for; `CursorError` where `cursor` is not one of it."""
+    """Return the walk over the list that `call` asks for; `CursorError` if `cursor` is not one of it."""
     endpoint, query = call.endpoint, call.query
     # An operation that never acts as a user is the same list for every one of them.
     acting_user = None if endpoint.acting == "never" else call.acting_user or send.acting_user
@@ -222,7 +224,7 @@ def walk(send: Send, call: Call[Listing[T]], cursor: Cursor | str | None) -> Wal
 
 @lru_cache(256)
 def _plan(endpoint: Endpoint[Any], query: Any, is_acting: bool, as_rows: bool, largest: int) -> ListPlan:
-    """Return the plan of a list; `largest` is the size of a page where the query names none."""
+    """Return the plan of a list; `largest` is the page size if the query has none."""
     paging, values = endpoint.list_paging, None
     filters: Pairs = ()
     sizes: list[int] = []
@@ -247,7 +249,7 @@ def _query_of(query: Any, paging: Paging, *, is_acting: bool) -> tuple[Paging, M
     """Return how a list with this query is paged, and the query's values."""
     values = filter_values(query) or {}
     if values.get("count"):
-        # Counts come in the place of messages, in one reply.
+        # One reply holds counts in place of messages.
         paging = structs.replace(UNPAGED, size=paging.size, acting_size=paging.acting_size)
     paging = paging.filtered_by(values)
     # Lists that share a filter differ in the name of a page's size: `GET /messages` knows `limit` alone,

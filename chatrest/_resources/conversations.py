@@ -231,7 +231,7 @@ class Conversations(Collection):
 
 
 def _mark_body(message_id: MessageNumber | None) -> ReceiptMark | None:
-    """Return the body of a receipt; None, and so no body, where it is about all messages."""
+    """Return the body of a receipt; None, which sends no body, if it is about all messages."""
     return None if message_id is None else ReceiptMark(message_id=message_id)
 
 

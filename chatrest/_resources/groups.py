@@ -61,7 +61,7 @@ class Groups(Collection):
 
 
 def _scope_of_ack(reply: Any) -> dict[str, Any] | None:
-    """The record, without its scope, for `{group, success: {uid: {success}}}`, as some services answer."""
+    """Return the record, without a scope, for `{group, success: {uid: {success}}}`, as services may reply."""
     (uid, outcome), *others = outcomes_of(reply).items()
     return None if others or not outcome["success"] else {"guid": "", "uid": uid, "scope": ""}
 

@@ -40,6 +40,9 @@ from .sent_messages import (
     with_receiver,
 )
 
+R = TypeVar("R")
+B = TypeVar("B", bound=MessageBody)
+
 REACTIONS: Final = Paging(size="limit", smallest_cap=SMALLEST_DEFAULT)
 """By the position of the reply, in the service's order; a few reactions that lead back are all."""
 
@@ -113,18 +116,6 @@ UNSUBSCRIBE_THREAD: Final = Endpoint(
     "messages.unsubscribe_thread", "DELETE", "/messages/{id}/thread/subscription", ACK, "idempotent",
     acting="required",
 )  # fmt: skip
-
-
-R = TypeVar("R")
-B = TypeVar("B", bound=MessageBody)
-
-
-def with_muid(message: B) -> B:
-    """Return the message with a `muid` if its operation has one: a random one where it has none."""
-    if isinstance(message, TrackedMessage) and message.muid is UNSET:
-        message = copy(message)  # `structs.replace` would check every field again, for 16 microseconds
-        structs.force_setattr(message, "muid", urandom(16).hex())
-    return message
 
 
 @final
@@ -266,15 +257,14 @@ class Messages(Collection):
     ) -> Message | None:
         """Return the message with this `muid` that was sent to `receiver`, or None if it did not arrive.
 
-        Reads the conversation of the acting user with `receiver`, the newest 1000 messages, and again after
-        a second where they do not have it, as a service may show it late. A deleted or edited message is
-        still the message; one that was deleted for good is None. One request per reading where messages are
-        few.
+        A message that was edited or deleted is found, too; one that was deleted permanently is None. Reads
+        the newest 1000 messages between the acting user and `receiver`: one request or more. If they do not
+        have the message, they are read again after one second, as a service may show it late.
 
-        Raises `OutcomeUnknownError` where the list proves nothing: no message has a `muid`, a record cannot
-        be read, 1000 newer messages came within five minutes, or a login token is beside the app's key (in
-        `CHATREST_HEADERS`), whose user's lists may lack what the app has sent. Raises the errors of a list,
-        such as `NotFoundError` for a receiver that does not exist, and `ActingUserIgnoredError`.
+        Raises `OutcomeUnknownError` if the list proves nothing: no message has a `muid`, a record cannot be
+        read, 1000 newer messages were sent within five minutes, or `CHATREST_HEADERS` has a login token,
+        whose user's lists may lack what the app has sent. Raises the errors of a list, such as
+        `NotFoundError` if there is no such receiver, and `ActingUserIgnoredError`.
         """
         if not (muid and isinstance(muid, str)):
             raise RequestInvalidError(f"muid = {shown(muid)}: expected a non-empty text")
@@ -297,21 +287,6 @@ class Messages(Collection):
             return None
         text = f"messages.find_sent: the outcome of muid {shown(muid)} stays unknown: {doubt}"
         raise OutcomeUnknownError(text, operation="messages.find_sent", muid=muid)
-
-    async def _send_one(
-        self,
-        endpoint: Endpoint[Message],
-        message: MessageBody,
-        on_behalf_of: str | None = None,
-        **path: str,
-    ) -> Message:
-        message = with_muid(message)
-        call: Call[Any] = self._build_call(endpoint, message, None, None, on_behalf_of, path)
-        if message.multiple_receivers is UNSET:
-            sent: Message = await _await_reply(message, self._send(call))
-            return sent
-        each: Endpoint[Any] = structs.replace(endpoint, reply=SentMessages(endpoint.name))
-        return first_message(await _await_reply(message, self._send(structs.replace(call, endpoint=each))))
 
     async def get(self, message_id: str, *, on_behalf_of: str | None = None) -> Message:
         """A message; `NotFoundError` if there is none."""
@@ -432,6 +407,29 @@ class Messages(Collection):
     async def unsubscribe_thread(self, message_id: str, *, on_behalf_of: str | None = None) -> Ack:
         """End the acting user's subscription to a thread, until the user writes or is mentioned there."""
         return await self._call(UNSUBSCRIBE_THREAD, on_behalf_of=on_behalf_of, id=message_id)
+
+    async def _send_one(
+        self,
+        endpoint: Endpoint[Message],
+        message: MessageBody,
+        on_behalf_of: str | None = None,
+        **path: str,
+    ) -> Message:
+        message = with_muid(message)
+        call: Call[Any] = self._build_call(endpoint, message, None, None, on_behalf_of, path)
+        if message.multiple_receivers is UNSET:
+            sent: Message = await _await_reply(message, self._send(call))
+            return sent
+        each: Endpoint[Any] = structs.replace(endpoint, reply=SentMessages(endpoint.name))
+        return first_message(await _await_reply(message, self._send(structs.replace(call, endpoint=each))))
+
+
+def with_muid(message: B) -> B:
+    """Return the message with a random `muid` if its operation takes one and it has none."""
+    if isinstance(message, TrackedMessage) and message.muid is UNSET:
+        message = copy(message)  # `structs.replace` would check every field again, for 16 microseconds
+        structs.force_setattr(message, "muid", urandom(16).hex())
+    return message
 
 
 async def _await_reply(message: MessageBody, reply: Awaitable[R]) -> R:

@@ -129,7 +129,7 @@ APNS: Final = _push_provider_endpoints("apns", ApnsProvider, one(PushProviders))
 
 _TOKENS: Final = "/notifications/push/v1/tokens"
 _LOG_PAGING: Final = Paging(size="", renames=(("messageId", "logId"),))
-"""The log asks for `logId` and answers `messageId`."""
+"""The log has positions in `messageId`, and takes them as `logId`."""
 
 LIST_PUSH_TOKENS: Final = Endpoint(
     "notifications.list_push_tokens", "GET", _TOKENS, one(PushTokens), query=PushTokenQuery

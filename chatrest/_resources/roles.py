@@ -56,7 +56,7 @@ class Roles(Collection):
 
 
 class _PermissionReader(Struct, frozen=True):
-    """Reads the outcomes and the permissions of `{"data": {id: ack, …, "permissions": {id: value}}}`."""
+    """The reader of the outcomes and permissions in `{"data": {id: ack, …, "permissions": {id: value}}}`."""
 
     operation: str = ""
 

@@ -28,7 +28,10 @@ _UNMENTIONED: Final = "the reply does not mention this receiver"
 
 
 class SentMessages(Struct, frozen=True):
-    """Reads the reply to a message with several receivers as an outcome for each that it mentions."""
+    """The reader of a reply to a message with several receivers: an outcome for each that it mentions.
+
+    It raises `ReplyUnreadableError` for a reply in none of the forms.
+    """
 
     operation: str
 
@@ -47,7 +50,7 @@ class SentMessages(Struct, frozen=True):
 def first_record(reply: Any) -> dict[str, Any] | None:
     """Return the first message of a reply to several receivers, for a call that reads one message.
 
-    None if the reply holds none; `ReplyUnreadableError` with the failures where one of them failed.
+    None if the reply holds none. Raises `ReplyUnreadableError`, with the failures, if one of them failed.
     """
     if records := _messages(reply):
         first: dict[str, Any] = records[0]
@@ -63,7 +66,7 @@ def first_record(reply: Any) -> dict[str, Any] | None:
 
 
 def _messages(reply: Any) -> list[Any]:
-    """The messages of a reply that is one message, or an array of them; none where it is neither."""
+    """Return the messages of a reply that is a message or an array of messages, else an empty list."""
     data = reply.get("data", reply) if isinstance(reply, dict) else reply
     records = data if isinstance(data, list) else [data]
     return records if all(map(_is_message, records)) else []
@@ -86,7 +89,10 @@ def with_failures(
 
 
 def with_receiver(reply: NewThreadMessage, parent: Message, acting_user: str | None) -> NewThreadMessage:
-    """Return a reply with the receiver of the thread's conversation, as the acting user sees it."""
+    """Return a reply with the receiver of the thread's conversation, as the acting user sees it.
+
+    Raises `RequestInvalidError` if the thread's message shows no receiver.
+    """
     is_own = parent.sender == acting_user or parent.receiver_type == "group"
     receiver = parent.receiver if is_own else parent.sender
     if not receiver or parent.receiver_type not in ("user", "group"):
@@ -95,7 +101,7 @@ def with_receiver(reply: NewThreadMessage, parent: Message, acting_user: str | N
 
 
 def first_message(outcomes: Outcomes[SentMessage]) -> Message:
-    """Return the first message of a reply in which none failed; `ApiError` where one did."""
+    """Return the first message; `ApiError` if one failed, `ReplyUnreadableError` if there is none."""
     for outcome in outcomes.check().values():
         if outcome.data:
             return outcome.data
@@ -105,7 +111,7 @@ def first_message(outcomes: Outcomes[SentMessage]) -> Message:
 async def find_by_muid(walk: Walk[Message], muid: str, receiver: str, sender: str | None) -> Message | str:
     """Return the message with this `muid` in a list that begins with the newest; `sender` None is the app.
 
-    Else why it may have arrived although the list does not show it; "" where it did not.
+    If the list does not show it: the reason why it may have arrived nevertheless, or "" if there is no doubt.
     """
     times: list[int] = []
     without_muid, has_muids, doubt = 0, False, ""

@@ -38,7 +38,7 @@ from .collection import AnyCursor, Collection, crud_endpoints
 
 
 def _reactivated(reply: Any) -> dict[str, Any] | None:
-    """The record for `{success: {uid: {success}}}`, as some services acknowledge it."""
+    """Return the record for `{success: {uid: {success}}}`, with which some services acknowledge the call."""
     outcomes = outcomes_of(reply).items()
     return {"nonDeactivatedUids": [uid for uid, outcome in outcomes if outcome["success"]]}
 
