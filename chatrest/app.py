@@ -20,7 +20,7 @@ REGIONS: Final = ("us", "eu", "in")
 _LABEL = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?")
 _DOMAIN = re.compile(rf"{_LABEL.pattern}(?:\.{_LABEL.pattern})*(?::[0-9]{{1,5}})?")
 _KEY = re.compile(r"[\x21-\x7e]+")
-_ORIGIN = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://[A-Za-z0-9.:\[\]-]*(?=/|\Z)")
+_SCHEME = re.compile(r"[A-Za-z]{1,6}://")
 _ADDRESS: Final = "https://host[:port][/path], or http:// to loopback,"
 _LONGEST_SHOWN: Final = 12
 """Characters of a wrong text that an error shows: a longer one may be the key, if arguments are swapped."""
@@ -67,7 +67,7 @@ class App:
             expected = "a host name such as chat.example.com, with or without a port from 1 to 65535"
             _check("service_domain", service_domain, _DOMAIN, expected)
             if not 0 < int(service_domain.partition(":")[2] or 1) < 65536:
-                raise _refusal("service_domain", repr(service_domain), expected)
+                raise _refusal("service_domain", _shown(service_domain), expected)
         if not isinstance(allow_http, bool):
             raise _refusal("allow_http", description(allow_http), "True or False")
         if base_url is not None:
@@ -160,14 +160,14 @@ def allows_http(environ: Mapping[str, str]) -> bool:
 def check_url(name: str, url: object, *, allow_http: bool = False) -> str:
     """Return `url` without a slash at its end, if it is https, or http to loopback or with `allow_http`.
 
-    Raises `RequestInvalidError` for any other address, with its scheme and host: more may be a password.
+    Raises `RequestInvalidError` for any other address, with its scheme alone: the rest may be a key.
     """
     addresses = "https:// or http://host[:port][/path]," if allow_http else _ADDRESS
     expected = f"{addresses} without user, query or fragment"
     _check(name, url, _KEY, expected, is_secret=True)
     assert isinstance(url, str)
-    origin = _ORIGIN.match(url)
-    given = _shown(url, is_secret=True) if origin is None else repr(origin[0])
+    scheme = _SCHEME.match(url)
+    given = _shown(url, is_secret=True) if scheme is None else f"'{scheme[0]}…'"
     try:
         parts = urlsplit(url)
         host, port = parts.hostname, parts.port

@@ -155,12 +155,11 @@ def test_loopback_is_this_machine(host: str, is_local: bool) -> None:
 @loop_over(
     ("url", "given"),
     [
-        ("http://chat.example.com/v3", "'http://chat.example.com'"), ("x.com", "[text of 5 characters]"),
-        ("https://u:pa55@x.com", "[text of 20 characters]"), ("https://x.com/v3?key=pa55", "'https://x.com'"),
-        ("https://x.com?pa55", "[text of 18 characters]"), (5, "5"), (["pa55"], "[list]"),
+        ("http://chat.example.com/v3", "'http://…'"), ("x.com", "[text of 5 characters]"),
+        ("https://u:pa55@x.com", "'https://…'"), ("ftp://x.com", "'ftp://…'"), (5, "5"), (["pa55"], "[list]"),
     ],
 )  # fmt: skip
-def test_the_error_of_an_address_shows_its_scheme_and_host_alone(url: object, given: str) -> None:
+def test_the_error_of_an_address_shows_its_scheme_alone(url: object, given: str) -> None:
     with pytest.raises(RequestInvalidError) as caught:
         check_url("base_url", url)
     assert str(caught.value).startswith(f"base_url = {given}: expected https://host")
@@ -221,7 +220,7 @@ def test_a_service_domain_may_name_a_port_of_its_own() -> None:
         assert App("a", "k", service_domain=f"x.com:{port}").chat_url == f"https://a.api-us.x.com:{port}/v3"
     for port in (0, 65536, 99999):
         with pytest.raises(
-            RequestInvalidError, match=rf"service_domain = 'x.com:{port}': .*port from 1 to 65535"
+            RequestInvalidError, match=r"service_domain = .*: expected .*port from 1 to 65535"
         ):
             App("a", "k", service_domain=f"x.com:{port}")
 
@@ -236,7 +235,7 @@ def test_http_to_any_host_where_the_app_allows_it() -> None:
             App.from_env({**environ, **allowed})
     with pytest.raises(RequestInvalidError, match="CHATREST_ALLOW_HTTP = 'yes': expected 0 or 1"):
         App.from_env({**environ, "CHATREST_ALLOW_HTTP": "yes"})
-    with pytest.raises(RequestInvalidError, match="base_url = 'ftp://emulator': expected"):
+    with pytest.raises(RequestInvalidError, match="base_url = 'ftp://…': expected"):
         App("a", "k", base_url="ftp://emulator/v3", allow_http=True)
 
 
