@@ -8,16 +8,16 @@
 | another version, does not see OUT, or its disk | `ClusterError`, with all their reasons, if no other     |
 | is full                                        | worker is left                                          |
 | the scheduler goes away                        | `ClusterError`                                          |
-| there is no worker                             | it is waited for one; `ClusterError` after a minute     |
+| there is no worker                             | the job waits for one; `ClusterError` after a minute    |
 | the command dies                               | the scheduler drops its tasks; their threads see it,    |
 |                                                | and cancel the parts                                    |
 
-What fails becomes a new task for other workers: Dask's own retries would go to the same one, as it has no
-work. All that the cluster keeps of a job has the job's own name, and goes with its end.
+A part that fails becomes a new task for other workers: Dask's own retries would go to the same worker, as it
+is idle. All that the cluster keeps of a job has the job's name, and is removed when the job ends.
 
-Tasks report by events of the job's topic; messages about their shares of the rate go by `client.run`. After
-the death of this process workers send until the leases of their shares are over: three seconds, or with more
-than 150 tasks a fiftieth of their number.
+Tasks report by events of the job's topic; grants of the rate are sent by `client.run`. If this process dies,
+workers send requests until their leases end: three seconds, or with more than 150 tasks a fiftieth of their
+number.
 """
 
 import asyncio
@@ -45,7 +45,7 @@ from ..app import App, environment_of
 from ..errors import ChatRestError
 from ..export.plan.report import Phase, Progress, Report
 from .plugin import JobPlugin, receive_grants, run_task
-from .rate_shares import EVERY, RateShares
+from .rate_shares import GRANT_SECONDS, RateShares
 from .worker import ADDED, STATES, PartWork, TaskEnd, TaskEvent, counts_of
 
 R = TypeVar("R")
@@ -72,11 +72,10 @@ class PartHeldError(Exception):
 
 @asynccontextmanager
 async def connect(address: str, app: App | None = None) -> AsyncIterator[Client]:
-    """Connect to the cluster at an address; `local:N` starts N processes here, and ends them behind.
+    """Connect to the cluster at an address; `local:N` starts N processes here, and ends them afterwards.
 
-    These read `app`, by default that of the environment.
-
-    What Dask itself logs is kept from standard error. Raises `RequestInvalidError` for a wrong address, and
+    These processes read `app`, by default that of the environment. Dask's own log does not reach standard
+    error. Raises `RequestInvalidError` for a wrong address, and
     `ClusterError` where there is no scheduler.
     """
     local = _LOCAL.fullmatch(address)
@@ -130,6 +129,7 @@ def _silence(loop: asyncio.AbstractEventLoop) -> None:
 
 
 def check_connection(client: Any) -> None:
+    """Raise `ClusterError` if the scheduler is gone."""
     if client.status != "running":
         raise ClusterError(f"the scheduler at {address_of(client)} is gone")
 
@@ -137,7 +137,7 @@ def check_connection(client: Any) -> None:
 async def call(client: Any, work: Awaitable[R]) -> R:
     """Return the result of a call by the scheduler.
 
-    Raises `ClusterError` where the scheduler is gone, `PartLostError` where a worker is that it called.
+    Raises `ClusterError` if the scheduler is gone, and `PartLostError` if the worker that it called is gone.
     """
     try:
         return await work
@@ -159,14 +159,16 @@ _WORKERLESS_SECONDS: Final = 60.0
 _SILENT_SECONDS: Final = 3.0  # without a worker, after which the progress says so
 _POLL_SECONDS: Final = 0.25
 _END_SECONDS: Final = 10.0
-_SHOWN: Final = 5  # workers that an error names
-_SOONEST: Final = 0.02  # seconds between two looks at the rate
-_TOGETHER: Final = 16  # tasks that are told by one call: each of their workers gets the messages of all
+_NAMED_WORKERS: Final = 5  # that an error names
+_SHORTEST_PAUSE: Final = 0.02  # seconds between two divisions of the rate
+_GRANTS_A_CALL: Final = 16  # each worker of a call gets the grants of all its tasks
 _encode: Final = msgspec.msgpack.Encoder().encode
 _decode_event: Final = msgspec.msgpack.Decoder(TaskEvent).decode
 
 
 class ClusterJob:
+    """The parts of one export on a cluster; used with `async with`, whose end removes all of it there."""
+
     def __init__(
         self, client: Client, name: str, work: PartWork, pace: Pace | None = None,
         progress: Progress | None = None,
@@ -178,8 +180,9 @@ class ClusterJob:
         self.progress: Progress = progress or Progress()
         self.unfit: dict[str, str] = {}
         """Workers that get no more parts, each with the reason."""
-        self._before = counts_of(self.progress)
-        self._runs: defaultdict[int, dict[int, dict[str, int]]] = defaultdict(dict)  # the counts, by part
+        self._counts_before = counts_of(self.progress)
+        self._runs: defaultdict[int, dict[int, dict[str, int]]] = defaultdict(dict)
+        """The counts of each run of each part."""
         self._shares: dict[RateClass, RateShares] = {}
         self._wakeup = asyncio.Event()
         self._tasks: set[asyncio.Task[None]] = set()
@@ -188,34 +191,38 @@ class ClusterJob:
         await workers_of(self._client, self.progress)
         try:
             await call(self._client, self._client.register_plugin(self._plugin, name=self._plugin.name))
-        except Exception as error:  # of a worker, which Dask gives as a text
+        except Exception as error:  # Dask gives an error of a worker as a text
             await self._unregister()
             check_connection(self._client)
-            raise ClusterError(f"a worker cannot run it: {error}; {missing_extra('it', 'dask')}") from None
-        self._client.subscribe_topic(self._plugin.name, self._hear)
-        self._start(self._deal())
+            raise ClusterError(
+                f"a worker cannot run the export: {error}; {missing_extra('it', 'dask')}"
+            ) from None
+        self._client.subscribe_topic(self._plugin.name, self._receive_event)
+        self._start(self._divide_rate())
         return self
 
     async def __aexit__(self, *_: object) -> None:
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
-        if self._client.status == "running":  # a cluster that is gone needs no word
+        if self._client.status == "running":
             self._client.unsubscribe_topic(self._plugin.name)
         await self._unregister()
 
     async def _unregister(self) -> None:
-        if self._client.status != "running":  # a cluster that is gone needs no word
+        if self._client.status != "running":
             return
-        with suppress(ClusterError, PartLostError, TimeoutError, ValueError, KeyError):  # of no such job
+        with suppress(
+            ClusterError, PartLostError, TimeoutError, ValueError, KeyError
+        ):  # it is not registered
             async with asyncio.timeout(_END_SECONDS):
                 await call(self._client, self._client.unregister_worker_plugin(self._plugin.name))
 
     async def run(self, number: int) -> Report:
         """Return the report of a part, run by a worker.
 
-        Raises `PartHeldError` where another process runs it, `PartLostError` where its task brought no
-        result, and `ClusterError` where no task would.
+        Raises `PartHeldError` if another process runs it, `PartLostError` if its task brought no result, and
+        `ClusterError` if no worker can run it, or the scheduler is gone.
         """
         while True:
             end = await self._task(number, await workers_of(self._client, self.progress))
@@ -231,70 +238,72 @@ class ClusterJob:
         return msgspec.msgpack.decode(end.content, type=Report)
 
     async def _task(self, number: int, workers: dict[str, dict[str, Any]]) -> TaskEnd:
-        if not (fit := [name for name in workers if name not in self.unfit]):
+        if not (usable := [name for name in workers if name not in self.unfit]):
             texts = list(self.unfit.values())
-            more = [f"and {len(texts) - _SHOWN:,} more"] if len(texts) > _SHOWN else []
-            raise ClusterError("; ".join([*texts[:_SHOWN], *more]))
+            more = [f"and {len(texts) - _NAMED_WORKERS:,} more"] if len(texts) > _NAMED_WORKERS else []
+            raise ClusterError("; ".join([*texts[:_NAMED_WORKERS], *more]))
         key = f"part-{number:02}-{next(self._numbers)}-{self._plugin.name}"
         future = self._client.submit(
             run_task, self._plugin.name, number, key=key, pure=False,
-            workers=fit if len(fit) < len(workers) else None, allow_other_workers=len(fit) < len(workers),
+            workers=usable if len(usable) < len(workers) else None,
+            allow_other_workers=len(usable) < len(workers),
         )  # fmt: skip
         try:
             end: TaskEnd = await call(self._client, future)
         except KilledWorker as error:
-            raise PartLostError(f"its workers died: {error.last_worker}") from None
+            deaths, last = error.allowed_failures + 1, error.last_worker.address
+            raise PartLostError(f"{deaths} workers died while they ran it, the last one at {last}") from None
         finally:
             future.release()
         return end
 
     # ── what tasks report while they run ──
 
-    def _hear(self, event: tuple[float, bytes]) -> None:
+    def _receive_event(self, event: tuple[float, bytes]) -> None:
         try:
-            known = _decode_event(event[1])
+            task_event = _decode_event(event[1])
         except msgspec.MsgspecError as error:  # of another version of chatrest, or of somebody else
             LOGGER.warning("an event of the export of app %s cannot be read: %s", self._app_id, error)
             return
-        if (report := known.rate) is None:
-            self._count(known)
+        if (report := task_event.rate) is None:
+            self._count(task_event)
             return
         if (shares := self._shares.get(report.rate_class)) is None:
             shares = RateShares(self._pace, DOCUMENTED_RATES[report.rate_class])
             self._shares[report.rate_class] = shares
-        if shares.hear(report, time.monotonic()):
+        if shares.receive(report, time.monotonic()):
             self._wakeup.set()
 
     def _count(self, event: TaskEvent) -> None:
-        """Take the numbers of a run of a part; what other runs of it have done is kept."""
+        """Take the numbers of a run of a part, and add those that its other runs have reported."""
         self._runs[event.part][event.run] = event.counts
         for name in (*ADDED, *STATES):
-            joined = sum if name in ADDED else max  # a run that takes in what others have left reads no list
-            parts = (joined(each[name] for each in runs.values()) for runs in self._runs.values())
-            setattr(self.progress, name, self._before[name] + sum(parts))
+            total = sum if name in ADDED else max  # a run that takes in what others have left reads no list
+            parts = (total(each[name] for each in runs.values()) for runs in self._runs.values())
+            setattr(self.progress, name, self._counts_before[name] + sum(parts))
 
     # ── the one rate ──
 
-    async def _deal(self) -> None:
+    async def _divide_rate(self) -> None:
         while True:
             for rate_class, shares in self._shares.items():
-                messages = [(name, _encode(each)) for name, each in shares.grants(time.monotonic()).items()]
-                for start in range(0, len(messages), _TOGETHER):
-                    self._start(self._send(rate_class, dict(messages[start : start + _TOGETHER])))
-            await asyncio.sleep(_SOONEST)
+                grants = [(name, _encode(each)) for name, each in shares.divide(time.monotonic()).items()]
+                for start in range(0, len(grants), _GRANTS_A_CALL):
+                    self._start(self._send(rate_class, dict(grants[start : start + _GRANTS_A_CALL])))
+            await asyncio.sleep(_SHORTEST_PAUSE)
             with suppress(TimeoutError):
-                async with asyncio.timeout(EVERY - _SOONEST):
+                async with asyncio.timeout(GRANT_SECONDS - _SHORTEST_PAUSE):
                     await self._wakeup.wait()
             self._wakeup.clear()
 
-    async def _send(self, rate_class: RateClass, messages: Mapping[str, bytes]) -> None:
-        """Send messages; a worker that does not answer delays nothing but this task."""
-        workers = list({name.rpartition("#")[0] for name in messages})
-        arguments = self._plugin.name, rate_class, messages
+    async def _send(self, rate_class: RateClass, grants: Mapping[str, bytes]) -> None:
+        """Send encoded grants, by the names of tasks; a worker that does not answer delays only these."""
+        workers = list({name.rpartition("#")[0] for name in grants})
+        arguments = self._plugin.name, rate_class, grants
         try:
             await self._client.run(receive_grants, *arguments, workers=workers, on_error="ignore")
-        except OSError as error:  # the scheduler is gone, which ends the job, and so are the leases soon
-            LOGGER.debug("the workers do not get the rate of app %s: %s", self._app_id, error)
+        except OSError as error:  # the scheduler is gone, which ends the job
+            LOGGER.debug("the workers do not get their shares of the rate of app %s: %s", self._app_id, error)
 
     def _start(self, work: Coroutine[Any, Any, None]) -> None:
         task = asyncio.get_running_loop().create_task(work)
@@ -305,21 +314,21 @@ class ClusterJob:
 async def workers_of(
     client: Any, progress: Progress | None = None, clock: Callable[[], float] = time.monotonic
 ) -> dict[str, dict[str, Any]]:
-    """Return what the scheduler knows of each worker; waits for one where there is none.
+    """Return what the scheduler knows of each worker; wait for a first one if there is none.
 
-    Raises `ClusterError` after a minute without any, and where the scheduler is gone.
+    Raises `ClusterError` after a minute without any, and if the scheduler is gone.
     """
-    shown, address, begun = progress or Progress(), address_of(client), clock()
-    phase = shown.phase
+    progress, address, begun = progress or Progress(), address_of(client), clock()
+    phase = progress.phase
     while True:
         check_connection(client)
         with suppress(PartLostError):
             if workers := (await call(client, client.scheduler.identity()))["workers"]:
-                shown.enter(phase)
+                progress.enter(phase)
                 return dict(workers)
         if (waited := clock() - begun) > _WORKERLESS_SECONDS:
             hint = f"start some with `dask worker {address}`"
             raise ClusterError(f"the scheduler at {address} has no workers: {hint}")
         if waited > _SILENT_SECONDS:
-            shown.enter(Phase.WAITING_FOR_WORKER, address)
+            progress.enter(Phase.WAITING_FOR_WORKER, address)
         await asyncio.sleep(_POLL_SECONDS)

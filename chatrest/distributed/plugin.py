@@ -1,12 +1,13 @@
 """A job on a Dask worker: its plugin, and the functions that the cluster runs there.
 
-A worker's event loop imports this file alone for a job, which needs nothing but Dask: all else is imported in
-threads. A task raises nothing: what goes wrong is in its result, so that no log of the cluster repeats an
-error of the service.
+A worker's event loop imports only this file for a job, which needs nothing but Dask: the rest is imported in
+threads. A task raises nothing: an error is in its result, so that no log of the cluster repeats an error of
+the service.
 """
 
 import asyncio
 import logging
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final
 
 from distributed import Worker, WorkerPlugin, get_worker
@@ -15,7 +16,8 @@ if TYPE_CHECKING:
     from .._core.requests.endpoint import RateClass
     from .worker import TaskEnd, WorkerRate
 
-_LOOK_SECONDS: Final = 0.02  # between two looks whether the tasks of a job have ended
+_LOOK_SECONDS: Final = 0.02  # between two checks that the tasks of a job have ended
+_END_SECONDS: Final = 60.0  # after which a worker that closes does not wait for them any more
 
 
 class JobPlugin(WorkerPlugin):  # type: ignore[misc]  # Dask has no types
@@ -26,8 +28,8 @@ class JobPlugin(WorkerPlugin):  # type: ignore[misc]  # Dask has no types
         self.name, self.work = name, work
         self.has_ended = False
         self.rates: dict[str, WorkerRate] = {}
-        """Of the tasks that run. Each run of a part has another name, `address#number`, among those that
-        share the rate: it counts its messages from 1."""
+        """The rate of each task that runs, by the task's name `address#run`. Each run of a part has another
+        name, as it numbers its messages from 1."""
 
     def __reduce__(self) -> Any:
         return type(self), (self.name, self.work)
@@ -36,14 +38,16 @@ class JobPlugin(WorkerPlugin):  # type: ignore[misc]  # Dask has no types
         logging.getLogger("distributed.worker").addFilter(is_rare_call)
 
     async def teardown(self, worker: Worker) -> None:
-        """End the running tasks whose results are not needed any more."""
+        """Cancel the running tasks, whose results are not needed any more, and wait a while for their end."""
         self.has_ended = True
-        while self.rates:  # noqa: ASYNC110, they run in threads
-            await asyncio.sleep(_LOOK_SECONDS)
+        with suppress(TimeoutError):
+            async with asyncio.timeout(_END_SECONDS):
+                while self.rates:  # noqa: ASYNC110, they run in threads
+                    await asyncio.sleep(_LOOK_SECONDS)
 
 
 def run_task(name: str, number: int) -> "TaskEnd":
-    """Run a part of a job, in a thread; it is cancelled where the scheduler no longer wants its result."""
+    """Run a part of a job, in a thread; it is cancelled if the scheduler no longer wants its result."""
     from .worker import TaskEnd, run_payload
 
     worker = get_worker()
@@ -61,11 +65,11 @@ def run_task(name: str, number: int) -> "TaskEnd":
 def receive_grants(
     name: str, rate_class: "RateClass", messages: dict[str, bytes], dask_worker: Any = None
 ) -> None:
-    """Hand the messages about the rate to this worker's tasks of a job; run in Dask's event loop."""
+    """Hand encoded grants to this worker's tasks of a job, by their names; run in Dask's event loop."""
     plugin = dask_worker.plugins.get(name)
     rates = plugin.rates if isinstance(plugin, JobPlugin) else {}
-    for sharer, message in messages.items():
-        if (rate := rates.get(sharer)) is not None:
+    for task_name, message in messages.items():
+        if (rate := rates.get(task_name)) is not None:
             rate.receive(rate_class, message)
 
 

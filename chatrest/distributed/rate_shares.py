@@ -1,136 +1,93 @@
-"""One rate for a cluster: the coordinator's own pacer learns it, and each worker sends at a share of it.
+"""The coordinator's side of one rate for a cluster: it learns the rate, and divides it among the tasks.
 
-Pure: time is an argument. The pacer is the one that a session on one machine has; the replies that workers
-report are replayed into it. Its rate is dealt again every quarter of a second.
-
-| event                          | what follows                                                              |
-|--------------------------------|---------------------------------------------------------------------------|
-| requests of a worker wait      | it gets an equal share of what the others are not likely to use           |
-| a worker says nothing more     | it gets no further share; what it has is over with its lease, or at once  |
-|                                | where it has said that it ends                                            |
-| a 429 of the present epoch     | a new epoch: no worker has a share                                        |
-| a hold without a named end     | one worker may send one request, in another epoch: a probe                |
-
-A share is leased. The worker counts the seconds from its report that the message answers, the coordinator
-from when it heard that report, which is later. Only what a worker has confirmed to have no more, or whose
-lease is over, is dealt again. So the shares in use never exceed the rate, whatever is late or lost, and no
-clock is compared.
+Its pacer is the one that a session on one machine has; the replies that tasks report are replayed into it.
+The rate is divided every quarter of a second, by the rules of `rate_messages`. Pure: time is an argument.
 """
 
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from math import exp, inf
 from typing import Final
 
 from msgspec import Struct
 
-from .._core.pace.pacer import Pace, Pacer, RateSource
+from .._core.pace.pacer import Pace, Pacer
 from .._core.replies.rate_signal import Signal
-from .._core.requests.endpoint import RateClass
-from ..errors import ChatRestError
+from .rate_messages import Grant, RateReport, ReportedReply
 
-EVERY: Final = 0.25
-"""Seconds between two messages to a worker that sends requests."""
-LEASE: Final = 3.0
-"""Seconds for which a share lasts; longer where messages are less frequent."""
-_LEASED_MESSAGES: Final = 4  # a lease lasts for as many
-_MESSAGES_A_SECOND: Final = 200.0  # to all workers together; beyond, each hears less often
-_SILENT: Final = 1.5  # seconds without a word after which a worker gets no share
-_FORGOTTEN: Final = 10.0
-_SMOOTH: Final = 0.5  # seconds over which the rate of a worker's requests is averaged
-_MORE: Final = 2.0  # times what a worker has: it is told at once where it may have as much
-_LIKELY: Final = 1.3  # times what a worker has sent of late: what it is likely to send
-_IDLE: Final = 0.05  # requests a second: fewer need no share
-
-
-class ReportedReply(Struct, frozen=True, array_like=True):
-    epoch: int  # of its request; 0 for one that is over
-    age: float  # seconds since the request was sent
-    limited: bool = False
-    retry_after: float | None = None  # seconds, less those since the reply
+GRANT_SECONDS: Final = 0.25
+"""Between two grants to a task that sends requests; longer where there are many tasks."""
+LEASE_SECONDS: Final = 3.0
+"""For which a share is valid; longer where grants are less frequent."""
+_GRANTS_A_LEASE: Final = 4  # at least
+_GRANTS_A_SECOND: Final = 200.0  # to all tasks together, at most
+_SILENT_SECONDS: Final = 1.5  # without a report, after which a task gets no share
+_FORGET_SECONDS: Final = 10.0  # without a report, after which a task is dropped
+_AVERAGE_SECONDS: Final = 0.5  # over which the rate of a task's requests is averaged
+_SOON_FACTOR: Final = 2.0  # a grant of this many times the present share is sent at once
+_GROWTH: Final = 1.3  # times the rate that a task has used lately: the share that it is likely to need
+_IDLE_RATE: Final = 0.05  # requests a second: who needs less gets no share
 
 
-class RateReport(Struct, frozen=True, array_like=True):
-    """The message of a worker to the coordinator: the use of its share since the last one."""
-
-    worker: str
-    rate_class: RateClass
-    number: int  # grows
-    heard: int  # the number of the coordinator's last message
-    waiting: int = 0  # requests that may not go yet
-    sent: int = 0
-    epoch: int = 0
-    replies: list[ReportedReply] = []
-    forgotten: int = 0  # requests that brought no reply
-    is_last: bool = False  # it uses no share any more
-
-
-class Grant(Struct, frozen=True, array_like=True):
-    """The message of the coordinator to a worker: its share of the rate of one class."""
-
-    number: int  # grows
-    heard: int  # the number of the worker's last report
-    epoch: int
-    share: float  # requests a second
-    lease: float  # seconds
-    rate: float  # requests a second of the whole cluster
-    is_probe: bool = False  # one request may go, whose reply is to be reported at once
-
-
-def deal(rate: float, wanted: Mapping[str, float]) -> dict[str, float]:
-    """Return shares of all of `rate`: who wants less than an equal one gets that, and part of the rest."""
-    shares, left = {}, rate
-    for place, name in enumerate(sorted(wanted, key=wanted.__getitem__)):
-        shares[name] = min(wanted[name], left / (len(wanted) - place))
-        left -= shares[name]
-    return {name: share + left / len(wanted) for name, share in shares.items()}
+def equal_shares(rate: float, needs: Mapping[str, float]) -> dict[str, float]:
+    """Return shares of all of `rate`: who needs less than an equal one gets that, and part of the rest."""
+    shares, remaining = {}, rate
+    for count, name in enumerate(sorted(needs, key=needs.__getitem__)):
+        shares[name] = min(needs[name], remaining / (len(needs) - count))
+        remaining -= shares[name]
+    return {name: share + remaining / len(needs) for name, share in shares.items()}
 
 
 class _Lease(Struct, frozen=True):
-    number: int  # of the message
+    number: int  # of the grant
     share: float
     until: float
 
 
-class _Member:
-    def __init__(self, number: int) -> None:
-        self.heard_at = self.granted_at = -inf
-        self.report, self.number = 0, number
+class _Task:
+    def __init__(self, grant_number: int) -> None:
+        self.reported_at = self.granted_at = -inf
+        self.report_number, self.grant_number = 0, grant_number
         self.waiting = 0
-        self.target = 0.0
+        self.target_share = 0.0
+        """The share that it ought to have; it gets that as soon as others have confirmed to use less."""
         self.epoch = 0
-        self._used = 0.0
-        self._leases: deque[_Lease] = deque()  # that it may be using
+        self._used_rate = 0.0
+        self._leases: deque[_Lease] = deque()
+        """Those that may be valid, the oldest first."""
 
     @property
     def share(self) -> float:
         return self._leases[-1].share if self._leases else 0.0
 
     @property
-    def wanted(self) -> float:
-        """Requests a second that it would send; without a bound while some wait."""
-        return inf if self.waiting else _LIKELY * self._used
+    def needed_rate(self) -> float:
+        """Requests a second that it is likely to send; without a bound while some wait."""
+        return inf if self.waiting else _GROWTH * self._used_rate
 
-    def hear(self, report: RateReport, now: float) -> None:
-        seconds = now - self.heard_at
-        self._used = exp(-seconds / _SMOOTH) * self._used + report.sent / _SMOOTH
-        if not report.sent and not report.waiting and seconds >= EVERY / 2:  # others may want all of it
-            self._used = 0.0
-        if report.number > self.report:
-            self.heard_at, self.report, self.waiting = now, report.number, report.waiting
-        while self._leases and self._leases[0].number < report.heard:
+    def apply_report(self, report: RateReport, now: float) -> None:
+        seconds = now - self.reported_at
+        self._used_rate = exp(-seconds / _AVERAGE_SECONDS) * self._used_rate + report.sent / _AVERAGE_SECONDS
+        if not report.sent and not report.waiting and seconds >= GRANT_SECONDS / 2:
+            self._used_rate = 0.0  # others may need all of it
+        if report.number > self.report_number:
+            self.reported_at, self.report_number, self.waiting = now, report.number, report.waiting
+        while self._leases and self._leases[0].number < report.confirmed:
             self._leases.popleft()
 
-    def bound(self, now: float) -> float:
-        """Return the most that it may be using."""
+    def drop_expired(self, now: float) -> None:
         while self._leases and self._leases[0].until <= now:
             self._leases.popleft()
+
+    @property
+    def largest_share(self) -> float:
+        """The largest share of its leases, any of which it may be using."""
         return max((lease.share for lease in self._leases), default=0.0)
 
-    def lease(self, now: float, share: float, seconds: float) -> None:
-        self.number += 1
+    def add_lease(self, now: float, share: float, seconds: float) -> None:
+        self.grant_number += 1
         self.granted_at = now
-        self._leases.append(_Lease(self.number, share, self.heard_at + seconds))
+        self._leases.append(_Lease(self.grant_number, share, self.reported_at + seconds))
 
 
 class RateShares:
@@ -139,10 +96,11 @@ class RateShares:
     def __init__(self, pace: Pace, documented: float) -> None:
         self.pacer: Pacer = Pacer(pace, documented)
         self._epoch = 1
-        self._members: dict[str, _Member] = {}
-        self._prober = ""
-        self._replayed_at = -inf
-        self._free = 0.0
+        self._tasks: dict[str, _Task] = {}
+        self._probe_task = ""
+        """The name of the task that may send a probe, or waits for its reply; empty for none."""
+        self._slots_taken_until = -inf
+        self._free_rate = 0.0
 
     @property
     def _rate(self) -> float:
@@ -150,233 +108,94 @@ class RateShares:
 
     # ── reports ──
 
-    def hear(self, report: RateReport, now: float) -> bool:
-        """Take a report; return True if there may be something to send at once."""
-        member = self._members.setdefault(report.worker, _Member(report.heard))
-        member.hear(report, now)
-        if report.epoch == self._epoch and self._prober and report.forgotten:
+    def receive(self, report: RateReport, now: float) -> bool:
+        """Take a report; return True if there may be a grant to send at once."""
+        task = self._tasks.setdefault(report.task, _Task(report.confirmed))
+        task.apply_report(report, now)
+        if report.epoch == self._epoch and self._probe_task and report.unanswered:
             self.pacer.forget()
         for reply in report.replies:
             self._observe(now, reply)
         if report.is_last:
-            del self._members[report.worker]
-        is_starving = member.waiting > 0 and member.share == 0
-        return report.is_last or is_starving or any(reply.limited for reply in report.replies)
+            del self._tasks[report.task]
+        has_no_share = task.waiting > 0 and task.share == 0
+        return report.is_last or has_no_share or any(reply.limited for reply in report.replies)
 
     def _observe(self, now: float, reply: ReportedReply) -> None:
         """Pass a reply to the pacer; a 429 of an older epoch says nothing about the present rate."""
         held_since, is_current, sent = self.pacer.held_since, reply.epoch == self._epoch, now - reply.age
         if held_since is not None:
-            is_probe = bool(self._prober) and is_current
-            sent = max(sent, held_since + 1e-6) if is_probe else min(sent, held_since)
+            is_of_probe = bool(self._probe_task) and is_current
+            sent = max(sent, held_since + 1e-6) if is_of_probe else min(sent, held_since)
         elif reply.limited and not is_current:
             return
         self.pacer.observe(now, Signal(reply.limited, retry_after=reply.retry_after), sent)
         if held_since is None and self.pacer.held_since is not None:
             self._begin_epoch()
         elif held_since is not None and self.pacer.held_since is None:
-            self._prober = ""
+            self._probe_task = ""
 
-    def _begin_epoch(self, prober: str = "") -> None:
+    def _begin_epoch(self, probe_task: str = "") -> None:
         self._epoch += 1
-        self._prober = prober
+        self._probe_task = probe_task
 
-    # ── shares ──
+    # ── grants ──
 
-    def grants(self, now: float) -> dict[str, Grant]:
-        """Deal the rate, and return the messages that are to be sent now."""
-        every = max(EVERY, len(self._members) / _MESSAGES_A_SECOND)
-        silent = max(_SILENT, 2 * every)
-        for name, member in list(self._members.items()):
-            if now - member.heard_at > _FORGOTTEN and not member.bound(now):
-                del self._members[name]
-        asking = {name: each for name, each in self._members.items() if now - each.heard_at <= silent}
-        if self._prober and self._prober not in asking:
-            self._prober = ""
+    def divide(self, now: float) -> dict[str, Grant]:
+        """Divide the rate, and return the grants to send now, by the name of the task."""
+        interval = max(GRANT_SECONDS, len(self._tasks) / _GRANTS_A_SECOND)
+        silent_seconds = max(_SILENT_SECONDS, 2 * interval)
+        for name, task in list(self._tasks.items()):
+            task.drop_expired(now)
+            if now - task.reported_at > _FORGET_SECONDS and not task.largest_share:
+                del self._tasks[name]
+        present = {
+            name: each for name, each in self._tasks.items() if now - each.reported_at <= silent_seconds
+        }
+        if self._probe_task and self._probe_task not in present:
+            self._probe_task = ""
             self.pacer.forget()
-        wanted = {name: member.wanted for name, member in asking.items() if member.wanted > _IDLE}
-        self._take(now, wanted)
-        targets = deal(self._rate, wanted)
-        for name, member in self._members.items():
-            member.target = targets.get(name, 0.0)
-        self._free = max(0.0, self._rate - sum(member.bound(now) for member in self._members.values()))
-        lease = max(LEASE, _LEASED_MESSAGES * every)
+        needs = {name: each.needed_rate for name, each in present.items() if each.needed_rate > _IDLE_RATE}
+        self._take_slots(now, needs)
+        targets = equal_shares(self._rate, needs)
+        for name, task in self._tasks.items():
+            task.target_share = targets.get(name, 0.0)
+        self._free_rate = max(0.0, self._rate - sum(task.largest_share for task in self._tasks.values()))
+        lease = max(LEASE_SECONDS, _GRANTS_A_LEASE * interval)
         return {
-            name: self._grant(name, member, now, lease)
-            for name, member in asking.items()
-            if self._is_due(name, member, now, every)
+            name: self._grant(name, task, now, lease)
+            for name, task in present.items()
+            if self._is_due(name, task, now, interval)
         }
 
-    def _take(self, now: float, wanted: Mapping[str, float]) -> None:
-        """Take the pacer's slots until now, which the shares of the workers were, or the one of a probe."""
-        began, self._replayed_at = max(self._replayed_at, now - LEASE), now
+    def _take_slots(self, now: float, needs: Mapping[str, float]) -> None:
+        """Take the pacer's slots until now, which tasks have used; while it holds, the slot of a probe."""
+        slot, self._slots_taken_until = max(self._slots_taken_until, now - LEASE_SECONDS), now
         if self.pacer.held_since is None:
-            while wanted and (at := began + self.pacer.delay(began, urgent=False)) <= now:
-                self.pacer.take(at, urgent=False)
-                began = at
+            while needs and (next_slot := slot + self.pacer.delay(slot, urgent=False)) <= now:
+                self.pacer.take(next_slot, urgent=False)
+                slot = next_slot
         elif self.pacer.delay(now, urgent=False) <= 0 and (
-            prober := next((name for name in wanted if self._members[name].waiting), "")
+            probe_task := next((name for name in needs if self._tasks[name].waiting), "")
         ):
             self.pacer.take(now, urgent=False)
             if self.pacer.held_since is not None:
-                self._begin_epoch(prober)
-                self._members[prober] = self._members.pop(prober)  # the next probe is another worker's
+                self._begin_epoch(probe_task)
+                self._tasks[probe_task] = self._tasks.pop(probe_task)  # the next probe is another task's
 
-    def _is_due(self, name: str, member: _Member, now: float, every: float) -> bool:
-        if now - member.granted_at >= every and (member.waiting or member.share or member.target):
+    def _is_due(self, name: str, task: _Task, now: float, interval: float) -> bool:
+        """Return True if a task is to get a grant now; a change of the epoch ends the share that it has."""
+        if now - task.granted_at >= interval and (task.waiting or task.share or task.target_share):
             return True
-        if member.epoch != self._epoch:  # it must not use what it has
-            return bool(member.share or member.target or name == self._prober)
-        return min(member.target, member.share + self._free) > _MORE * member.share
+        if task.epoch != self._epoch:
+            return bool(task.share or task.target_share or name == self._probe_task)
+        return min(task.target_share, task.share + self._free_rate) > _SOON_FACTOR * task.share
 
-    def _grant(self, name: str, member: _Member, now: float, lease: float) -> Grant:
-        bound = member.bound(now)
-        share = min(member.target, bound + self._free)
-        self._free -= max(0.0, share - bound)
-        member.lease(now, share, lease)
-        member.epoch = self._epoch
-        is_probe = name == self._prober
-        return Grant(member.number, member.report, self._epoch, share, lease, self._rate, is_probe)
-
-
-# ── a worker's side: the pacers of its gates keep to the shares that it was given ──
-
-LATE: Final = 0.1
-"""Seconds of a share that can be made up for: a worker that has much to do is woken late."""
-LOST: Final = 60.0
-"""Seconds without a word of the coordinator after which a request that waits fails."""
-_POLL: Final = 0.05  # seconds after which a request that waits looks again, as the share may have changed
-_SHORTEST: Final = 1e-3  # seconds: less is not worth a sleep
-_REMEMBERED: Final = 64  # reports, to know when the one was sent that a message answers
-
-
-class SharePacer:
-    """The pacer of one rate class on one worker.
-
-    `name` is the task's among all that share the rate. `waiting` gives the requests of a class that wait;
-    `alarm` is called when a report should go at once. `phase`, from 0 to 1, is what the first request is
-    ahead, so that workers that begin together do not send together.
-    """
-
-    rate_source: RateSource = "learnt"
-    is_probing: bool = True  # the share may change at any time
-
-    def __init__(
-        self, name: str, rate_class: RateClass, waiting: Callable[[RateClass], int],
-        alarm: Callable[[], object], phase: float = 0.0,
-    ) -> None:  # fmt: skip
-        self.stated_limit: float | None = None
-        self.remaining: float | None = None
-        self.rate: float | None = None
-        """Requests a second of the whole cluster; None while there are none."""
-        self._name, self._rate_class = name, rate_class
-        self._waiting, self._alarm = waiting, alarm
-        self._number = self._heard = 0
-        self._reports: deque[float] = deque(maxlen=_REMEMBERED)  # when they went
-        self._share, self._until = 0.0, -inf
-        self._phase = self._allowed = phase  # requests that may go
-        self._counted_at = -inf
-        self._epoch = self._struck = 0
-        self._epoch_began = -inf
-        self._is_probe = self._may_probe = self._has_asked = False
-        self._led_at = -inf
-        self._sent = self._forgotten = self._under_way = 0
-        self._replies: list[tuple[int, float, float, Signal]] = []
-
-    @property
-    def is_busy(self) -> bool:
-        return bool(self._under_way or self._waiting(self._rate_class))
-
-    def delay(self, now: float, *, urgent: bool) -> float:
-        """Return the seconds until a request may go, or until it should look again."""
-        self._count(now)
-        is_leased = now < self._until
-        if is_leased and (self._may_probe or (self._share and self._allowed >= 1)):
-            return 0.0
-        if is_leased and self._share:
-            return min(_POLL, max(_SHORTEST, (1 - self._allowed) / self._share))
-        if not self._has_asked:
-            self._has_asked, self._led_at = True, now
-            self._alarm()
-        elif now - self._led_at > LOST:  # a thread must not wait for ever
-            raise ChatRestError(
-                f"the coordinator of the cluster's rate has not answered for {LOST:.0f} s; nothing was sent"
-            )
-        return _POLL
-
-    def _count(self, now: float) -> None:
-        """Count what the share has allowed until now."""
-        self._allowed += self._share * max(0.0, min(now, self._until) - self._counted_at)
-        self._counted_at = now
-        self._allowed = min(self._allowed, 1 + self._share * LATE)
-
-    def take(self, now: float, *, urgent: bool) -> None:
-        self._sent += 1
-        self._under_way += 1
-        if self._may_probe:
-            self._may_probe = False
-        else:
-            self._allowed -= 1
-
-    def give_back(self) -> None:
-        self._sent -= 1
-        self._under_way -= 1
-        self._may_probe = self._is_probe
-        self._allowed += not self._is_probe
-
-    def forget(self) -> None:
-        self._forgotten += 1
-        self._under_way -= 1
-        if self._is_probe:
-            self._alarm()
-
-    def observe(self, now: float, signal: Signal, sent: float) -> None:
-        self._under_way -= 1
-        self.stated_limit, self.remaining = signal.limit or self.stated_limit, signal.remaining
-        epoch = self._epoch if sent >= self._epoch_began else 0
-        if signal.limited and epoch:  # what is left of the share is not to be used
-            self._struck, self._share = epoch, 0.0
-        self._replies.append((epoch, sent, now, signal))
-        if signal.limited or self._is_probe:
-            self._alarm()
-
-    def receive(self, grant: Grant, now: float) -> bool:
-        """Keep to the share of a message of the coordinator; return False for one that is not new."""
-        if grant.number <= self._heard:
-            return False
-        self._count(now)
-        self._heard, self._led_at = grant.number, now
-        if grant.epoch != self._epoch:
-            self._epoch, self._epoch_began = grant.epoch, now
-            self._is_probe = self._may_probe = grant.is_probe
-        if not self._share or now >= self._until:  # many may get one at the same moment
-            self._allowed = min(self._allowed, self._phase)
-        place = grant.heard - self._number - 1
-        self._until = grant.lease + (self._reports[place] if -len(self._reports) <= place < 0 else -inf)
-        self._share = grant.share if grant.epoch > self._struck else 0.0
-        self.rate = grant.rate or None
-        return True
-
-    def report(self, now: float, *, is_last: bool = False) -> RateReport:
-        self._count(now)
-        self._number += 1
-        self._reports.append(now)
-        waiting = self._waiting(self._rate_class)
-        self._has_asked = waiting > 0 and (self._share == 0 or now >= self._until)
-        if self._may_probe and not waiting:
-            self._may_probe = False
-            self._forgotten += 1
-        replies = [
-            ReportedReply(
-                epoch, now - sent, signal.limited,
-                None if signal.retry_after is None else max(0.0, signal.retry_after - (now - replied)),
-            )
-            for epoch, sent, replied, signal in self._replies
-        ]  # fmt: skip
-        report = RateReport(
-            self._name, self._rate_class, self._number, self._heard, waiting, self._sent,
-            self._epoch, replies, self._forgotten, is_last,
-        )  # fmt: skip
-        self._sent = self._forgotten = 0
-        self._replies = []
-        return report
+    def _grant(self, name: str, task: _Task, now: float, lease: float) -> Grant:
+        largest = task.largest_share
+        share = min(task.target_share, largest + self._free_rate)
+        self._free_rate -= max(0.0, share - largest)
+        task.add_lease(now, share, lease)
+        task.epoch = self._epoch
+        is_probe = name == self._probe_task
+        return Grant(task.grant_number, task.report_number, self._epoch, share, lease, self._rate, is_probe)

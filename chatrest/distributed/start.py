@@ -1,4 +1,4 @@
-"""From arguments to an export of parts on a cluster: each part is a task, until all are read and settled."""
+"""Export by parts on a cluster: each part is a task, and is run again until it has nothing left to do."""
 
 import asyncio
 import os
@@ -28,11 +28,11 @@ from ..session import AsyncSession
 from .job import ClusterJob, PartHeldError, PartLostError, workers_of
 from .worker import PartWork, installed_version
 
-PARTS_A_THREAD: Final = 4  # of a new export: so they end at about the same time
-_MOST: Final = 1_000
-_TRIES: Final = 3  # tasks of a part that may bring no result, one after the other
-_MOST_RUNS: Final = 10  # of a part, which takes in what others have left it meanwhile
-_HELD_SECONDS: Final = 10.0  # before parts are asked for again that other processes run
+PARTS_A_THREAD: Final = 4  # of a new export, so that all threads end at about the same time
+_MOST_PARTS: Final = 1_000
+_TRIES: Final = 3  # of a part, one after the other, that bring no result
+_MOST_RUNS: Final = 10  # of a part, each of which takes in what other parts have left it
+_HELD_SECONDS: Final = 10.0  # between two tries of parts that other processes run
 
 
 async def export(
@@ -55,14 +55,17 @@ async def export(
     workers see under the same path, or the address of an object store. Each part is a task, and a worker runs
     it as one machine does; whatever else runs parts can continue the export. `parts` is their number in a new
     export: by default four for each thread that the workers have now. `pace` is the rate of all workers
-    together, as that of an `AsyncSession`; None finds the limit. The other arguments, the result and the
-    errors are those of `chatrest.export.export`.
+    together, as that of an `AsyncSession`; None finds the limit. The other arguments and the result are those
+    of `chatrest.export.export`.
 
     The workers take the credentials of the app (`CHATREST_APP_ID` and so on, `CHATREST_HEADERS` too) and of
     the store from their own environment; nothing of `app` but its id is sent.
 
-    Raises `ClusterError` where the scheduler goes away, or no worker can run a part: what was committed
-    stays, and the next run continues from there. A worker that dies costs what it had not committed.
+    If it is cancelled, the workers cancel their parts. What was committed stays, and the next export
+    continues from there; of a worker that dies, the rest is read again.
+
+    Raises `ClusterError` if the scheduler goes away, or no worker can run a part, `RequestInvalidError` for a
+    client that is not asynchronous, and the errors of `chatrest.export.export`.
     """
     if not isinstance(client, Client) or not client.asynchronous:
         raise RequestInvalidError(
@@ -77,13 +80,13 @@ async def export(
 
 
 async def parts_of_new(client: Client, out: str | PathLike[str]) -> int | None:
-    """Return the number of parts for an export that is new; None for one that is there."""
+    """Return the number of parts for a new export; None for one that exists already."""
     files = part_files(out)
     if await find_parts(files) is not None:
         return None
     await files.check_free()
     threads = sum(int(info["nthreads"]) for info in (await workers_of(client)).values())
-    return min(_MOST, PARTS_A_THREAD * threads)
+    return min(_MOST_PARTS, PARTS_A_THREAD * threads)
 
 
 async def export_with(
@@ -96,42 +99,54 @@ async def export_with(
     pace: Pace | None = None,
     progress: Progress | None = None,
     journal: str | PathLike[str] | None = None,
-    **given: Any,
+    **options: Any,
 ) -> Report:
-    """Export as `export` does, with a session that is open; `given` are the `ExportOptions`."""
-    options = ExportOptions(**given)
+    """Export as `export` does, with a session that is open; `options` are those of `ExportOptions`."""
+    export_options = ExportOptions(**options)
     parts = parts or await parts_of_new(client, out)
     address = str(out) if journal_root(out, None) else str(local_path(out).resolve())
-    shown = progress or Progress()
+    progress = progress or Progress()
 
-    async def run_left(prepared: Parts, left: Callable[[], Awaitable[list[int]]]) -> dict[int, list[Report]]:
+    async def run_left(
+        prepared: Parts, unfinished: Callable[[], Awaitable[list[int]]]
+    ) -> dict[int, list[Report]]:
         app, version = session.app, installed_version()
-        of_run = {"options": options, "journal": journal}
-        work = PartWork(address, prepared.nights, app.app_id, app.chat_url, version, run_part, of_run)
-        job = ClusterJob(client, f"chatrest-{os.urandom(8).hex()}", work, pace, shown)
+        run_options = {"options": export_options, "journal": journal}
+        work = PartWork(address, prepared.nights, app.app_id, app.chat_url, version, run_part, run_options)
+        job = ClusterJob(client, f"chatrest-{os.urandom(8).hex()}", work, pace, progress)
         async with job:
-            reports = await run_on_cluster(job, left, prepared.parts)
+            reports = await run_on_cluster(job, unfinished, prepared.parts)
         for each in reports.values():
             each[-1].warnings += job.unfit.values()
             job.unfit.clear()
         return reports
 
     return await export_parts(
-        session, address, plan, options, parts=parts, progress=shown, run_left=run_left, journal=journal
+        session,
+        address,
+        plan,
+        export_options,
+        parts=parts,
+        progress=progress,
+        run_left=run_left,
+        journal=journal,
     )
 
 
 async def run_on_cluster(
-    job: ClusterJob, left: Callable[[], Awaitable[list[int]]], at_once: int, sleep: Sleep = asyncio.sleep
-) -> dict[int, list[Report]]:
-    """Run what is `left` of parts until nothing is, and return the reports of each part, in their order.
+    job: ClusterJob,
+    unfinished: Callable[[], Awaitable[list[int]]],
+    at_once: int,
+    sleep: Sleep = asyncio.sleep,
+) -> dict[int, list[Report]]:  # fmt: skip
+    """Run the parts that `unfinished` gives, until it gives none; return the reports of each part, in order.
 
-    `at_once` are in the cluster at a time. A part that fails several times is left to the next run of all.
+    `at_once` are in the cluster at a time. A part that fails several times is left to the next export.
     """
     runs = Counter[int]()
 
-    async def left_here() -> list[int]:
-        return [number for number in await left() if runs[number] < _MOST_RUNS]
+    async def runnable() -> list[int]:
+        return [number for number in await unfinished() if runs[number] < _MOST_RUNS]
 
     async def run(number: int) -> Report | None:
         reason = ""
@@ -148,4 +163,4 @@ async def run_on_cluster(
         runs[number] = _MOST_RUNS
         return Report(reasons=[f"it failed {_TRIES} times: {reason}"])
 
-    return await run_rounds(left_here, run, at_once=at_once, sleep=sleep, pause=_HELD_SECONDS)
+    return await run_rounds(runnable, run, at_once=at_once, sleep=sleep, pause=_HELD_SECONDS)

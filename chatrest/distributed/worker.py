@@ -1,7 +1,7 @@
 """The task of a part on a Dask worker: an event loop in the task's thread, and a session at the job's rate.
 
-Dask's own event loop does none of it, so a worker that has much to do answers, and is not taken for dead. A
-part is run exactly as by one machine.
+Dask's own event loop has no part in it, so a busy worker still answers the scheduler, and is not taken for
+dead. A part is run exactly as on one machine.
 """
 
 import asyncio
@@ -28,16 +28,17 @@ from ..export.plan.parts import Night
 from ..export.plan.report import Progress, Report
 from ..export.read.exports import part_files
 from ..session import AsyncSession
-from .rate_shares import Grant, RateReport, SharePacer
+from .rate_messages import Grant, RateReport
+from .share_pacer import SharePacer
 
 if TYPE_CHECKING:
     from distributed import Worker
 
-_SHOWN: Final = 20  # failed sources of a part, and deleted users, that travel
-_LONGEST_REASON: Final = 1_000  # characters of an error that travel
-_CLOSEST: Final = 0.01  # seconds before a report that something has happened, as more may
-_UNASKED: Final = 0.25  # seconds after which a task that was told nothing reports by itself
-_LOOK_SECONDS: Final = 0.5  # between two looks whether a part is still wanted, and two reports of its numbers
+_SENT_NAMES: Final = 20  # of the failed sources of a part, and of its deleted users
+_LONGEST_REASON: Final = 1_000  # characters
+_EVENT_SECONDS: Final = 0.01  # from an event to its report, which then has those that follow closely
+_REPORT_SECONDS: Final = 0.25  # without a grant, after which a busy task reports by itself
+_LOOK_SECONDS: Final = 0.5  # between two checks that a part is still wanted, and two reports of its numbers
 _RUN_BITS: Final = 63
 _encode: Final = msgspec.msgpack.Encoder().encode
 _decode_grant: Final = msgspec.msgpack.Decoder(Grant).decode
@@ -45,11 +46,9 @@ _decode_grant: Final = msgspec.msgpack.Decoder(Grant).decode
 FailureKind: TypeAlias = Literal["", "worker", "held", "part"]
 """Empty for a result. worker: this worker cannot run any part; held: another process runs the part; part: any
 other failure."""
-
-
 ADDED: Final = ("written", "changed", "deleted", "received", "requests", "limited", "repeated")
 STATES: Final = ("ids", "covered", "sources", "done", "failed")
-"""The numbers of `Progress` that runs of a part add up to, and those that they share."""
+"""The numbers of `Progress` that are the sum of a part's runs, and those that are the largest of its runs."""
 
 
 class TaskEvent(Struct, frozen=True, array_like=True):
@@ -85,23 +84,27 @@ class PartWork(Struct, frozen=True):
 
 
 class WorkerRate:
-    """A task's share of the rate of a job.
+    """A task's share of the rate of a job: gives the session's gates their pacers, and sends their reports.
 
-    Requests wait until it has one, and fail with `ChatRestError` after a minute without a word.
+    Requests wait until the task has a share, and fail with `ChatRestError` after a minute without a grant.
     """
 
-    def __init__(self, worker: "Worker", job: str, name: str, phase: float, session: AsyncSession) -> None:
-        """`name` is the task's among all that share the rate; `phase` is that of its pacers."""
+    def __init__(
+        self, worker: "Worker", job: str, name: str, head_start: float, session: AsyncSession
+    ) -> None:
+        """`name` is the task's, `address#run`; `head_start` is that of its pacers."""
         self._worker, self._topic, self._loop = worker, job, asyncio.get_running_loop()
-        self._name, self._phase, self._client = name, phase, session._client
+        self._name, self._head_start, self._client = name, head_start, session._client
         self._client.make_pacer = lambda _, rate_class: self._pacer(rate_class)
         self._pacers: dict[RateClass, SharePacer] = {}
         self._timer: asyncio.TimerHandle | None = None
 
     def _pacer(self, rate_class: RateClass) -> SharePacer:
         if rate_class not in self._pacers:
-            alarm = partial(self._wait, _CLOSEST)
-            self._pacers[rate_class] = SharePacer(self._name, rate_class, self._waiting, alarm, self._phase)
+            report_soon = partial(self._report_within, _EVENT_SECONDS)
+            self._pacers[rate_class] = SharePacer(
+                self._name, rate_class, self._waiting, report_soon, self._head_start
+            )
         return self._pacers[rate_class]
 
     def _waiting(self, rate_class: RateClass) -> int:
@@ -109,7 +112,7 @@ class WorkerRate:
         return sum(gate.waiting for (_, gate_class), gate in gates if gate_class == rate_class)
 
     def receive(self, rate_class: RateClass, message: bytes) -> None:
-        """Take a message of the coordinator; called in any thread."""
+        """Take an encoded grant; called in any thread."""
         with suppress(RuntimeError):  # the loop has ended
             self._loop.call_soon_threadsafe(self._receive, rate_class, message)
 
@@ -123,10 +126,10 @@ class WorkerRate:
             self._worker.log_event(self._topic, _encode(TaskEvent(report)))
         self._stop()
         if not is_last and any(pacer.is_busy for pacer in self._pacers.values()):
-            self._wait(_UNASKED)
+            self._report_within(_REPORT_SECONDS)
 
-    def _wait(self, seconds: float) -> None:
-        """Report after so many seconds, unless that is sooner already."""
+    def _report_within(self, seconds: float) -> None:
+        """Report after so many seconds, unless an earlier report is scheduled."""
         when = self._loop.time() + seconds
         if self._timer is None or when < self._timer.when():
             self._stop()
@@ -158,10 +161,10 @@ def run_payload(
 
 
 def _stop_profiler(worker: "Worker") -> None:
-    """Stop the look at all threads that Dask takes a hundred times a second.
+    """Stop Dask's profiler, which looks at all threads a hundred times a second.
 
-    In Python 3.11 that look can wait for ever for a thread that begins at the same moment, with all other
-    threads of the process waiting for it; a part begins many.
+    In Python 3.11 it can wait for ever for a thread that begins at the same moment, and all other threads of
+    the process then wait for it; a part begins many threads.
     """
     if (profiler := worker.periodic_callbacks.get("profile")) is not None:
         worker.loop.add_callback(profiler.stop)
@@ -175,9 +178,9 @@ async def _run(
     app, headers = _credentials(work)
     await _check_export(work)
     progress, run = Progress(), randbits(_RUN_BITS)
-    sharer = f"{worker.address}#{run}"
+    name = f"{worker.address}#{run}"
     async with AsyncSession(app, headers=headers, telemetry=progress.heard) as session:
-        rates[sharer] = rate = WorkerRate(worker, job, sharer, run / 2**_RUN_BITS, session)
+        rates[name] = rate = WorkerRate(worker, job, name, run / 2**_RUN_BITS, session)
         try:
             part = asyncio.ensure_future(
                 work.run(session, work.out, number, progress=progress, **work.options)
@@ -191,7 +194,7 @@ async def _run(
             return part.result()
         finally:
             rate.report(is_last=True)
-            del rates[sharer]
+            del rates[name]
 
 
 def counts_of(progress: Progress) -> dict[str, int]:
@@ -199,12 +202,12 @@ def counts_of(progress: Progress) -> dict[str, int]:
 
 
 def _shortened(report: Report, part: int) -> Report:
-    """Return a report as it travels: with the names of so many sources, and the number of the others."""
-    more = len(report.failed) - _SHOWN
+    """Return a report to send: with the names of some sources and users, and the number of the others."""
+    more = len(report.failed) - _SENT_NAMES
     reasons = [f"{more:,} more sources of part {part} failed: see its manifest.json"] if more > 0 else []
     return structs.replace(
-        report, failed=report.failed[:_SHOWN], deleted_users=report.deleted_users[:_SHOWN],
-        reasons=[*report.reasons[:_SHOWN], *reasons],
+        report, failed=report.failed[:_SENT_NAMES], deleted_users=report.deleted_users[:_SENT_NAMES],
+        reasons=[*report.reasons[:_SENT_NAMES], *reasons],
     )  # fmt: skip
 
 
@@ -232,19 +235,22 @@ def _failed(error: BaseException, address: str) -> TaskEnd:
 
 
 def _checked(work: bytes) -> PartWork:
-    known: PartWork = pickle.loads(work)  # noqa: S301, Dask unpickles all it gets
-    if known.version != (own := installed_version()):
-        raise UnfitError(f"has chatrest {own}, and not {known.version}: all machines need the same version")
-    return known
+    part_work: PartWork = pickle.loads(work)  # noqa: S301, Dask unpickles all it gets
+    if part_work.version != (own := installed_version()):
+        raise UnfitError(f"has chatrest {own}: expected {part_work.version}, as all machines need the same")
+    return part_work
 
 
 def _credentials(work: PartWork) -> tuple[App, Mapping[str, str]]:
-    """Return the app and the headers of this process's environment, from where alone a worker has them."""
+    """Return the app and the headers from this process's environment: nobody sends them to a worker.
+
+    Raises `UnfitError` if they are missing, or of another app or deployment than the job's.
+    """
     try:
         app, headers = App.from_env(), headers_from_env()
     except RequestInvalidError as error:
         raise UnfitError(
-            f"has no credentials: {error}; start workers with the variables of the app, as none are sent"
+            f"has no credentials: {error}; start workers with the variables of the app, as the job sends none"
         ) from None
     if app.app_id != work.app_id:
         raise UnfitError(f"cannot read: CHATREST_APP_ID = {app.app_id!r}: expected {work.app_id!r}")
@@ -256,12 +262,13 @@ def _credentials(work: PartWork) -> tuple[App, Mapping[str, str]]:
 async def _check_export(work: PartWork) -> None:
     try:
         stored = await find_parts(part_files(work.out))
-        fault = "" if stored and stored[0].nights[: len(work.nights)] == work.nights else "it is not there"
+        is_same = stored is not None and stored[0].nights[: len(work.nights)] == work.nights
+        fault = "" if is_same else "it is not there"
     except (OSError, ChatRestError) as error:
         fault = str(error)
     if fault:
-        expected = "OUT has to be a folder that all share, or in an object store"
-        raise UnfitError(f"does not see the export {work.out}: {fault}: {expected}")
+        expected = "expected a folder that all machines share, or an address of an object store"
+        raise UnfitError(f"does not see the export {work.out}: {fault}; {expected}")
 
 
 def installed_version() -> str:

@@ -2,10 +2,12 @@
 
 import asyncio
 import errno
+import inspect
 import logging
 import os
+import time
 from collections import Counter
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -33,13 +35,37 @@ IN_THIS_PROCESS: dict[str, Any] = {
 }
 
 
+WAIT_SECONDS = 60.0
+CLUSTER_SECONDS = 240.0
+"""For all that a test does with a cluster; the slowest one needs some seconds on an idle machine."""
+
+
+async def until(condition: Callable[[], object]) -> None:
+    """Wait for other threads or processes, but not for ever; name what did not come."""
+    end = time.monotonic() + WAIT_SECONDS
+    while not condition():
+        if time.monotonic() > end:
+            source = "".join(inspect.getsource(condition).split("\n"))
+            raise AssertionError(f"not true after {WAIT_SECONDS:.0f} s: {source.strip()}; parts: {runs}")
+        await asyncio.sleep(0.01)
+
+
 @asynccontextmanager
 async def near_cluster(**options: Any) -> AsyncIterator[tuple[LocalCluster, Client]]:
-    async with (
-        LocalCluster(**(OPTIONS | IN_THIS_PROCESS | options)) as cluster,
-        connect(cluster.scheduler_address) as client,
-    ):
-        yield cluster, client
+    """Give a cluster of this machine; a test that hangs fails with the states of its tasks."""
+    states: dict[str, str] = {}
+    try:
+        async with asyncio.timeout(CLUSTER_SECONDS):
+            async with (
+                LocalCluster(**(OPTIONS | IN_THIS_PROCESS | options)) as cluster,
+                connect(cluster.scheduler_address) as client,
+            ):
+                try:
+                    yield cluster, client
+                finally:
+                    states |= {str(task.key): task.state for task in cluster.scheduler.tasks.values()}
+    except TimeoutError as error:
+        raise AssertionError(f"not done after {CLUSTER_SECONDS:.0f} s; tasks: {states}, {runs}") from error
 
 
 def leave_parts(out: Path, app_id: str = "app") -> None:

@@ -10,7 +10,9 @@ from typing import Final, TypeAlias
 
 from chatrest._core.pace.pacer import DOCUMENTED_RATES, GatePacer, Pace, Pacer
 from chatrest._core.replies.rate_signal import Signal
-from chatrest.distributed.rate_shares import EVERY, Grant, RateReport, RateShares, SharePacer
+from chatrest.distributed.rate_messages import Grant, RateReport
+from chatrest.distributed.rate_shares import GRANT_SECONDS, RateShares
+from chatrest.distributed.share_pacer import SharePacer
 from chatrest.emulator.limits import Limiter
 
 Demand: TypeAlias = Callable[[float], int]
@@ -18,7 +20,7 @@ Demand: TypeAlias = Callable[[float], int]
 Delay: TypeAlias = Callable[[Random], float]
 """The seconds that a message is under way."""
 
-ACT_EVERY: Final = EVERY
+ACT_EVERY: Final = GRANT_SECONDS
 """Seconds between two looks of the coordinator, at the most."""
 ACT_SOONEST: Final = 0.02
 """Seconds after which it looks because a report has come."""
@@ -179,7 +181,7 @@ class Cluster:
         self.dice = Random(seed)
         self.workers: dict[str, SimulatedWorker] = {}
         self._pace, self._lost = pace or Pace(), lost
-        self.book = RateShares(self._pace, DOCUMENTED_RATES["standard"])
+        self.shares = RateShares(self._pace, DOCUMENTED_RATES["standard"])
         self.messages = 0
         """The messages that were sent, in both directions."""
         self.is_led = True
@@ -226,11 +228,11 @@ class Cluster:
 
     def post(self, report: RateReport) -> None:
         self.messages += 1
-        book = self.book
-        self._deliver(lambda: self._hear(report, book))
+        shares = self.shares
+        self._deliver(lambda: self._receive(report, shares))
 
     def begin_again(self) -> None:
-        self.book = RateShares(self._pace, DOCUMENTED_RATES["standard"])
+        self.shares = RateShares(self._pace, DOCUMENTED_RATES["standard"])
         self.is_led, self._act_at = True, self.now
         for worker in self.workers.values():
             worker.begin_again()
@@ -240,13 +242,13 @@ class Cluster:
         if self.dice.random() >= self._lost:
             self.at(self.now + self._message_delay(self.dice), act)
 
-    def _hear(self, report: RateReport, book: RateShares) -> None:
+    def _receive(self, report: RateReport, shares: RateShares) -> None:
         if self.now < self._idle_until:
-            self.at(self._idle_until, lambda: self._hear(report, book))
+            self.at(self._idle_until, lambda: self._receive(report, shares))
         elif (
             self.is_led
-            and book is self.book
-            and self.book.hear(report, self.now)
+            and shares is self.shares
+            and self.shares.receive(report, self.now)
             and self._act_at > self.now + ACT_SOONEST
         ):
             self._act_at = self.now + ACT_SOONEST
@@ -259,7 +261,7 @@ class Cluster:
             self._act_at = self._idle_until
             self.at(self._act_at, self._act)
             return
-        for worker, grants in self.book.grants(self.now).items():
+        for worker, grants in self.shares.divide(self.now).items():
             self.messages += 1
             receive = self.workers[worker].receiver()
             self._deliver(lambda r=receive, each=grants: r(each))  # type: ignore[misc]

@@ -1,5 +1,6 @@
 """The function of the guide that Dask maps over batches of items."""
 
+import asyncio
 from typing import Any
 
 import pytest
@@ -23,6 +24,8 @@ async def test_dask_maps_the_guides_function_over_batches(monkeypatch: pytest.Mo
             n_workers=2, threads_per_worker=1, processes=False, asynchronous=True, dashboard_address=":0",
             memory_limit=0, silence_logs=50,
         )  # fmt: skip
-        async with cluster, distributed.Client(cluster, asynchronous=True) as client:
+        async with (
+            asyncio.timeout(60), cluster, distributed.Client(cluster, asynchronous=True) as client,
+        ):  # fmt: skip
             counts = await client.gather(client.map(names["count_unread"], [uids[:2], uids[2:]]))
     assert sorted(uid for each in counts for uid in each) == uids

@@ -8,6 +8,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from distributed import KilledWorker
 
 from chatrest.distributed.job import (
     ClusterError,
@@ -17,13 +18,15 @@ from chatrest.distributed.job import (
     connect,
     workers_of,
 )
-from chatrest.distributed.rate_shares import RateReport, RateShares
+from chatrest.distributed.plugin import JobPlugin
+from chatrest.distributed.rate_messages import RateReport
+from chatrest.distributed.rate_shares import RateShares
 from chatrest.distributed.start import run_on_cluster
 from chatrest.distributed.worker import PartWork, run_payload
 from chatrest.emulator import Emulator
 from chatrest.export import Phase, Progress, Report
 from tests.distributed import clusters
-from tests.distributed.clusters import job_of, leave_parts, near_cluster
+from tests.distributed.clusters import job_of, leave_parts, near_cluster, until
 
 
 @pytest.fixture(autouse=True)
@@ -32,12 +35,6 @@ def key(monkeypatch: pytest.MonkeyPatch) -> None:
     for name, value in (("APP_ID", "app"), ("API_KEY", "k3y"), ("BASE_URL", "http://127.0.0.1:9")):
         monkeypatch.setenv(f"CHATREST_{name}", value)
     clusters.runs.clear()
-
-
-async def until(condition: Any) -> None:
-    async with asyncio.timeout(60):
-        while not condition():  # noqa: ASYNC110, other threads are waited for
-            await asyncio.sleep(0.01)
 
 
 async def test_a_part_is_run_and_its_numbers_arrive(tmp_path: Path) -> None:
@@ -52,13 +49,13 @@ async def test_a_part_that_is_run_again_on_the_same_worker_gets_a_share_as_befor
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Each run says that it has ended, so that the next one gets its share at once."""
-    reports, hear = list[RateReport](), RateShares.hear
+    reports, receive = list[RateReport](), RateShares.receive
 
     def note(shares: RateShares, report: RateReport, now: float) -> bool:
         reports.append(report)
-        return hear(shares, report, now)
+        return receive(shares, report, now)
 
-    monkeypatch.setattr(RateShares, "hear", note)
+    monkeypatch.setattr(RateShares, "receive", note)
     async with Emulator(app_id="app", users=2) as emulator:
         for name, value in (("API_KEY", emulator.app.api_key), ("BASE_URL", emulator.app.chat_url)):
             monkeypatch.setenv(f"CHATREST_{name}", value)
@@ -66,7 +63,7 @@ async def test_a_part_that_is_run_again_on_the_same_worker_gets_a_share_as_befor
         async with near_cluster() as (_, client), job_of(client, tmp_path, clusters.asks) as job:
             for _ in range(3):
                 assert (await job.run(1)).complete
-            await until(lambda: len({each.worker for each in reports if each.is_last}) == 3)
+            await until(lambda: len({each.task for each in reports if each.is_last}) == 3)
         assert len(emulator.requests) == 6
 
 
@@ -114,15 +111,15 @@ async def test_a_worker_that_does_not_see_the_export_or_has_another_version_is_n
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async with near_cluster() as (_, client):
-        expected = "OUT has to be a folder that all share, or in an object store"
+        expected = "expected a folder that all machines share, or an address of an object store"
         async with job_of(client, tmp_path, clusters.ends) as job:
-            with pytest.raises(ClusterError, match=rf" does not see the export {tmp_path}: .*: {expected}$"):
+            with pytest.raises(ClusterError, match=rf" does not see the export {tmp_path}: .*; {expected}$"):
                 await job.run(1)
         leave_parts(tmp_path)
         url = clusters.url_of_workers()
         work = PartWork(str(tmp_path), clusters.NIGHTS, "app", url, "0.0", clusters.ends)
         async with ClusterJob(client, "chatrest-2", work) as job:
-            with pytest.raises(ClusterError, match=r" has chatrest .*, and not 0.0: all machines need the"):
+            with pytest.raises(ClusterError, match=r" has chatrest .*: expected 0.0, as all machines "):
                 await job.run(1)
 
 
@@ -138,6 +135,40 @@ async def test_a_part_that_another_process_runs_or_that_fails_is_no_fault_of_the
             with pytest.raises(PartLostError, match=r"^the worker tcp://\S+: ZeroDivisionError: a fault of"):
                 await job.run(1)
         assert not job.unfit
+
+
+async def test_a_part_whose_workers_die_is_lost_and_the_last_of_these_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    leave_parts(tmp_path)
+
+    async def die() -> None:
+        raise KilledWorker("part-01", SimpleNamespace(address="tcp://10.0.0.7:1234"), 3)
+
+    class LostFuture:
+        def __await__(self) -> Any:
+            return die().__await__()
+
+        def release(self) -> None:
+            pass
+
+    async with near_cluster() as (_, client), job_of(client, tmp_path, clusters.ends) as job:
+        monkeypatch.setattr(client, "submit", lambda *_, **options: LostFuture())
+        with pytest.raises(
+            PartLostError, match=r"^4 workers died while .* the last one at tcp://10\.0\.0\.7"
+        ):
+            await job.run(1)
+
+
+async def test_a_worker_that_closes_does_not_wait_for_ever_for_a_part(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("chatrest.distributed.plugin._END_SECONDS", 0.05)
+    job: Any = JobPlugin("chatrest-1", b"")
+    job.rates["a part that does not end"] = None
+    async with asyncio.timeout(10):
+        await job.teardown(None)
+    assert job.has_ended
 
 
 async def test_the_end_of_a_job_cancels_its_parts_and_leaves_those_of_others_alone(tmp_path: Path) -> None:
@@ -207,7 +238,7 @@ async def test_a_worker_without_the_package_is_an_error_with_what_to_install(
             raise Exception("ModuleNotFoundError(\"No module named 'chatrest'\")")  # noqa: TRY002
 
         monkeypatch.setattr(client, "register_plugin", refuse)
-        with pytest.raises(ClusterError, match=r"^a worker cannot run it: .*'chatrest'.*; it needs the"):
+        with pytest.raises(ClusterError, match=r"^a worker cannot run the export: .*'chatrest'.*; it needs"):
             async with job_of(client, tmp_path, clusters.ends):
                 pass
 

@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from chatrest import Pace
-from chatrest.distributed.rate_shares import LATE, LEASE
+from chatrest.distributed.rate_shares import LEASE_SECONDS
+from chatrest.distributed.share_pacer import CATCH_UP_SECONDS
 from chatrest.emulator import RateLimit
 from chatrest.emulator.limits import Limiter
 from tests.distributed import rate_simulation as scenes
@@ -106,7 +107,7 @@ def test_workers_that_want_all_get_the_same_and_what_one_does_not_want_another_o
     assert made.accepted(31, 60)[1] >= 0.95 * 50 * 29
 
 
-@pytest.mark.parametrize(("dies", "seconds"), [(True, LEASE + 0.5), (False, 0.5)])
+@pytest.mark.parametrize(("dies", "seconds"), [(True, LEASE_SECONDS + 0.5), (False, 0.5)])
 def test_the_share_of_a_dead_worker_is_dealt_within_seconds_and_of_one_that_ends_at_once(
     dies: bool, seconds: float
 ) -> None:
@@ -137,9 +138,9 @@ def test_the_probe_of_a_worker_that_dies_goes_to_another_one() -> None:
 def test_workers_of_a_dead_coordinator_stop_and_those_of_the_next_one_continue() -> None:
     made = cluster(4).run(30)
     made.is_led = False
-    made.run(30 + LEASE)
+    made.run(30 + LEASE_SECONDS)
     made.run(40)
-    assert sum(made.accepted(30 + LEASE, 40)) == 0
+    assert sum(made.accepted(30 + LEASE_SECONDS, 40)) == 0
     made.begin_again()
     made.run(80)
     assert use(made, 60, 80)[0] >= 0.9
@@ -156,7 +157,7 @@ def assert_rate_kept(made: Cluster, rate: float, workers: int) -> None:
         for place, time in enumerate(times):
             while times[first] < time - seconds:
                 first += 1
-            assert place - first + 1 <= rate * (seconds + LATE) + workers + 1, (time, seconds)
+            assert place - first + 1 <= rate * (seconds + CATCH_UP_SECONDS) + workers + 1, (time, seconds)
 
 
 @settings(max_examples=12, deadline=None)

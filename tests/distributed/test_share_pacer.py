@@ -3,19 +3,21 @@
 import pytest
 
 from chatrest._core.replies.rate_signal import Signal
-from chatrest.distributed.rate_shares import LATE, LEASE, LOST, Grant, SharePacer
+from chatrest.distributed.rate_messages import Grant
+from chatrest.distributed.rate_shares import LEASE_SECONDS
+from chatrest.distributed.share_pacer import CATCH_UP_SECONDS, COORDINATOR_SECONDS, SharePacer
 from chatrest.errors import ChatRestError
 
 
 class Worker:
     def __init__(self) -> None:
         self.waiting = 10
-        self.alarms = 0
-        self.pacer = SharePacer("worker", "standard", lambda _: self.waiting, self.alarm)
+        self.report_requests = 0
+        self.pacer = SharePacer("worker", "standard", lambda _: self.waiting, self.request_report)
         self.number = 0
 
-    def alarm(self) -> None:
-        self.alarms += 1
+    def request_report(self) -> None:
+        self.report_requests += 1
 
     def share(
         self, now: float, share: float, *, epoch: int = 1, asked: float = 0.0, is_probe: bool = False
@@ -23,7 +25,7 @@ class Worker:
         """Deliver a message, which answers a report that was sent `asked` seconds ago."""
         report = self.pacer.report(now - asked)
         self.number += 1
-        grant = Grant(self.number, report.number, epoch, share, LEASE, 2 * share, is_probe)
+        grant = Grant(self.number, report.number, epoch, share, LEASE_SECONDS, 2 * share, is_probe)
         return self.pacer.receive(grant, now)
 
     def sent(self, begin: float, end: float) -> int:
@@ -50,14 +52,14 @@ def test_requests_go_at_the_share_of_the_rate() -> None:
 def test_what_a_worker_is_woken_too_late_for_is_lost() -> None:
     worker = Worker()
     worker.share(1.0, 10.0)
-    assert worker.sent(2.9, 2.95) == 1 + 10 * LATE
+    assert worker.sent(2.9, 2.95) == 1 + 10 * CATCH_UP_SECONDS
 
 
 def test_a_lease_begins_with_the_report_that_a_message_answers() -> None:
     worker = Worker()
-    worker.share(1.0, 10.0, asked=LEASE - 1)
+    worker.share(1.0, 10.0, asked=LEASE_SECONDS - 1)
     assert worker.sent(1.0, 10.0) == pytest.approx(10, abs=1)
-    worker.share(10.0, 10.0, asked=LEASE)
+    worker.share(10.0, 10.0, asked=LEASE_SECONDS)
     assert worker.sent(10.0, 20.0) == 0
 
 
@@ -73,9 +75,9 @@ def test_a_429_ends_the_share_until_a_new_epoch() -> None:
     worker = Worker()
     worker.share(1.0, 10.0)
     assert worker.sent(1.0, 1.15) == 1
-    before = worker.alarms
+    before = worker.report_requests
     worker.pacer.observe(1.15, Signal(True, retry_after=2.0), 1.1)
-    assert worker.alarms == before + 1
+    assert worker.report_requests == before + 1
     [reply] = worker.pacer.report(1.65).replies
     assert (reply.epoch, reply.age, reply.limited, reply.retry_after) == (
         1, pytest.approx(0.55), True, pytest.approx(1.5),
@@ -89,31 +91,31 @@ def test_a_429_ends_the_share_until_a_new_epoch() -> None:
     assert worker.sent(4.05, 5.05) > 0
 
 
-def test_a_probe_is_one_request_and_its_reply_an_alarm() -> None:
+def test_a_probe_is_one_request_and_its_reply_is_reported_at_once() -> None:
     worker = Worker()
     worker.share(1.0, 0.0, epoch=2, is_probe=True)
     worker.share(1.1, 0.0, epoch=2, is_probe=True)  # the same probe
     assert worker.sent(1.1, 1.5) == 1
-    before = worker.alarms
+    before = worker.report_requests
     worker.pacer.observe(1.5, Signal(False), 1.1)
-    assert worker.alarms == before + 1
+    assert worker.report_requests == before + 1
     worker.share(1.6, 0.0, epoch=3, is_probe=True)
     worker.waiting = 0
-    assert worker.pacer.report(1.7).forgotten == 1, "it is not wanted any more"
+    assert worker.pacer.report(1.7).unanswered == 1, "it is not wanted any more"
 
 
-def test_who_waits_without_a_share_raises_one_alarm() -> None:
+def test_who_waits_without_a_share_requests_one_report() -> None:
     worker = Worker()
     for _ in range(3):
         assert 0 < worker.pacer.delay(1.0, urgent=False) < 0.1
-    assert worker.alarms == 1
+    assert worker.report_requests == 1
     worker.pacer.report(1.0)
     worker.pacer.delay(1.1, urgent=False)
-    assert worker.alarms == 1
+    assert worker.report_requests == 1
     worker.waiting = 0
     worker.pacer.report(1.2)
     worker.pacer.delay(1.3, urgent=False)
-    assert worker.alarms == 2
+    assert worker.report_requests == 2
 
 
 @pytest.mark.parametrize("has_had_a_share", [False, True])
@@ -122,8 +124,8 @@ def test_a_request_does_not_wait_for_ever_for_a_coordinator(has_had_a_share: boo
     if has_had_a_share:
         worker.share(100.0, 5.0)
         worker.sent(100.0, 103.0)
-    for second in range(3, int(LOST)):  # reports go meanwhile, and nobody hears them
+    for second in range(3, int(COORDINATOR_SECONDS)):  # reports go meanwhile, and nobody hears them
         assert 0 < worker.pacer.delay(100.5 + second, urgent=False) < 1
         worker.pacer.report(100.5 + second)
     with pytest.raises(ChatRestError, match="has not answered for 60 s"):
-        worker.pacer.delay(104.0 + LOST, urgent=False)
+        worker.pacer.delay(104.0 + COORDINATOR_SECONDS, urgent=False)

@@ -22,7 +22,14 @@ from chatrest.distributed.start import export_with
 from chatrest.emulator import Emulator, HalfOpen
 from chatrest.export import Plan, Progress, export as export_here, read, verify
 from tests.cli.conftest import EmulatorThread
-from tests.distributed.clusters import FAST, IN_THIS_PROCESS, OPTIONS, near_cluster
+from tests.distributed.clusters import (
+    FAST,
+    IN_THIS_PROCESS,
+    OPTIONS,
+    WAIT_SECONDS,
+    near_cluster,
+    until,
+)
 from tests.part_service import parts_in
 
 USERS, MESSAGES, PARTS = 10, 500, 5
@@ -65,8 +72,7 @@ def release(emulator: Emulator) -> None:
 
 
 async def begun(emulator: Emulator) -> None:
-    while not any(each.fault for each in list(emulator.requests)):  # noqa: ASYNC110
-        await asyncio.sleep(0.01)  # other threads and processes are waited for
+    await until(lambda: any(each.fault for each in list(emulator.requests)))
 
 
 def everything_of(cluster: LocalCluster) -> bytes:
@@ -111,9 +117,8 @@ async def test_what_the_cluster_keeps_and_is_sent_also_by_workers_that_are_kille
             service.ask(release)
 
         service.ask(hold)
-        looking = asyncio.create_task(look_and_kill())
-        report = await export_with(client, session, out, plan, parts=PARTS, pace=FAST, progress=progress)
-        await looking
+        work = export_with(client, session, out, plan, parts=PARTS, pace=FAST, progress=progress)
+        report, _ = await asyncio.gather(work, look_and_kill())
         texts.append(everything_of(cluster))
         logs = repr([await client.get_worker_logs(), await client.get_scheduler_logs()]).encode()
     assert report.complete, report
@@ -204,6 +209,6 @@ def test_what_the_command_says_without_a_cluster(
 
 
 async def test_processes_of_this_machine_leave_ctrl_c_to_the_command() -> None:
-    async with connect("local:1") as client:
+    async with asyncio.timeout(WAIT_SECONDS), connect("local:1") as client:
         handlers = await client.run(signal.getsignal, signal.SIGINT)
     assert list(handlers.values()) == [signal.SIG_IGN]
