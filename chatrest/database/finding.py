@@ -11,7 +11,7 @@ from .._cloud.address import is_address
 from ..export import read_raw
 from .rows import NAMES, batched, clean_records, message_values
 
-_COLUMNS: Final = [NAMES.index(name) for name in ("sender", "conversation_id", "sent_at", "number")]
+_COLUMN_INDEXES: Final = [NAMES.index(name) for name in ("sender", "conversation_id", "sent_at", "number")]
 _Match: TypeAlias = tuple[bytes, int | None, int | None]
 """A record, its time and its number."""
 
@@ -34,12 +34,15 @@ def find_raw(
     sources: Sequence[str] = (),
     by_time: bool = False,
 ) -> Iterator[bytes]:
-    """Yield the records of messages, by time or in the order in which they came; an empty choice is all."""
+    """Yield the records of the messages that match, by time or in the order of the files.
+
+    `since` and `until` are epoch seconds, both included; an empty choice is all. Raises as `read_raw`.
+    """
 
     def matches(records: Iterator[bytes]) -> Iterator[_Match]:
         for raws in batched(records):
             values = message_values(clean_records(raws)[0])
-            members = (values[place] for place in _COLUMNS)
+            members = (values[index] for index in _COLUMN_INDEXES)
             for raw, sender, conversation, sent_at, number in zip(raws, *members, strict=True):
                 is_of_sender = not senders or sender in senders
                 if is_of_sender and (not conversations or conversation in conversations):
@@ -52,7 +55,7 @@ def find_raw(
 def _sorted(matches: Iterable[_Match]) -> Iterator[bytes]:
     with closing(sqlite3.connect("", isolation_level=None)) as db:
         db.executescript("PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF; BEGIN")
-        db.execute("CREATE TABLE found(place INTEGER PRIMARY KEY, raw BLOB, sent_at, number)")
-        db.executemany("INSERT INTO found(raw, sent_at, number) VALUES(?, ?, ?)", matches)
-        rows = db.execute("SELECT raw FROM found ORDER BY sent_at NULLS LAST, number NULLS LAST, place")
+        db.execute("CREATE TABLE matches(position INTEGER PRIMARY KEY, raw BLOB, sent_at, number)")
+        db.executemany("INSERT INTO matches(raw, sent_at, number) VALUES(?, ?, ?)", matches)
+        rows = db.execute("SELECT raw FROM matches ORDER BY sent_at NULLS LAST, number NULLS LAST, position")
         yield from (raw for (raw,) in rows)

@@ -1,7 +1,8 @@
-"""A load: a database is brought from its position to the export as it is now, in one transaction.
+"""Load a database: bring it from its position to the export as it is now, in one transaction.
 
-It is not divided: changes are the difference between the position and the export as it is now, and a part of
-them is the state of no run, from which no later load could continue. Rows are streamed.
+There is only one transaction, as the changes are the difference between the position and the export as it is
+now: after a part of them the database would have the state of no run, and no later load could continue. Rows
+are streamed.
 """
 
 from collections import Counter
@@ -31,7 +32,6 @@ from ..export.read.exports import (
     parse_position,
     position_of,
     runs_in_position,
-    runs_of,
 )
 from ..export.read.folder_view import FolderView
 from ..export.read.reading import table_entries, table_records
@@ -47,9 +47,9 @@ _RAW: Final = Column("raw", "json", ())
 _MESSAGE: Final = (_APP, *COLUMNS, Column("deleted_reason", "text", ()), _RAW)
 _DELETED_AT: Final = [column.name for column in COLUMNS].index("deleted_at")
 _KINDS: Final = ("new", "changed", "deleted")
-_MARK: Final = "mark "
-_AT_ONCE: Final = 500
-"""Records with other messages in them that are read at once."""
+_RUN_KEY: Final = "mark "
+"""The beginning of the state's key of the newest run of an export, by which it is recognized."""
+_ROWS_AT_ONCE: Final = 500
 _UPSERT: Final = "ON CONFLICT(id, app) DO UPDATE SET " + ", ".join(
     f"{column.name} = excluded.{column.name}"
     for column in _MESSAGE
@@ -61,19 +61,19 @@ class LoadReport(Struct, frozen=True, kw_only=True):
     """The result of a load."""
 
     run: Position
-    """The newest run of the export that is in the database; of a folder of exports that of each."""
+    """The newest run of the export that is in the database; of a folder of exports the newest of each."""
     new: int = 0
     changed: int = 0
     deleted: int = 0
     """Messages that their authors have deleted, or that no list of the service shows any more."""
     blanked: int = 0
-    """Deleted messages whose content was removed, those of earlier loads included that still had it."""
+    """Deleted messages whose content was removed now, also those of earlier loads."""
     removed: int = 0
     """Messages of apps that the folder does not have any more."""
     replaced: int = 0
-    """Zero bytes, halves of characters, and bytes that are not UTF-8, each of which is U+FFFD now."""
+    """Zero bytes, halves of surrogate pairs, and bytes that are not UTF-8: each is U+FFFD in the database."""
     tables: dict[str, int] = {}
-    """Rows of the tables that were loaded: those that have changed."""
+    """The number of rows of each table that was loaded; a table without changes is not."""
 
 
 def load(
@@ -85,33 +85,38 @@ def load(
 ) -> LoadReport:
     """Bring a database to the export in `out` as it is now: what is new, changed and deleted.
 
-    `out` is a folder or the address of an object store; of an export by parts, or a folder of many apps, all
-    of them are loaded. Each row has its `app`, and that of an app whose folder was removed is removed, too.
+    `out` is a folder or the address of an object store. Of an export by parts, or a folder of many apps, all
+    exports are loaded. Each row has its `app`; the rows of an app whose folder was removed are removed, too.
     `database` is the path of a SQLite file, `sqlite:///PATH`, or `postgresql://user@host/database` (extra
     `postgres`). The first load makes tables and views (`chatrest guide database`), later ones begin at the
     position that is in the database.
 
     - `deleted`: `blank` removes the contents of deleted messages, with their older versions and the names of
-      their files, for who has to erase; `keep` keeps them, with a `deleted_reason`. None is the database's
-      own choice, and `keep` for a new one.
+      their files, if you have to erase them; `keep` keeps them, with a `deleted_reason`. None is what an
+      earlier load of the database was given, and `keep` for a new one.
     - `progress`: called with the number of messages read so far.
 
-    A load is one transaction: where it fails or is killed, nothing has changed. It is no coroutine: it reads
-    a disk, and blocks. Costs the reading of all files with news; memory for a few thousand rows.
+    It reads all files with news, and needs memory for a few thousand rows and for sets of ids. It is not a
+    coroutine: it reads a disk, and blocks. A load is one transaction: if it fails or is killed, nothing has
+    changed. Of two loads at the same time the second one waits, of SQLite for at most 10 seconds.
 
-    Raises `RequestInvalidError` for a wrong argument, for what is not an export, and for a database of
-    another one; `ChatRestError` where the export or the database cannot be read or written.
+    Raises `RequestInvalidError` for a wrong argument, a folder that is not an export, and a database of
+    another export; `ChatRestError` if the export or the database cannot be read or written; `OSError`.
     """
     check(deleted in (None, "keep", "blank"), "deleted", deleted, "'keep', 'blank', or None")
     target = open_database(database)
     try:
         with target:
-            return _Load(target, out, deleted, progress).run()
+            return _Loader(target, out, deleted, progress).run()
     except target.errors as error:
         raise ChatRestError(f"{target.name}: {error}; nothing was changed") from error
 
 
 def open_database(database: str | PathLike[str]) -> Any:
+    """Return a `SqliteDatabase` or a `PostgresDatabase`, which have the same methods.
+
+    Raises `RequestInvalidError` for another address, and if psycopg is not installed.
+    """
     scheme, separator, path = str(database).partition("://")
     if not separator:
         return SqliteDatabase(Path(database))
@@ -128,106 +133,107 @@ def open_database(database: str | PathLike[str]) -> Any:
     return PostgresDatabase(str(database))
 
 
-class _Load:
+class _Loader:
     def __init__(self, target: Any, out: object, deleted: Deleted | None, progress: OnCount) -> None:
         self._target, self._out, self._progress = target, out, progress
         self._is_first = not target.has_state()
         if self._is_first:
             for sql in tables(target.dialect):
                 target.execute(sql)
-        self._before: dict[str, str] = dict(target.execute(f"SELECT name, value FROM {STATE}"))  # noqa: S608
-        former_choice = self._before.get("deleted", "keep")
-        if (former_choice, deleted) == ("blank", "keep"):
+        self._stored_state: dict[str, str] = dict(target.execute(f"SELECT name, value FROM {STATE}"))  # noqa: S608
+        stored_choice = self._stored_state.get("deleted", "keep")
+        if (stored_choice, deleted) == ("blank", "keep"):
             raise RequestInvalidError(
-                f"deleted = 'keep': {target.name} has no contents of deleted messages; load into a new one",
+                f"deleted = 'keep': {target.name} was loaded with 'blank': expected that, or a new database",
                 name="deleted",
             )
-        self._state = {name: value for name, value in self._before.items() if not name.startswith(_MARK)}
-        self._state |= {"version": VERSION, "deleted": deleted or former_choice}
+        self._state = {
+            name: value for name, value in self._stored_state.items() if not name.startswith(_RUN_KEY)
+        }
+        self._state |= {"version": VERSION, "deleted": deleted or stored_choice}
         self._counts = Counter[str]()
         self._rows = Counter[str]()
 
     def run(self) -> LoadReport:
-        if self._before.get("version", VERSION) != VERSION:
+        if self._stored_state.get("version", VERSION) != VERSION:
             raise RequestInvalidError(
                 f"{self._target.name} is of another version of chatrest: remove it, or load into a new one"
             )
-        position, gone = self._position_and_gone()
+        position, removed_apps = self._start()
         try:
             news = ExportNews(self._out, position)
         except PositionError:
-            raise self._is_of_another() from None
+            raise self._other_export_error() from None
         with news:
-            self._check_runs(news, position, gone)
-            for app in gone:
+            self._check_is_same_export(news, removed_apps)
+            for app in removed_apps:
                 self._remove(app)
-            return self._take(news)
+            return self._apply(news)
 
-    def _position_and_gone(self) -> tuple[Position, set[str]]:
-        """Return where to begin, and the names of apps that the database has and the folder does not."""
-        position = parse_position(self._before.get("run", "0"))
+    def _start(self) -> tuple[Position, set[str]]:
+        """Return the position from which to load, and the apps that only the database has."""
+        position = parse_position(self._stored_state.get("run", "0"))
         if isinstance(position, int):
             return position, set()
         runs, apps = runs_in_position(position), {each.app for each in addresses_of(self._out)}
         remaining = {name: run for name, run in runs.items() if app_of(name) in apps}
         if not remaining:
-            raise self._is_of_another()
+            raise self._other_export_error()
         return position_of(remaining), set(map(app_of, runs.keys() - remaining.keys()))
 
-    def _check_runs(self, news: ExportNews, position: Position, gone: set[str]) -> None:
-        marks = {f"{_MARK}{view.export}": _run_marks(news, view) for view in news.views}
-        for name, mark in self._before.items():
-            is_mark = name.startswith(_MARK) and app_of(name.removeprefix(_MARK)) not in gone
-            if is_mark and mark not in marks.get(name, ()):
-                raise self._is_of_another()
-        former = runs_of(position, list(news.runs))
-        if any(news.runs[name] < run for name, run in former.items()):
-            raise self._is_of_another()
+    def _check_is_same_export(self, news: ExportNews, removed_apps: set[str]) -> None:
+        """Raise `RequestInvalidError` unless each export has the run up to which it was loaded."""
+        runs = {f"{_RUN_KEY}{view.export}": _identified_runs(news, view) for view in news.views}
+        for key, run in self._stored_state.items():
+            is_run = key.startswith(_RUN_KEY) and app_of(key.removeprefix(_RUN_KEY)) not in removed_apps
+            if is_run and run not in runs.get(key, ()):
+                raise self._other_export_error()
 
     def _remove(self, app: str) -> None:
-        target, where = self._target, f"WHERE app = {self._target.dialect.value}"
+        target, where = self._target, f"WHERE app = {self._target.dialect.placeholder}"
         self._counts["removed"] += target.execute(f"SELECT count(*) FROM messages {where}", [app])[0][0]  # noqa: S608
         for table in ("messages", "versions"):
             target.execute(f"DELETE FROM {table} {where}", [app])  # noqa: S608
 
-    def _take(self, news: ExportNews) -> LoadReport:
+    def _apply(self, news: ExportNews) -> LoadReport:
         target, state = self._target, self._state
         state["run"] = str(news.run)
         for view in news.views:
-            state |= {f"{_MARK}{view.export}": mark for mark in _run_marks(news, view)[-1:]}
-        rest = "" if self._is_first else _UPSERT
-        target.insert("messages", _MESSAGE, map(self._batch, news.batches()), rest)
+            state |= {f"{_RUN_KEY}{view.export}": run for run in _identified_runs(news, view)[-1:]}
+        conflict = "" if self._is_first else _UPSERT
+        target.insert("messages", _MESSAGE, map(self._news_batch, news.batches()), conflict)
         target.insert("versions", _MESSAGE, self._versions(news))
         self._load_tables(news)
         if self._is_first:
-            self._finish_first()
+            self._add_indexes_and_views()
         if state["deleted"] == "blank" and (
-            self._counts or self._rows or self._before.get("deleted") != "blank"
+            self._counts or self._rows or self._stored_state.get("deleted") != "blank"
         ):
             self._counts["blanked"] = target.execute(f"SELECT count(*) FROM messages WHERE {BLANKED}")[0][0]  # noqa: S608
             target.erase(BLANK)
             _erase_in_others(target)
-        if state != self._before:
-            mark = target.dialect.value
+        if state != self._stored_state:
+            value = target.dialect.placeholder
             target.execute(f"DELETE FROM {STATE}")  # noqa: S608
             for item in state.items():
-                target.execute(f"INSERT INTO {STATE} VALUES({mark}, {mark})", item)
+                target.execute(f"INSERT INTO {STATE} VALUES({value}, {value})", item)
         counts = {kind: self._counts[kind] for kind in (*_KINDS, "blanked", "removed", "replaced")}
         return LoadReport(run=news.run, tables=dict(self._rows), **counts)
 
-    def _is_of_another(self) -> RequestInvalidError:
+    def _other_export_error(self) -> RequestInvalidError:
         return RequestInvalidError(
             f"{self._target.name} was loaded from another export than {self._out}, or from one that was made "
             "again: load into a new database, or remove this one"
         )
 
-    def _batch(self, batch: NewsBatch) -> Batch:
-        made = self._message_batch(batch.view, batch.raws, "not_shown" if batch.kind == "deleted" else None)
-        present = made[-2].count(None)
-        self._counts[batch.kind] += present
-        self._counts["deleted"] += len(batch.raws) - present
+    def _news_batch(self, news: NewsBatch) -> Batch:
+        batch = self._message_batch(news.view, news.raws, "not_shown" if news.kind == "deleted" else None)
+        [*_, reasons, _] = batch
+        present = reasons.count(None)
+        self._counts[news.kind] += present
+        self._counts["deleted"] += len(news.raws) - present
         self._progress(sum(self._counts[kind] for kind in _KINDS))
-        return made
+        return batch
 
     def _message_batch(self, view: FolderView, raws: list[bytes], reason: str | None) -> Batch:
         raws, replaced = clean_records(raws)
@@ -254,7 +260,7 @@ class _Load:
                 files[entry.table].append((view, entry))
         for table, entries in files.items():
             key, value = f"table {table}", " ".join(f"{view.export}:{each.sha256}" for view, each in entries)
-            if self._before.get(key, "") != value:
+            if self._stored_state.get(key, "") != value:
                 self._state[key] = value
                 self._target.execute(f"DELETE FROM {table}")  # noqa: S608
                 for view, entry in entries:
@@ -270,13 +276,13 @@ class _Load:
             values = zip(*(row_values(columns, raw) for raw in clean), strict=True)
             yield [[app_of(view.export)] * len(batch), *values, clean]
 
-    def _finish_first(self) -> None:
+    def _add_indexes_and_views(self) -> None:
         target = self._target
         unique, *others = INDEXES
         target.execute("SAVEPOINT ids")
         try:
             target.execute(unique)
-        except target.errors:  # ids that differ only in what no database takes
+        except target.errors:  # ids that differ only in characters that no database holds
             target.execute("ROLLBACK TO SAVEPOINT ids")
             target.execute(
                 "DELETE FROM messages WHERE place NOT IN (SELECT max(place) FROM messages GROUP BY id, app)"
@@ -288,31 +294,33 @@ class _Load:
 
 def _erase_in_others(target: Any) -> None:
     """Remove the contents of deleted messages from the records of others: their actions, who quotes them."""
-    mark, text = target.dialect.value, "CAST(raw AS TEXT)"
-    places = dict.fromkeys(TABLE_COLUMNS, target.dialect.row)
-    for table, (place, last) in ({"messages": ("place", 0), "versions": ("version", 0)} | places).items():
+    value, text = target.dialect.placeholder, "CAST(raw AS TEXT)"
+    keys = {"messages": ("place", 0), "versions": ("version", 0)}
+    keys |= dict.fromkeys(TABLE_COLUMNS, target.dialect.row_key)
+    for table, (key, last) in keys.items():
         select = (
-            f"SELECT {place}, app, {text} FROM {table} WHERE {place} > {mark}"  # noqa: S608
-            f" AND ({' OR '.join([f'{text} LIKE {mark}'] * len(HINTS))}) ORDER BY {place} LIMIT {_AT_ONCE}"
+            f"SELECT {key}, app, {text} FROM {table} WHERE {key} > {value}"  # noqa: S608
+            f" AND ({' OR '.join([f'{text} LIKE {value}'] * len(HINTS))}) ORDER BY {key}"
+            f" LIMIT {_ROWS_AT_ONCE}"
         )
         while rows := target.execute(select, [last, *(f"%{hint}%" for hint in HINTS)]):
             last = rows[-1][0]
-            for row, app, record in rows:
+            for row_key, app, record in rows:
                 raw = record.encode()
-                rest = without_deleted_texts(raw, False, partial(_is_deleted, target, app))
-                if rest is not raw:
-                    update = f"UPDATE {table} SET raw = {mark} WHERE {place} = {mark}"  # noqa: S608
-                    target.execute(update, [rest.decode(), row])
+                erased = without_deleted_texts(raw, False, partial(_is_deleted, target, app))
+                if erased is not raw:
+                    update = f"UPDATE {table} SET raw = {value} WHERE {key} = {value}"  # noqa: S608
+                    target.execute(update, [erased.decode(), row_key])
 
 
 def _is_deleted(target: Any, app: str, id: Any) -> bool:
-    mark = target.dialect.value
-    sql = f"SELECT 1 FROM messages WHERE id = {mark} AND app = {mark} AND deleted_reason IS NOT NULL"  # noqa: S608
+    value = target.dialect.placeholder
+    sql = f"SELECT 1 FROM messages WHERE id = {value} AND app = {value} AND deleted_reason IS NOT NULL"  # noqa: S608
     return isinstance(id, str | int) and bool(target.execute(sql, [str(id), app]))
 
 
-def _run_marks(news: ExportNews, view: FolderView) -> list[str]:
-    """Return what identifies each run of an export that has ended, oldest first."""
+def _identified_runs(news: ExportNews, view: FolderView) -> list[str]:
+    """Return the runs of an export that have ended, oldest first, as texts that no other export has."""
     with suppress(FileNotFoundError):  # no run has ended yet
         app = news.app_ids[view.export]
         return [f"{app} {each.run} {each.started} {each.finished}" for each in runs_in(view.folder)]

@@ -15,11 +15,11 @@ from .sqlite import Batch, with_values
 _REFUSED: Final = (psycopg.DataError, psycopg.errors.ProgramLimitExceeded, psycopg.errors.StatementTooComplex)
 """A number that is too large, or JSON that is nested too deeply."""
 _SENT_AS: Final = {"text": "text", "integer": "int8", "time": "int8", "list": "bytea", "json": "bytea"}
-"""Types whose binary form is that of a column's own one, and which take less work to make."""
+"""The types whose binary form is that of the column's type, and takes less work to make."""
 _JSONB: Final = b"\1"
 """The version of JSON's binary form, before its text."""
 _YEAR_2000: Final = 946_684_800_000
-"""From which binary times are counted, in microseconds; this is in milliseconds since 1970."""
+"""The epoch of Postgres' binary times, in milliseconds since 1970."""
 
 
 class PostgresDatabase:
@@ -34,7 +34,7 @@ class PostgresDatabase:
             parts = psycopg.conninfo.conninfo_to_dict(url)
         except psycopg.ProgrammingError:  # its text may have a part of the password
             raise RequestInvalidError(
-                "the address of Postgres: expected postgresql://user@host/database"
+                "database: not an address of Postgres: expected postgresql://user@host/database"
             ) from None
         self.name: Final = f"Postgres {parts.get('host', 'localhost')}/{parts.get('dbname', '')}"
 
@@ -61,36 +61,39 @@ class PostgresDatabase:
         return self.execute("SELECT to_regclass(%s)", [STATE]) != [(None,)]
 
     def erase(self, statements: Iterable[str]) -> None:
-        """Execute statements; VACUUM frees the room of what they remove."""
+        """Execute statements; a later VACUUM frees the room of what they remove."""
         for sql in statements:
             self.execute(sql)
 
-    def insert(self, table: str, columns: Sequence[Column], batches: Iterable[Batch], rest: str = "") -> None:
-        """Copy rows, where they have a `rest` by a temporary table; of those with one id the last one."""
+    def insert(
+        self, table: str, columns: Sequence[Column], batches: Iterable[Batch], conflict: str = ""
+    ) -> None:
+        """Copy rows. With a clause `conflict` they are copied into a temporary table, and the last one of
+        each id is inserted from there, or updates the one that exists already."""
         names = words.SQL(", ").join(words.Identifier(column.name) for column in columns)
-        target = words.Identifier("incoming" if rest else table)
-        if rest:
+        target = words.Identifier("incoming" if conflict else table)
+        if conflict:
             self.execute(f"CREATE TEMP TABLE incoming (LIKE {table} INCLUDING IDENTITY)")
         with self._db.cursor() as cursor:
             for batch in batches:
                 chosen = with_values(columns, batch)
-                own = words.SQL(", ").join(words.Identifier(column.name) for column, _ in chosen)
-                copy = words.SQL("COPY {}({}) FROM STDIN (FORMAT BINARY)").format(target, own)
+                chosen_names = words.SQL(", ").join(words.Identifier(column.name) for column, _ in chosen)
+                copy = words.SQL("COPY {}({}) FROM STDIN (FORMAT BINARY)").format(target, chosen_names)
                 *values, raws = [_binary(*each) for each in chosen]
                 types = [_SENT_AS[column.kind] for column, _ in chosen]
                 try:
                     with self._db.transaction():
                         _copy(cursor, copy, types, [*values, raws])
                 except _REFUSED:
-                    _copy(cursor, copy, types, [*values, list(map(self._taken, raws))])
-        if rest:
-            joined = names.as_string()
-            newest = f"SELECT DISTINCT ON (id, app) {joined} FROM incoming ORDER BY id, app, place DESC"  # noqa: S608
-            self.execute(f"INSERT INTO {table}({joined}) {newest} {rest}")
+                    _copy(cursor, copy, types, [*values, list(map(self._accepted_json, raws))])
+        if conflict:
+            names_sql = names.as_string()
+            newest = f"SELECT DISTINCT ON (id, app) {names_sql} FROM incoming ORDER BY id, app, place DESC"  # noqa: S608
+            self.execute(f"INSERT INTO {table}({names_sql}) {newest} {conflict}")
             self.execute("DROP TABLE incoming")
 
-    def _taken(self, raw: bytes) -> bytes:
-        """Return a record, or where Postgres refuses it as JSON, a JSON text with it."""
+    def _accepted_json(self, raw: bytes) -> bytes:
+        """Return a record, or if Postgres refuses it as JSON, a JSON string with its text."""
         text = raw.removeprefix(_JSONB).decode()
         try:
             with self._db.transaction():

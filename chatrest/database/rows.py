@@ -1,4 +1,4 @@
-"""Records as rows of a database.
+"""Turn records into the rows of a database.
 
 A database holds Unicode without zero bytes. In a record, each half of a surrogate pair, each zero
 byte and each byte that is not UTF-8 becomes U+FFFD, in `raw` and in the columns alike, and is counted.
@@ -12,32 +12,28 @@ from typing import Any, Final
 from ..export.formats.columns import MESSAGE_COLUMNS, MessageReader
 
 COLUMNS: Final = tuple(each for each in MESSAGE_COLUMNS if each.kind in ("text", "integer", "time"))
-"""Those of `messages`; what is nested is in `raw`."""
+"""The columns of `messages`; nested values are only in `raw`."""
 NAMES: Final = tuple(column.name for column in COLUMNS)
 _REPLACEMENT: Final = "\ufffd".encode()
 _ESCAPES: Final = re.compile(
     rb"(\\\\|\\u[dD][89abAB]..\\u[dD][c-fC-F]..)|\\u0000|\\u[dD][89a-fA-F]..|\0", re.DOTALL
 )
-"""What no database takes; the group is what only looks like it."""
-
-
+"""What no database holds; the group has what only looks like it."""
 _READER: Final = MessageReader(COLUMNS)
-_ROWS: Final = 500
-"""Rows of a table that are inserted at once."""
-
-
-_DECODED: Final = 32
-"""Records whose UTF-8 is checked at once: with more, most of the time goes to getting memory."""
+_ROWS_AT_ONCE: Final = 500
+"""Rows of a table that are inserted together."""
+_DECODED_AT_ONCE: Final = 32
+"""Records whose UTF-8 is checked together: with more, most of the time is spent on getting memory."""
 
 
 def batched(raws: Iterable[bytes]) -> Iterator[list[bytes]]:
-    rest = iter(raws)
-    while batch := list(islice(rest, _ROWS)):
+    remaining = iter(raws)
+    while batch := list(islice(remaining, _ROWS_AT_ONCE)):
         yield batch
 
 
 def _has_escape(lines: bytes) -> bool:
-    """Return True if JSON has `\\u`: to go from one backslash to the next is faster than to look for both."""
+    """Return True if JSON has `\\u`; to look from backslash to backslash is faster than to look for both."""
     at = lines.find(b"\\")
     while at >= 0 and lines[at + 1 : at + 2] != b"u":
         at = lines.find(b"\\", at + 2)
@@ -60,8 +56,8 @@ def clean_records(raws: list[bytes]) -> tuple[list[bytes], int]:
         raws = _ESCAPES.sub(replacement, lines).split(b"\n")
     others = list(filterfalse(bytes.isascii, raws))
     try:
-        for at in range(0, len(others), _DECODED):
-            b"".join(others[at : at + _DECODED]).decode()
+        for at in range(0, len(others), _DECODED_AT_ONCE):
+            b"".join(others[at : at + _DECODED_AT_ONCE]).decode()
     except UnicodeDecodeError:
         before = b"".join(raws).count(_REPLACEMENT)
         raws = [raw.decode(errors="replace").encode() for raw in raws]

@@ -1,7 +1,7 @@
 """A SQLite database, in one transaction.
 
-The first load writes a new file, whose indexes are made at last. Later ones write to a log (WAL), so that
-readers neither wait nor are waited for.
+The first load writes a new file, whose indexes are made at the end. Later ones write to a log (WAL), so that
+readers and the load do not wait for each other.
 """
 
 import sqlite3
@@ -14,14 +14,12 @@ from .schema import SQLITE, STATE
 
 Batch: TypeAlias = Sequence[Sequence[Any]]
 """The values of each column; the last one is `raw`, as bytes."""
-_WAIT: Final = 10.0
-"""Seconds that another program may have the database for itself, before that is an error."""
-_PAGE: Final = 16_384
-"""Bytes of a page: with a record in each row, 4,096 take a fifth more time."""
-
-
+_LOCK_SECONDS: Final = 10.0
+"""To wait for another program that writes; then it is an error."""
+_PAGE_BYTES: Final = 16_384
+"""With a record in each row, pages of 4,096 bytes take a fifth more time."""
 _NULL: Final = float("nan")
-"""What SQLite stores as NULL. Python hands it over in a fifth of the time of None, as bytearray for bytes."""
+"""SQLite stores it as NULL. It takes a fifth of the time of None, as a bytearray does of bytes."""
 
 
 def with_values(columns: Sequence[Column], batch: Batch) -> list[tuple[Column, Sequence[Any]]]:
@@ -42,10 +40,12 @@ class SqliteDatabase:
         self._is_new = not path.exists()
 
     def __enter__(self) -> None:
-        self._db = sqlite3.connect(self._path, timeout=_WAIT, isolation_level=None, check_same_thread=False)
+        self._db = sqlite3.connect(
+            self._path, timeout=_LOCK_SECONDS, isolation_level=None, check_same_thread=False
+        )
         journal_mode = "DELETE" if self._is_new else "WAL"
         try:
-            for setting in (f"page_size={_PAGE}", f"journal_mode={journal_mode}", "synchronous=NORMAL"):
+            for setting in (f"page_size={_PAGE_BYTES}", f"journal_mode={journal_mode}", "synchronous=NORMAL"):
                 self._db.execute(f"PRAGMA {setting}")
             self._db.execute("PRAGMA cache_size=-16384")
             self._db.execute("BEGIN IMMEDIATE")
@@ -71,18 +71,20 @@ class SqliteDatabase:
         return bool(self.execute("SELECT 1 FROM sqlite_master WHERE name = ?", [STATE]))
 
     def erase(self, statements: Iterable[str]) -> None:
-        """Execute statements, with zeros in the place of what they remove."""
+        """Execute statements, and overwrite with zeros what they remove."""
         self.execute("PRAGMA secure_delete=ON")
         for sql in statements:
             self.execute(sql)
 
-    def insert(self, table: str, columns: Sequence[Column], batches: Iterable[Batch], rest: str = "") -> None:
-        """Insert rows; `rest` says what is done with those that are there."""
+    def insert(
+        self, table: str, columns: Sequence[Column], batches: Iterable[Batch], conflict: str = ""
+    ) -> None:
+        """Insert rows; the clause `conflict` updates those that exist already."""
         for batch in batches:
-            chosen = list(zip(columns, batch, strict=True)) if rest else with_values(columns, batch)
+            chosen = list(zip(columns, batch, strict=True)) if conflict else with_values(columns, batch)
             names = ", ".join(column.name for column, _ in chosen)
-            marks = ", ".join(["?"] * (len(chosen) - 1) + ["CAST(? AS TEXT)"])  # text, without its decoding
-            *others, raws = (values for _, values in chosen)
-            bound = ([_NULL if each is None else each for each in values] for values in others)
+            values = ", ".join(["?"] * (len(chosen) - 1) + ["CAST(? AS TEXT)"])  # text, without decoding it
+            *others, raws = (column_values for _, column_values in chosen)
+            bound = ([_NULL if each is None else each for each in column_values] for column_values in others)
             rows = zip(*bound, map(bytearray, raws), strict=True)
-            self._db.executemany(f"INSERT INTO {table}({names}) VALUES({marks}) {rest}", rows)
+            self._db.executemany(f"INSERT INTO {table}({names}) VALUES({values}) {conflict}", rows)
