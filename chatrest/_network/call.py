@@ -189,7 +189,10 @@ class ActiveCall(Generic[R]):
         try:
             began = self.began if self.number == 1 else now()
             if options.deadline is not None:
-                wait, left = self._gate.expected(options.priority), options.deadline - (began - self.began)
+                wait, left = (
+                    self._gate.expected_wait(options.priority),
+                    options.deadline - (began - self.began),
+                )
                 if wait >= left > 0:
                     raise self._no_room(wait, "rate limit", left)
             if not self._gate.try_enter(options.priority, began):
@@ -246,7 +249,7 @@ class ActiveCall(Generic[R]):
 
     async def _wait(self) -> None:
         priority, now = self._options.priority, self._context.timing.now
-        pace = self._gate.expected(priority)
+        pace = self._gate.expected_wait(priority)
         began = now()
         self.sent = False
         try:

@@ -42,14 +42,15 @@ MOMENT: Final = 0.1
 class Waiter:
     """A waiting call: it is woken when it is served or becomes the leader of its lane."""
 
-    __slots__ = ("joined", "lane", "left", "served", "woken")
+    __slots__ = ("is_gone", "joined", "lane", "served", "woken")
 
     def __init__(self, lane: Priority) -> None:
         loop = asyncio.get_running_loop()
         self.lane = lane
         self.joined: float = loop.time()
+        """When it began to wait, in seconds of the event loop's clock."""
         self.served: bool = False
-        self.left: bool = False
+        self.is_gone: bool = False
         """True once it does not wait any more, served or not."""
         self.woken: asyncio.Future[None] = loop.create_future()
 
@@ -58,31 +59,33 @@ class Waiter:
             self.woken.set_result(None)
 
 
-_NOBODY: Final[OrderedDict[Waiter, None]] = OrderedDict()
+_NO_WAITERS: Final[OrderedDict[Waiter, None]] = OrderedDict()
 """The queue of every lane that no call has waited in: most apps have no other."""
 
 
 class LaneQueues:
+    """The waiting calls of each lane, in the order of arrival."""
+
     __slots__ = ("bulk", "interactive")
 
     # Ordered dictionaries, as a cancelled call may leave from anywhere, and the first of thousands must be
     # found at once: a dictionary searches for it among those that left.
     def __init__(self) -> None:
-        self.interactive = self.bulk = _NOBODY
+        self.interactive = self.bulk = _NO_WAITERS
 
     def __len__(self) -> int:
         return len(self.interactive) + len(self.bulk)
 
-    def of(self, lane: Priority) -> OrderedDict[Waiter, None]:
+    def queue(self, lane: Priority) -> OrderedDict[Waiter, None]:
         return self.interactive if lane == "interactive" else self.bulk
 
-    def ahead(self, lane: Priority) -> int:
+    def count_ahead(self, lane: Priority) -> int:
         """Return the number of waiters that are served before a new one in `lane`."""
         return len(self.interactive) if lane == "interactive" else len(self)
 
     def join(self, lane: Priority) -> Waiter:
-        waiter, queue = Waiter(lane), self.of(lane)
-        if queue is _NOBODY:
+        waiter, queue = Waiter(lane), self.queue(lane)
+        if queue is _NO_WAITERS:
             queue = OrderedDict()
             setattr(self, lane, queue)
         queue[waiter] = None
@@ -94,24 +97,27 @@ class LaneQueues:
         waiter.wake()
 
     def drop(self, waiter: Waiter) -> None:
-        waiter.left = True
-        self.of(waiter.lane).pop(waiter, None)
+        waiter.is_gone = True
+        self.queue(waiter.lane).pop(waiter, None)
 
     def first(self, lane: Priority) -> Waiter | None:
-        return next(iter(self.of(lane)), None)
+        return next(iter(self.queue(lane)), None)
 
 
 class AppShare:
-    __slots__ = ("__weakref__", "held", "lanes", "waiting")
+    """The places that one app holds, and its calls that wait for one."""
+
+    __slots__ = ("__weakref__", "active", "lanes", "waiting")
 
     def __init__(self) -> None:
-        self.held: int = 0
+        self.active: int = 0
+        """The number of places that the app holds."""
         self.waiting: int = 0
         self.lanes: LaneQueues = LaneQueues()
 
     @property
     def is_idle(self) -> bool:
-        return not self.held and not self.waiting
+        return not self.active and not self.waiting
 
 
 class PrioritySemaphore:
@@ -120,31 +126,33 @@ class PrioritySemaphore:
     def __init__(self, count: int) -> None:
         self.count = count
         self.active: int = 0
-        """The number of places that are taken."""
+        """The number of places that are taken, with those beyond `count`."""
         self.waiting: int = 0
         """The number of calls that wait for a place."""
         self.is_lending: bool = False
         self._limits: dict[Priority, int] = {"interactive": count, "bulk": count - count // 10}
-        self._bulk = 0
-        self._apps = 0  # that hold or await a place
-        self._holders = 0  # apps that hold a place
+        self._bulk_active = 0  # places that bulk calls hold
+        self._app_count = 0  # apps that hold or await a place
+        self._holder_count = 0  # apps that hold a place
         self._rankings = {lane: _Ranking() for lane in PRIORITIES}
         self._timer: asyncio.TimerHandle | None = None
         self._shares: WeakValueDictionary[str, AppShare] = WeakValueDictionary()
 
     def share(self, app_id: str) -> AppShare:
-        """Return the share of an app, which is there for as long as a gate of the app is."""
+        """Return the share of an app; it is the same one as long as anything refers to it."""
         return self._shares.setdefault(app_id, AppShare())
 
     def try_acquire(self, share: AppShare, lane: Priority) -> bool:
+        """Take a place if the rules allow it now; return False if they do not."""
         # This overtakes no waiter: whoever may take a place does not wait.
         is_free = self.active < self.count and lane == "interactive"  # the most frequent case
         if not is_free and not self._admits(share, lane):
             return False
-        self._change(share, lane, 1)
+        self._count_place(share, lane, 1)
         return True
 
     async def acquire(self, share: AppShare, lane: Priority) -> None:
+        """Take a place, and wait for it if need be. A cancel takes none."""
         if self.try_acquire(share, lane):
             return
         waiter = self._join(share, lane)
@@ -158,23 +166,24 @@ class PrioritySemaphore:
             raise
 
     def release(self, share: AppShare, lane: Priority) -> None:
-        self._change(share, lane, -1)
+        """Free a place, and serve those that wait for one."""
+        self._count_place(share, lane, -1)
         if self.waiting or self.is_lending:
             self._serve()
 
     # ── the rules ──
 
     def _has_room(self, lane: Priority) -> bool:
-        return self.active < self.count and (lane == "interactive" or self._bulk < self._limits[lane])
+        return self.active < self.count and (lane == "interactive" or self._bulk_active < self._limits[lane])
 
     def _admits(self, share: AppShare, lane: Priority) -> bool:
         return self._has_room(lane) or (self.is_lending and self._is_below_share(share, lane))
 
     def _is_below_share(self, share: AppShare, lane: Priority) -> bool:
         limit = self._limits[lane]
-        apps = self._apps + share.is_idle
+        apps = self._app_count + share.is_idle
         # The shares add up to no more than the limit, unless there are more apps than places.
-        return share.held < max(1, limit // apps) and self._holders < limit
+        return share.active < max(1, limit // apps) and self._holder_count < limit
 
     def _serve(self) -> None:
         if self._has_room("interactive") and self._has_room("bulk"):
@@ -185,7 +194,7 @@ class PrioritySemaphore:
             while (share := ranking.first()) is not None and self._admits(share, lane):
                 waiter = share.lanes.first(lane)
                 assert waiter is not None
-                self._change(share, lane, 1)
+                self._count_place(share, lane, 1)
                 share.lanes.serve(waiter)
                 self._leave(share, lane)
         self._watch()
@@ -197,7 +206,8 @@ class PrioritySemaphore:
         if self._timer is not None or self.is_lending or not self.waiting:
             return
         # Neither one app alone nor more apps than places have an app below its share: the frequent cases.
-        waiter = self._neediest() if self._apps > 1 and self._holders < self.count else None
+        may_be_below = self._app_count > 1 and self._holder_count < self.count
+        waiter = self._longest_below_share() if may_be_below else None
         if waiter is not None:
             # The time of the loop: a session's own sleep may return at once, with no one having waited.
             loop = asyncio.get_running_loop()
@@ -205,11 +215,14 @@ class PrioritySemaphore:
 
     def _lend_to(self, waiter: Waiter) -> None:
         self._timer = None
-        self.is_lending = not waiter.left and self._neediest() is not None
+        self.is_lending = not waiter.is_gone and self._longest_below_share() is not None
         self._serve()
 
-    def _neediest(self) -> Waiter | None:
-        """Return the waiter of an app below its share that waits longest; of equal apps one counts."""
+    def _longest_below_share(self) -> Waiter | None:
+        """Return the waiter that waits longest and whose app is below its share; None if there is none.
+
+        Of apps that hold as many places, only the one whose turn it is counts.
+        """
         waiters = (
             share.lanes.first(lane)
             for lane in PRIORITIES
@@ -220,33 +233,33 @@ class PrioritySemaphore:
 
     # ── counts ──
 
-    def _change(self, share: AppShare, lane: Priority, step: int) -> None:
-        """Take a place for an app (`step` is 1) or free it (-1).
+    def _count_place(self, share: AppShare, lane: Priority, difference: int) -> None:
+        """Take a place for an app (`difference` is 1) or free it (-1).
 
-        Four counts are kept in step, as each call needs them, and to count thousands of apps takes a
-        millisecond. An app is ranked by `held`, so it leaves its rankings before that changes. For most calls
-        no app waits, and they spend 0.3 µs here.
+        Four counts are updated, as each call needs them, and to count thousands of apps takes a millisecond.
+        An app is ranked by `active`, so it leaves its rankings before that changes. For most calls no app
+        waits, and they spend 0.3 µs here.
         """
         ranked = self._unrank(share) if share.waiting else None
-        held = share.held
-        share.held = held + step
-        self.active += step
+        before = share.active
+        share.active = before + difference
+        self.active += difference
         if lane == "bulk":
-            self._bulk += step
-        if not held or not share.held:
-            self._holders += step
+            self._bulk_active += difference
+        if not before or not share.active:
+            self._holder_count += difference
             if not share.waiting:
-                self._apps += step
+                self._app_count += difference
         if ranked is not None:
             for ranking in ranked:
                 ranking.add(share)
 
     def _join(self, share: AppShare, lane: Priority) -> Waiter:
-        self._apps += share.is_idle
+        self._app_count += share.is_idle
         self.waiting += 1
         share.waiting += 1
         waiter = share.lanes.join(lane)
-        if len(share.lanes.of(lane)) == 1:
+        if len(share.lanes.queue(lane)) == 1:
             self._rankings[lane].add(share)
         self._watch()
         return waiter
@@ -254,18 +267,18 @@ class PrioritySemaphore:
     def _drop(self, share: AppShare, waiter: Waiter) -> None:
         share.lanes.drop(waiter)
         self._leave(share, waiter.lane)
-        self._apps -= share.is_idle
+        self._app_count -= share.is_idle
         self._serve()  # with fewer apps, the others have larger shares
 
     def _leave(self, share: AppShare, lane: Priority) -> None:
         self.waiting -= 1
         share.waiting -= 1
-        if not share.lanes.of(lane):
+        if not share.lanes.queue(lane):
             self._rankings[lane].remove(share)
 
     def _unrank(self, share: AppShare) -> tuple["_Ranking", ...]:
         """Remove the app from the rankings before its places change; return those that it was in."""
-        ranked = tuple(self._rankings[lane] for lane in PRIORITIES if share.lanes.of(lane))
+        ranked = tuple(self._rankings[lane] for lane in PRIORITIES if share.lanes.queue(lane))
         for ranking in ranked:
             ranking.remove(share)
         return ranked
@@ -278,14 +291,14 @@ class _Ranking:
         self._levels: dict[int, OrderedDict[AppShare, None]] = {}
 
     def add(self, share: AppShare) -> None:
-        self._levels.setdefault(share.held, OrderedDict())[share] = None
+        self._levels.setdefault(share.active, OrderedDict())[share] = None
 
     def remove(self, share: AppShare) -> None:
         """Remove an app, which must hold as many places as when it was added."""
-        level = self._levels[share.held]
+        level = self._levels[share.active]
         del level[share]
         if not level:
-            del self._levels[share.held]
+            del self._levels[share.active]
 
     def first(self) -> AppShare | None:
         # There are few levels: apps with 0, 1, … k places hold k (k + 1) / 2 together.

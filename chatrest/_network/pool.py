@@ -26,11 +26,13 @@ if TYPE_CHECKING:
 LimitSource: TypeAlias = Literal["none", "given", "stated", "learnt"]
 
 _MOST_NAMES: Final = 3
-_MINUTE: Final = 60.0  # seconds: the window of a limit that response headers tell
+"""Names of apps that the repr of a pool shows."""
+_MINUTE: Final = 60.0
+"""Seconds: the window of a limit that response headers state."""
 
 
 class LimitState(Struct, frozen=True, kw_only=True):
-    """The rate limit of one app and rate class, and the requests that wait for it."""
+    """The rate limit of one app and rate class, and the requests that wait: of `session.pools[…].limits`."""
 
     app_id: str
     rate_class: RateClass
@@ -40,14 +42,14 @@ class LimitState(Struct, frozen=True, kw_only=True):
     source: LimitSource
     """`given` by `Pace`, `learnt` from 429 replies, else `stated` by response headers, or `none`."""
     rate: float | None
-    """Requests a second that are let go at present; None without a bound."""
+    """Requests a second that are sent at most at present; None without a limit."""
     next_slot: float
     """Seconds until the next waiting request may be sent, as far as the limit is concerned."""
     interactive: int
     """Waiting interactive requests."""
     bulk: int
     """Waiting bulk requests."""
-    held: int
+    active: int
     """Requests of the app, in all rate classes, that are under way."""
 
     @property
@@ -60,7 +62,7 @@ class LimitState(Struct, frozen=True, kw_only=True):
         rate = "" if self.rate is None else f", now {self.rate:.4g}/s"
         waits = f", {self.interactive} interactive and {self.bulk} bulk waiting" if self.waiting else ""
         slot = f", next slot in {self.next_slot:.1f} s" if self.next_slot > 0 else ""
-        return f"{self.app_id} {self.rate_class}: {limit}{rate}, {self.held} under way{waits}{slot}"
+        return f"{self.app_id} {self.rate_class}: {limit}{rate}, {self.active} under way{waits}{slot}"
 
 
 @final
@@ -129,6 +131,8 @@ class PoolState:
 
 
 class Pool:
+    """The connections, places and rate limits of one region; users see its `state`."""
+
     def __init__(
         self,
         region: str,
@@ -146,15 +150,18 @@ class Pool:
         self.budget: RetryBudget = RetryBudget()
         self.places: PrioritySemaphore = PrioritySemaphore(concurrency)
         self.state: PoolState = PoolState(self)
-        own: MakePacer = lambda _, rate_class: Pacer(pace, DOCUMENTED_RATES[rate_class])  # noqa: E731
-        self.gates: RateGates = RateGates(make_pacer or own, timing, self.places)
+        make_own: MakePacer = lambda _, rate_class: Pacer(pace, DOCUMENTED_RATES[rate_class])  # noqa: E731
+        self.gates: RateGates = RateGates(make_pacer or make_own, timing, self.places)
         """The rate gates by app and rate class, which all tasks and views of the session share."""
         self._connect = connect
         self._transport: Transport | None = None
         self._closed = False
 
     def exchange(self, request: Request, timeouts: Timeouts) -> "Awaitable[Reply]":
-        """Return an awaitable that sends `request` once; its caller has a place, and sets `has_replied`."""
+        """Return an awaitable that sends `request` once; its caller has a place, and sets `has_replied`.
+
+        Raises `RequestInvalidError` once the pool is closed.
+        """
         if self._closed:
             raise RequestInvalidError("the session was closed before the request was sent")
         if self._transport is None:
@@ -183,5 +190,5 @@ def _limit_state(app_id: str, rate_class: RateClass, gate: RateGate) -> LimitSta
         next_slot=gate.delay("bulk" if lanes.bulk and not lanes.interactive else "interactive"),
         interactive=len(lanes.interactive),
         bulk=len(lanes.bulk),
-        held=gate.share.held,
+        active=gate.share.active,
     )

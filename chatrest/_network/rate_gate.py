@@ -18,9 +18,11 @@ MakePacer: TypeAlias = Callable[[str, RateClass], GatePacer]
 GateKey: TypeAlias = tuple[str, RateClass]
 """App id and rate class."""
 
-_POLL_SECONDS: Final = 0.25  # while the end of a limit is unknown, any reply may show it
+_POLL_SECONDS: Final = 0.25
+"""While the end of a limit is unknown, the leader checks at this interval: any reply may show the end."""
+_YIELD_SECONDS: Final = 0.01
+"""While an interactive call goes first, a bulk leader checks at this interval."""
 _MOST_GATES: Final = 10_000
-_YIELD_SECONDS: Final = 0.01  # bulk checks again after this while an interactive call goes first
 
 
 class RateGate:
@@ -48,17 +50,20 @@ class RateGate:
 
     @property
     def is_idle(self) -> bool:
+        """True if the app has no requests, and the service has not refused it for a time that lasts."""
         return self.share.is_idle and not self.waiting and not self.pacer.is_probing
 
     def delay(self, lane: Priority) -> float:
+        """Return the seconds until the next slot, without the requests that wait for it."""
         return self.pacer.delay(self._timing.now(), urgent=lane == "interactive")
 
-    def expected(self, lane: Priority) -> float:
+    def expected_wait(self, lane: Priority) -> float:
         """Return the estimated seconds that a new request in `lane` would wait for its slot."""
         interval = 1 / self.pacer.rate if self.pacer.rate else 0.0
-        return self.delay(lane) + self.lanes.ahead(lane) * interval
+        return self.delay(lane) + self.lanes.count_ahead(lane) * interval
 
     def try_enter(self, lane: Priority, now: float) -> bool:
+        """Take a slot and a place if both are free and no other request goes first; else return False."""
         lanes, pacer, urgent = self.lanes, self.pacer, lane == "interactive"
         if (
             lanes.interactive
@@ -71,6 +76,7 @@ class RateGate:
         return True
 
     async def enter(self, lane: Priority) -> None:
+        """Take a slot and a place, and wait for both if need be. A cancel takes none."""
         if self.try_enter(lane, self._timing.now()):
             return
         waiter = self.lanes.join(lane)
@@ -93,8 +99,9 @@ class RateGate:
     def release(self, lane: Priority) -> None:
         self._places.release(self.share, lane)
 
-    async def _lead(self, lane: Priority, own: Waiter) -> None:
-        while not own.served:
+    async def _lead(self, lane: Priority, leader: Waiter) -> None:
+        """Serve the waiters of a lane, one after another, until the leader itself is served."""
+        while not leader.served:
             delay = self.delay(lane)
             if delay > 0:
                 await self._sleep(min(delay, _POLL_SECONDS) if self.pacer.is_probing else delay)
@@ -102,11 +109,11 @@ class RateGate:
                 await self._sleep(_YIELD_SECONDS)
             else:
                 await self._places.acquire(self.share, lane)
-                if self.delay(lane) > 0:  # the slot is gone meanwhile
+                if self.delay(lane) > 0:  # another request took the slot meanwhile
                     self.release(lane)
                 else:
                     self.pacer.take(self._timing.now(), urgent=lane == "interactive")
-                    self.lanes.serve(self.lanes.first(lane) or own)
+                    self.lanes.serve(self.lanes.first(lane) or leader)
 
     async def _sleep(self, seconds: float) -> None:
         """Sleep, and let other tasks run: a session's own sleep may return without doing so."""
@@ -125,7 +132,9 @@ class RateGate:
 class RateGates(dict[GateKey, RateGate]):
     """The gates by app id and rate class; `gates[key]` makes the one that is missing. Each takes 1.2 kB.
 
-    Of very many those that nobody uses are forgotten, with what their pacers have learnt.
+    From `_MOST_GATES` on, the idle ones are dropped, and the rates that they have learnt with them: an app
+    that calls again begins as a new one, and its next 429 shows the limit again. A wait that the service has
+    asked for is kept, as its gate is not idle.
     """
 
     def __init__(self, make_pacer: MakePacer, timing: Timing, places: PrioritySemaphore) -> None:

@@ -303,7 +303,7 @@ async def test_the_error_of_a_missed_deadline_lists_all_durations() -> None:
     harness = VirtualPool(BUSY, forever, slow=1.0, pace=Pace(rate=60), concurrency=1)
     while harness.gate.delay("interactive") <= 0:
         harness.gate.pacer.take(harness.timing.now(), urgent=True)
-    paced = harness.gate.expected("interactive")
+    paced = harness.gate.expected_wait("interactive")
     assert harness.pool.places.try_acquire(harness.gate.share, "interactive")
     call = asyncio.create_task(harness.fails_beside(deadline=9.0, first_wait=4.0))
     await asyncio.sleep(2.0)

@@ -47,8 +47,14 @@ class MonitoredSemaphore:
             assert sum(lane == "bulk" for lane, _ in self.inside) <= self.most_bulk
 
     def is_empty(self) -> bool:
-        held = sum(share.held for share in self.shares.values())
-        return (self.places.active, self.places.waiting, held, self.inside, self.waiting) == (0, 0, 0, [], [])
+        active = sum(share.active for share in self.shares.values())
+        return (self.places.active, self.places.waiting, active, self.inside, self.waiting) == (
+            0,
+            0,
+            0,
+            [],
+            [],
+        )
 
 
 def most_places(count: int, apps: int) -> int:
@@ -82,7 +88,7 @@ async def test_no_place_is_lost_and_every_waiter_is_served(visits: list[Visit], 
     )
     assert semaphore.is_empty()
     assert not semaphore.places.is_lending
-    assert take_all(semaphore.places, semaphore.shares[SHOP]).held == count
+    assert take_all(semaphore.places, semaphore.shares[SHOP]).active == count
 
 
 @given(visits, st.integers(1, 4))
@@ -111,8 +117,8 @@ async def test_places_of_an_app_go_to_interactive_calls_first_in_order_of_arriva
 def test_one_app_has_all_places_and_a_tenth_is_reserved_for_interactive_calls(count: int, bulk: int) -> None:
     places = PrioritySemaphore(count)
     share = places.share(SHOP)
-    assert take_all(places, share, "bulk").held == bulk
-    assert take_all(places, share, "interactive").held == places.active == count
+    assert take_all(places, share, "bulk").active == bulk
+    assert take_all(places, share, "interactive").active == places.active == count
     places.release(share, "interactive")
     assert not places.try_acquire(share, "bulk") or count == bulk
 
@@ -167,9 +173,9 @@ async def test_an_app_beside_one_that_hangs_has_its_share_and_the_loan_is_paid_b
     places, stuck = semaphore.places, take_all(semaphore.places, semaphore.shares[GAME])
     tasks = spawn(*(semaphore.visit("interactive", number, 1.0) for number in range(3 * share)))
     await asyncio.sleep(0.5)
-    assert (semaphore.shares[SHOP].held, places.active, places.is_lending) == (share, count + share, True)
+    assert (semaphore.shares[SHOP].active, places.active, places.is_lending) == (share, count + share, True)
     await asyncio.sleep(1.0)
-    assert semaphore.shares[SHOP].held == share
+    assert semaphore.shares[SHOP].active == share
     again = spawn(places.acquire(stuck, "interactive"))
     for _ in range(share):
         places.release(stuck, "interactive")
@@ -177,7 +183,7 @@ async def test_an_app_beside_one_that_hangs_has_its_share_and_the_loan_is_paid_b
         assert not again[0].done()  # it held more than its share
     places.release(stuck, "interactive")
     await ended(again)
-    assert (stuck.held, places.active, places.is_lending) == (count - share, count, False)
+    assert (stuck.active, places.active, places.is_lending) == (count - share, count, False)
     await ended(tasks)
     assert not places.is_lending
 
@@ -191,7 +197,7 @@ async def test_a_waiter_that_is_cancelled_before_its_moment_is_over_lends_nothin
     tasks[0].cancel()
     await ended(tasks)
     await asyncio.sleep(1.0)
-    assert (places.active, places.waiting, places.is_lending) == (stuck.held, 0, False) == (4, 0, False)
+    assert (places.active, places.waiting, places.is_lending) == (stuck.active, 0, False) == (4, 0, False)
 
 
 # ── anything at any time ──
@@ -245,7 +251,7 @@ class Model:
     def check(self) -> None:
         """Check the counts, the bounds, and that no call waits while it may have a place."""
         held = Counter(app for app, _ in self.active)
-        assert [share.held for share in self.shares] == [held[number] for number in range(APPS)]
+        assert [share.active for share in self.shares] == [held[number] for number in range(APPS)]
         assert (self.places.active, self.places.waiting) == (len(self.active), len(self.waiting))
         for number, most in enumerate(sorted(held.values(), reverse=True), 1):
             assert most <= self.count // number

@@ -279,7 +279,9 @@ def test_the_memory_of_many_thousands_of_apps_is_small() -> None:
     assert len(apps_of(pool)) == 3_000
 
 
-def test_of_very_many_apps_those_that_nobody_uses_are_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_of_many_apps_idle_ones_are_forgotten_and_refused_ones_are_not(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr(rate_gate, "_MOST_GATES", 100)
     clock = Clock(1000.0)
     pool = make_pool(clock)
@@ -325,7 +327,7 @@ async def test_the_state_of_a_pool_says_who_holds_and_who_waits() -> None:
     tasks.append(asyncio.create_task(well.enter("interactive")))
     await asyncio.sleep(1.0)  # more than the moment after which a place is lent
     state = pool.state
-    assert [(limit.app_id, limit.held, limit.interactive, limit.bulk) for limit in state.limits] == [
+    assert [(limit.app_id, limit.active, limit.interactive, limit.bulk) for limit in state.limits] == [
         ("stuck", 4, 2, 0), ("well", 1, 0, 0),
     ]  # fmt: skip
     assert (state.active, state.waiting, state.is_full, state.is_lending) == (5, 2, True, True)

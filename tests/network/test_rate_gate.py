@@ -178,12 +178,12 @@ async def test_a_reply_that_shows_the_end_of_a_limit_releases_the_waiters() -> N
 @in_time
 async def test_the_expected_wait_of_a_request_is_known_before_it_waits() -> None:
     monitored = MonitoredGate(60.0)
-    assert (monitored.gate.expected("bulk"), monitored.gate.expected("interactive")) == (0, 0)
+    assert (monitored.gate.expected_wait("bulk"), monitored.gate.expected_wait("interactive")) == (0, 0)
     monitored.spend()
     tasks = spawn(*(monitored.go("bulk", number) for number in range(10)))
     await run_loop(2)
-    seconds = monitored.gate.expected("bulk")
-    assert seconds - monitored.gate.expected("interactive") == pytest.approx(10)
+    seconds = monitored.gate.expected_wait("bulk")
+    assert seconds - monitored.gate.expected_wait("interactive") == pytest.approx(10)
     await monitored.go("bulk", "me")
     assert monitored.order[-1] == ("me", pytest.approx(seconds, abs=1e-3))
     await ended(tasks)
