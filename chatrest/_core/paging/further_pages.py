@@ -52,6 +52,19 @@ def same_page_in_a_direction(view: PageView) -> NextPage | None:
     return None if is_known else NextPage((direction, *view.cursor.position), is_same=True)
 
 
+def page_with_missing_records(view: PageView) -> NextPage | None:
+    """Fewer records than the page counts, and a position after them: from the last of them, as those between
+    may be missing in this reply alone; the same page, once, where it has none.
+    """
+    if not (view.lacks_records and view.ordered.by_id and view.served_position):
+        return None
+    if not view.ids:
+        return None if view.memory.has_asked_again else NextPage(view.cursor.position, is_same=True)
+    position = own_id(view)
+    served_id, last = dict(view.served_position).get("id", ""), dict(position).get("id", "")
+    return NextPage(position) if view.has_new and is_ahead(served_id, last, view.ordered.direction) else None
+
+
 def served_position(view: PageView) -> NextPage | None:
     """The reply's position, if it moves; a fault where it goes back or repeats."""
     before, after = view.asked_location, location_of(view.served_position)

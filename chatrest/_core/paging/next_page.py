@@ -36,6 +36,7 @@ RUNGS: Final[tuple[Callable[[PageView], NextPage | None], ...]] = (
     ends.documented_last_page,
     # A further page.
     further_pages.same_page_in_a_direction,
+    further_pages.page_with_missing_records,
     further_pages.served_position,
     further_pages.same_page_again,
     further_pages.earlier_page,

@@ -75,6 +75,11 @@ class PageView(Struct, frozen=True, dict=True):
         return self.counts_more_pages and not 0 < (self.pagination.total or 0) <= self.cursor.delivered
 
     @property
+    def lacks_records(self) -> bool:
+        """True if the page counts more records than it holds: some may be missing in this reply alone."""
+        return (self.pagination.count or 0) > len(self.ids)
+
+    @property
     def page_number(self) -> int:
         return int(self.asked_position.get("page", 1))
 
