@@ -39,6 +39,19 @@ class Articles:
     def face(self, initials: str, colour: str) -> EscapedText:
         return EscapedText(f'<span class="face {colour}" aria-hidden="true">{self._escape(initials)}</span>')
 
+    def records(self, items: Iterable[Item], address: str) -> EscapedText:
+        """Return the records of messages, each with a link to its message on the page at this address."""
+        escape, shown_items = self._escape, [item for item in items if not item.is_long]
+        texts = escaped_json([item.raw for item in shown_items])
+        sections = (
+            f'<section class="record" id="{item.anchor}">'
+            f'<a href="{address}#{item.anchor}">message {escape(item.id)}</a> '
+            f"<small><bdi>{escape(name_of(item.sender))}</bdi>, {item.at or 'undated'}</small>"
+            f"<pre>{text.decode('utf-8', 'replace')}</pre></section>\n"
+            for item, text in zip(shown_items, texts, strict=True)
+        )
+        return EscapedText("".join(sections))
+
     def _articles(self, items: Iterable[Item], *, is_place: bool) -> Iterator[str]:
         escape, sender_of, text_of, content_of = self._escape, self._sender, self._text, self._content
         last, until, offset, clock = 0, 0, "", slice(11, 16) if is_place else slice(16)
@@ -220,15 +233,3 @@ def _at(note: Note) -> str:
 
 def _digest(file: FileLink) -> str:
     return f' <code title="SHA-256 {file.digest}">{file.digest[:12]}</code>'
-
-
-def records(items: Iterable[Item], address: str) -> EscapedText:
-    """Return the records of messages, each with a link to it on the page at this address."""
-    shown = [item for item in items if not item.is_long]
-    texts = escaped_json([item.raw for item in shown])
-    parts = (
-        b'<section class="record" id="%b"><a href="%b">message</a><pre>%b</pre></section>\n'
-        % (item.anchor.encode(), f"{address}#{item.anchor}".encode(), text)
-        for item, text in zip(shown, texts, strict=True)
-    )
-    return EscapedText(b"".join(parts).decode("utf-8", "replace"))

@@ -28,7 +28,7 @@ from typing import Any, Final, NamedTuple
 
 from .._texts import missing_extra
 from ..errors import RequestInvalidError
-from .articles import Articles, Escape, name_of, records
+from .articles import Articles, Escape, name_of
 from .headings import ConversationRow, Headings, days_script
 from .heads import record_of
 from .index import ConversationEntry, Index, PageCut, PersonEntry
@@ -52,7 +52,7 @@ _CUT: Final = "\0cut\0"
 """Where the frame is divided: nothing that is shown has it."""
 ADVICE: Final = (
     "Try fewer words or filters, or a part of a word: one or two letters are only found where a word begins. "
-    "Deleted texts, types and numbers in a content are not searched."
+    "Deleted texts, types of messages and numbers in custom data are not searched."
 )
 """For who has found nothing."""
 _FLAG_WORDS: Final = tuple(
@@ -124,8 +124,8 @@ class Pages:
                         heading=self.headings.of(conversation))  # fmt: skip
 
     def source(self, conversation: ConversationEntry, cut: PageCut, items: list[Item]) -> str:
-        own = records(items, f"{cut.page}.html")
-        return self._in("source", conversation, page=cut.page, records=own)
+        records = self._articles.records(items, f"{cut.page}.html")
+        return self._in("source", conversation, page=cut.page, records=records)
 
     def whole(self, conversation: ConversationEntry, page: int, item: Item) -> str:
         return self._in("whole", conversation, page=page, item=item)
@@ -187,7 +187,7 @@ class Pages:
 
     def index_page(self, rows: list[ConversationRow], part: int, parts: int) -> str:
         kinds = [(name, [row for row in rows if row.conversation.is_group == is_group])
-                 for name, is_group in (("People", False), ("Groups", True))]  # fmt: skip
+                 for name, is_group in (("One to one", False), ("Groups", True))]  # fmt: skip
         return self._render(
             "index", "", kinds=kinds, part=part, parts=parts, messages=self.index.count("posts"),
             conversations=self.index.count("conversations"),

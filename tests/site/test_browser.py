@@ -93,7 +93,8 @@ def search(browser: Any, words: str, **filters: str) -> set[str]:
         "document.getElementById('count').textContent = ''; form.requestSubmit();",
         {"q": words} | filters,
     )
-    until(browser, lambda: re.fullmatch(r"[\d,]+ found(: .*)?", browser.find_element("id", "count").text))
+    end = re.compile(r"[\d,]+ found(, times in .*|: .*)")
+    until(browser, lambda: end.fullmatch(browser.find_element("id", "count").text))
     links = [link.get_attribute("href") for link in all_of(browser, "#results a")]
     assert len(links) == len(set(links))
     return {link.rpartition("#m")[2] for link in links}
@@ -146,7 +147,7 @@ def test_all_conversations_are_sorted_and_the_column_says_what_it_shows(
     open_page(browser, tmp_path / "site")
     browser.execute_script(sort, "Largest")
     until(browser, lambda: len(all_of(browser, "#talks li > a")) == 301)
-    assert [each.text for each in all_of(browser, "#talks h2")] == ["People", "Groups"]
+    assert [each.text for each in all_of(browser, "#talks h2")] == ["One to one", "Groups"]
     assert [each.text for each in all_of(browser, "#talks .badge")[:2]] == ["2", "1"]
     browser.execute_script(sort, "Name")
     all_of(browser, "#talks li > button")[0].click()

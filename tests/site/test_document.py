@@ -124,7 +124,9 @@ def test_dates_are_days_of_the_zone_and_the_document_names_its_window(tmp_path: 
     assert page.values("data-id") == ["5", "2", "3"]
     bounds = "from 2026-05-01 00:00:00 +02:00 until 2026-05-31 23:59:59 +02:00, and 1 message without a time"
     assert bounds in page.text
-    refused = r"until = 2026-05-01: the window ends before it begins: expected a time after since = 2026-05-02"
+    refused = (
+        r"until = 2026-05-01: the window ends before it begins: expected a time after since = 2026-05-02"
+    )
     with pytest.raises(RequestInvalidError, match=refused):
         write_document(tmp_path / "out", tmp_path / "x.html", since="2026-05-02", until="2026-05-01")
     assert not (tmp_path / "x.html").exists()

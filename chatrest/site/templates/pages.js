@@ -64,7 +64,7 @@ const rowOf = ([name, title, initials, colour, pages, day, messages, , by, words
   ariaCurrent: name === open ? "page" : null,
 }, make("span", { className: `face c${colour}`, ariaHidden: true }, initials), make("b", "", make("bdi", "", title)),
 make("time", "", day), make("span", "excerpt", make("bdi", "", by), by && ": ", make("bdi", "", words)),
-make("span", "badge", count(messages))));
+make("span", { className: "badge", title: "messages" }, count(messages))));
 const plain = (text) => text.normalize("NFKD").replace(/\p{M}/gu, "").toLowerCase();
 const control = (parent, sorts, lists) => {
   const filter = make("input", { type: "search", placeholder: "Filter by name" });
@@ -95,7 +95,7 @@ const [column] = all("#column"), [talks] = all("#talks");
 const list = () => make("ul", "list");
 if (talks) control(all("main")[0], ["Newest", "Largest", "Name"], () => {
   const lists = [list(), list()];
-  talks.replaceChildren(...lists.map((each, group) => make("section", "", make("h2", "", ["People", "Groups"][group]), each)));
+  talks.replaceChildren(...lists.map((each, group) => make("section", "", make("h2", "", ["One to one", "Groups"][group]), each)));
   return lists;
 });
 if (column && matchMedia("(min-width: 64rem)").matches) {

@@ -174,12 +174,14 @@
     const [, sender, , text] = texts.messages[at] ?? [];
     if (!text) return "";
     const near = named(texts, sender, "near"), line = oneLine(text);
-    near.append(`: ${line.slice(0, AROUND)}${line.length > AROUND ? "…" : ""}`);
+    // The line of an action or call begins with the name.
+    if (line.startsWith(near.textContent)) near.replaceChildren();
+    near.append(`${near.firstChild ? ": " : ""}${line.slice(0, AROUND)}${line.length > AROUND ? "…" : ""}`);
     return near;
   };
   const shownResult = ({ texts, at }, chunks) => {
     const [rank, sender, time, text] = texts.messages[at];
-    const shown = make("span", { className: "text", dir: "auto" }, ...(text ? marked(oneLine(text), chunks) : ["(deleted, or without a text)"]));
+    const shown = make("span", { className: "text", dir: "auto" }, ...(text ? marked(oneLine(text), chunks) : ["(deleted, or no text)"]));
     const top = make("span", "meta", named(texts, sender, "who"), make("time", "", time ? localTime(time) : ""));
     const link = make("a", { href: `${root}${texts.path}#m${rank}` }, top, shown);
     return make("li", "", lineOf(texts, at - 1), link, lineOf(texts, at + 1));
@@ -230,10 +232,10 @@
         // Who reads them already keeps the first results: they are the newest.
         if (!list.hasChildNodes() || (scrollY < 100 && !list.contains(document.activeElement))) render(matches, query);
       }
-      status.textContent = `${matches.length < MOST ? "" : "more than "}${count(matches.length)} found${matches.length ? "" : `: ${
+      status.textContent = `${matches.length < MOST ? "" : "more than "}${count(matches.length)} found${matches.length ? `, times in ${zone}` : `: ${
         query.lacking || "no message has all of it"}. ${status.dataset.advice}`}`;
     } catch (error) {
-      if (own === run) status.textContent = `The search cannot be done: ${error.message}`;
+      if (own === run) status.textContent = `The search failed: ${error.message}`;
     }
   };
 
