@@ -1,10 +1,10 @@
-"""A journal in one SQLite file: opened, locked, checked, and with errors that say whose fault they are.
+"""A journal in one SQLite file: opened, locked and checked, with errors that name the cause.
 
-- One process writes: the file is locked until it is closed; one that is shared has a lock elsewhere.
-- Readers get the last commit, of a writer that was killed, too, and change nothing. Beside the writer of a
-  shared one they have a transaction of SQLite; else they have no locks, and ask `is_unchanged` in the end.
+- One process writes: the file is locked until it is closed. A shared journal has its lock elsewhere.
+- Readers get the last commit, also of a writer that was killed, and change nothing. Beside the writer of a
+  shared journal they have a transaction of SQLite; else they have no locks, and check `is_unchanged` at last.
 - A file that is damaged, foreign or of another version is refused before a byte of it is changed.
-- What was committed survives a loss of power.
+- A commit survives a loss of power.
 - Threads take turns: a lock is held from BEGIN to COMMIT, and by each query outside of a transaction.
 """
 
@@ -26,22 +26,22 @@ SETTINGS: Final = "PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL;"
 FAULTS: Final = (sqlite3.Error, UnicodeDecodeError)
 """The errors of sqlite3; the second where SQLite's own message repeats damaged bytes."""
 _MISUSE: Final = (sqlite3.ProgrammingError, sqlite3.InterfaceError)
-"""Our mistake, such as a query of a closed journal: nothing is wrong with the file."""
+"""A mistake in our code, such as a query of a closed journal: nothing is wrong with the file."""
 _SURROUNDINGS: Final = frozenset({
     sqlite3.SQLITE_IOERR, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_NOMEM, sqlite3.SQLITE_INTERRUPT,
 })  # fmt: skip
-"""Errors of the system around a file, and not of what is in it."""
+"""Errors of the system around a file, and not of its contents."""
 REMOVED: Final = "it was removed or replaced while it was being written"
 _TIMEOUT: Final = 5.0
 """Seconds for which writer and readers wait while one of them opens or ends the log."""
 _LAST_WAIT: Final = 1000
 """Milliseconds for which the end of a writer waits for readers, so that the log can be emptied."""
 _WITHOUT_LOCKS: Final = "win32-none" if sys.platform == "win32" else "unix-none"
-"""SQLite's way to a file that needs no locks, and no memory that is shared."""
+"""The virtual file system of SQLite that needs no locks and no shared memory."""
 _HEADER: Final = """SELECT application_id, user_version, (SELECT count(*) FROM sqlite_master)
     FROM pragma_application_id, pragma_user_version"""
 _VALUES: Final = 500
-"""Values of one query: every SQLite takes so many."""
+"""Values of one query: every version of SQLite permits so many."""
 
 
 class InUseError(RequestInvalidError):
@@ -53,29 +53,30 @@ class UnreadableError(ChatRestError):
 
 
 Marks: TypeAlias = tuple[tuple[int, int, int] | None, ...]
-"""Of a journal and its log: what differs once one of them is written; None for one that is empty."""
+"""Inode, size and time of a journal and of its log: they change with every commit; None for an empty file."""
 
 
 class Layout(NamedTuple):
     """A kind of journal: its tables, and the words of its errors."""
 
     owner: str
-    """Who writes it, as in `export`."""
+    """The noun of its writer in errors, such as `export`."""
     schema: str
     """The statements that make its tables, with no `;` inside of one."""
     version: int
-    application: int = 0
-    remedy: str = ""
-    """What to do about a damaged one."""
+    application: int
+    """The `application_id` in the file's header."""
+    remedy: str
+    """The advice in the error of a damaged journal."""
     damage: type[ChatRestError] = UnreadableError
-    """The error for a damaged one."""
+    """The error of a damaged journal."""
 
 
 class JournalFile:
-    """An open journal; used with `with`, or closed. What was not committed then never happened.
+    """An open journal; used with `with`, or closed. Closing drops a transaction that is not committed.
 
-    Raises `InUseError` where another process has it, `UnreadableError` where it is damaged,
-    `RequestInvalidError` where it cannot be opened or is something else, and OSError where the disk fails.
+    Every operation raises `InUseError` if another process is writing it, the layout's error if it is damaged,
+    `RequestInvalidError` if it cannot be opened or is another file, and OSError if the disk fails.
     """
 
     def __init__(
@@ -86,16 +87,17 @@ class JournalFile:
         *,
         is_shared: bool = False,
     ) -> None:
-        """Open it for writing, and make a new one with what `begin` adds; for reading where that is None.
+        """Open a journal for writing; for reading if `begin` is None.
 
-        With `is_shared` others may read while it is written: the caller has kept other writers out. A reader
-        says by it that a writer is there.
+        `begin` adds the first rows of a new journal, in the transaction that makes its tables. With
+        `is_shared` others may read while it is written, and the caller excludes other writers; for a reader
+        it means that a writer may be there.
         """
         self.path = path
         self._is_shared = is_shared
         self._marks: Marks | None = marks_of(path)
         self.lock: threading.RLock = threading.RLock()
-        """Has the connection: held from BEGIN to COMMIT, so that no thread works inside of another's."""
+        """Guards the connection: held from BEGIN to COMMIT, so that a transaction has one thread."""
         self._layout = layout
         with self._held():
             self._db: sqlite3.Connection = self._readable() if begin is None else self._writable(begin)
@@ -112,7 +114,8 @@ class JournalFile:
 
     def close(self) -> None:
         try:
-            if self._is_shared and self._status is not None:  # beside a reader SQLite leaves all in the log
+            # Beside a reader SQLite leaves all commits in the log.
+            if self._is_shared and self._status is not None:
                 with suppress(*FAULTS):
                     self._db.execute(f"PRAGMA busy_timeout={_LAST_WAIT}")
                     self._db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
@@ -120,29 +123,30 @@ class JournalFile:
             self._db.close()
 
     def is_unchanged(self) -> bool:
-        """Return True if all that was read is of one commit, as far as a reader without locks can tell."""
+        """Return True if the files have not changed since they were opened: all reads were of one commit."""
         return self._marks is None or marks_of(self.path) == self._marks
 
     def check_integrity(self) -> None:
+        """Raise the layout's error if SQLite finds damage. Reads the complete file."""
         with self._held():
             _check_integrity(self._db)
 
     def check_in_place(self) -> None:
-        """Raise OSError where the file was removed or replaced since it was opened."""
+        """Raise OSError if the file was removed or replaced since it was opened."""
         if self._status is not None:
             check_in_place(self.path, self._status)
 
     def write_snapshot(self, path: Path) -> None:
-        """Write all that is committed to a new file, page by page: what is unchanged stays at its place."""
+        """Write all commits to a new file, page by page: an unchanged page has the same place in each."""
         with self._held(), closing(sqlite3.connect(path)) as copy:
             copy.execute("PRAGMA synchronous=OFF")
             self._db.backup(copy)
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
-        """All of what is written inside, or nothing; it is on the disk afterwards.
+        """Commit all writes of the block to the disk at its end, or none of them after an error or a cancel.
 
-        Another thread's waits for its end; one inside of another is a mistake, and raises RuntimeError.
+        A transaction of another thread waits for its end. One inside of another raises RuntimeError.
         """
         with self._held():
             self._begin()
@@ -156,7 +160,7 @@ class JournalFile:
                 raise
 
     def _forget(self) -> None:
-        """Forget what is known of the tables: a transaction is rolled back."""
+        """Forget all that a subclass remembers of the tables: a transaction is rolled back."""
 
     def _begin(self) -> None:
         if self._db.in_transaction:
@@ -168,13 +172,13 @@ class JournalFile:
             return self._db.execute(sql, values).fetchall()
 
     def _fetched(self, rows: sqlite3.Cursor, most: int) -> list[Any]:
-        """Return the next rows of a query, for a generator: it holds the connection in here alone."""
+        """Return the next rows of a query, for a generator: the connection is held only during this call."""
         with self._held():
             return rows.fetchmany(most)
 
     @contextmanager
     def _held(self) -> Iterator[None]:
-        """Hold the connection, and raise errors that say whose fault they are; no generator yields inside."""
+        """Hold the connection, and translate SQLite's errors; no generator may yield inside."""
         with self.lock:
             try:
                 yield
@@ -196,11 +200,10 @@ class JournalFile:
         return self._damage(f"is damaged, or is no {owner}'s journal: {error}")
 
     def _damage(self, fault: str) -> ChatRestError:
-        remedy = self._layout.remedy and f": {self._layout.remedy}"
-        return self._layout.damage(f"{self.path} {fault}{remedy}")
+        return self._layout.damage(f"{self.path} {fault}: {self._layout.remedy}")
 
     def _writable(self, begin: Callable[[sqlite3.Connection], object]) -> sqlite3.Connection:
-        # The writer is a thread, one at a time. Readers keep it waiting where they open a log.
+        # One thread at a time writes. Readers of a shared journal keep it waiting when they open a log.
         timeout = _TIMEOUT if self._is_shared else 0
         db = sqlite3.connect(self.path, timeout=timeout, isolation_level=None, check_same_thread=False)
         with _closed_on_error(db):
@@ -210,7 +213,7 @@ class JournalFile:
             if not is_new:
                 _check_integrity(db)  # before anything is written, the settings included
             db.executescript(SETTINGS)
-            if is_new:  # there is never one without what it begins with
+            if is_new:  # no journal is ever without its first rows
                 db.execute("BEGIN IMMEDIATE")
                 for statement in self._layout.schema.split(";"):
                     db.execute(statement)
@@ -225,9 +228,9 @@ class JournalFile:
     def _readable(self) -> sqlite3.Connection:
         """Open it without changing anything, and without making a file beside it; begin a transaction.
 
-        One without a log is read as a file that no one writes: SQLite would make a log. One with a log is
-        read as SQLite does it beside a writer; where none is there, without locks and with the log's index
-        in memory, which needs no right to write.
+        A journal without a log is read as an immutable file, as SQLite would make a log. A shared one with a
+        log is read as SQLite does it beside a writer. Any other is read without locks and with the log's
+        index in memory, which needs no permission to write.
         """
         log = log_of(self.path)
         has_log = log.exists() and log.stat().st_size > 0
@@ -247,7 +250,7 @@ class JournalFile:
         return db
 
     def _is_new(self, db: sqlite3.Connection) -> bool:
-        """Return whether nothing is in it; raises where it is of another kind, before it is touched."""
+        """Return True for an empty file; raises `RequestInvalidError` for a file of another kind."""
         application, version, tables = db.execute(_HEADER).fetchone()
         if not tables and not version:
             return True
@@ -269,7 +272,7 @@ def log_of(path: Path) -> Path:
 
 
 def marks_of(path: Path) -> Marks:
-    """Return what shows whether a journal or its log was written."""
+    """Return the marks of a journal and its log, which differ after the next commit."""
     return tuple(_mark_of(each) for each in (path, log_of(path)))
 
 
@@ -282,7 +285,7 @@ def _mark_of(path: Path) -> tuple[int, int, int] | None:
 
 
 def check_in_place(path: Path, status: os.stat_result) -> None:
-    """Raise OSError where the file of this status is not the one at its path: it was removed, or replaced."""
+    """Raise OSError if the file of this status is not at its path: it was removed or replaced."""
     try:
         present = path.stat()
     except FileNotFoundError:
@@ -301,7 +304,7 @@ def _closed_on_error(db: sqlite3.Connection) -> Iterator[None]:
 
 
 def _denied(path: Path) -> PermissionError | None:
-    """Return the error where this user may not read a journal: SQLite says only that it cannot open it."""
+    """Return the error if this user may not read a journal: SQLite only says that it cannot open it."""
     for each in (path, log_of(path)):
         try:
             each.open("rb").close()

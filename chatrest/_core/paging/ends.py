@@ -82,8 +82,7 @@ def _is_shown_last(view: PageView) -> bool:
         return memory.total == view.cursor.delivered
     if len(memory.ids or ()) == 1 < view.rules.size:
         return view.largest > 1 or view.cursor.delivered == 1
-    was_refused = view.cursor.position in memory.empty_positions
-    return was_refused and before in memory.visited and before not in memory.empty_positions
+    return before in memory.visited and before not in memory.empty_positions
 
 
 def repeated_page_number(view: PageView) -> NextPage | None:

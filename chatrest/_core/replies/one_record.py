@@ -118,8 +118,9 @@ def parse(kind: Any, data: bytes | str | dict[str, Any]) -> Any:
         message = _typed(MESSAGE, raw, "")
         if not is_class or isinstance(message, kind):
             return message
-        is_unknown = isinstance(message, UnknownMessage)
-        reason = message.reason if is_unknown else f"it is a {type(message).__name__}"
+        reason = f"it is a {type(message).__name__}"
+        if isinstance(message, UnknownMessage):
+            reason = message.reason
         if kind is UnknownMessage:
             return unknown_message(read_record(raw), raw, reason)
         raise ReplyUnreadableError(f"the record is no {kind.__name__}: {reason}")

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 from hypothesis import given, strategies as st
-from msgspec import UNSET
+from msgspec import UNSET, structs
 
 from chatrest._core.paging import step as step_module
 from chatrest._core.paging.cursor import Cursor
@@ -25,7 +25,7 @@ from tests.walk.service_model import (
 )
 
 
-def test_the_place_after_some_items_is_on_the_page_and_after_all_behind_it() -> None:
+def test_the_cursor_after_some_items_is_on_their_page_and_after_all_at_the_next_one() -> None:
     result = step_over(at(id="5"), page(7, 6, cursor=position(9)))
     identify = BY_IDS.identify
     here = at(id="5").position
@@ -38,6 +38,33 @@ def test_the_place_after_some_items_is_on_the_page_and_after_all_behind_it() -> 
     end = step_over(at(id="5"), page(7, 6, pagination=Pagination(0, 2, 9, 1, 1)), rules_for(9), largest=9)
     assert end.next is None
     assert end.cursor_after(2, identify) == Cursor("q", here, "append", "7", inside=True, time=7, delivered=2)
+
+
+def test_an_earlier_page_is_remembered_until_the_end_is_shown_or_too_many_were_asked_for() -> None:
+    """The `earlier` of a cursor is the page to ask for again, if the page at it is empty."""
+    before = at(id="5")
+    promising = page(6, 7, cursor=position(7), pagination=Pagination(9, 2, 2, 1, 5))
+    following = step_over(before, promising).next
+    assert following is not None
+    assert following.earlier == before.position
+    end = step_over(following, page(8, pagination=Pagination(0, 1, 2, 5, 5)), largest=2)
+    assert (end.next, end.start.earlier) == (None, None)
+    places = frozenset((("affix", "append"), ("id", str(number))) for number in range(20, 30))
+    following = step_over(before, promising, ids=["5"], empty_positions=places).next
+    assert following is not None
+    assert following.earlier == before.position
+    nothing_new = page(5, cursor=position(7), pagination=Pagination(9, 1, 2, 1, 5))
+    result = step_over(at(id="5", last="5"), nothing_new, ids=["5"], empty_positions=places)
+    assert result.next is not None
+    assert result.next.earlier is None
+
+
+def test_a_resumed_walk_is_no_longer_inside_of_a_page_after_an_empty_one() -> None:
+    resumed = structs.replace(at(id="5", last="6"), inside=True)
+    for listing, is_inside in ((page(6, cursor=position(7)), True), (page(cursor=position(7)), False)):
+        following = step_over(resumed, listing).next
+        assert following is not None
+        assert following.inside is is_inside
 
 
 @few

@@ -194,6 +194,7 @@ def message(**changes: Any) -> Any:
 def test_the_sender_of_what_was_sent() -> None:
     assert not is_sent_by_other(message(), "ALICE")
     assert is_sent_by_other(message(sender="system"), "alice")
+    assert not is_sent_by_other(message(sender=""), "alice")
     assert not is_sent_by_other(object(), "alice")
 
 
