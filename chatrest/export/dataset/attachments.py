@@ -30,7 +30,7 @@ from ...errors import ChatRestError
 from ...session import AsyncSession
 from ..folder.export_folder import ExportFolder
 from ..folder.tables import ATTACHMENTS
-from ..formats.stored_records import SourceLines, piece_of, read
+from ..formats.stored_records import SourceLines, piece_of, record_members
 from ..plan.id_set import IdSet
 from ..plan.message_ids import LAST, number
 from ..plan.report import AttachmentCounts
@@ -145,7 +145,7 @@ class AttachmentRun:
         # One whose id is no number is always among them.
         raws = (bytes(row.raw) for row in rows if (key := number(row.id)) is None or key in new)
         while batch := await in_thread(lambda: list(islice(raws, _MESSAGES))):
-            links = (link for raw in batch for link in links_of(read(raw)))
+            links = (link for raw in batch for link in links_of(record_members(raw)))
             await in_thread(partial(self._journal.add, links))
         if is_settled:
             await in_thread(partial(self._journal.set_searched, written))

@@ -42,7 +42,7 @@ from ..folder.tables import (
     tables_of,
     with_member,
 )
-from ..formats.stored_records import SourceLines, read
+from ..formats.stored_records import SourceLines, record_members
 from ..plan.file_names import SPOOL
 from ..plan.report import AttachmentCounts, ExportFailure, NextRun, Phase, Progress, Report
 from .attachments import AttachmentOptions, AttachmentRun
@@ -258,7 +258,7 @@ class TableLists:
         while batch := await in_thread(lambda: list(islice(rows, _MESSAGES))):
             for row in batch:
                 if b'"reactions"' in (raw := row.raw):
-                    data = read(raw).get("data")
+                    data = record_members(raw).get("data")
                     if isinstance(data, dict) and data.get("reactions"):
                         yield row.id
 
@@ -280,7 +280,7 @@ class TableLists:
             records = []
             for row in page.items:
                 raw = row.raw
-                key = read(raw).get(own.key)
+                key = record_members(raw).get(own.key)
                 if not key or str(key) not in keys:
                     records.append(with_member(raw, own.member, parent) if own.member else raw)
                 if key:

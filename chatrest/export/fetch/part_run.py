@@ -21,7 +21,7 @@ from ...errors import ChatRestError
 from ..folder.export_folder import ExportFolder
 from ..folder.fetched_page import FetchedPage
 from ..folder.journal import Journal
-from ..folder.part_files import PartFiles, foreign_name, leave, stamps_for
+from ..folder.part_files import PartFiles, add_foreign, foreign_name, stamps_for
 from ..plan.id_set import IdSet
 from ..plan.message_ids import NO_IDS, PageIds, ids_of, number
 from ..plan.ownership import OF_PARTS, Source
@@ -133,7 +133,7 @@ class PartRun:
         lost = {names[name] for name in await self._files.lost(list(names))}
         for part in sorted(journal.receiving_parts(only_unsent=True) | lost):
             foreign = await in_thread(partial(_foreign, journal, part))
-            await leave(self._files, foreign_name(self.parts, part, self.part), foreign)
+            await add_foreign(self._files, foreign_name(self.parts, part, self.part), foreign)
             await in_thread(partial(_note_sent, journal, part))
 
 

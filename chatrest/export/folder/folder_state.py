@@ -152,7 +152,7 @@ def read_folder(folder: Path, stack: ExitStack) -> FolderState:
     """
     state = FolderState()
     if not has_journal(folder) and not (folder / MANIFEST).is_file():
-        raise no_export(folder)
+        raise no_export_error(folder)
     try:
         state.manifest = read(folder / MANIFEST)
         state.is_finished = state.manifest.finished is not None
@@ -171,7 +171,7 @@ def read_folder(folder: Path, stack: ExitStack) -> FolderState:
     return state
 
 
-def no_export(folder: Path) -> RequestInvalidError:
+def no_export_error(folder: Path) -> RequestInvalidError:
     if not folder.is_dir():
         lack = "it is a file" if folder.exists() else "there is no such folder"
     else:

@@ -183,7 +183,7 @@ def foreign_name(parts: Parts, owner: int, number: int) -> str:
     return f"{part_name(owner, parts.parts)}/{FOREIGN}/{digits(number, parts.parts)}.ids"
 
 
-async def leave(files: PartFiles, name: str, foreign: Foreign) -> None:
+async def add_foreign(files: PartFiles, name: str, foreign: Foreign) -> None:
     """Add ids and messages to those that were left before.
 
     Nothing is ever taken out of such a file: a process that has lost its lease does no harm here.

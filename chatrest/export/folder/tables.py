@@ -30,7 +30,7 @@ from msgspec import Struct
 from ..._core.requests.arguments import check
 from ..._models.raw_json import write_value
 from ...errors import ChatRestError, RequestInvalidError
-from ..formats.stored_records import compress_of, read
+from ..formats.stored_records import compress_of, record_members
 from ..plan.file_names import path_inside
 from ..store.formats import Lines, file_sha256
 from .manifest import TableEntry
@@ -62,7 +62,7 @@ def tables_of(names: object) -> tuple[Table, ...]:
 
 def with_member(raw: bytes, name: str, value: str) -> bytes:
     """Return a record with one more member put first; as it is where it has the member already."""
-    record = read(raw)
+    record = record_members(raw)
     if not raw.startswith(b"{") or name in record:
         return raw
     separator = b"," if record else b""
@@ -99,10 +99,10 @@ def find_table(folder: Path, entry: TableEntry) -> Path | None:
     Raises `ChatRestError` for a name that leads out of the folder.
     """
     path = table_path(folder, entry.file)
-    return path if is_as(path, entry.bytes, entry.sha256) else None
+    return path if has_content(path, entry.bytes, entry.sha256) else None
 
 
-def is_as(path: Path, size: int, sha256: str) -> bool:
+def has_content(path: Path, size: int, sha256: str) -> bool:
     is_file = path.is_file() and not path.is_symlink()
     return is_file and path.stat().st_size == size and file_sha256(path).hex() == sha256
 
@@ -139,4 +139,4 @@ def check_attachment(folder: Path, row: AttachmentRow) -> Literal["missing", "da
         return "unsafe"
     if not path.is_file():
         return "missing"
-    return None if is_as(path, row.bytes, row.sha256) else "damaged"
+    return None if has_content(path, row.bytes, row.sha256) else "damaged"

@@ -13,7 +13,7 @@ from ..._core.replies.rows import row_of
 from ..._models.raw_json import REFUSED
 from ..plan.file_names import MILLISECONDS
 from ..plan.message_ids import key_of, number, plain_numbers
-from .stored_records import clean, read
+from .stored_records import clean, record_members
 
 ColumnKind: TypeAlias = Literal["text", "integer", "time", "list", "json"]
 _HIGHEST: Final = (1 << 63) - 1
@@ -130,7 +130,7 @@ class MessageReader:
                     values[column.name] = list(map(milliseconds_or_none, values[column.name]))
         else:
             raws = lines.split(b"\n")[:rows]
-            records = list(map(read, raws))
+            records = list(map(record_members, raws))
             values = {each.name: [value_of(each, record) for record in records] for each in self._columns}
             ids = [row_of(raw, record).id for raw, record in zip(raws, records, strict=True)]
         if not all(ids):
@@ -148,7 +148,7 @@ def _struct(name: str, columns: Iterable[Column], **others: Any) -> type[msgspec
 
 def row_values(columns: Sequence[Column], raw: bytes) -> list[Any]:
     """Return the values of a record's columns; times are epoch milliseconds, and what is nested is JSON."""
-    record = read(raw)
+    record = record_members(raw)
     values = ((column.kind, value_of(column, record)) for column in columns)
     return [
         msgspec.json.encode(value).decode() if kind in ("json", "list") and value is not None else value

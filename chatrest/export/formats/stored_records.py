@@ -72,7 +72,7 @@ def milliseconds(timestamp: int, *, end: bool = False) -> int:
 ALL_TIMES: Final = TimeWindow()
 
 
-def read(raw: bytes) -> dict[str, Any]:
+def record_members(raw: bytes) -> dict[str, Any]:
     """Return the record's members, as in its page, at any depth; an empty dict for another value."""
     try:
         record = read_record(raw)
@@ -101,7 +101,7 @@ def clean(value: Any, depth: int = _DEPTH) -> Any:
     return None
 
 
-def damaged(path: Path, reason: object) -> ChatRestError:
+def damage_error(path: Path, reason: object) -> ChatRestError:
     return ChatRestError(f"{path} cannot be read: {reason}; `chatrest verify` says what is damaged")
 
 
@@ -110,7 +110,7 @@ def compress_of(name: str) -> Compress:
     return compressed.get(PurePath(name).suffix, "none")
 
 
-def lines(path: Path, name: str, size: int | None) -> Iterator[list[bytes]]:
+def line_batches(path: Path, name: str, size: int | None) -> Iterator[list[bytes]]:
     """Yield the lines in the first `size` bytes of a file, compressed as the end of its `name` says.
 
     With None all whole lines, of a file that may be growing. Raises `ChatRestError` for a file that is
@@ -122,7 +122,7 @@ def lines(path: Path, name: str, size: int | None) -> Iterator[list[bytes]]:
         if whole:
             yield whole
     if rest and size is not None:
-        raise damaged(path, "its last line has no end")
+        raise damage_error(path, "its last line has no end")
 
 
 def _unpacked(path: Path, compress: Compress, size: int | None) -> Iterator[bytes]:
@@ -137,11 +137,11 @@ def _unpacked(path: Path, compress: Compress, size: int | None) -> Iterator[byte
             try:
                 yield member.decompress(data)
             except pack_errors(OSError, ValueError) as error:
-                raise damaged(path, error) from None
+                raise damage_error(path, error) from None
             is_whole, data = member.eof, member.unused_data if member.eof else b""
             member = make() if is_whole else member
     if size is not None and not is_whole:
-        raise damaged(path, "its last part has no end")
+        raise damage_error(path, "its last part has no end")
 
 
 def _chunks(path: Path, size: int | None) -> Iterator[bytes]:
@@ -151,7 +151,7 @@ def _chunks(path: Path, size: int | None) -> Iterator[bytes]:
             left -= len(chunk)
             yield chunk
     if size is not None and left:
-        raise damaged(path, f"it has {left:,} bytes less than were written")
+        raise damage_error(path, f"it has {left:,} bytes less than were written")
 
 
 def record_batches(
@@ -160,7 +160,7 @@ def record_batches(
     """Yield the records of a file, whose format its `name` says; where that is cheap, of a time alone."""
     if name.endswith(".parquet"):
         return (raws for raws, _ in parquet_batches(path, (), window))
-    return lines(path, name, size)
+    return line_batches(path, name, size)
 
 
 def parquet_batches(
@@ -183,11 +183,11 @@ def parquet_batches(
             for batch in batches if groups else ():
                 yield raws_of(batch, pa.binary()), [batch[name].to_pylist() for name in columns]
     except (pa.ArrowException, KeyError) as error:
-        raise damaged(path, error) from None
+        raise damage_error(path, error) from None
     except OSError as error:
         if error.errno is not None:
             raise
-        raise damaged(path, error) from None
+        raise damage_error(path, error) from None
 
 
 def raws_of(batch: Any, binary: Any) -> list[bytes]:

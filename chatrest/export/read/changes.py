@@ -38,7 +38,7 @@ from ..._storage import sql_in
 from ..folder.folder_state import FolderState, with_state
 from ..folder.journal import Journal
 from ..formats.action_records import is_deleted
-from ..formats.stored_records import damaged, record_batches
+from ..formats.stored_records import damage_error, record_batches
 from ..plan.file_names import HISTORY, STEM
 from ..plan.id_set import IdSet
 from ..plan.message_ids import key_of, number
@@ -358,7 +358,7 @@ class _JournalNews(NamedTuple):
                         for rows in self._rows(file, ids):
                             versions.executemany(_ADD_VERSION, [(key_of(row), row.raw) for row in rows])
                     except FileNotFoundError:
-                        raise damaged(file.path, "a run has replaced it meanwhile; ask again") from None
+                        raise damage_error(file.path, "a run has replaced it meanwhile; ask again") from None
             versions.execute("CREATE INDEX versions_of_id ON versions(id)")
             versions.execute("COMMIT")
             yield versions

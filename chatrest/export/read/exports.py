@@ -21,7 +21,7 @@ from ..._cloud.store_errors import ObjectNotFoundError
 from ..._secrets import shown
 from ..._threads import wait_for
 from ...errors import RequestInvalidError
-from ..folder.folder_state import no_export
+from ..folder.folder_state import no_export_error
 from ..folder.journal import NAME as JOURNAL
 from ..folder.manifest import NAME as MANIFEST
 from ..folder.part_files import PartFiles, find_parts, is_settled, read_state
@@ -148,7 +148,7 @@ def open_exports(out: object) -> Iterator[FolderView]:
         elif each.name:
             view.__exit__()
         else:
-            raise no_export(view.folder)
+            raise no_export_error(view.folder)
 
 
 def bag_of(out: object) -> Path | None:

@@ -10,7 +10,7 @@ from ..folder.folder_state import FolderState
 from ..folder.journal import NAME as JOURNAL
 from ..folder.manifest import NAME as MANIFEST
 from ..folder.tables import ATTACHMENTS, AttachmentRow, attachment_rows, table_path, table_stem
-from ..formats.stored_records import damaged
+from ..formats.stored_records import damage_error
 from ..plan.file_names import HISTORY, STEM
 from ..plan.id_set import IdSet
 from ..store.inspection import path_of
@@ -108,7 +108,7 @@ def from_each(
             except FileNotFoundError:  # before the first of its records
                 now = again(IdSet.union(each.ids for each in files[at:]))
                 if not now or any(each.path == file.path for each in now):
-                    raise damaged(file.path, "it is not there any more") from None
+                    raise damage_error(file.path, "it is not there any more") from None
                 files = now
                 break
         else:

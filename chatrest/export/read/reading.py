@@ -32,7 +32,7 @@ from ..folder.tables import ATTACHMENTS, TABLES, find_table, read_table as recor
 from ..formats.stored_records import (
     ALL_TIMES,
     TimeWindow,
-    damaged,
+    damage_error,
     milliseconds,
     record_batches,
 )
@@ -109,7 +109,7 @@ def _messages(path: Path, raws: list[bytes]) -> Iterator[Message]:
         try:
             yield parse(Message, raw)
         except ReplyUnreadableError as error:
-            raise damaged(path, error) from None
+            raise damage_error(path, error) from None
 
 
 # ── the messages ──

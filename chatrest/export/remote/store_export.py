@@ -35,7 +35,7 @@ from ..folder.export_folder import ExportFolder
 from ..folder.journal import GENERATION, NAME as JOURNAL, Journal
 from ..folder.manifest import NAME as MANIFEST, Manifest, find
 from ..folder.run_log import NAME as RUNS
-from ..folder.tables import ATTACHMENTS, TABLES, is_as
+from ..folder.tables import ATTACHMENTS, TABLES, has_content
 from ..plan.file_names import HISTORY, MESSAGES, STEM, path_inside
 from ..plan.report import Phase, Progress
 from ..store.journal import StoreFile
@@ -118,7 +118,7 @@ class StoreExport:
             self.former_copy = await in_thread(self._working.begin_fetch)
             for file in version.files:
                 path = path_inside(self.folder, file.name)
-                if not await in_thread(partial(is_as, path, file.size, file.sha256)):
+                if not await in_thread(partial(has_content, path, file.size, file.sha256)):
                     await self._fetched(version, file.name, fetch_file(self._store, file, path))
             attachments = [item for item in self.names.items() if item[0].startswith(f"{_FILES}/")]
             for name, size in attachments:

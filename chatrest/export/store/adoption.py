@@ -24,7 +24,7 @@ from ..plan.file_names import DAMAGED, SPOOL
 from ..plan.message_ids import key_of
 from .disk import free_aside, set_aside, sync_folder
 from .export_store import ExportStore, NewRows
-from .formats import NewFile, format_of, is_record, readable
+from .formats import NewFile, format_of, is_record, readable_records
 from .inspection import Difference, FindingKind, path_of
 from .journal import StoreFile
 from .segments import SEGMENT, name_of
@@ -112,7 +112,7 @@ def _take_end(store: ExportStore, finding: Difference, waiting: Collection[str])
     file = finding.file
     assert file is not None
     kind, path = store.kind(file.stem), path_of(store.folder, file)
-    end = readable(path, kind.format.packing, file.size)
+    end = readable_records(path, kind.format.packing, file.size)
     _commit(store, file.stem, [*end.rows, *end.later], waiting, file)
     if not end.is_torn:
         aside = free_aside(store.disk, store.folder, path)
@@ -185,7 +185,7 @@ def _rows(path: Path, name: str, faults: list[str], *, is_lines: bool = False) -
     if known is None:
         return
     if known.is_lines or is_lines:
-        content = readable(path, known.packing)
+        content = readable_records(path, known.packing)
         yield [*content.rows, *content.later]
         is_cut = not is_lines and content.end < path.stat().st_size  # only a segment may end anywhere
         if is_cut or not content.is_torn:

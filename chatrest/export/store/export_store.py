@@ -21,14 +21,14 @@ from typing import Final, NamedTuple, TypeAlias
 
 from ..._core.replies.rows import UNKNOWN, Row, lines_of, row_of
 from ...errors import ChatRestError
-from ..formats.stored_records import SourceLines, lines, piece_of
+from ..formats.stored_records import SourceLines, line_batches, piece_of
 from ..plan.file_names import HISTORY, SPOOL, path_inside
 from ..plan.id_set import IdSet
 from ..plan.message_ids import NO_IDS, PageIds, ids_of, number, times
 from .disk import Disk, make_folder, sync_folder
 from .formats import Format, RowKind, file_sha256, format_of
-from .inspection import Difference, findings, is_waiting, path_of
-from .journal import StoreBlock, StoreFile, StoreJournal, joined
+from .inspection import Difference, findings, is_unnamed_snapshot, path_of
+from .journal import StoreBlock, StoreFile, StoreJournal, joint_block
 from .segments import Segments, new_path, segment_path
 from .snapshots import Snapshots
 
@@ -220,7 +220,7 @@ class ExportStore:
         self._segments.write(segment, kind.format.packing.pack(lines_of(rows)))
         block = block_of(source, rows, ids)
         if blocks and blocks[-1].source == source:
-            block = joined([blocks.pop(), block])
+            block = joint_block([blocks.pop(), block])
         blocks.append(block)
 
     def _note_added(self, added: _Added) -> None:
@@ -391,7 +391,7 @@ class ExportStore:
         """End the seals that were begun and not noted as done, or forget them: what they replace is there."""
         journal, folder = self.journal, self.folder
         for file in journal.files("sealed"):
-            if is_waiting(folder, file):
+            if is_unnamed_snapshot(folder, file):
                 self.snapshots.place(file.name)
         for target in journal.files("sealing"):
             path, segment = path_inside(folder, target.name), segment_path(folder, target.name)
@@ -461,7 +461,9 @@ class ExportStore:
                 yield from own_format.read(path, file.size)
             return
         path = path_of(self.folder, file)
-        raws = chain.from_iterable(lines(path, f"segment.ndjson{own_format.packing.suffix}", file.size))
+        raws = chain.from_iterable(
+            line_batches(path, f"segment.ndjson{own_format.packing.suffix}", file.size)
+        )
         for block in self.journal.blocks(file.number):
             label = self._labels(block.source)
             for at in range(0, block.rows, _ROWS):

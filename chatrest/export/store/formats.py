@@ -22,7 +22,7 @@ from ..formats.compression import Compression, compression, pack_errors
 from ..formats.stored_records import (
     SourceLines,
     compress_of,
-    lines,
+    line_batches,
     parquet_batches,
     piece_of,
 )
@@ -141,7 +141,7 @@ class Lines(Format):
         return out.sha256
 
     def read(self, path: Path, size: int) -> Iterator[SourceLines]:
-        return map(piece_of, lines(path, f"lines{self.suffix}", size))
+        return map(piece_of, line_batches(path, f"lines{self.suffix}", size))
 
 
 class Parquet(Format):
@@ -210,7 +210,7 @@ class ReadableRecords(NamedTuple):
     record, or zeros."""
 
 
-def readable(path: Path, packing: Compression, start: int = 0) -> ReadableRecords:
+def readable_records(path: Path, packing: Compression, start: int = 0) -> ReadableRecords:
     """Return what can be read after a position; memory for all of it."""
     with path.open("rb") as file:
         file.seek(start)

@@ -41,11 +41,11 @@ def path_of(folder: Path, file: StoreFile) -> Path:
     return segment_path(folder, file.name)
 
 
-def place_now(folder: Path, file: StoreFile) -> Path:
+def actual_path(folder: Path, file: StoreFile) -> Path:
     """Return where the bytes of a file are, also where a run was killed between a rename and the journal's
     note of it, or before a snapshot got its name.
     """
-    if is_waiting(folder, file):
+    if is_unnamed_snapshot(folder, file):
         return new_path(folder, file.name)
     path = path_of(folder, file)
     return path_inside(folder, file.name) if file.state == "sealing" and not path.exists() else path
@@ -58,7 +58,7 @@ def files_now(folder: Path, journal: StoreJournal, kind: str) -> Iterator[tuple[
     for file in journal.files("open", "sealing", "sealed"):
         if file.size and file.stem.partition("/")[0] == kind:
             path_inside(folder, file.name)
-            path = place_now(folder, file)
+            path = actual_path(folder, file)
             yield file, path, file.name.removesuffix(".parquet") if path.suffix == SEGMENT else file.name
 
 
@@ -67,7 +67,7 @@ def is_segment(folder: Path, file: StoreFile) -> bool:
     return file.state == "dropped" and file.sha256 is None
 
 
-def is_waiting(folder: Path, file: StoreFile) -> bool:
+def is_unnamed_snapshot(folder: Path, file: StoreFile) -> bool:
     """Return True if a snapshot that was committed has not got its name yet."""
     new = new_path(folder, file.name)
     is_whole = file.state == "sealed" and new.is_file() and new.stat().st_size == file.size
@@ -90,7 +90,7 @@ def findings(
     files = {file.name: file for file in known}
     new = {new_path(folder, file.name): file for file in files.values()}
     spooled = sorted((folder / SPOOL).glob("*"))
-    waiting = {path: new[path] for path in spooled if path in new and is_waiting(folder, new[path])}
+    waiting = {path: new[path] for path in spooled if path in new and is_unnamed_snapshot(folder, new[path])}
     for file in files.values():
         if file.state == "sealing" or file in waiting.values():
             yield Difference("unfinished", file.name, file=file)

@@ -227,7 +227,7 @@ class StoreJournal(JournalFile):
         for _, group in groupby(numbered, key=itemgetter(0)):
             rows = list(group)
             self._db.executemany("DELETE FROM blocks WHERE number = ?", [row[-1:] for row in rows])
-            self.add_blocks(target, [joined([StoreBlock(*row[:-1]) for row in rows])])
+            self.add_blocks(target, [joint_block([StoreBlock(*row[:-1]) for row in rows])])
 
     # ── ids ──
 
@@ -333,7 +333,7 @@ def _read_ids(kind: type, value: Any) -> IdSet:
     raise ValueError(f"{type(value).__name__} in the place of {kind.__name__}")
 
 
-def joined(blocks: list[StoreBlock]) -> StoreBlock:
+def joint_block(blocks: list[StoreBlock]) -> StoreBlock:
     return StoreBlock(
         blocks[0].source,
         sum(block.rows for block in blocks),

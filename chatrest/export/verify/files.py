@@ -12,7 +12,7 @@ from ..._core.replies.rows import row_of
 from ..._core.replies.scanner import read_record
 from ..._models.raw_json import REFUSED
 from ...errors import ReplyUnreadableError
-from ..formats.stored_records import lines, parquet_batches
+from ..formats.stored_records import line_batches, parquet_batches
 from ..plan.message_ids import key_of
 from ..store.journal import StoreFile
 from .result import Kind
@@ -56,7 +56,7 @@ def keys_in(path: Path, file: StoreFile) -> Iterator[list[str]]:
     total = 0
     batches: Iterator[tuple[list[bytes], list[Any]]] = parquet_batches(path, ["id"])
     if file.state != "sealed" or not file.name.endswith(".parquet"):
-        batches = ((raws, [None]) for raws in lines(path, file.name, file.size))
+        batches = ((raws, [None]) for raws in line_batches(path, file.name, file.size))
     for raws, [beside] in batches:
         keys = list[str]()
         for at, key in enumerate(_keys(raws)):

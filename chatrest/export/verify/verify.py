@@ -33,7 +33,7 @@ from ..plan.plan import Plan
 from ..plan.report import NextRun
 from ..read.exports import run_place
 from ..read.folder_view import FolderView, noted_files
-from ..store.inspection import LOST, Difference, findings, place_now
+from ..store.inspection import LOST, Difference, actual_path, findings
 from ..store.journal import StoreFile
 from ..store.segments import segment_path
 from .files import FileFaultError, check_bytes, keys_in
@@ -152,7 +152,7 @@ class _Check:
 
     def _check_file(self, file: StoreFile) -> None:
         try:
-            path = place_now(self._folder, file)
+            path = actual_path(self._folder, file)
             check_bytes(path, file, self._step)
             self._result.files += 1
             self._result.bytes += path.stat().st_size

@@ -18,7 +18,7 @@ from chatrest.emulator import Emulator, Latency, Status
 from chatrest.errors import RequestInvalidError
 from chatrest.export import Plan, Report, export, verify
 from chatrest.export.folder.journal import NAME as JOURNAL, Journal
-from chatrest.export.folder.part_files import PartFiles, leave
+from chatrest.export.folder.part_files import PartFiles, add_foreign
 from chatrest.export.plan.id_set import IdSet
 from chatrest.export.plan.parts import Foreign
 from chatrest.export.read.exports import addresses_of
@@ -202,7 +202,7 @@ async def test_a_newer_version_that_is_left_for_a_part_takes_the_place_of_its_me
         [left], former = (part / "foreign").iterdir(), min(raws_of(part))
         times = {"editedAt": 2_000_000_000, "updatedAt": 2_000_000_000}
         edited = json.dumps(json.loads(former) | times).encode()
-        await leave(PartFiles(tmp_path), f"part=00/foreign/{left.name}", Foreign(rows=[edited]))
+        await add_foreign(PartFiles(tmp_path), f"part=00/foreign/{left.name}", Foreign(rows=[edited]))
         assert (await export(service.session, tmp_path, part=0)).changed == 1
     assert {former, edited}.intersection(raws_of(part)) == {edited}
 
