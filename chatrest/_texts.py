@@ -3,6 +3,7 @@
 The package index has another project of the name `chatrest`: no text installs it.
 """
 
+import json
 import os
 import shlex
 import sys
@@ -108,5 +109,26 @@ def install_command(extra: str) -> str:
         with suppress(ValueError, OSError):  # it is not below the current folder, or that is gone
             python = python.relative_to(Path.cwd())
         pip = f"{shlex.quote(str(python))} -m pip"
-    is_checkout = (_SOURCE / "pyproject.toml").is_file()
-    return f"{pip} install {shlex.quote(f'{_SOURCE if is_checkout else DISTRIBUTION}[{extra}]')}"
+    return f"{pip} install {shlex.quote(f'{_checkout() or DISTRIBUTION}[{extra}]')}"
+
+
+def _checkout() -> Path | None:
+    """Return the checkout that this package is in, or was installed from; None if it is from an index."""
+    return next((folder for folder in (_SOURCE, _installed_from()) if _is_checkout(folder)), None)
+
+
+def _is_checkout(folder: Path | None) -> bool:
+    return folder is not None and (folder / "pyproject.toml").is_file()
+
+
+def _installed_from() -> Path | None:
+    """Return the folder that pip was given, as pip notes it (PEP 610)."""
+    from importlib.metadata import PackageNotFoundError, distribution  # only a missing extra needs it
+    from urllib.parse import urlsplit
+    from urllib.request import url2pathname
+
+    with suppress(PackageNotFoundError, ValueError):
+        origin = json.loads(distribution(DISTRIBUTION).read_text("direct_url.json") or "{}")
+        if origin.get("url", "").startswith("file:"):
+            return Path(url2pathname(urlsplit(origin["url"]).path))
+    return None

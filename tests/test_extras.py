@@ -7,6 +7,7 @@ import sys
 import tomllib
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Final
 
 import pytest
@@ -87,8 +88,15 @@ def test_the_sentence_names_the_extra_and_what_works_on_this_machine(
     sentence = "an export needs the extra 'export': "
     monkeypatch.setenv("VIRTUAL_ENV", sys.prefix)
     assert missing_extra("an export", "export") == f"{sentence}pip install '{ROOT}[export]'"
-    monkeypatch.setattr(_texts, "_SOURCE", tmp_path)
-    assert missing_extra("an export", "export") == f"{sentence}pip install 'chatrest-client[export]'"
+    monkeypatch.setattr(_texts, "_SOURCE", tmp_path)  # not editable: the files are elsewhere
+    for note, source in (
+        (f'{{"url": "{ROOT.as_uri()}", "dir_info": {{}}}}', ROOT),  # pip was given the checkout
+        ('{"url": "https://example.com/chatrest.zip", "archive_info": {}}', "chatrest-client"),
+        (None, "chatrest-client"),
+    ):
+        metadata = SimpleNamespace(read_text=lambda _, note=note: note)
+        monkeypatch.setattr("importlib.metadata.distribution", lambda _, metadata=metadata: metadata)
+        assert missing_extra("an export", "export") == f"{sentence}pip install '{source}[export]'"
     for base, executable, pip in (
         (tmp_path, sys.executable, "pip"),  # no virtual environment
         ("/usr", tmp_path / ".venv/bin/python", ".venv/bin/python -m pip"),
