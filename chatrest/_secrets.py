@@ -29,14 +29,12 @@ _NAMES = "|".join("[-_]*".join(name) for name in sorted(_CREDENTIALS))
 _VALUE = r"""\\*"(?:[^"\\]|\\.)*+"?|\\*'(?:[^'\\]|\\.)*+'?|\[[^\]]*+\]?|\{[^}]*+\}?|[^\s,;&}\]<>]+"""
 _JSON_STARTS: Final = frozenset('{["')
 """The first characters of texts that may hold a credential's name; `"` is that of JSON written twice."""
+_SIGNS: Final = (b"key", b"token", b"secret", b"password", b"auth", b"presigned", b"\\u")
+"""One of them is in the JSON of every object with a credential."""
 _ESCAPE = re.compile(r"[%&\\]")
 _PAIR = re.compile(
     rf"""((?<![a-z0-9])(?:{_NAMES})[-_]*(?:\\*["'])?\s*[:=]\s*)(?:{_VALUE})""", re.IGNORECASE | re.DOTALL
 )
-
-
-_SIGNS: Final = (b"key", b"token", b"secret", b"password", b"auth", b"presigned", b"\\u")
-"""One of them is in the JSON of every object with a credential."""
 
 
 def is_credential(name: str) -> bool:
@@ -82,7 +80,7 @@ def masked(name: str, value: Any, levels: int = DEEPEST) -> Any:
 
 
 class GuardedDict(dict[str, Any]):
-    """A JSON object that holds credentials: as any dict, but its repr hides them."""
+    """A JSON object with credentials: a dict whose repr hides them."""
 
     __slots__ = ()
 
@@ -93,7 +91,7 @@ class GuardedDict(dict[str, Any]):
 
 
 def guarded(value: Any, raw: bytes) -> Any:
-    """Return decoded JSON, with a `GuardedDict` for each object where `raw` may have a credential."""
+    """Return decoded JSON, with a `GuardedDict` for each object if `raw` may have a credential."""
     lower = raw.lower()  # no pattern, which holds up all threads for seconds in a large record
     return _guarded(value, DEEPEST) if any(sign in lower for sign in _SIGNS) else value
 
@@ -117,9 +115,9 @@ def masked_fields(owner: Any, pairs: Iterable[tuple[str, Any]]) -> list[tuple[st
 
 def scrub(text: str, secrets: Iterable[str]) -> str:
     """Return `text` with `secrets` and the values of credential names hidden."""
-    known = _known(tuple(secrets), _ESCAPE.search(text) is not None)
-    if known is not None:
-        text = known.sub(HIDDEN, text)
+    pattern = _pattern_of(tuple(secrets), _ESCAPE.search(text) is not None)
+    if pattern is not None:
+        text = pattern.sub(HIDDEN, text)
     return _PAIR.sub(rf"\1{HIDDEN}", text) if ":" in text or "=" in text else text
 
 
@@ -141,7 +139,7 @@ def scrub_all(value: Any, secrets: Iterable[str], levels: int = DEEPEST) -> Any:
 
 
 @lru_cache(64)
-def _known(secrets: tuple[str, ...], escaped: bool) -> re.Pattern[str] | None:
+def _pattern_of(secrets: tuple[str, ...], escaped: bool) -> re.Pattern[str] | None:
     patterns: list[str] = []
     for secret in sorted(filter(None, secrets), key=len, reverse=True):
         patterns += [re.escape(secret), _escaped(secret)] if escaped else [re.escape(secret)]

@@ -121,7 +121,7 @@ class Expectation(Struct, frozen=True):
         endpoint = call.endpoint
         acting_user = None if endpoint.acting == "never" else call.acting_user or acting_user
         if (subject := _MESSAGE_LISTS.get(endpoint.name)) is not None:
-            value = call.path[endpoint.value_place] if subject else ""
+            value = call.path[endpoint.value_slice] if subject else ""
             value = unquote(value) if "%" in value else value
             return cls.of_messages(
                 uid=value if subject == "uid" else None,

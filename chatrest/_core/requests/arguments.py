@@ -1,4 +1,4 @@
-"""Checks of arguments, and the time limits of an attempt: a refused one is named, with what is expected."""
+"""Checks of arguments, whose errors name argument, value and what is expected; the limits of an attempt."""
 
 from collections.abc import Callable
 from functools import wraps
@@ -15,20 +15,20 @@ R = TypeVar("R")
 T = TypeVar("T")
 
 
-def check(fits: bool, name: str, value: object, allowed: str) -> None:
-    """Refuse `value` where it does not fit: `RequestInvalidError` names it and what is allowed."""
+def check(fits: bool, name: str, value: object, expected: str) -> None:
+    """Raise `RequestInvalidError` with name, value and what is expected, unless the value `fits`."""
     if not fits:
-        raise RequestInvalidError(f"{name} = {value!r}: expected {allowed}", name=name)
+        raise RequestInvalidError(f"{name} = {value!r}: expected {expected}", name=name)
 
 
-def check_unquoted(fits: bool, name: str, value: object, allowed: str) -> None:
-    """Refuse `value` as `check` does, but name its type in its place: it may be a key that was swapped in."""
+def check_unquoted(fits: bool, name: str, value: object, expected: str) -> None:
+    """Raise as `check` does, with the type of a text instead of the value: it may be a key by mistake."""
     if not fits:
-        raise RequestInvalidError(f"{name} = {description(value)}: expected {allowed}", name=name)
+        raise RequestInvalidError(f"{name} = {description(value)}: expected {expected}", name=name)
 
 
 def instance(name: str, value: object, kind: type[T]) -> T:
-    """Return `value` if it is one of `kind`, and the kind's own default for None."""
+    """Return `value` if it is of class `kind`, and `kind()` for None; else `RequestInvalidError`."""
     if value is None:
         return kind()
     check_unquoted(isinstance(value, kind), name, value, f"a {kind.__name__}, or None")
@@ -67,17 +67,18 @@ _MOST: Final = 1_000_000_000
 
 
 class Timeouts(Struct, metaclass=NamedFields, frozen=True, kw_only=True):
-    """Seconds, per attempt; None for no bound. Waiting for a place in the pool is not among them.
+    """The time limits of one attempt in seconds; None for no limit.
 
-    A whole call, with its queueing and waits, is bounded by `deadline`.
+    They do not include the wait for a place in the pool. A call with all its attempts and waits is bounded by
+    `deadline`. Raises `RequestInvalidError` for a value that is not above 0.
     """
 
     connect: float | None = 10.0
-    """To a connection: name, socket, TLS."""
+    """Until there is a connection: name, socket, TLS."""
     read: float | None = None
-    """Between two pieces of the reply; None, for `total` ends a silence too, and costs no timer a piece."""
+    """Between two pieces of the reply. The default is None: `total` ends a silence, too, without a timer."""
     total: float | None = 60.0
-    """The attempt, from the connection to the reply's last byte."""
+    """For the attempt, from the connection to the reply's last byte."""
 
     @hides_arguments
     def __post_init__(self) -> None:

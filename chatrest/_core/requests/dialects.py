@@ -30,7 +30,7 @@ from ..._models.meta import Position
 Order: TypeAlias = Literal["id", "service"]
 
 LARGEST_PAGE: Final = 1000
-"""Records a page may hold at most: what a walk asks for where no one says less."""
+"""The most records of a page; a walk asks for so many if neither caller nor paging names fewer."""
 SMALLEST_DEFAULT: Final = 10
 """Records of the smallest page that is documented for a request without a size."""
 POSITION_MEMBERS: Final = (
@@ -45,6 +45,8 @@ COMPARED_MEMBERS: Final = frozenset({"id", "sentAt", "updatedAt", "createdAt"})
 
 
 class Paging(Struct, frozen=True, kw_only=True, dict=True):
+    """The documented paging of a list; a dialect is an instance of it."""
+
     order: Order = "service"
     """`id`: ascending or descending ids, whatever the order inside a page.
 
@@ -53,25 +55,28 @@ class Paging(Struct, frozen=True, kw_only=True, dict=True):
     size: str = "perPage"
     """The query parameter that asks for a page's size, in records; "" where the list has none."""
     acting_size: str | None = None
-    """The one that does where a user acts; None: the same."""
+    """The parameter for the same with an acting user; None if it is `size`."""
     largest: int = LARGEST_PAGE
     positions: bool = True
-    """Whether the list is documented to continue by a position in the reply."""
+    """True if the list is documented to continue by a position in the reply."""
     numbered: bool = False
-    """Whether the list is documented to continue by page numbers."""
+    """True if the list is documented to continue by page numbers."""
     renames: tuple[tuple[str, str], ...] = ()
     """Members of a position that are sent back under another name."""
     own_member: str = ""
-    """The member of a position that every item has itself, on the wire: where a page names no next position,
-    the list is continued from its last item. "" for none.
+    """The member of a position that every item has, too, by its name on the wire; "" for none.
+
+    If a page has no next position, the list is continued from its last item.
     """
     smallest_cap: int = 0
     """Records of the smallest page that a service is expected to cut off; 0 for no expectation."""
     shows_end: bool = False
-    """Whether a reply with `meta` and without `meta.next` is documented as the last one."""
+    """True if a reply with `meta` and without `meta.next` is documented as the last one."""
     filters: tuple[tuple[str, str], ...] = ()
-    """Names of positions that are filters of this list, with their values: a walk moves by them only where
-    the service ignores page numbers and gives such a position, and never to what the filter excludes.
+    """Filters of this list that have the name of a position, with their values.
+
+    A walk moves by them only if the service ignores page numbers and gives such a position, and never to
+    records that the filter excludes.
     """
 
     @cached_property
@@ -90,7 +95,7 @@ class Paging(Struct, frozen=True, kw_only=True, dict=True):
         return frozenset({"affix", "page", *self.sizes, *self.sent_names}) - dict(self.filters).keys()
 
     def filtered_by(self, values: Mapping[str, Any]) -> "Paging":
-        """Return how a list is paged whose query has these values.
+        """Return the paging of a list whose query has these values.
 
         A list by page numbers continues by them also if its query names a position, such as `updatedAt`:
         paging by time could skip items changed in the same second.
@@ -103,7 +108,7 @@ class Paging(Struct, frozen=True, kw_only=True, dict=True):
         return structs.replace(self, filters=tuple([(name, str(values[name])) for name in sorted(names)]))
 
     def size_name(self, *, is_acting: bool) -> str:
-        """The parameter that asks for a page's size, with or without an acting user; "" for none."""
+        """Return the parameter for a page's size, with or without an acting user; "" for none."""
         return self.acting_size if is_acting and self.acting_size is not None else self.size
 
 
@@ -115,13 +120,13 @@ BY_CREATED: Final = Paging(size="limit", largest=100, own_member="createdAt")
 asked for that are as large as those of knowledge.
 """
 BY_CURSOR: Final = Paging(size="limit", largest=100, shows_end=True)
-"""Knowledge: an opaque cursor, in `meta.next` only where there is a next page."""
+"""Knowledge: an opaque cursor, in `meta.next` only if there is a next page."""
 BY_PAGE: Final = Paging(positions=False, numbered=True)
 UNPAGED: Final = Paging(positions=False)
 BY_REPLY_PAGE: Final = Paging(positions=False, numbered=True, size="")
 """By page numbers, without a size: `meta.pagination` is in the reply, and no parameter in the query."""
 ONE_REPLY: Final = Paging(positions=False, size="")
-"""All in one reply, without a size: what an operation without any paging has."""
+"""All in one reply, without a size: an operation without any paging."""
 ONE_LIMITED_REPLY: Final = Paging(positions=False, size="limit")
 """All in one reply, of a size that can be asked for: an operation without paging, but with a `limit`."""
 BY_THREAD: Final = Paging(order="id", numbered=True)
@@ -129,7 +134,7 @@ BY_THREAD: Final = Paging(order="id", numbered=True)
 
 
 def position_pairs(position: Position, paging: Paging) -> tuple[tuple[str, str], ...]:
-    """The query pairs that continue from a position, without its `affix`; none where it leads nowhere."""
+    """Return the query pairs that continue from a position, without its `affix`; empty for no location."""
     values = zip(paging.sent_names, _members(position), strict=True)
     return tuple(
         [(name, str(value)) for name, value in values if value is not UNSET and value not in _NOWHERE]

@@ -1,7 +1,7 @@
 """From a filter struct or a mapping to the pairs of a query string.
 
-One decision in one place: booleans travel as `true` and `false`, and arrays as one comma list. It is
-documented for `mentionedUids` alone; every public trace of such a service is a comma list.
+Booleans are sent as `true` and `false`, and arrays as one comma-separated list. That is documented for
+`mentionedUids` alone, but every public trace of such a service has it.
 """
 
 from collections.abc import Iterable, Mapping
@@ -22,7 +22,7 @@ _PLAIN: Final = (int, float, str)
 
 
 def filter_values(query: Struct | None) -> dict[str, Any] | None:
-    """The fields of a filter that are asked for, by wire names."""
+    """Return the fields of a filter that are neither None nor UNSET, by wire names."""
     if query is None:
         return None
     named = zip(_wire_names(type(query)), astuple(query), strict=True)
@@ -30,7 +30,10 @@ def filter_values(query: Struct | None) -> dict[str, Any] | None:
 
 
 def query_pairs(query: Struct | Mapping[str, Any] | None) -> list[tuple[str, str]]:
-    """The pairs of `query` in its order; what is None or UNSET is not asked for."""
+    """Return the pairs of `query` in its order, without values that are None or UNSET.
+
+    Raises `RequestInvalidError` for a value that a query cannot hold, such as a list item with a comma.
+    """
     named = query if isinstance(query, Mapping) else filter_values(query) or {}
     pairs = []
     for wire, value in named.items():
@@ -49,7 +52,7 @@ def query_pairs(query: Struct | Mapping[str, Any] | None) -> list[tuple[str, str
 
 
 def query_string(pairs: Iterable[tuple[str, str]]) -> str:
-    """Percent-encoded `a=1&b=2`."""
+    """Return percent-encoded `a=1&b=2`; `RequestInvalidError` for a lone surrogate."""
     return "&".join([f"{_quoted(name)}={_quoted(value)}" for name, value in pairs])
 
 
@@ -63,6 +66,7 @@ class WalkQuery(dict[str, Any]):
         self._fixed: dict[tuple[str, ...], str] = {}
 
     def fixed(self, names: tuple[str, ...]) -> str:
+        """Return the encoded pairs but those of these `names`."""
         text = self._fixed.get(names)
         if text is None:
             text = self._fixed[names] = _fixed(self, names)
@@ -70,7 +74,7 @@ class WalkQuery(dict[str, Any]):
 
 
 def encoded(query: Struct | Mapping[str, Any] | None, position: Pairs) -> str:
-    """The query string of a call: `query`, with the pairs of `position` in the place of those that it has."""
+    """Return the query string of a call: `query`, with its own position replaced by `position`."""
     moved = query_string(position) if position else ""
     if query is None:
         return moved

@@ -1,4 +1,4 @@
-"""An operation is a value: `Endpoint` says what it is, and called with its arguments gives a `Call`.
+"""An operation as a value: an `Endpoint`, which makes a `Call` when it is called with its arguments.
 
 A `Call` is a request that has not met the network: no app, no key, no address.
 `chatrest._resources.OPERATIONS` is the one table of endpoints: the methods, the emulator's router, the routes
@@ -48,7 +48,7 @@ def identity_by(name: str) -> Callable[[Any], str]:
 
 
 class Reader(Protocol[R_co]):
-    """Makes a result of a reply's body; raises `ReplyUnreadableError` where it can't."""
+    """Makes a result of a reply's body; raises `ReplyUnreadableError` if it cannot."""
 
     def __call__(self, body: bytes, /) -> R_co: ...
 
@@ -56,7 +56,7 @@ class Reader(Protocol[R_co]):
 class Endpoint(Struct, Generic[R], frozen=True, dict=True, eq=False):
     """One operation of the service; equal to itself alone.
 
-    A template or a replay that cannot be right is a ValueError when it is made.
+    Making one with a wrong template or replay raises ValueError.
     """
 
     name: str
@@ -67,33 +67,31 @@ class Endpoint(Struct, Generic[R], frozen=True, dict=True, eq=False):
     reply: Reader[R]
     """The envelope: `one(T)`, `many(T)`, `bare(T)`, `each(T)`, `ACK` or `JSON` of `core.replies.decode`."""
     replay: Replay = "unstated"
-    """Whether a call whose reply was lost may be sent again; `never`: it might be applied twice.
+    """The repetition of a call whose reply was lost: `never` if it might be applied twice.
 
-    A GET is `safe`; every other operation states its own, also `safe` where a POST only reads.
+    A GET is `safe`. Every other operation states its own: also `safe`, for a POST that only reads.
     """
     query: type[Struct] | None = None
     """The filter struct."""
     body: type[Struct] | None = None
-    """The body struct; None if there is none, or where any JSON goes."""
+    """The body struct; None for no body, or for any JSON."""
     paging: Paging | None = None
-    """How the list is paged; None for what is no list."""
+    """The paging of a list; None for an operation that is not a list."""
     acting: Acting = "never"
-    """Whether the header `onBehalfOf` goes with it."""
+    """The use of the header `onBehalfOf`."""
     rate_class: RateClass = "standard"
     user_limit: int | None = None
     """Requests a minute that a single acting user may make."""
     interface: Interface = "chat"
     headers: type[Struct] | None = None
-    """The struct of the headers that this operation takes beside those of every request: a `Filter` whose
-    fields have the headers' names on the wire.
-    """
+    """The struct of further headers of this operation: a `Filter` with the names of headers on the wire."""
     media: Media = "json"
     """The form of the body: `multipart` is `multipart/form-data`, whose struct may have fields of `File`."""
     is_by_other: Callable[[Any, str], bool] | None = None
-    """Says by the reply's record that another user than the acting one did it: `core.replies.expectation`.
+    """Return True if a reply's record shows that another user than the acting one did it.
 
-    Then the service has ignored `onBehalfOf`, and that is logged. None for what only shows whose the record
-    is.
+    Then the service has ignored `onBehalfOf`, and that is logged (see `_core.replies.expectation`). None for
+    an operation whose record shows only its owner.
     """
     deprecated: str = ""
     """The replacement of a deprecated operation, whose call is a `DeprecationWarning`; "" for all others."""
@@ -112,11 +110,12 @@ class Endpoint(Struct, Generic[R], frozen=True, dict=True, eq=False):
 
     @cached_property
     def parameters(self) -> tuple[str, ...]:
+        """The names of the path's parameters, in its order."""
         return tuple(_PARAMETER.findall(self.path))
 
     @cached_property
-    def value_place(self) -> slice:
-        """The place of the parameter's value in a filled path, of a template with one parameter."""
+    def value_slice(self) -> slice:
+        """The slice of a filled path that is the parameter's value, for a template with one parameter."""
         before, after = _PARAMETER.split(self.path)[::2]
         return slice(len(before), -len(after) if after else None)
 
@@ -128,7 +127,7 @@ class Endpoint(Struct, Generic[R], frozen=True, dict=True, eq=False):
 
     @cached_property
     def list_paging(self) -> Paging:
-        """The paging of the operation as a list: one reply where nothing is documented."""
+        """The paging of the operation as a list: one reply if no paging is documented."""
         if self.paging is not None:
             return self.paging
         has_limit = self.query is not None and ONE_LIMITED_REPLY.size in self.query.__struct_encode_fields__
@@ -136,6 +135,7 @@ class Endpoint(Struct, Generic[R], frozen=True, dict=True, eq=False):
 
     @cached_property
     def identify(self) -> Callable[[Any], str]:
+        """The function that returns a record's id."""
         return identity_by(getattr(self.reply, "identified_by", "id"))
 
     def __call__(
@@ -147,7 +147,7 @@ class Endpoint(Struct, Generic[R], frozen=True, dict=True, eq=False):
         on_behalf_of: str | None = None,
         **path: str,
     ) -> "Call[R]":
-        """The call of this operation; `path` fills the template, each value as one segment.
+        """Return the call of this operation; `path` fills the template, each value as one segment.
 
         Raises `RequestInvalidError` for a path parameter that is missing, not known, or not one segment, and
         for an acting user that cannot be in a header.
@@ -162,7 +162,7 @@ class Endpoint(Struct, Generic[R], frozen=True, dict=True, eq=False):
         headers: Any = None,
         on_behalf_of: str | None = None,
     ) -> "Call[R]":
-        """The same as calling the endpoint, with the path's parameters as a mapping."""
+        """Return the same as calling the endpoint, with the path's parameters as a mapping."""
         acting_user = None if on_behalf_of is None else check_acting_user(on_behalf_of)
         filled, rest = self._template
         if len(path) != len(rest):
@@ -183,7 +183,7 @@ class Endpoint(Struct, Generic[R], frozen=True, dict=True, eq=False):
 
 
 class Call(Struct, Generic[R], frozen=True):
-    """A request that has not met the network."""
+    """A request before it has an app, a key and an address."""
 
     endpoint: Endpoint[R]
     path: str
@@ -191,7 +191,7 @@ class Call(Struct, Generic[R], frozen=True):
     query: Any = None
     """A filter struct (chatrest._parameters) or a mapping of names to values."""
     body: Any = None
-    """What is sent as JSON, or as a form; None for nothing."""
+    """The value that is sent as JSON or as a form; None for no body."""
     acting_user: str | None = None
     position: Pairs = ()
     """The position of a walk: query pairs, sent beside the filter's own."""
@@ -200,8 +200,12 @@ class Call(Struct, Generic[R], frozen=True):
 
 
 def segment(name: str, value: object) -> str:
-    """`value` as exactly one path segment; dot segments would be resolved away on the road."""
-    if isinstance(value, str) and value.isascii() and value.isalnum():  # as most ids: nothing to quote
+    """Return `value` as exactly one path segment, quoted.
+
+    Raises `RequestInvalidError` for an empty text, for `.` and `..`, which proxies resolve, and for
+    characters that cannot be sent. The error shows no value with the name of a credential.
+    """
+    if isinstance(value, str) and value.isascii() and value.isalnum():  # most ids: nothing to quote
         return value
     allowed = "expected a non-empty text, not '.' or '..', and without control characters"
     words = HIDDEN if is_credential(name) else repr(value)
@@ -214,7 +218,7 @@ def segment(name: str, value: object) -> str:
 
 
 def check_acting_user(uid: object, name: str = "on_behalf_of") -> str | None:
-    """`uid` if it can be in the header `onBehalfOf` unchanged; None for none."""
+    """Return `uid` if it can be a header unchanged, or is None; raises `RequestInvalidError` otherwise."""
     if uid is None:
         return None
     if not isinstance(uid, str) or not uid or uid != uid.strip() or _CONTROL.search(uid):
@@ -229,23 +233,26 @@ def check_acting_user(uid: object, name: str = "on_behalf_of") -> str | None:
 
 
 def any_path(path: object) -> str:
-    """A path given by hand, quoted where needed, that cannot leave the base address; no error repeats it."""
+    """Return a path given by hand, quoted if necessary; it cannot leave the base address.
+
+    Raises `RequestInvalidError` for any other path. The error does not show it, as it may hold a key.
+    """
     if not isinstance(path, str):
         raise RequestInvalidError(f"path = {description(path)}: expected a text", name="path")
     if _PLAIN.fullmatch(path):
         return path
-    read = unquote(path)  # as a server reads it: what hides behind %2f or %5c counts too
+    read = unquote(path)  # as a server reads it: a slash may be written as %2f or %5c
     refused = (
-        (not path.startswith("/") or path.startswith("//"), "expected what begins with one '/'"),
-        (any(c in path for c in "?#\\"), "'?', '#' and backslash are not allowed"),
-        (_SURROGATE.search(path), "a lone surrogate cannot be sent"),
-        (_BARE_PERCENT.search(path), "'%' is allowed before two hexadecimal digits alone, itself it is %25"),
-        (_CONTROL.search(read), "control characters are not allowed"),
-        (_DOTS.search(read), "the segments '.' and '..' are not allowed, in any spelling"),
+        (not path.startswith("/") or path.startswith("//"), "one '/' at its beginning"),
+        (any(c in path for c in "?#\\"), "no '?', '#' or backslash: a query is given by query="),
+        (_SURROGATE.search(path), "no lone surrogate"),
+        (_BARE_PERCENT.search(path), "'%' only before two hexadecimal digits (%25 for itself)"),
+        (_CONTROL.search(read), "no control characters"),
+        (_DOTS.search(read), "no segment '.' or '..', in any spelling"),
     )
-    for is_wrong, words in refused:
+    for is_wrong, expected in refused:
         if is_wrong:
-            raise RequestInvalidError(f"path = {HIDDEN}: {words}", name="path")
+            raise RequestInvalidError(f"path = {HIDDEN}: expected {expected}", name="path")
     return quote(path, safe="/%:@!$&'()*+,;=~")
 
 

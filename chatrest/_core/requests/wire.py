@@ -1,4 +1,4 @@
-"""From a call and an app to a request: address, headers, body. What a transport needs and no more."""
+"""From a call, a base address and headers to a request: all that a transport needs."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -24,7 +24,7 @@ _OURS = frozenset({
 
 
 class Headers(dict[str, str]):
-    """Request headers: the credentials are among them, and no repr shows them."""
+    """Request headers, credentials among them: no repr shows any."""
 
     __slots__ = ()
 
@@ -38,7 +38,7 @@ class Headers(dict[str, str]):
 
 
 class Request(Struct, frozen=True):
-    """A request as it goes over the wire. Only its method and host are shown: a path may hold a key."""
+    """A request as it is sent. Its repr shows only method and host: a path may hold a key."""
 
     method: Method
     url: str
@@ -57,6 +57,7 @@ class Request(Struct, frozen=True):
 
 
 def request(call: Call[Any], base: str, headers: Headers) -> Request:
+    """Return the request of a call; raises `RequestInvalidError` for values that cannot be sent."""
     query = ""
     if call.query is not None or call.position:
         query = encoded(call.query, call.position)
@@ -77,7 +78,7 @@ def request(call: Call[Any], base: str, headers: Headers) -> Request:
 
 
 def with_headers(request: Request, added: Headers) -> Request:
-    """Return `request` with those of `added` that it does not have yet, in upper or lower case."""
+    """Return `request` with those `added` headers that it does not have yet, in upper or lower case."""
     headers = Headers(request.headers)
     names = {name.lower() for name in headers}
     for name, value in added.items():
@@ -88,7 +89,7 @@ def with_headers(request: Request, added: Headers) -> Request:
 
 
 def json_body(value: Any) -> bytes:
-    """Encode `value` as JSON; `RequestInvalidError` where JSON cannot hold it."""
+    """Return `value` as JSON; `RequestInvalidError` for a value that JSON cannot hold."""
     try:
         body = msgspec.json.encode(value)
         if b"null" in body and not _is_finite(value):
@@ -99,7 +100,7 @@ def json_body(value: Any) -> bytes:
 
 
 def _is_finite(value: Any) -> bool:
-    """True if every number in `value` is one that JSON has: msgspec writes the others as null."""
+    """Return False if a number in `value` is NaN or infinite: msgspec writes null for it."""
     values = [msgspec.to_builtins(value, enc_hook=lambda _: None)]  # such as Raw: it is JSON already
     while values:
         value = values.pop()
@@ -159,7 +160,7 @@ def _parts(name: str, value: Any) -> Iterator[tuple[bytes, bytes]]:
 
 
 def check_headers(headers: Any) -> Headers:
-    """Return the caller's headers, checked; no error repeats one, as it may be a key."""
+    """Return the caller's headers; `RequestInvalidError` for a wrong one, which does not show its value."""
     if headers is None:
         return Headers()
     fault = None

@@ -150,18 +150,18 @@ def test_any_path_stays_below_its_base(path: str) -> None:
 @loop_over(
     ("path", "words"),
     [
-        ("", "begins with one '/'"), ("//evil.com", "begins with one '/'"),
-        ("https://evil.com/", "begins with one '/'"), ("/../x", "segments"), ("/./a", "segments"),
-        ("/a/.%2e", "segments"), ("/..%2f..%2fx", "segments"), ("/a/x%2F..", "segments"),
-        ("/a/..%5cx", "segments"), ("/a/%2e%2e%5C", "segments"), ("/a/50%", "two hexadecimal digits"),
+        ("", "expected one '/'"), ("//evil.com", "expected one '/'"),
+        ("https://evil.com/", "expected one '/'"), ("/../x", "no segment"), ("/./a", "no segment"),
+        ("/a/.%2e", "no segment"), ("/..%2f..%2fx", "no segment"), ("/a/x%2F..", "no segment"),
+        ("/a/..%5cx", "no segment"), ("/a/%2e%2e%5C", "no segment"), ("/a/50%", "two hexadecimal digits"),
         ("/a/%zz", "two hexadecimal digits"), ("/a/%0d%0ab", "control characters"),
-        ("k3y", "begins with one '/'"), ("/k3y?x", "not allowed"), ("/k3y#x", "not allowed"),
-        ("/k3y\\x", "not allowed"), ("/k3y\n", "control characters"), ("/k3y/\ud800", "lone surrogate"),
+        ("k3y", "expected one '/'"), ("/k3y?x", "or backslash"), ("/k3y#x", "or backslash"),
+        ("/k3y\\x", "or backslash"), ("/k3y\n", "control characters"), ("/k3y/\ud800", "lone surrogate"),
         ("/k3y\x00", "control characters"), (b"/k3y", r"path = \[bytes\]: expected a text"),
         (5, "path = 5: expected a text"), ("users/k3y/a", r"path = \[hidden\]: "),
     ],
 )  # fmt: skip
-def test_a_refused_path_is_told_by_what_is_wrong_and_never_shown(path: Any, words: str) -> None:
+def test_the_error_of_a_path_names_its_fault_and_never_shows_it(path: Any, words: str) -> None:
     """DELETE /apikeys/{apiKey}: a path may hold a key."""
     with pytest.raises(RequestInvalidError, match=words) as caught:
         any_path(path)
