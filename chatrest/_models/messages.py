@@ -403,7 +403,7 @@ def _unknown_reason(record: Any) -> str | None:
     if not isinstance(record, dict):
         return "the record is not an object"
     identity, category = record.get("id"), record.get("category")
-    if not isinstance(identity, str | int) or isinstance(identity, bool) or identity == "":
+    if not isinstance(identity, str | int) or identity == "":
         return "id: expected text"
     if not isinstance(category, str):
         return "category: expected text"

@@ -91,7 +91,7 @@ class NewApiTool(ApiToolChanges):
         super().__post_init__()
         if self.enable_basic_auth and UNSET in (self.basic_auth_username, self.basic_auth_password):
             raise RequestInvalidError(
-                "enable_basic_auth = True: then basic_auth_username and basic_auth_password are needed"
+                "enable_basic_auth = True: expected basic_auth_username and basic_auth_password, too"
             )
 
 
@@ -338,7 +338,7 @@ class NewExternalAgent(ExternalAgentChanges):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.integration_meta.base_url is UNSET:
-            raise RequestInvalidError("integration_meta: base_url is needed, a text that is not empty")
+            raise RequestInvalidError("integration_meta: base_url = UNSET: expected a non-empty text")
 
 
 ExternalToolQuery: Final = struct_type("ExternalToolQuery", Filter, type=ToolType | None)
@@ -361,7 +361,7 @@ class NewExternalTool(_ToolFields):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.do_not_execute is not True and UNSET in (self.description, self.parameters):
-            raise RequestInvalidError("description and parameters are needed, unless do_not_execute = True")
+            raise RequestInvalidError("expected description and parameters, unless do_not_execute = True")
 
 
 class ExternalToolChanges(_ToolFields):

@@ -382,25 +382,25 @@ def _with_structs(name: str, kind: type[CheckedStruct], container: type | None, 
     return struct("", value) if container is None else value
 
 
-def struct_of(where: str, kind: type[C], members: Mapping[str, Any]) -> C:
+def struct_of(path: str, kind: type[C], members: Mapping[str, Any]) -> C:
     """Return the struct with these members, which have the names of its fields or those of its JSON.
 
-    Raises `RequestInvalidError`, which begins with `where`, if one is wrong, missing or unknown: it would be
+    Raises `RequestInvalidError`, which begins with `path`, if one is wrong, missing or unknown: it would be
     lost silently.
     """
     names = {spelling: each.name for each in fields(kind) for spelling in (each.encode_name, each.name)}
     given = {names[name]: value for name, value in members.items() if name in names}
     if unknown := [shown(name)[:60] for name in members if name not in names]:
         expected = ", ".join(field.encode_name for field in fields(kind))
-        raise RequestInvalidError(f"{where}: unknown field {unknown[0]}; expected {expected}")
+        raise RequestInvalidError(f"{path}: unknown field {unknown[0]}; expected {expected}")
     if missing := [each.encode_name for each in fields(kind) if each.required and each.name not in given]:
-        raise RequestInvalidError(f"{where}: {missing[0]!r} is missing")
+        raise RequestInvalidError(f"{path}: {missing[0]!r} is missing")
     try:
         return kind(**given)
     except RequestInvalidError as error:
         spelling = next((name for name in members if names[name] == error.name), error.name)
         fault = f"{spelling}{str(error).removeprefix(error.name)}"
-    raise RequestInvalidError(f"{where}: {fault}")
+    raise RequestInvalidError(f"{path}: {fault}")
 
 
 def words_of_type(hint: Any) -> str:

@@ -53,7 +53,7 @@ class ConversationPin(Body):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.uid is UNSET and self.guid is UNSET:
-            raise RequestInvalidError("pinned_conversations: each needs a uid or a guid")
+            raise RequestInvalidError("expected a uid or a guid")
 
 
 Pins: TypeAlias = Annotated[

@@ -160,7 +160,7 @@ class _Entries(Struct, frozen=True, kw_only=True):
         records = _records(name, getattr(self, name), self.kind, self.key)
         if not 0 < len(records) <= MOST_ENTRIES:
             raise RequestInvalidError(
-                f"{name}: {len(records)} records, expected 1 to {MOST_ENTRIES} a request"
+                f"{name}: got {len(records)} records; expected 1 to {MOST_ENTRIES} per request"
             )
         force_setattr(self, name, records)
 
@@ -180,39 +180,41 @@ MessageEntries: Final = _entries("messages", MessageImports, MessageImport, "mui
 
 
 def _records(name: str, values: Any, kind: type[B], key: str) -> dict[str, B]:
-    """Return records by their keys; a repeated key, or one that is not its record's, is refused."""
+    """Return records by their keys; `RequestInvalidError` for a repeated key, or one of another record."""
     is_mapping = isinstance(values, Mapping)
     if not is_mapping and not isinstance(values, Iterable):
         raise RequestInvalidError(
-            f"{name} = {description(values)}: expected {kind.__name__}, or a mapping of their keys to them"
+            f"{name} = {description(values)}: expected a list of {kind.__name__}, or a mapping by {key}"
         )
     records: dict[str, B] = {}
-    for place, value in values.items() if is_mapping else enumerate(values):
-        where = f"{name}[{shown(place)}]"
-        record = import_record(where, value, kind)
-        own = getattr(record, key)
-        if is_mapping and own != place:
-            raise RequestInvalidError(f"{where}: its {key} is {shown(own)}, expected its key")
-        if own in records:
-            raise RequestInvalidError(f"{where}: {key} = {shown(own)} is there twice")
-        records[own] = record
+    for index, value in values.items() if is_mapping else enumerate(values):
+        path = f"{name}[{shown(index)}]"
+        record = import_record(path, value, kind)
+        record_key = getattr(record, key)
+        if is_mapping and record_key != index:
+            raise RequestInvalidError(
+                f"{path}: {key} = {shown(record_key)}: expected {shown(index)}, its key"
+            )
+        if record_key in records:
+            raise RequestInvalidError(f"{path}: {key} = {shown(record_key)}: another record has the same")
+        records[record_key] = record
     return records
 
 
-def import_record(where: str, value: Any, kind: type[B]) -> B:
+def import_record(path: str, value: Any, kind: type[B]) -> B:
     """Return `value`, an instance of `kind` or its JSON object, as an instance.
 
-    Raises `RequestInvalidError`, which begins with `where`, if a member is wrong, missing or unknown.
+    Raises `RequestInvalidError`, which begins with `path`, if a member is wrong, missing or unknown.
     """
     if isinstance(value, kind):
         return value
     if not isinstance(value, Mapping):
         raise RequestInvalidError(
-            f"{where} = {description(value)}: expected a {kind.__name__}, or its JSON object"
+            f"{path} = {description(value)}: expected a {kind.__name__}, or its JSON object"
         )
     for name, member in value.items():
         if str(name).endswith(("_at", "At")) and is_relative(member):
             raise RequestInvalidError(
-                f"{where}: {name} = {shown(member)}: expected a time that is always the same"
+                f"{path}: {name} = {shown(member)}: expected a time that does not depend on the clock"
             )
-    return struct_of(where, kind, value)
+    return struct_of(path, kind, value)

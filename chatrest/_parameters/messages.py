@@ -36,7 +36,7 @@ from .checked import (
     Uids,
     struct_type,
 )
-from .fields import MappingOr, MessageTags, ReceiverType, Switch, Tags, Url
+from .fields import MappingOr, MessageTags, ReceiverType, Switch, Tags, Url, words_of
 
 # ── messages to send ──
 
@@ -150,8 +150,7 @@ class MessageBody(Body):
         types = _TYPES.get(str(self.category))
         if types is not None and self.type not in types:
             raise RequestInvalidError(
-                f"type = {shown(self.type)}: expected {', '.join(map(repr, types))} "
-                f"in the category {self.category!r}"
+                f"type = {shown(self.type)}: expected {words_of(types)} in the category {self.category!r}"
             )
         try:
             size = len(msgspec.json.encode(self))
@@ -234,14 +233,13 @@ class NewBotMessage(TrackedMessage):
         if self.category != "interactive":
             return
         if self.quoted_message_id is not UNSET:
-            raise RequestInvalidError("quoted_message_id: an interactive message quotes no other one")
+            raise RequestInvalidError("quoted_message_id: expected UNSET in the category 'interactive'")
         goal = self.data.get("interactionGoal")
         kind = getattr(goal, "type", None) or (goal.get("type") if isinstance(goal, Mapping) else None)
-        goals = [each for each in get_args(Goal) if each != _REFUSED_GOALS.get(self.type)]
+        goals = [value for value in get_args(Goal) if value != _REFUSED_GOALS.get(self.type)]
         if kind is not None and kind not in goals:
             raise RequestInvalidError(
-                f"interaction_goal = {shown(kind)}: expected for the type {self.type!r} "
-                f"{', '.join(map(repr, goals))}"
+                f"interaction_goal = {shown(kind)}: expected {words_of(goals)} for the type {self.type!r}"
             )
 
     @classmethod
@@ -429,7 +427,7 @@ class MessageChanges(Body):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.data is UNSET and self.tags is UNSET:
-            raise RequestInvalidError("update: at least one change is needed, in data or tags")
+            raise RequestInvalidError("expected at least one change, in data or tags")
 
     @classmethod
     def text(cls, text: str, *, metadata: Mapping[str, Any] | None = None) -> Self:

@@ -16,6 +16,7 @@ from chatrest._models.messages import (
     TextMessage,
     TypedMessage,
     UnknownMessage,
+    read_leniently,
     retype_media,
     unknown_message,
 )
@@ -119,6 +120,12 @@ def test_an_unknown_message_has_the_optional_fields_that_can_be_read() -> None:
     assert wrong.sent_at == 0
     assert unknown_message({"muid": None, "sender": "\ud800"}, b"", "").muid is None
     assert unknown_message({"sender": "\ud800"}, b"", "").sender == "\ud800"
+
+
+def test_a_record_that_stays_unknown_has_no_coercions() -> None:
+    notes: list[str] = []
+    decoded = read_leniently({**RECORD, "conversationId": 5, "data": 5}, b"raw", notes)
+    assert (type(decoded), notes) == (UnknownMessage, [])
 
 
 def test_every_message_has_the_same_optional_fields() -> None:

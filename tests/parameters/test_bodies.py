@@ -34,13 +34,19 @@ HOOK: Final = {"id": "w1", "name": "First", "webhook_url": "https://example.com/
     [
         (lambda: NewApiTool(**TOOL, enable_basic_auth=True), "enable_basic_auth"),
         (lambda: NewApiTool(**TOOL, parameters=[{"key": "k"}]), "parameters"),
-        (lambda: NewExternalAgent(**EXTERNAL, integration_meta=IntegrationMeta()), "integration_meta"),
-        (lambda: NewExternalTool(name="t", display_name="T", execution_text="e"), "description"),
+        (
+            lambda: NewExternalAgent(**EXTERNAL, integration_meta=IntegrationMeta()),
+            "integration_meta: base_url = UNSET: expected",
+        ),
+        (
+            lambda: NewExternalTool(name="t", display_name="T", execution_text="e"),
+            "expected description and parameters",
+        ),
         (
             lambda: NewKeywordList(category="word", search_terms=["x", "a,b"]),
             "search_terms = 'a,b': expected",
         ),
-        (lambda: ConversationPin(), "pinned_conversations: each needs a uid or a guid"),
+        (lambda: ConversationPin(), "expected a uid or a guid"),
         (lambda: NewMembers(), "expected at least one uid, in admins, moderators"),
         (lambda: NewMembers(admins=UNSET, users_to_ban=None), "expected at least one uid, in admins"),
         (lambda: NewWebhook(**HOOK, username="hush"), "username alone: expected username and password"),

@@ -55,13 +55,13 @@ def test_users_are_sent_by_their_uids(users: Any) -> None:
 @loop_over(
     ("users", "error"),
     [
-        ([], "users: 0 records, expected 1 to 50 a request"),
-        ({}, "users: 0 records, expected 1 to 50 a request"),
-        ([UserImport(uid=f"u{n}", name="x") for n in range(51)], "users: 51 records, expected 1 to 50"),
-        (5, "users = 5: expected UserImport"),
+        ([], "users: got 0 records; expected 1 to 50 per request"),
+        ({}, "users: got 0 records; expected 1 to 50 per request"),
+        ([UserImport(uid=f"u{n}", name="x") for n in range(51)], "users: got 51 records; expected 1 to 50"),
+        (5, "users = 5: expected a list of UserImport, or a mapping by uid"),
         ([5], r"users\[0\] = 5: expected a UserImport, or its JSON object"),
-        ([ANN, ANN], r"users\[1\]: uid = 'ann' is there twice"),
-        ({"bob": ANN}, r"users\['bob'\]: its uid is 'ann', expected its key"),
+        ([ANN, ANN], r"users\[1\]: uid = 'ann': another record has the same"),
+        ({"bob": ANN}, r"users\['bob'\]: uid = 'ann': expected 'bob', its key"),
         ({"ann": {"uid": "ann"}}, r"users\['ann'\]: 'name' is missing"),
         (
             {"ann": {"uid": "ann", "name": ""}},

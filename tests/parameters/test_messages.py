@@ -148,7 +148,7 @@ def test_an_interactive_message_of_a_bot() -> None:
     ("kind", "goal"), [("form", "anyAction"), ("card", "anyAction"), ("scheduler", "anyOf")]
 )
 def test_a_goal_that_a_type_does_not_know_is_refused(kind: Any, goal: Any) -> None:
-    with pytest.raises(RequestInvalidError, match=rf"^interaction_goal = '{goal}': expected for the type"):
+    with pytest.raises(RequestInvalidError, match=rf"^interaction_goal = '{goal}': expected 'a.* for the"):
         NewBotMessage.interactive("bob", kind, {}, goal=InteractionGoal(type=goal))
     data = {"interactiveData": {}, "interactionGoal": {"type": goal}}
     with pytest.raises(RequestInvalidError, match=r"^interaction_goal = "):
@@ -158,12 +158,14 @@ def test_a_goal_that_a_type_does_not_know_is_refused(kind: Any, goal: Any) -> No
 
 def test_a_goal_of_a_mapping_is_one_of_the_documented_ones() -> None:
     data = {"interactiveData": {}, "interactionGoal": {"type": "someAction"}}
-    with pytest.raises(RequestInvalidError, match=r"^interaction_goal = 'someAction': expected .* 'none'$"):
+    with pytest.raises(
+        RequestInvalidError, match=r"^interaction_goal = 'someAction': expected .* or 'none' for"
+    ):
         NewBotMessage(receiver="bob", category="interactive", type="customInteractive", data=data)
 
 
 def test_an_interactive_message_quotes_nothing() -> None:
-    with pytest.raises(RequestInvalidError, match=r"^quoted_message_id: an interactive message"):
+    with pytest.raises(RequestInvalidError, match=r"^quoted_message_id: expected UNSET in the category"):
         NewBotMessage.interactive("bob", "card", {}, quoted_message_id="5")
     assert NewBotMessage.text("bob", "t", quoted_message_id="5").quoted_message_id == "5"
 
@@ -202,7 +204,7 @@ def test_changes_of_a_message() -> None:
 
 @pytest.mark.parametrize("given", [{}, {"data": None}, {"data": None, "tags": None}])
 def test_an_update_without_a_change_is_refused(given: Any) -> None:
-    with pytest.raises(RequestInvalidError, match=r"^update: at least one change is needed, in data or tags"):
+    with pytest.raises(RequestInvalidError, match=r"^expected at least one change, in data or tags"):
         MessageChanges(**given)
 
 

@@ -37,6 +37,13 @@ async def test_messages_that_were_handed_in_go_on_by_positions_without_a_size() 
     }  # fmt: skip
 
 
+async def test_the_limit_of_rules_may_be_a_text() -> None:
+    sender = Sender(b'{"data":[{"id":"r"}]}', b'{"data":[{"id":"r"}]}')
+    for limit in ("20", "all"):
+        assert len(await Moderation(sender).list_rules(limit=limit).collect()) == 1
+    assert [sent for call in sender.calls for sent in call.query.values()] == ["20", "all"]
+
+
 @pytest.fixture
 async def session() -> AsyncIterator[AsyncSession]:
     async with Emulator(users=3, messages=0) as emulator, AsyncSession(emulator.app) as session:
