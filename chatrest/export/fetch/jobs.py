@@ -1,17 +1,16 @@
-"""Jobs: the lists that are left to read, their pieces, and what reading them finds out.
+"""Jobs: the lists that are to be read, their pieces, and what reading them has shown.
 
-A run reads what the journal's notes leave, a dry run counts it, and `news` skips sources that have nothing
-left:
+A run reads the jobs that the journal leaves, a dry run counts them, and `app_list` skips sources without one:
 
-| left of a source             | where or when                                                            |
-|------------------------------|--------------------------------------------------------------------------|
-| ids that no interval covers  | between the ids that were read                                           |
-| ids after its last id        | until its end is proven for the frozen end of the run                    |
-| all of it                    | its ids are no positions, and do not show what is new: in each run       |
-| ids up to which it was read  | messages since a time are read again (`recheck`), until that is done     |
+| unread in a list            | condition                                                                    |
+|-----------------------------|------------------------------------------------------------------------------|
+| ids that no interval covers | they are between ids that were read                                          |
+| ids after its last id       | its end is not proven for the frozen end of the run                          |
+| all of it                   | its ids are no positions, and do not show what is new: read by each run      |
+| ids up to which it was read | a recheck reads messages since a time again, and has not come to its end     |
 
-Messages that were seen and are not on the disk are left, too. The sources that may have them are determined
-during the reading (see `rereads`).
+Messages that were seen and are not on the disk are unread, too. The sources that may have them are determined
+during the reading (`rereads`).
 """
 
 import asyncio
@@ -32,8 +31,9 @@ from ..plan.ownership import Source
 
 class ListJob(Struct, frozen=True):
     known: SourceState
+    """The source, as the journal knows it."""
     gaps: Sequence[Gap] = ()
-    """The ids that are left."""
+    """The ids that are to be read."""
     purpose: Purpose = "walk"
     since: int = 0
     """A recheck reads what was sent at this time or later."""
@@ -52,12 +52,10 @@ class ListJob(Struct, frozen=True):
 
     @property
     def proven(self) -> int:
-        """The frozen end for which an earlier run has proven the end of the list: nothing up to there is
-        left.
-        """
+        """The frozen end for which an earlier run has proven the end of the list."""
         return self.known.proven if self.purpose == "walk" else 0
 
-    def holds(self, row: Row) -> bool:
+    def includes(self, row: Row) -> bool:
         """Return True for a row that is to be read; one whose id is not a number may be anywhere."""
         numbered = number(row.id)
         return numbered is None or any(gap.after < numbered <= gap.until for gap in self.gaps)
@@ -66,7 +64,7 @@ class ListJob(Struct, frozen=True):
 class ListPiece(Struct, frozen=True, eq=False):
     """The ids above `after` up to `until` of one list, read by one reader."""
 
-    of: ListJob
+    job: ListJob
     after: int
     until: int = LAST
     """`LAST` for a piece that ends with its list."""
@@ -88,53 +86,54 @@ class ListPiece(Struct, frozen=True, eq=False):
 
 
 class PieceQueue:
-    """The pieces that wait to be read, and so many `readers`; who reads a piece may give others."""
+    """The pieces that wait to be read, and so many `readers`; who reads a piece may add others."""
 
     def __init__(self, readers: int) -> None:
         self.readers = readers
-        self._free = asyncio.Semaphore(readers)
+        self._free_readers = asyncio.Semaphore(readers)
         self._group = asyncio.TaskGroup()
         self._waiting = 0
+        """The number of added pieces that no reader has begun."""
         self._read: Callable[[ListPiece], Awaitable[object]]
 
     @property
     def has_free_reader(self) -> bool:
         """True if a reader is free, and no piece waits for it."""
-        return not (self._waiting or self._free.locked())
+        return not (self._waiting or self._free_readers.locked())
 
     async def read_all(
         self, pieces: Iterable[ListPiece], read: Callable[[ListPiece], Awaitable[object]]
     ) -> None:
-        """Read all pieces, and those that are given meanwhile; an error ends all readers."""
+        """Read all pieces, and those that are added meanwhile; an error ends all readers."""
         self._read = read
         async with self._group:
             for piece in pieces:
-                await self._free.acquire()
-                self._group.create_task(self._work(piece))
+                await self._free_readers.acquire()
+                self._group.create_task(self._read_one(piece))
 
-    def give(self, piece: ListPiece) -> None:
+    def add(self, piece: ListPiece) -> None:
         self._waiting += 1
-        self._group.create_task(self._wait_and_work(piece))
+        self._group.create_task(self._wait_and_read(piece))
 
-    async def _wait_and_work(self, piece: ListPiece) -> None:
-        await self._free.acquire()
+    async def _wait_and_read(self, piece: ListPiece) -> None:
+        await self._free_readers.acquire()
         self._waiting -= 1
-        await self._work(piece)
+        await self._read_one(piece)
 
-    async def _work(self, piece: ListPiece) -> None:
+    async def _read_one(self, piece: ListPiece) -> None:
         await self._read(piece)
-        self._free.release()
+        self._free_readers.release()
 
 
 class Ending(Enum):
-    READ = auto()
+    PIECE_END = auto()
     """It was read; its list continues after it."""
-    ENDED = auto()
+    LIST_END = auto()
     """It was read to the end of its list, which is proven."""
-    UNCUT = auto()
-    """The service does not let the list be entered at an id of our own: it has to be read from its start."""
-    REFUSED = auto()
-    """It rejects its own positions, too."""
+    ID_REFUSED = auto()
+    """The service does not let the list be entered at an id that is made up: read it from its start."""
+    POSITION_REFUSED = auto()
+    """It rejects positions that it named itself, too."""
     FAILED = auto()
     """It could not be read."""
 
@@ -143,9 +142,9 @@ class PieceResult(NamedTuple):
     number: int
     """That of the source."""
     ending: Ending
-    highest: int = 0
+    highest_id: int = 0
     """The highest id that the list has shown, after the frozen end, too."""
-    is_whole: bool = False
+    is_all_read: bool = False
     """True if all of the list was read, instead of the piece: its ids are no positions."""
     error: ChatRestError | None = None
     """Why it could not be read."""
@@ -155,55 +154,63 @@ class Findings:
     """The facts that lists have shown, by the numbers of their sources."""
 
     def __init__(self) -> None:
-        self.failed: dict[int, ChatRestError] = {}
+        self.errors: dict[int, ChatRestError] = {}
         """The errors of those that could not be read."""
-        self.ended: set[int] = set()
+        self.proven: set[int] = set()
         """Those whose end was proven."""
-        self.uncut: set[int] = set()
-        """Those that the service does not let be entered at an id of our own."""
-        self.refused: set[int] = set()
+        self.id_refused: set[int] = set()
+        """Those that the service does not let be entered at an id that is made up."""
+        self.position_refused: set[int] = set()
         """Those of them for which it rejects its own positions, too."""
-        self.highest = 0
+        self.highest_id = 0
         """The highest id that any list has shown, after the frozen end, too."""
 
     def add(self, result: PieceResult) -> None:
-        number, ending = result.number, result.ending
-        self.highest = max(self.highest, result.highest)
-        self.failed |= {} if result.error is None else {number: result.error}
-        self.ended |= {number} if ending is Ending.ENDED else set()
-        self.uncut |= {number} if ending in (Ending.UNCUT, Ending.REFUSED) else set()
-        self.refused |= {number} if ending is Ending.REFUSED else set()
+        number = result.number
+        self.highest_id = max(self.highest_id, result.highest_id)
+        if result.error is not None:
+            self.errors[number] = result.error
+        match result.ending:
+            case Ending.LIST_END:
+                self.proven.add(number)
+            case Ending.ID_REFUSED:
+                self.id_refused.add(number)
+            case Ending.POSITION_REFUSED:
+                self.id_refused.add(number)
+                self.position_refused.add(number)
+            case _:
+                pass
 
 
-def work_left(
+def unread_jobs(
     journal: Journal,
     sources: Iterable[SourceState],
     until: int,
     *,
-    ended: Collection[int] = (),
+    proven: Collection[int] = (),
     asks_all: bool = False,
 ) -> Iterator[ListJob]:
-    """Yield what the lists of sources have left up to the id `until`.
+    """Yield what is unread in the lists of sources up to the id `until`.
 
-    `ended` are sources whose end was proven in this run; with `asks_all` the proofs of earlier runs do
-    not count.
+    `proven` are the numbers of sources whose end was proven in this run; with `asks_all` the proofs of
+    earlier runs do not count.
     """
     for known in sources:
-        has_ended = known.number in ended
+        is_proven = known.number in proven
         if known.order == "other":
-            left = [] if has_ended else [Gap(0, until)]
+            unread = [] if is_proven else [Gap(0, until)]
         else:
-            has_ended = has_ended or (known.proven >= until and not asks_all)
-            left = gaps(journal.intervals(known.number), until)
-            left = [gap for gap in left if gap.until < until or not has_ended]
-        if left:
-            yield ListJob(known, left)
+            is_proven = is_proven or (known.proven >= until and not asks_all)
+            unread = gaps(journal.intervals(known.number), until)
+            unread = [gap for gap in unread if gap.until < until or not is_proven]
+        if unread:
+            yield ListJob(known, unread)
 
 
-def rechecks_left(journal: Journal, sources: Iterable[SourceState]) -> Iterator[ListJob]:
+def unfinished_rechecks(journal: Journal, sources: Iterable[SourceState]) -> Iterator[ListJob]:
     rechecks = journal.rechecks()
     for known in sources if rechecks else ():
         recheck = rechecks.get(known.number)
         if recheck is not None and not recheck.is_done:
-            left = Gap(recheck.after, recheck.until, recheck.position)
-            yield ListJob(known, [left], "recheck", recheck.since)
+            gap = Gap(recheck.after, recheck.until, recheck.position)
+            yield ListJob(known, [gap], "recheck", recheck.since)

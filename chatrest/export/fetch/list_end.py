@@ -1,15 +1,15 @@
-"""The requests that show whether a list has ended: a list may say so too early, and a page may be a lie.
+"""The requests that show whether a list has ended: a list may end too early, and a page may be wrong.
 
-| asked for                       | and what it proves                                                       |
+| request                         | what the reply proves                                                    |
 |---------------------------------|--------------------------------------------------------------------------|
-| the newest messages (the head)  | if all were seen, and the head is honest, nothing is new; a list has     |
-|                                 | ended if no newer message is shown than it returned                      |
-| what is before the last known   | if it returns higher ids, the list has another order, and what is new    |
-| id, unless the head reaches it  | need not be after that id                                                |
-| what is after the last ids      | if it returns only known ids, the list has nothing new, at whatever time |
+| the newest messages             | if all were seen, and they are reliable, nothing is new; an end of the   |
+|                                 | list is accepted if they have no higher id than it has shown             |
+| messages before the last known  | if they have higher ids, the list has another order, and new messages    |
+| id, unless the newest reach it  | may be before that id                                                    |
+| messages after the last ids     | if they are known ones alone, the list has nothing new, at whatever time |
 | the latest messages up to an id | if all were seen, the reading has left nothing out                       |
 
-Each costs one request. The last two are for lists whose positions tell times (`list_reading`).
+Each costs one request. The last two are for lists whose positions name times (`list_reading`).
 """
 
 from contextlib import aclosing
@@ -27,7 +27,7 @@ from ..plan.id_set import IdSet
 from ..plan.message_ids import LAST, PageIds, ids_of, number
 from ..plan.ownership import Source
 from .jobs import ListJob
-from .list_reading import HEAD, ListReading, tells_time
+from .list_reading import NEWEST, ListReading, names_time
 from .page_check import PageCheck, Window, as_served, falls
 from .piece_reader import NotOrderedByIdError
 
@@ -37,13 +37,13 @@ of them alone is not cut off."""
 _EVER: Final = Window()
 
 
-class Head(NamedTuple):
-    """The newest messages of a list before it is read, and what they prove."""
+class Newest(NamedTuple):
+    """The newest messages of a list before it is read."""
 
     rows: list[Row] | None = None
     """None if they were not asked for."""
-    has_news: bool = True
-    """False if the list is empty, or all of it was seen."""
+    may_be_unseen: bool = True
+    """False if the list is empty, or has nothing new."""
 
 
 class ListEnds:
@@ -55,7 +55,7 @@ class ListEnds:
         self.window: Window = check.window
         """The times to ask the service for, in its unit."""
 
-    def note_unit(self, timestamp: int | None) -> None:
+    def use_unit_of(self, timestamp: int | None) -> None:
         """Ask for times in the unit of a timestamp of the service; None if no message shows one."""
         self.window = self.window.in_unit_of(timestamp)
 
@@ -64,48 +64,51 @@ class ListEnds:
             return Window()
         return self.window.asked(job.since if job.purpose == "recheck" else None)
 
-    async def shown_before(self, job: ListJob) -> IdSet:
+    async def earlier_ids(self, job: ListJob) -> IdSet:
         return await in_thread(lambda: self._export.seen(job.number))
 
-    async def look(self, reading: ListReading) -> Head:
+    async def ask_newest(self, reading: ListReading) -> Newest:
         """Ask whether a list is empty, or has nothing new: a request, or two, or none.
 
         Raises `NotOrderedByIdError` if the newest messages show another order.
         """
         piece, job = reading.piece, reading.job
         if job.purpose != "walk":
-            return Head()
-        is_later = not piece.is_from_start
-        is_resumed = reading.resumed_after > 0
-        if is_later and reading.is_timed and not is_resumed and await self._has_nothing_after(reading):
-            return Head(has_news=False)
+            return Newest()
+        is_continued = not piece.is_from_start
+        is_complete = is_continued and reading.is_by_time and not reading.resumed_after
+        if is_complete and await self._has_nothing_after(reading):
+            return Newest(may_be_unseen=False)
         # One that has the app's newest message is not empty; and a window with an end is asked for in the
         # list's own direction alone, as services take it in other ways.
-        is_new = not piece.after and not is_later
+        is_new = not (piece.after or is_continued)
         may_be_empty = is_new and not job.has_newest and self.window.until is None
-        is_open = job.until == LAST
-        if not (is_open or may_be_empty or (is_later and not reading.is_timed)):
-            return Head()
+        if not (job.until == LAST or may_be_empty or (is_continued and not reading.is_by_time)):
+            return Newest()
         try:
-            page = await self.head(job)
+            page = await self.newest_page(job)
         except BadRequestError:  # the pages decide
-            return Head()
-        if page is None or not (rows := page.items):
+            return Newest()
+        if page is None or not page.items:
             # A list that has shown something, or has the app's newest message, is not empty.
-            return Head(has_news=bool(piece.after or reading.shown_before or job.has_newest))
+            return Newest(may_be_unseen=bool(piece.after or reading.earlier_ids or job.has_newest))
         served = as_served(page)
-        reading.is_timed |= tells_time(page.cursor.position)
-        if not (reading.is_timed or falls(served) or falls(served[::-1])):
+        reading.is_by_time |= names_time(page.cursor.position)
+        if not (reading.is_by_time or falls(served) or falls(served[::-1])):
             raise NotOrderedByIdError
-        if not is_later or reading.is_timed:
-            return Head(rows)
-        if await self._is_seen(reading, rows):
-            return Head(rows, has_news=False)
-        if ids_of(rows).numbers.first > piece.after:  # else the head has shown the order there
-            await self._check_start(job, piece.after)
-        return Head(rows)
+        if not is_continued or reading.is_by_time:
+            return Newest(page.items)
+        return await self._compared(reading, page.items)
 
-    async def head(self, job: ListJob) -> Page[Row] | None:
+    async def _compared(self, reading: ListReading, newest: list[Row]) -> Newest:
+        """Compare the newest messages of a list by id with those of earlier runs."""
+        if await self._has_shown_all(reading, newest):
+            return Newest(newest, may_be_unseen=False)
+        if ids_of(newest).numbers.first > reading.piece.after:  # else they have shown the order there
+            await self._check_order_before(reading.job, reading.piece.after)
+        return Newest(newest)
+
+    async def newest_page(self, job: ListJob) -> Page[Row] | None:
         """Return a page of the newest messages of a list, once its ids are known to continue; None if the
         list is empty.
 
@@ -118,7 +121,7 @@ class ListEnds:
 
     async def _has_nothing_after(self, reading: ListReading) -> bool:
         job, after = reading.job, reading.piece.after
-        first = min(filter(None, (reading.shown_before.from_last(_KNOWN), after)))
+        first = min(filter(None, (reading.earlier_ids.from_last(_KNOWN), after)))
         from_known = {"id": str(first - 1)} if first > 1 else {}
         page = await self._page(job, affix="append", **from_known)
         rows = [] if page is None else page.items
@@ -128,26 +131,26 @@ class ListEnds:
         pagination = None if page is None else page.meta.pagination
         if pagination is not None:  # a service may give as few a page
             is_whole = is_whole and (pagination.current_page or 0) >= (pagination.total_pages or 0)
-        if not (is_whole and ids.numbers <= reading.shown_before):
+        if not (is_whole and ids.numbers <= reading.earlier_ids):
             return False
-        return not await self.never_seen(job, {*ids.others})
+        return not await self.unseen_text_ids(job, {*ids.others})
 
-    async def _is_seen(self, reading: ListReading, head: list[Row]) -> bool:
+    async def _has_shown_all(self, reading: ListReading, newest: list[Row]) -> bool:
         """Return whether the newest messages of a list by id have all been seen: then nothing in it is new.
 
         If they are not the whole list, they must reach what is covered, and more than these must have been
         seen: a service that cannot go backwards shows the oldest ones.
         """
-        shown, ids = reading.shown_before, ids_of(self._check.held(reading.job, head))
+        shown, ids = reading.earlier_ids, ids_of(self._check.held(reading.job, newest))
         if not ids.numbers:
             return False
         reaches_covered = ids.numbers.first <= reading.piece.after and len(shown) > len(ids.numbers)
         is_dense = shown.count(ids.numbers.first, shown.last) == len(ids.numbers)
-        if not (is_dense and ids.numbers <= shown and (reaches_covered or len(head) < HEAD)):
+        if not (is_dense and ids.numbers <= shown and (reaches_covered or len(newest) < NEWEST)):
             return False
-        return not await self.never_seen(reading.job, {*ids.others})
+        return not await self.unseen_text_ids(reading.job, {*ids.others})
 
-    async def _check_start(self, job: ListJob, after: int) -> None:
+    async def _check_order_before(self, job: ListJob, after: int) -> None:
         """Raise `NotOrderedByIdError` if the list shows higher ids before the one that it continues after.
 
         In a list in the order of the last change, that one may have moved beyond messages that are new.
@@ -159,34 +162,37 @@ class ListEnds:
         if page is not None and ids_of(page.items).numbers.last > after:
             raise NotOrderedByIdError
 
-    async def never_seen(self, job: ListJob, keys: set[str]) -> set[str]:
-        return await in_thread(lambda: self._export.unseen_keys(job.number, keys)) if keys else keys
+    async def unseen_text_ids(self, job: ListJob, text_ids: set[str]) -> set[str]:
+        """Return those of ids that are no numbers which a list has not shown to this or an earlier run."""
+        if not text_ids:
+            return text_ids
+        return await in_thread(lambda: self._export.unseen_keys(job.number, text_ids))
 
-    async def newest_ids(self, job: ListJob, head: list[Row] | None) -> PageIds:
-        """Return the ids of the newest messages of a list; a `head` that is known is not asked for again.
+    async def newest_ids(self, job: ListJob, newest: list[Row] | None) -> PageIds:
+        """Return the ids of the newest messages of a list; `newest` is not asked for again where it is known.
 
         They are requested without a window, unless it has an end, because newer ones are after that end. A
         recheck requests them with it: its confirmation checks how the service treats times.
         """
         window = self._check.window
-        if head is None or window.until is not None:
+        if newest is None or window.until is not None:
             is_asked = window.until is not None or job.purpose == "recheck"
-            head = await self.newest(job, self.window_of(job) if is_asked else _EVER)
-        held = Window(job.since or None).within(self._check.held(job, head))
+            newest = await self.newest_rows(job, self.window_of(job) if is_asked else _EVER)
+        held = Window(job.since or None).within(self._check.held(job, newest))
         if job.since or window != _EVER:
             held = [row for row in held if row.sent_at != UNKNOWN]
         return ids_of(held)
 
-    async def check_times(self, reading: ListReading, *, is_over: bool) -> None:
+    async def check_times(self, reading: ListReading, *, reaches_end: bool) -> None:
         """Raise `NotOrderedByIdError` if the list shows messages up to the last id that the reading of a
         list by time has left out: the latest of them, or those after the id after which it was resumed.
 
-        `is_over` is False if the list itself has ended.
+        `reaches_end` is False if the list itself has ended.
         """
-        job, until = reading.job, min(reading.last, reading.end)
+        job, until = reading.job, min(reading.last_id, reading.end)
         asked = [{"affix": "append", "id": str(reading.resumed_after)}] if reading.resumed_after else []
         # The app's newest message is the last one of the lists that have it: nothing up to it comes after it.
-        if reading.head_end == LAST and is_over and job.until not in reading.ids:
+        if reading.coverage_limit == LAST and reaches_end and job.until not in reading.ids:
             asked.append({"affix": "prepend", "id": str(until + 1)})
         for query in asked:
             try:  # a service may show those after the id as well
@@ -195,7 +201,7 @@ class ListEnds:
                 continue
             rows = [] if page is None else self._check.window.within(page.items)
             ids = ids_of(Window(job.since or None).within(rows)).numbers.between(1, until)
-            if ids - reading.ids - reading.shown_before:
+            if ids - reading.ids - reading.earlier_ids:
                 raise NotOrderedByIdError
 
     async def check_empty_pair(self, job: ListJob) -> None:
@@ -207,13 +213,13 @@ class ListEnds:
         """
         first, second = job.source.names
         walk = Source("pair", (second, first)).list(self._messages, MessageQuery(affix="prepend"))
-        if self._check.held(job, await walk.limit(HEAD).collect()):
+        if self._check.held(job, await walk.limit(NEWEST).collect()):
             raise ChatRestError(
                 f"the list of {first} on behalf of {second} is empty, and that of {second} on behalf of "
                 f"{first} is not: the service ignores the acting user"
             )
 
-    async def newest(self, job: ListJob, window: Window = _EVER) -> list[Row]:
+    async def newest_rows(self, job: ListJob, window: Window = _EVER) -> list[Row]:
         """Return the newest messages of a list: without a window, as services take its ends in other ways."""
         times = {"from_timestamp": window.since, "to_timestamp": window.until}
         page = await self._page(job, affix="prepend", **times)
@@ -221,5 +227,5 @@ class ListEnds:
 
     async def _page(self, job: ListJob, **query: Any) -> Page[Row] | None:
         walk = job.source.list(self._messages, MessageQuery(**query))
-        async with aclosing(walk.limit(HEAD).pages()) as pages:
+        async with aclosing(walk.limit(NEWEST).pages()) as pages:
             return await anext(pages, None)

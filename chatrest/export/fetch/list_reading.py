@@ -1,11 +1,11 @@
-"""The ids that a list in the order of ids has shown to the reader of a piece, and what they prove. Pure.
+"""The ids that a list has shown while a piece of it is read, and what they prove. Pure.
 
-A list whose positions tell times is one of these, too: it can be entered at an id, and its ids ascend, but a
-message may be added later with an earlier time than those before it, if clocks disagree. So it is covered
-no further than the newest message that it had when its reading began.
+A piece covers the ids up to the last one that was shown. A list whose positions name times may get a message
+later that has an earlier time than those before it, if clocks disagree. So it is covered no further than the
+newest message that it had when its reading began.
 
-The head of a list are its newest messages. A head is honest if it is the whole list, or the list has shown
-something older: a service that cannot go backwards shows the oldest messages as the newest.
+The newest messages of a list are reliable if they are the whole list, or if the list has shown an older
+message: a service that cannot read backwards shows the oldest messages as the newest.
 """
 
 from typing import Final
@@ -21,64 +21,64 @@ from .jobs import ListJob, ListPiece
 from .page_check import last_id
 from .piece_reader import PiecePage
 
-HEAD: Final = 10
+NEWEST: Final = 10
 """How many of a list's newest messages are asked for."""
 
 
 class ListReading(Struct, eq=False):
     piece: ListPiece
-    """With the end that it has now: it may be divided after its first page."""
-    shown_before: IdSet
+    """With the end that it has now: it may be divided while it is read."""
+    earlier_ids: IdSet
     """The ids that the list has shown to earlier runs."""
-    begun_after: int
+    began_after: int
     """The id after which the piece began."""
     covered: int
     """The id up to which all was shown."""
-    noted: int
-    """The id up to which the journal is to know so: a first page proves nothing before a second one."""
+    journaled: int
+    """The id up to which the journal is to note so: a first page proves nothing before a second one."""
     position: Pairs
     """Where the list continues after the last page, as the service named it."""
-    is_timed: bool
-    """True if the service's positions tell times."""
-    head: list[Row] | None = None
+    is_by_time: bool
+    """True if the service's positions name times."""
+    newest: list[Row] | None = None
     """The newest messages when the reading began; None if they were not asked for."""
-    ids: IdSet = field(default_factory=IdSet)
-    keys: set[str] = field(default_factory=set)
-    """The ids that are no numbers."""
     newest_id: int = 0
-    """The highest id of its newest messages, once they were asked for to divide the piece."""
-    highest: int = 0
-    """The highest id that it has shown, after the end of the piece, too."""
+    """The highest id of the newest messages, once they were asked for to divide the piece."""
+    ids: IdSet = field(default_factory=IdSet)
+    text_ids: set[str] = field(default_factory=set)
+    """The ids that are no numbers."""
+    highest_id: int = 0
+    """The highest id that was shown, after the end of the piece, too."""
 
     @classmethod
-    def of(cls, piece: ListPiece, shown_before: IdSet) -> "ListReading":
-        is_timed = piece.of.known.order == "times" or tells_time(piece.position)
+    def begin(cls, piece: ListPiece, earlier_ids: IdSet) -> "ListReading":
+        is_by_time = piece.job.known.order == "times" or names_time(piece.position)
         after = piece.after
-        return cls(piece, shown_before, after, after, after, piece.position, is_timed)
+        return cls(piece, earlier_ids, after, after, after, piece.position, is_by_time)
 
     @property
     def job(self) -> ListJob:
-        return self.piece.of
+        return self.piece.job
 
     @property
     def order(self) -> ListOrder | None:
-        return "times" if self.is_timed else None
+        return "times" if self.is_by_time else None
 
     @property
     def end(self) -> int:
         return min(self.piece.until, self.job.until)
 
     @property
-    def last(self) -> int:
+    def last_id(self) -> int:
         return max(self.covered, self.ids.last)
 
     @property
-    def count(self) -> int:
-        return len(self.ids) + len(self.keys)
+    def id_count(self) -> int:
+        return len(self.ids) + len(self.text_ids)
 
     @property
     def is_empty(self) -> bool:
-        return not (self.ids or self.keys or self.covered)
+        return not (self.ids or self.text_ids or self.covered)
 
     @property
     def resumed_after(self) -> int:
@@ -86,71 +86,81 @@ class ListReading(Struct, eq=False):
 
         Messages that have a lower time, and were added since, may have been left out.
         """
-        return self.begun_after if self.is_timed and self.begun_after > self.job.proven else 0
+        return self.began_after if self.is_by_time and self.began_after > self.job.proven else 0
 
-    def look(self, head: list[Row]) -> None:
-        self.head, self.highest = head, ids_of(head).numbers.last
+    # ── changes ──
 
-    def enter_by_id(self) -> None:
+    def note_newest(self, rows: list[Row]) -> None:
+        self.newest, self.highest_id = rows, ids_of(rows).numbers.last
+
+    def forget_entry_time(self) -> None:
         """Enter the list at an id alone: messages added later with an earlier time are after it, too."""
         position = tuple(pair for pair in self.piece.position if pair[0] != "sentAt")
         self.piece, self.position = structs.replace(self.piece, position=position), ()
 
-    def take(self, page: PiecePage, until: int) -> tuple[list[Row], PageIds]:
+    def add_page(self, page: PiecePage) -> tuple[list[Row], PageIds]:
         """Note what a page shows; return its rows up to the end of the piece, and their ids."""
         rows, last = page.items, last_id(page.items)
-        self.is_timed |= tells_time(page.page.cursor.position)
-        self.highest = max(self.highest, last)
-        if page.passes_end or last > until:
-            rows, last = [row for row in rows if (number(row.id) or 0) <= until], until
+        self.is_by_time |= names_time(page.page.cursor.position)
+        self.highest_id = max(self.highest_id, last)
+        if page.passes_end or last > self.end:
+            last = self.end
+            rows = [row for row in rows if (number(row.id) or 0) <= last]
         elif page.position:
             self.position = page.position
         self.covered = max(self.covered, last)
         ids = ids_of(rows)
         self.ids.update(ids.numbers)
-        self.keys.update(ids.others)
+        self.text_ids.update(ids.others)
         return rows, ids
 
-    def cover(self, last: int) -> Coverage:
-        after, self.noted = self.noted, max(self.noted, min(last, self.head_end))
-        if not self.is_timed:
-            return Coverage(after, self.noted, self.position)
-        # A last page repeats the requested position, and a head may end before the page's.
-        is_of_last = tells_time(self.position) and (number(dict(self.position)["id"]) or 0) <= self.noted
-        return Coverage(after, self.noted, self.position if is_of_last else ())
+    def add_coverage(self, last: int) -> Coverage:
+        """Note that the list is covered up to `last`, and return what of it is new for the journal."""
+        after, self.journaled = self.journaled, max(self.journaled, min(last, self.coverage_limit))
+        if not self.is_by_time:
+            return Coverage(after, self.journaled, self.position)
+        # A last page repeats the requested position, and the limit may be before the page's.
+        is_of_last = names_time(self.position) and (number(dict(self.position)["id"]) or 0) <= self.journaled
+        return Coverage(after, self.journaled, self.position if is_of_last else ())
 
-    def continued(self, *, from_start: bool) -> ListPiece:
+    # ── conclusions ──
+
+    def remaining_piece(self, *, from_start: bool) -> ListPiece:
         """Return the rest of the piece, entered after its last id, or read from the start of the list."""
         is_guess = self.covered > 0 and not from_start
         return structs.replace(self.piece, after=self.covered, position=(), is_guess=is_guess)
 
     @property
-    def head_end(self) -> int:
-        """The id up to which a list by time may be covered: the highest of an honest head.
+    def coverage_limit(self) -> int:
+        """The id up to which a list by time may be covered: the highest of reliable newest messages.
 
         Messages added during the reading have higher ids, and may have a time that was passed. `LAST`
         for any other list.
         """
-        if not self.is_timed or not self.head or (ids := ids_of(self.head)).others or self.job.until != LAST:
+        if not self.is_by_time or not self.newest or self.job.until != LAST:
             return LAST
-        return ids.numbers.last if self._is_honest(ids) else LAST
+        ids = ids_of(self.newest)
+        return ids.numbers.last if not ids.others and self._is_reliable(ids) else LAST
 
-    def _is_honest(self, head: PageIds) -> bool:
-        is_whole = self.head is not None and len(self.head) < HEAD
-        return is_whole or 0 < (self.ids | self.shown_before).first < head.numbers.first
-
-    def has_passed_head(self) -> bool:
-        """Return whether all of an honest head was shown: later messages are newer."""
-        if not self.head or (head := ids_of(self.head)).others:
+    def has_shown_newest(self) -> bool:
+        """Return whether all of reliable newest messages were shown: later ones were added since."""
+        if not self.newest or (newest := ids_of(self.newest)).others:
             return False
-        new = head.numbers.between(self.begun_after + 1, LAST)
-        return bool(new) and new <= self.ids and self._is_honest(head)
+        new = newest.numbers.between(self.began_after + 1, LAST)
+        return bool(new) and new <= self.ids and self._is_reliable(newest)
 
-    def late(self, ids: IdSet) -> IdSet:
-        """Return the ids that are covered and were not seen: they were added late and are missing."""
-        is_walk = self.job.purpose == "walk"
-        return ids.between(1, self.covered) - self.shown_before - self.ids if is_walk else IdSet()
+    def _is_reliable(self, newest: PageIds) -> bool:
+        is_whole_list = self.newest is not None and len(self.newest) < NEWEST
+        return is_whole_list or 0 < (self.ids | self.earlier_ids).first < newest.numbers.first
+
+    def covered_unseen(self, ids: IdSet) -> IdSet:
+        """Return those of the ids that are covered, and were not shown: they were added late, and are
+        missing. For a walk: a recheck reads again what is known.
+        """
+        if self.job.purpose != "walk":
+            return IdSet()
+        return ids.between(1, self.covered) - self.earlier_ids - self.ids
 
 
-def tells_time(position: Pairs) -> bool:
+def names_time(position: Pairs) -> bool:
     return "sentAt" in dict(position)

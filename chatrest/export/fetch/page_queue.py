@@ -1,4 +1,4 @@
-"""The way of the pages of lists to the writer: each is judged once, and counted in what is displayed.
+"""The pages that wait for the writer: each is checked once (`page_check`), and counted for the display.
 
 Pages that wait to be written, or are being fetched, have a fixed number of bytes: the readers fetch on while
 a batch is written, and wait where the disk is slower than the service.
@@ -19,36 +19,36 @@ from ..plan.report import Progress
 from .jobs import Ending, ListJob, ListPiece, PieceResult
 from .page_check import PageCheck, Window
 
-ROOM: Final = 2 << 20
+WAITING_BYTES: Final = 2 << 20
 """Bytes of pages that wait to be written; about four times as much is held while a batch is."""
-FETCH_ROOM: Final = 8 << 20
+FETCHING_BYTES: Final = 8 << 20
 """Bytes of pages that are being fetched, or held by their readers: where pages are large, fewer are fetched
 at the same time. Ten full pages: with half of them a service that takes 0.2 s a page is read half as fast."""
-MOST: Final = 2_000
+MOST_PAGES: Final = 2_000
 """Pages of one batch: small ones are written together, for every batch waits for the disk once."""
 
 
-class _ByteRoom:
-    """A number of bytes, of which whoever takes some waits until one is free."""
+class _ByteLimit:
+    """A limit of bytes in use: who needs some waits while it is reached."""
 
-    def __init__(self, room: int) -> None:
-        self._room = room
-        self._held = 0
-        self._changed = asyncio.Event()
+    def __init__(self, limit: int) -> None:
+        self._limit = limit
+        self._in_use = 0
+        self._released = asyncio.Event()
 
     @property
-    def is_full(self) -> bool:
-        return self._held >= self._room
+    def is_reached(self) -> bool:
+        return self._in_use >= self._limit
 
-    async def take(self, size: int) -> None:
-        while self.is_full:
-            self._changed.clear()
-            await self._changed.wait()
-        self._held += size
+    async def acquire(self, size: int) -> None:
+        while self.is_reached:
+            self._released.clear()
+            await self._released.wait()
+        self._in_use += size
 
-    def give(self, size: int) -> None:
-        self._held -= size
-        self._changed.set()
+    def release(self, size: int) -> None:
+        self._in_use -= size
+        self._released.set()
 
 
 class PageQueue:
@@ -58,23 +58,23 @@ class PageQueue:
         self.check = check
         self._progress = progress
         self._pages: deque[FetchedPage] = deque()
-        self._room, self._fetch_room = _ByteRoom(ROOM), _ByteRoom(FETCH_ROOM)
+        self._waiting, self._fetching = _ByteLimit(WAITING_BYTES), _ByteLimit(FETCHING_BYTES)
         self._largest = 1
         self._closed = False
         self._has_pages = asyncio.Event()
 
-    # ── of a reader ──
+    # ── for readers ──
 
     @asynccontextmanager
     async def fetching(self) -> AsyncIterator[None]:
-        """Hold the room of the page that a reader fetches and hands over, as large as the largest."""
-        await self._fetch_room.take(size := self._largest)
+        """Reserve bytes for the page that a reader fetches and hands over: as many as the largest had."""
+        await self._fetching.acquire(size := self._largest)
         try:
             yield
         finally:
-            self._fetch_room.give(size)
+            self._fetching.release(size)
 
-    async def put(
+    async def add_reply(
         self, job: ListJob, served: Page[Row], rows: list[Row], ids: PageIds, asked: Window,
         covered: Coverage, order: ListOrder | None = None,
     ) -> None:  # fmt: skip
@@ -83,7 +83,7 @@ class PageQueue:
         `asked` is the window that the service was asked for.
         """
         progress, size = self._progress, len(served.raw)
-        progress.waits_for_disk = self._room.is_full
+        progress.waits_for_disk = self._waiting.is_reached
         if self.check.window.since is not None:
             self.check.note_times(job, asked, rows)
         await self.add(self.check.page(job, rows, ids, covered=covered, order=order, bytes=size))
@@ -91,19 +91,19 @@ class PageQueue:
         if job.until != LAST:
             progress.covered += covered.last - covered.after
 
-    async def put_seen(self, job: ListJob, ids: IdSet) -> None:
+    async def add_unread_ids(self, job: ListJob, ids: IdSet) -> None:
         """Note ids as seen, so that they are missing until they are read."""
         if ids:
             await self.add(_page(job, seen=PageIds(ids, {})))
 
-    async def end(
-        self, piece: ListPiece, covered: Coverage, order: ListOrder | None, *, is_empty: bool, highest: int
+    async def end_piece(
+        self, piece: ListPiece, covered: Coverage, order: ListOrder | None, *, is_empty: bool, highest_id: int
     ) -> PieceResult:
         """Note the end of a piece; that of a list that is walked is proven.
 
         Raises the error of a source whose list showed messages of others.
         """
-        job, is_end = piece.of, piece.of.purpose == "walk" and piece.until >= piece.of.until
+        job, is_end = piece.job, piece.job.purpose == "walk" and piece.until >= piece.job.until
         if (fault := self.check.fault(job.source)) is not None:
             raise fault
         if job.until != LAST:
@@ -115,26 +115,26 @@ class PageQueue:
         else:
             covered = covered._replace(last=piece.until)  # there is nothing up to there
         await self.add(_page(job, covered=covered, order=order))
-        return PieceResult(job.number, Ending.ENDED if is_end else Ending.READ, highest)
+        return PieceResult(job.number, Ending.LIST_END if is_end else Ending.PIECE_END, highest_id)
 
     async def add(self, page: FetchedPage) -> None:
-        await self._room.take(page.bytes)
+        await self._waiting.acquire(page.bytes)
         self._pages.append(page)
         self._largest = max(self._largest, page.bytes)
         self._has_pages.set()
 
-    # ── of the writer ──
+    # ── for the writer ──
 
-    async def batch(self) -> list[FetchedPage]:
-        """Return all that waits, once there is something; an empty list at the end."""
+    async def next_batch(self) -> list[FetchedPage]:
+        """Return the pages that wait, once there is one; an empty list at the end."""
         while not self._pages and not self._closed:
             self._has_pages.clear()
             await self._has_pages.wait()
-        return self.rest()
+        return self.take_waiting()
 
-    def rest(self) -> list[FetchedPage]:
-        batch = [self._pages.popleft() for _ in range(min(MOST, len(self._pages)))]
-        self._room.give(sum(page.bytes for page in batch))
+    def take_waiting(self) -> list[FetchedPage]:
+        batch = [self._pages.popleft() for _ in range(min(MOST_PAGES, len(self._pages)))]
+        self._waiting.release(sum(page.bytes for page in batch))
         return batch
 
     def open(self) -> None:

@@ -25,7 +25,16 @@ from ..folder.part_files import PartFiles, add_foreign, foreign_name, stamps_for
 from ..plan.id_set import IdSet
 from ..plan.message_ids import NO_IDS, PageIds, ids_of, number
 from ..plan.ownership import OF_PARTS, Source
-from ..plan.parts import FOREIGN, Foreign, NightNews, NightUsers, PartOwnership, Parts, PartState, part_name
+from ..plan.parts import (
+    FOREIGN,
+    Foreign,
+    NightFindings,
+    NightUsers,
+    PartOwnership,
+    Parts,
+    PartState,
+    part_name,
+)
 from .source_list import SourceList
 from .worker_pool import WorkerPool
 
@@ -37,7 +46,7 @@ class PartRun:
     """The part that a run reads, with all facts that the run needs."""
 
     def __init__(
-        self, files: PartFiles, parts: Parts, part: int, nights: Iterable[NightUsers], news: NightNews,
+        self, files: PartFiles, parts: Parts, part: int, nights: Iterable[NightUsers], news: NightFindings,
         rule: PartOwnership, state: PartState,
     ) -> None:  # fmt: skip
         self.part, self.parts, self.news = part, parts, news

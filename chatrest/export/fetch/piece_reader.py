@@ -57,8 +57,8 @@ class PiecePage(Struct, frozen=True):
     """The reply, with its bytes."""
     passes_end: bool
     """True if an item after the end of the piece was shown."""
-    leads: Affix | None
-    """The direction from its last item to the position that the page names; None if it names none."""
+    direction: Affix | None
+    """The direction from its last item to the position that the page names; None if it names none by id."""
 
 
 async def piece_pages(walk: Walk[Any], piece: ListPiece) -> AsyncGenerator[PiecePage]:
@@ -88,7 +88,7 @@ async def piece_pages(walk: Walk[Any], piece: ListPiece) -> AsyncGenerator[Piece
                 return
             if not page.cursor.by_id:
                 raise NotOrderedByIdError
-            part, is_first = _part(page, covered, piece.until), False
+            part, is_first = _piece_page(page, covered, piece.until), False
             covered = part.covered
             yield part
             if covered >= piece.until:
@@ -103,7 +103,7 @@ def _entry(base: Cursor, piece: ListPiece) -> Cursor:
     elif not position:  # the walk's own beginning
         others = [pair for pair in base.position if pair[0] != "affix"]
         return structs.replace(base, position=(("affix", "append"), *others), direction="append")
-    place = number_of(dict(position).get("id", ""))
+    position_id = number_of(dict(position).get("id", ""))
     return structs.replace(
         base,
         position=position,
@@ -113,12 +113,12 @@ def _entry(base: Cursor, piece: ListPiece) -> Cursor:
         skip=0,
         # From an early position, items before the piece are dropped without a fault. From any other
         # position they show that the list has another order.
-        inside=piece.is_guess or (place is not None and place < last),
+        inside=piece.is_guess or (position_id is not None and position_id < last),
         by_id=True,
     )
 
 
-def _part(page: Page[Any], covered: int, until: int) -> PiecePage:
+def _piece_page(page: Page[Any], covered: int, until: int) -> PiecePage:
     """Return the part of a page after the id `covered` that is in a piece, up to `until`."""
     items = page.items
     low, high = _ordered(items, page.unordered_count)
@@ -132,24 +132,24 @@ def _part(page: Page[Any], covered: int, until: int) -> PiecePage:
     ]
     inside = items if begin == 0 and end == len(items) else [*others, *items[begin:end]]
     position = page.cursor.position
-    place = number_of(dict(position).get("id", ""))
+    position_id = number_of(dict(position).get("id", ""))
     reached = covered if low == high else max(covered, int(items[high - 1].id))
-    leads = None if low == high else _leads(page, int(items[high - 1].id))
+    direction = None if low == high else _direction(page, int(items[high - 1].id))
     if end < high:  # after the end of the piece the page's own position would leave items out
-        return PiecePage(inside, until, (), page, passes_end=True, leads=leads)
-    last = min(until, reached if place is None else max(reached, place - 1))
+        return PiecePage(inside, until, (), page, passes_end=True, direction=direction)
+    last = min(until, reached if position_id is None else max(reached, position_id - 1))
     # A position before the last id, as after a page with a wrong position, would show ids again.
-    position = position if place is not None and place >= last else ()
-    return PiecePage(inside, last, position, page, passes_end=False, leads=leads)
+    position = position if position_id is not None and position_id >= last else ()
+    return PiecePage(inside, last, position, page, passes_end=False, direction=direction)
 
 
-def _leads(page: Page[Any], last: int) -> Affix | None:
+def _direction(page: Page[Any], last: int) -> Affix | None:
     """Return the direction from an id to the position that a page names; None if it names none by id."""
     named = page.meta.cursor or page.meta.next
-    place = None if named is None else number_of(str(named.id))
-    if named is None or place is None:
+    position_id = None if named is None else number_of(str(named.id))
+    if named is None or position_id is None:
         return None
-    return "append" if named.affix != "prepend" and place >= last else "prepend"
+    return "append" if named.affix != "prepend" and position_id >= last else "prepend"
 
 
 def _ordered(items: list[Any], unordered_count: int) -> tuple[int, int]:

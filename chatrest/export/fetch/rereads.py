@@ -30,8 +30,8 @@ from ..folder.journal import SourceState
 from ..plan.id_set import IdSet
 from ..plan.message_ids import LAST, Gap
 from ..plan.ownership import OF_PARTS
-from .jobs import ListJob, rechecks_left
-from .news import runs_by_app_list
+from .app_list import runs_by_app_list
+from .jobs import ListJob, unfinished_rechecks
 from .source_list import SourceList, is_app_list
 from .worker_pool import WorkerPool
 
@@ -84,7 +84,7 @@ class Rereads:
         `asked` are the ids that each source was asked for, `asked_whole` the sources that were read as a
         whole; both are added to.
         """
-        missing, failed = self._export.missing(), self._pool.findings.failed
+        missing, failed = self._export.missing(), self._pool.findings.errors
         for known in self._journal.sources() if missing else ():
             number = known.number
             if number in failed or number in asked_whole or known.source == OF_PARTS:
@@ -165,7 +165,7 @@ class Rereads:
 
     def left(self) -> list[ListJob]:
         """Return what is left of rechecks that `recheck` has begun, or continued."""
-        return list(rechecks_left(self._journal, self._sources.known)) if self._has_rechecks else []
+        return list(unfinished_rechecks(self._journal, self._sources.known)) if self._has_rechecks else []
 
     async def recheck(self) -> int:
         """Read again what is noted, by earlier runs, too; return how many messages it newly found deleted."""
@@ -195,7 +195,7 @@ class Rereads:
         unshown = self._export.stored_since(since) - self._journal.shown()
         for known in self._journal.sources():
             shown, recheck = self._journal.seen(known.number), rechecks.get(known.number)
-            if is_app_list(known) and known.number not in self._pool.findings.failed:
+            if is_app_list(known) and known.number not in self._pool.findings.errors:
                 asked.update(shown)
             elif not known.asked or self._sources.is_deleted(known):
                 continue
@@ -215,7 +215,7 @@ class Rereads:
             self._export.note_deleted(known.number, ids, self._now)
             for known, ids in self._by_source(new, self._journal.sources())
         )
-        left = rechecks_left(self._journal, self._sources.of_plan)
+        left = unfinished_rechecks(self._journal, self._sources.of_plan)
         if all(self._sources.is_deleted(work.known) for work in left):
             with self._journal.transaction():
                 self._journal.end_rechecks()

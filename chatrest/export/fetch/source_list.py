@@ -130,7 +130,7 @@ class SourceList:
 
     async def update(self) -> None:
         listed = (known for known in self.known if known.source in self._listed - {*self._reads.sources})
-        failed = self._pool.findings.failed
+        failed = self._pool.findings.errors
         errors = (failed.get(known.number) for known in listed)
         if any(isinstance(error, NotFoundError) and error.code != _NO_USER for error in errors):
             if self._handed is not None:
@@ -191,14 +191,14 @@ class SourceList:
         """
         if known.state == "deleted_user":
             return True
-        error = self._pool.findings.failed.get(known.number)
+        error = self._pool.findings.errors.get(known.number)
         if not isinstance(error, NotFoundError):
             return False
         is_named = known.source in self._reads.sources
         return known.source not in self._listed or (not is_named and error.code == _NO_USER)
 
     def is_refused(self, known: SourceState) -> bool:
-        return known.number in self._pool.findings.failed and not self.is_deleted(known)
+        return known.number in self._pool.findings.errors and not self.is_deleted(known)
 
 
 def is_app_list(known: SourceState) -> bool:

@@ -57,18 +57,18 @@ class WorkerPool:
         pieces, queue, whole, findings = list(pieces), PieceQueue(self._workers), set[int](), self.findings
 
         async def read(piece: ListPiece) -> None:
-            number = piece.of.number
-            if number in findings.failed or number in whole:
+            number = piece.job.number
+            if number in findings.errors or number in whole:
                 return
             result = await self._read(piece, queue)
             if result.error is not None:
                 # A deleted user is not a failure; whether the source is one is known at the end.
-                is_news = number not in findings.failed
+                is_news = number not in findings.errors
                 self.progress.failed += is_news and not isinstance(result.error, NotFoundError)
-            if result.is_whole:
+            if result.is_all_read:
                 whole.add(number)
             findings.add(result)
-            self.progress.done = len(findings.ended)
+            self.progress.done = len(findings.proven)
 
         self._pages.open()
         try:
@@ -85,9 +85,9 @@ class WorkerPool:
     async def read_again(self, jobs: Iterable[ListJob]) -> None:
         """Read known messages again; if the service refuses a position, read the list from its start."""
         jobs, findings = list(jobs), self.findings
-        uncut, refused = set(findings.uncut), set(findings.refused)
+        uncut, refused = set(findings.id_refused), set(findings.position_refused)
         await self.read([self.piece(job, gap) for job in jobs for gap in job.gaps])
-        news = (findings.uncut - uncut) | (findings.refused - refused)
+        news = (findings.id_refused - uncut) | (findings.position_refused - refused)
         again = [job for job in jobs if job.number in news]
         await self.read([self.piece(job, gap, from_start=True) for job in again for gap in job.gaps])
 
@@ -97,8 +97,8 @@ class WorkerPool:
         With `from_start` the list before the gap is read, too, if the service named no position for it, or
         none that continues.
         """
-        cannot_enter = job.number in self.findings.uncut
-        is_refused = job.number in self.findings.refused or (from_start and cannot_enter)
+        cannot_enter = job.number in self.findings.id_refused
+        is_refused = job.number in self.findings.position_refused or (from_start and cannot_enter)
         position = () if is_refused else gap.position
         if not position and job.known.order == "times" and not cannot_enter:
             # Such a list is entered at the last id that it has shown, and not at one that is made up.
@@ -107,7 +107,7 @@ class WorkerPool:
         if job.until != LAST:
             self.progress.ids += min(gap.until, job.until) - gap.after
         return ListPiece(
-            of=job,
+            job=job,
             after=gap.after,
             until=LAST if gap.until >= job.until else gap.until,
             position=position,
@@ -116,7 +116,7 @@ class WorkerPool:
         )
 
     async def _read(self, piece: ListPiece, queue: PieceQueue) -> PieceResult:
-        failed = PieceResult(piece.of.number, Ending.FAILED)
+        failed = PieceResult(piece.job.number, Ending.FAILED)
         try:
             return await self._reader.read(piece, queue)
         except AuthenticationError:
@@ -129,10 +129,10 @@ class WorkerPool:
 
     async def _write(self) -> None:
         try:
-            while batch := await self._pages.batch():
+            while batch := await self._pages.next_batch():
                 await self.commit(batch)
         except asyncio.CancelledError:
-            while batch := self._pages.rest():  # fetched pages are kept
+            while batch := self._pages.take_waiting():  # fetched pages are kept
                 await self.commit(batch)
             raise
 

@@ -17,7 +17,7 @@ from ..plan.parts import (
     STAMP,
     STATE,
     Foreign,
-    NightNews,
+    NightFindings,
     NightUsers,
     PartOwnership,
     Parts,
@@ -139,10 +139,10 @@ async def find_parts(files: PartFiles) -> tuple[Parts, StampedFile] | None:
     return None if stored is None else (Parts.parse(stored.data, f"{files.place}/{NAME}"), stored)
 
 
-async def read_news(files: PartFiles, parts: Parts, night: int) -> NightNews:
+async def read_news(files: PartFiles, parts: Parts, night: int) -> NightFindings:
     """Return what a night has found; `ChatRestError` where its file is lost or damaged."""
     name = parts.nights[night].news
-    return unpacked(await _data(files, name), NightNews, f"{files.place}/{name}")
+    return unpacked(await _data(files, name), NightFindings, f"{files.place}/{name}")
 
 
 async def read_users(files: PartFiles, parts: Parts) -> list[NightUsers]:

@@ -4,7 +4,7 @@
 OUT/parts.json              the number of parts, app, plan, and the nights (`Parts`)
 OUT/users/0000.msgpack.gz   the users that no earlier night has listed (`NightUsers`); never changed
 OUT/news/0000.msgpack.gz    what else a night has asked for all parts: the app's newest messages, and all that
-                            is new where its own list shows that (`NightNews`); never changed
+                            is new where its own list shows that (`NightFindings`); never changed
 OUT/part=00/                an export, exactly what one machine makes: journal, manifest, files, proof
 OUT/part=00/part.json       how far it is (`PartState`): the night that it has read, and what it took in
 OUT/part=00/foreign/07.ids  what the lists of part 07 showed, and part 00 owns (`Foreign`)
@@ -68,7 +68,7 @@ class Night(Struct, frozen=True):
     listed: int
     """When it began, and the users were listed, in epoch seconds."""
     news: str
-    """The name of its `NightNews` below the export's folder, such as `news/0000.msgpack.gz`."""
+    """The name of its `NightFindings` below the export's folder, such as `news/0000.msgpack.gz`."""
     users: str = ""
     """The name of its `NightUsers`; empty where no user is new."""
 
@@ -129,7 +129,7 @@ class NightUsers(Struct, frozen=True):
         return (uid for part in range(len(self.packed)) for uid in self.uids(part))
 
 
-class NightNews(Struct, frozen=True, kw_only=True):
+class NightFindings(Struct, frozen=True, kw_only=True):
     """The findings of a night for all parts."""
 
     newest: list[bytes] = []
@@ -149,7 +149,7 @@ class NightNews(Struct, frozen=True, kw_only=True):
     """What is new after `after`, as served."""
 
 
-def packed(value: NightUsers | NightNews) -> bytes:
+def packed(value: NightUsers | NightFindings) -> bytes:
     return gzip.compress(msgspec.msgpack.encode(value), _GZIP_LEVEL, mtime=0)
 
 

@@ -27,7 +27,7 @@ from ..._threads import for_each, in_thread
 from ..._walk.walk import Page
 from ...errors import AuthenticationError, ChatRestError, ExportIncompleteError
 from ...session import AsyncSession
-from ..fetch.jobs import ListJob, rechecks_left, work_left
+from ..fetch.jobs import ListJob, unfinished_rechecks, unread_jobs
 from ..fetch.page_check import Window
 from ..fetch.source_list import newest, sent_by, users
 from ..folder.folder_access import check_is_export_or_empty, run_under_way
@@ -182,8 +182,8 @@ def read_stored(
         if reads.window != former.window:  # then all lists are read again
             left = [ListJob(each, [Gap(0, until)]) for each in known]
         else:
-            left = list(work_left(journal, known, until))
-        rechecks = len(list(rechecks_left(journal, known)))
+            left = list(unread_jobs(journal, known, until))
+        rechecks = len(list(unfinished_rechecks(journal, known)))
         return _StoredExport(plan, part, frozenset(each.source for each in known), left, rechecks)
 
 
@@ -200,4 +200,4 @@ async def _first_rows(session: AsyncSession, plan: Plan, work: ListJob) -> list[
         )
     async with aclosing(walk.pages()) as pages:
         page: Page[Row] | None = await anext(pages, None)
-    return [row for row in Window(*plan.window).within(page.items if page else []) if work.holds(row)]
+    return [row for row in Window(*plan.window).within(page.items if page else []) if work.includes(row)]

@@ -18,7 +18,7 @@ from ..._core.requests.arguments import check
 from ..._storage import InUseError
 from ...errors import ChatRestError, RequestInvalidError
 from ...session import AsyncSession
-from ..fetch.news import ENDS, LEAST_SOURCES, MOST_RUNS, AppNews
+from ..fetch.app_list import ENDS, LEAST_SOURCES, MOST_RUNS, AppListReader
 from ..fetch.page_check import Window, falls
 from ..fetch.source_list import in_order, listed_users
 from ..folder.part_files import (
@@ -33,7 +33,7 @@ from ..folder.part_files import (
 )
 from ..plan.message_ids import number
 from ..plan.ownership import Source
-from ..plan.parts import MOST_PARTS, NAME, Night, NightNews, NightUsers, PartOwnership, Parts, packed
+from ..plan.parts import MOST_PARTS, NAME, Night, NightFindings, NightUsers, PartOwnership, Parts, packed
 from ..plan.plan import Plan, difference
 from ..read.exports import part_files
 from .run_end import newest_of_app
@@ -49,7 +49,7 @@ class OpenNight(NamedTuple):
     parts: Parts
     users: list[NightUsers]
     """The users of each night."""
-    news: NightNews
+    news: NightFindings
     rule: PartOwnership
 
 
@@ -191,10 +191,10 @@ async def _begin(
 
 
 async def _with_rows(
-    session: AsyncSession, plan: Plan, rule: PartOwnership, former: NightNews, news: NightNews,
+    session: AsyncSession, plan: Plan, rule: PartOwnership, former: NightFindings, news: NightFindings,
     uids: Iterable[str], sources: int,
-) -> NightNews:  # fmt: skip
-    """Add what is new since the last night, if the app's own list is to be believed (`fetch/news`).
+) -> NightFindings:  # fmt: skip
+    """Add what is new since the last night, if the app's own list is to be believed (`fetch/app_list`).
 
     `uids` are users of earlier nights, and `sources` is the number of all sources.
     """
@@ -204,7 +204,7 @@ async def _with_rows(
     if former.believed >= MOST_RUNS or (until > after and sources < LEAST_SOURCES):
         return news
     window = Window(*plan.window).in_unit_of(max(row_of(raw).sent_at for raw in news.newest))
-    app_news = AppNews(session, plan, window, rule.claimants, after, until)
+    app_news = AppListReader(session, plan, window, rule.claimants, after, until)
     lately = [source for raw in former.rows for source in rule.claimants(*ENDS(row_of(raw)))]
     lately += [Source("user", (uid,)) for uid in islice(uids, _LATELY)]
 
@@ -217,7 +217,7 @@ async def _with_rows(
     return structs.replace(news, after=after, believed=former.believed + 1, rows=[row.raw for row in rows])
 
 
-def _until(news: NightNews) -> int | None:
+def _until(news: NightFindings) -> int | None:
     rows = in_order([row_of(raw) for raw in news.newest])
     return number(rows[0].id) if news.goes_backwards and rows and falls(rows) else None
 

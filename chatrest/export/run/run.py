@@ -26,8 +26,7 @@ from ...errors import ChatRestError, RequestInvalidError
 from ...session import AsyncSession
 from ..dataset.attachments import AttachmentOptions
 from ..dataset.dataset import Dataset
-from ..fetch.jobs import ListJob, work_left
-from ..fetch.news import (
+from ..fetch.app_list import (
     LEAST_SOURCES,
     MOST_RUNS,
     RUNS,
@@ -36,6 +35,7 @@ from ..fetch.news import (
     prove_by_app_list,
     runs_by_app_list,
 )
+from ..fetch.jobs import ListJob, unread_jobs
 from ..fetch.page_check import PageCheck, Window
 from ..fetch.part_run import PartRun
 from ..fetch.rereads import Rereads
@@ -237,7 +237,7 @@ class Run:
         await self._sources.learn()
         ends = self._pool.ends
         if not self._end.knows_unit and ends.window != (None, None):
-            ends.note_unit(await self._sources.recent_time())
+            ends.use_unit_of(await self._sources.recent_time())
         if self._recheck is not None:
             last = self._end.newest
             now = last.sent_at if last is not None and last.sent_at >= 0 else began
@@ -251,7 +251,7 @@ class Run:
         if self._recheck is not None:
             await self._read_left()  # it may have shown that a list is not in the order of its ids
         progress.enter(Phase.READING_MISSING)
-        is_whole = await self._read_missing(rereads)
+        is_all_shown = await self._read_missing(rereads)
         progress.changed += await apply_edits(self._session, export)
         progress.enter(Phase.FINISHING)
         amended = await in_thread(export.finish)
@@ -259,9 +259,9 @@ class Run:
         self._count(report, amended)
         self._note_sources(report, left)
         unread = [*left, *rereads.left()]
-        if any(work.known.number not in self._pool.findings.failed for work in unread):
+        if any(work.known.number not in self._pool.findings.errors for work in unread):
             report.lacks("some sources are not read to their end")
-        if not is_whole:
+        if not is_all_shown:
             report.lacks("some messages could not be read from any source that has shown them")
         await self._note_faults(report)
         report.complete = not report.failed and not report.reasons and not report.only
@@ -304,9 +304,9 @@ class Run:
         export = self._pool.export
         if self._part is not None:
             await self._part.take_in(self._pool)
-            is_whole = await rereads.read_missing()
+            is_all_shown = await rereads.read_missing()
             await self._part.leave(export)
-            return is_whole
+            return is_all_shown
         if self._only is None:
             return await rereads.read_missing()
         return await in_thread(lambda: not export.missing())
@@ -322,7 +322,7 @@ class Run:
         await self._read_left()
         if await hides_newer(self._pool, self._end):
             self._end, self._news = structs.replace(self._end, until=LAST), News(asks_all=True)
-            self._pool.findings.ended.clear()
+            self._pool.findings.proven.clear()
             await self._read_left()
 
     async def _read_left(self) -> None:
@@ -349,10 +349,10 @@ class Run:
         if self._has_own_window:
             return iter(())
         journal, sources = pool.export.journal, self._sources.known if sources is None else sources
-        sources = (known for known in sources if known.number not in findings.failed)
+        sources = (known for known in sources if known.number not in findings.errors)
         # A list that is covered up to the frozen end may have more than the app's own one shows.
         until = self._end.until + (self._news.asks_all and self._end.until != LAST)
-        return work_left(journal, sources, until, ended=findings.ended, asks_all=self._news.asks_all)
+        return unread_jobs(journal, sources, until, proven=findings.proven, asks_all=self._news.asks_all)
 
     # ── the report ──
 
@@ -371,7 +371,7 @@ class Run:
                 report.not_read += known.is_read
                 continue
             report.sources += known.is_read
-            error = pool.findings.failed.get(known.number)
+            error = pool.findings.errors.get(known.number)
             if error is None:
                 continue
             if not self._sources.is_deleted(known):
@@ -403,7 +403,7 @@ class Run:
 
     def _new_states(self) -> Iterator[tuple[int, State, str | None]]:
         for known in filter(self._sources.reads, self._pool.export.journal.iter_sources()):
-            error = self._pool.findings.failed.get(known.number)
+            error = self._pool.findings.errors.get(known.number)
             if error is not None:
                 state: State = "deleted_user" if self._sources.is_deleted(known) else "failed"
                 yield known.number, state, str(error)
@@ -417,7 +417,7 @@ class Run:
         """
         if self._end.until == LAST or self._has_own_window:
             return
-        unread = {job.number for job in left} | self._pool.findings.failed.keys()
+        unread = {job.number for job in left} | self._pool.findings.errors.keys()
         for known in self._sources.known:
             if known.number not in unread and known.order != "other" and known.proven < self._end.until:
                 yield known.number

@@ -15,7 +15,7 @@ from ..fetch.source_list import goes_backwards, in_order, newest
 from ..fetch.worker_pool import WorkerPool
 from ..folder.export_folder import ExportFolder
 from ..plan.message_ids import LAST, ids_of, number, numbers_in
-from ..plan.parts import NightNews
+from ..plan.parts import NightFindings
 
 
 class RunEnd(Struct, frozen=True):
@@ -31,7 +31,7 @@ class RunEnd(Struct, frozen=True):
         return set() if self.newest is None else {self.newest.sender, self.newest.receiver}
 
 
-async def newest_of_app(session: AsyncSession, *, is_backwards: bool) -> NightNews:
+async def newest_of_app(session: AsyncSession, *, is_backwards: bool) -> NightFindings:
     """Return the app's newest messages: one request, and one or two if it is not known that its own list
     `is_backwards` where asked for it.
     """
@@ -39,15 +39,15 @@ async def newest_of_app(session: AsyncSession, *, is_backwards: bool) -> NightNe
     last = next(iter(in_order(rows)), None)
     if last is not None and number(last.id) is not None and not is_backwards:
         is_backwards = await goes_backwards(session, last)
-    return NightNews(newest=[row.raw for row in rows], goes_backwards=is_backwards)
+    return NightFindings(newest=[row.raw for row in rows], goes_backwards=is_backwards)
 
 
-async def find_end(pool: WorkerPool, news: NightNews) -> RunEnd:
+async def find_end(pool: WorkerPool, news: NightFindings) -> RunEnd:
     rows = [row_of(raw) for raw in news.newest]
     ordered = in_order(rows)
     last = next(iter(ordered), None)
     if knows_unit := last is not None and last.sent_at > 0:
-        pool.ends.note_unit(last.sent_at)
+        pool.ends.use_unit_of(last.sent_at)
     if last is None or number(last.id) is None:
         return RunEnd(newest=last, knows_unit=knows_unit)  # an id that is not a number is not an end
     if not news.goes_backwards:
@@ -85,7 +85,7 @@ async def hides_newer(pool: WorkerPool, end: RunEnd) -> bool:
 
     Costs a request if one has: newer messages exist by now, and are for the next run.
     """
-    shown = pool.findings.highest
+    shown = pool.findings.highest_id
     if end.until == LAST or shown <= end.until:
         return False
     return all((number(row.id) or 0) < shown for row in await newest(pool.session))

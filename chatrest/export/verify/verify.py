@@ -19,7 +19,7 @@ from ..._cloud.store_errors import ObjectStoreError
 from ..._storage import InUseError, UnreadableError
 from ..._texts import plural
 from ...errors import ChatRestError, RequestInvalidError
-from ..fetch.news import runs_by_app_list
+from ..fetch.app_list import runs_by_app_list
 from ..folder.folder_access import check_links, data_file_path
 from ..folder.folder_state import FolderState, journal_fault, read_folder
 from ..folder.journal import NAME as JOURNAL, Journal
@@ -31,7 +31,7 @@ from ..plan.id_set import IdSet
 from ..plan.message_ids import gaps, number, plain_numbers
 from ..plan.plan import Plan
 from ..plan.report import NextRun
-from ..read.exports import run_place
+from ..read.exports import run_folder
 from ..read.folder_view import FolderView, noted_files
 from ..store.inspection import LOST, Difference, actual_path, findings
 from ..store.journal import StoreFile
@@ -52,9 +52,9 @@ _UNKNOWN: Final = "it is no part of this export"
 
 
 def verify_export(view: FolderView, on_step: OnStep) -> tuple[VerifyResult, IdSet, list[str]]:
-    """Check one export, and return the result with the ids of what was read: numbers, and others.
+    """Check one export; return the result, and the ids of all messages that were read: numbers, and texts.
 
-    `InUseError` while a run writes, as it merges the files.
+    Raises `InUseError` while a run writes, as it merges the files.
     """
     with ExitStack() as stack:
         state = read_folder(view.folder, stack)
@@ -87,7 +87,7 @@ class _Check:
         self._read = IdSet()
         """The ids of all messages that were read."""
         self._unread = IdSet()
-        """Those that the journal has for files that cannot be read: these are problems already."""
+        """The ids that the journal has for files that cannot be read: these are problems already."""
 
     def run(self) -> tuple[VerifyResult, IdSet, list[str]]:
         """Check everything, and return what was found."""
@@ -119,7 +119,7 @@ class _Check:
 
     def _add(self, kind: Kind, place: str, text: str, advice: Remedy) -> None:
         words = self._view.remedy(place) if kind in _AT_STORE or place == JOURNAL else ""
-        words = words or advice.words(run_place(self._view), place, self._view.export)
+        words = words or advice.words(run_folder(self._view), place, self._view.export)
         self._result.add(Problem(kind, place, text, words, advice))
 
     def _check_state(self) -> None:
@@ -174,7 +174,7 @@ class _Check:
             fault = FileFaultError("missing", "it is not there")
         except OSError as error:
             fault = FileFaultError("damaged", f"it cannot be read ({error.strerror or error})")
-        self._add(fault.kind, _place(file), f"{fault}{self._words(file)}", _advice(file, fault.kind))
+        self._add(fault.kind, _place(file), f"{fault}{self._contents(file)}", _advice(file, fault.kind))
         if self._has_ids(file) and self._state.journal is not None:
             self._unread.update(self._state.journal.ids_in([file]))
 
@@ -183,8 +183,8 @@ class _Check:
         self._on_step(self._done, self._total)
 
     def _check_records(self, path: Path, file: StoreFile, journal: Journal) -> None:
-        """Compare the ids of an undamaged file with the journal's; of others each line is a record."""
-        stored, twice, unknown = IdSet(), IdSet(), list[str]()
+        """Check that each line is a record, and compare the ids of messages with the journal's."""
+        ids_in_file, repeated, unknown = IdSet(), IdSet(), list[str]()
         for keys in keys_in(path, file):
             if not self._has_ids(file):
                 continue
@@ -193,35 +193,35 @@ class _Check:
                 unknown += (key for key in keys if key not in known)
                 numbers = [known[key] for key in keys if key in known]
             new = IdSet(numbers)
-            twice.update((new & stored) | (new & self._read))
+            repeated.update((new & ids_in_file) | (new & self._read))
             if len(new) < len(numbers):
-                twice.update(IdSet(each for each, count in Counter(numbers).items() if count > 1))
-            stored.update(new)
+                repeated.update(IdSet(each for each, count in Counter(numbers).items() if count > 1))
+            ids_in_file.update(new)
         if not self._has_ids(file):
             return
-        if twice:
-            text = f"messages that are stored twice: {id_list(journal.texts(twice))}"
+        if repeated:
+            text = f"messages that are stored twice: {id_list(journal.texts(repeated))}"
             self._add("duplicate", _place(file), text, Remedy.REBUILD)
-        own = IdSet.union(block.ids for block in journal.iter_blocks(file.number))  # all of a block is read
-        in_file = [*journal.texts(stored - own), *unknown]
-        for ids, side in ((journal.texts(own - stored), "journal"), (in_file, "file")):
+        noted = IdSet.union(block.ids for block in journal.iter_blocks(file.number))
+        only_in_file = [*journal.texts(ids_in_file - noted), *unknown]
+        for ids, holder in ((journal.texts(noted - ids_in_file), "journal"), (only_in_file, "file")):
             if ids:
-                text = f"the ids of journal and file differ: {id_list(ids)} only in the {side}"
+                text = f"the ids of journal and file differ: {id_list(ids)} only in the {holder}"
                 self._add("content", _place(file), text, Remedy.REBUILD)
-        self._read.update(stored)
+        self._read.update(ids_in_file)
 
     def _has_ids(self, file: StoreFile) -> bool:
         return file.stem != HISTORY and not is_table(file.stem)
 
-    def _words(self, file: StoreFile) -> str:
-        """Return what is in a file that cannot be read: how many messages, of whom, which ids."""
+    def _contents(self, file: StoreFile) -> str:
+        """Return in words what a file that cannot be read has: the number of messages, sources, and ids."""
         if (journal := self._state.journal) is None or is_table(file.stem):
             return ""
         blocks = journal.blocks(file.number)
         ids = IdSet.union(block.ids for block in blocks).numbers
         sources = [str(each) for each in journal.sources_of(block.source for block in blocks).values()]
-        of = f" of {id_list(sources)}" if sources else ""
-        text = f": {plural(sum(block.rows for block in blocks), 'message')}{of}"
+        owners = f" of {id_list(sources)}" if sources else ""
+        text = f": {plural(sum(block.rows for block in blocks), 'message')}{owners}"
         return f"{text}, ids {ids.first} to {ids.last}" if ids else text
 
     def _check_attachments(self, table: Path) -> None:
@@ -231,16 +231,16 @@ class _Check:
                 if fault := check_attachment(self._folder, row):
                     self._add(fault, name, "it is not there as its row says", _FOR_ATTACHMENTS[fault])
 
-    # ── what is beside them ──
+    # ── other files ──
 
     def _check_folder(self, known: Iterable[StoreFile]) -> None:
-        """Find where the folder is not as the journal says, and files that are no part."""
+        """Find differences of folder and journal, and files that are no part of the export."""
         if self._state.journal is not None:
             known = self._state.journal.files()
         known = list(known)
         names = {RUNS, *(file.name for file in known)}
         try:
-            differing = list(findings(self._folder, known, (STEM, HISTORY), elsewhere=names))
+            differing = list(findings(self._folder, known, (STEM, HISTORY), remote_names=names))
         except ChatRestError:
             return  # a name leads out of the folder: that was found
         for difference in differing:
@@ -261,7 +261,7 @@ class _Check:
             self._result.note("unknown", DAMAGED, text)
 
     def _add_difference(self, difference: Difference) -> None:
-        """Say where journal and disk differ, but for what reading the files shows."""
+        """Add a difference of journal and disk, but for those that reading the files has shown already."""
         name = difference.name
         is_of_kill = name.startswith(f"{SPOOL}/") and not self._state.is_finished
         match difference.kind:
@@ -325,8 +325,10 @@ class _Check:
         for name in journal.lost_versions():
             self._result.note("missing", name, f"it {LOST}")
         sources = (each for each in journal.iter_sources() if not each.asked)
-        if former := [str(each.source) for each in sources if each.source.is_of_plans]:
-            text = f"{plural(len(former), 'source')} no longer in the plan, not read since: {id_list(former)}"
+        if dropped := [str(each.source) for each in sources if each.source.is_of_plans]:
+            text = (
+                f"{plural(len(dropped), 'source')} no longer in the plan, not read since: {id_list(dropped)}"
+            )
             self._result.note("coverage", MANIFEST, text)
 
     def _concluded(self) -> VerifyResult:
@@ -356,22 +358,24 @@ def _advice(file: StoreFile, kind: Kind) -> Remedy:
         return Remedy.RESTORE
     if is_table(file.stem):
         return Remedy.RUN
+    if kind == "size" and file.state != "sealing":
+        return Remedy.RUN_SETS_ASIDE
     return Remedy.READ_AGAIN if kind == "missing" else Remedy.SET_ASIDE
 
 
-def _unwritten(journal: Journal, there: IdSet) -> Iterator[tuple[str, list[str]]]:
-    """Yield (source, ids) of messages that a list has shown, and that are not `there`, each once.
+def _unwritten(journal: Journal, present: IdSet) -> Iterator[tuple[str, list[str]]]:
+    """Yield (source, ids) of messages that a list has shown, and that are not in `present`, each once.
 
-    The proof of an export is that there are none but those that are known to be gone.
+    The proof of an export is that there are no such messages but those that are known to be gone.
     """
-    left = journal.seen() - there
-    left.discard(IdSet(journal.ids_by_key(each.id for each in journal.deleted() if each.missing).values()))
-    for source in journal.iter_sources() if left else ():
-        if lacking := journal.seen(source.number) & left:
-            left.discard(lacking)
-            yield str(source.source), journal.texts(lacking)
-    if left:
-        yield JOURNAL, journal.texts(left)
+    lacking = journal.seen() - present
+    lacking.discard(IdSet(journal.ids_by_key(each.id for each in journal.deleted() if each.missing).values()))
+    for source in journal.iter_sources() if lacking else ():
+        if of_source := journal.seen(source.number) & lacking:
+            lacking.discard(of_source)
+            yield str(source.source), journal.texts(of_source)
+    if lacking:
+        yield JOURNAL, journal.texts(lacking)
 
 
 def _unread(journal: Journal, manifest: Manifest) -> Iterator[tuple[str, str]]:

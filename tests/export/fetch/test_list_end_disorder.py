@@ -8,7 +8,7 @@ import pytest
 from aiohttp import web
 
 from chatrest.export import Plan, export, verify
-from chatrest.export.fetch.news import MOST_RUNS
+from chatrest.export.fetch.app_list import MOST_RUNS
 from tests.export_runs import ids_of, manifest_of
 from tests.small_service import START, Record, SmallService, talk
 

@@ -33,8 +33,8 @@ async def test_no_page_is_lost_or_repeated_and_the_room_is_kept(
     seed: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     dice, room, largest = random.Random(seed), 50, 40
-    monkeypatch.setattr(page_queues, "ROOM", room)
-    monkeypatch.setattr(page_queues, "MOST", 2)
+    monkeypatch.setattr(page_queues, "WAITING_BYTES", room)
+    monkeypatch.setattr(page_queues, "MOST_PAGES", 2)
     queue, got, held, most = new_queue(), list[int](), 0, 0
 
     async def walk(first: int) -> None:
@@ -48,7 +48,7 @@ async def test_no_page_is_lost_or_repeated_and_the_room_is_kept(
 
     async def write() -> None:
         nonlocal held
-        while batch := await queue.batch():
+        while batch := await queue.next_batch():
             assert len(batch) <= 2
             got.extend(each.number for each in batch)
             held -= sum(each.bytes for each in batch)
@@ -68,22 +68,22 @@ async def test_no_page_is_lost_or_repeated_and_the_room_is_kept(
 
 
 async def test_a_cancelled_walk_has_put_nothing_and_holds_nobody_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(page_queues, "ROOM", 10)
+    monkeypatch.setattr(page_queues, "WAITING_BYTES", 10)
     queue = new_queue()
     await queue.add(page(0))
     first, second = (asyncio.create_task(queue.add(page(number))) for number in (1, 2))
     await turns()
     first.cancel()
     await turns()
-    assert [each.number for each in await queue.batch()] == [0]
+    assert [each.number for each in await queue.next_batch()] == [0]
     await second
-    assert [each.number for each in queue.rest()] == [2]
+    assert [each.number for each in queue.take_waiting()] == [2]
 
 
 async def test_large_pages_are_fetched_by_fewer_readers_at_the_same_time(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(page_queues, "FETCH_ROOM", 100)
+    monkeypatch.setattr(page_queues, "FETCHING_BYTES", 100)
     queue, most, now = new_queue(), 0, 0
 
     async def read(pages: int) -> None:

@@ -46,7 +46,7 @@ def by_id(**fixed: Any) -> st.SearchStrategy[Service]:
 
 
 def piece(after: int = 0, until: int = LAST, **more: Any) -> ListPiece:
-    return ListPiece(of="a list", after=after, until=until, **more)
+    return ListPiece(job="a list", after=after, until=until, **more)
 
 
 async def pages_of(walk: Walk[Any], part: ListPiece) -> list[PiecePage]:

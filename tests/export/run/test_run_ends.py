@@ -170,7 +170,7 @@ async def test_the_log_tells_a_full_disk_in_words(tmp_path: Path) -> None:
 async def test_a_full_disk(
     writes: int, compress: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(page_queue, "MOST", 2)
+    monkeypatch.setattr(page_queue, "MOST_PAGES", 2)
     async with served(150) as service:
         plan = Plan(**MIXED, compress=compress)
         with pytest.raises(OSError, match="No space left") as caught:
@@ -269,12 +269,12 @@ async def test_a_list_that_refuses_its_own_position_is_read_again_from_its_start
 
     async def refuse_first(piece: ListPiece, _: object) -> PieceResult:
         read.append(piece)
-        return PieceResult(1, Ending.REFUSED if len(read) == 1 else Ending.READ)
+        return PieceResult(1, Ending.POSITION_REFUSED if len(read) == 1 else Ending.PIECE_END)
 
     with ExportFolder(tmp_path / "out", Plan(users=["ann"]), app_id="app-1") as folder:
         async with service.session() as session:
             pool = WorkerPool(session, folder, PageCheck(Window(), OwnershipRules([ann])))
-            pool.findings.uncut.add(1)
+            pool.findings.id_refused.add(1)
             monkeypatch.setattr(pool, "_read", refuse_first)
             await pool.read_again([ListJob(SourceState(1, ann), [Gap(5, 40, (("id", "5"),))], "recheck")])
     assert [piece.is_from_start for piece in read] == [False, True]

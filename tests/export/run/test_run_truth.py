@@ -144,7 +144,7 @@ def test_what_the_service_showed_is_on_disk_each_once(
     sources, shape, seed, runs = case
     with TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
         patch.setattr("chatrest._resources.collection.LARGEST_PAGE", Random(seed).choice([5, 1000]))
-        patch.setattr("chatrest.export.fetch.news.LEAST_SOURCES", 2 if with_news else 1000)
+        patch.setattr("chatrest.export.fetch.app_list.LEAST_SOURCES", 2 if with_news else 1000)
         patch.setattr("chatrest.export.fetch.list_reader.LEAST_PAGES", 1)
         patch.setattr("chatrest._storage.SETTINGS", "PRAGMA journal_mode=WAL;PRAGMA synchronous=OFF;")
         world = (Plan(**sources, **shape), Random(seed), Path(folder) / "out")

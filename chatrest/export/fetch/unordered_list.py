@@ -24,7 +24,7 @@ from .jobs import ListJob, ListPiece, PieceResult
 from .list_end import ListEnds
 from .page_queue import PageQueue
 
-TRIES: Final = 2
+MOST_TRIES: Final = 2
 """How often a list is continued, or read again, and shows nothing new, before that is an error."""
 
 
@@ -54,7 +54,7 @@ def _ends(first: list[int], last: list[int]) -> list[int]:
     return [first[0], last[-1]] if last else first
 
 
-class WholeListReader:
+class UnorderedListReader:
     def __init__(self, messages: Messages, ends: ListEnds, pages: PageQueue) -> None:
         self._messages = messages
         self._ends = ends
@@ -62,43 +62,43 @@ class WholeListReader:
 
     async def read(self, piece: ListPiece) -> PieceResult:
         """Read all of the list of a piece; raises the errors of a walk, and that of foreign messages."""
-        reading = _WholeReading(piece.of)
+        reading = _UnorderedReading(piece.job)
         with suppress(BadRequestError):  # from a service that does not show them
-            head = await self._ends.head(piece.of) if piece.is_open else None
-            reading.head = None if head is None else head.items
+            page = await self._ends.newest_page(piece.job) if piece.is_open else None
+            reading.newest = None if page is None else page.items
         await self._read_to_end(reading)
-        result = await self._pages.end(
+        result = await self._pages.end_piece(
             piece, Coverage(last=reading.ids.last),
             None if reading.order.is_up or reading.order.is_down else "other",
-            is_empty=not reading.count, highest=ids_of(reading.head or []).numbers.last,
+            is_empty=not reading.id_count, highest_id=ids_of(reading.newest or []).numbers.last,
         )  # fmt: skip
-        return result._replace(is_whole=True)
+        return result._replace(is_all_read=True)
 
-    async def _read_to_end(self, reading: "_WholeReading") -> None:
-        tries, head = 0, reading.head or None  # an empty one proves nothing
+    async def _read_to_end(self, reading: "_UnorderedReading") -> None:
+        fruitless_tries, newest = 0, reading.newest or None  # an empty one proves nothing
         while True:
-            count = reading.count
+            count = reading.id_count
             if await self._read_all(reading):
                 return
-            newest, head = await self._ends.newest_ids(reading.job, head), None
-            unseen = reading.unseen(newest)
+            newest_ids, newest = await self._ends.newest_ids(reading.job, newest), None
+            unseen = reading.unseen(newest_ids)
             if not unseen:
                 return
-            tries = tries + 1 if reading.count == count else 0
-            if tries >= TRIES:
+            fruitless_tries = fruitless_tries + 1 if reading.id_count == count else 0
+            if fruitless_tries >= MOST_TRIES:
                 raise ListTooShortError(reading.job, reading.ids.last, unseen[0])
 
-    async def _read_all(self, reading: "_WholeReading") -> bool:
+    async def _read_all(self, reading: "_UnorderedReading") -> bool:
         """Read the list once, in the direction that it has; return True if its end need not be proven."""
         try:
-            return await self._read_in_order(reading, "append")
+            return await self._read_in_direction(reading, "append")
         except CursorError as error:
             try:
-                return await self._read_in_order(reading, None)
+                return await self._read_in_direction(reading, None)
             except CursorError:
                 raise error from None
 
-    async def _read_in_order(self, reading: "_WholeReading", affix: Affix | None) -> bool:
+    async def _read_in_direction(self, reading: "_UnorderedReading", affix: Affix | None) -> bool:
         job, asked, window = reading.job, self._ends.window_of(reading.job), self._pages.check.window
         query = MessageQuery(affix=affix, from_timestamp=asked.since, to_timestamp=asked.until)
         walk = job.source.list(self._messages, query)
@@ -107,58 +107,58 @@ class WholeListReader:
         is_first = True
         async with aclosing(walk.pages()) as pages:
             async for page in pages:
-                ids = reading.take(page.items)
+                ids = reading.add_rows(page.items)
                 rows = sorted(page.items, key=lambda row: number(row.id) or 0)
-                await self._pages.put(job, page, rows, ids, asked, Coverage())
+                await self._pages.add_reply(job, page, rows, ids, asked, Coverage())
                 # A first page that leads to its beginning is the newest one, whatever was asked for; and a
                 # list that begins with the newest ends by itself.
-                may_end = affix is not None and (not is_first or _leads_on(page))
-                if may_end and (window.is_past(page.items) or reading.has_passed_head()):
+                may_end = affix is not None and (not is_first or _continues_after_last(page))
+                if may_end and (window.is_past(page.items) or reading.has_shown_newest()):
                     return True
                 is_first = False
-        return window.until is not None and not reading.count  # an empty list
+        return window.until is not None and not reading.id_count  # an empty list
 
 
-class _WholeReading(Struct, eq=False):
+class _UnorderedReading(Struct, eq=False):
     job: ListJob
-    head: list[Row] | None = None
+    newest: list[Row] | None = None
     """The newest messages when the reading began; None if they were not asked for."""
     ids: IdSet = field(default_factory=IdSet)
-    """All that any reading has shown."""
-    keys: set[str] = field(default_factory=set)
+    """All that any pass has shown."""
+    text_ids: set[str] = field(default_factory=set)
     """The ids that are no numbers."""
     order: _Order = field(default_factory=_Order)
-    """That of the last reading."""
+    """That of the last pass."""
     last_ids: IdSet = field(default_factory=IdSet)
-    """Those of the last reading: what an interrupted one has shown proves nothing."""
-    last_keys: set[str] = field(default_factory=set)
+    """Those of the last pass: what an interrupted one has shown proves nothing."""
+    last_text_ids: set[str] = field(default_factory=set)
 
     @property
-    def count(self) -> int:
-        return len(self.ids) + len(self.keys)
+    def id_count(self) -> int:
+        return len(self.ids) + len(self.text_ids)
 
     def begin(self) -> None:
-        self.order, self.last_ids, self.last_keys = _Order(), IdSet(), set()
+        self.order, self.last_ids, self.last_text_ids = _Order(), IdSet(), set()
 
-    def take(self, rows: list[Row]) -> PageIds:
+    def add_rows(self, rows: list[Row]) -> PageIds:
         self.order.add(rows)
         ids = ids_of(rows)
-        for numbers, keys in ((self.ids, self.keys), (self.last_ids, self.last_keys)):
+        for numbers, text_ids in ((self.ids, self.text_ids), (self.last_ids, self.last_text_ids)):
             numbers.update(ids.numbers)
-            keys.update(ids.others)
+            text_ids.update(ids.others)
         return ids
 
     def unseen(self, newest: PageIds) -> list[str]:
-        return [*map(str, newest.numbers - self.last_ids), *(newest.others.keys() - self.last_keys)]
+        return [*map(str, newest.numbers - self.last_ids), *(newest.others.keys() - self.last_text_ids)]
 
-    def has_passed_head(self) -> bool:
-        """Return whether all of the head was shown after something older: later messages are newer."""
-        if not self.head or not self.order.is_chronological or not self.order.times:
+    def has_shown_newest(self) -> bool:
+        """Return whether all newest messages were shown, after older ones."""
+        if not self.newest or not self.order.is_chronological or not self.order.times:
             return False
-        begins_before = self.order.times[0] < min(row.sent_at for row in self.head)
-        return begins_before and not self.unseen(ids_of(self.head))
+        has_older = self.order.times[0] < min(row.sent_at for row in self.newest)
+        return has_older and not self.unseen(ids_of(self.newest))
 
 
-def _leads_on(page: Page[Row]) -> bool:
+def _continues_after_last(page: Page[Row]) -> bool:
     named = page.meta.cursor or page.meta.next
     return named is not None and named.affix != "prepend" and str(named.id) == page.items[-1].id

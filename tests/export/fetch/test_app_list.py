@@ -14,7 +14,7 @@ from chatrest.emulator import Fault, OutgoingReply
 from chatrest.emulator.service.context import ServiceRequest as Request
 from chatrest.emulator.store import Store
 from chatrest.export import Plan, Report, export, verify
-from chatrest.export.fetch.news import MOST_RUNS
+from chatrest.export.fetch.app_list import MOST_RUNS
 from tests.export_runs import START, Served, assert_whole, edit, hide, raws_of, served, to_user
 
 pytestmark = pytest.mark.usefixtures("tidy")

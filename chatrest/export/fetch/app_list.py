@@ -32,7 +32,7 @@ from ..plan.id_set import IdSet
 from ..plan.message_ids import LAST, ids_of
 from ..plan.ownership import Source
 from ..plan.plan import Plan
-from .jobs import ListJob, ListPiece, work_left
+from .jobs import ListJob, ListPiece, unread_jobs
 from .page_check import Window
 from .piece_reader import NotOrderedByIdError, PositionRefusedError, piece_pages
 from .source_list import SourceList
@@ -56,7 +56,7 @@ class _DisprovedError(Exception):
     """The app's own list cannot be believed: each source has to be asked."""
 
 
-class AppNews:
+class AppListReader:
     """The messages of the app's own list after the id `after`, up to `until`."""
 
     def __init__(
@@ -96,7 +96,7 @@ class AppNews:
 
     async def _read(self, most: int, take: Callable[[list[Row]], Awaitable[object]]) -> None:
         job = ListJob(SourceState(0, Source("everything")))
-        piece = ListPiece(of=job, after=self._after, until=self._until, is_guess=True)
+        piece = ListPiece(job=job, after=self._after, until=self._until, is_guess=True)
         async with aclosing(piece_pages(self._messages.list(query=MessageQuery()), piece)) as parts:
             async for part in parts:
                 most -= 1
@@ -181,7 +181,7 @@ def candidates(plan: Plan, journal: Journal, sources: Iterable[SourceState], unt
     sources = list(sources)
     end = max((known.proven for known in sources), default=0)
     proven = (known for known in sources if known.proven == end > 0 and known.state == "open")
-    left = work_left(journal, proven, max(until, end + 1))
+    left = unread_jobs(journal, proven, max(until, end + 1))
     return [work for work in left if work.known.order != "other" and len(work.gaps) == 1]
 
 
@@ -193,7 +193,7 @@ async def prove_by_app_list(
     """
     journal, works = pool.export.journal, {work.source: work for work in eligible}
     after, check = max(work.known.proven for work in works.values()), pool.check
-    news = AppNews(session, pool.export.plan, check.window, check.rules.claimants, after, until)
+    news = AppListReader(session, pool.export.plan, check.window, check.rules.claimants, after, until)
 
     async def take(rows: list[Row]) -> None:
         await pool.commit([check.page(ListJob(sources.add_app_list(), purpose="missing"), rows)])
