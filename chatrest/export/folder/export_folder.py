@@ -122,7 +122,7 @@ class ExportFolder:
             self.stored_plan, self.plan, self._is_unanswered = plans
             self.store: ExportStore = ExportStore(
                 folder, self.journal, kinds_of_plan(self.plan), labels=self._label, disk=self.disk,
-                elsewhere=() if remote is None else remote.names,
+                remote_names=() if remote is None else remote.names,
                 fetch=None if remote is None else remote.fetch,
             )  # fmt: skip
             stack.callback(self.store.close)
@@ -283,7 +283,7 @@ class ExportFolder:
         """
         with self._guarded():
             if self.journal.files("sealing"):
-                self.store.settle()  # a publication has failed within a seal, and could not end it either
+                self.store.end_seals()  # a publication has failed within a seal, and could not end it either
             replaced = self.changes.apply()
             self.journal.merge_seen()
             self.store.seal_all()

@@ -38,32 +38,32 @@ _ENDING: Final = re.compile(
 )
 
 
-def repair(store: ExportStore, waiting: Callable[[], Collection[str]] = tuple) -> Iterator[Difference]:
+def repair(store: ExportStore, pending: Callable[[], Collection[str]] = tuple) -> Iterator[Difference]:
     """Repair what is safe, and yield it. Killed at any point it is as before, or done.
 
-    `waiting` gives the ids of messages on the disk whose changes are noted, and not applied yet.
+    `pending` gives the ids of messages on the disk whose changes are noted, and not applied yet.
     """
     findings = store.inspect()
     for kind in _ORDER:
-        alike = [finding for finding in findings if finding.kind == kind]
-        if not alike:
+        same_kind = [finding for finding in findings if finding.kind == kind]
+        if not same_kind:
             continue
         if kind == "unfinished":
-            store.settle()
+            store.end_seals()
         elif kind in ("unknown", "longer"):
-            left_out = frozenset(waiting())
-            take = _take_unknown if kind == "unknown" else _take_end
-            for finding in sorted(alike, key=lambda each: _is_history(store, each)):
-                take(store, finding, left_out)
+            pending_ids = frozenset(pending())
+            adopt = _adopt_file if kind == "unknown" else _adopt_end
+            for finding in sorted(same_kind, key=lambda each: _is_history(store, each)):
+                adopt(store, finding, pending_ids)
         else:
-            for finding in alike:
-                _let_go(store, finding)
+            for finding in same_kind:
+                _remove_file(store, finding)
         if kind == "longer":  # when all ends are safe: a partition may have several segments
-            for stem in dict.fromkeys(finding.file.stem for finding in alike if finding.file):
+            for stem in dict.fromkeys(finding.file.stem for finding in same_kind if finding.file):
                 store.seal(stem)
         store.load_ids()
         findings = store.inspect()
-        yield from alike
+        yield from same_kind
 
 
 def salvage(store: ExportStore) -> int:
@@ -80,8 +80,8 @@ def salvage(store: ExportStore) -> int:
             continue
         for rows in _rows(path, name, [], is_lines=former.endswith(SEGMENT)):
             missing, ids = store.missing(), store.journal.ids_by_key(map(key_of, rows))
-            lost = [row for row in rows if ids.get(key_of(row), 0) in missing]
-            count += store.commit([NewRows(stem, 0, lost)])
+            rows_of_missing = [row for row in rows if ids.get(key_of(row), 0) in missing]
+            count += store.commit([NewRows(stem, 0, rows_of_missing)])
     return count
 
 
@@ -91,7 +91,7 @@ def stem_of(store: ExportStore, name: str) -> str | None:
     return stem if count and (stem in store.kinds or stem.partition("/")[0] in store.kinds) else None
 
 
-def _let_go(store: ExportStore, finding: Difference) -> None:
+def _remove_file(store: ExportStore, finding: Difference) -> None:
     """Forget a file that is not there, set a damaged one aside, or unlink what was replaced.
 
     The ids of a damaged file are missing then, and a table is read again with the next run.
@@ -108,12 +108,13 @@ def _let_go(store: ExportStore, finding: Difference) -> None:
             store.journal.forget_file(finding.file.number)
 
 
-def _take_end(store: ExportStore, finding: Difference, waiting: Collection[str]) -> None:
+def _adopt_end(store: ExportStore, finding: Difference, pending_ids: Collection[str]) -> None:
+    """Commit the new rows after a segment's committed size; copy it to `damaged` if more is there."""
     file = finding.file
     assert file is not None
     kind, path = store.kind(file.stem), path_of(store.folder, file)
     end = readable_records(path, kind.format.packing, file.size)
-    _commit(store, file.stem, [*end.rows, *end.later], waiting, file)
+    _commit(store, file.stem, [*end.rows, *end.later], pending_ids, file)
     if not end.is_torn:
         aside = free_aside(store.disk, store.folder, path)
         with NewFile(store.disk, aside) as copy, path.open("rb") as segment:
@@ -121,19 +122,19 @@ def _take_end(store: ExportStore, finding: Difference, waiting: Collection[str])
         sync_folder(store.disk, aside.parent)
 
 
-def _take_unknown(store: ExportStore, finding: Difference, waiting: Collection[str]) -> int:
-    """Commit the new rows of a file, and let it go; return how many they are."""
+def _adopt_file(store: ExportStore, finding: Difference, pending_ids: Collection[str]) -> int:
+    """Commit the new rows of a file, and set it aside or remove it; return how many they are."""
     path, name = store.folder / finding.name, _name(finding)
     is_in_spool = finding.name.startswith(f"{SPOOL}/")
     if (stem := stem_of(store, name)) is None:
-        return 0  # it is somebody else's
+        return 0  # a file of another program
     if (kind := store.kind(stem)).is_snapshot:  # the next run reads it again
         if name == f"{stem}{kind.format.suffix}":
             set_aside(store.disk, store.folder, path)
         return 0
     faults = list[str]()
     batches = _rows(path, name, faults, is_lines=path.name.endswith(SEGMENT))
-    count = sum(_commit(store, stem, rows, waiting) for rows in batches)
+    count = sum(_commit(store, stem, rows, pending_ids) for rows in batches)
     if is_in_spool and not faults:  # as a kill leaves it, and each record of it is committed
         store.disk.remove(path)
         sync_folder(store.disk, path.parent)
@@ -143,11 +144,15 @@ def _take_unknown(store: ExportStore, finding: Difference, waiting: Collection[s
 
 
 def _commit(
-    store: ExportStore, stem: str, rows: list[Row], waiting: Collection[str], file: StoreFile | None = None
+    store: ExportStore,
+    stem: str,
+    rows: list[Row],
+    pending_ids: Collection[str],
+    file: StoreFile | None = None,
 ) -> int:
     """Commit the rows that are new; `file` is the one whose end they are."""
     if store.kind(stem).by_content:
-        stored = store.stored({row.id for row in rows}.intersection(waiting))
+        stored = store.stored({row.id for row in rows}.intersection(pending_ids))
         rows = [row for row in rows if row.id not in stored or stored[row.id].raw != row.raw]
         rows = list(_new_versions(store, stem, rows, file)) if rows else rows
     return store.commit([NewRows(stem, 0, rows)]) if rows else 0
@@ -164,11 +169,11 @@ def _is_history(store: ExportStore, finding: Difference) -> bool:
     return stem is not None and store.kind(stem).by_content
 
 
-def _new_versions(store: ExportStore, stem: str, rows: list[Row], but: StoreFile | None) -> Iterator[Row]:
+def _new_versions(store: ExportStore, stem: str, rows: list[Row], ignored: StoreFile | None) -> Iterator[Row]:
     """Yield versions that the store's other files have less often: one may stand twice in the history."""
     known: Counter[bytes] = Counter()
     for file in store.journal.files_of(stem):
-        if file.state in ("open", "sealed") and file != but:
+        if file.state in ("open", "sealed") and file != ignored:
             for piece in store.records(file):
                 known.update(sha256(raw).digest() for raw in piece.raws)
     for row in rows:

@@ -32,8 +32,9 @@ from .journal import StoreBlock, StoreFile, StoreJournal, joint_block
 from .segments import Segments, new_path, segment_path
 from .snapshots import Snapshots
 
-_GROUP: Final = 256
+_SEALED_AT_ONCE: Final = 256
 _ROWS: Final = 1000
+"""Rows of a segment that are read at once."""
 
 
 class NewRows(NamedTuple):
@@ -60,8 +61,12 @@ _Added: TypeAlias = dict[str, list[StoreBlock]]
 
 
 class _Job(NamedTuple):
+    """The making of one file of a partition."""
+
     target: StoreFile | None
+    """The segment that becomes the file; None for a file that replaces sealed ones only."""
     inputs: list[StoreFile]
+    """The segments and sealed files that it is made of."""
     stem: str
     format: Format
     changes: Changes
@@ -89,8 +94,8 @@ class ExportStore:
 
     - `kinds`: by the first part of a stem, as `messages`; one of `history` is needed for changed messages.
     - `labels`: the name of a source, for formats that store it.
-    - `elsewhere`: names of sealed files that are in an object store, and need not be in the folder; `fetch`
-      downloads one of them, and checks its SHA-256.
+    - `remote_names`: names of sealed files that are in an object store, and need not be in the folder.
+      `fetch` downloads one of them, and checks its SHA-256.
     """
 
     def __init__(
@@ -100,7 +105,7 @@ class ExportStore:
         kinds: Mapping[str, RowKind],
         *,
         labels: Callable[[int], str | None] = lambda _: None,
-        elsewhere: Collection[str] = (),
+        remote_names: Collection[str] = (),
         fetch: Callable[[str, Path, str], object] | None = None,
         disk: Disk | None = None,
     ) -> None:
@@ -108,15 +113,17 @@ class ExportStore:
         self.journal = journal
         self.kinds = kinds
         self.disk: Disk = disk or Disk()
-        self._elsewhere, self._fetch = elsewhere, fetch
+        self._remote_names, self._fetch = remote_names, fetch
         self._labels = labels
         self._segments = Segments(folder, self.disk)
         self.snapshots: Snapshots = Snapshots(folder, self.disk, journal)
         self._token = secrets.token_hex(4)
+        """The random part of the names of this process's files."""
         self._count = max((file.number for file in journal.files()), default=0)
         self.written: IdSet
         """The ids of unique rows that are committed; not to be changed."""
         self._pending = IdSet()
+        """Those that the transaction under way has added."""
         self._missing: IdSet | None = None
         make_folder(self.disk, folder / SPOOL)
         self.load_ids()
@@ -128,6 +135,7 @@ class ExportStore:
             (self.folder / SPOOL).rmdir()
 
     def load_ids(self) -> None:
+        """Read again from the journal which ids are written."""
         self.written = self.journal.ids_in(self.journal.files("open", "sealing", "sealed"))
         self._missing = None
 
@@ -138,12 +146,16 @@ class ExportStore:
         return self._missing
 
     def inspect(self) -> list[Difference]:
-        result = list(findings(self.folder, self.journal.files(), self.kinds, elsewhere=self._elsewhere))
+        """Return the differences of journal and disk. Nothing is changed."""
+        result = list(
+            findings(self.folder, self.journal.files(), self.kinds, remote_names=self._remote_names)
+        )
         if count := len(self.missing()):
             result.append(Difference("ids", "", f"{count:,} were seen, and are not written"))
         return result
 
     def kind(self, stem: str) -> RowKind:
+        """Return the kind of a partition's rows: the one of its whole name, or of the name's first part."""
         return self.kinds.get(stem) or self.kinds[stem.partition("/")[0]]
 
     # ── commit ──
@@ -170,7 +182,7 @@ class ExportStore:
             self._segments.abandon(added)
             self._pending = IdSet()
             raise
-        self._segments.committed(added)
+        self._segments.note_committed(added)
         self.written.update(self._pending)
         self._pending = IdSet()
         self._missing = None
@@ -190,23 +202,23 @@ class ExportStore:
 
     def unwritten(self, rows: list[Row], ids: PageIds) -> tuple[list[Row], PageIds]:
         """Return the rows that are not written yet, each once, with their ids; in a commit, those that it has
-        taken count as written.
+        added count as written.
         """
         new = ids.numbers - self.written
         if self._pending:
             new.discard(self._pending)
         if len(new) == len(rows):
             return rows, ids
-        named = self.journal.numbers_of_names(ids.others)
-        taken = {key for key, each in named.items() if each in self.written or each in self._pending}
-        others = {key: row for key, row in ids.others.items() if key not in taken}
+        known = self.journal.numbers_of_names(ids.others)
+        written = {key for key, name in known.items() if name in self.written or name in self._pending}
+        others = {key: row for key, row in ids.others.items() if key not in written}
         if len(new) + len(others) == len(rows):
             return rows, ids
-        chosen, left, places = list[Row](), set(new), set(map(id, others.values()))
+        chosen, expected, identities = list[Row](), set(new), set(map(id, others.values()))
         for row in rows:
-            numbered = number(row.id)
-            if id(row) in places or numbered in left:
-                left.discard(numbered or 0)
+            numeric_id = number(row.id)
+            if id(row) in identities or numeric_id in expected:
+                expected.discard(numeric_id or 0)  # a page may have an id twice
                 chosen.append(row)
         return chosen, PageIds(new, others)
 
@@ -255,9 +267,10 @@ class ExportStore:
                 self.seal(file.stem)
 
     def seal_all(self) -> None:
+        """Make files of all segments, as at the end of a run."""
         stems = list(dict.fromkeys(file.stem for file in self.journal.files("open")))
-        for at in range(0, len(stems), _GROUP):
-            self._seal([self._job(stem, (), NO_CHANGES) for stem in stems[at : at + _GROUP]])
+        for at in range(0, len(stems), _SEALED_AT_ONCE):
+            self._seal([self._job(stem, (), NO_CHANGES) for stem in stems[at : at + _SEALED_AT_ONCE]])
 
     def update(self, changes: Changes) -> None:
         """Let changed messages take the places of their older versions, which go to the history."""
@@ -293,7 +306,7 @@ class ExportStore:
         return sum(len(files) - 1 for files in groups.values())
 
     def _job(self, stem: str, replaces: Sequence[StoreFile], changes: Changes) -> _Job:
-        segment = self._segments.take(stem)
+        segment = self._segments.remove(stem)
         own_format = self.kind(stem).format
         inputs = [file for file in self.journal.files_of(stem) if file.state == "open"]
         target = inputs[0] if inputs else None
@@ -306,20 +319,20 @@ class ExportStore:
         """Note the intent; write or rename; sync; note what is sealed and dropped; unlink the latter."""
         jobs = [job for job in jobs if job.inputs or job.changes.rows]
         with self.journal.transaction():
-            jobs = [job._replace(target=self._intend(job)) for job in jobs]
+            jobs = [job._replace(target=self._note_intent(job)) for job in jobs]
         try:
-            made = [self._make(job) for job in jobs]
-            for folder in dict.fromkeys(each.path.parent for each in made):
+            new_files = [self._write_file(job) for job in jobs]
+            for folder in dict.fromkeys(each.path.parent for each in new_files):
                 sync_folder(self.disk, folder)  # a segment that keeps its old name, too, is a leftover
             added = _Added()
             with self.journal.transaction():
-                dropped = [file for each in made for file in self._note_sealed(each, added)]
+                dropped = [file for each in new_files for file in self._note_sealed(each, added)]
                 self._note_added(added)
         except Exception:
             self._segments.abandon([HISTORY])
-            self.settle()
+            self.end_seals()
             raise
-        self._segments.committed(added)
+        self._segments.note_committed(added)
         self._unlink(dropped)
 
     def _unlink(self, dropped: list[StoreFile]) -> None:
@@ -333,7 +346,7 @@ class ExportStore:
                 for number in numbers:
                     self.journal.forget_file(number)
 
-    def _intend(self, job: _Job) -> StoreFile:
+    def _note_intent(self, job: _Job) -> StoreFile:
         target = job.target
         if target is None:
             name = f"{self._new_stem(job.stem)}{job.format.suffix}"
@@ -346,7 +359,7 @@ class ExportStore:
                 self.journal.note_file(file._replace(successor=target.number))
         return target
 
-    def _make(self, job: _Job) -> _SealedFile:
+    def _write_file(self, job: _Job) -> _SealedFile:
         """Write a file, and give it its name; neither is noted yet."""
         target, own_format = job.target, job.format
         assert target is not None
@@ -363,14 +376,16 @@ class ExportStore:
         self.disk.replace(new, path)
         return _SealedFile(job, path, digest, older)
 
-    def _note_sealed(self, made: _SealedFile, added: _Added) -> list[StoreFile]:
+    def _note_sealed(self, new_file: _SealedFile, added: _Added) -> list[StoreFile]:
         """Note a file that is on the disk, and drop what it replaces; return what is to be unlinked."""
-        job, target = made.job, made.job.target
+        job, target = new_file.job, new_file.job.target
         assert target is not None
         before = {file.number: file for file in (target, *job.inputs)}
         self.journal.merge_blocks(before.values(), target.number, times(list(job.changes.rows.values())))
-        size = made.path.stat().st_size
-        self.journal.note_file(target._replace(state="sealed", size=size, sha256=made.sha256, successor=None))
+        size = new_file.path.stat().st_size
+        self.journal.note_file(
+            target._replace(state="sealed", size=size, sha256=new_file.sha256, successor=None)
+        )
         dropped = []
         for file in job.inputs:
             if file.number != target.number:
@@ -379,15 +394,15 @@ class ExportStore:
             elif segment_path(self.folder, file.name).exists():
                 dropped.append(file)  # what it was made of
         by_source: dict[int, list[Row]] = {}
-        for source, row in made.older:
+        for source, row in new_file.older:
             by_source.setdefault(source, []).append(row)
         for source, rows in by_source.items():
             self._add(added, NewRows(HISTORY, source, rows))
         if job.changes.rows:
-            job.changes.note([row.id for _, row in made.older])
+            job.changes.note([row.id for _, row in new_file.older])
         return dropped
 
-    def settle(self) -> None:
+    def end_seals(self) -> None:
         """End the seals that were begun and not noted as done, or forget them: what they replace is there."""
         journal, folder = self.journal, self.folder
         for file in journal.files("sealed"):
@@ -401,7 +416,7 @@ class ExportStore:
                 sync_folder(self.disk, path.parent)
                 target = target._replace(state="sealed", sha256=file_sha256(path))
             elif path.exists() and all(
-                file.name in self._elsewhere or path_of(folder, file).exists()
+                file.name in self._remote_names or path_of(folder, file).exists()
                 for file in (*others, *([target] if target.size else []))
             ):
                 self.disk.remove(path)  # what it was made of is there
@@ -424,7 +439,7 @@ class ExportStore:
         """
         for file in job.inputs:
             path = path_of(self.folder, file)
-            if file.sha256 is None or (file.name in self._elsewhere and not path.exists()):
+            if file.sha256 is None or (file.name in self._remote_names and not path.exists()):
                 continue
             if file_sha256(path) != file.sha256:
                 raise ChatRestError(
@@ -433,10 +448,10 @@ class ExportStore:
                 )
 
     @contextmanager
-    def _present(self, file: StoreFile) -> Iterator[Path]:
+    def _local_copy(self, file: StoreFile) -> Iterator[Path]:
         """Have a file in the folder: one that is only in the object store is removed again after it."""
         path = path_of(self.folder, file)
-        if file.name not in self._elsewhere or file.sha256 is None or path.exists():
+        if file.name not in self._remote_names or file.sha256 is None or path.exists():
             yield path
             return
         assert self._fetch is not None
@@ -457,7 +472,7 @@ class ExportStore:
         """Yield the records of a file with their sources, as far as it shows them."""
         own_format = self.format_of(file.name, file.stem)
         if file.state == "sealed":
-            with self._present(file) as path:
+            with self._local_copy(file) as path:
                 yield from own_format.read(path, file.size)
             return
         path = path_of(self.folder, file)
@@ -471,6 +486,7 @@ class ExportStore:
                 yield piece_of(part, block.source, label)
 
     def stored(self, keys: Collection[str]) -> dict[str, Row]:
+        """Return the messages of these ids; costs the reading of the files that hold them."""
         ids, stored = IdSet(self.journal.ids_by_key(keys).values()), dict[str, Row]()
         for file in self.journal.files("open", "sealed") if ids else ():
             if self.kind(file.stem).has_ids and self.holds(file, ids):

@@ -28,6 +28,8 @@ FindingKind: TypeAlias = Literal["unfinished", "leftover", "missing", "damaged",
 
 
 class Difference(NamedTuple):
+    """A difference of journal and disk; `file` is the journal's, None for a file that it does not know."""
+
     kind: FindingKind
     name: str
     detail: str = ""
@@ -36,7 +38,7 @@ class Difference(NamedTuple):
 
 def path_of(folder: Path, file: StoreFile) -> Path:
     """Return where a file is now: in its place, or as a segment."""
-    if file.state in ("sealed", "dropped") and not is_segment(folder, file):
+    if file.state in ("sealed", "dropped") and not is_dropped_segment(file):
         return path_inside(folder, file.name)
     return segment_path(folder, file.name)
 
@@ -62,7 +64,7 @@ def files_now(folder: Path, journal: StoreJournal, kind: str) -> Iterator[tuple[
             yield file, path, file.name.removesuffix(".parquet") if path.suffix == SEGMENT else file.name
 
 
-def is_segment(folder: Path, file: StoreFile) -> bool:
+def is_dropped_segment(file: StoreFile) -> bool:
     """Return True if a file that was dropped never was in its place."""
     return file.state == "dropped" and file.sha256 is None
 
@@ -70,8 +72,8 @@ def is_segment(folder: Path, file: StoreFile) -> bool:
 def is_unnamed_snapshot(folder: Path, file: StoreFile) -> bool:
     """Return True if a snapshot that was committed has not got its name yet."""
     new = new_path(folder, file.name)
-    is_whole = file.state == "sealed" and new.is_file() and new.stat().st_size == file.size
-    return is_whole and file_sha256(new) == file.sha256
+    has_size = file.state == "sealed" and new.is_file() and new.stat().st_size == file.size
+    return has_size and file_sha256(new) == file.sha256
 
 
 def findings(
@@ -79,32 +81,32 @@ def findings(
     known: Iterable[StoreFile],
     stems: Collection[str],
     *,
-    elsewhere: Collection[str] = (),
+    remote_names: Collection[str] = (),
 ) -> Iterator[Difference]:
     """Yield the differences: of a file its size counts, and its bytes are not read. Nothing is changed.
 
     `known` are the files of the journal; `stems` the names of the store's kinds: the first parts of names of
-    files, as `messages`, and all but the suffix of a snapshot's, as `users/users`. `elsewhere` are the names
-    of files that are in an object store.
+    files, as `messages`, and all but the suffix of a snapshot's, as `users/users`. `remote_names` are the
+    names of files that are in an object store.
     """
     files = {file.name: file for file in known}
     new = {new_path(folder, file.name): file for file in files.values()}
     spooled = sorted((folder / SPOOL).glob("*"))
-    waiting = {path: new[path] for path in spooled if path in new and is_unnamed_snapshot(folder, new[path])}
+    unnamed = {path: new[path] for path in spooled if path in new and is_unnamed_snapshot(folder, new[path])}
     for file in files.values():
-        if file.state == "sealing" or file in waiting.values():
+        if file.state == "sealing" or file in unnamed.values():
             yield Difference("unfinished", file.name, file=file)
-        elif (finding := _checked(folder, file, elsewhere)) is not None:
+        elif (finding := _difference_of(folder, file, remote_names)) is not None:
             yield finding
-    yield from _others(folder, files, stems, [path for path in spooled if path not in waiting])
+    yield from _unlisted_files(folder, files, stems, [path for path in spooled if path not in unnamed])
 
 
-def _checked(folder: Path, file: StoreFile, elsewhere: Collection[str]) -> Difference | None:
+def _difference_of(folder: Path, file: StoreFile, remote_names: Collection[str]) -> Difference | None:
     path = path_of(folder, file)
     if file.state == "dropped":
         return Difference("leftover", str(path.relative_to(folder)), "it was replaced", file)
     if not path.is_file():
-        return None if file.name in elsewhere else Difference("missing", file.name, file=file)
+        return None if file.name in remote_names else Difference("missing", file.name, file=file)
     if (size := path.stat().st_size) == file.size:
         return None
     if file.state == "open" and size > file.size:
@@ -112,28 +114,33 @@ def _checked(folder: Path, file: StoreFile, elsewhere: Collection[str]) -> Diffe
     return Difference("damaged", file.name, f"{size:,} bytes, and not {file.size:,}", file)
 
 
-def _others(
+def _unlisted_files(
     folder: Path, files: dict[str, StoreFile], stems: Collection[str], spooled: list[Path]
 ) -> Iterator[Difference]:
-    own = {segment_path(folder, file.name) for file in files.values() if file.state in ("open", "sealing")}
-    own |= {segment_path(folder, file.name) for file in files.values() if is_segment(folder, file)}
-    made = {new_path(folder, file.name) for file in files.values()}
+    segments = {
+        segment_path(folder, file.name)
+        for file in files.values()
+        if file.state in ("open", "sealing") or is_dropped_segment(file)
+    }
+    being_made = {new_path(folder, file.name) for file in files.values()}
     known = {segment_path(folder, name) for name in files}
     for path in spooled:
         if path.name.endswith(NEW):
-            yield Difference("leftover", f"{SPOOL}/{path.name}", "it was being made" if path in made else "")
-        elif path.name.endswith(SEGMENT) and path not in own:
+            yield Difference(
+                "leftover", f"{SPOOL}/{path.name}", "it was being made" if path in being_made else ""
+            )
+        elif path.name.endswith(SEGMENT) and path not in segments:
             kind: FindingKind = "leftover" if path in known else "unknown"
             yield Difference(kind, f"{SPOOL}/{path.name}")
     for stem in stems:
         own_names = f"{stem}.*" if "/" in stem else f"{stem}*"
         for path in sorted([*folder.glob(own_names), *(folder / stem).rglob("*")]):
             name = path.relative_to(folder).as_posix()
-            if path.is_file() and name not in files and not is_of_system(name) and _is_ours(name):
+            if path.is_file() and name not in files and not is_of_system(name) and _has_own_format(name):
                 yield Difference("unknown", name)
 
 
-def _is_ours(name: str) -> bool:
+def _has_own_format(name: str) -> bool:
     try:
         return format_of(name) is not None
     except ChatRestError:  # what its format needs is not installed: it is one all the same

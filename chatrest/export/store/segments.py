@@ -36,6 +36,8 @@ def name_of(path: Path) -> str:
 
 
 class Segment:
+    """A segment of this process; `committed` is its size in bytes that a commit knows."""
+
     def __init__(self, file: StoreFile, path: Path) -> None:
         self.file = file
         self.path = path
@@ -44,6 +46,8 @@ class Segment:
 
 
 class Segments:
+    """The segments of this process, one of each partition; some of their files are open."""
+
     def __init__(self, folder: Path, disk: Disk) -> None:
         self._folder = folder
         self._disk = disk
@@ -84,26 +88,26 @@ class Segments:
         if is_new:
             sync_folder(self._disk, self._folder / SPOOL)
 
-    def committed(self, stems: Iterable[str]) -> None:
+    def note_committed(self, stems: Iterable[str]) -> None:
         for stem in stems:
             self._segments[stem].committed = self._segments[stem].file.size
 
     def abandon(self, stems: Iterable[str]) -> None:
         """Append no more to segments whose last bytes no commit knows; remove those that have no others."""
         for stem in stems:
-            segment = self.take(stem)
+            segment = self.remove(stem)
             if segment is not None and not segment.committed:
                 with suppress(OSError):
                     self._disk.remove(segment.path)
 
-    def take(self, stem: str) -> Segment | None:
+    def remove(self, stem: str) -> Segment | None:
         if (descriptor := self._open.pop(stem, None)) is not None:
             os.close(descriptor)
         return self._segments.pop(stem, None)
 
     def close(self) -> None:
         for stem in list(self._segments):
-            self.take(stem)
+            self.remove(stem)
 
     def _descriptor(self, segment: Segment) -> int:
         stem = segment.file.stem
