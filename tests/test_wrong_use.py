@@ -1,6 +1,8 @@
-"""A session used in another loop or thread than its own: it says so, and nothing is sent."""
+"""A session used in another loop, thread or process than its own: it says so, and nothing is sent."""
 
 import asyncio
+import subprocess
+import sys
 import threading
 from collections.abc import Callable, Coroutine
 from typing import Any
@@ -56,7 +58,7 @@ async def test_another_thread(use: Callable[[AsyncSession], Any], deadline: floa
         error = await asyncio.to_thread(in_a_thread, lambda: use(session))
         assert type(error) is RequestInvalidError
         assert "another event loop" in str(error)
-        assert "open another session there" in str(error)
+        assert "open another session here" in str(error)
         assert len(server.requests) == 1
         await session.request("GET", "/b")  # it is as good as before here
     assert len(server.requests) == 2
@@ -74,6 +76,31 @@ def test_another_loop_after_the_first_has_ended() -> None:
     for use in (request, walk, close):
         with pytest.raises(RequestInvalidError, match="another event loop"):
             asyncio.run(use(session))
+
+
+FORKS = """
+import asyncio, os
+from chatrest import App, AsyncSession, RequestInvalidError
+
+loop = asyncio.new_event_loop()
+session = AsyncSession(App("app-1", "a-key", base_url="http://127.0.0.1:1"))
+loop.run_until_complete(session.__aenter__())
+if os.fork() == 0:
+    try:
+        loop.run_until_complete(session.request("GET", "/a"))
+    except RequestInvalidError as error:
+        print(error, flush=True)
+    os._exit(0)
+os.wait()
+loop.run_until_complete(session.close())
+"""
+
+
+def test_a_forked_process_that_runs_the_loop_of_its_parent() -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", FORKS], capture_output=True, text=True, timeout=120, check=True
+    )
+    assert "belongs to another event loop or process" in done.stdout
 
 
 async def test_a_call_in_the_loop_of_the_session_from_a_thread() -> None:

@@ -11,6 +11,7 @@ pacer for the next slot: a call that was refused for its rate sleeps once, for t
 """
 
 import asyncio
+import os
 from collections.abc import Mapping
 from typing import Final, Generic, TypeVar
 
@@ -68,6 +69,8 @@ _PASSED: Final[dict[DeadlineReason, str]] = {
 class CallContext(Struct, frozen=True, kw_only=True):
     loop: asyncio.AbstractEventLoop
     """The event loop that the session was opened in, which owns its sockets and timers."""
+    process_id: int = field(default_factory=os.getpid)
+    """The process that owns them: a child that was forked has the same loop, and must not use its sockets."""
     timing: Timing
     dice: Dice
     listeners: tuple[Listener, ...]
@@ -77,11 +80,11 @@ class CallContext(Struct, frozen=True, kw_only=True):
     """The first telemetry of the call; None without listeners."""
 
     def check_loop(self) -> None:
-        """Raise `RequestInvalidError` in another event loop."""
-        if asyncio._get_running_loop() is not self.loop:
+        """Raise `RequestInvalidError` in another event loop or process."""
+        if asyncio._get_running_loop() is not self.loop or os.getpid() != self.process_id:
             raise RequestInvalidError(
-                "the session belongs to another event loop, the one that it was opened in: "
-                "open another session there, one in each loop and thread"
+                "the session belongs to another event loop or process, which has opened it: "
+                "open another session here, one in each loop, thread and process"
             )
 
 
