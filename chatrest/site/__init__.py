@@ -7,8 +7,8 @@ write_site("backup", "site")  # site/index.html opens by a double click
 ```
 """
 
+from .choice import SiteOptions
 from .document import DocumentResult, write_document
-from .index_build import SiteOptions
 from .viewer import Viewer
 from .writer import SiteResult, check_zip, write_site, write_zip
 

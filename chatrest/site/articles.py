@@ -1,7 +1,7 @@
-"""The articles of messages: each is put together here, without a template, which takes twice as long for it.
+"""The HTML of messages. It is put together here without a template, which takes twice as long.
 
-A page has hundreds of them. All that others have written is escaped, and nothing but that: `Item` says what
-is whose. `is_place` is true where an article has its place, and is not seen again.
+A page has hundreds of messages. Every value of a record is escaped. The page of a conversation shows each
+message once, with its `data-id`; a page of threads shows it again (`is_repeat`), without that attribute.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -12,29 +12,28 @@ from .contents import FileLink
 from .index import MessagePlace, PersonEntry
 from .items import Item, Note, Quote
 from .text import EscapedText, TextPart, escaped_json
-from .zone import words_of
+from .zone import time_text
 
 Escape: TypeAlias = Callable[[str], str]
-_TOGETHER: Final = 600_000
-"""Milliseconds in which messages of one sender are shown together, below one time."""
-_ROOT: Final = "../../"
-"""A page of a conversation leads to the folder of index.html so."""
-_OUT: Final = 'rel="noopener noreferrer nofollow"'
+_GROUPED_FOR: Final = 600_000
+"""Milliseconds in which the messages of one sender are shown below one name and time."""
+_SITE_ROOT: Final = "../../"
+"""From the page of a conversation to the folder of index.html."""
+_OUTBOUND: Final = 'rel="noopener noreferrer nofollow"'
 """Of a link that leaves the site."""
 
 
 class Articles:
     def __init__(self, escape: Escape) -> None:
         self._escape = escape
-        self._sender = lru_cache(10_000)(self._made_sender)
+        self._sender = lru_cache(10_000)(self._sender_html)
 
-    def of(self, items: Iterable[Item], *, is_place: bool = True) -> EscapedText:
-        """Return the articles of messages.
+    def html_of(self, items: Iterable[Item], *, is_repeat: bool = False) -> EscapedText:
+        """Return the articles of messages; those of one sender within ten minutes are below one name.
 
-        A message that follows one of the same sender is shown without the name. Its time has the day, where
-        no heading has it.
+        Times have the day only in a repeat, as elsewhere it is in a heading.
         """
-        return EscapedText("".join(self._articles(items, is_place=is_place)))
+        return EscapedText("".join(self._articles(items, is_repeat=is_repeat)))
 
     def face(self, initials: str, colour: str) -> EscapedText:
         return EscapedText(f'<span class="face {colour}" aria-hidden="true">{self._escape(initials)}</span>')
@@ -52,20 +51,21 @@ class Articles:
         )
         return EscapedText("".join(sections))
 
-    def _articles(self, items: Iterable[Item], *, is_place: bool) -> Iterator[str]:
+    def _articles(self, items: Iterable[Item], *, is_repeat: bool) -> Iterator[str]:
         escape, sender_of, text_of, content_of = self._escape, self._sender, self._text, self._content
-        last, until, offset, clock = 0, 0, "", slice(11, 16) if is_place else slice(16)
+        clock = slice(16) if is_repeat else slice(11, 16)
+        group_sender, group_end, offset = 0, 0, ""
         for item in items:
             sender, iso = item.sender, item.iso
-            style = "message" if item.kind == "said" else f"message {item.kind}"
-            if is_more := sender.number == last and item.time < until and iso[19:] == offset:
+            style = "message" if item.kind == "message" else f"message {item.kind}"
+            if is_more := sender.number == group_sender and item.time < group_end and iso[19:] == offset:
                 style += " more"
             else:
-                last, until, offset = sender.number, item.time + _TOGETHER, iso[19:]
-            data_id = f' data-id="{escape(item.id)}"' if is_place else ""
-            at = words_of(iso)
+                group_sender, group_end, offset = sender.number, item.time + _GROUPED_FOR, iso[19:]
+            data_id = "" if is_repeat else f' data-id="{escape(item.id)}"'
+            at = time_text(iso)
             when = f'<time datetime="{iso}" title="{at}">{at[clock]}</time>' if iso else "undated"
-            content = text_of(item) if item.is_plain and not item.is_flagged else content_of(item, is_place)
+            content = text_of(item) if item.is_plain and not item.is_flagged else content_of(item, is_repeat)
             yield (
                 f'<article class="{style}" id="{item.anchor}"{data_id}>\n'
                 f'<header>{sender_of(sender, item.colour, not is_more)}<a class="when" href="{item.href}">'
@@ -73,13 +73,18 @@ class Articles:
                 f"{content}\n</article>\n"
             )
 
-    def _made_sender(self, person: PersonEntry, colour: str, is_first: bool) -> str:
-        """Return the name of a sender; below another message of the same one it is for those who hear it."""
+    def _sender_html(self, person: PersonEntry, colour: str, is_first: bool) -> str:
+        """Return the face and name of a sender; in a group of messages only the first shows them.
+
+        The others have the name for screen readers.
+        """
         name = f"<bdi>{self._escape(name_of(person))}</bdi>"
         if not is_first:
             return f'<span class="who">{name}</span>'
         face = self.face(person.initials, colour)
-        return f'{face}<a class="who {colour}" href="{_ROOT}u/{self._escape(person.file)}.html">{name}</a>'
+        return (
+            f'{face}<a class="who {colour}" href="{_SITE_ROOT}u/{self._escape(person.file)}.html">{name}</a>'
+        )
 
     def _text(self, item: Item) -> str:
         text = "".join(map(self._part, item.segments)) if item.segments else self._escape(item.text)
@@ -88,37 +93,37 @@ class Articles:
     def _part(self, part: TextPart) -> str:
         text, href = self._escape(part.text), self._escape(part.href)
         if part.is_mention:
-            return f'<a class="mention" href="{_ROOT}u/{href}.html"><bdi>{text}</bdi></a>'
-        return f'<a href="{href}" {_OUT}>{text}</a>' if href else text
+            return f'<a class="mention" href="{_SITE_ROOT}u/{href}.html"><bdi>{text}</bdi></a>'
+        return f'<a href="{href}" {_OUTBOUND}>{text}</a>' if href else text
 
-    def _content(self, item: Item, is_place: bool) -> str:
+    def _content(self, item: Item, is_repeat: bool) -> str:
         """Return all that a message has, from what it answers to what became of it."""
-        parts = [self._merged(other, is_place) for other in item.merged]
+        parts = [self._call_update(other, is_repeat) for other in item.call_updates]
         if item.quote:
-            parts.append(self._quoted(item.quote, ""))
-        elif item.answers and is_place:
-            parts.append(self._quoted(item.answers, item.thread))
+            parts.append(self._quotation(item.quote, ""))
+        elif item.parent_quote and not is_repeat:
+            parts.append(self._quotation(item.parent_quote, item.thread))
         parts += self._words(item)
-        parts += self._attached(item)
-        if footer := self._footer(item, is_place):
+        parts += self._attachments(item)
+        if footer := self._footer(item, is_repeat):
             parts.append(f"<footer>\n{footer}</footer>")
         return "\n".join(parts)
 
     def _words(self, item: Item) -> Iterator[str]:
         if item.deleted:
             yield self._deletion(item.deleted)
-        elif item.about:
-            link = f'<a href="{_to(item.about)}">{self._escape(item.text)}</a>'
+        elif item.target:
+            link = f'<a href="{_link_to(item.target)}">{self._escape(item.text)}</a>'
             yield f'<p class="text" dir="auto">{link}</p>'
         elif item.text:
             yield self._text(item)
-        elif not (item.files or item.members or item.merged):
+        elif not (item.files or item.members or item.call_updates):
             yield f'<p class="deleted">No text ({self._escape(item.label or "message")})</p>'
         if item.is_long and item.text:
             link = f'<a href="{item.source_href}">The whole message, {item.letters:,} letters</a>'
             yield f'<p class="note">{link}</p>'
 
-    def _attached(self, item: Item) -> Iterator[str]:
+    def _attachments(self, item: Item) -> Iterator[str]:
         if item.files:
             yield self._files(item)
         if item.members:
@@ -126,14 +131,14 @@ class Articles:
         if item.reactions:
             yield self._reactions(item)
 
-    def _merged(self, other: Item, is_place: bool) -> str:
-        data_id = f' data-id="{self._escape(other.id)}"' if is_place else ""
+    def _call_update(self, other: Item, is_repeat: bool) -> str:
+        data_id = "" if is_repeat else f' data-id="{self._escape(other.id)}"'
         source = f'<a class="source" href="{other.source_href}">source</a>'
         return f'<span id="{other.anchor}"{data_id}>{source}</span>'
 
-    def _quoted(self, quote: Quote, thread: str) -> str:
+    def _quotation(self, quote: Quote, thread: str) -> str:
         name = f"<b><bdi>{self._escape(quote.name)}</bdi></b>"
-        who = f'<a href="{_to(quote.place)}">{name}</a>' if quote.place else name
+        who = f'<a href="{_link_to(quote.place)}">{name}</a>' if quote.place else name
         text = "<em>deleted</em>" if quote.is_deleted else self._escape(quote.text)
         where = f' <a class="in" href="{thread}">in a thread</a>' if thread else ""
         return f'<blockquote class="quote">{who} <span dir="auto">{text}</span>{where}</blockquote>'
@@ -141,34 +146,35 @@ class Articles:
     def _deletion(self, note: Note) -> str:
         from_service = "" if note.iso else " from the service"
         by = f" by <bdi>{self._escape(note.by)}</bdi>" if note.by else from_service
-        return f'<p class="deleted">Deleted{by}{_at(note)}</p>'
+        return f'<p class="deleted">Deleted{by}{_note_time(note)}</p>'
 
     def _files(self, item: Item) -> str:
         pictures = [self._picture(each) for each in item.files if each.is_picture]
         grid = f'<div class="grid">{"".join(pictures)}</div>\n' if pictures else ""
         return grid + "".join(self._card(each) for each in item.files if not each.is_picture)
 
-    def _stored(self, file: FileLink, shown: str) -> str:
-        return f'<a href="{_ROOT}{self._escape(file.href)}" download="{self._escape(file.name)}">{shown}</a>'
+    def _download_link(self, file: FileLink, html: str) -> str:
+        href, name = self._escape(file.href), self._escape(file.name)
+        return f'<a href="{_SITE_ROOT}{href}" download="{name}">{html}</a>'
 
     def _picture(self, file: FileLink) -> str:
-        href, name = _ROOT + self._escape(file.href), self._escape(file.name)
+        href, name = _SITE_ROOT + self._escape(file.href), self._escape(file.name)
         size = f" · {file.size}" if file.size else ""
         return (
             f'<figure><a href="{href}"><img src="{href}" alt="{name}" loading="lazy"></a><figcaption>'
-            f"{self._stored(file, f'<bdi>{name}</bdi>')}{size}{_digest(file)}</figcaption></figure>\n"
+            f"{self._download_link(file, f'<bdi>{name}</bdi>')}{size}{_digest(file)}</figcaption></figure>\n"
         )
 
     def _card(self, file: FileLink) -> str:
         name, player, kind = f"<bdi>{self._escape(file.name)}</bdi>", "", self._escape(file.extension)
         if file.stored and file.kind in ("video", "audio"):
             label = f'aria-label="{self._escape(file.name)}"'
-            source = f'src="{_ROOT}{self._escape(file.href)}"'
+            source = f'src="{_SITE_ROOT}{self._escape(file.href)}"'
             player = f'<{file.kind} {source} controls preload="none" {label}></{file.kind}>'
         if file.stored:
-            name = self._stored(file, name)
+            name = self._download_link(file, name)
         elif file.href:
-            name = f'<a href="{self._escape(file.href)}" {_OUT}>{name}</a>'
+            name = f'<a href="{self._escape(file.href)}" {_OUTBOUND}>{name}</a>'
         size = f" · {file.size}" if file.size else ""
         end = _digest(file) if file.stored else " · not in the export"
         return (
@@ -195,12 +201,12 @@ class Articles:
         )
         return f'<ul class="reactions" aria-label="Reactions">{reactions}</ul>'
 
-    def _footer(self, item: Item, is_place: bool) -> str:
+    def _footer(self, item: Item, is_repeat: bool) -> str:
         """Return who edited a message, with its earlier texts, and the link to its thread."""
         footer = '<span class="flag">flagged</span>\n' if item.is_flagged else ""
         if item.edited:
             by = f" by <bdi>{self._escape(item.edited.by)}</bdi>" if item.edited.by else ""
-            edited = f"edited{by}{_at(item.edited)}"
+            edited = f"edited{by}{_note_time(item.edited)}"
             versions = "".join(
                 f'<li><span class="text" dir="auto">{self._escape(text)}</span> <small>{at}</small></li>'
                 for text, at in item.versions
@@ -213,7 +219,7 @@ class Articles:
         if item.replies:
             words = f"{item.replies} {'reply' if item.replies == 1 else 'replies'}"
             footer += f'<a href="{item.thread}">{words}</a>\n'
-        elif item.thread and is_place and (item.quote or not item.answers):
+        elif item.thread and not is_repeat and (item.quote or not item.parent_quote):
             footer += f'<a href="{item.thread}">in a thread</a>\n'
         return footer
 
@@ -223,11 +229,11 @@ def name_of(person: PersonEntry) -> str:
     return person.name or person.uid or "unknown"
 
 
-def _to(place: MessagePlace) -> str:
+def _link_to(place: MessagePlace) -> str:
     return f"../{place.name}/{place.page}.html#m{place.rank}"
 
 
-def _at(note: Note) -> str:
+def _note_time(note: Note) -> str:
     return f', <time datetime="{note.iso}">{note.at}</time>' if note.iso else ""
 
 

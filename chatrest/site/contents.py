@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator
 from typing import Any, Final, NamedTuple
 
-from .text import is_address, shown
+from .text import is_address, visible
 
 _NAME: Final = 120
 _MOST_MEMBERS: Final = 200
@@ -62,7 +62,7 @@ class FileLink(NamedTuple):
 def file_link(file: dict[str, Any], stored: str, type: str) -> FileLink:
     """Return a file of a message of this type; `stored` is its name in the export."""
     url = file.get("url")
-    name = shown(text_of(file.get("name"))) or shown(text_of(url)).rpartition("/")[2] or "file"
+    name = visible(text_of(file.get("name"))) or visible(text_of(url)).rpartition("/")[2] or "file"
     size = str(file.get("size"))
     text = size_text(int(size)) if _SIZE.fullmatch(size) else ""
     if match := _STORED.fullmatch(stored):
@@ -70,7 +70,7 @@ def file_link(file: dict[str, Any], stored: str, type: str) -> FileLink:
         href = f"files/{match[1]}/{match[2]}.{extension}"
         return FileLink(KIND_OF.get(extension, "file"), name[:_NAME], href, stored, text, match[2])
     kind = type if type in KINDS else "file"
-    return FileLink(kind, name[:_NAME], shown(str(url)) if is_address(url) else "", "", text)
+    return FileLink(kind, name[:_NAME], visible(str(url)) if is_address(url) else "", "", text)
 
 
 def size_text(size: float) -> str:
@@ -84,7 +84,7 @@ def size_text(size: float) -> str:
 def reactions_of(counts: Any) -> Iterator[tuple[str, str]]:
     for each in (counts if isinstance(counts, list) else [])[:_MOST_REACTIONS]:
         if isinstance(each, dict) and isinstance(each.get("reaction"), str) and "count" in each:
-            yield shown(each["reaction"])[:30], f"{each['count']}"[:12]
+            yield visible(each["reaction"])[:30], f"{each['count']}"[:12]
 
 
 class CallState(NamedTuple):
@@ -104,7 +104,7 @@ def call_of(data: dict[str, Any]) -> CallState:
         seconds = (int(match[1]) * 60 + int(match[2])) * 60 + int(match[3])
     elif type(end) is int and 0 < begin < end:
         seconds = (end - begin) // (1 if end < 10**11 else 1000)
-    return CallState(session, shown(state[:_NAME]), seconds)
+    return CallState(session, visible(state[:_NAME]), seconds)
 
 
 def duration_text(seconds: int) -> str:
@@ -136,4 +136,4 @@ def members_of(data: dict[str, Any], record: dict[str, Any], most: int) -> Itera
             if (most := most - len(text)) < 0:
                 yield "…", "the rest is in its source"
                 return
-            yield shown(name[:_NAME]), shown(text)
+            yield visible(name[:_NAME]), visible(text)

@@ -29,14 +29,15 @@ from ..export.folder.manifest import NAME as MANIFEST
 from ..export.read.exports import bag_of, open_exports
 from ..export.seal.bag import TAG_MANIFEST
 from ..export.seal.seal import version
+from .choice import Choice, SiteOptions, check_has_messages, choice_of
 from .contents import FileLink, members_of, object_of
 from .heads import record_of
-from .index import Choice, ConversationEntry, Index, disk_errors
-from .index_build import SiteOptions, bring_up_to_date, check_chosen, choice_of, database_of
+from .index import ConversationEntry, Index, disk_errors
+from .index_build import database_of, update_index
 from .items import Item, one_line_a_call
 from .pages import Pages, check_installed
 from .redaction import HiddenLog
-from .text import shown
+from .text import visible
 from .zone import Zone
 
 _UTC: Final = Zone("UTC")
@@ -70,7 +71,7 @@ class _Entry(NamedTuple):
     """Each earlier text with its time."""
     answers: str
     """The id of a message that is not above it."""
-    merged: list[tuple[int, Item]]
+    call_updates: list[tuple[int, Item]]
     """The later messages of its call, with their numbers."""
 
 
@@ -99,8 +100,8 @@ def write_document(
         stack.enter_context(disk_errors(folder))
         index = stack.enter_context(Index(folder / "index.sqlite", choice))
         database = database_of(out, folder)
-        bring_up_to_date(index, out, database, lambda done: progress("reading", done, None))
-        check_chosen(out, index, choice)
+        update_index(index, out, database, lambda done: progress("reading", done, None))
+        check_has_messages(out, choice, index.count("posts"))
         files = stack.enter_context(attachment_files(out))
         log = (
             stack.enter_context(HiddenLog(path.with_name(f"{path.name}.hidden.csv")))
@@ -132,11 +133,14 @@ def _facts(out: Any, index: Index, choice: Choice, now: datetime) -> list[tuple[
         ended = [each.finished for each in runs(out) if each.finished]
     facts = [
         ("Messages", f"{index.count('posts'):,} in {plural(index.count('conversations'), 'conversation')}"),
-        ("Period", f"{zone.words(first or 0)} to {zone.words(last or 0)}" if first else "no dated message"),
+        (
+            "Period",
+            f"{zone.time_text(first or 0)} to {zone.time_text(last or 0)}" if first else "no dated message",
+        ),
         ("Window", _window(index, zone)),
         ("Zone", zone.name),
-        ("Exported", zone.words(max(ended) * 1000) if ended else ""),
-        ("Made", f"{zone.words(round(now.timestamp() * 1000))}, by chatrest {version()}"),
+        ("Exported", zone.time_text(max(ended) * 1000) if ended else ""),
+        ("Made", f"{zone.time_text(round(now.timestamp() * 1000))}, by chatrest {version()}"),
         *_hashes(out),
         ("Selected", ", ".join(map(index.hide, sorted({*choice.conversations, *choice.users})))),
         ("Names", "people have pseudonyms" if choice.pseudonyms else ""),
@@ -148,12 +152,12 @@ def _facts(out: Any, index: Index, choice: Choice, now: datetime) -> list[tuple[
             else "",
         ),
     ]
-    return [(name, shown(value)) for name, value in facts if value]
+    return [(name, visible(value)) for name, value in facts if value]
 
 
 def _window(index: Index, zone: Zone) -> str:
     """Return the bounds of the messages that were chosen by time; empty where none was given."""
-    words = zone.window(index.choice.since, index.choice.until)
+    words = zone.window_text(index.choice.since, index.choice.until)
     undated = index.count("posts WHERE time = 0") if words else 0
     return f"{words}, and {plural(undated, 'message')} without a time" if undated else words
 
@@ -188,7 +192,7 @@ class _Document:
 
     def text(self, facts: list[tuple[str, str]]) -> Iterator[str]:
         day = self._maker.zone.day
-        contents = [(each, day(each.first), day(each.last)) for each in self._listed()]
+        contents = [(each, day(each.first), day(each.last)) for each in self._all_conversations()]
         title, hashes = (
             self._pages.site.title,
             [": ".join(fact) for fact in facts if _HASH.fullmatch(fact[1])],
@@ -199,11 +203,11 @@ class _Document:
             contents=contents, conversations=self._conversations(),
         )  # fmt: skip
 
-    def _listed(self) -> Iterator[ConversationEntry]:
+    def _all_conversations(self) -> Iterator[ConversationEntry]:
         return self._index.conversations(offset=0, limit=-1)
 
     def _conversations(self) -> Iterator[dict[str, Any]]:
-        for each in self._listed():
+        for each in self._all_conversations():
             yield {
                 **each._asdict(),
                 "first": self._maker.zone.day(each.first), "last": self._maker.zone.day(each.last),
@@ -213,7 +217,7 @@ class _Document:
 
     def _entries(self, conversation: ConversationEntry) -> Iterator[_Entry]:
         for cut in self._index.pages(conversation.number):
-            items = self._maker.of(self._index.messages(conversation.number, cut), conversation.number)
+            items = self._maker.items_of(self._index.messages(conversation.number, cut), conversation.number)
             for item in one_line_a_call([each for each in items if not self._is_below(conversation, each)]):
                 yield from self._with_replies(conversation, item)
             self._progress("writing", cut.page, None)
@@ -238,7 +242,7 @@ class _Document:
 
     def _replies(self, conversation: ConversationEntry, item: Item) -> Iterator[Item]:
         replies = self._index.replies(conversation.number, item.rank, 0, -1) if item.replies else []
-        items = one_line_a_call(self._maker.of(replies, conversation.number))
+        items = one_line_a_call(self._maker.items_of(replies, conversation.number))
         return (each for each in items if self._is_below(conversation, each))
 
     def _entry(self, item: Item, depth: int) -> _Entry:
@@ -248,12 +252,12 @@ class _Document:
             self._log.add(str(number), item.id, hidden)
         return _Entry(
             number, depth, item,
-            "" if zone.name == "UTC" else _UTC.words(item.time),
+            "" if zone.name == "UTC" else _UTC.time_text(item.time),
             [self._file(each) for each in item.files],
-            _lines(item) if item.members else [],
+            _member_lines(item) if item.members else [],
             item.versions,
-            "" if depth or item.parent is None else shown(str(record_of(item.raw).get("parentId"))),
-            [(next(self._numbers), each) for each in item.merged],
+            "" if depth or item.parent is None else visible(str(record_of(item.raw).get("parentId"))),
+            [(next(self._numbers), each) for each in item.call_updates],
         )  # fmt: skip
 
     def _file(self, file: FileLink) -> tuple[FileLink, str, str]:
@@ -264,7 +268,7 @@ class _Document:
             if not path.is_file():
                 self.missing += 1
             elif file.kind == "image":
-                picture = _data_of(file.href, path)
+                picture = _data_address(file.href, path)
         return file, digest, picture
 
 
@@ -273,12 +277,12 @@ def _css_text(text: str) -> str:
     return "".join(each if each.isalnum() and each.isascii() else f"\\{ord(each):x} " for each in text)
 
 
-def _data_of(href: str, path: Path) -> str:
+def _data_address(href: str, path: Path) -> str:
     """Return a picture as an address that holds all of it."""
     return f"data:{mimetypes.guess_type(href)[0]};base64,{b64encode(path.read_bytes()).decode()}"
 
 
-def _lines(item: Item) -> list[str]:
+def _member_lines(item: Item) -> list[str]:
     record = record_of(item.raw)
     members = members_of(object_of(record.get("data")), record, len(item.raw))
     return [f"{name}: {text}" if name else text for name, text in members]

@@ -10,7 +10,7 @@ from typing import Any, Final, NamedTuple
 
 from .._texts import plural
 from .index import ConversationEntry, Index, PersonEntry, initials
-from .items import COLOURS, Items
+from .items import COLOURS, ItemMaker
 from .search import script
 from .zone import day_text
 
@@ -55,13 +55,13 @@ class ConversationRow(NamedTuple):
 
 
 class Headings:
-    def __init__(self, index: Index, maker: Items) -> None:
+    def __init__(self, index: Index, maker: ItemMaker) -> None:
         self._index, self._maker = index, maker
-        self.of: Callable[[ConversationEntry], Heading] = lru_cache(4)(self._heading)
+        self.heading: Callable[[ConversationEntry], Heading] = lru_cache(4)(self._heading)
         self._writers = lru_cache(4)(index.colours)
 
     def row(self, conversation: ConversationEntry) -> ConversationRow:
-        [newest] = self._maker.of([self._index.message(conversation.newest)])
+        [newest] = self._maker.items_of([self._index.message(conversation.newest)])
         who = "" if newest.kind == "line" else newest.sender.name
         return ConversationRow(
             conversation, self._initials(conversation), conversation.number % COLOURS,
@@ -84,7 +84,7 @@ class Headings:
         kind, first = "Group" if guid is not None else "One to one", self._maker.zone.day(conversation.first)
         return Heading(kind, people, len(numbers) > _PEOPLE, first)
 
-    def until(self, conversation: ConversationEntry) -> str:
+    def end_words(self, conversation: ConversationEntry) -> str:
         """Return what new messages and members change: the last day, and how many take part."""
         last = f" to {self._maker.zone.day(conversation.last)}"
         if not conversation.members:

@@ -9,7 +9,7 @@ page alone. `index_build` makes an index, and makes it again when the database h
 
 import sqlite3
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from functools import cached_property, lru_cache, partial
 from hashlib import blake2b
@@ -21,10 +21,11 @@ from msgspec import Struct
 
 from .._models.deleted_texts import without_deleted_texts
 from ..errors import ChatRestError
+from .choice import EVERYTHING, Choice
 from .heads import rank_of
 from .pseudonyms import Pseudonyms, number_of, pseudonym
 from .redaction import Redaction, without_secrets
-from .text import shown
+from .text import visible
 
 MESSAGES: Final = 250
 """The most messages of a page."""
@@ -121,33 +122,6 @@ class PageCut(NamedTuple):
     """Of its records: another one where any is new or has changed."""
 
 
-class Choice(NamedTuple):
-    """The part of an export that a site has."""
-
-    conversations: Collection[str] = frozenset()
-    users: Collection[str] = frozenset()
-    """Only conversations that one of these takes part in, or has written in.
-
-    Of many apps both may be written as `shop/ann`, of that app alone.
-    """
-    redact: bool = False
-    since: int | None = None
-    until: int | None = None
-    timezone: str = "UTC"
-    """In which days begin."""
-    pseudonyms: bool = False
-    patterns: tuple[str, ...] = ()
-    """Regular expressions of what is hidden, too."""
-
-    @property
-    def hides(self) -> bool:
-        """True if records are not shown as they are."""
-        return self.redact or self.pseudonyms
-
-
-EVERYTHING: Final = Choice()
-
-
 @contextmanager
 def disk_errors(path: Path) -> Iterator[None]:
     """Raise `ChatRestError` with a path in the place of SQLite's own error, such as that of a full disk."""
@@ -207,25 +181,25 @@ class Index:
         with suppress(sqlite3.OperationalError):  # it cannot be written to
             self.db.execute("PRAGMA chat.journal_mode=WAL")
 
-    def _all(self, sql: str, *values: Any) -> list[Any]:
+    def _rows(self, sql: str, *values: Any) -> list[Any]:
         return self.db.execute(sql, values).fetchall()
 
     @cached_property
     def has_files(self) -> bool:
-        return bool(self._all("SELECT 1 FROM files LIMIT 1"))
+        return bool(self._rows("SELECT 1 FROM files LIMIT 1"))
 
     @cached_property
     def has_reactors(self) -> bool:
-        return bool(self._all("SELECT 1 FROM reactors LIMIT 1"))
+        return bool(self._rows("SELECT 1 FROM reactors LIMIT 1"))
 
     @cached_property
     def has_versions(self) -> bool:
-        return bool(self._all("SELECT 1 FROM chat.versions LIMIT 1"))
+        return bool(self._rows("SELECT 1 FROM chat.versions LIMIT 1"))
 
     def count(self, rows: str) -> int:
-        return int(self._all(f"SELECT count(*) FROM {rows}")[0][0])  # noqa: S608
+        return int(self._rows(f"SELECT count(*) FROM {rows}")[0][0])  # noqa: S608
 
-    def writers(self) -> int:
+    def writer_count(self) -> int:
         return self.count("people WHERE messages > 0")
 
     # ── conversations ──
@@ -240,19 +214,19 @@ class Index:
     def conversation(self, number: int) -> ConversationEntry:
         return next(self._conversations("WHERE number = ?", number))
 
-    def _conversations(self, rest: str, *values: Any) -> Iterator[ConversationEntry]:
+    def _conversations(self, clause: str, *values: Any) -> Iterator[ConversationEntry]:
         columns = "number, id, name, title, guid NOT NULL, messages, first, last, newest, app, title, members"
-        rows = self.db.execute(f"SELECT {columns} FROM conversations {rest}", values)  # noqa: S608
+        rows = self.db.execute(f"SELECT {columns} FROM conversations {clause}", values)  # noqa: S608
         return (
             ConversationEntry(
                 number, self._shown_id(others[5], key), name, f"{app}: {title}" if app else title, *others
             )
             for number, key, name, title, *others in rows
-            for app in [shown(others[5])]
+            for app in [visible(others[5])]
         )
 
     def _shown_id(self, app: str, key: str) -> str:
-        return f"{app}/{shown(self.hide(key[len(app) + 1 :], app))}" if app else shown(self.hide(key))
+        return f"{app}/{visible(self.hide(key[len(app) + 1 :], app))}" if app else visible(self.hide(key))
 
     def pages(self, conversation: int) -> list[PageCut]:
         sql = "SELECT page, time, rank, messages, last, sign FROM pages WHERE conversation = ? ORDER BY page"
@@ -260,7 +234,7 @@ class Index:
 
     def colours(self, conversation: int) -> dict[int, int]:
         """Return a number for each sender in a conversation, by the order in which they first wrote there."""
-        rows = self._all(
+        rows = self._rows(
             "SELECT sender FROM posts INDEXED BY by_place WHERE conversation = ?"
             " GROUP BY sender ORDER BY min(time), sender",
             conversation,
@@ -269,46 +243,46 @@ class Index:
 
     def parties(self, conversation: int) -> tuple[str | None, int | None, int | None]:
         """Return the guid of a group; else None, and the numbers of the two people."""
-        guid, *pair = self._all("SELECT guid, one, other FROM conversations WHERE number = ?", conversation)[
+        guid, *pair = self._rows("SELECT guid, one, other FROM conversations WHERE number = ?", conversation)[
             0
         ]
         return (guid, *pair)
 
     def page_count(self, conversation: int) -> int:
-        return int(self._all("SELECT max(page) FROM pages WHERE conversation = ?", conversation)[0][0])
+        return int(self._rows("SELECT max(page) FROM pages WHERE conversation = ?", conversation)[0][0])
 
     def days(self, conversation: int) -> list[tuple[int, int, int]]:
-        return self._all(
+        return self._rows(
             "SELECT day, page, messages FROM days WHERE conversation = ? ORDER BY day", conversation
         )
 
     # ── messages ──
 
     def messages(self, conversation: int, cut: PageCut) -> list[MessageEntry]:
-        return self.stored(
+        return self._entries(
             "WHERE p.conversation = ? AND (p.time, p.rank) >= (?, ?) ORDER BY p.time, p.rank LIMIT ?",
             conversation, cut.time, cut.rank, cut.messages,
         )  # fmt: skip
 
     def message(self, place: int) -> MessageEntry:
-        return self.stored("WHERE p.place = ?", place)[0]
+        return self._entries("WHERE p.place = ?", place)[0]
 
-    def of_ranks(self, conversation: int, ranks: list[int]) -> dict[int, MessageEntry]:
-        messages = self.stored(
+    def messages_by_rank(self, conversation: int, ranks: list[int]) -> dict[int, MessageEntry]:
+        messages = self._entries(
             "WHERE p.rank IN (SELECT value FROM json_each(?)) AND +p.conversation = ?",
             msgspec.json.encode(ranks).decode(), conversation,
         )  # fmt: skip
         return {message.rank: message for message in messages}
 
     def replies(self, conversation: int, parent: int, offset: int, limit: int) -> list[MessageEntry]:
-        return self.stored(
+        return self._entries(
             "WHERE p.parent = ? AND +p.conversation = ? ORDER BY p.time, p.rank LIMIT ? OFFSET ?",
             parent, conversation, limit, offset,
         )  # fmt: skip
 
-    def stored(self, rest: str, *values: Any) -> list[MessageEntry]:
+    def _entries(self, clause: str, *values: Any) -> list[MessageEntry]:
         """Return messages with their records, in which nothing is that the choice hides."""
-        rows = self.db.execute(f"SELECT {COLUMNS} FROM {_STORED} {rest}", values)  # noqa: S608
+        rows = self.db.execute(f"SELECT {COLUMNS} FROM {_STORED} {clause}", values)  # noqa: S608
         entries = [MessageEntry(*row) for row in rows]
         for each in entries:
             each.raw = without_secrets(each.raw)
@@ -324,7 +298,7 @@ class Index:
             "SELECT 1 FROM posts p JOIN conversations c ON c.number = p.conversation"
             " WHERE p.rank = ? AND p.flags AND +c.app = ?"
         )
-        return isinstance(id, str | int) and bool(self._all(sql, rank_of(id), app))
+        return isinstance(id, str | int) and bool(self._rows(sql, rank_of(id), app))
 
     def _redacted(self, rank: int, raw: bytes) -> bytes:
         counts = self.redaction.counts
@@ -336,7 +310,7 @@ class Index:
 
     def place(self, app: str, rank: int) -> MessagePlace | None:
         """Return the page of a message; None if the site does not have it."""
-        rows = self._all(
+        rows = self._rows(
             "SELECT c.name, (SELECT page FROM pages p WHERE p.conversation = m.conversation"
             " AND (p.time, p.rank) <= (m.time, m.rank) ORDER BY p.time DESC, p.rank DESC LIMIT 1),"
             " m.rank, m.flags FROM posts m JOIN conversations c ON c.number = m.conversation"
@@ -348,7 +322,7 @@ class Index:
 
     def quoted(self, app: str, rank: int) -> QuotedMessage | None:
         """Return a message as those that answer it show it; None if the site does not have it."""
-        rows = self._all(
+        rows = self._rows(
             f"SELECT p.sender, coalesce(nullif(m.text, ''), m.type, '') FROM {_STORED}"  # noqa: S608
             " WHERE p.rank = ? AND m.app = ?",
             rank,
@@ -360,7 +334,7 @@ class Index:
 
     def reactors(self, app: str, ranks: Iterable[int]) -> list[tuple[int, str, str]]:
         """Return (rank, reaction, uid) of who has reacted to any of these messages, as records have them."""
-        rows = self._all(
+        rows = self._rows(
             "SELECT message, reaction, uid FROM reactors WHERE app = ?"
             " AND message IN (SELECT value FROM json_each(?)) ORDER BY message, reaction, uid",
             app,
@@ -370,7 +344,7 @@ class Index:
 
     def reactors_of_page(self, conversation: ConversationEntry, cut: PageCut) -> list[tuple[int, str, str]]:
         """Return the same for the messages of a page, and those of the same time as its last one."""
-        return self._all(
+        return self._rows(
             "SELECT r.message, r.reaction, r.uid FROM posts p INDEXED BY by_place CROSS JOIN reactors r"
             " ON r.app = ? AND r.message = p.rank"
             " WHERE p.conversation = ? AND (p.time, p.rank) >= (?, ?) AND p.time <= ? ORDER BY 1, 2, 3",
@@ -378,20 +352,20 @@ class Index:
         )  # fmt: skip
 
     def files(self, app: str, rank: int) -> dict[int, str]:
-        return dict(self._all("SELECT position, file FROM files WHERE app = ? AND message = ?", app, rank))
+        return dict(self._rows("SELECT position, file FROM files WHERE app = ? AND message = ?", app, rank))
 
     # ── threads ──
 
     def threads(self, conversation: int) -> list[tuple[int, int, int, int]]:
         """Return (page, rank of the first message, replies on earlier pages, replies on this one)."""
-        return self._all(
+        return self._rows(
             "SELECT page, parent, skipped, replies FROM threads WHERE conversation = ? ORDER BY page, parent",
             conversation,
         )
 
     def thread_facts(self, conversation: int) -> tuple[str, list[tuple[int, int]]]:
         """Return a hash of a conversation's threads, and in order (time, rank) of what they began with."""
-        begun = self._all(
+        begun = self._rows(
             "SELECT DISTINCT m.time, m.rank FROM threads t JOIN posts m ON m.rank = t.parent"
             " AND +m.conversation = t.conversation WHERE t.conversation = ? ORDER BY m.time, m.rank",
             conversation,
@@ -399,7 +373,7 @@ class Index:
         return blake2b(msgspec.json.encode(self.threads(conversation)), digest_size=16).hexdigest(), begun
 
     def thread_counts(self, conversation: int) -> dict[int, tuple[int, int]]:
-        rows = self._all(
+        rows = self._rows(
             "SELECT parent, sum(replies), min(page) FROM threads WHERE conversation = ? GROUP BY parent",
             conversation,
         )
@@ -408,11 +382,11 @@ class Index:
     def is_thread(self, conversation: int, parent: int, reply: tuple[int, int]) -> bool:
         """Return True if the parent of a reply at (time, rank) is an earlier message of the conversation."""
         sql = "SELECT 1 FROM posts WHERE rank = ? AND +conversation = ? AND (time, rank) < (?, ?)"
-        return bool(self._all(sql, parent, conversation, *reply))
+        return bool(self._rows(sql, parent, conversation, *reply))
 
     def versions(self, app: str, rank: int) -> list[tuple[str, int]]:
         """Return the earlier texts of a message with their times, oldest first."""
-        rows = self._all(
+        rows = self._rows(
             "SELECT v.text, ifnull(v.edited_at, v.sent_at) FROM posts p JOIN chat.messages m"
             " ON m.place = p.place JOIN chat.versions v ON v.id = m.id AND v.app = m.app"
             " WHERE p.rank = ? AND m.app = ? ORDER BY v.version",
@@ -420,7 +394,7 @@ class Index:
             app,
         )
         self.redaction.counts.clear()
-        versions = [(shown(self.hide(text or "", app)), time or 0) for text, time in rows]
+        versions = [(visible(self.hide(text or "", app)), time or 0) for text, time in rows]
         if self.redaction.counts:
             self.hidden.setdefault(rank, Counter()).update(self.redaction.counts)
         return versions
@@ -430,14 +404,14 @@ class Index:
             "SELECT max(v.version) FROM posts p JOIN chat.messages m ON m.place = p.place"
             " JOIN chat.versions v ON v.id = m.id AND v.app = m.app WHERE p.rank = ? AND m.app = ?"
         )
-        return self._all(sql, rank, app)[0][0] or 0
+        return self._rows(sql, rank, app)[0][0] or 0
 
     # ── people ──
 
     def people_of(self, conversation: int) -> list[PersonEntry]:
         """Return who takes part in a conversation, or has written there, by uid."""
         return list(
-            self._persons(
+            self._people_where(
                 "WHERE number IN (SELECT sender FROM posts WHERE conversation = ?1"
                 " UNION SELECT one FROM conversations WHERE number = ?1"
                 " UNION SELECT other FROM conversations WHERE number = ?1) ORDER BY uid",
@@ -452,7 +426,7 @@ class Index:
         """
         if not conversation.members or self.choice.pseudonyms:
             return []
-        rows = self._all(
+        rows = self._rows(
             "SELECT ifnull(nullif(u.name, ''), m.uid), m.uid FROM conversations c"
             " JOIN chat.members m ON m.guid = c.guid AND m.app = c.app"
             " LEFT JOIN chat.users u ON u.uid = m.uid AND u.app = m.app"
@@ -461,22 +435,22 @@ class Index:
             conversation.number,
         )
         app = conversation.app
-        return [(shown(self.hide(name, app)), shown(self.hide(uid, app))) for name, uid in rows]
+        return [(visible(self.hide(name, app)), visible(self.hide(uid, app))) for name, uid in rows]
 
     def _person(self, number: int) -> PersonEntry:
-        return next(self._persons("WHERE number = ?", number), _NOBODY)
+        return next(self._people_where("WHERE number = ?", number), _NOBODY)
 
     def person_of(self, app: str, uid: str) -> PersonEntry | None:
         """Return a person by the uid that a record has, in which it may be a pseudonym."""
         if self.choice.pseudonyms:
-            return next(self._persons("WHERE number = ?", number_of(uid)), None)
-        return next(self._persons("WHERE uid = ?", f"{app}/{uid}" if app else uid), None)
+            return next(self._people_where("WHERE number = ?", number_of(uid)), None)
+        return next(self._people_where("WHERE uid = ?", f"{app}/{uid}" if app else uid), None)
 
-    def everybody(self) -> Iterator[PersonEntry]:
-        return self._persons("ORDER BY number")
+    def all_people(self) -> Iterator[PersonEntry]:
+        return self._people_where("ORDER BY number")
 
-    def _persons(self, rest: str, *values: Any) -> Iterator[PersonEntry]:
-        rows = self.db.execute(f"SELECT number, uid, name, file, app FROM people {rest}", values)  # noqa: S608
+    def _people_where(self, clause: str, *values: Any) -> Iterator[PersonEntry]:
+        rows = self.db.execute(f"SELECT number, uid, name, file, app FROM people {clause}", values)  # noqa: S608
         return (
             PersonEntry(number, self._shown_uid(app, uid, number), name, file, initials(name), app)
             for number, uid, name, file, app in rows
@@ -489,7 +463,7 @@ class Index:
 
     def people(self, *, offset: int, limit: int) -> Iterator[tuple[PersonEntry, int, int, int]]:
         """Yield people with the number, the first and the last time of their messages, the busiest first."""
-        rows = self._all(
+        rows = self._rows(
             "SELECT number, messages, first, last FROM people WHERE messages > 0"
             " ORDER BY messages DESC, uid LIMIT ? OFFSET ?",
             limit, offset,
@@ -498,12 +472,12 @@ class Index:
 
     def record_of_person(self, person: PersonEntry) -> bytes | None:
         record = "(SELECT record FROM people WHERE number = ?)"
-        rows = self._all(f"SELECT CAST(raw AS BLOB) FROM chat.users WHERE rowid = {record}", person.number)  # noqa: S608
+        rows = self._rows(f"SELECT CAST(raw AS BLOB) FROM chat.users WHERE rowid = {record}", person.number)  # noqa: S608
         self.redaction.app = person.app
         return (self.redaction.record(rows[0][0]) if self.choice.hides else rows[0][0]) if rows else None
 
     def conversations_of(self, sender: int, limit: int) -> list[tuple[int, int, int, int]]:
-        return self._all(
+        return self._rows(
             "SELECT conversation, count(*), min(time), max(time) FROM posts WHERE sender = ?"
             " GROUP BY conversation ORDER BY 2 DESC, 1 LIMIT ?",
             sender, limit,

@@ -38,8 +38,8 @@ from .index import (
     PersonEntry,
     QuotedMessage,
 )
-from .text import TextPart, segments, shown, shown_json
-from .zone import Zone, words_of
+from .text import TextPart, segments, visible, visible_json
+from .zone import Zone, time_text
 
 LONGEST_TEXT: Final = 4_000
 """Letters of a text that its page shows; all of it has its own page."""
@@ -69,7 +69,7 @@ class Note(NamedTuple):
 
     @property
     def at(self) -> str:
-        return words_of(self.iso)
+        return time_text(self.iso)
 
 
 class Quote(NamedTuple):
@@ -81,17 +81,16 @@ class Quote(NamedTuple):
     place: MessagePlace | None
 
 
-class Uses(Struct):
-    """The facts beside their records that items were made with: pages of other facts are made again.
+class Dependencies(Struct):
+    """The facts of others that items show: if one of them changes, their page is made again.
 
-    People are uids, messages ranks: those that are quoted, and those with files, reactions and versions.
+    People are uids. Messages are ranks: those that are quoted, and those with files or earlier versions.
     """
 
     senders: set[int] = set()
     people: set[str] = set()
     quoted: set[int] = set()
     files: set[int] = set()
-    reacted: set[int] = set()
     edited: set[int] = set()
     has_threads: bool = False
 
@@ -110,8 +109,8 @@ class Item(Struct, gc=False):
     """True if text or record are too large for its page, and have another one."""
     parent: int | None = None
     """The rank of the message whose thread it is in."""
-    kind: str = "said"
-    """said, line or unknown."""
+    kind: str = "message"
+    """message, line (an action or call) or unknown."""
     text: str = ""
     """All that is shown as its text, and searched."""
     segments: tuple[TextPart, ...] = ()
@@ -122,18 +121,18 @@ class Item(Struct, gc=False):
     """Each with its count, and who reacted so, as far as that is known."""
     members: tuple[tuple[str, str], ...] = ()
     """Content that has no other form."""
-    words: str = ""
-    """The texts of a content, which are searched, too."""
+    content_text: str = ""
+    """The texts of its `members`, for the search."""
     label: str = ""
-    """The type of a content; of a call who it is by."""
+    """The type of a content; of a call its caller and type."""
     call: CallState | None = None
-    merged: tuple["Item", ...] = ()
-    """Later messages of the same call."""
-    about: MessagePlace | None = None
-    """The message that an action is about."""
+    call_updates: tuple["Item", ...] = ()
+    """The later messages of the same call."""
+    target: MessagePlace | None = None
+    """The message that an action changed."""
     quote: Quote | None = None
-    answers: Quote | None = None
-    """The message that its thread began with."""
+    parent_quote: Quote | None = None
+    """The first message of its thread."""
     edited: Note | None = None
     versions: tuple[tuple[str, str], ...] = ()
     """Earlier texts, each with its time."""
@@ -142,16 +141,16 @@ class Item(Struct, gc=False):
     thread: str = ""
     """The address of its thread, or of the one that it is in; empty for none."""
     is_flagged: bool = False
-    """True where somebody has flagged it, or a rule of the app has not let it pass."""
+    """True if a user has flagged it, or a rule of the app has not approved it."""
     is_plain: bool = False
-    """True for a text or a line, which may have links, and nothing else."""
+    """True for a text or a line that has nothing beside it but links."""
     href: str = ""
-    """The place where it is shown, as the page that shows it says."""
+    """Its address, seen from the page that shows it."""
     source_href: str = ""
 
     @property
     def at(self) -> str:
-        return words_of(self.iso)
+        return time_text(self.iso)
 
     @property
     def day(self) -> str:
@@ -162,17 +161,17 @@ class Item(Struct, gc=False):
         if self.deleted is not None:
             return "(deleted)"
         names = ", ".join(file.name for file in self.files)
-        return excerpt(self.text or names or self.words or self.label)
+        return excerpt(self.text or names or self.content_text or self.label)
 
     @property
-    def searched(self) -> str:
+    def search_text(self) -> str:
         """The texts that a search looks through, earlier ones included; of a deleted message none."""
         if self.deleted is not None:
             return ""
-        if not (self.files or self.words or self.versions):
+        if not (self.files or self.content_text or self.versions):
             return self.text
         names, earlier = (file.name for file in self.files), (text for text, _ in self.versions)
-        return "\n".join(filter(None, [self.text, self.words, *names, *earlier]))
+        return "\n".join(filter(None, [self.text, self.content_text, *names, *earlier]))
 
     @property
     def flags(self) -> tuple[str, ...]:
@@ -183,10 +182,10 @@ class Item(Struct, gc=False):
         return tuple(name for name, value in zip(FLAGS, has, strict=True) if value)
 
     def source(self) -> str:
-        return shown_json(self.raw)
+        return visible_json(self.raw)
 
 
-class Items:
+class ItemMaker:
     def __init__(self, index: Index) -> None:
         self._index = index
         self.zone = Zone(index.choice.timezone)
@@ -198,14 +197,14 @@ class Items:
         self._colours_of = lru_cache(4)(index.colours)
         self._colours: dict[int, int] = {}
         self._app = ""
-        self.uses = Uses()
+        self.dependencies = Dependencies()
 
-    def of(self, messages: list[MessageEntry], conversation: int | None = None) -> list[Item]:
+    def items_of(self, messages: list[MessageEntry], conversation: int | None = None) -> list[Item]:
         """Return the items of messages of one app, with the numbers of their replies.
 
-        `uses` is of the last ones. In a conversation no two of the first ten people have one colour.
+        `dependencies` is of the last ones. In a conversation no two of the first ten people have one colour.
         """
-        self.uses = Uses()
+        self.dependencies = Dependencies()
         self._colours = {} if conversation is None else self._colours_of(conversation)
         items = list(map(self._item, messages))
         if conversation is not None:
@@ -214,27 +213,29 @@ class Items:
             self._add_reactors(items)
         return items
 
-    def facts(self, conversation: ConversationEntry, cut: PageCut, uses: Uses) -> list[Any]:
+    def facts_behind(
+        self, conversation: ConversationEntry, cut: PageCut, dependencies: Dependencies
+    ) -> list[Any]:
         """Return what the index knows now of what the items of a page were made with."""
         index, app = self._index, conversation.app
         colours = self._colours_of(conversation.number)
         threads, parents = self._thread_facts(conversation.number)
         begun = parents[bisect_left(parents, (cut.time, cut.rank)) : bisect_left(parents, (cut.last + 1, 0))]
         return [
-            [(colours.get(each), index.person(each)) for each in sorted(uses.senders)],
-            [self._person_of(app, uid) for uid in sorted(uses.people)],
-            [self._quoted(app, rank) for rank in sorted(uses.quoted)],
-            [index.files(app, rank) for rank in sorted(uses.files)],
-            [index.newest_version(app, rank) for rank in sorted(uses.edited)],
+            [(colours.get(each), index.person(each)) for each in sorted(dependencies.senders)],
+            [self._person_of(app, uid) for uid in sorted(dependencies.people)],
+            [self._quoted(app, rank) for rank in sorted(dependencies.quoted)],
+            [index.files(app, rank) for rank in sorted(dependencies.files)],
+            [index.newest_version(app, rank) for rank in sorted(dependencies.edited)],
             index.reactors_of_page(conversation, cut) if index.has_reactors else [],
-            threads if uses.has_threads else begun,
+            threads if dependencies.has_threads else begun,
         ]  # fmt: skip
 
     def _add_reactors(self, items: list[Item]) -> None:
         """Say who has reacted: the table may know more of them than the record counts."""
         by_rank: dict[int, dict[str, list[str]]] = {}
         for rank, reaction, uid in self._index.reactors(self._app, (item.rank for item in items)):
-            by_rank.setdefault(rank, {}).setdefault(shown(reaction)[:30], []).append(uid)
+            by_rank.setdefault(rank, {}).setdefault(visible(reaction)[:30], []).append(uid)
         for item in items if by_rank else ():
             if item.deleted is None and (known := by_rank.get(item.rank)):
                 counts = {reaction: number for reaction, number, _ in item.reactions}
@@ -254,14 +255,14 @@ class Items:
                 item.replies, item.thread = own[0], f"threads-{own[1]}.html#t{item.rank}"
             elif item.parent is not None:
                 item.thread = f"threads-{threads[item.parent][1]}.html#t{item.parent}"
-                item.answers = self._quote(item.parent)
+                item.parent_quote = self._quote(item.parent)
             if item.thread:
-                item.is_plain, self.uses.has_threads = False, True
+                item.is_plain, self.dependencies.has_threads = False, True
 
     def _item(self, stored: MessageEntry) -> Item:
         sender, rank, raw = self._index.person(stored.sender), stored.rank, stored.raw
         self._app = sender.app
-        self.uses.senders.add(stored.sender)
+        self.dependencies.senders.add(stored.sender)
         colour = _COLOURS[self._colours.get(stored.sender, stored.sender) % COLOURS]
         record = shown_record_of(raw)
         item = Item(
@@ -290,7 +291,7 @@ class Items:
         if data.reactions is not None:
             item.reactions = tuple((*each, "") for each in reactions_of(data.reactions))
         item.is_plain = bool(item.text) and not (
-            item.is_long or item.files or item.reactions or item.quote or item.edited or item.about
+            item.is_long or item.files or item.reactions or item.quote or item.edited or item.target
             or item.members
         )  # fmt: skip
         return item
@@ -298,14 +299,14 @@ class Items:
     def _add_versions(self, item: Item, record: ShownRecord) -> None:
         item.edited = self._note(record.edited_by, record.edited_at)
         if self._index.has_versions:
-            self.uses.edited.add(item.rank)
+            self.dependencies.edited.add(item.rank)
             versions = self._index.versions(item.sender.app, item.rank)
-            item.versions = tuple((text, self.zone.words(at)) for text, at in versions)
+            item.versions = tuple((text, self.zone.time_text(at)) for text, at in versions)
 
     def _add_text(self, item: Item, text: str) -> None:
         if not text:
             return
-        item.text, item.letters = shown(text), len(text)
+        item.text, item.letters = visible(text), len(text)
         if len(text) > LONGEST_TEXT:
             item.is_long = True
             item.segments = segments(item.text[:LONGEST_TEXT] + "…", self._mention)
@@ -321,11 +322,11 @@ class Items:
         if not isinstance(uid, str) or not uid:
             return ""
         person = self._person(uid)
-        return person.name if person else shown(uid)
+        return person.name if person else visible(uid)
 
     def _person(self, uid: str) -> PersonEntry | None:
-        uid = shown(uid)  # as the index has it, without half a character
-        self.uses.people.add(uid)
+        uid = visible(uid)  # as the index has it, without half a character
+        self.dependencies.people.add(uid)
         return self._person_of(self._app, uid)
 
     def _note(self, by: object, at: object) -> Note:
@@ -333,18 +334,18 @@ class Items:
 
     def _quote(self, rank: int, record: dict[str, Any] | None = None) -> Quote | None:
         """Return a message as another one quotes it: as the `record` has it, else as the index has it."""
-        self.uses.quoted.add(rank)
+        self.dependencies.quoted.add(rank)
         known = self._quoted(self._app, rank)
         if record is None:
             if known is None:
                 return None
             name, text = self._index.person(known.sender).name, known.text
-            self.uses.senders.add(known.sender)
+            self.dependencies.senders.add(known.sender)
         else:
             data, name = object_of(record.get("data")), self._name(record.get("sender"))
             text = text_of(data.get("text")) or text_of(data.get("caption")) or text_of(record.get("type"))
         is_deleted = bool((record or {}).get("deletedAt")) or (known is not None and known.place.flags > 0)
-        words = "".join(part.text for part in segments(shown(text[:_QUOTED]), self._mention))
+        words = "".join(part.text for part in segments(visible(text[:_QUOTED]), self._mention))
         return Quote(name, excerpt(words), is_deleted, known.place if known else None)
 
     def _sentence(self, item: Item, record: ShownRecord, members: dict[str, Any]) -> str:
@@ -358,9 +359,9 @@ class Items:
         on, action = object_of(entities.get("on")), text_of(data.get("action"))
         if on.get("entityType") == "message":
             rank = rank_of(_id(object_of(on.get("entity")).get("id")))
-            self.uses.quoted.add(rank)
+            self.dependencies.quoted.add(rank)
             known = self._quoted(self._app, rank)
-            item.about = known.place if known else None
+            item.target = known.place if known else None
         if (sentence := _SENTENCES.get(action)) is not None:
             group = names["for"] or "the group"
             return sentence.format(by=by, on=names["on"] or "somebody", for_=group)
@@ -373,14 +374,14 @@ class Items:
 
     def _add_content(self, item: Item, record: ShownRecord, members: dict[str, Any]) -> None:
         data = object_of(members.get("data"))
-        item.label = shown(text_of(record.type) or text_of(record.category) or "unknown")[:_NAME]
+        item.label = visible(text_of(record.type) or text_of(record.category) or "unknown")[:_NAME]
         contents = list(_strings([record.data.custom_data, data.get("interactiveData")]))
         if record.category not in ("custom", "interactive"):
             item.kind = "unknown"
         item.members = tuple(members_of(data, members, LONGEST_TEXT))
         if item.kind == "unknown":
             contents += (text for _, text in item.members)
-        item.words = shown("\n".join(dict.fromkeys(filter(None, contents))))
+        item.content_text = visible("\n".join(dict.fromkeys(filter(None, contents))))
 
     def _files(self, item: Item, record: ShownRecord) -> tuple[FileLink, ...]:
         data = record.data
@@ -389,7 +390,7 @@ class Items:
             files = [{"url": data.url, "name": data.name, "size": data.size}]
         if not isinstance(files, list):
             return ()
-        self.uses.files.add(item.rank)
+        self.dependencies.files.add(item.rank)
         stored = self._index.files(self._app, item.rank) if self._index.has_files else {}
         return tuple(
             file_link(each, stored.get(position, ""), text_of(record.type))
@@ -418,8 +419,8 @@ def one_line_a_call(items: list[Item]) -> list[Item]:
             continue
         begin = next((each for each in (first, *others) if each.call and each.call.state == "ongoing"), first)
         span = (others[-1].time - begin.time) // 1000 if last.state == "ended" and begin.time else 0
-        first.merged, first.is_plain = tuple(others), False
-        first.text = shown(call_text(first.label, last._replace(seconds=last.seconds or max(0, span))))
+        first.call_updates, first.is_plain = tuple(others), False
+        first.text = visible(call_text(first.label, last._replace(seconds=last.seconds or max(0, span))))
         first.segments = ()
     return shown_items
 
@@ -442,7 +443,7 @@ def _strings(value: Any) -> Iterator[str]:
 
 
 def _id(value: Any) -> str:
-    return shown(str(value)) if isinstance(value, str | int) else ""
+    return visible(str(value)) if isinstance(value, str | int) else ""
 
 
 def excerpt(text: str) -> str:

@@ -32,8 +32,8 @@ from .articles import Articles, Escape, name_of
 from .headings import ConversationRow, Headings, days_script
 from .heads import record_of
 from .index import ConversationEntry, Index, PageCut, PersonEntry
-from .items import FLAGS, Item, Items, one_line_a_call
-from .text import EscapedText, is_address, shown_json
+from .items import FLAGS, Item, ItemMaker, one_line_a_call
+from .text import EscapedText, is_address, visible_json
 from .zone import day_text, weekday_of
 
 TEMPLATES: Final = Path(__file__).parent / "templates"
@@ -60,7 +60,7 @@ _FLAG_WORDS: Final = tuple(
 )
 
 
-class SiteWords(NamedTuple):
+class SiteFacts(NamedTuple):
     """The facts of the site that every page shows."""
 
     title: str
@@ -71,10 +71,10 @@ class SiteWords(NamedTuple):
 
 class Pages:
     def __init__(self, index: Index, title: str) -> None:
-        self.maker = Items(index)
+        self.maker = ItemMaker(index)
         self.headings = Headings(index, self.maker)
         zone, choice = self.maker.zone, index.choice
-        self.site = SiteWords(title, zone.name, zone.window(choice.since, choice.until))
+        self.site = SiteFacts(title, zone.name, zone.window_text(choice.since, choice.until))
         values = {
             "site": self.site,
             "flags": _FLAG_WORDS,
@@ -86,9 +86,9 @@ class Pages:
         self._template = cache(_environment(values | {"face": self._articles.face}).get_template)
         self.index = index
         self._conversation: Callable[[int], ConversationEntry] = lru_cache(10_000)(index.conversation)
-        self._frame = cache(self._made_frame)
+        self._frame = cache(self._make_frame)
 
-    def _made_frame(self, root: str, has_column: bool) -> list[EscapedText]:
+    def _make_frame(self, root: str, has_column: bool) -> list[EscapedText]:
         html = self._template("frame.html").render(root=root, has_column=has_column, cut=_CUT)
         return list(map(EscapedText, html.split(_CUT)))
 
@@ -101,14 +101,14 @@ class Pages:
         parts: Iterator[str] = self._template(f"{template}.html").generate(root="", **values)
         return parts
 
-    def _in(self, template: str, conversation: ConversationEntry, **values: Any) -> str:
+    def _render_in(self, template: str, conversation: ConversationEntry, **values: Any) -> str:
         return self._render(template, "../../", conversation=conversation, **values)
 
     # ── a conversation ──
 
     def items(self, conversation: ConversationEntry, cut: PageCut) -> list[Item]:
         """Return the messages of a page, with their links."""
-        items = self.maker.of(self.index.messages(conversation.number, cut), conversation.number)
+        items = self.maker.items_of(self.index.messages(conversation.number, cut), conversation.number)
         source = f"{cut.page}-source.html#"
         for item in items:
             item.href = f"#{item.anchor}"
@@ -117,30 +117,30 @@ class Pages:
 
     def page(self, conversation: ConversationEntry, cut: PageCut, items: list[Item], pages: int) -> str:
         days = groupby(one_line_a_call(items), key=_DAY)
-        groups = [(day, self._articles.of(each)) for day, each in days]
-        until = self.headings.until(conversation) if cut.page == pages else ""
-        return self._in("conversation", conversation, page=cut.page, groups=groups, until=until,
+        groups = [(day, self._articles.html_of(each)) for day, each in days]
+        until = self.headings.end_words(conversation) if cut.page == pages else ""
+        return self._render_in("conversation", conversation, page=cut.page, groups=groups, until=until,
                         is_last=cut.page == pages, has_days=has_days(conversation, pages),
-                        heading=self.headings.of(conversation))  # fmt: skip
+                        heading=self.headings.heading(conversation))  # fmt: skip
 
     def source(self, conversation: ConversationEntry, cut: PageCut, items: list[Item]) -> str:
         records = self._articles.records(items, f"{cut.page}.html")
-        return self._in("source", conversation, page=cut.page, records=records)
+        return self._render_in("source", conversation, page=cut.page, records=records)
 
     def whole(self, conversation: ConversationEntry, page: int, item: Item) -> str:
-        return self._in("whole", conversation, page=page, item=item)
+        return self._render_in("whole", conversation, page=page, item=item)
 
     def days(self, conversation: ConversationEntry, pages: int) -> str:
         known = self.index.days(conversation.number)
         days = [(day_text(day) if day >= 0 else "undated", page, count) for day, page, count in known]
         months = [(month, list(each)) for month, each in groupby(days, key=lambda day: day[0][:7])]
-        return self._in("days", conversation, pages=pages, months=months,
+        return self._render_in("days", conversation, pages=pages, months=months,
                         people=self.index.people_of(conversation.number),
                         silent=self.index.silent_members(conversation))  # fmt: skip
 
     def days_script(self, conversation: ConversationEntry, pages: int) -> bytes:
         days = self.index.days(conversation.number)
-        return days_script(self.headings.until(conversation), pages, days)
+        return days_script(self.headings.end_words(conversation), pages, days)
 
     def threads(self, conversation: ConversationEntry) -> Iterator[tuple[int, str]]:
         """Yield the pages of a conversation's threads with their numbers."""
@@ -149,17 +149,17 @@ class Pages:
         for page, group in groupby(rows, key=itemgetter(0)):
             threads = list(self._threads(conversation, cuts, [row[1:] for row in group]))
             is_last = page == rows[-1][0]
-            yield page, self._in("threads", conversation, page=page, threads=threads, is_last=is_last)
+            yield page, self._render_in("threads", conversation, page=page, threads=threads, is_last=is_last)
 
     def _threads(
         self, conversation: ConversationEntry, cuts: list[PageCut], rows: list[tuple[int, int, int]]
     ) -> Iterator[dict[str, Any]]:
         """Yield threads of (rank of the first message, replies to skip, replies to show)."""
         index, number = self.index, conversation.number
-        parents = index.of_ranks(number, [rank for rank, _, _ in rows])
+        parents = index.messages_by_rank(number, [rank for rank, _, _ in rows])
         replies = [index.replies(number, *row) for row in rows]
         messages = [*parents.values(), *chain.from_iterable(replies)]
-        items = iter(self.maker.of(messages, number))
+        items = iter(self.maker.items_of(messages, number))
         begun = {rank: next(items) for rank in parents}
         starts = [cut[1:3] for cut in cuts]
         for (rank, skipped, _), own in zip(rows, replies, strict=True):
@@ -170,7 +170,7 @@ class Pages:
                 item.source_href = (
                     f"{item.anchor}.html" if item.is_long else f"{page}-source.html#{item.anchor}"
                 )
-            shown = [self._articles.of(each, is_place=False) for each in (first, others)]
+            shown = [self._articles.html_of(each, is_repeat=True) for each in (first, others)]
             yield {
                 "rank": rank,
                 "begun": rank in begun,
@@ -217,7 +217,7 @@ class Pages:
             for each, count, start, end in rows
         ]
         return self._render(
-            "person", "../", person=person, record=shown_json(raw)[:_SHORT * 20] if raw else "",
+            "person", "../", person=person, record=visible_json(raw)[:_SHORT * 20] if raw else "",
             avatar=avatar if is_address(avatar) else "", places=places,
         )  # fmt: skip
 

@@ -95,19 +95,19 @@ class Pseudonyms:
             self._exact.put(name, alias)
         self._whole.put(name.lower(), alias)
         folded = _folded(name)[0].strip()
-        self._find(folded, alias, is_name)
+        self._add_phrase(folded, alias, is_name)
         words = _RUN.findall(folded) if is_name else []
         if len(words) > 1:  # written as one, or with letters between that nobody sees
-            self._find(folded.replace(" ", ""), alias, is_name)
+            self._add_phrase(folded.replace(" ", ""), alias, is_name)
         for place, word in enumerate(words):
             is_outer = place in (0, len(words) - 1) and len(word) == _SHORT
             if _SPACELESS_LETTER.match(word):
                 if len(word) > 1:
-                    self._find(word, alias, is_name)
+                    self._add_phrase(word, alias, is_name)
             elif (len(word) >= _LEAST or is_outer) and not word.isdigit():
                 self._words.put(word, alias)
 
-    def _find(self, name: str, alias: str, is_name: bool) -> None:
+    def _add_phrase(self, name: str, alias: str, is_name: bool) -> None:
         first = _WORD.search(name)
         is_spaceless = _SPACELESS_LETTER.search(name) is not None
         if first is None or len(name) < (_LEAST - is_spaceless * (1 + is_name)):
@@ -116,19 +116,19 @@ class Pseudonyms:
         self._pseudonyms.put(name, alias)
         self._lengths.setdefault(first[0], set()).add(len(name))
 
-    def of_id(self, text: str) -> str | None:
+    def alias_of(self, text: str) -> str | None:
         """Return what stands for a text that is a name or uid, or that of two people; None for any other.
 
         The uids may be too short to be found in another text.
         """
-        if alias := self._of(text):
+        if alias := self._alias(text):
             return alias
         first, pair, second = text.partition(_PAIR)
-        if pair and (alias := self._of(first)) and (other := self._of(second)):
+        if pair and (alias := self._alias(first)) and (other := self._alias(second)):
             return f"{alias}{_PAIR}{other}"
         return None
 
-    def _of(self, name: str) -> str:
+    def _alias(self, name: str) -> str:
         return self._exact.get(name) or self._whole.get(name.lower())
 
     def mentions(self, text: str) -> list[str]:
@@ -136,7 +136,7 @@ class Pseudonyms:
         if "<@" not in text:
             return [text]
         parts = _MENTION.split(text)
-        parts[1::2] = [f"@{self._of(uid) or pseudonym(0)}" for uid in parts[1::2]]
+        parts[1::2] = [f"@{self._alias(uid) or pseudonym(0)}" for uid in parts[1::2]]
         return parts
 
     def hide_names(self, text: str) -> tuple[str, int]:
@@ -147,18 +147,22 @@ class Pseudonyms:
             at = match.start()
             if places[at] < end:
                 continue
-            alias, length = self._at(folded, text[places[at]].islower(), match)
+            alias, length = self._match_at(folded, text[places[at]].islower(), match)
             if alias:
                 parts += text[end : places[at]], alias
                 end = places[at + length]
         return "".join([*parts, text[end:]]), len(parts) // 2
 
-    def _at(self, folded: str, is_lower: bool, word: re.Match[str]) -> tuple[str, int]:
+    def _match_at(self, folded: str, is_lower: bool, word: re.Match[str]) -> tuple[str, int]:
         """Return what stands for the name that begins with a word of a text, and the name's length."""
         at = word.start()
         for length in sorted(self._lengths.get(word[0], ()), reverse=True):
             end = at + length
-            if end <= len(folded) and _ends(folded, end) and (alias := self._pseudonyms.get(folded[at:end])):
+            if (
+                end <= len(folded)
+                and _is_name_end(folded, end)
+                and (alias := self._pseudonyms.get(folded[at:end]))
+            ):
                 return alias, length
         return ("" if is_lower else self._words.get(word[0])), len(word[0])
 
@@ -166,22 +170,22 @@ class Pseudonyms:
 class _Aliases:
     """The pseudonyms of names, of the app of `of` or else of all; none of what several people are called."""
 
-    def __init__(self, of: Pseudonyms) -> None:
-        self._of = of
+    def __init__(self, owner: Pseudonyms) -> None:
+        self._owner = owner
         self._aliases: dict[str, dict[str, str]] = {}
         """By app; "" has those of all apps."""
 
     def put(self, name: str, alias: str) -> None:
-        for app in {self._of.app, ""}:
+        for app in {self._owner.app, ""}:
             aliases = self._aliases.setdefault(app, {})
             aliases[name] = alias if aliases.get(name, alias) == alias else pseudonym(0)
 
     def get(self, name: str) -> str:
-        own = self._aliases.get(self._of.app, {}).get(name)
+        own = self._aliases.get(self._owner.app, {}).get(name)
         return own or self._aliases.get("", {}).get(name, "")
 
 
-def _ends(folded: str, end: int) -> bool:
+def _is_name_end(folded: str, end: int) -> bool:
     """Say if a name may end at a place: not inside of a word."""
     after = folded[end : end + 1]
     return not _RUN.match(after) or bool(

@@ -107,7 +107,7 @@ class Redaction:
         self._names: Pseudonyms | None = None
         self.app = ""
         """The app of the texts that are hidden: two of them may have the same names."""
-        self._known = lru_cache(_TEXTS)(self._counted)
+        self._cached = lru_cache(_TEXTS)(self._hide_and_count)
         self.counts = Counter[str]()
 
     @property
@@ -117,17 +117,17 @@ class Redaction:
     @names.setter
     def names(self, names: Pseudonyms | None) -> None:
         self._names = names
-        self._known.cache_clear()
+        self._cached.cache_clear()
 
     def hide(self, text: str) -> str:
         if len(text) > _SHORT:
             return self._hide(text)
-        hidden, counts = self._known(self.app, text)
+        hidden, counts = self._cached(self.app, text)
         if counts:
             self.counts.update(counts)
         return hidden
 
-    def _counted(self, _: str, text: str) -> tuple[str, Counter[str]]:
+    def _hide_and_count(self, _: str, text: str) -> tuple[str, Counter[str]]:
         """Return a text without what is hidden, and what that was, which is not added to `counts`."""
         counts, self.counts = self.counts, Counter()
         try:
@@ -138,23 +138,23 @@ class Redaction:
     def _hide(self, text: str) -> str:
         if ("%" in text or "\\u" in text or "&" in text) and _CODED.search(text):
             plain = _decoded(_decoded(text))
-            if plain != text and (hidden := self._hidden(plain)) != plain:
+            if plain != text and (hidden := self._hide_plain(plain)) != plain:
                 return hidden
-        return self._hidden(text)
+        return self._hide_plain(text)
 
     def record(self, raw: bytes) -> bytes:
         try:
-            return write_value(self._value(read_value(raw)))
+            return write_value(self._hide_in_value(read_value(raw)))
         except (ValueError, RecursionError):
             return _UNREADABLE
 
     # ── texts ──
 
-    def _hidden(self, text: str) -> str:
+    def _hide_plain(self, text: str) -> str:
         if (names := self.names) is None:
             return self._without_data(text)
         names.app = self.app
-        if (alias := names.of_id(text)) is not None:
+        if (alias := names.alias_of(text)) is not None:
             self.counts["name"] += 1 + ("_user_" in alias)
             return alias
         parts = names.mentions(text)  # a pseudonym is not looked through again
@@ -168,21 +168,21 @@ class Redaction:
 
     def _without_data(self, text: str) -> str:
         for pattern in self._patterns:
-            text = self._replaced(pattern, text, "own pattern", "[hidden]", len)
-        return self._redacted(text) if self._redact else text
+            text = self._replace_matches(pattern, text, "own pattern", "[hidden]", len)
+        return self._without_numbers(text) if self._redact else text
 
-    def _redacted(self, text: str) -> str:
+    def _without_numbers(self, text: str) -> str:
         plain = _plain(text)
         if _AT.search(plain):
-            text = self._replaced(_MAIL, text, "e-mail", "[e-mail]", len)
+            text = self._replace_matches(_MAIL, text, "e-mail", "[e-mail]", len)
         if _MANY_DIGITS.search(plain):
-            text = self._replaced(_IBAN, text, "IBAN", "[IBAN]", _iban_length)
-            text = self._replaced(_CARD, text, "card", "[card]", _card_length)
-            text = self._replaced(_PHONE_OF_TWO_LINES, text, "phone", "[phone]", _two_lines_length)
-            text = self._replaced(_PHONE, text, "phone", "[phone]", _phone_length)
+            text = self._replace_matches(_IBAN, text, "IBAN", "[IBAN]", _iban_length)
+            text = self._replace_matches(_CARD, text, "card", "[card]", _card_length)
+            text = self._replace_matches(_PHONE_OF_TWO_LINES, text, "phone", "[phone]", _two_lines_length)
+            text = self._replace_matches(_PHONE, text, "phone", "[phone]", _phone_length)
         return text
 
-    def _replaced(
+    def _replace_matches(
         self, pattern: re.Pattern[str], text: str, kind: str, mark: str, length_of: Callable[[str], int]
     ) -> str:
         """Put `mark` in the place of as many letters of each match as `length_of` says."""
@@ -196,15 +196,15 @@ class Redaction:
 
     # ── records ──
 
-    def _value(self, value: Any, name: str = "", is_free: bool = False) -> Any:
+    def _hide_in_value(self, value: Any, name: str = "", is_free: bool = False) -> Any:
         kind = type(value)
         if kind is str:
             is_id = not is_free and name in _IDS and value.isdigit()
             return value if is_id else self.hide(value)
         if kind is dict:
-            return self._members(value, is_free)
+            return self._hide_in_members(value, is_free)
         if kind is list:
-            return [self._value(each, name, is_free) for each in value]
+            return [self._hide_in_value(each, name, is_free) for each in value]
         is_whole = kind is int or (kind is float and value.is_integer())  # others are amounts and positions
         is_known = not is_free and (name in _NUMBERS or name in _IDS or name.endswith("At"))
         if not is_whole or is_known:
@@ -213,7 +213,7 @@ class Redaction:
         hidden = self.hide(text)
         return value if hidden == text else hidden
 
-    def _members(self, value: dict[str, Any], is_free: bool) -> dict[str, Any]:
+    def _hide_in_members(self, value: dict[str, Any], is_free: bool) -> dict[str, Any]:
         left_out = _FACES if "uid" in value or "guid" in value else frozenset[str]()
         if self._names is not None and "uid" in value:
             left_out = _OF_A_PERSON
@@ -221,8 +221,10 @@ class Redaction:
         for name, each in value.items():
             if name not in left_out:
                 is_secret = name == "secret"
-                inside = "[secret]" if is_secret else self._value(each, name, is_free or name in _FREE)
-                members[_unused(self.hide(name), members)] = inside
+                inside = (
+                    "[secret]" if is_secret else self._hide_in_value(each, name, is_free or name in _FREE)
+                )
+                members[_unique_name(self.hide(name), members)] = inside
         return members
 
 
@@ -284,7 +286,7 @@ def _without_secrets(value: Any) -> Any:
     return value
 
 
-def _unused(name: str, members: Mapping[str, Any]) -> str:
+def _unique_name(name: str, members: Mapping[str, Any]) -> str:
     """Return a member's name, with a number where what is hidden made it that of another one."""
     if name not in members:
         return name

@@ -33,8 +33,8 @@ _AT_ONCE: Final = 3_000_000
 """Pairs of a term and a page that are gathered in memory."""
 _TERM: Final = 30
 """Pairs that need as much of it as a term."""
-_LEAST: Final = 24_000
-_MOST: Final = 64_000
+_MIN_SHARD: Final = 24_000
+_MAX_SHARD: Final = 64_000
 """Bytes of a shard."""
 _EDGE: Final = 63
 _DIGITS: Final = "0123456789abcdefghijklmnopqrstuvwxyz"
@@ -113,15 +113,15 @@ class TermIndex:
         self._pages, self._pairs = {}, 0
 
     def _sorted(self) -> list[tuple[str, list[int]]]:
-        return sorted(self._pages.items(), key=lambda pair: _order(pair[0]))
+        return sorted(self._pages.items(), key=lambda pair: _sort_key(pair[0]))
 
     def shards(self) -> Iterator[Shard]:
         """Yield the shards in the order of the terms."""
         lines, size, first = list[str](), 0, ""
         for term, pages in self._merged():
-            is_edge = size >= _LEAST and not crc32(term.encode()) & _EDGE
+            is_edge = size >= _MIN_SHARD and not crc32(term.encode()) & _EDGE
             line = f"{term} {_gaps(pages)}"
-            if lines and (is_edge or size + len(line) > _MOST):
+            if lines and (is_edge or size + len(line) > _MAX_SHARD):
                 yield _shard(first, lines)
                 lines, size = [], 0
             if not lines:
@@ -134,19 +134,19 @@ class TermIndex:
     def _merged(self) -> Iterator[tuple[str, list[int]]]:
         with ExitStack() as stack:
             opened = [stack.enter_context(path.open(encoding="utf-8", newline="\n")) for path in self._files]
-            runs: list[Iterable[tuple[str, list[int]]]] = [map(_read, file) for file in opened]
-            every = heapq.merge(*runs, self._sorted(), key=lambda pair: _order(pair[0]))
+            runs: list[Iterable[tuple[str, list[int]]]] = [map(_parse_line, file) for file in opened]
+            every = heapq.merge(*runs, self._sorted(), key=lambda pair: _sort_key(pair[0]))
             for term, group in groupby(every, key=itemgetter(0)):
                 pages = [page for _, listed in group for page in listed]
                 pages.sort()
                 yield term, pages
 
 
-def _order(term: str) -> bytes:
+def _sort_key(term: str) -> bytes:
     return term.encode("utf-16-be")
 
 
-def _read(line: str) -> tuple[str, list[int]]:
+def _parse_line(line: str) -> tuple[str, list[int]]:
     term, *pages = line.split()
     return term, list(map(int, pages))
 
@@ -170,7 +170,7 @@ def _gaps(pages: list[int]) -> str:
     return ",".join(parts)
 
 
-def meta(firsts: list[tuple[str, str]], times: Iterable[tuple[int, int, int]]) -> bytes:
+def meta_script(firsts: list[tuple[str, str]], times: Iterable[tuple[int, int, int]]) -> bytes:
     """Return the table that a search begins with; `times` are (page, first, last) in milliseconds."""
     newest = sorted(times, key=itemgetter(2, 0), reverse=True)
     dense = "".join(f"\\u{{{low:x}}}-\\u{{{high:x}}}" for low, high in DENSE)

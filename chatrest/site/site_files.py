@@ -25,7 +25,7 @@ _INDEX: Final = "index.html"
 _SCHEMA: Final = """
 CREATE TABLE files(path TEXT PRIMARY KEY, size INTEGER NOT NULL, run INTEGER NOT NULL) WITHOUT ROWID;
 CREATE TABLE pages(number INTEGER PRIMARY KEY, path TEXT UNIQUE NOT NULL, hash BLOB NOT NULL DEFAULT '',
-    uses BLOB, files TEXT NOT NULL DEFAULT '[]', terms BLOB,
+    dependencies BLOB, files TEXT NOT NULL DEFAULT '[]', terms BLOB,
     hidden TEXT);
 CREATE TABLE state(run INTEGER NOT NULL, is_complete INTEGER NOT NULL, has_search INTEGER NOT NULL,
     first_runs TEXT NOT NULL);
@@ -34,7 +34,7 @@ INSERT INTO state VALUES(0, 0, 0, '[]')
 _LAYOUT: Final = Layout(
     "chatrest html",
     _SCHEMA,
-    version=4,
+    version=5,
     application=0x63_72_68_74,
     remedy="remove the site, and write it again",
 )
@@ -73,7 +73,7 @@ class KnownPage(Struct):
     path: str
     hash: bytes
     """Of what it was made of."""
-    uses: bytes
+    dependencies: bytes
     files: list[str]
     """What was written with it."""
     terms: bytes = b""
@@ -86,8 +86,8 @@ class SiteFiles(JournalFile):
     def __init__(self, folder: Path, *, links: bool = False) -> None:
         super().__init__(state_folder(folder) / _NAME, _LAYOUT, lambda _: None)
         self._db.execute("PRAGMA synchronous=OFF")  # a site that a loss of power takes is written again
-        for left in state_folder(folder).glob("work-*"):  # of a run that was killed
-            shutil.rmtree(left, ignore_errors=True)
+        for leftover in state_folder(folder).glob("work-*"):  # of a run that was killed
+            shutil.rmtree(leftover, ignore_errors=True)
         self.folder, self._links = folder, links
         self.written = self.removed = 0
         self._placeholder = b""
@@ -109,11 +109,11 @@ class SiteFiles(JournalFile):
     def write(self, name: str, content: bytes | str) -> None:
         """Write a file of the site, if it is not there with this content."""
         data = content.encode("utf-8", "replace") if isinstance(content, str) else content
-        if not (self.is_there(name, len(data)) and (self.folder / name).read_bytes() == data):
+        if not (self.keep(name, len(data)) and (self.folder / name).read_bytes() == data):
             self._replace(name, data)
 
-    def is_there(self, name: str, size: int | None = None) -> bool:
-        """Return True for a file that was written, and has its size; it is part of the site."""
+    def keep(self, name: str, size: int | None = None) -> bool:
+        """Keep a file that is there in its size as a part of the site; return False if it is not there."""
         for known, run in self._all("SELECT size, run FROM files WHERE path = ?", name):
             if run != self._run:
                 self._db.execute("UPDATE files SET run = ? WHERE path = ?", (self._run, name))
@@ -129,7 +129,7 @@ class SiteFiles(JournalFile):
         return True
 
     def _replace(self, name: str, data: bytes | Path) -> None:
-        self._say_incomplete()
+        self._mark_incomplete()
         path = self.folder / name
         new = path.with_name(f"{path.name}.new")
         try:
@@ -163,11 +163,13 @@ class SiteFiles(JournalFile):
         """
         self._placeholder = placeholder.encode()
         if not self._is_complete:
-            for left in self.folder.rglob("*.new"):  # of a run that was killed, which may have hidden less
-                left.unlink()
+            for leftover in self.folder.rglob(
+                "*.new"
+            ):  # of a run that was killed, which may have hidden less
+                leftover.unlink()
             self.write(_INDEX, placeholder)
 
-    def _say_incomplete(self) -> None:
+    def _mark_incomplete(self) -> None:
         if not self._is_complete:
             return
         self._is_complete = 0
@@ -196,36 +198,39 @@ class SiteFiles(JournalFile):
 
     def page(self, path: str) -> KnownPage:
         """Return a page, with the next number if it is new."""
-        sql = "SELECT number, path, hash, uses, files FROM pages WHERE path = ?"
+        sql = "SELECT number, path, hash, dependencies, files FROM pages WHERE path = ?"
         if not (rows := self._all(sql, path)):
             self._db.execute("INSERT INTO pages(path) VALUES(?)", (path,))
             rows = self._all(sql, path)
-        number, path, digest, uses, files = rows[0]
-        return KnownPage(number, path, digest, uses, msgspec.json.decode(files))
+        number, path, digest, dependencies, files = rows[0]
+        return KnownPage(number, path, digest, dependencies, msgspec.json.decode(files))
 
     def note_page(self, page: KnownPage) -> None:
         """Note what a page is made of; the index of the search is to be made again."""
-        self._stale_search()
+        self._mark_search_stale()
         self._db.execute(
-            "UPDATE pages SET hash = ?, uses = ?, files = ?, terms = ?, hidden = ? WHERE number = ?",
+            "UPDATE pages SET hash = ?, dependencies = ?, files = ?, terms = ?, hidden = ? WHERE number = ?",
             (
-                page.hash, page.uses, msgspec.json.encode(page.files).decode(), page.terms,
+                page.hash, page.dependencies, msgspec.json.encode(page.files).decode(), page.terms,
                 msgspec.json.encode(page.hidden) if page.hidden else None, page.number,
             ),
         )  # fmt: skip
 
-    def _stale_search(self) -> None:
+    def _mark_search_stale(self) -> None:
         if self._has_search:
             self._has_search = 0
             self._db.execute("UPDATE state SET has_search = 0")
 
-    def keep_search(self) -> bool:
-        """Return True if the index of the search is right, as no page has changed; pages that are gone go."""
+    def remove_gone_pages(self) -> None:
+        """Forget the pages of which this run has kept or written no file."""
         gone = "path NOT IN (SELECT path FROM files WHERE run = ?)"
         if self._db.execute(f"DELETE FROM pages WHERE {gone}", (self._run,)).rowcount:  # noqa: S608
-            self._stale_search()
+            self._mark_search_stale()
+
+    def keep_search(self) -> bool:
+        """Keep the files of the search, and return True if they are there and no page has changed."""
         names = [name for (name,) in self._all("SELECT path FROM files WHERE path GLOB 'search/[wm]*'")]
-        return bool(self._has_search) and all(map(self.is_there, names))
+        return bool(self._has_search) and all(map(self.keep, names))
 
     def hidden(self) -> Iterator[tuple[str, str, dict[str, int]]]:
         sql = "SELECT path, hidden FROM pages WHERE hidden NOT NULL ORDER BY number"

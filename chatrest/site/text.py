@@ -128,14 +128,14 @@ _HIDDEN_BYTES: Final = tuple(
 """All others, by their first bytes."""
 
 
-def shown(text: str) -> str:
+def visible(text: str) -> str:
     """Return a text in which nothing acts on what surrounds it: such letters are written as their numbers."""
     if text.isprintable():  # which none of the hidden ones is
         return text
     return _HIDDEN.sub(_number, text.replace("\r\n", "\n"))
 
 
-def shown_json(raw: bytes) -> str:
+def visible_json(raw: bytes) -> str:
     """Return a record's JSON in the same way, with the escapes of JSON."""
     text = raw.decode(errors="replace")
     if text.isprintable():
@@ -151,9 +151,9 @@ class EscapedText(str):
 
 
 def escaped_json(raws: list[bytes]) -> list[bytes]:
-    """Return records as `shown_json` gives them, escaped."""
+    """Return records as `visible_json` gives them, escaped."""
     if _may_act(b"".join(raws)):
-        raws = [shown_json(raw).encode() if _may_act(raw) else raw for raw in raws]
+        raws = [visible_json(raw).encode() if _may_act(raw) else raw for raw in raws]
     return list(map(_escape, raws))
 
 

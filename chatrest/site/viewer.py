@@ -25,10 +25,10 @@ from typing import Any, Final, Self, final
 from aiohttp import web
 
 from .._cloud.address import is_address
+from .choice import SiteOptions
 from .contents import KIND_OF
-from .index_build import SiteOptions
 from .site_files import VIEW, OtherExportError, names_of, state_folder
-from .writer import OnProgress, bring_site
+from .writer import OnProgress, update_site
 
 HOST: Final = "127.0.0.1"
 _SILENCE: Final = 30.0
@@ -120,19 +120,19 @@ class Viewer:
             scratch = self._cleanup.enter_context(TemporaryDirectory(prefix="chatrest-view-"))
             self._folder = Path(scratch, self._folder.parent.name, self._folder.name)
         try:
-            self._bring_site()
+            self._update_site()
         except OtherExportError:  # of the same name, or made again: all that is in it is made anew
             self._remove_site()
-            self._bring_site()
+            self._update_site()
 
-    def _bring_site(self) -> None:
-        bring_site(self._out, self._folder, self._show_progress, self._options, links=True)
+    def _update_site(self) -> None:
+        update_site(self._out, self._folder, self._show_progress, self._options, links=True)
 
     def _remove_site(self) -> None:
         for name in names_of(self._folder):
             (self._folder / name).unlink(missing_ok=True)
         for folder in sorted((each for each in self._folder.rglob("*") if each.is_dir()), reverse=True):
-            with suppress(OSError):  # somebody else's file is in it, and `bring_site` says so
+            with suppress(OSError):  # somebody else's file is in it, and `update_site` says so
                 folder.rmdir()
         shutil.rmtree(state_folder(self._folder))
 

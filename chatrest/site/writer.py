@@ -31,19 +31,20 @@ from msgspec import Struct
 from .._cloud.address import is_address
 from ..errors import RequestInvalidError
 from ..export import attachment_files, read_raw, runs
+from .choice import Choice, SiteOptions, check_has_messages, choice_of
 from .headings import LISTED, conversations_script
-from .index import Choice, ConversationEntry, Index, PageCut, disk_errors
-from .index_build import SiteOptions, bring_up_to_date, check_chosen, choice_of, database_of
-from .items import Item, Uses
+from .index import ConversationEntry, Index, PageCut, disk_errors
+from .index_build import database_of, update_index
+from .items import Dependencies, Item
 from .pages import STATIC, TEMPLATES, Pages, check_installed, has_days, parts_of, static
 from .redaction import HiddenLog
-from .search import WORDS_OF, TermIndex, flag_bits, meta, page_terms, script
+from .search import WORDS_OF, TermIndex, flag_bits, meta_script, page_terms, script
 from .site_files import VIEW, KnownPage, SiteFiles, names_of, state_folder
 
 HIDDEN: Final = "hidden.csv"
 """In the state's folder."""
 _IN_FOLDER: Final = 1000
-_USES: Final = msgspec.json.Decoder(Uses)
+_DEPENDENCIES: Final = msgspec.json.Decoder(Dependencies)
 OnProgress: TypeAlias = Callable[[str, int, int | None], None]
 """Called with a phase, what is done of it, and what there is; None if that is not known yet."""
 
@@ -83,10 +84,10 @@ def write_site(
     folder = Path(site)
     if folder.resolve().parent.name.endswith(VIEW):
         raise RequestInvalidError(f"{folder} has the pages of `chatrest view`: expected another folder")
-    return bring_site(out, folder, progress, options)
+    return update_site(out, folder, progress, options)
 
 
-def bring_site(
+def update_site(
     out: str | PathLike[str], folder: Path, progress: OnProgress, options: SiteOptions, *, links: bool = False
 ) -> SiteResult:
     """Write a site; with `links` it has hard links to attachments in the place of copies, where it can."""
@@ -102,10 +103,10 @@ def bring_site(
         state = stack.enter_context(SiteFiles(folder, links=links))
         state.check_is_of(out, _first_runs(out))
         database = database_of(out, state_folder(folder))
-        index = stack.enter_context(_opened(state_folder(folder) / "index.sqlite", choice))
-        bring_up_to_date(index, out, database, lambda count: progress("reading", count, None))
+        index = stack.enter_context(_open_index(state_folder(folder) / "index.sqlite", choice))
+        update_index(index, out, database, lambda count: progress("reading", count, None))
         try:
-            check_chosen(out, index, choice)
+            check_has_messages(out, choice, index.count("posts"))
         except RequestInvalidError:
             stack.close()
             for each in made:
@@ -125,7 +126,7 @@ def _first_runs(out: str | PathLike[str]) -> list[str]:
     return list(first.values())
 
 
-def _opened(path: Path, choice: Choice) -> Index:
+def _open_index(path: Path, choice: Choice) -> Index:
     try:
         return Index(path, choice)
     except DatabaseError:
@@ -201,11 +202,11 @@ class _Writer:
         for name in STATIC:
             state.write(name, static(name))
         messages = index.count("posts")
-        counts = (count for each in index.stored_conversations() for count in self._conversation(each))
+        counts = (count for each in index.stored_conversations() for count in self._write_conversation(each))
         for done in accumulate(counts):
             self._progress("writing", done, messages)
-        self._people()
-        self._search()
+        self._write_people()
+        self._write_search()
         hidden = self._log_hidden()
         conversations = index.count("conversations")
         parts = parts_of(conversations)
@@ -223,7 +224,7 @@ class _Writer:
             hidden,
         )  # fmt: skip
 
-    def _conversation(self, conversation: ConversationEntry) -> Iterator[int]:
+    def _write_conversation(self, conversation: ConversationEntry) -> Iterator[int]:
         """Write the pages of a conversation that have changed, and yield the numbers of messages of all.
 
         What is made of several pages comes first: a kill meanwhile leaves it to be made again.
@@ -232,21 +233,21 @@ class _Writer:
         cuts = self._index.pages(conversation.number)
         changed, is_listed = list[PageCut](), has_days(conversation, len(cuts))
         for cut in cuts:
-            if self._is_same(conversation, cut, len(cuts)):
+            if self._is_current_page(conversation, cut, len(cuts)):
                 yield cut.messages
             else:
                 changed.append(cut)
         names = [f"{folder}/{name}" for name in (["days.html", "days.js"] if is_listed else [])]
         numbers = dict.fromkeys(page for page, *_ in self._index.threads(conversation.number))
         names += [f"{folder}/threads-{page}.html" for page in numbers]
-        if not all(list(map(state.is_there, names))) or changed:
+        if not all(list(map(state.keep, names))) or changed:
             if is_listed:
                 state.write(f"{folder}/days.html", pages.days(conversation, len(cuts)))
                 state.write(f"{folder}/days.js", pages.days_script(conversation, len(cuts)))
             for page, html in pages.threads(conversation):
                 state.write(f"{folder}/threads-{page}.html", html)
         for cut in changed:
-            self._page(conversation, cut, len(cuts))
+            self._write_page(conversation, cut, len(cuts))
             yield cut.messages
 
     def _log_hidden(self) -> dict[str, int]:
@@ -259,40 +260,48 @@ class _Writer:
                 log.add(*row)
         return dict(log.totals)
 
-    def _is_same(self, conversation: ConversationEntry, cut: PageCut, count: int) -> bool:
+    def _is_current_page(self, conversation: ConversationEntry, cut: PageCut, count: int) -> bool:
         """Return True for a page whose files are there, made of what it would be made of now."""
-        page = self._state.page(_path(conversation, cut))
+        page = self._state.page(_page_path(conversation, cut))
         self._times.append((page.number, cut.time, cut.last))
-        if not page.hash or page.hash != self._hash(conversation, cut, count, _USES.decode(page.uses)):
+        if not page.hash or page.hash != self._hash(
+            conversation, cut, count, _DEPENDENCIES.decode(page.dependencies)
+        ):
             return False
-        return all(map(self._state.is_there, page.files))
+        return all(map(self._state.keep, page.files))
 
-    def _page(self, conversation: ConversationEntry, cut: PageCut, count: int) -> None:
-        page, hidden = self._state.page(_path(conversation, cut)), self._index.hidden
+    def _write_page(self, conversation: ConversationEntry, cut: PageCut, count: int) -> None:
+        page, hidden = self._state.page(_page_path(conversation, cut)), self._index.hidden
         hidden.clear()
         items = self._pages.items(conversation, cut)
-        uses = self._pages.maker.uses
-        made = dict(self._made(conversation, cut, count, page, items))
-        for name, data in made.items():
+        dependencies = self._pages.maker.dependencies
+        files = dict(self._page_files(conversation, cut, count, page, items))
+        for name, data in files.items():
             self._state.write(name, data)
         copied = list(self._copy_files(items))
-        digest = self._hash(conversation, cut, count, uses)
+        digest = self._hash(conversation, cut, count, dependencies)
         if digest != page.hash:
-            page.files, page.uses, page.hash = [*made, *copied], msgspec.json.encode(uses), digest
+            page.files, page.dependencies, page.hash = (
+                [*files, *copied],
+                msgspec.json.encode(dependencies),
+                digest,
+            )
             page.hidden = [(item.id, dict(hidden[item.rank])) for item in items if item.rank in hidden]
             self._state.note_page(page)
 
-    def _hash(self, conversation: ConversationEntry, cut: PageCut, count: int, uses: Uses) -> bytes:
+    def _hash(
+        self, conversation: ConversationEntry, cut: PageCut, count: int, dependencies: Dependencies
+    ) -> bytes:
         choice = self._index.choice
         hiding = (choice.redact, choice.pseudonyms, choice.patterns)
         site, named = (_generation(), self._pages.site, hiding), conversation[1:5]
-        facts = self._pages.maker.facts(conversation, cut, uses)
-        heading = self._pages.headings.of(conversation)
-        until = self._pages.headings.until(conversation) if cut.page == count else None
+        facts = self._pages.maker.facts_behind(conversation, cut, dependencies)
+        heading = self._pages.headings.heading(conversation)
+        until = self._pages.headings.end_words(conversation) if cut.page == count else None
         of = msgspec.json.encode((site, named, cut, until, has_days(conversation, count), facts, heading))
         return blake2b(of, digest_size=16).digest()
 
-    def _made(
+    def _page_files(
         self, conversation: ConversationEntry, cut: PageCut, count: int, page: KnownPage, items: list[Item]
     ) -> Iterator[tuple[str, bytes | str]]:
         """Yield the files of a page with their names, and set its terms."""
@@ -312,18 +321,19 @@ class _Writer:
         """Copy the attachments of a page, and yield the names of all that it should have."""
         for file in (file for item in items for file in item.files if file.stored):
             yield file.href
-            if not self._state.is_there(file.href):
+            if not self._state.keep(file.href):
                 with self._files(file.stored) as path:
                     self._missing += not self._state.copy(file.href, path)
 
-    def _people(self) -> None:
-        for person in self._index.everybody():
+    def _write_people(self) -> None:
+        for person in self._index.all_people():
             self._state.write(f"u/{person.file}.html", self._pages.person(person))
-        parts = parts_of(self._index.writers())
+        parts = parts_of(self._index.writer_count())
         for part in range(1, parts + 1):
             self._state.write(_list_name("people", part), self._pages.people_page(part, parts))
 
-    def _search(self) -> None:
+    def _write_search(self) -> None:
+        self._state.remove_gone_pages()
         if self._state.keep_search():
             return
         firsts, words = list[tuple[str, str]](), list[str]()
@@ -341,7 +351,7 @@ class _Writer:
                     words.clear()
         if words:
             self._state.write(f"search/w/v{len(firsts) // WORDS_OF}.js", script(words))
-        self._state.write("search/meta.js", meta(firsts, self._times))
+        self._state.write("search/meta.js", meta_script(firsts, self._times))
 
 
 def _search_texts(conversation: ConversationEntry, path: str, items: list[Item]) -> tuple[bytes, set[str]]:
@@ -352,7 +362,7 @@ def _search_texts(conversation: ConversationEntry, path: str, items: list[Item])
         if person.number not in people:
             people[person.number] = len(people)
             named.append((person.uid, person.name))
-        text, flags = item.searched, item.flags
+        text, flags = item.search_text, item.flags
         all_flags.update(flags)
         own = (str(item.rank), people[person.number], item.time, text)
         messages.append((*own, flag_bits(flags)) if flags else own)
@@ -362,7 +372,7 @@ def _search_texts(conversation: ConversationEntry, path: str, items: list[Item])
     )
 
 
-def _path(conversation: ConversationEntry, cut: PageCut) -> str:
+def _page_path(conversation: ConversationEntry, cut: PageCut) -> str:
     return f"c/{conversation.name}/{cut.page}.html"
 
 

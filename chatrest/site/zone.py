@@ -68,16 +68,16 @@ class Zone:
         """Return the day of a time in milliseconds, such as `2026-11-22`; `undated` for 0."""
         return self.iso(time)[:10] or "undated"
 
-    def words(self, time: int) -> str:
+    def time_text(self, time: int) -> str:
         """Return a time in milliseconds in full, such as `2026-11-22 13:11:03 +01:00`; empty for 0."""
-        return words_of(self.iso(time))
+        return time_text(self.iso(time))
 
-    def window(self, since: int | None, until: int | None) -> str:
+    def window_text(self, since: int | None, until: int | None) -> str:
         """Return two bounds in milliseconds, such as `from 2026-05-01 00:00:00 +02:00`; empty for none."""
         bounds = (("from", since), ("until", until))
-        return " ".join(f"{word} {self.words(time)}" for word, time in bounds if time is not None)
+        return " ".join(f"{word} {self.time_text(time)}" for word, time in bounds if time is not None)
 
-    def moment(self, name: str, time: Time, *, end: bool) -> int:
+    def milliseconds_of(self, name: str, time: Time, *, end: bool) -> int:
         """Return a time in milliseconds, as `parse_timestamp` reads it; a date is a day of this zone.
 
         With `end` it is the last millisecond of a day or second.
@@ -90,15 +90,15 @@ class Zone:
                 with suppress(ValueError):
                     read = read_time(time, self._zone)
                     day = read if isinstance(read, date) and not isinstance(read, datetime) else None
-        if day is not None and (begin := self.begin(str(day), int(end))) is not None:
+        if day is not None and (begin := self.day_start(str(day), int(end))) is not None:
             return begin - int(end)
         stamp = parse_timestamp(name, time, end=end, zone=self._zone)
         return stamp if stamp >= MILLISECONDS_FROM else stamp * 1000 + (999 if end else 0)
 
-    def begin(self, text: str, later: int) -> int | None:
+    def day_start(self, text: str, days_later: int) -> int | None:
         """Return when the day of a text such as `2026-11-22` begins, in milliseconds; None for any other."""
         try:
-            day = datetime.strptime(text, "%Y-%m-%d") + timedelta(later)
+            day = datetime.strptime(text, "%Y-%m-%d") + timedelta(days_later)
             return round(day.replace(tzinfo=self._zone).timestamp() * 1000)
         except (ValueError, OverflowError):
             return None
@@ -116,6 +116,6 @@ def weekday_of(day: str) -> str:
     return f" {_WEEKDAYS[date.fromisoformat(day).weekday()]}" if day[:1].isdigit() else ""
 
 
-def words_of(iso: str) -> str:
+def time_text(iso: str) -> str:
     """Return a time as people read it in full: `2026-11-22 13:11:03 +01:00`; empty for none."""
     return f"{iso[:10]} {iso[11:19]} {iso[19:]}" if iso else ""

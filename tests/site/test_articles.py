@@ -34,7 +34,7 @@ def test_each_part_is_escaped(tmp_path: Path) -> None:
         Item("3", 3, "m3", ann, "c0", 0, "", b"", is_long=False, text="half \ud83d", is_plain=True),
     ]
     page = tmp_path / "page.html"
-    page.write_bytes(Articles(escape).of(items).encode("utf-8", "replace"))
+    page.write_bytes(Articles(escape).html_of(items).encode("utf-8", "replace"))
     parsed = Page(page)
     assert {name for name, _ in parsed.tags} == {"article", "header", "a", "p", "bdi", "span"}
     assert parsed.text.count(_HOSTILE) == 8
@@ -54,15 +54,15 @@ def test_each_part_of_a_content_is_escaped(tmp_path: Path) -> None:
     first = structs.replace(
         plain, text=_HOSTILE, edited=note, versions=((_HOSTILE, "then"),), files=files, label=_HOSTILE,
         quote=Quote(_HOSTILE, _HOSTILE, is_deleted=False, place=None), members=((_HOSTILE, _HOSTILE),),
-        reactions=((_HOSTILE, _HOSTILE, _HOSTILE),), merged=(structs.replace(plain, id=_HOSTILE),),
+        reactions=((_HOSTILE, _HOSTILE, _HOSTILE),), call_updates=(structs.replace(plain, id=_HOSTILE),),
     )  # fmt: skip
     second = structs.replace(
-        plain, text=_HOSTILE, about=MessagePlace("c", 1, 7, 0), deleted=None,
-        answers=Quote(_HOSTILE, _HOSTILE, is_deleted=False, place=MessagePlace("c", 1, 9, 0)),
+        plain, text=_HOSTILE, target=MessagePlace("c", 1, 7, 0), deleted=None,
+        parent_quote=Quote(_HOSTILE, _HOSTILE, is_deleted=False, place=MessagePlace("c", 1, 9, 0)),
     )  # fmt: skip
     page = tmp_path / "page.html"
     deleted = structs.replace(plain, deleted=note)
-    page.write_text(Articles(escape).of([first, second, deleted]), "utf-8")
+    page.write_text(Articles(escape).html_of([first, second, deleted]), "utf-8")
     parsed = Page(page)
     assert not {"script", "amp"} & {name for name, _ in parsed.tags}
     # Quote, text, files, table, reaction, edit and version; answer and text; deletion.
@@ -79,5 +79,5 @@ def test_a_sender_is_shown_once_in_ten_minutes() -> None:
     minutes = (0, 9, 10, 19, 21)
     iso = "2026-11-22T13:11:03+01:00"
     items = [Item(str(n), n, f"m{n}", ann, "c0", n * 60_000, iso, b"", is_long=False) for n in minutes]
-    html = Articles(escape).of(items)
+    html = Articles(escape).html_of(items)
     assert re.findall(r'class="message( more)?"', html) == ["", " more", "", " more", ""]

@@ -143,7 +143,7 @@ def test_a_chain_of_replies_may_be_of_any_length(tmp_path: Path) -> None:
 def test_a_document_that_could_not_be_made_leaves_nothing(
     out: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("chatrest.site.document._lines", lambda _: 1 / 0)
+    monkeypatch.setattr("chatrest.site.document._member_lines", lambda _: 1 / 0)
     with pytest.raises(ZeroDivisionError):
         write_document(out, tmp_path / "one.html")
     assert list(tmp_path.iterdir()) == []

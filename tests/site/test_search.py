@@ -7,7 +7,7 @@ from random import Random
 import pytest
 
 from chatrest.site import search
-from chatrest.site.search import Shard, TermIndex, base36, meta
+from chatrest.site.search import Shard, TermIndex, base36, meta_script
 
 
 def shards(folder: Path, pages: dict[int, list[str]]) -> list[Shard]:
@@ -75,6 +75,6 @@ def test_new_terms_change_few_shards(pages: dict[int, list[str]], tmp_path: Path
 
 
 def test_the_table_of_pages_has_the_newest_first() -> None:
-    script = meta([("a", "x")], [(1, 5_000, 9_999), (40, 0, 0), (2, 1, 10_000)])
+    script = meta_script([("a", "x")], [(1, 5_000, 9_999), (40, 0, 0), (2, 1, 10_000)])
     assert json.loads(script[9:-3])["times"] == [[2, 1, 10_000], [1, 5_000, 9_999], [40, 0, 0]]
     assert [base36(number) for number in (0, 35, 36, 36**3)] == ["0", "z", "10", "1000"]

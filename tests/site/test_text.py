@@ -2,7 +2,7 @@
 
 from datetime import datetime
 
-from chatrest.site.text import TextPart, folded, segments, shown, terms
+from chatrest.site.text import TextPart, folded, segments, terms, visible
 from chatrest.site.zone import Zone
 
 
@@ -13,8 +13,8 @@ def test_terms_are_words_and_pairs_of_letters_without_spaces() -> None:
 
 
 def test_controls_are_shown_as_numbers() -> None:
-    assert shown("a\x00b\u202ec\ud800d\r\n\te") == "a⟨U+0000⟩b⟨U+202E⟩c\N{REPLACEMENT CHARACTER}d\n\te"
-    assert shown("plain é") == "plain é"
+    assert visible("a\x00b\u202ec\ud800d\r\n\te") == "a⟨U+0000⟩b⟨U+202E⟩c\N{REPLACEMENT CHARACTER}d\n\te"
+    assert visible("plain é") == "plain é"
 
 
 def test_only_addresses_of_the_web_become_links() -> None:
