@@ -1,6 +1,6 @@
 """Knowledge of agents: sources, texts, uploads and websites.
 
-Times are in epoch milliseconds where a field does not say otherwise. A field that the service leaves out is
+Times are in epoch milliseconds if the class does not say otherwise. A field that the service leaves out is
 UNSET.
 """
 
@@ -12,7 +12,7 @@ from .record import Json, Maybe, Record, digest
 
 
 class KnowledgeRecord(Record):
-    """A source: uploads, text or website; `status` is inSync, indexing, indexed or failed."""
+    """A source of the `type` uploads, text or website; `status` is inSync, indexing, indexed or failed."""
 
     unique_id: str
     app_id: Maybe[str] = UNSET
@@ -25,7 +25,7 @@ class KnowledgeRecord(Record):
 
 
 class SourcePage(Record):
-    """A page of a source; `members` are all that were served, the others those of older documents."""
+    """A page of a source: `members` is all that was served, the other fields are of older documents."""
 
     members: Json
     content: Maybe[str] = UNSET
@@ -34,7 +34,7 @@ class SourcePage(Record):
 
     @property
     def identity(self) -> str:
-        """A digest of all that was served of the page."""
+        """The digest of `members`."""
         return digest(self.to_json().decode(errors="replace"))
 
 
@@ -56,7 +56,7 @@ class PresignedUploads(Record):
 
 
 class KnowledgeText(Record):
-    """A text that agents learn from; its creation answers without the members from `text` on."""
+    """A text that agents learn from; the reply of its creation has no member from `text` on."""
 
     unique_id: str
     title: Maybe[str] = UNSET
@@ -71,7 +71,7 @@ class KnowledgeText(Record):
 
 
 class KnowledgeAck(Record):
-    """An acknowledgement with `data`, whose form the documents do not show."""
+    """An acknowledgement with `data`, whose form is not documented."""
 
     success: bool = True
     message: Maybe[str] = UNSET
@@ -79,7 +79,7 @@ class KnowledgeAck(Record):
 
 
 class KnowledgeStatuses(Record):
-    """The status of each id that was asked for and is known, such as indexed."""
+    """The status, such as indexed, by id; unknown ids are left out."""
 
     success: bool = True
     data: Maybe[dict[str, str]] = UNSET
@@ -95,7 +95,7 @@ class WebsiteCrawl(Record):
 
 
 class ScrapedPage(Record):
-    """The content of a single page; `timestamp` is an ISO 8601 text."""
+    """The content of one page of a website; `timestamp` is an ISO 8601 text."""
 
     url: Maybe[str] = UNSET
     title: Maybe[str] = UNSET

@@ -1,7 +1,7 @@
 """Agents, their tools, variables and models, and agents of other frameworks; see also `agent_knowledge`.
 
-Times are in epoch milliseconds where a field does not say otherwise. Fields are lenient: what a service
-leaves out is UNSET. `id` is `_id` on the wire, the app's id and the slug or the function's name.
+Times are in epoch milliseconds if the class does not say otherwise. A field that the service leaves out is
+UNSET. `id` is `_id` in JSON: the app's id, with the slug or the function's name.
 """
 
 from typing import Any, ClassVar
@@ -104,7 +104,7 @@ class AgentName(Record):
 
 
 class VariableUsage(Record):
-    """A variable, predefined or custom, and who uses it."""
+    """A variable, predefined or custom, with the agents and tools that use it."""
 
     name: str
     description: Maybe[str] = UNSET
@@ -116,14 +116,14 @@ class VariableUsage(Record):
 
     @property
     def identity(self) -> str:
-        """The category and the name: a custom variable may have a predefined one's name."""
+        """The category and the name: a custom and a predefined variable may have one name."""
         return f"{self.category or ''} {self.name}".lstrip()
 
 
 class Agent(Record):
     """An agent: `tools`, `api_tools` and `mcp_servers` are slugs, `frontend_actions` function names.
 
-    `files`, `websites` and `other_kb_integrations` are what it knows, `rag_version` is v1 or v2.
+    `files`, `websites` and `other_kb_integrations` are its knowledge, `rag_version` is v1 or v2.
     """
 
     uid: str
@@ -151,13 +151,13 @@ class Agent(Record):
 
 
 class CreatedAgent(Record):
-    """The reply of a creation: the agent in a separate member."""
+    """The reply of a creation, with the agent in `agent`."""
 
     agent: Agent
 
 
 class AvailableModel(Record):
-    """A model that agents may use; `default` is True for the one that they use without a choice."""
+    """A language model for agents; `default` is True for the model of agents that name none."""
 
     model: str
     provider: Maybe[str] = UNSET
@@ -171,7 +171,7 @@ class AvailableModel(Record):
 
 
 class ToolSearch(Record):
-    """The tools that a search met, as JSON, as the documents show no members; no repr shows them."""
+    """The tools that match a search, as JSON: their members are not documented. No repr shows them."""
 
     hidden_fields: ClassVar[frozenset[str]] = frozenset({"results"})
 
@@ -180,7 +180,7 @@ class ToolSearch(Record):
 
 
 class ToolAction(Record):
-    """An action of a tool that an agent may be allowed."""
+    """An action of a tool that an agent may be permitted."""
 
     name: str
     display_name: Maybe[str] = UNSET
@@ -275,7 +275,7 @@ class ExternalAgent(StoredRecord, kw_only=True):
 
 
 class CreatedExternalAgent(Record):
-    """The reply of a creation: the external agent in a separate member."""
+    """The reply of a creation, with the external agent in `agent`."""
 
     agent: ExternalAgent
 

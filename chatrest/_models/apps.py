@@ -32,12 +32,12 @@ class ApiKey(Record):
 
     @property
     def identity(self) -> str:
-        """A digest of the key, by which a cursor knows it."""
+        """The digest of the key, which represents it in a cursor."""
         return digest(self.api_key)
 
 
 class UsageFigures(Record, rename={}):
-    """The usage of an app. Minutes are those of calls; users are counted."""
+    """The usage of an app: minutes of calls, and numbers of users."""
 
     audio_minutes: Maybe[int] = UNSET
     video_minutes: Maybe[int] = UNSET

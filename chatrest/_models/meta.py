@@ -31,7 +31,7 @@ class PageCounts(Record):
 
 
 class Position(Record):
-    """The position and direction of the next page, with members that depend on the list.
+    """The position and direction of the next page; the members depend on the list.
 
     It is `meta.cursor`, `meta.next`, `meta.previous`, or `cursor` at the reply's top level.
     """

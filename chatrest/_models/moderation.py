@@ -103,7 +103,7 @@ class _HeldMessage(Record):
 
     @property
     def identity(self) -> str:
-        """The identifier in a list: the message and the rule, as several rules may meet one message."""
+        """The message and the rule: several rules may apply to one message."""
         parts = (self.message.id if self.message else None, self.rule_id, self.revision_id, self.created_at)
         return "/".join("" if part is UNSET else str(part) for part in parts)
 

@@ -40,7 +40,7 @@ class NotificationPreferences(_Notifications):
 
 
 class UserNotificationPreferences(Record):
-    """The preferences of a user in the form in which they are changed, as a reset answers them."""
+    """The preferences of a user under the names with which they are changed: the reply of a reset."""
 
     group_preferences: Maybe[Json] = UNSET
     one_on_one_preferences: Maybe[Json] = UNSET
@@ -49,7 +49,7 @@ class UserNotificationPreferences(Record):
 
 
 class MutedConversations(Record):
-    """The conversations that a user has muted, as JSON: the documents do not show their members."""
+    """The conversations that a user has muted, as JSON: their members are not documented."""
 
     muted_conversations: Maybe[tuple[Json, ...]] = UNSET
 
@@ -68,7 +68,7 @@ class ContactDetails(Record):
 
 
 class PushToken(Record):
-    """The push token of a device, and of which login; no repr shows them. Times are ISO 8601 texts."""
+    """A device's push token, and its login's auth token; no repr shows them. Times are ISO 8601 texts."""
 
     uid: Maybe[str] = UNSET
     auth_token: Maybe[str] = UNSET
@@ -87,7 +87,7 @@ class PushTokens(Record):
 
 
 class NotificationLog(Record):
-    """One notification that was sent, or was not for a `reason`. Times are epoch milliseconds."""
+    """A notification that was sent, or held back for a `reason`. Times are in epoch milliseconds."""
 
     identified_by: ClassVar[str] = "_id"
 
@@ -117,12 +117,12 @@ class NotificationLog(Record):
 
     @property
     def id(self) -> Maybe[str]:
-        """`_id` without its underscore, as other records have theirs."""
+        """`_id` under the name that other records have for theirs."""
         return self._id
 
 
 class PushProviders(Record):
-    """Push providers as JSON: the documents show no members of them."""
+    """Push providers as JSON: their members are not documented."""
 
     push_providers: Maybe[tuple[Json, ...]] = UNSET
 
@@ -149,7 +149,7 @@ class SendgridProvider(Record):
 
 
 class CustomProvider(Record):
-    """A provider of one's own: notifications are posted to `webhook_url`."""
+    """The app's provider: notifications are posted to `webhook_url`."""
 
     is_enabled: Maybe[bool] = UNSET
     webhook_url: Maybe[str] = field(default=UNSET, name="webhookURL")

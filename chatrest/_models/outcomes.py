@@ -15,7 +15,7 @@ _LONGEST_REASON: Final = 100
 
 
 class Ack(Record, omit_defaults=False):
-    """An acknowledgement: `success`, the service's `message`, and what it is about, each if it is sent."""
+    """An acknowledgement: `success`, the service's `message`, and what the call was about, if it is sent."""
 
     success: bool = True
     message: Maybe[str] = UNSET

@@ -13,7 +13,7 @@ PermissionValues: TypeAlias = dict[str, str | tuple[str, ...]]
 
 
 class RoleSettings(Record):
-    """The rights of a role: `all` or `friendsOnly` each."""
+    """The rights of a role; each is `all` or `friendsOnly`."""
 
     list_users: Maybe[str] = UNSET
     send_messages_to: Maybe[str] = UNSET
@@ -32,7 +32,7 @@ class Role(Record):
 
 
 class Feature(Record):
-    """A feature that is switched off for a role; `key` names it, such as `u.listUsers`."""
+    """A feature that a role may not use; `key` names it, such as `u.listUsers`."""
 
     key: str
     title: Maybe[str] = UNSET
@@ -42,7 +42,7 @@ class Feature(Record):
 
 
 class Permission(Record):
-    """A permission of a role, or of a scope inside a group: what it is about, and the values it may have."""
+    """A permission of a role, or of a scope inside a group, with the values that it may have."""
 
     id: str
     type: Maybe[str] = UNSET

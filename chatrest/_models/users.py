@@ -66,18 +66,18 @@ class AuthToken(UserFields, kw_only=True):
 
     @property
     def identity(self) -> str:
-        """A digest of the token, by which a cursor knows it."""
+        """The digest of the token, which represents it in a cursor."""
         return digest(self.auth_token)
 
 
 class DeactivatedUsers(Record):
-    """The uids of the users that were switched off."""
+    """The uids of the users that were deactivated."""
 
     deactivated_uids: tuple[str, ...]
 
 
 class ReactivatedUsers(Record):
-    """The uids of the users that are switched on."""
+    """The uids of the users that are active."""
 
     non_deactivated_uids: tuple[str, ...]
 
@@ -148,7 +148,7 @@ class MemberOutcome(ItemOutcome):
 
 
 class EntityWrapper(Record, Generic[E]):
-    """An entity wrapper: `entity`, and its `entity_type` such as user or call."""
+    """An `entity` with its `entity_type`, such as user or call."""
 
     entity: E
     entity_type: str = NO_TEXT

@@ -51,7 +51,7 @@ ToolParameters: TypeAlias = Annotated[
 
 
 class ApiToolChanges(Body):
-    """Any part of an API tool but its name."""
+    """Changes of an API tool, whose name stays; what is not given stays, too."""
 
     hidden_fields: ClassVar[frozenset[str]] = frozenset({"headers"})
 
@@ -96,7 +96,7 @@ class NewApiTool(ApiToolChanges):
 
 
 class FrontendActionChanges(Body):
-    """Any part of a frontend action but its function, which cannot change."""
+    """Changes of a frontend action, whose function stays; what is not given stays, too."""
 
     name: Text | UnsetType = UNSET
     description: Text | UnsetType = UNSET
@@ -114,7 +114,7 @@ class NewFrontendAction(FrontendActionChanges):
 
 
 class McpServerChanges(Body):
-    """Any part of an MCP server but its slug."""
+    """Changes of an MCP server, whose slug stays; what is not given stays, too."""
 
     name: Text | UnsetType = UNSET
     url: Uri | UnsetType = UNSET
@@ -152,7 +152,7 @@ class VariableQuery(Filter):
 
 
 class VariableChanges(Body):
-    """Any part of a variable but its name."""
+    """Changes of a variable, whose name stays; what is not given stays, too."""
 
     hidden_fields: ClassVar[frozenset[str]] = frozenset({"constant_value"})
 
@@ -228,7 +228,7 @@ class EnabledItemsQuery(Filter):
 
 
 class AgentChanges(Body):
-    """Any part of an agent."""
+    """Changes of an agent; what is not given stays."""
 
     name: ShortText | UnsetType = UNSET
     icon: Uri | UnsetType = UNSET
@@ -308,7 +308,7 @@ _Meta: TypeAlias = Annotated[IntegrationMeta, Meta(description="an object with a
 
 
 class ExternalAgentChanges(Body):
-    """Any part of an external agent; `integrate_with` is needed always."""
+    """Changes of an external agent, always with `integrate_with`; what is not given stays."""
 
     hidden_fields: ClassVar[frozenset[str]] = frozenset({"integration_meta"})
 
@@ -450,7 +450,7 @@ class NewKnowledgeText(Body):
 
 
 class KnowledgeTextChanges(Body):
-    """Any part of a text."""
+    """Changes of a text; what is not given stays."""
 
     title: _Title | UnsetType = UNSET
     text: _Content | UnsetType = UNSET

@@ -18,7 +18,7 @@ class AppQuery(PageQuery):
 
 
 class NewApp(Body):
-    """An app to make."""
+    """An app to create."""
 
     name: Text
     region: Literal["us", "eu", "in"] = "us"
@@ -40,7 +40,7 @@ class ApiKeyQuery(Filter):
 
 
 class NewApiKey(Body):
-    """A key to make."""
+    """A key to create."""
 
     name: ShortText
     scope: KeyScope = "authOnly"
@@ -121,7 +121,7 @@ class WebhookChanges(Body):
 
 
 class NewWebhook(WebhookChanges):
-    """A webhook to make. `username` and `password` go with each event where `use_basic_auth` is true.
+    """A webhook to create. `username` and `password` go with each event where `use_basic_auth` is true.
 
     Both of them or neither: given both, `use_basic_auth` is true unless it is given too.
     """

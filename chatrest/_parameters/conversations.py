@@ -35,7 +35,9 @@ class ConversationQuery(PageQuery):
     with_blocked_info: Bool | None = None
     """Show who blocks whom."""
     hide_agentic: Bool | None = None
+    """Leave out conversations with AI agents."""
     only_agentic: Bool | None = None
+    """Only conversations with AI agents."""
     use_cursored_index: Switch | None = None
     """Continue by positions, not by page numbers."""
     unique: Switch | None = None

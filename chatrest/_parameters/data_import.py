@@ -40,7 +40,7 @@ class UserImport(Body):
     metadata: Json | UnsetType = UNSET
     tags: Tags | UnsetType = UNSET
     deactivated_at: Stamp | UnsetType = UNSET
-    """Time of switching off; 0 for a user who is on."""
+    """Time of deactivation; 0 for an active user."""
 
 
 UserDetails: TypeAlias = Annotated[
@@ -128,23 +128,21 @@ class MessageImport(Body):
 
 
 if TYPE_CHECKING:  # the type of arguments: a body makes a mapping by key of them
-    _ImportsOf: TypeAlias = Iterable[B] | Mapping[str, MappingOr[B]]
+    _Imports: TypeAlias = Iterable[B] | Mapping[str, MappingOr[B]]
 else:
 
-    class _ImportsOf:
+    class _Imports:
         def __class_getitem__(cls, kind: Any) -> Any:
             return dict[str, kind]
 
 
-UserImports: TypeAlias = Annotated[_ImportsOf[UserImport], Meta(description="users by their uids, 1 to 50")]
-GroupImports: TypeAlias = Annotated[
-    _ImportsOf[GroupImport], Meta(description="groups by their guids, 1 to 50")
-]
+UserImports: TypeAlias = Annotated[_Imports[UserImport], Meta(description="users by their uids, 1 to 50")]
+GroupImports: TypeAlias = Annotated[_Imports[GroupImport], Meta(description="groups by their guids, 1 to 50")]
 MemberImports: TypeAlias = Annotated[
-    _ImportsOf[MemberImport], Meta(description="members by 'GUID_member_UID', 1 to 50")
+    _Imports[MemberImport], Meta(description="members by 'GUID_member_UID', 1 to 50")
 ]
 MessageImports: TypeAlias = Annotated[
-    _ImportsOf[MessageImport], Meta(description="messages by their muids, 1 to 50")
+    _Imports[MessageImport], Meta(description="messages by their muids, 1 to 50")
 ]
 
 

@@ -211,7 +211,7 @@ class TrackedMessage(MessageBody):
         metadata: Mapping[str, Any] | None = None,
         **options: Unpack[MessageOptions],
     ) -> Self:
-        """Return a message with content of the app's own, of any type."""
+        """Return a message of any type with content that the app defines."""
         data = {"customData": custom_data} | _not_none(metadata=metadata)
         return cls(receiver=receiver, category="custom", type=type, data=data, **_not_none(**options))
 

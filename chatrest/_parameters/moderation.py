@@ -56,7 +56,7 @@ class RuleFilter(CheckedStruct):
 
 
 class RuleCondition(CheckedStruct):
-    """A condition of a rule; `value` is a text, or a list as the service's own examples show it."""
+    """A condition of a rule; `value` is a text, or a list as in the service's examples."""
 
     id: Integer | UnsetType = UNSET
     """The condition's number."""

@@ -25,7 +25,7 @@ UserFilter: Final = struct_type("UserFilter", Filter, uid=Uid)
 
 
 class SettingsChanges(Body):
-    """Any part of the notification settings of the app."""
+    """Changes of the notification settings of the app; what is not given stays."""
 
     preferences: Json | UnsetType = UNSET
     """The app's preferences, by kind."""
@@ -50,7 +50,7 @@ _Mute: TypeAlias = Annotated[
 
 
 class PreferencesChanges(Body):
-    """Any part of a user's notification preferences."""
+    """Changes of a user's notification preferences; what is not given stays."""
 
     group_preferences: Json | UnsetType = UNSET
     """Preferences for groups: a whole number for each event."""
@@ -212,7 +212,7 @@ class ApnsProvider(Body):
 
 
 class TwilioProviderChanges(Body):
-    """Any part of the account that sends text messages."""
+    """Changes of the account that sends text messages; what is not given stays."""
 
     twilio_account_sid: Text | UnsetType = field(default=UNSET, name="twilioAccountSID")
     twilio_auth_token: Text | UnsetType = UNSET
@@ -230,7 +230,7 @@ class NewTwilioProvider(TwilioProviderChanges):
 
 
 class SendgridProviderChanges(Body):
-    """Any part of the account that sends e-mails; None for `sender_email_for_replies` is sent as null."""
+    """Changes of the account that sends e-mails; None for `sender_email_for_replies` is sent as null."""
 
     send_grid_api_key: Text | UnsetType = UNSET
     """The key of the SendGrid account."""
@@ -275,32 +275,32 @@ class _CustomProviderChanges(Body):
 
 
 class NewCustomPushProvider(_NewCustomProvider):
-    """A webhook of one's own for push notifications."""
+    """The app's webhook for push notifications."""
 
 
 class CustomPushProviderChanges(_CustomProviderChanges):
-    """Any part of the webhook for push notifications."""
+    """Changes of the webhook for push notifications; what is not given stays."""
 
 
 class NewCustomSmsProvider(_NewCustomProvider):
-    """A webhook of one's own for text messages; `use_stored_ph_no`: to the numbers in contact details."""
+    """The app's webhook for text messages; `use_stored_ph_no`: to the numbers in contact details."""
 
     use_stored_ph_no: Bool = False
 
 
 class CustomSmsProviderChanges(_CustomProviderChanges):
-    """Any part of the webhook for text messages."""
+    """Changes of the webhook for text messages; what is not given stays."""
 
     use_stored_ph_no: Bool | UnsetType = UNSET
 
 
 class NewCustomEmailProvider(_NewCustomProvider):
-    """A webhook of one's own for e-mails; `use_stored_email_id`: to the addresses in contact details."""
+    """The app's webhook for e-mails; `use_stored_email_id`: to the addresses in contact details."""
 
     use_stored_email_id: Bool = field(name="useStoredEmailID")
 
 
 class CustomEmailProviderChanges(_CustomProviderChanges):
-    """Any part of the webhook for e-mails."""
+    """Changes of the webhook for e-mails; what is not given stays."""
 
     use_stored_email_id: Bool | UnsetType = field(default=UNSET, name="useStoredEmailID")

@@ -34,7 +34,7 @@ class _RoleFields(Body):
 
 
 class NewRole(_RoleFields):
-    """A role to make; `role` is its id."""
+    """A role to create; `role` is its id."""
 
     role: ShortText
     name: ShortText

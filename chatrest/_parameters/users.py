@@ -47,9 +47,9 @@ class UserQuery(TaggedQuery):
     roles: Texts | None = None
     """Only users with one of these roles."""
     only_deactivated: Bool | None = None
-    """Only users who are switched off."""
+    """Only deactivated users."""
     with_deactivated: Bool | None = None
-    """Include users who are switched off."""
+    """Include deactivated users."""
 
 
 class _UserFields(Body):
@@ -57,13 +57,13 @@ class _UserFields(Body):
     link: Url | UnsetType = UNSET
     role: ShortText | UnsetType = UNSET
     status_message: AnyText | UnsetType = UNSET
-    """What the user says of himself."""
+    """The status text that the user shows."""
     metadata: Json | UnsetType = UNSET
     tags: Tags | UnsetType = UNSET
 
 
 class NewUser(_UserFields):
-    """A user to make."""
+    """A user to create."""
 
     uid: NewId
     name: ShortText
@@ -204,11 +204,12 @@ class _GroupFields(Body):
     description: Description | UnsetType = UNSET
     metadata: Json | UnsetType = UNSET
     owner: Uid | UnsetType = UNSET
+    """The uid of the group's owner; a change with an acting user ignores it."""
     tags: Tags | UnsetType = UNSET
 
 
 class NewGroup(_GroupFields):
-    """A group to make."""
+    """A group to create."""
 
     guid: NewId
     name: ShortText

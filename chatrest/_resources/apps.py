@@ -75,10 +75,7 @@ API_KEYS: Final = crud_endpoints(
 
 @final
 class ApiKeys(Collection):
-    """The API keys of an app, 25 at most: `session.api_keys`.
-
-    `NotFoundError` if there is no such key. No cursor contains a key.
-    """
+    """The API keys of an app, 25 at most: `session.api_keys`; `NotFoundError` for no such key."""
 
     def list(self, query: ApiKeyQuery | None = None, *, cursor: AnyCursor = None) -> Walk[ApiKey]:
         """The API keys of the app. One request per page; no cursor contains a key."""
@@ -191,10 +188,7 @@ TRIGGERS_REMOVE: Final = Endpoint(
 
 @final
 class Triggers(Collection):
-    """The kinds of events that webhooks are sent: `management.triggers`.
-
-    `NotFoundError` if there is no such webhook.
-    """
+    """The kinds of events that webhooks are sent: `management.triggers`; `NotFoundError` for no webhook."""
 
     def list(
         self, app_id: str, webhook_id: str, *, cursor: AnyCursor = None, x_webhook_version: Version = 2

@@ -82,7 +82,8 @@ class Conversations(Collection):
     """The conversations of users: `session.conversations`.
 
     All but the lists are about the acting user's view of a conversation: `RequestInvalidError` without an
-    acting user, `NotFoundError` if there is no such user, group or conversation.
+    acting user, `NotFoundError` if there is no such user, group or conversation. `BadRequestError` at the
+    limit of pins.
     """
 
     def list(
@@ -173,10 +174,7 @@ class Conversations(Collection):
         return await self._call(UNREAD_USER, _mark_body(message_id), on_behalf_of=on_behalf_of, uid=uid)
 
     async def pin_user(self, uid: str, *, on_behalf_of: str | None = None) -> Conversation:
-        """Pin the conversation with a user for the acting user alone; the first `pinned_at` stays.
-
-        `BadRequestError` at the limit of pins, `PermissionDeniedError` if the app has pinned it.
-        """
+        """Pin the acting user's conversation with a user; `PermissionDeniedError` if the app pinned it."""
         return await self._call(PIN_USER, on_behalf_of=on_behalf_of, uid=uid)
 
     async def unpin_user(self, uid: str, *, on_behalf_of: str | None = None) -> Conversation:
@@ -219,10 +217,7 @@ class Conversations(Collection):
         return await self._call(UNREAD_GROUP, _mark_body(message_id), on_behalf_of=on_behalf_of, guid=guid)
 
     async def pin_group(self, guid: str, *, on_behalf_of: str | None = None) -> Conversation:
-        """Pin the conversation with a group for the acting user alone; the first `pinned_at` stays.
-
-        `BadRequestError` at the limit of pins, `PermissionDeniedError` if the app has pinned it.
-        """
+        """Pin the acting user's conversation with a group; `PermissionDeniedError` if the app pinned it."""
         return await self._call(PIN_GROUP, on_behalf_of=on_behalf_of, guid=guid)
 
     async def unpin_group(self, guid: str, *, on_behalf_of: str | None = None) -> Conversation:

@@ -297,9 +297,8 @@ class Messages(Collection):
     ) -> Message:
         """Change a message, and return the action message that says so.
 
-        The changed message is in its `data.entities.on.entity`. Each call writes another action message.
-        `PermissionDeniedError` if the acting user is not the sender, `NotFoundError` if there is no such
-        message.
+        The changed message is in its `data.entities.on.entity`. `PermissionDeniedError` if the acting user
+        is not the sender, `NotFoundError` if there is no such message.
         """
         return await self._call(UPDATE, changes, on_behalf_of=on_behalf_of, id=message_id)
 

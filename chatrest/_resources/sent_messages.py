@@ -28,10 +28,7 @@ _UNMENTIONED: Final = "the reply does not mention this receiver"
 
 
 class SentMessages(Struct, frozen=True):
-    """The reader of a reply to a message with several receivers: an outcome for each that it mentions.
-
-    It raises `ReplyUnreadableError` for a reply in none of the forms.
-    """
+    """The reader of a reply to several receivers, in any form; `ReplyUnreadableError` for another one."""
 
     operation: str
 
@@ -89,10 +86,7 @@ def with_failures(
 
 
 def with_receiver(reply: NewThreadMessage, parent: Message, acting_user: str | None) -> NewThreadMessage:
-    """Return a reply with the receiver of the thread's conversation, as the acting user sees it.
-
-    Raises `RequestInvalidError` if the thread's message shows no receiver.
-    """
+    """Return a reply with the thread's receiver; `RequestInvalidError` if its message shows none."""
     is_own = parent.sender == acting_user or parent.receiver_type == "group"
     receiver = parent.receiver if is_own else parent.sender
     if not receiver or parent.receiver_type not in ("user", "group"):
