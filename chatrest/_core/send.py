@@ -1,6 +1,6 @@
-"""All that operations know of the session: `Send` makes their calls, `AsRows` those whose lists are rows.
+"""The session as operations know it: `Send` makes their calls, `AsRows` gives their lists as rows.
 
-Above the rooms of the core, as a session remembers something of each of them.
+It is above the four packages of the core, as a session remembers something of each of them.
 """
 
 from collections.abc import Awaitable, Callable
@@ -17,7 +17,7 @@ R = TypeVar("R")
 
 
 class Send(Protocol):
-    """All that a resource knows of the session."""
+    """A session as its collections know it: it makes calls."""
 
     @property
     def app_id(self) -> str:
@@ -37,7 +37,7 @@ class Send(Protocol):
 
     @property
     def check_acting_user(self) -> bool:
-        """True if a walk that shows that the acting user was ignored is an error, and no warning."""
+        """True if a walk that shows that the acting user was ignored is an error, not a warning."""
 
     @property
     def has_reader_token(self) -> bool:
@@ -53,11 +53,13 @@ class Send(Protocol):
 
 
 class AsRows:
-    """A `Send` for collections whose lists are to be read as rows."""
+    """A `Send` that reads the pages of lists as rows."""
 
     def __init__(self, send: Send, *, leaves_out: bool = False) -> None:
-        """`leaves_out`: who reads the rows leaves out by himself those that do not fit, as an export does; so
-        that the service ignored a filter is no news.
+        """Make one from another `Send`.
+
+        With `leaves_out` the caller itself drops rows that do not match its filters, as an export does, so
+        that an ignored filter is no warning.
         """
         self.leaves_out = leaves_out
         self.app_id: str = send.app_id
@@ -71,7 +73,7 @@ class AsRows:
         self._send: Callable[[Call[Any]], Awaitable[Any]] = send
 
     def __call__(self, call: Call[R], /) -> Awaitable[R]:
-        """Make the call of a list; what it gives is a `Listing[Row]`, whatever the endpoint says."""
+        """Make the call of a list; its result is a `Listing[Row]`, whatever the endpoint's reply is."""
         reply: Any = call.endpoint.reply
         endpoint: Any = structs.replace(call.endpoint, reply=row_reader(reply))
         return self._send(structs.replace(call, endpoint=endpoint))

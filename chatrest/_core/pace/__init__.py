@@ -1,1 +1,1 @@
-"""When a request may be sent, or sent again: rate limits, retries, hosts that are down."""
+"""The time at which a request may be sent, or sent again: `pacer` and `rate_search` for limits, `retry`."""

@@ -1,6 +1,6 @@
 """The pace of one app and rate class: evenly spread slots, at a rate that is searched for.
 
-Pure: it takes the time as an argument and says how long to hold back; the rate gate waits. No window is
+Pure: it takes the time as an argument and returns the seconds to wait; the rate gate waits. No window is
 assumed. A limit may be so many requests a second, ten seconds or a minute, in windows that are fixed or
 sliding, or a bucket that refills; it may change, and other clients may use it too. Requests that are spread
 evenly keep within all of these, so only their rate has to be found; `core.pace.rate_search` does that.
@@ -13,9 +13,9 @@ evenly keep within all of these, so only their rate has to be found; `core.pace.
 |        | named none, one probe at a time, after waits  | search, or ramp, or given again               |
 |        | that grow; one without an answer for 10 s     |                                               |
 |        | does not count                                |                                               |
-| ramp   | at the rate of a `Ramp`: too few requests had | a 429: held; the documented rate is reached:  |
-|        | been accepted, or at too low a rate, to learn | open                                          |
-|        | a limit from them                             |                                               |
+| ramp   | at the rate of a `Ramp`, after a 429 that     | a 429: held; the documented rate is reached:  |
+|        | came after too few requests, or too slow      | open                                          |
+|        | ones, to learn a limit from them              |                                               |
 | search | at the rate of a `RateSearch`                 | a 429: held                                   |
 | given  | at the rate that the caller gave              | a 429: held                                   |
 
@@ -38,13 +38,13 @@ from .rate_search import EVIDENCE, AcceptedRun, Ramp, RateSearch, Strike
 DOCUMENTED_RATES: Final[Mapping[str, float]] = MappingProxyType(
     {"core": 10_000 / 60, "standard": 20_000 / 60, "import": 60 / 60}
 )
-"""Requests a second by rate class. No bulk ramp goes beyond them."""
+"""Requests per second by rate class. No bulk ramp exceeds them."""
 FIRST_RATE: Final = 10.0
-"""Requests a second at which a ramp begins."""
+"""Requests per second at which a ramp begins."""
 
 RateSource: TypeAlias = Literal["none", "given", "learnt"]
 
-_BURST: Final = 0.02  # of a window's requests may run ahead of their slots, at a pace that was given
+_BURST: Final = 0.02  # of a window's requests may be ahead of their slots, at a given pace
 _LATE: Final = 0.02  # seconds that a request may be woken after its slot without losing it
 _PLENTY: Final = 0.5  # of a stated limit: while more remains, interactive requests need not be spread
 _BULK_SHARE: Final = 0.95  # of the slots, while interactive requests come
@@ -56,12 +56,15 @@ _INSTANT: Final = 1e-6  # seconds: less cannot be slept, and a clock may not eve
 
 
 class Pace(Struct, metaclass=NamedFields, frozen=True, kw_only=True):
-    """The pace of calls. `Pace(rate=500)` keeps to 500 requests a window; None learns the limit."""
+    """The pace of calls: `Pace(rate=500)` sends at most 500 requests per window, None learns the limit.
+
+    Raises `RequestInvalidError` for a value that is not above 0.
+    """
 
     rate: float | None = None
-    """Requests a window, per app and rate class."""
+    """Requests per window, for each app and rate class."""
     window: float = 60.0
-    """Seconds; of no meaning without a rate."""
+    """Seconds; it has no meaning without a rate."""
 
     @hides_arguments
     def __post_init__(self) -> None:
@@ -71,7 +74,7 @@ class Pace(Struct, metaclass=NamedFields, frozen=True, kw_only=True):
 
 
 class GatePacer(Protocol):
-    """A pacer as a rate gate needs it; `Pacer` says what each member means."""
+    """The members of a pacer that a rate gate needs; they are documented in `Pacer`."""
 
     stated_limit: float | None
     remaining: float | None
@@ -90,21 +93,21 @@ class GatePacer(Protocol):
 
 
 class _Slots:
-    """Slots at even distances (a GCRA), and for how long all of them have been used.
+    """Slots at even distances (a GCRA), and the time for which all of them have been used.
 
-    Requests may run `late` seconds ahead of an unused slot. The first `free` requests need no slot.
+    A request may take a slot up to `late` seconds ahead. The first `free` requests need no slot.
     """
 
     def __init__(self, late: float, free: int) -> None:
         self.next = -inf
-        """When the next slot is."""
+        """The time of the next slot."""
         self.free = free
         self._late = late
         self._used_since = inf
         self.urgent_at = -inf
-        """When the last interactive request went."""
+        """The time of the last interactive request."""
         self.last = 0.0
-        """The seconds that the last request took; 0 if it took no slot."""
+        """The interval that the last request took, in seconds; 0 if it took no slot."""
         self._taken_at = self._confirmed = -inf
 
     def begin(self, at: float) -> None:
@@ -112,7 +115,7 @@ class _Slots:
         self.free = 0
 
     def take(self, now: float, interval: float, *, urgent: bool) -> None:
-        """Take a slot of `interval` seconds; a bulk request takes a little more while urgent ones come."""
+        """Take a slot of `interval` seconds; a bulk request takes a longer one while urgent ones come."""
         if self.free:
             self.free -= 1
             return
@@ -127,7 +130,7 @@ class _Slots:
         return now - self.urgent_at < _URGENT_SECONDS
 
     def confirm(self, sent: float) -> float:
-        """Return the further seconds of full use that an accepted request shows, which had a slot."""
+        """Return the further seconds of full use that an accepted request shows; 0 for one without a slot."""
         if self._taken_at <= self._confirmed:  # as of interactive requests that nothing bounds
             return 0.0
         until, since = min(sent, self._taken_at), max(self._confirmed, self._used_since)
@@ -152,7 +155,7 @@ class _Hold:
         self.began = now
         self.rate = rate
         self.sent = sent
-        """When the request was sent that was refused first."""
+        """The time at which the first refused request was sent."""
         self.is_named = False
         self._probed_at: float | None = None
         self._refused = now
@@ -161,14 +164,14 @@ class _Hold:
             min(self._LONGEST_FIRST, max(self._SHORTEST, 3 / rate)) if rate is not None else self._FIRST
         )
         self.until = now + self._wait
-        """When the next request may go."""
+        """The time at which the next request may be sent."""
 
     def delay(self, now: float) -> float:
         is_probing = self._probed_at is not None and now < self._probed_at + self._PATIENCE
         return _POLL if is_probing else self.until - now
 
     def probe(self, now: float) -> None:
-        """Note a probe; it may go later than it could, as nothing was wanted until then."""
+        """Note that a probe is sent at `now`, perhaps later than possible, if no request was wanted."""
         if self._probed_at is None:  # else the one before was wanted, and is not answered yet
             self._unused += max(0.0, now - self.until)
         self._probed_at = now
@@ -183,6 +186,7 @@ class _Hold:
         return max(self.began, min(at, self.until) - self._unused)
 
     def refuse(self, sent: float, now: float, seconds: float | None) -> None:
+        """Note a 429 that came at `now` and named `seconds`, to a request that was sent at `sent`."""
         if seconds is not None:
             self.until = max(self.until, now + seconds) if self.is_named else now + seconds
             self.is_named = True
@@ -218,12 +222,12 @@ class Pacer:
 
     @property
     def rate(self) -> float | None:
-        """Requests a second that are let go; None while there is no bound but for bulk requests."""
+        """Requests per second that may be sent; None while only bulk requests are bounded."""
         return None if self._curve is None else self._curve.rate
 
     @property
     def bulk_rate(self) -> float:
-        """Requests a second at which bulk requests go while no limit holds them back."""
+        """Requests per second at which bulk requests are sent while no limit holds them back."""
         return (self._curve or self._start).rate
 
     @property
@@ -253,6 +257,7 @@ class Pacer:
         return wait if wait > _INSTANT else 0.0
 
     def take(self, now: float, *, urgent: bool) -> None:
+        """Note that a request is sent at `now`."""
         slots = self._slots
         slots.last = 0.0
         if urgent:
@@ -269,24 +274,24 @@ class Pacer:
             slots.take(now, 1 / curve.rate, urgent=urgent)
 
     def give_back(self) -> None:
-        """Take back the request that was let go last: it is not sent."""
+        """Undo the last `take`: its request is not sent."""
         self.forget()
         if self.remaining is not None:
             self.remaining += 1
         self._slots.next -= self._slots.last
 
     def forget(self) -> None:
-        """Note that a request that was let go brought no reply."""
+        """Note that a request got no reply."""
         if self._hold is not None:
             self._hold.end_probe()
 
     def observe(self, now: float, signal: Signal, sent: float) -> None:
-        """Learn from the reply to a request that was sent at `sent`."""
+        """Learn from the reply at `now` to a request that was sent at `sent`."""
         self.stated_limit = signal.limit or self.stated_limit
         if signal.limited:
             self.remaining = 0.0 if self.remaining is not None else None
             if self._hold is None:
-                if sent < self._resumed_at:  # it was refused by the limit of which the end was seen since
+                if sent < self._resumed_at:  # it was refused by a limit whose end was seen since then
                     return
                 self._hold = _Hold(sent, now, self._rate_at(sent))
             self._hold.refuse(sent, now, signal.retry_after)
@@ -320,7 +325,7 @@ class Pacer:
         return self._start.rate if is_bound else None
 
     def _resume(self, now: float, end: float) -> None:
-        """Go on after a hold that ended at `end`, as seen at `now`."""
+        """Continue after a hold that ended at `end`, as seen at `now`."""
         hold, self._hold, self._resumed_at = self._hold, None, now
         assert hold is not None
         if self._is_given:

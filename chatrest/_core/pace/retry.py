@@ -1,11 +1,11 @@
-"""The attempts of a call so far, and the next step: whether it is repeated, and after how long.
+"""The repetition of calls: if an attempt is repeated, and after how many seconds.
 
 Pure: the network floor sends and sleeps.
 
-Waits are full jitter below a bound that doubles; a wait that the service names is kept to, and spread a
-little so that a thousand clients do not come back in one instant. The budget keeps an outage from being
-multiplied: repeats may be a quarter of the calls, and ten a second. What goes beyond is not refused but put
-off, for an export of days must not end by a bad minute.
+Waits are full jitter below a bound that doubles. A wait that the service names is respected, and spread a
+little so that a thousand clients do not return in one instant. The budget keeps repetition from multiplying
+an outage: repeats may be a quarter of the calls, and ten per second. More repeats are not refused but
+delayed, as an export of days must not end after a bad minute.
 """
 
 from collections.abc import Callable, Sequence
@@ -32,7 +32,7 @@ from ..requests.endpoint import Replay
 LOGGED: Final = 20
 """The first attempts that a log keeps: a bulk call may make thousands."""
 _LEAST_NAMED: Final = 1.0
-"""Seconds: a service that names less, and refuses the next attempt too, has named no time."""
+"""Seconds: if a service names less and refuses the next attempt, too, its time does not count."""
 _SHARE: Final = 0.25
 _PER_SECOND: Final = 10.0
 _SAVED: Final = 100.0
@@ -43,13 +43,15 @@ Dice: TypeAlias = Callable[[], float]
 
 
 class Consequence(Enum):
+    """The consequence of a failed attempt: another attempt, its error, or an `OutcomeUnknownError`."""
+
     AGAIN = "again"
     RAISED = "raised"
     UNKNOWN = "the outcome is unknown"
 
 
 def consequence(error: ChatRestError, replay: Replay) -> Consequence:
-    """Return what follows an attempt that ended in `error`: the first line that fits.
+    """Return the consequence of an attempt that ended in `error`: that of the first line that applies.
 
     | the attempt ended in                                              | `safe`, `idempotent` | `never`  |
     |-------------------------------------------------------------------|----------------------|----------|
@@ -60,7 +62,7 @@ def consequence(error: ChatRestError, replay: Replay) -> Consequence:
     | a reply that is cut off, timed out or not JSON                    | again                | unknown  |
     | 408, 500, 502, 503, 504, 520 to 529                               | again                | unknown  |
     | any other 5xx but 501 and 505                                     | raised               | unknown  |
-    | any other answer: it was not applied                              | raised               | raised   |
+    | any other error reply: it was not applied                         | raised               | raised   |
 
     A code that refuses, such as `500 ERR_BAD_REQUEST`, comes from a service that has read the request: its
     class is no `ServerError`, it is final, and a POST has no unknown outcome. `400 ERR_OPERATION_FAILED` is
@@ -86,13 +88,13 @@ class Attempts(Struct, frozen=True, kw_only=True):
     """The attempts of one call that have failed so far, and the pause before the next one."""
 
     count: int = 0
-    """All that failed, of whatever kind."""
+    """The number of failed attempts of any kind."""
     limited: int = 0
-    """Those that met a rate limit."""
+    """The number of those that were refused by a rate limit."""
     connect_failures: int = 0
-    """Those of a patient call that found no connection: they do not count against `RetryPolicy.attempts`."""
+    """The number of those of a patient call without a connection; they do not count as `failed`."""
     patient: bool = False
-    """True if the call may wait out a limit, or a region that is down, for as long as it takes: bulk may."""
+    """True if the call waits for the end of a limit or of an outage for any time, as bulk calls do."""
     error: ChatRestError | None = None
     """The error of the last one."""
     pause: float | None = None
@@ -104,11 +106,11 @@ class Attempts(Struct, frozen=True, kw_only=True):
 
     @property
     def failed(self) -> int:
-        """Those that count against `RetryPolicy.attempts`."""
+        """The number of those that count against `RetryPolicy.attempts`."""
         return self.count - self.limited - self.connect_failures
 
     def with_failure(self, error: ChatRestError, *, has_replied: bool) -> "Attempts":
-        """These and one more; for a region that never replied, not even a patient call waits."""
+        """Return these attempts and one more. No call waits for a region that never replied."""
         no_connection = self.patient and has_replied and isinstance(error, ConnectError)
         return structs.replace(
             self,
@@ -125,19 +127,24 @@ class Attempts(Struct, frozen=True, kw_only=True):
 
 
 class RetryPolicy(Struct, metaclass=NamedFields, frozen=True, kw_only=True):
-    """The rules for repeating calls. `RetryPolicy(attempts=1)` never repeats."""
+    """The rules for repeating calls. `RetryPolicy(attempts=1)` never repeats.
+
+    Raises `RequestInvalidError` for a count outside of 1 to 1000, or seconds that are not above 0.
+    """
 
     attempts: int = 5
-    """Failures after which a call's error is raised; 1 never repeats. A 429 is no failure."""
+    """The number of failures after which a call's error is raised; 1 never repeats. A 429 is no failure."""
     limited: int = 5
-    """Replies of 429 after which that is raised; a bulk call waits for as long as it takes.
-    With `attempts=1` the first one is raised."""
+    """The number of 429 replies after which the call raises `RateLimitError`.
+
+    A bulk call waits for any time. With `attempts=1` the first 429 is raised.
+    """
     first_wait: float = 0.5
     """Seconds: the bound of the first wait; it doubles with every attempt."""
     longest_wait: float = 20.0
-    """Seconds: the bound of all our waits."""
+    """Seconds: the bound of all waits but those that the service names."""
     longest_server_wait: float = 120.0
-    """Seconds: a service that names a longer wait is not waited for: its error is raised at once."""
+    """Seconds: if the service names a longer wait, the error is raised at once."""
     unnamed_limit_wait: float = 60.0
     """Seconds: the bound of the wait after a 429 that names no time: a limit's window, usually a minute."""
 
@@ -165,7 +172,7 @@ class RetryPolicy(Struct, metaclass=NamedFields, frozen=True, kw_only=True):
         return attempts.failed < self.attempts
 
     def wait(self, attempts: Attempts, dice: Dice, slot: float = 0.0) -> float:
-        """Seconds until the call is sent again, if it is; a refused one waits for the pacer's `slot`, too."""
+        """Return the seconds until the call is sent again; after a 429 at least the seconds to its `slot`."""
         named, is_limited = _named_wait(attempts), isinstance(attempts.error, RateLimitError)
         if is_limited and named is not None:
             return max(named, slot) + min(self.first_wait, 1.0) * dice()
@@ -186,10 +193,11 @@ class RetryBudget:
     def __init__(self) -> None:
         self._saved = _SAVED
         self.calls = 0
-        """Calls that were made for the first time since the last repeat: each earns a quarter of one."""
+        """The number of first attempts since the last repeat: each earns a quarter of a repeat."""
         self._last_spent = 0.0
 
     def spend(self, now: float) -> float:
+        """Take a repeat out of the budget, and return the seconds by which it is to be delayed."""
         elapsed = max(0.0, now - self._last_spent) if self._last_spent else 0.0
         self._last_spent = now
         self._saved = min(_SAVED, self._saved + _SHARE * self.calls + elapsed * _PER_SECOND) - 1
@@ -198,7 +206,7 @@ class RetryBudget:
 
 
 def _named_wait(attempts: Attempts) -> float | None:
-    """Seconds that the last error names; None for a time that was waited for already, and was wrong."""
+    """Return the seconds that the last error names; None for a time that proved wrong."""
     error = attempts.error
     named = error.retry_after if isinstance(error, ApiError) else None
     if isinstance(error, RateLimitError) and attempts.limited > 1 and (named or 0.0) < _LEAST_NAMED:
@@ -207,10 +215,10 @@ def _named_wait(attempts: Attempts) -> float | None:
 
 
 def attempt_log(entries: Sequence[tuple[str, float | None]], last: str = "", more: int = 0) -> str:
-    """The attempts before in words: what each ended in and how long was waited after it; like ones once.
+    """Return the earlier attempts in words: the error of each and the seconds waited after it.
 
-    An entry is (error text, seconds waited; None if there was no time to wait); `last` is the text of the
-    error that is raised, and an attempt that ended in the same is not quoted again. `more` attempts followed.
+    An entry is (error text, seconds; None without a wait). Equal errors in a row are one item, and an error
+    equal to `last`, the one that is raised, is not quoted again. `more` attempts followed.
     """
     parts: list[str] = []
     number = 1

@@ -76,7 +76,7 @@ class WalkState(Struct, frozen=True):
     cursor: Cursor
     """The position that the next page is asked for by."""
     memory: Memory = Memory()
-    left: int | None = None
+    remaining: int | None = None
     """The number of items that a limited walk may still give; None for no limit."""
 
 

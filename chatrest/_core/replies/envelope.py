@@ -36,14 +36,12 @@ class Listing(Struct, Generic[T], frozen=True):
     cursor: Position | None = None
     """The `cursor` at the reply's top level."""
     position_fault: str | None = None
-    """Why a position that the reply holds (`meta.cursor`, `meta.next`, `cursor`) cannot be read; None if
-    all can, or none is there.
-    """
+    """The reason why a position (`meta.cursor`, `meta.next`, `cursor`) cannot be read; None if all can."""
     is_refusal: bool = False
-    """True for an error in the place of a page: the service does not find the position that was asked for."""
+    """True for an error in place of a page: the service does not find the position that was asked for."""
 
     def __rich_repr__(self) -> list[tuple[str, Any]]:
-        """Not the bytes: they may hold a credential."""
+        """Return the members without the bytes, which may hold a credential."""
         return [("items", len(self.items)), ("meta", self.meta), ("raw", len(self.raw))]
 
     def __repr__(self) -> str:
@@ -63,7 +61,7 @@ class ListReply(Struct, Generic[T], frozen=True, gc=False):
 
 
 class _Positions(Struct, gc=False):
-    """The members of a reply that may hold a position, as they were served."""
+    """The members of a reply that may hold a position, as served."""
 
     meta: Any = None
     cursor: Any = None
@@ -75,11 +73,9 @@ _SERVED: Final = msgspec.json.Decoder(_Positions)
 def read_envelope(
     body: bytes, is_record: Callable[[Collection[str]], bool], coercions: Coercions
 ) -> Listing[bytes]:
-    """Return a list reply with its records as bytes; an object that `is_record` in the place of `data` is a
-    list of one.
+    """Return a list reply with its records as bytes; if `data` is one record by `is_record`, a list of one.
 
-    Raises `ReplyUnreadableError` where the body is no JSON object, its `data` no records, or its `meta` no
-    object.
+    Raises `ReplyUnreadableError` if the body or its `meta` is no JSON object, or its `data` holds no records.
     """
     parts = members(body)
     records = _records(parts.get("data"), is_record)
@@ -103,7 +99,7 @@ def _position_fault(meta: Meta, cursor: Position | None, body: bytes) -> str | N
         if position is not None and position.id is UNSET and position == Position(position.affix):
             try:
                 served = _SERVED.decode(body)
-            except REFUSED:  # a decoder is stricter with what it reads than with what it passes over
+            except REFUSED:  # a decoder is stricter with members that it reads than with those it passes over
                 parts = members(body)
                 served = _Positions(_read(parts.get("meta")), _read(parts.get("cursor")))
             return _fault(served.meta, served.cursor)
@@ -128,8 +124,9 @@ def _records(data: bytes | None, is_record: Callable[[Collection[str]], bool]) -
 
 
 def _numbered(names: dict[str, bytes], is_record: Callable[[Collection[str]], bool]) -> list[bytes]:
-    """Return the records of an array that was written as an object: those under numbers, and one more where
-    the other members are one; none for any other object.
+    """Return the records of an array that was written as an object; empty for any other object.
+
+    Its numbered members are records. Its other members together may be one more.
     """
     records = [raw for name, raw in names.items() if name.isdecimal()]
     check_records(len(records))

@@ -1,14 +1,14 @@
-"""The records that a list was asked for: `Expectation` finds those among what came that do not fit.
+"""The records that a list was asked for: an `Expectation` finds records of a reply that do not match.
 
-Services ignore filters and acting users without a word, so what came is compared with what was asked. What a
-record does not show is no mismatch, but for the parent of a reply. In doubt a record counts as fitting:
+Services ignore filters and acting users without an error, so records are compared with the request. A member
+that a record does not have is no mismatch, except for the parent of a reply. In doubt a record matches:
 
-- A window is about whole seconds where the units differ; the service may include its ends or not.
-- Between users, what the app itself sent to one of them fits, and so does every message of a group.
+- A window is compared in whole seconds if the units differ; the service may include its ends or not.
+- Between users, a message of the app itself to one of them matches, and so does every message of a group.
 - An action has other senders than the users of its conversation, and may name another receiver.
 - Uids are compared without regard to case, conversations in either form (`a_user_b`, `user_a_b`).
-- Filters by content (a text, links, reactions …) are not compared, as a message may match unseen.
-- What asks for messages of other conversations (`sender`, `unread` …) is not compared with the list's user.
+- Filters by content (a text, links, reactions …) are not compared, as a record does not show all content.
+- With filters for messages of other conversations (`sender`, `unread` …) the list's user is not compared.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -28,7 +28,7 @@ from ..requests.endpoint import Call
 from .rows import Row
 
 ON_BEHALF_OF: Final = "on_behalf_of"
-"""The name of the mismatch of a record that the acting user has no part in."""
+"""The mismatch of a record that the acting user has no part in."""
 APP_UIDS: Final = frozenset({"app_system", "system"})
 """The uids of the app itself."""
 
@@ -41,7 +41,7 @@ _BOUNDS: Final = tuple(
     )
     for index, (wire, name) in enumerate(pairs)
 )  # fmt: skip
-"""The ends of windows: their names in the query and in `MessageQuery`, the member, and if it is the first."""
+"""The ends of windows: names in the query and in `MessageQuery`, the member, and True for a first end."""
 _TEXTS: Final = (
     ("category", "category", "category"), ("categories", "categories", "category"),
     ("type", "type", "type"), ("types", "types", "type"),
@@ -57,31 +57,31 @@ _MESSAGE_LISTS: Final = {
     "messages.list": "", "messages.list_user": "uid", "messages.list_group": "guid",
     "messages.list_thread": "parent_id",
 }  # fmt: skip
-"""Each with what its path names."""
+"""Lists of messages, each with the name of its path's subject."""
 _THREAD_LISTS: Final = frozenset(
     {"messages.list_threads", "messages.list_threads_user", "messages.list_threads_group"}
 )
-"""Which threads are a user's or a group's is in no published document."""
+"""Lists of threads; no published document says which threads are a user's or a group's."""
 _CONVERSATION_LISTS: Final = frozenset({"conversations.list"})
 
 
 class _Check(Struct, frozen=True):
-    """One thing that was asked for: its `name`, and the values of a member that fit in any case."""
+    """One filter of a request: its `name`, and the values of a member that match in any case."""
 
     name: str
     attribute: str = ""
     allowed: frozenset[Any] = frozenset()
 
-    def fit(self, records: Sequence[Any]) -> bool:
-        """Return True if all records fit, found out cheaply; False if one may not."""
+    def all_match(self, records: Sequence[Any]) -> bool:
+        """Return True if all records match; False if one may not. It costs little for a page."""
         return self.allowed.issuperset(_values(records, self.attribute))
 
-    def misfit(self, record: Any) -> str | None:
-        """Return the name of the filter that a record does not fit; None if it fits."""
-        return None if self.fits(value_of(record, self.attribute), record) else self.name
+    def mismatch(self, record: Any) -> str | None:
+        """Return the name of the filter that a record does not match; None if it matches."""
+        return None if self.accepts(value_of(record, self.attribute), record) else self.name
 
-    def fits(self, value: Any, record: Any) -> bool:
-        """Return True if a record with this `value` fits."""
+    def accepts(self, value: Any, record: Any) -> bool:
+        """Return True if a record with this `value` of the member matches."""
         raise NotImplementedError
 
 
@@ -92,7 +92,7 @@ class QueryChecks(Struct, frozen=True):
     is_elsewhere: bool = False
     """True if a user's list may have messages of other conversations."""
     is_counting: bool = False
-    """True for counts in the place of messages."""
+    """True for counts instead of messages."""
 
     @classmethod
     def of(cls, query: Struct | Mapping[str, Any] | None) -> "QueryChecks":
@@ -103,7 +103,7 @@ class QueryChecks(Struct, frozen=True):
 
 
 class Expectation(Struct, frozen=True):
-    """The request for a list: `mismatch(record)` names the filter that a record does not fit."""
+    """The filters, path and acting user of a request: `mismatch(record)` names one that a record lacks."""
 
     checks: "tuple[_Check, ...]" = ()
     is_with_oneself: bool = False
@@ -113,10 +113,10 @@ class Expectation(Struct, frozen=True):
     def of(
         cls, call: Call[Any], acting_user: str | None = None, checks: QueryChecks | None = None
     ) -> "Expectation":
-        """Return what a list's call asks for; `acting_user` is the session's, where the call names none.
+        """Return the expectation of a list's call; `acting_user` is the session's, if the call has none.
 
-        `checks` are those of its query, where they are known already. A call of another operation, and one
-        for counts, expects nothing.
+        `checks` are those of its query, if they are known already. The expectation of another operation, and
+        of counts, has no checks.
         """
         endpoint = call.endpoint
         acting_user = None if endpoint.acting == "never" else call.acting_user or acting_user
@@ -136,7 +136,7 @@ class Expectation(Struct, frozen=True):
 
     @classmethod
     def of_conversations(cls, acting_user: str) -> "Expectation":
-        """Return what a list of an acting user's conversations is asked for."""
+        """Return the expectation of a list of an acting user's conversations."""
         return cls((_ConversationsOf(uid=acting_user),))
 
     @classmethod
@@ -149,7 +149,7 @@ class Expectation(Struct, frozen=True):
         acting_user: str | None = None,
         checks: QueryChecks = QueryChecks(),  # noqa: B008, a frozen value
     ) -> "Expectation":
-        """Return what a list of messages is asked for.
+        """Return the expectation of a list of messages.
 
         `uid`: the messages of a user, with `acting_user` those between the two; `guid`: of a group;
         `parent_id`: of a thread; `checks`: of its query.
@@ -171,28 +171,28 @@ class Expectation(Struct, frozen=True):
         return cls(first + checks.checks, uid is not None and uid == acting_user)
 
     def mismatch(self, record: Any) -> str | None:
-        """Return the name of the filter that a record does not fit, as `MessageQuery` or the path names it.
+        """Return the filter that a record does not match, by its name in `MessageQuery` or the path.
 
-        It is `on_behalf_of` for a record that the acting user has no part in; None for a record that fits.
+        It is `on_behalf_of` for a record that the acting user has no part in; None for a record that matches.
         """
-        return next((name for check in self.checks if (name := check.misfit(record)) is not None), None)
+        return next((name for check in self.checks if (name := check.mismatch(record)) is not None), None)
 
     def mismatches(self, records: Sequence[Any]) -> dict[int, str]:
-        """Return the indexes of the records that do not fit, with the filter's name; usually none.
+        """Return the indexes of the records that do not match, each with the filter's name; usually empty.
 
-        Costs a few operations for a whole page, as long as all of it fits.
+        It costs a few operations for a page, as long as all records match.
         """
-        misfits: dict[int, str] = {}
+        mismatches: dict[int, str] = {}
         for check in self.checks if records else ():
-            if not check.fit(records):
+            if not check.all_match(records):
                 for index, record in enumerate(records):
-                    if index not in misfits and (name := check.misfit(record)) is not None:
-                        misfits[index] = name
-        return misfits
+                    if index not in mismatches and (name := check.mismatch(record)) is not None:
+                        mismatches[index] = name
+        return mismatches
 
 
 EVERY_RECORD: Final = Expectation()
-"""The expectation that every record fits."""
+"""The expectation that every record matches."""
 
 
 class _RowMembers(Struct, gc=False, rename="camel"):
@@ -214,13 +214,13 @@ class _Bound(_Check, frozen=True):
     stamp: int = 0
     is_first: bool = True
 
-    def fit(self, records: Sequence[Any]) -> bool:
+    def all_match(self, records: Sequence[Any]) -> bool:
         times = _values(records, self.attribute)
         if set(map(type, times)) != {int} or min(times) <= 0:
             return False
         return not (self._excludes(min(times)) or self._excludes(max(times)))
 
-    def fits(self, value: Any, record: Any) -> bool:
+    def accepts(self, value: Any, record: Any) -> bool:
         return type(value) is not int or value <= 0 or not self._excludes(value)
 
     def _excludes(self, time: int) -> bool:
@@ -231,21 +231,21 @@ class _Bound(_Check, frozen=True):
 
 
 class _OneOf(_Check, frozen=True):
-    def fits(self, value: Any, record: Any) -> bool:
+    def accepts(self, value: Any, record: Any) -> bool:
         if not isinstance(value, str) or not value or (self.attribute == "sender" and _is_indirect(record)):
             return True
         return _folded(value) in set(map(_folded, self.allowed))
 
 
 class _Thread(_Check, frozen=True):
-    def fits(self, value: Any, record: Any) -> bool:
+    def accepts(self, value: Any, record: Any) -> bool:
         [own] = self.allowed
         parent = value if isinstance(value, str | int) else ""
         return own.lstrip("0") in (str(parent).lstrip("0"), str(record.id).lstrip("0"))
 
 
 class _Group(_Check, frozen=True):
-    def fits(self, value: Any, record: Any) -> bool:
+    def accepts(self, value: Any, record: Any) -> bool:
         [own] = self.allowed
         if not value or value.casefold() == own.casefold():
             return True
@@ -255,14 +255,14 @@ class _Group(_Check, frozen=True):
 class _UserOf(_Check, frozen=True, kw_only=True):
     uid: str
 
-    def fit(self, records: Sequence[Any]) -> bool:
+    def all_match(self, records: Sequence[Any]) -> bool:
         uid = self.uid
         for record in records:  # noqa: SIM110, `all` takes twice as long; every page of a user passes here
             if record.sender != uid and record.receiver != uid:
                 return False
         return True
 
-    def misfit(self, record: Any) -> str | None:
+    def mismatch(self, record: Any) -> str | None:
         users = _parties(record)
         if not users or (self.name == ON_BEHALF_OF and users & APP_UIDS):
             return None
@@ -274,14 +274,14 @@ class _Pair(_Check, frozen=True, kw_only=True):
     uid: str
     acting_user: str
 
-    def fit(self, records: Sequence[Any]) -> bool:
+    def all_match(self, records: Sequence[Any]) -> bool:
         users = {self.uid: self.acting_user, self.acting_user: self.uid}
         for record in records:  # noqa: SIM110, as above
             if users.get(record.sender) != record.receiver:
                 return False
         return True
 
-    def misfit(self, record: Any) -> str | None:
+    def mismatch(self, record: Any) -> str | None:
         uid, acting_user = self.uid.casefold(), self.acting_user.casefold()
         users = _parties(record)
         if users <= {uid, acting_user} or (users & APP_UIDS and users & {uid, acting_user}):
@@ -295,10 +295,10 @@ class _ConversationsOf(_Check, frozen=True, kw_only=True):
     name: str = ON_BEHALF_OF
     uid: str
 
-    def fit(self, records: Sequence[Any]) -> bool:
-        return not any(map(self.misfit, records))
+    def all_match(self, records: Sequence[Any]) -> bool:
+        return not any(map(self.mismatch, records))
 
-    def misfit(self, record: Any) -> str | None:
+    def mismatch(self, record: Any) -> str | None:
         conversation, uid = _conversation_id(record), self.uid.casefold()
         if value_of(record, "conversation_type") == "group" or conversation.startswith("group_"):
             return None
@@ -321,7 +321,7 @@ def _filters(asked: Mapping[str, Any]) -> Iterator[_Check]:
 
 
 def _parties(record: Any) -> set[str]:
-    """Return the users that a message is between; none where it is not between users, or does not say it."""
+    """Return the two users of a message; empty for a message of a group, or one without them."""
     sender, receiver, kind = record.sender, record.receiver, record.receiver_type
     return {sender.casefold(), receiver.casefold()} if kind == "user" and sender and receiver else set()
 

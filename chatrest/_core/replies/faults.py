@@ -1,9 +1,9 @@
-"""From a reply that is no success to its error.
+"""From a reply without a success status to its error.
 
 The body of an error is not documented (`chatrest guide service`, "Errors"). On services of this kind it is
 `{"error": {"code", "message", "devMessage", "details", "source"}}`; the agent operations have
-`{"statusCode", "message", "error"}` at the root, without a code. Where it is neither (a proxy's HTML, plain
-text, nothing) the error says what came in its place. Whatever the service wrote is scrubbed of keys.
+`{"statusCode", "message", "error"}` at the root, without a code. Of any other body (a proxy's HTML, plain
+text, nothing) the error has the beginning. Keys are removed from all texts of the service.
 """
 
 import json
@@ -51,7 +51,7 @@ _TAG = re.compile(r"<(script|style)\b.*?</\1\s*>|<[^<>]*+>", re.DOTALL | re.IGNO
 def fault(
     status: int, headers: Mapping[str, str], body: bytes, operation: str, secrets: Iterable[str], now: float
 ) -> ApiError:
-    """The error for a reply; `now` is epoch seconds, for a `Retry-After` that is a date."""
+    """Return the error of a reply; `now` is in epoch seconds, for a `Retry-After` that is a date."""
     secrets, body = tuple(secrets), body[:ERROR_BYTES]
     value = _read(body)
     is_json = value is not _NOT_JSON
@@ -81,7 +81,7 @@ def fault(
 
 
 def error_of(body: bytes) -> dict[str, Any] | None:
-    """The error record in a reply's JSON, None if it is missing; of a long body only its begin is read."""
+    """Return the `error` of a reply's JSON; None if it has none. Only the beginning of a body is read."""
     cut = body[:ERROR_BYTES]
     record = _error_in(_read(cut))
     return _cut_error(cut) if record is None else record
@@ -100,7 +100,7 @@ def _cut_error(body: bytes) -> dict[str, Any] | None:
 
 
 def _names_existing(record: dict[str, Any]) -> bool:
-    """True if an error says that what is to be made is there already: in its message, or for one field."""
+    """Return True if an error's message or details say that the record to create exists already."""
     return any(_EXISTS.search(text) for text in _texts([record.get("message"), record.get("details")]))
 
 
@@ -113,14 +113,14 @@ def _texts(value: Any) -> Iterator[str]:
 
 
 def _names_record(status: int, code: str | None) -> bool:
-    """True if an error of a missing thing is about a record, and not about the operation itself."""
+    """Return True if a not-found error is about a record, and not about the operation itself."""
     if status != 404:
         return code != _UNSERVED
     return code is not None and not _ROUTE.search(code) and (code in KINDS or code.endswith("_NOT_FOUND"))
 
 
 def _root_message(value: dict[str, Any]) -> str:
-    """The message of the agent operations: beside `error`, a text, or a list of them."""
+    """Return the message of the agent operations, beside `error`: a text, or a list of texts."""
     message = value.get("message")
     texts = message if isinstance(message, list) else [message]
     return "; ".join(text for text in texts if isinstance(text, str))
@@ -139,7 +139,7 @@ def _message(record: dict[str, Any]) -> str:
 
 
 def _fields(record: dict[str, Any]) -> str:
-    """The texts of `details`, a list of texts for each wrong field: ` (uid: The uid is taken.)`."""
+    """Return the texts of `details`, which lists texts for each wrong field: ` (uid: The uid is taken.)`."""
     details = record.get("details")
     if not isinstance(details, dict):
         return ""
@@ -154,7 +154,7 @@ def _fields(record: dict[str, Any]) -> str:
 
 
 def _text(reply: Any, secrets: tuple[str, ...]) -> str:
-    """The text of a body without the service's own message: of bytes, or of JSON without its escapes."""
+    """Return the text of a body without an error message: of bytes, or of JSON without its escapes."""
     if isinstance(reply, bytes):
         text = _beginning(reply, secrets)
     else:
@@ -164,14 +164,14 @@ def _text(reply: Any, secrets: tuple[str, ...]) -> str:
 
 
 def _beginning(body: bytes, secrets: tuple[str, ...]) -> str:
-    """The first characters of a text, scrubbed; where it is cut, a piece of a key may stand last: it goes."""
+    """Return the first characters of a text, scrubbed; a cut text loses an end that may be half a key."""
     reach = longest(secrets)
     text = scrub(text_of(body[: _WINDOW + reach]), secrets)
     return text[:-reach] if reach and len(body) > _WINDOW + reach else text
 
 
 def _printable(text: str) -> str:
-    """`text` with what no terminal or file takes, lone surrogates and bytes that are not UTF-8, replaced."""
+    """Return `text` with each lone surrogate replaced, which no terminal or file can encode."""
     return text if text.isascii() else _SURROGATE.sub("\ufffd", text)
 
 

@@ -23,8 +23,8 @@ _OUTCOME: Final = frozenset({"success", "message", "error", "data", "code"})
 def outcomes_of(reply: Any) -> dict[str, dict[str, Any]]:
     """Return an outcome by the item's key, with a boolean `success`: False if the reply has none.
 
-    Raises `ReplyUnreadableError` where the reply says nothing of single items: a 200 alone does not mean that
-    each of them went well.
+    Raises `ReplyUnreadableError` for a reply without outcomes of single items: a 200 alone does not mean that
+    each of them succeeded.
     """
     data = reply.get("data", reply) if isinstance(reply, dict) else reply
     outcomes: dict[str, dict[str, Any]] = {}
@@ -98,7 +98,7 @@ def _key_of(value: Any, index: int) -> str:
 
 
 def _outcome(value: Any, *, succeeded: bool) -> dict[str, Any]:
-    """Return the outcome that `value` stands for; where it says nothing, its place says `succeeded`."""
+    """Return the outcome of an item; `succeeded` is its success if `value` has none itself."""
     if isinstance(value, bool):
         return {"success": value}
     if not isinstance(value, dict):
@@ -113,7 +113,7 @@ def _outcome(value: Any, *, succeeded: bool) -> dict[str, Any]:
 
 
 def _is_wrapped_again(data: Any) -> bool:
-    """Return whether an item's `data` is not its record, but another outcome around it."""
+    """Return True if an item's `data` is not its record, but another outcome around it."""
     return isinstance(data, dict) and isinstance(data.get("data"), dict) and data.keys() <= _OUTCOME
 
 

@@ -12,9 +12,9 @@ from ...errors import ApiError, ChatRestError, RateLimitError
 
 _LIMIT_PREFIX: Final = re.compile(r"^(?:x-)?rate-?limit-")
 _LEAST_EPOCH: Final = 1e9
-"""Less is no time of this century, but seconds to go."""
+"""A smaller reset is no time of this century, but a number of seconds from now."""
 _LARGEST_EPOCH: Final = 1e11
-"""More is in milliseconds."""
+"""A larger reset is in milliseconds."""
 _NUMBER = re.compile(r"[0-9]{1,13}(?:\.[0-9]{1,9})?")
 
 
@@ -24,21 +24,23 @@ class Signal(Struct, frozen=True):
     limited: bool
     """True for a 429."""
     limit: float | None = None
+    """The stated limit, in requests of a window that no header names."""
     remaining: float | None = None
     retry_after: float | None = None
+    """The seconds to wait that a 429 names."""
 
 
 _QUIET: Final = Signal(limited=False)
 HEADER_NAMES: Final = (
     "X-Rate-Limit", "X-RateLimit-Limit", "X-Rate-Limit-Remaining", "X-RateLimit-Remaining"
 )  # fmt: skip
-"""The names of the headers with the limit, and of those with what remains of it, each in two spellings."""
+"""The headers of the limit and of the remaining requests, each in two spellings."""
 
 
 def retry_after(headers: Mapping[str, str], now: float) -> float | None:
-    """Seconds to wait, from `Retry-After` or the limit's reset; None if neither is there.
+    """Return the seconds to wait, by `Retry-After` or the limit's reset; None without either.
 
-    The reset is an epoch, in seconds or milliseconds; a number too small for one is seconds to go.
+    The reset is an epoch in seconds or milliseconds, or a small number of seconds from `now`.
     """
     named = {_LIMIT_PREFIX.sub("x-rate-limit-", name.lower()): value for name, value in headers.items()}
     after = named.get("retry-after", "").strip()
@@ -58,16 +60,16 @@ def retry_after(headers: Mapping[str, str], now: float) -> float | None:
 def signal(
     headers: Mapping[str, str], error: ChatRestError | None = None, names: Sequence[str] = HEADER_NAMES
 ) -> Signal:
-    """The state of the rate limit in a reply, in either spelling; `headers` take names without case.
+    """Return the state of the rate limit in a reply; `headers` find names in any case of letters.
 
-    `error` is that of the reply: a 429 by its status or by its code, which has the time to wait. `names` are
-    `HEADER_NAMES` in the form that the headers find fastest.
+    `error` is the reply's: for a 429, by its status or its code, it has the seconds to wait. `names` are
+    `HEADER_NAMES` in the form that these headers find fastest.
     """
     limit = headers.get(names[0]) or headers.get(names[1])
-    left = headers.get(names[2]) or headers.get(names[3])
+    remaining = headers.get(names[2]) or headers.get(names[3])
     if isinstance(error, ApiError) and (error.status == 429 or isinstance(error, RateLimitError)):
-        return Signal(True, _number(limit), _number(left), error.retry_after)
-    return Signal(False, _number(limit), _number(left)) if limit or left else _QUIET
+        return Signal(True, _number(limit), _number(remaining), error.retry_after)
+    return Signal(False, _number(limit), _number(remaining)) if limit or remaining else _QUIET
 
 
 def _number(text: str | None) -> float | None:
@@ -75,7 +77,7 @@ def _number(text: str | None) -> float | None:
 
 
 def http_date(date: str) -> float | None:
-    """Epoch seconds of an HTTP date; one that names no zone is in UTC (RFC 9110, 5.6.7)."""
+    """Return the epoch seconds of an HTTP date, in UTC without a zone (RFC 9110, 5.6.7); None for no date."""
     try:
         at = parsedate_to_datetime(date)
         return (at if at.tzinfo else at.replace(tzinfo=UTC)).timestamp()

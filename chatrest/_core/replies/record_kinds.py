@@ -1,9 +1,9 @@
-"""Types of records: how a page of them is decoded at once, and how one is held where that fails.
+"""Kinds of records: a page of them is decoded at once, or record by record if that fails.
 
-A record is decoded strictly first, then loosely: with ids and sizes as they were served, number or text,
-which costs little more. What neither takes is held leniently, by itself. Which of the first two took the last
-page is remembered as a hint, so that a server with numbers for ids costs no failed attempt per page; the
-result does not depend on it.
+A record is decoded strictly first, then loosely: with ids and sizes as served, number or text, which costs
+little more. A record that fits neither is read leniently, by itself. The decoder that fitted the last page is
+tried first for the next one, so that a server with numbers for ids costs no failed attempt per page. The
+result does not depend on this.
 """
 
 import re
@@ -34,13 +34,15 @@ T = TypeVar("T")
 
 
 _IS_LOOSE: Final = re.compile(r"\.(?:id|uid|parentId|size)`$")
-"""The places at which a strict decoder fails and a loose one may not. It only saves a second failed attempt:
-with another text of msgspec the records would be read one by one, and come out the same.
+"""The paths at which a strict decoder fails and a loose one may not.
+
+It only saves a second failed attempt: with another error text of msgspec the records would be read one by
+one, with the same result.
 """
 
 
 class RecordError(Exception):
-    """A record that cannot be held: its index in the list, and the field with what was expected of it."""
+    """A record that does not fit its type: its index in the list, and the field with the type expected."""
 
     def __init__(self, index: int, field: str) -> None:
         super().__init__(field)
@@ -48,7 +50,7 @@ class RecordError(Exception):
         self.field = field
 
     def at(self, path: str) -> ReplyUnreadableError:
-        """Return the error for the reply, whose record is at `path`."""
+        """Return the error for a reply with the record at `path`."""
         joint = "" if self.field.startswith(":") or not path else "."
         return ReplyUnreadableError(f"{path}{joint}{self.field}")
 
@@ -73,7 +75,7 @@ class _Decoders:
 
 
 class RecordKind(Generic[T]):
-    """One type of record."""
+    """One type of record, with its decoders."""
 
     ids: tuple[tuple[str, str], ...] = ()
     """The fields that some servers send as numbers, and their wire names."""
@@ -83,7 +85,7 @@ class RecordKind(Generic[T]):
         """The struct, or the union of messages."""
         self._struct: Any = TextMessage if record == Message else record
         self._decoders = tuple(_Decoders(each) for each in (strict or record, loose) if each is not None)
-        """The strict ones, then the loose ones; the other way round while a server needs the loose ones."""
+        """Strict and loose decoders; in reverse order while a server needs the loose ones."""
         self._loose = self._decoders[-1] if loose is not None else None
 
     @cached_property
@@ -96,8 +98,9 @@ class RecordKind(Generic[T]):
 
     @cached_property
     def required(self) -> frozenset[str]:
-        """The wire names that an object must have to be such a record: its identifying field, where that is
-        a required one, else all required fields.
+        """The wire names that an object must have to be such a record.
+
+        It is the identifying field if that is required, else all required fields.
         """
         fields = {field.name: field for field in structs.fields(self.record) if field.required}
         if self.identified_by in fields:
@@ -105,7 +108,7 @@ class RecordKind(Generic[T]):
         return frozenset(field.encode_name for field in fields.values())
 
     def is_record(self, names: Collection[str]) -> bool:
-        """Return whether an object with members of these `names` is such a record."""
+        """Return True if an object with members of these `names` is such a record."""
         return self.required <= set(names)
 
     def listing(self, body: bytes) -> Listing[T] | None:
@@ -140,9 +143,10 @@ class RecordKind(Generic[T]):
         return items[0]  # type: ignore[no-any-return]
 
     def records(self, raws: Sequence[bytes], coercions: Coercions) -> list[T]:
-        """Return the records of a list, each of its JSON.
+        """Return the records of a list, each from its JSON.
 
-        Raises `RecordError` for one that cannot be held, `ReplyUnreadableError` for what is not JSON.
+        Raises `RecordError` for one that does not fit its type, `ReplyUnreadableError` for text that is not
+        JSON.
         """
         items: list[Any] = []
         for index, raw in enumerate(raws):
@@ -161,7 +165,7 @@ class RecordKind(Generic[T]):
         return items
 
     def _decoded(self, shape: str, body: bytes) -> tuple[Any, bool]:
-        """Return what the first decoder that takes the body makes of it, and whether it was the loose one."""
+        """Return the result of the first decoder that the body fits, and True if it is the loose one."""
         for decoders in self._decoders:
             try:
                 return getattr(decoders, shape).decode(body), decoders is self._loose
@@ -173,7 +177,7 @@ class RecordKind(Generic[T]):
         return None, False
 
     def _finish(self, items: list[Any], coercions: Coercions | None) -> None:
-        """Give loosely decoded ids their documented type, in place: no one has seen them yet."""
+        """Give loosely decoded ids their documented type, in place: no caller has them yet."""
         for name, wire in self.ids if coercions is not None else ():
             indexes = coercions.records(f"{wire}: expected text, got whole number")  # type: ignore[union-attr]
             for index, item in enumerate(items):
@@ -225,5 +229,5 @@ _KINDS: Final[dict[Any, RecordKind[Any]]] = {Message: MESSAGE}
 
 
 def kind_of(record: Any) -> RecordKind[Any]:
-    """Return how records of this type are decoded: `Message`, or a struct."""
+    """Return the kind of a record's type: `Message`, or a struct."""
     return _KINDS.setdefault(record, RecordKind(record))

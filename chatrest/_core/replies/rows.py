@@ -1,7 +1,7 @@
-"""A page as rows: each record's exact bytes, with the few members that decide where it belongs.
+"""A page as rows: each record's exact bytes, with the few members by which it is ordered and stored.
 
-What keeps records as they were served (an export, the command's JSON lines) needs no typed ones: this reads a
-page at less than half of the cost. A record that does not have its documented types is still a row.
+An export and the command's JSON lines store records as they were served, and need no typed ones: this reads a
+page at less than half of the cost. A record with members of other types than documented is still a row.
 `Messages(AsRows(session.sender)).list()` walks rows; so do the other collections.
 """
 
@@ -27,10 +27,10 @@ from .scanner import read_record
 R = TypeVar("R")
 
 UNKNOWN: Final = -1
-"""The time of a record that shows none."""
+"""The time of a record without one."""
 _LOW: Final = -(1 << 63)
 _HIGH: Final = (1 << 63) - 1
-"""Times that a database can hold."""
+"""The largest time; a database holds times from `_LOW` to it."""
 _ONE_LINE: Final = bytes.maketrans(b"\r\n", b"  ")
 
 
@@ -39,7 +39,7 @@ class Row(Struct, WithId, gc=False, eq=False, rename="camel"):
 
     id: Id = ""
     uid: Id = ""
-    """Of a user."""
+    """The id of a user's record."""
     sender: str = ""
     receiver: str = ""
     receiver_type: str = ""
@@ -97,8 +97,7 @@ class _RowKind(RecordKind[Row]):
 def row_reader(reply: Any) -> ManyRecords[Row]:
     """Return the reader of a list's pages as rows; `reply` is the list's own reader, if it has one.
 
-    That shows a record by the names of its members, where an object is in the place of a list, and knows the
-    list's other forms.
+    The own reader recognises a single record in place of a list, and knows the list's other forms.
     """
     if isinstance(reply, ManyRecords):
         return ManyRecords(_RowKind(reply.kind), reply.substitute)
@@ -106,7 +105,7 @@ def row_reader(reply: Any) -> ManyRecords[Row]:
 
 
 def rows(body: bytes, /) -> Listing[Row]:
-    """Return the page; raises `ReplyUnreadableError` where the body is not the list envelope."""
+    """Return the page of any list; raises `ReplyUnreadableError` if the body is not the list envelope."""
     return row_reader(None)(body)
 
 
@@ -122,7 +121,7 @@ def lines_of(rows: Sequence[Row]) -> bytes:
 
 
 def row_identity(reply: object) -> Callable[[Row], str]:
-    """Return how the rows of a list are distinguished: by one of their members, or as the records are."""
+    """Return the function that gives a row's id: one of its members, or the id of its typed record."""
     if not isinstance(reply, ManyRecords) or reply.identified_by in _IDS:
         return identity_by(getattr(reply, "identified_by", "id"))
     kind, name = reply.kind, reply.identified_by
@@ -138,7 +137,7 @@ def row_identity(reply: object) -> Callable[[Row], str]:
 
 
 def row_of(raw: bytes, members: Any = None) -> Row:
-    """Return a record by itself; `members` is what it says, where somebody has read it already."""
+    """Return the row of one record; `members` is its decoded JSON, if the caller has it already."""
     try:
         row = _ROW.decode(raw)
     except REFUSED:
@@ -176,5 +175,5 @@ _FIELDS: Final = tuple(field for field in structs.fields(Row) if field.name != "
 
 
 def _text(value: str) -> str:
-    """Return `value`; nothing where it holds a lone surrogate, which no database can keep."""
+    """Return `value`; "" for a text with a lone surrogate, which no database can store."""
     return value if value.isprintable() or value.encode(errors="ignore").decode() == value else ""
