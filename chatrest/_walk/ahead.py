@@ -1,8 +1,8 @@
 """Reading ahead: one task reads the next pages of a walk while its consumer works.
 
-The task runs the very steps that the walk itself would run, in the same order, from the state after the last
-page that it read; it moves nothing of the walk. Where the walk is not at the next page that waits
-(at its start, after an error, after an end), the task is started again from there.
+The task reads the pages that the walk would read, in the same order, each at the state after the page before.
+It does not move the walk. If the walk is not at the next page that waits (at its start, after an error, after
+an end), the task is started again at the walk's state.
 """
 
 import asyncio
@@ -29,7 +29,7 @@ class ReadAhead(Generic[T]):
         self._waiting: deque[PendingPage[T]] = deque()
         self._bytes = 0
         self._next: WalkState | None = None
-        """The state that the next page which is handed over was read at; None before a start."""
+        """The state at which the next page to hand over was read; None before a start."""
         self._task: asyncio.Task[None] | None = None
         self._is_wanted = False
         """True while the consumer waits for a page."""
@@ -37,7 +37,7 @@ class ReadAhead(Generic[T]):
         self._changed = asyncio.Event()
 
     def start(self, state: WalkState) -> None:
-        """Begin to read at `state`: the next one of a walk that is in the page before it."""
+        """Begin to read at `state`, the next state of the walk."""
         self._next = state
         self._task = asyncio.create_task(self._run(state), name="chatrest: pages ahead")
         self._task.add_done_callback(lambda _: self._changed.set())
@@ -45,8 +45,8 @@ class ReadAhead(Generic[T]):
     async def read(self, state: WalkState) -> PendingPage[T]:
         """Return the page at `state`; waits until it has arrived.
 
-        Raises the error of its call or step; those of later pages are raised when it is their turn. A cancel
-        loses nothing: the page stays the next one.
+        Raises the error of this page; those of later pages are raised when they are asked for. A cancel loses
+        nothing: the page stays the next one.
         """
         if state is not self._next:
             await self.close()
@@ -86,7 +86,7 @@ class ReadAhead(Generic[T]):
             if not page.leads_on:
                 return
             state = page.after
-            del page  # it belongs to the consumer: the records go when he has done with them
+            del page  # it belongs to the consumer, whose records are freed when it drops them
 
     @property
     def _is_full(self) -> bool:
@@ -95,8 +95,8 @@ class ReadAhead(Generic[T]):
         Else the request for the page after it would go out only when the consumer awaits something again.
         """
         pages, max_bytes = self._limits
-        wanted = len(self._waiting[0].listing.raw) if self._is_wanted and self._waiting else 0
-        return len(self._waiting) - self._is_wanted >= pages or self._bytes - wanted >= max_bytes
+        wanted_bytes = len(self._waiting[0].listing.raw) if self._is_wanted and self._waiting else 0
+        return len(self._waiting) - self._is_wanted >= pages or self._bytes - wanted_bytes >= max_bytes
 
     def _raise_failure(self) -> None:
         """Raise the error that ended the task, and forget it: the next page is then asked for again."""

@@ -1,8 +1,10 @@
 """The check of a walk for records that do not fit the query: the service ignored a filter or a user.
 
-They are given as the service served them, with a line in the page's `repairs` and one warning per walk.
-Messages of other users are not given: that is an `ActingUserIgnoredError`, unless the session is to warn.
-An empty list of the messages between a user and the same user is a warning, too: all of them may be meant.
+| a page has                                            | the walk                                          |
+|-------------------------------------------------------|---------------------------------------------------|
+| records that a filter excludes                        | gives them; a line in `repairs`, one warning      |
+| records in which the acting user has no part          | raises `ActingUserIgnoredError`, or warns as above|
+| no record, in the list of a user with the same user   | warns: all messages of the user may be meant      |
 """
 
 import logging
@@ -26,7 +28,7 @@ _WITH_ONESELF: Final = (
 
 
 class FilterCheck(Struct):
-    """The comparison of a walk's pages with what they were asked for."""
+    """The comparison of a walk's pages with its query; it warns once."""
 
     name: str
     """The operation's name."""
@@ -34,25 +36,27 @@ class FilterCheck(Struct):
     is_strict: bool
     """True if an acting user that was ignored is an error."""
     is_quiet: bool = False
-    """True if the reader of the walk leaves out by itself what does not fit."""
+    """True if the reader of the walk leaves out records that do not fit, so that no one is warned."""
     has_warned: bool = False
 
-    def checked(self, listing: Listing[T], *, is_start: bool) -> Listing[T]:
-        """Return the page, with what does not fit among its repairs; `is_start`: the list begins with it.
+    def check(self, listing: Listing[T], *, is_start: bool) -> Listing[T]:
+        """Return the page, with a line in its repairs for each filter that was ignored.
+
+        `is_start` is True for the first page of the list.
 
         Raises `ActingUserIgnoredError` for a record that the acting user has no part in.
         """
         items, expectation = listing.items, self.expectation
         if is_start and not items and expectation.is_with_oneself and not self.is_quiet:
             self._warn(_WITH_ONESELF)
-        if not items or not (misfits := expectation.mismatches(items)):
+        if not items or not (mismatches := expectation.mismatches(items)):
             return listing
-        if self.is_strict and ON_BEHALF_OF in misfits.values():
-            index = next(index for index, name in misfits.items() if name == ON_BEHALF_OF)
+        if self.is_strict and ON_BEHALF_OF in mismatches.values():
+            index = next(index for index, name in mismatches.items() if name == ON_BEHALF_OF)
             raise self._acting_user_ignored(items[index])
         if self.is_quiet:
             return listing
-        counts = Counter(misfits.values())
+        counts = Counter(mismatches.values())
         names = " and ".join(counts)
         self._warn(
             f"the service ignored {names}: it served records that do not fit, which are given as they came"
@@ -63,20 +67,20 @@ class FilterCheck(Struct):
         ]
         return structs.replace(listing, repairs=(*listing.repairs, *lines))
 
-    def _warn(self, words: str) -> None:
+    def _warn(self, text: str) -> None:
         if not self.has_warned:
             self.has_warned = True
-            LOGGER.warning("%s: %s", self.name, words)
+            LOGGER.warning("%s: %s", self.name, text)
 
     def _acting_user_ignored(self, record: Any) -> ActingUserIgnoredError:
         parties = [getattr(record, name, "") for name in ("sender", "receiver")]
-        what = (
+        served = (
             f"a message between {shown(parties[0])} and {shown(parties[1])}"
             if all(parties)
             else f"the conversation {shown(value_of(record, 'conversation_id'))} of other users"
         )
         error = ActingUserIgnoredError(
-            f"{self.name}: the service ignored the acting user (onBehalfOf) and served {what}; nothing of "
+            f"{self.name}: the service ignored the acting user (onBehalfOf) and served {served}; nothing of "
             "this page is given (AsyncSession(check_acting_user=False) gives it with a warning)"
         )
         error.operation = self.name

@@ -1,10 +1,10 @@
-"""Following a list: after its end it is asked at intervals for what is new.
+"""Following a list: after its end, it is requested at intervals for new items.
 
 | the last request             | the next interval                            |
 |------------------------------|----------------------------------------------|
 | none yet, at the list's end  | an eighth of the longest                     |
-| returned something           | half of the one before, an eighth at least   |
-| returned nothing             | twice the one before, the longest at most    |
+| returned new items           | half of the one before, an eighth at least   |
+| returned no items            | twice the one before, the longest at most    |
 
 The wait is between three quarters of the interval and all of it, so that many followers do not ask in step.
 """
@@ -26,6 +26,7 @@ from .source import PageReader, PendingPage
 T = TypeVar("T")
 
 _SHORTEST: Final = 1 / 8
+"""The shortest interval, as a share of the longest."""
 _POSITION: Final = frozenset({"affix", "id", "sentAt"})
 
 
@@ -49,7 +50,7 @@ class FollowReader(Generic[T]):
         page = await self._reader.read(state)
         if page.is_end:
             page.is_end = False
-            page.after = self._end = WalkState(behind_last(page.after.cursor), left=page.after.left)
+            page.after = self._end = WalkState(after_last(page.after.cursor), remaining=page.after.remaining)
         return page
 
     async def _wait(self, delivered: int) -> None:
@@ -63,15 +64,13 @@ class FollowReader(Generic[T]):
 def follow_fault(cursor: Cursor, paging: Paging) -> str | None:
     """Return the reason why a list cannot be followed from `cursor`; None if it can.
 
-    What is new has to come after the last item: so it is in a list by id or by the time of change that goes
-    `append`. By page numbers it may come on any page, and going `prepend` before the first item.
+    New items must be added after the last one: so it is in a list by id or by the time of change that goes
+    `append`. By page numbers they may be on any page, and going `prepend` they are before the first item.
     """
     if not paging.positions:
-        return (
-            "the service gives it by page numbers or in one reply, and what is new may stand anywhere in it"
-        )
+        return "the service gives it by page numbers or in one reply, so new items may be anywhere in it"
     if "page" in dict(cursor.position):
-        return "it is read by page numbers, and what is new may stand on any page"
+        return "it is read by page numbers, so new items may be on any page"
     if cursor.direction == "prepend":
         return "it goes from new to old (affix='prepend'); ask with affix='append'"
     if cursor.direction is None:
@@ -79,7 +78,7 @@ def follow_fault(cursor: Cursor, paging: Paging) -> str | None:
     return None
 
 
-def behind_last(cursor: Cursor) -> Cursor:
+def after_last(cursor: Cursor) -> Cursor:
     """Return the cursor that asks after its last item, where the list goes by id; any other as it is.
 
     A walk that ended within a page would ask for that whole page again, each time.
@@ -90,9 +89,9 @@ def behind_last(cursor: Cursor) -> Cursor:
     sizes = tuple(pair for pair in cursor.position if pair[0] in ("perPage", "limit"))
     if position.keys() - _POSITION - dict(sizes).keys() or cursor.direction is None:
         return cursor
-    place: Pairs = (("affix", cursor.direction), ("id", last))
+    new_position: Pairs = (("affix", cursor.direction), ("id", last))
     if "sentAt" in position:
         if cursor.time is None or cursor.time <= 0:
             return cursor
-        place += (("sentAt", str(cursor.time)),)
-    return structs.replace(cursor, position=(*place, *sizes), inside=False)
+        new_position += (("sentAt", str(cursor.time)),)
+    return structs.replace(cursor, position=(*new_position, *sizes), inside=False)

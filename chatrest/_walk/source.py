@@ -1,7 +1,7 @@
-"""The pages of a list, one by one: the half of a walk that fetches, and knows nothing of who iterates.
+"""The pages of a list, one by one: the half of a walk that fetches, without any iteration.
 
-`WalkSource.read(state)` asks for the page at a state and takes it; what it returns holds the state after the
-page. A walk reads its pages by this, or by another `PageReader` that calls it.
+`WalkSource.read(state)` fetches the page at a state, and returns it with the state after it. A walk reads its
+pages by this, or by another `PageReader` that calls it.
 """
 
 import re
@@ -33,7 +33,7 @@ Fetch: TypeAlias = Callable[[Pairs], Awaitable[Listing[T]]]
 
 
 class Page(Struct, Generic[T], frozen=True):
-    """One reply of a list, as the walk takes it."""
+    """The items of one reply of a list, in the walk's order."""
 
     items: list[T]
     """The items that are new to the walk, in its order."""
@@ -74,14 +74,14 @@ class PageReader(Protocol[T]):
 
 
 class PendingPage(Struct, Generic[T]):
-    """A page that was fetched and taken, whose items are handed over or wait for it."""
+    """A page that was fetched and accepted, whose items are handed over or wait for it."""
 
     listing: Listing[T]
     step: Step[T]
     count: int
-    """The number of items that it gives: a limit may cut some of the step's."""
-    rest: Iterator[T]
-    """Those not handed over yet. A list's own iterator knows how many, so an item costs no bookkeeping."""
+    """The number of its items: a walk with a limit may take fewer than the step has."""
+    waiting_items: Iterator[T]
+    """The items that were not handed over yet. A list's iterator knows how many, so nothing counts them."""
     after: WalkState
     """The state once all of its items are handed over."""
     is_end: bool
@@ -91,7 +91,7 @@ class PendingPage(Struct, Generic[T]):
     @property
     def cursor(self) -> Cursor:
         """The position right after the last item that was handed over."""
-        return self.step.cursor_after(self.count - length_hint(self.rest), self.identify)
+        return self.step.cursor_after(self.count - length_hint(self.waiting_items), self.identify)
 
     def page(self, items: list[T], cursor: Cursor) -> Page[T]:
         """Return the page with its last `items`, and the position after them."""
@@ -101,7 +101,7 @@ class PendingPage(Struct, Generic[T]):
     @property
     def is_last(self) -> bool:
         """True if no page is wanted after this one: the list ends, or the walk's limit is reached."""
-        return self.is_end or self.after.left == 0
+        return self.is_end or self.after.remaining == 0
 
     @property
     def leads_on(self) -> bool:
@@ -147,8 +147,8 @@ class WalkSource(Struct, Generic[T], frozen=True, kw_only=True, dict=True):
     async def read(self, state: WalkState) -> PendingPage[T]:
         """Return the page at `state`, fetched with one call.
 
-        Raises `CursorError` for a page that the walk cannot honestly take, `ActingUserIgnoredError`, and the
-        errors of the call; none of them changes anything.
+        Raises `CursorError` if the positions repeat or cannot be read, `ActingUserIgnoredError`, and the
+        errors of the call. None of them changes anything.
         """
         cursor, memory, rules = state.cursor, state.memory, self.rules
         position, size_name = cursor.position, rules.size_name
@@ -159,24 +159,24 @@ class WalkSource(Struct, Generic[T], frozen=True, kw_only=True, dict=True):
         except (RequestInvalidError, ApiError) as error:
             listing = self._refused(error, position, state)
         if self.check is not None:
-            listing = self.check.checked(listing, is_start=cursor.last is None)
+            listing = self.check.check(listing, is_start=cursor.last is None)
         largest = self.largest
         try:
             result = step(cursor, listing, rules, memory, largest.count)
         except CursorError as error:
             raise self.cursor_error(str(error)) from None
-        items, left, served = result.items, state.left, len(listing.items)
-        if served > largest.count:
-            largest.count = served
-        if left is not None:
-            items = items[:left]
-            left -= len(items)
-        count, goal = len(items), result.next
-        is_whole = count == len(result.items)
-        if goal is None or not is_whole:
-            goal = result.cursor_after(count, rules.identify)
-        is_end = is_whole and result.next is None and result.error is None
-        after = WalkState(goal, result.memory, left)
+        items, remaining, served_count = result.items, state.remaining, len(listing.items)
+        if served_count > largest.count:
+            largest.count = served_count
+        if remaining is not None:
+            items = items[:remaining]
+            remaining -= len(items)
+        count, next_cursor = len(items), result.next
+        is_complete = count == len(result.items)
+        if next_cursor is None or not is_complete:
+            next_cursor = result.cursor_after(count, rules.identify)
+        is_end = is_complete and result.next is None and result.error is None
+        after = WalkState(next_cursor, result.memory, remaining)
         return PendingPage(listing, result, count, iter(items), after, is_end, rules.identify)
 
     def _refused(
@@ -190,8 +190,8 @@ class WalkSource(Struct, Generic[T], frozen=True, kw_only=True, dict=True):
             try:  # only a service can have given a lone surrogate
                 "".join([value for _, value in position]).encode()
             except UnicodeEncodeError:
-                words = "the service gave a position that cannot be sent in an address"
-                raise self.cursor_error(words) from None
+                reason = "the service gave a position that cannot be sent in an address"
+                raise self.cursor_error(reason) from None
             raise error
         if _EXPIRED.search(error.code or ""):
             raise self.cursor_error(f"the service refuses the position: {error}") from error
@@ -204,8 +204,8 @@ class WalkSource(Struct, Generic[T], frozen=True, kw_only=True, dict=True):
             raise error
         return Listing([], NO_META, b"", is_refusal=True)
 
-    def cursor_error(self, words: str) -> CursorError:
+    def cursor_error(self, reason: str) -> CursorError:
         """Return the error that says why the walk cannot continue, with the operation's name."""
-        error = CursorError(f"{self.name}: {words}")
+        error = CursorError(f"{self.name}: {reason}")
         error.operation = self.name
         return error

@@ -54,10 +54,10 @@ class Walk(Generic[T]):
 
     __slots__ = ("__weakref__", "_is_busy", "_page", "_reader", "_source", "_state")
 
-    def __init__(self, source: WalkSource[T], start: Cursor, left: int | None = None) -> None:
+    def __init__(self, source: WalkSource[T], start: Cursor, remaining: int | None = None) -> None:
         self._source = source
         self._reader: PageReader[T] = source
-        self._state = WalkState(start, left=left)
+        self._state = WalkState(start, remaining=remaining)
         self._page: PendingPage[T] | None = None
         self._is_busy = False
 
@@ -78,7 +78,7 @@ class Walk(Generic[T]):
 
     @property
     def cursor(self) -> Cursor:
-        """The position right after the last item that was handed over."""
+        """The position right after the last item that was given; `str(cursor)` is its token."""
         cursor = self._unsigned_cursor
         if not cursor.query:
             cursor = structs.replace(cursor, query=self._source.query)
@@ -89,26 +89,27 @@ class Walk(Generic[T]):
         return self._state.cursor if self._page is None else self._page.cursor
 
     def __aiter__(self) -> AsyncIterator[T]:
-        """The items, one by one; stops only at the last page.
-
-        Where the walk had ended before, asks for what is new since.
-        """
+        """Iterate over the items; stops only at the last page, and asks for new items if it ended before."""
         return self._items()
 
     async def _items(self, reader: PageReader[T] | None = None) -> AsyncGenerator[T]:
         self._reopen()
         while True:
             if self._page is not None:
-                for item in self._page.rest:
+                for item in self._page.waiting_items:
                     yield item
             if not await self._advance(reader):
                 return
 
     async def pages(self) -> AsyncGenerator[Page[T]]:
-        """The pages that hold something new, each with its bytes as served and the cursor after it."""
+        """Iterate over the pages that have new items, each with its bytes as served and the cursor after it.
+
+        Costs one request per page. After an error, a `break` or a cancel, iterate again: the walk continues
+        after the last page that it gave. Raises the errors of the walk.
+        """
         self._reopen()
         while True:
-            if (page := self._page) is not None and (items := list(page.rest)):
+            if (page := self._page) is not None and (items := list(page.waiting_items)):
                 yield page.page(items, self.cursor)
             if not await self._advance():
                 return
@@ -119,32 +120,34 @@ class Walk(Generic[T]):
         Moves this walk after them: `page` again gives the next ones, as does `cursor=token` in another
         process. Costs one request, and one more where a short reply does not prove the end. The token is None
         at the end; where the reply does not show that nothing follows, the next page is empty. After an error
-        the walk is where it was.
+        or a cancel the walk is where it was. Raises `RequestInvalidError` for a `count` that is not a whole
+        number from 1, the errors of the walk, and `RuntimeError` while another task reads it.
         """
         check_count("count", count)
         if self._is_busy:
             raise self._second_reader()
-        cursor, left = self._unsigned_cursor, self._remaining
-        wanted = count if left is None else min(count, left)
+        cursor, remaining = self._unsigned_cursor, self._remaining
+        wanted = count if remaining is None else min(count, remaining)
         items: list[T] = []
-        last = await self._read(self._in_pages_of(wanted, cursor), WalkState(cursor, left=wanted), items)
-        left = None if left is None else left - len(items)
-        is_end = len(items) < count or left == 0 or last is None or last.is_end
-        self._state, self._page = WalkState(cursor if last is None else last.after.cursor, left=left), None
+        last = await self._read(self._in_pages_of(wanted, cursor), WalkState(cursor, remaining=wanted), items)
+        remaining = None if remaining is None else remaining - len(items)
+        is_end = len(items) < count or remaining == 0 or last is None or last.is_end
+        end_cursor = cursor if last is None else last.after.cursor
+        self._state, self._page = WalkState(end_cursor, remaining=remaining), None
         return TokenPage(items, None if is_end else str(self.cursor))
 
     def limit(self, count: int) -> "Walk[T]":
-        """Another walk from here, that ends after `count` items and asks for no larger page than that.
+        """Return another walk from here that ends after `count` items, and requests no larger page than that.
 
         This walk does not move, so its cursor and its next `limit` are the same as before: for one page after
-        another use `page`.
+        another use `page`. Raises `RequestInvalidError` for a `count` that is not a whole number from 0.
         """
         if type(count) is not int or count < 0:
             raise RequestInvalidError(f"limit = {count!r}: expected a whole number, 0 or more", name="limit")
-        cursor, left = self._unsigned_cursor, self._remaining
-        if left is None or count < left:
-            left = count
-        return Walk(self._in_pages_of(left, cursor), cursor, left)
+        cursor, remaining = self._unsigned_cursor, self._remaining
+        if remaining is None or count < remaining:
+            remaining = count
+        return Walk(self._in_pages_of(remaining, cursor), cursor, remaining)
 
     def _in_pages_of(self, count: int, cursor: Cursor) -> WalkSource[T]:
         """Return the list, from `cursor` on, in pages of no more than `count` items where that can be."""
@@ -158,12 +161,12 @@ class Walk(Generic[T]):
         return structs.replace(source, rules=structs.replace(rules, size=count or 1))
 
     def thorough(self) -> "Walk[T]":
-        """A walk from here that makes one extra request where a short page suggests the end."""
+        """Return a walk from here that makes one extra request where a short page suggests the end."""
         rules = structs.replace(self._source.rules, thorough=True)
         return Walk(structs.replace(self._source, rules=rules), self._unsigned_cursor, self._remaining)
 
     def at(self, cursor: Cursor) -> "Walk[T]":
-        """A walk of the same list from another position."""
+        """Return a walk of the same list from another position."""
         return Walk(self._source, cursor.unsigned, self._remaining)
 
     def ahead(self, pages: int = 2, max_bytes: int = AHEAD_BYTES) -> AbstractAsyncContextManager["Walk[T]"]:
@@ -176,8 +179,8 @@ class Walk(Generic[T]):
         of these; records take about four times the bytes of their body, and a page at most some 200 MB, from
         a hostile service. Of a `limit`, no page beyond its items is asked for.
 
-        The block owns one task; it has ended when the block is left, in any way. Pages that came for nothing
-        are dropped, and the walk continues after the last item that was handed over. Raises
+        The block owns one task; it has ended when the block is left, in any way. Pages that no one has read
+        are dropped, and the walk continues after the last item that was given. Raises
         `RequestInvalidError` for arguments that are not whole numbers from 1, and `RuntimeError` where the
         walk is being read ahead already.
         """
@@ -200,10 +203,10 @@ class Walk(Generic[T]):
             await reader.close()
 
     def follow(self, every: float = 10.0) -> "Follower[T]":
-        """The items, and after the end those that are new, as they arrive: `async for item in walk.follow()`.
+        """Iterate over the items, and then over new ones as they arrive: `async for item in walk.follow()`.
 
         After the end it asks again at intervals of at most `every` seconds, and at least an eighth of that:
-        half as long after a request that brought something, twice as long after one that brought nothing.
+        half as long after a request that returned new items, twice as long after one that returned none.
         Costs one request an interval, under the same pace, retries and deadlines as every call. Moves this
         walk, whose cursor is right after every item. It ends only with a `limit`; after a final error, a
         `break` or a cancel, `follow` again, also in another process from the cursor.
@@ -221,15 +224,19 @@ class Walk(Generic[T]):
         return Follower(self, seconds)
 
     async def collect(self) -> list[T]:
-        """All that is left, in one list: memory for everything. After an error the walk is where it was."""
+        """Return all further items in one list, whose memory is that of all of them.
+
+        Costs one request per page. After an error or a cancel the walk is where it was. Raises the errors of
+        the walk, and `RuntimeError` while another task reads it.
+        """
         if self._is_busy:
             raise self._second_reader()
         self._reopen()
         items: list[T] = []
         page, state = self._page, self._state
         if page is not None:
-            state = WalkState(page.cursor, left=self._remaining)
-            items.extend(page.rest)
+            state = WalkState(page.cursor, remaining=self._remaining)
+            items.extend(page.waiting_items)
             if page.is_last:
                 return items
         try:
@@ -242,14 +249,14 @@ class Walk(Generic[T]):
         return items
 
     async def _read(self, reader: PageReader[T], state: WalkState, items: list[T]) -> PendingPage[T] | None:
-        """Append all items from `state` on, and return the last page; None if none is wanted."""
-        if state.left == 0:
+        """Append all items from `state` on to `items`, and return the last page; None if the limit is 0."""
+        if state.remaining == 0:
             return None
         self._is_busy = True
         try:
             while True:
                 page = await reader.read(state)
-                items.extend(page.rest)
+                items.extend(page.waiting_items)
                 if page.is_last:
                     return page
                 state = self._after(page)
@@ -264,12 +271,12 @@ class Walk(Generic[T]):
     @property
     def _remaining(self) -> int | None:
         page = self._page
-        if page is None or page.after.left is None:
-            return self._state.left
-        return page.after.left + length_hint(page.rest)
+        if page is None or page.after.remaining is None:
+            return self._state.remaining
+        return page.after.remaining + length_hint(page.waiting_items)
 
     async def _advance(self, reader: PageReader[T] | None = None) -> bool:
-        """Go on to the next page, by the walk's own reader or another one; False at the end."""
+        """Read the next page, by the walk's own reader or another one; return False at the end."""
         if self._is_busy:
             raise self._second_reader()
         page = self._page
@@ -277,7 +284,7 @@ class Walk(Generic[T]):
         # to the operating system, and to get it again costs a tenth of a large page's time.
         raw = None if page is None else page.listing.raw
         if page is not None:
-            if length_hint(page.rest):  # another loop over this walk left the page in the middle
+            if length_hint(page.waiting_items):  # another loop over this walk left the page in the middle
                 return True
             if page.is_last:
                 return False
@@ -286,7 +293,7 @@ class Walk(Generic[T]):
             del page  # its records go before the new ones come
             if error is not None:  # continued, the walk asks for the same page again
                 raise self._source.cursor_error(error)
-        if self._state.left == 0:
+        if self._state.remaining == 0:
             return False
         self._is_busy = True
         try:
@@ -298,13 +305,13 @@ class Walk(Generic[T]):
         return True
 
     def _reopen(self) -> None:
-        """Go back before the last page where the walk has ended: new items are after its items."""
+        """Move to the last item if the walk has ended, so that the next request asks for new items."""
         page = self._page
-        if page is None or not page.is_end or length_hint(page.rest):
+        if page is None or not page.is_end or length_hint(page.waiting_items):
             return
         if self._is_busy:
             raise self._second_reader()
-        self._state, self._page = WalkState(self._unsigned_cursor, left=page.after.left), None
+        self._state, self._page = WalkState(self._unsigned_cursor, remaining=page.after.remaining), None
 
     def _second_reader(self) -> RuntimeError:
         return RuntimeError(f"{self!r} is being read by another task: a walk has one reader at a time")

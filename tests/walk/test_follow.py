@@ -15,7 +15,7 @@ from chatrest._core.paging.walk_state import LargestPage
 from chatrest._core.requests.dialects import BY_ID, BY_NEXT, BY_PAGE, BY_THREAD, BY_UPDATED, ONE_REPLY
 from chatrest._core.send import AsRows
 from chatrest._resources.messages import Messages
-from chatrest._walk.follow import behind_last
+from chatrest._walk.follow import after_last
 from chatrest._walk.walk import Follower, Walk, WalkSource
 from chatrest.errors import CursorError, RequestInvalidError, ServerError
 from tests.cases import loop_over
@@ -257,7 +257,7 @@ IN_PAGE = Cursor("q", (("affix", "append"), ("id", "5")), "append", "9", inside=
 def test_a_place_within_a_page_moves_behind_its_last_item(
     position: tuple[tuple[str, str], ...], expected: tuple[tuple[str, str], ...]
 ) -> None:
-    moved = behind_last(structs.replace(IN_PAGE, position=position))
+    moved = after_last(structs.replace(IN_PAGE, position=position))
     assert moved == structs.replace(IN_PAGE, position=expected, inside=False)
 
 
@@ -272,4 +272,4 @@ def test_a_place_within_a_page_moves_behind_its_last_item(
 )  # fmt: skip
 def test_any_other_place_stays(changes: dict[str, object]) -> None:
     cursor = structs.replace(IN_PAGE, **changes)
-    assert behind_last(cursor) == cursor
+    assert after_last(cursor) == cursor
