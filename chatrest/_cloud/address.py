@@ -110,6 +110,7 @@ class RequestLimits(NamedTuple):
     """Seconds before the first repetition; the waits double on average, up to 15 s."""
 
     def wait(self, number: int) -> float:
+        """Return the seconds before a repetition; the first one has the number 0."""
         return min(self.first_wait * 2.0**number, _LONGEST_WAIT)
 
 

@@ -76,6 +76,8 @@ class Version(Struct, frozen=True):
 
 
 class LocalFile(NamedTuple):
+    """A file to be published, with the name that it gets in the version."""
+
     name: str
     path: Path
     size: int

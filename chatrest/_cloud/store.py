@@ -165,6 +165,7 @@ class ObjectStore:
         return await self._call("read", name, read)
 
     async def head(self, name: str) -> ObjectInfo:
+        """Return an object's facts without its content; `ObjectNotFoundError` if there is none."""
         check_name(name)
         read = lambda: self._obstore.get_async(self._client, name, options={"head": True})  # noqa: E731
         return self._info(name, (await self._call("read", name, read)).meta)

@@ -59,6 +59,8 @@ _ALL: Final = """SELECT message AS messageId, position, url, name, mime_type AS 
 
 
 class Link(NamedTuple):
+    """The address of a file of a message, at its position among the message's files."""
+
     message: str
     position: int
     url: str
@@ -105,6 +107,8 @@ def text_or_none(value: Any) -> str | None:
 
 
 class FetchResult(NamedTuple):
+    """The outcome of fetching a link; for `too_large`, `bytes` is the limit that was passed."""
+
     state: AttachmentState
     file: str | None = None
     bytes: int | None = None

@@ -169,6 +169,7 @@ class StoredIndex:
         return IdSet(each for (each,) in numbers) | IdSet(self._names(key for (key,) in keys).values())
 
     def changed(self, rows: list[Row]) -> list[Row]:
+        """Return the rows that are on disk with other bytes."""
         keys = [key_of(row) for row in rows]
         known = dict(sql_in(self._db, "SELECT key, digest FROM stored WHERE key IN", keys))
         pairs = zip(keys, rows, strict=True)

@@ -70,7 +70,8 @@ class RemoteFiles(Protocol):
     """The sealed files of an export that are in an object store: their names and sizes, always one object."""
 
     @property
-    def names(self) -> Mapping[str, int]: ...
+    def names(self) -> Mapping[str, int]:
+        """Their sizes in bytes, by name."""
 
     def fetch(self, name: str, path: Path, sha256: str) -> None:
         """Write a file with this SHA-256 to `path`, complete and durable, or raise `ObjectStoreError`."""

@@ -34,6 +34,8 @@ class Coverage(NamedTuple):
 
 
 class SourceRows(NamedTuple):
+    """Rows in the order of their ids, and the source whose files they belong to."""
+
     source: Source
     rows: list[Row]
     ids: PageIds

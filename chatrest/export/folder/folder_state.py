@@ -172,6 +172,7 @@ def read_folder(folder: Path, stack: ExitStack) -> FolderState:
 
 
 def no_export_error(folder: Path) -> RequestInvalidError:
+    """Return the error for a path at which there is no export; it names an export directly below."""
     if not folder.is_dir():
         lack = "it is a file" if folder.exists() else "there is no such folder"
     else:
@@ -204,6 +205,7 @@ def _open_journal(path: Path, state: FolderState, stack: ExitStack) -> None:
 
 
 def journal_fault(folder: Path, error: Exception) -> tuple[str, str]:
+    """Return why a journal cannot be read, as the end of a sentence, and the remedy."""
     return f"it {_without_path(folder / JOURNAL, error)}".removesuffix(f": {REMEDY}"), REMEDY
 
 

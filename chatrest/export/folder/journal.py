@@ -92,6 +92,8 @@ State: TypeAlias = Literal["open", "failed", "deleted_user"]
 
 
 class SourceState(NamedTuple):
+    """A source, as runs before have left it."""
+
     number: int
     """Its rank among users: the lower one writes what two of them have."""
     source: Source
@@ -105,10 +107,13 @@ class SourceState(NamedTuple):
 
     @property
     def is_read(self) -> bool:
+        """True if runs read it: the plan asks for it, and its user is listed."""
         return self.asked and self.state != "deleted_user"
 
 
 class Recheck(NamedTuple):
+    """The progress of a source that is read again, from a time on, up to the id `until`."""
+
     since: int
     after: int
     until: int
@@ -120,6 +125,8 @@ class Recheck(NamedTuple):
 
 
 class DeletedId(NamedTuple):
+    """An id that the service does not show any more; `noticed` is the time at which a run has found that."""
+
     id: str
     source: int
     noticed: int
@@ -144,6 +151,7 @@ class Journal(StoreJournal):
         return digest.hexdigest()
 
     def lost_versions(self) -> list[str]:
+        """Return the names of lost or damaged files of older versions."""
         return (self[LOST_VERSIONS] or "").splitlines()
 
     # ── sources ──
@@ -185,6 +193,7 @@ class Journal(StoreJournal):
             raise self._damage(f"is damaged: {error}") from None
 
     def source_number(self, key: str) -> int:
+        """Return the number of the source of a key; 0 if there is none."""
         rows = self._typed("SELECT number FROM sources WHERE key = ?", tuple[int], key)
         return int(rows[0][0]) if rows else 0
 
@@ -221,6 +230,7 @@ class Journal(StoreJournal):
         )
 
     def forget_sources(self) -> None:
+        """Forget all sources, as long as no list has shown anything."""
         self._db.execute("DELETE FROM sources")
 
     def set_state(self, source: int, state: State, error: str | None = None) -> None:
@@ -238,6 +248,7 @@ class Journal(StoreJournal):
         return merge(Interval(first, last, position_of(text, last)) for first, last, text in rows)
 
     def note_covered(self, source: int, read: Iterable[Interval]) -> None:
+        """Note the ids that were read, joined to the intervals beside them, and where the list continues."""
         for new in merge(read):
             sql = """DELETE FROM covered WHERE source = ? AND first <= ? AND last >= ?
                 RETURNING first, last, position"""
@@ -272,6 +283,7 @@ class Journal(StoreJournal):
             self._db.execute("DELETE FROM shown WHERE source = ?", (source,))
 
     def note_recheck(self, source: int, last: int, position: Pairs) -> None:
+        """Note that a recheck has read its source up to an id, after which it continues at a position."""
         sql = "UPDATE rechecks SET after = ?, position = ? WHERE source = ?"
         self._db.execute(sql, (last, json.dumps(position), source))
 
@@ -287,10 +299,12 @@ class Journal(StoreJournal):
         self._db.execute("DELETE FROM shown")
 
     def note_changed(self, rows: Iterable[Row]) -> None:
+        """Note newer versions of messages, which wait until `ChangedMessages.apply`."""
         values = [(row.id, number(row.id), bytes(row.raw)) for row in rows]
         self._db.executemany("INSERT OR REPLACE INTO changed VALUES(?, ?, ?)", values)
 
     def forget_changed(self, ids: Iterable[str]) -> None:
+        """Forget newer versions that have taken their places, or have none."""
         self._db.executemany("DELETE FROM changed WHERE id = ?", [(each,) for each in ids])
 
     def pending_changes(self, most: int = -1) -> list[Row]:
@@ -302,25 +316,26 @@ class Journal(StoreJournal):
         return {key for (key,) in self._all("SELECT id FROM changed")}
 
     def deleted(self) -> list[DeletedId]:
+        """Return the ids that the service does not show any more, `missing` ones included."""
         rows = self._typed("SELECT id, source, noticed, missing FROM deleted", DeletedId)
         return sorted(rows, key=lambda deleted: (number(deleted.id) or 0, deleted.id))
 
-    def mark_deleted(
-        self, source: int, ids: Iterable[int], now: int, *, missing: bool = False, news: IdSet | None = None
-    ) -> None:
+    def mark_deleted(self, source: int, ids: Iterable[int], now: int, *, missing: bool, news: IdSet) -> None:
         """Note ids that the service does not show any more, and that are missing in the export or not.
 
         `news` are those of them that this run has found to be deleted.
         """
         sql, keys = "INSERT OR REPLACE INTO deleted VALUES(?, ?, ?, ?)", self.texts(ids)
         self._db.executemany(sql, [(key, source, now, int(missing)) for key in keys])
-        self._note_news(self.run, "deleted", news or IdSet())
+        self._note_news(self.run, "deleted", news)
 
     def undelete(self, ids: Iterable[int]) -> None:
+        """Note that ids are shown again; those that are on disk are news of the run."""
         sql, keys = "DELETE FROM deleted WHERE id = ? RETURNING missing", self.texts(ids)
         self.note_news("restored", [key for key in keys if self._all(sql, key) == [(0,)]])
 
     def texts(self, ids: Iterable[int]) -> list[str]:
+        """Return ids as the service has them."""
         known = IdSet(ids)
         names = self.keys_of(known)
         return [names.get(each) or str(each) for each in known]
@@ -331,10 +346,12 @@ class Journal(StoreJournal):
         self._db.executemany("INSERT OR IGNORE INTO edits VALUES(?, ?)", [(row.id, row.raw) for row in rows])
 
     def edited_ids(self, after: str, most: int) -> list[str]:
+        """Return ids of edited messages after one, in their order; `most` of them."""
         sql = "SELECT DISTINCT id FROM edits WHERE id > ? ORDER BY id LIMIT ?"
         return [key for (key,) in self._typed(sql, tuple[str], after, most)]
 
     def edits(self, ids: Iterable[str]) -> dict[str, list[bytes]]:
+        """Return the messages as edits and deletions show them, by id."""
         shown: dict[str, list[bytes]] = {}
         with self._held():
             for key, raw in sql_in(self._db, "SELECT id, raw FROM edits WHERE id IN", ids):
@@ -361,10 +378,12 @@ class Journal(StoreJournal):
         self._db.execute("INSERT INTO foreign_ids(part, ids) VALUES(?, ?)", (part, ids.to_bytes()))
 
     def note_foreign_rows(self, part: int, rows: Iterable[Row]) -> None:
+        """Note messages, or newer versions of them, that are left to another part."""
         sql = "INSERT OR IGNORE INTO foreign_rows(id, raw, part) VALUES(?, ?, ?)"
         self._db.executemany(sql, [(row.id, row.raw, part) for row in rows])
 
     def foreign_rows(self, part: int) -> list[bytes]:
+        """Return the messages, and newer versions of them, that are left to a part."""
         sql = "SELECT raw FROM foreign_rows WHERE part = ? ORDER BY id"
         return [raw for (raw,) in self._typed(sql, tuple[bytes], part)]
 

@@ -58,6 +58,8 @@ class TableEntry(Struct, frozen=True):
 
 
 class Manifest(Struct, kw_only=True):
+    """The content of `manifest.json`."""
+
     made_by: str = _MAKER
     version: int = VERSION
     generation: str
@@ -139,6 +141,7 @@ def find_undamaged(folder: Path) -> Manifest | None:
 
 
 def file_entries(journal: Journal) -> Iterator[FileEntry]:
+    """Yield the entries of all sealed files of messages, and of their older versions."""
     files = {file.number: file for file in journal.files("sealed") if not is_table(file.stem)}
     for number, blocks in journal.blocks_by_file():
         if (file := files.get(number)) is None:
@@ -174,6 +177,7 @@ def table_entries(journal: Journal) -> Iterator[TableEntry]:
 
 
 def is_table(stem: str) -> bool:
+    """Return True for the partition of a table."""
     return stem.partition("/")[0] not in (STEM, HISTORY)
 
 
@@ -219,6 +223,7 @@ def _begun(journal: Journal, plan: Plan, started: int) -> Manifest:
 
 
 def encode(manifest: Manifest) -> bytes:
+    """Return the content of the file, with its checksum."""
     data = msgspec.json.encode(structs.replace(manifest, checksum=""))
     blank = msgspec.json.format(data, indent=1) + b"\n"
     checksum = hashlib.sha256(blank).hexdigest().encode()

@@ -55,6 +55,8 @@ class PartFiles:
         return str(self._folder)
 
     async def read(self, name: str) -> StampedFile | None:
+        """Return a file; None where there is none."""
+
         def read() -> StampedFile | None:
             try:
                 data = (self._folder / name).read_bytes()
@@ -135,6 +137,7 @@ def check_free(folder: Path) -> None:
 
 
 async def find_parts(files: PartFiles) -> tuple[Parts, StampedFile] | None:
+    """Return `parts.json`, None where there is none; raises as `Parts.parse`."""
     stored = await files.read(NAME)
     return None if stored is None else (Parts.parse(stored.data, f"{files.place}/{NAME}"), stored)
 
@@ -157,6 +160,7 @@ async def read_users(files: PartFiles, parts: Parts) -> list[NightUsers]:
 
 
 def ownership(parts: Parts, nights: Iterable[Iterable[str]]) -> PartOwnership:
+    """Return which part writes a message, for the users that each night has listed."""
     rule = PartOwnership(parts.plan, parts.parts)
     for uids in nights:
         rule.add_night(uids)
@@ -171,6 +175,7 @@ async def read_state(files: PartFiles, parts: Parts, number: int) -> PartState:
 
 
 async def stamps_for(files: PartFiles, parts: Parts, number: int) -> dict[str, str]:
+    """Return the stamps of the files that other parts have left a part, by name."""
     return await files.stamps(f"{part_name(number, parts.parts)}/{FOREIGN}")
 
 
@@ -180,6 +185,7 @@ async def is_settled(files: PartFiles, parts: Parts, number: int, state: PartSta
 
 
 def foreign_name(parts: Parts, owner: int, number: int) -> str:
+    """Return the name of the file that part `number` leaves to the part `owner`."""
     return f"{part_name(owner, parts.parts)}/{FOREIGN}/{digits(number, parts.parts)}.ids"
 
 

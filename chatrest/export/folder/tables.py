@@ -70,6 +70,7 @@ def with_member(raw: bytes, name: str, value: str) -> bytes:
 
 
 def table_stem(table: str) -> str:
+    """Return the partition of a table: the name of its file, without the suffix."""
     return f"{table}/{table}"
 
 
@@ -103,6 +104,7 @@ def find_table(folder: Path, entry: TableEntry) -> Path | None:
 
 
 def has_content(path: Path, size: int, sha256: str) -> bool:
+    """Return True if there is a file of this size and SHA-256, and no link to one."""
     is_file = path.is_file() and not path.is_symlink()
     return is_file and path.stat().st_size == size and file_sha256(path).hex() == sha256
 

@@ -54,6 +54,7 @@ def is_deleted(raw: bytes) -> bool:
 
 
 def shown_edits(rows: Iterable[Row]) -> Iterator[Row]:
+    """Yield the messages that records of edits and deletions show, as they were then."""
     for raw in (row.raw for row in rows):
         if ACTION not in raw:
             continue

@@ -162,6 +162,7 @@ def milliseconds_or_none(time: int | None) -> int | None:
 
 
 def value_of(column: Column, record: Any) -> Any:
+    """Return the value of a column in a record; None where it is absent, or of another kind."""
     value = record
     for name in column.path:
         value = value.get(name) if isinstance(value, dict) else None

@@ -25,6 +25,8 @@ _HIGHEST: Final = (1 << 63) - 1
 
 
 class SourceLines(NamedTuple):
+    """Records of one source as lines; `label` is its name in formats that store it."""
+
     source: int
     rows: int
     lines: bytes
@@ -36,6 +38,7 @@ class SourceLines(NamedTuple):
 
 
 def piece_of(raws: list[bytes], source: int = 0, label: str | None = None) -> SourceLines:
+    """Return records as lines."""
     return SourceLines(source, len(raws), b"\n".join([*raws, b""]), label)
 
 
@@ -102,10 +105,12 @@ def clean(value: Any, depth: int = _DEPTH) -> Any:
 
 
 def damage_error(path: Path, reason: object) -> ChatRestError:
+    """Return the error for a file that cannot be read."""
     return ChatRestError(f"{path} cannot be read: {reason}; `chatrest verify` says what is damaged")
 
 
 def compress_of(name: str) -> Compress:
+    """Return the compression of a file of lines, by the end of its name."""
     compressed: dict[str, Compress] = {".gz": "gzip", ".zst": "zstd"}
     return compressed.get(PurePath(name).suffix, "none")
 

@@ -99,6 +99,7 @@ class StoreExport:
 
     @property
     def warnings(self) -> list[str]:
+        """Sentences about publications that failed, and a former copy that was kept."""
         texts = []
         if self._failures:
             times = "a publication" if self._failures == 1 else f"{self._failures:,} publications"

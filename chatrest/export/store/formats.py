@@ -39,6 +39,8 @@ _CODECS: Final[dict[Compress, tuple[str, int | None]]] = {
 
 
 class Format(ABC):
+    """A converter of rows to files, of which a partition's segments become files."""
+
     suffix: str
     packing: Compression = compression("none")
     is_lines = False
@@ -67,6 +69,7 @@ class RowKind(NamedTuple):
 
     @property
     def has_ids(self) -> bool:
+        """True if rows are told apart by their ids, each of which is written once."""
         return not self.by_content and not self.is_snapshot
 
 

@@ -58,6 +58,8 @@ _FILES: Final = "SELECT number, name, stem, state, size, sha256, successor FROM 
 
 
 class StoreFile(NamedTuple):
+    """A file of the store, whatever its state."""
+
     number: int
     name: str
     stem: str
@@ -71,6 +73,8 @@ class StoreFile(NamedTuple):
 
 
 class StoreBlock(NamedTuple):
+    """The rows of one source in one file: their number, their first and last time, their ids."""
+
     source: Count
     rows: Count
     since: int
@@ -232,9 +236,11 @@ class StoreJournal(JournalFile):
     # ── ids ──
 
     def ids_in(self, files: Iterable[StoreFile]) -> IdSet:
+        """Return the ids of the rows in files."""
         return self._union("SELECT ids FROM blocks WHERE file IN", [file.number for file in files])
 
     def note_seen(self, source: int, ids: IdSet) -> None:
+        """Note ids that the list of a source has shown."""
         if ids:
             self._db.execute("INSERT INTO seen(source, ids) VALUES(?, ?)", (source, ids.to_bytes()))
 
@@ -275,6 +281,7 @@ class StoreJournal(JournalFile):
         return ids.numbers | IdSet(known.values())
 
     def numbers_of_names(self, keys: Iterable[str]) -> dict[str, int]:
+        """Return the numbers of ids that are texts, by the text; unknown ones are left out."""
         with self._held():
             rows = list(sql_in(self._db, "SELECT key, number FROM names WHERE key IN", keys))
         return {key: NAMES + number for key, number in rows}
@@ -286,6 +293,7 @@ class StoreJournal(JournalFile):
         return named | {key: each for key, each in numbers.items() if each is not None}
 
     def keys_of(self, ids: IdSet) -> dict[int, str]:
+        """Return the texts of the names in a set, by their numbers."""
         with self._held():
             wanted = (each - NAMES for each in ids.names)
             rows = list(sql_in(self._db, "SELECT number, key FROM names WHERE number IN", wanted))
@@ -334,6 +342,7 @@ def _read_ids(kind: type, value: Any) -> IdSet:
 
 
 def joint_block(blocks: list[StoreBlock]) -> StoreBlock:
+    """Return blocks of one source as one."""
     return StoreBlock(
         blocks[0].source,
         sum(block.rows for block in blocks),

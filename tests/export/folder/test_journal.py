@@ -164,11 +164,11 @@ def test_changed_messages_wait_with_their_newest_bytes_until_they_are_applied(jo
 
 
 def test_deleted_ids_are_told_once_and_in_order(journal: Journal) -> None:
-    journal.mark_deleted(1, [9, 2**63 - 2, 7], 1000)
-    journal.mark_deleted(2, [7, 8], 2000)
-    journal.mark_deleted(2, [], 3000)
+    journal.mark_deleted(1, [9, 2**63 - 2, 7], 1000, missing=False, news=IdSet())
+    journal.mark_deleted(2, [7, 8], 2000, missing=False, news=IdSet())
+    journal.mark_deleted(2, [], 3000, missing=False, news=IdSet())
     name = next(iter(journal.assign_numbers(ids_of([Row("m-1")])).names))
-    journal.mark_deleted(2, [5, name], 4000, missing=True)
+    journal.mark_deleted(2, [5, name], 4000, missing=True, news=IdSet())
     assert [(each.id, each.missing) for each in journal.deleted()] == [
         ("m-1", True), ("5", True), ("7", False), ("8", False), ("9", False), (str(2**63 - 2), False),
     ]  # fmt: skip
