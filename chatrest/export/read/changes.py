@@ -60,7 +60,7 @@ class ExportChange(Struct, frozen=True):
     """A message that is new, has changed, or is deleted."""
 
     run: int
-    """The number of the run that brought it: of several the first one."""
+    """The number of the run that found it: of several runs the first one."""
     kind: ChangeKind
     id: str
     raw_before: bytes | None
@@ -70,7 +70,7 @@ class ExportChange(Struct, frozen=True):
     reason: DeletionReason | None = None
     """Of a deleted message: its author (or a moderator) deleted it, or no list shows it any more."""
     part: str = ""
-    """Of a folder of exports the one that has it, such as `part=03`; `run` is the number of a run of it."""
+    """In a folder of exports the name of the one that has it, such as `part=03`, whose run `run` is."""
 
     @property
     def before(self) -> Message | None:
@@ -101,8 +101,8 @@ class ExportChanges(Iterator[ExportChange]):
     def __init__(self, changes: Iterator[ExportChange], run: Position) -> None:
         self._changes = changes
         self.run: Final = run
-        """The newest run when the export was opened: who has read all changes continues with `after=run`. Of
-        a folder of exports it is a text, with the newest run of each."""
+        """The newest run when the export was opened: after you have read all changes, continue with
+        `after=run`. For a folder of exports it is a text, with the newest run of each."""
 
     def __next__(self) -> ExportChange:
         return next(self._changes)
@@ -112,16 +112,17 @@ def changes(out: str | PathLike[str], *, after: Position = 0) -> ExportChanges:
     """Return an iterator over what is new, changed or deleted since the run `after`, by run and kind.
 
     `out` is a folder, or the address of an object store. The number of a run is in its `Report`, and in
-    `runs(out)`; a run that was killed has one, too. With 0 all messages are new. If the journal was lost, all
-    messages are new in the next run. Of a folder of exports they are in order of export, and `after` is 0 or
-    the `run` of an earlier result: a text with the run of each. Of one that has begun since, all is new.
+    `runs(out)`; a run that was killed has a number, too. With 0 all messages are new. After a loss of the
+    journal, all messages are new in the next run. In a folder of exports, changes are ordered by export, and
+    `after` is 0 or the `run` of an earlier result: a text with the run of each export. In an export that is
+    not in that text, all messages are new.
 
     The next call continues with `after=result.run`, if all of the result was read. Each message is given
     once: with the oldest `before` since then, and the newest `after`. The changes of a run are given when it
-    has ended, and those of a killed one by the next.
+    has ended, and those of a killed run when the next one has ended.
 
-    Not a coroutine: it reads a disk, and blocks. Reads each file once for each run and kind that has messages
-    in it; memory for sets of ids, and for each id that is not a number. Nothing in the folder is changed.
+    Not a coroutine: it reads a disk, and blocks. It reads each file once for each run and kind that has
+    messages in it. Memory is needed for sets of ids, and for each id that is a text. Nothing is changed.
 
     Raises `RequestInvalidError` at once for a wrong argument, and for a folder that is not an export;
     `ChatRestError` if the journal is damaged or lost, and during iteration if a file is damaged.
@@ -196,56 +197,55 @@ def _read_journal(view: FolderView, state: FolderState, after: int) -> "_Journal
             "position is one of another export",
             name="after",
         )
+    last_run = max(after, journal.run - 1) if state.is_in_use else journal.run
     noted = [*journal.news(), (journal.run, "new", journal.pending_news())]
-    run = max(after, journal.run - 1) if state.is_in_use else journal.run
-    noted = [each for each in noted if each[0] <= run]
+    groups = groupby((each for each in noted if each[0] <= last_run), _RUN_KIND)
     events: list[_Event] = [
-        (*each, IdSet.union(ids for _, _, ids in group)) for each, group in groupby(noted, _RUN_KIND)
+        (run, kind, IdSet.union(ids for _, _, ids in group)) for (run, kind), group in groups
     ]
-
-    chosen = sorted(_chosen(events, after), key=lambda each: (each.run, _KINDS.index(each.kind)))
-    news = [each for each in chosen if each.ids]
+    reported = sorted(_reported(events, after), key=lambda each: (each.run, _KINDS.index(each.kind)))
+    news = [each for each in reported if each.ids]
     changed = defaultdict[int, IdSet](IdSet)
-    for each, kind, ids in events:
-        if each > after and kind == "changed":
-            changed[each].update(ids)
-    names = journal.keys_of(IdSet.union([*changed.values(), *(each.ids for each in news)]))
+    for run, kind, ids in events:
+        if run > after and kind == "changed":
+            changed[run].update(ids)
+    keys = journal.keys_of(IdSet.union([*changed.values(), *(each.ids for each in news)]))
     return _JournalNews(
-        view, news, {key: numbered for numbered, key in names.items()}, _files(view.folder, journal, STEM),
-        _files(view.folder, journal, HISTORY), list(changed.values()), run, journal["app"] or "",
+        view, news, {key: number for number, key in keys.items()}, _files(view.folder, journal, STEM),
+        _files(view.folder, journal, HISTORY), list(changed.values()), last_run, journal["app"] or "",
     )  # fmt: skip
 
 
 def _journal(view: FolderView, state: FolderState) -> Journal:
     if state.journal is None:
         raise view.without_journal(
-            state, "only the journal knows what is new, and by a new one all messages are"
+            state, "only the journal knows which messages are new; with a new journal all of them are"
         )
     return state.journal
 
 
-def _chosen(events: list[_Event], after: int) -> Iterator[_News]:
+def _reported(events: list[_Event], after: int) -> Iterator[_News]:
     """Yield by run and kind the ids that are reported; see the table above."""
     nothing = IdSet()
-    was_deleted = is_deleted = came = changed = reported = nothing
+    deleted_before = deleted_now = added = changed = reported = nothing
     by_run: dict[int, IdSet] = {}
     for run, kind, ids in events:
         if kind == "deleted":
-            is_deleted = is_deleted | ids
+            deleted_now = deleted_now | ids
         elif kind == "restored":
-            is_deleted = is_deleted - ids
+            deleted_now = deleted_now - ids
         if run <= after:
-            was_deleted = is_deleted
+            deleted_before = deleted_now
             continue
         by_run[run] = by_run.get(run, nothing) | ids
-        came = came | ids if kind == "new" else came
+        added = added | ids if kind == "new" else added
         changed = changed | ids if kind == "changed" else changed
     for run, ids in by_run.items():
         first, reported = ids - reported, reported | ids
-        new = (first & (came | was_deleted)) - is_deleted
+        new = (first & (added | deleted_before)) - deleted_now
         yield _News(run, "new", new)
-        yield _News(run, "changed", (first & changed) - new - is_deleted)
-        yield _News(run, "deleted", (first & is_deleted) - was_deleted)
+        yield _News(run, "changed", (first & changed) - new - deleted_now)
+        yield _News(run, "deleted", (first & deleted_now) - deleted_before)
 
 
 def _files(folder: Path, journal: Journal, kind: str) -> list[MessageFile]:
@@ -261,8 +261,8 @@ def _files(folder: Path, journal: Journal, kind: str) -> list[MessageFile]:
 class _JournalNews(NamedTuple):
     view: FolderView
     news: list[_News]
-    names: dict[str, int]
-    """The numbers of ids that are no numbers, as these sets have them."""
+    numbers: dict[str, int]
+    """The numbers by which the sets have ids that are texts."""
     files: list[MessageFile]
     history: list[MessageFile]
     changed: list[IdSet]
@@ -285,17 +285,17 @@ class _JournalNews(NamedTuple):
                         yield from self._change(news, row, older[key_of(row)])
 
     def _change(self, news: _News, row: Row, older: list[bytes]) -> Iterator[ExportChange]:
-        key, by_author, part = key_of(row), is_deleted(row.raw), self.view.export
+        key, is_by_author, part = key_of(row), is_deleted(row.raw), self.view.export
         before = None if news.kind == "new" else row.raw
         was_deleted = False
         if news.kind == "changed":
-            since = self._since(key, older)
-            before = since[0] if since else older[-1] if older else None  # the history may have lost it
+            replaced = self._replaced_since(key, older)
+            before = replaced[0] if replaced else None  # the history may have lost it
             if before == row.raw:
                 return
             was_deleted = before is not None and is_deleted(before)
-        if by_author or news.kind == "deleted":
-            reason: DeletionReason = "by_author" if by_author else "not_shown"
+        if is_by_author or news.kind == "deleted":
+            reason: DeletionReason = "by_author" if is_by_author else "not_shown"
             if not was_deleted:
                 yield ExportChange(news.run, "deleted", key, before or row.raw, None, reason, part)
         elif news.kind == "new" or was_deleted:
@@ -303,29 +303,29 @@ class _JournalNews(NamedTuple):
         else:
             yield ExportChange(news.run, "changed", key, before, row.raw, part=part)
 
-    def _since(self, key: str, older: list[bytes]) -> list[bytes]:
+    def _replaced_since(self, key: str, older: list[bytes]) -> list[bytes]:
         """Return the versions of a message that were replaced after the run `after`, oldest first."""
-        numbered = self._id_of(key)
-        count = sum(numbered in ids for ids in self.changed)
+        message = self._id_of(key)
+        count = sum(message in ids for ids in self.changed)
         return older[max(0, len(older) - count) :]
 
     def _id_of(self, key: str) -> int:
         """Return the number of a message in the sets; 0 if it is in none of them."""
-        return number(key) or self.names.get(key, 0)
+        return number(key) or self.numbers.get(key, 0)
 
-    def batches(self, chosen: list[_News]) -> Iterator[NewsBatch]:
-        """Yield the records of these news, in the order of the files, each of which is read once."""
-        ids = IdSet.union(news.ids for news in chosen)
+    def batches(self, selected: list[_News]) -> Iterator[NewsBatch]:
+        """Yield the records of these news in the order of the files; each file is read once."""
+        ids = IdSet.union(news.ids for news in selected)
 
         def files_with(ids: IdSet, files: list[MessageFile] | None = None) -> list[MessageFile]:
             if files is None:
                 folder = self.view.folder
                 files = with_state(folder, lambda state: _files(folder, _journal(self.view, state), STEM))
-            return [each._replace(ids=own) for each in files if (own := each.ids & ids)]
+            return [each._replace(ids=in_file) for each in files if (in_file := each.ids & ids)]
 
         def records(file: MessageFile) -> Iterator[NewsBatch]:
             wanted = dict[ChangeKind, IdSet]()
-            for news in chosen:
+            for news in selected:
                 wanted.setdefault(news.kind, IdSet()).update(file.ids & news.ids)
             largest = max(wanted, key=lambda kind: len(wanted[kind]))
             if len(wanted[largest]) == file.rows:  # usual: the whole file is of one kind
@@ -333,8 +333,8 @@ class _JournalNews(NamedTuple):
                     yield NewsBatch(self.view, largest, raws)
                 return
             for rows in self._rows(file, file.ids):
-                for kind, own in wanted.items():
-                    if raws := [row.raw for row in rows if self._id_of(key_of(row)) in own]:
+                for kind, wanted_ids in wanted.items():
+                    if raws := [row.raw for row in rows if self._id_of(key_of(row)) in wanted_ids]:
                         yield NewsBatch(self.view, kind, raws)
 
         return from_each(self.view, files_with(ids, self.files), files_with, records)
@@ -358,7 +358,9 @@ class _JournalNews(NamedTuple):
                         for rows in self._rows(file, ids):
                             versions.executemany(_ADD_VERSION, [(key_of(row), row.raw) for row in rows])
                     except FileNotFoundError:
-                        raise damage_error(file.path, "a run has replaced it meanwhile; ask again") from None
+                        raise damage_error(
+                            file.path, "a run has replaced it while it was read: read the changes again"
+                        ) from None
             versions.execute("CREATE INDEX versions_of_id ON versions(id)")
             versions.execute("COMMIT")
             yield versions
@@ -367,4 +369,4 @@ class _JournalNews(NamedTuple):
         with self._loaded_versions(IdSet.union(self.changed)) as versions:
             rows = versions.execute("SELECT id, raw FROM versions ORDER BY id, version")
             for key, group in groupby(rows, itemgetter(0)):
-                yield self._since(key, [raw for _, raw in group])
+                yield self._replaced_since(key, [raw for _, raw in group])

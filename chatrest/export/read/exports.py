@@ -49,14 +49,17 @@ _POSITION: Final = re.compile(rf"{_NAME}:{_RUN}(?:,{_NAME}:{_RUN})*", re.ASCII)
 class ExportAddress(NamedTuple):
     out: Path | str
     name: str = ""
-    """Its path below what was asked for, such as `app=shop/part=03`; empty for an export itself."""
+    """Its path in the folder of exports, such as `app=shop/part=03`; empty for a single export."""
 
     @classmethod
     def of(cls, out: object) -> "ExportAddress":
         return cls(out if isinstance(out, str) and is_address(out) else local_path(out))
 
     def open(self, *, may_be_new: bool = False) -> FolderView:
-        """Return its view, of one in a folder of exports also before a run has begun it."""
+        """Return its view; in a folder of exports also before a run has begun it.
+
+        Raises `RequestInvalidError` for an object store without an export, and `ObjectStoreError`.
+        """
         if isinstance(self.out, Path):
             return FolderView(self.out, self.name)
         from .store_view import StoreView
@@ -69,24 +72,24 @@ class ExportAddress(NamedTuple):
 
     @property
     def app(self) -> str:
-        """The name of the app that it is of, as in `app=NAME`; empty where there is one app only."""
+        """Its app, NAME of `app=NAME`; empty if there is only one app."""
         return app_of(self.name)
 
 
 def app_of(name: str) -> str:
-    """Return the NAME of the folder `app=NAME` that has an export; empty where there is one app only."""
+    """Return NAME of the folder `app=NAME` in an export's name; empty if there is only one app."""
     first = name.partition("/")[0]
     return first.partition("=")[2] if is_app_name(first) else ""
 
 
-def run_place(view: FolderView) -> str:
-    """Return what `chatrest export` takes to run an export again: of a part the folder of all parts."""
+def run_folder(view: FolderView) -> str:
+    """Return OUT of `chatrest export` for another run of an export: of a part, the folder of all parts."""
     name, last = view.name.rstrip("/"), view.export.rpartition("/")[2]
     return name.removesuffix(last).rstrip("/") if part_number(last) is not None else name
 
 
 def addresses_of(out: object) -> list[ExportAddress]:
-    """Return the exports at `out`, one at least: where there is none, opening it says so."""
+    """Return the exports at `out`, at least one: to open it raises an error if there is no export."""
     own = ExportAddress.of(out)
     return list(_below(own)) or [own]
 
@@ -103,7 +106,7 @@ def part_roots(addresses: Iterable[ExportAddress]) -> list[ExportAddress]:
 
 
 def parts_at(addresses: Collection[ExportAddress]) -> Parts | None:
-    """Return what `parts.json` says where these are the parts of one export; None for others."""
+    """Return the content of `parts.json` if these are the parts of one export; None for others."""
     roots = part_roots(addresses)
     is_one = len(roots) == 1 and all(len(part_roots([each])) == 1 for each in addresses)
     stored = wait_for(find_parts(part_files(roots[0].out))) if is_one else None
@@ -119,7 +122,7 @@ def part_files(out: object, disk: Any = None) -> PartFiles:
 
 
 def part_lacks(address: ExportAddress) -> list[str]:
-    """Return why a part is not complete beside the others, whatever it says of itself, a sentence each."""
+    """Return the reasons, as sentences, why a part is not complete although its own manifest may say so."""
     number, roots = part_number(address.name.rpartition("/")[2]), part_roots([address])
 
     async def lacks(number: int) -> list[str]:
@@ -128,17 +131,17 @@ def part_lacks(address: ExportAddress) -> list[str]:
             return []
         state = await read_state(files, stored[0], number)
         is_read = state.night == stored[0].night
-        is_taken = await is_settled(files, stored[0], number, state)
+        has_taken_in = await is_settled(files, stored[0], number, state)
         return [
             *([] if is_read else ["it was not read to its end since the users were listed last"]),
-            *([] if is_taken else [f"what other parts have left in {FOREIGN}/ was not taken in"]),
+            *([] if has_taken_in else [f"what other parts have left in {FOREIGN}/ was not taken in"]),
         ]
 
     return [] if number is None else wait_for(lacks(number))
 
 
 def open_exports(out: object) -> Iterator[FolderView]:
-    """Yield the views of the exports at `out`, each to be closed by its user, without those not begun.
+    """Yield the views of the exports at `out` that a run has begun; the caller closes each.
 
     Raises `RequestInvalidError` where there is no export.
     """
@@ -152,6 +155,7 @@ def open_exports(out: object) -> Iterator[FolderView]:
 
 
 def bag_of(out: object) -> Path | None:
+    """Return the folder of a bag if `out` is one; None for all else."""
     if isinstance(out, str) and is_address(out):
         return None
     path = local_path(out)
@@ -194,7 +198,7 @@ def _names(out: Path | str) -> _Entries:
 
 
 async def _entries(store: "ObjectStore") -> _Entries:
-    """Return the names at an address; of an export or its parts the one that says so, without a list."""
+    """Return the names at an address; the manifest or `parts.json` alone if it is there, without a list."""
     await store.check_reachable()
     for name in (MANIFEST, PARTS):
         with suppress(ObjectNotFoundError):
@@ -203,7 +207,7 @@ async def _entries(store: "ObjectStore") -> _Entries:
 
 
 class PositionError(RequestInvalidError):
-    """A position is not one of these exports."""
+    """The position belongs to other exports."""
 
 
 def parse_position(text: str) -> Position:
@@ -211,7 +215,7 @@ def parse_position(text: str) -> Position:
 
 
 def position_of(runs: Mapping[str, int]) -> Position:
-    """Return the position after these runs, by the name of the export in its folder: empty for one alone."""
+    """Return the position after these runs, by the name of the export: empty for a single one."""
     if "" in runs:
         return runs[""]
     return ",".join(f"{name}:{run}" for name, run in runs.items() if run) or 0
@@ -223,7 +227,10 @@ def runs_in_position(position: str) -> dict[str, int]:
 
 
 def runs_of(position: object, names: Sequence[str]) -> dict[str, int]:
-    """Return the run of each of the exports with these names."""
+    """Return the run of each of these exports at a position; 0 for one that the position does not name.
+
+    Raises `PositionError` for a position of other exports.
+    """
     if type(position) is int and position == 0:
         return dict.fromkeys(names, 0)
     if "" in names:

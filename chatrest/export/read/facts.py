@@ -26,7 +26,7 @@ from .folder_view import FolderView
 
 ExportState: TypeAlias = Literal["complete", "not begun", "not complete", "running", "interrupted", "damaged"]
 _WORST: Final[tuple[ExportState, ...]] = get_args(ExportState)
-"""From the best to the worst: a folder of exports has the worst state of these."""
+"""From the best to the worst: a folder of exports has the worst state of its exports."""
 
 
 class SourceCounts(Struct, frozen=True):
@@ -34,13 +34,15 @@ class SourceCounts(Struct, frozen=True):
 
     total: int = 0
     complete: int = 0
-    """With users that the service does not list any more; their messages stay."""
+    """Also users that the service no longer lists; their messages stay."""
     failed: int = 0
     left: int = 0
     """Those that the next run reads."""
 
 
 class PartFacts(Struct, frozen=True):
+    """The state of one of the exports of a folder."""
+
     export: str
     """Its path in the folder, such as `part=03`."""
     state: ExportState
@@ -49,14 +51,14 @@ class PartFacts(Struct, frozen=True):
 
 
 class ExportFacts(Struct, frozen=True, kw_only=True):
-    """The state of an export, as far as it can be had without reading a message."""
+    """The state of an export, as far as it is known without reading a message."""
 
     export: str
     state: ExportState
     app: str = ""
     plan: Raw = Raw(b"null")
     reasons: list[str] = []
-    """Why it is not complete, or cannot be read."""
+    """Why it is not complete, or cannot be read: sentences."""
     next_run: NextRun = NextRun.CONTINUES
     """What another run with the same plan can do about that."""
     finished: int | None = None
@@ -71,18 +73,21 @@ class ExportFacts(Struct, frozen=True, kw_only=True):
     files: int = 0
     bytes: int = 0
     last_run: RunEntry | None = None
-    """The newest one that has ended."""
+    """The newest run that has ended."""
     parts: list[PartFacts] = []
-    """Of a folder of exports each of these; empty for an export itself."""
+    """Those of each export of a folder; empty for a single export."""
 
     @property
     def plan_value(self) -> Plan | None:
-        """The plan; None where it is not known, or not the same of all exports."""
+        """The plan; None if it is not known, or differs between the exports."""
         return None if bytes(self.plan) == b"null" else Plan.parse(bytes(self.plan))
 
 
 def facts_of(out: str) -> ExportFacts:
-    """Return the facts of the export in `out`; of a folder of exports those of all of them."""
+    """Return the facts of the export in `out`, or the sum of those of a folder of exports.
+
+    Raises `RequestInvalidError` for a folder that is not an export, and `ObjectStoreError`.
+    """
     addresses = addresses_of(out)
     each = [(address.name, _facts_at(address)) for address in addresses]
     if not each[0][0]:
@@ -155,8 +160,8 @@ def _facts(view: FolderView, state: FolderState) -> ExportFacts:
         )
         facts["messages"] = sum(journal.row_counts([STEM]).values())
         facts |= {"first_id": str(stored.first), "last_id": str(stored.last)} if stored else {}
-    parts = ((MANIFEST, state.manifest_fault), ("the journal", state.journal_fault))
-    reasons = [f"{name}: {fault}" for name, fault in parts if fault]
+    faults = ((MANIFEST, state.manifest_fault), ("the journal", state.journal_fault))
+    reasons = [f"{name}: {fault}" for name, fault in faults if fault]
     if journal is None and not reasons:
         reasons = ["the journal: it is not there, and without it nothing is proven"]
     export_state = _state(state, (view.folder / MANIFEST).exists())
@@ -200,7 +205,7 @@ def _of_sources(state: FolderState) -> dict[str, Any]:
 
 
 def _is_missing(view: FolderView, state: FolderState, file: FileEntry) -> bool:
-    """Return whether a file is gone, or, while no run writes, has another size than the manifest says."""
+    """Return True if a file is gone, or, while no run writes, has not the size that the manifest says."""
     path = Path(view.folder, file.name)
     has_other_size = state.is_finished and path.is_file() and path.stat().st_size != file.bytes
     return has_other_size or not view.has(file.name)

@@ -33,7 +33,7 @@ class FolderView:
         self.name = str(folder)
         """The folder's path, or the address of the store."""
         self.export: Final = export
-        """Its path in a folder of exports, such as `part=03`; empty for an export itself."""
+        """Its path in a folder of exports, such as `part=03`; empty for a single export."""
 
     @property
     def is_begun(self) -> bool:
@@ -52,18 +52,18 @@ class FolderView:
         return
 
     def file(self, name: str) -> AbstractContextManager[object]:
-        """Have a file in the folder within the block; without effect for one that does not exist."""
+        """Keep a file in the folder within the block; nothing is done for one that does not exist."""
         return nullcontext()
 
     def has(self, name: str) -> bool:
         return (self.folder / name).exists()
 
     def remedy(self, name: str) -> str:
-        """Return the way to mend a file that is lost or damaged; an empty text for that of a folder."""
+        """Return how to mend a lost or damaged file of an object store; an empty text for a folder."""
         return ""
 
     def without_journal(self, state: FolderState, text: str) -> ChatRestError:
-        """Return the error for what only the journal knows, as `text` says, where there is none to read."""
+        """Return the error for a journal that cannot be read; `text` says what only it knows."""
         fault = state.journal_fault or "it is lost"
         advice = self.remedy(JOURNAL) or state.journal_remedy or "export again"
         return ChatRestError(f"{self.name}/{JOURNAL}: {fault}; {text}: {advice}")
@@ -91,25 +91,26 @@ class MessageFile(NamedTuple):
 def from_each(
     view: FolderView,
     files: list[MessageFile],
-    again: Callable[[IdSet], list[MessageFile]],
+    files_with: Callable[[IdSet], list[MessageFile]],
     work: Callable[[MessageFile], Iterator[T]],
 ) -> Iterator[T]:
-    """Yield what `work` gives of each file.
+    """Yield what `work` yields for each file.
 
-    Where a run has merged one meanwhile, `again` is asked which files have the ids that were not read yet.
+    If a run has merged a file before it was read, `files_with` gives the files that now have the remaining
+    ids. Raises `ChatRestError` if a file is lost.
     """
     while files:
-        places = [file.path.relative_to(view.folder).as_posix() for file in files]
-        view.expect(places)
-        for at, (file, place) in enumerate(zip(files, places, strict=True)):
+        names = [file.path.relative_to(view.folder).as_posix() for file in files]
+        view.expect(names)
+        for index, (file, name) in enumerate(zip(files, names, strict=True)):
             try:
-                with view.file(place):
+                with view.file(name):
                     yield from work(file)
             except FileNotFoundError:  # before the first of its records
-                now = again(IdSet.union(each.ids for each in files[at:]))
-                if not now or any(each.path == file.path for each in now):
+                merged = files_with(IdSet.union(each.ids for each in files[index:]))
+                if not merged or any(each.path == file.path for each in merged):
                     raise damage_error(file.path, "it is not there any more") from None
-                files = now
+                files = merged
                 break
         else:
             return
@@ -119,7 +120,7 @@ def from_each(
 
 
 def noted_files(folder: Path, state: FolderState) -> Iterator[StoreFile]:
-    """Yield the files that there ought to be: those of the journal, or else of the manifest."""
+    """Yield the files that the journal names, or without a journal those of the manifest."""
     if state.journal is not None:
         for file in state.journal.files("open", "sealing", "sealed"):
             if not file.size and file.state != "sealed":

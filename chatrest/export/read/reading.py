@@ -127,10 +127,12 @@ def _records(
         )
     views, sources = open_exports(out), None
     if source is not None:
-        views = iter(opened := list(views))
-        sources = frozenset(_named_sources(source, {each for view in opened for each in _sources_of(view)}))
+        view_list = list(views)
+        views = iter(view_list)
+        known = {each for view in view_list for each in _sources_of(view)}
+        sources = frozenset(_named_sources(source, known))
 
-    def begun() -> Iterator[Iterator[tuple[Path, list[bytes]]]]:
+    def opened_exports() -> Iterator[Iterator[tuple[Path, list[bytes]]]]:
         for view in views:
             reader = _Reader(view, window, sources)
             with ExitStack() as stack:
@@ -139,8 +141,8 @@ def _records(
                 stack.pop_all()
             yield reader.batches(files)
 
-    exports = begun()
-    first = next(exports, iter(()))  # whose faults are raised at once
+    exports = opened_exports()
+    first = next(exports, iter(()))  # its faults are raised at once
     return chain(first, chain.from_iterable(exports))
 
 
@@ -152,10 +154,10 @@ def _named_sources(source: Sources, sources: Collection[Source]) -> Iterator[Sou
     known = {str(each): each for each in sources}
     for text in [source] if isinstance(source, str) else source:
         kind, _, names = str(text).partition(" ")
-        turned = f"pair {' '.join(reversed(names.split(' ')))}" if kind == "pair" else ""
-        if (match := known.get(text) or known.get(turned)) is None:
-            near = get_close_matches(str(text), known, n=3, cutoff=0.5) or list(known)[:3]
-            listed = ", ".join(map(repr, near)) or "none: the export has no sources yet"
+        reversed_pair = f"pair {' '.join(reversed(names.split(' ')))}" if kind == "pair" else ""
+        if (match := known.get(text) or known.get(reversed_pair)) is None:
+            similar = get_close_matches(str(text), known, n=3, cutoff=0.5) or list(known)[:3]
+            listed = ", ".join(map(repr, similar)) or "none: the export has no sources yet"
             raise RequestInvalidError(
                 f"source = {shown(text)}: expected sources of the export, such as {listed}", name="source"
             )
@@ -175,12 +177,12 @@ def _sources_of(view: FolderView) -> list[Source]:
 
 
 class _Reader(NamedTuple):
-    """The choice of a reader, of one export."""
+    """One export, and which of its messages are read."""
 
     view: FolderView
     window: TimeWindow
     sources: frozenset[Source] | None
-    """None is any."""
+    """None for all sources."""
 
     def batches(self, files: list[MessageFile]) -> Iterator[tuple[Path, list[bytes]]]:
         def records(file: MessageFile) -> Iterator[tuple[Path, list[bytes]]]:
@@ -193,16 +195,16 @@ class _Reader(NamedTuple):
         with self.view:
             yield from from_each(self.view, files, self.files, records)
 
-    def files(self, left: IdSet | None = None) -> list[MessageFile]:
-        """Return what is to be read, of these ids: what is committed now, while a run writes, too."""
-        return with_state(self.view.folder, lambda state: self._files(state, left))
+    def files(self, ids: IdSet | None = None) -> list[MessageFile]:
+        """Return the files to read, for these ids or all: what is committed now, also while a run writes."""
+        return with_state(self.view.folder, lambda state: self._files(state, ids))
 
-    def _files(self, state: FolderState, left: IdSet | None) -> list[MessageFile]:
+    def _files(self, state: FolderState, ids: IdSet | None) -> list[MessageFile]:
         folder, manifest = self.view.folder, state.manifest
         is_finished = manifest is not None and manifest.finished is not None
         if state.journal is not None:
             try:
-                return list(self._of_journal(state.journal, left))
+                return list(self._files_of_journal(state.journal, ids))
             except RequestInvalidError:
                 raise
             except ChatRestError:
@@ -215,10 +217,10 @@ class _Reader(NamedTuple):
             ]
         if manifest is None:
             raise ChatRestError(f"{self.view.name}/{MANIFEST}: {state.manifest_fault}")
-        text = "only it knows what the last run has committed, which did not end"
+        text = "only it knows what the last run, which did not end, has committed"
         raise self.view.without_journal(state, text)
 
-    def _of_journal(self, journal: Journal, left: IdSet | None) -> Iterator[MessageFile]:
+    def _files_of_journal(self, journal: Journal, wanted_ids: IdSet | None) -> Iterator[MessageFile]:
         stored = list(files_now(self.view.folder, journal, STEM))
         of_sources = None
         if self.sources is not None:
@@ -228,14 +230,14 @@ class _Reader(NamedTuple):
                 continue
             chosen = None if of_sources is None else of_sources.of(file)
             if chosen is not None and not chosen:
-                continue  # without a query for each of perhaps a million files
+                continue  # there may be a million files: no query for each
             all_ids = journal.ids_in([file])
             ids = all_ids if chosen is None else chosen
-            if left is not None:
-                ids = ids & left
+            if wanted_ids is not None:
+                ids = ids & wanted_ids
             if ids or not all_ids:
-                wanted = None if len(ids) == len(all_ids) else _one_of(journal, ids)
-                yield MessageFile(path, name, ids, file.size, is_wanted=wanted)
+                is_wanted = None if len(ids) == len(all_ids) else _has_id_of(journal, ids)
+                yield MessageFile(path, name, ids, file.size, is_wanted=is_wanted)
 
     def _may_hold(self, journal: Journal, file: StoreFile) -> bool:
         """Return False if no row of a file was sent in the window; those without a number may be undated."""
@@ -245,7 +247,8 @@ class _Reader(NamedTuple):
         )
 
 
-def _one_of(journal: Journal, ids: IdSet) -> Callable[[bytes], bool]:
+def _has_id_of(journal: Journal, ids: IdSet) -> Callable[[bytes], bool]:
+    """Return a test whether a record has one of these ids."""
     keys = set(journal.keys_of(ids).values())
 
     def is_wanted(raw: bytes) -> bool:
@@ -258,8 +261,8 @@ def _one_of(journal: Journal, ids: IdSet) -> Callable[[bytes], bool]:
 class _SourceIds:
     """The ids that were stored for some sources, by their files.
 
-    A row of a file that was adopted is of no source: it counts as the first one's that has shown it. Raises
-    `ChatRestError` where the journal has no row of a file.
+    A row of a file that was adopted has no source in the journal: it belongs to the first source that has
+    shown it. Raises `ChatRestError` if the journal has no row of a file.
     """
 
     def __init__(self, journal: Journal, files: list[StoreFile], sources: Collection[Source]) -> None:
@@ -272,12 +275,12 @@ class _SourceIds:
         numbers = {each.number: each.source in sources for each in journal.sources()}
         self._numbers = {number for number, is_chosen in numbers.items() if is_chosen}
         blocks = [block for blocks in self._blocks.values() for block in blocks]
-        left, self._adopted = IdSet.union(block.ids for block in blocks if not block.source), IdSet()
+        unassigned, self._adopted = IdSet.union(block.ids for block in blocks if not block.source), IdSet()
         for each, is_chosen in numbers.items():
-            if not left:
+            if not unassigned:
                 break
-            shown = journal.seen(each) & left
-            left.discard(shown)
+            shown = journal.seen(each) & unassigned
+            unassigned.discard(shown)
             if is_chosen:
                 self._adopted.update(shown)
 
@@ -291,8 +294,8 @@ class _SourceIds:
 def read_table(out: str | PathLike[str], table: str) -> Iterator[bytes]:
     """Return an iterator over the records of a table of the export in `out`, as they were served.
 
-    `table` is one that the export was asked for, such as `users`, or `attachments`, whose rows say in `file`
-    where a file is. There are no records where the export has no such table. It reads a disk, and blocks.
+    `table` is one that the export has, such as `users`, or `attachments`, whose rows have the name of a file
+    in `file`. If the export has no such table, there are no records. It reads a disk, and blocks.
 
     Raises `RequestInvalidError` for another name, for a folder that is not an export, and for a table that
     is not as the manifest says; OSError.
@@ -328,16 +331,16 @@ def table_records(view: FolderView, entry: TableEntry) -> Iterator[bytes]:
 def attachment_files(
     out: str | PathLike[str],
 ) -> Iterator[Callable[[str], AbstractContextManager[Path]]]:
-    """Give a function that has the file of a row of `attachments` on the disk within its block.
+    """Give a context manager for the path of an attachment, by `file` of its row in the table `attachments`.
 
-    The path may be of a file that is not there. One of an object store is downloaded, and removed afterwards.
+    There may be no file at the path. A file of an object store is downloaded, and removed after the block.
     Raises `ChatRestError` for a name that leads out of the export, and OSError.
     """
     with ExitStack() as stack:
         views = [stack.enter_context(view) for view in open_exports(out)]
 
         @contextmanager
-        def opened(file: str) -> Iterator[Path]:
+        def attachment_file(file: str) -> Iterator[Path]:
             name = f"{ATTACHMENTS}/{file}"
             for view in views:  # one file of several exports has one name, and the same content
                 with view.file(name):
@@ -348,16 +351,16 @@ def attachment_files(
                         yield path
                         return
 
-        yield opened
+        yield attachment_file
 
 
 def runs(out: str | PathLike[str]) -> Iterator[RunEntry]:
     """Yield the runs of the export in a folder or object store, oldest first.
 
-    Those that were killed have left no entry. Of a folder of exports the entries come export by export, and
-    `part` says of which one each is.
+    A run that was killed has no entry. In a folder of exports the entries are ordered by export, and `part`
+    is the name of the export. Lines that are damaged, or of another program, are left out.
 
-    Lines that are damaged, or of another program, are left out. Raises `RequestInvalidError` for a folder
+    Raises `RequestInvalidError` for a folder
     that is not an export, and OSError.
     """
     for view in open_exports(out):

@@ -1,17 +1,18 @@
 """Make a bag of an export: its files as they are now, their hashes, and one root hash of all.
 
-Files that never change are hard links in `BAG/data/`, or copies where the disk has no links; of what an
-interrupted run has left, and of the journal, it has what was committed. What is no part of the export stays
-out. No run can begin meanwhile, and a file with other bytes than the export has noted is refused. The bag is
-made beside its place, and gets its name when all of it is on the disk.
+Files that never change are hard links in `BAG/data/`, or copies if the disk has no links. Of the journal, and
+of the files of an interrupted run, the bag has what was committed. Files that are no part of the export are
+left out. No run can begin meanwhile, and a file whose bytes are not those that were written is refused. The
+bag is made as `BAG.sealing`, and gets its name when all of it is on the disk.
 """
 
+import errno
 import os
 import shutil
 import sqlite3
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, closing, suppress
+from contextlib import ExitStack, closing, contextmanager, suppress
 from datetime import UTC, datetime
 from os import PathLike
 from pathlib import Path, PurePosixPath
@@ -45,7 +46,7 @@ from ..store.inspection import path_of
 from .bag import write_tags
 
 _UNFINISHED: Final = ".sealing"
-"""Is added to the name of a bag while it is made."""
+"""The end of the name of a bag while it is made."""
 
 
 class SealResult(Struct, frozen=True, kw_only=True):
@@ -55,10 +56,11 @@ class SealResult(Struct, frozen=True, kw_only=True):
     root: str
     """The root hash: the SHA-256 of its `tagmanifest-sha256.txt`."""
     files: int
-    """In `data/`."""
+    """The number of files in `data/`."""
     bytes: int
+    """The size of these files."""
     linked: int
-    """Of these files: hard links, which take no room."""
+    """The number of these files that are hard links, which take no room."""
     messages: int
     complete: bool
     """True if the export is complete; a bag of one that is not says so in its `bag-info.txt`."""
@@ -72,13 +74,14 @@ def seal(
 ) -> SealResult:
     """Make the BagIt bag (RFC 8493) `bag` of the export in `out`, a folder or the address of an object store.
 
-    All that reads an export reads a bag, and `verify(bag, root=result.root)` says whether anything differs.
-    `progress` is called with the number of bytes that were hashed, and of all bytes. Reads each file once.
-    Where it fails or is cancelled nothing is left; a killed one leaves `BAG.sealing`, which the next removes.
+    All functions that read an export read a bag, and `verify(bag, root=result.root)` finds each changed byte.
+    `progress` is called with the number of bytes that were hashed, and of all bytes. It reads each file once,
+    and needs room for the files that cannot be linked. If it fails or is cancelled nothing is left; one that
+    was killed leaves `BAG.sealing`, which the next call removes.
 
-    Raises `RequestInvalidError` where `bag` exists or is inside of `out`, and for what is not an export;
-    `InUseError` while a run writes; `ChatRestError` for a file that is not there, or has other bytes than the
-    export has noted; OSError.
+    Raises `RequestInvalidError` if `bag` exists or is inside `out`, if `out` is not an export, and while a
+    run writes there; `ChatRestError` for a file that is not there, or whose bytes are not those that were
+    written; `OSError`, which on a full disk names the file of the bag.
     """
     target = local_path(bag, "bag")
     _check_target(out, target)
@@ -99,9 +102,9 @@ def seal(
         try:
             unfinished = _UnfinishedBag(work)
             for view in views:
-                unfinished.take(view)
+                unfinished.add_export(view)
             for root in part_roots(addresses):
-                unfinished.take_shared(root)
+                unfinished.add_shared_files(root)
             return unfinished.finish(target, progress, facts)
         except BaseException:
             shutil.rmtree(work, ignore_errors=True)
@@ -128,7 +131,7 @@ def _new_folder(target: Path) -> Path:
             raise RequestInvalidError(f"'{work}' is in the way: it is not an unfinished bag")
         shutil.rmtree(work)
     work.mkdir(parents=True)
-    (work / BAG).touch()  # so that the next one knows it as its own
+    (work / BAG).touch()  # by which the next call knows it
     return work
 
 
@@ -136,13 +139,13 @@ class _NotedFile(NamedTuple):
     view: FolderView
     name: str
     size: int
-    """Of a file that a run had begun, the bytes that count."""
+    """Bytes; of a file that a run has begun, those that were committed."""
     sha256: str
-    """Empty for what an interrupted run has left."""
+    """Empty for a file that an interrupted run has left."""
     is_begun: bool = False
 
     def error(self, size: int) -> ChatRestError:
-        """Return the error for a file that has other bytes, of this size; -1 for none."""
+        """Return the error for a file with other bytes; `size` is its actual size, -1 if it is not there."""
         text = f"it has {size:,} bytes, and {self.size:,} were written"
         if size in (-1, self.size):
             text = "it is not there" if size < 0 else "its bytes are not those that were written"
@@ -160,7 +163,7 @@ class _UnfinishedBag:
         self._linked = 0
         self._period = list[int]()
 
-    def take(self, view: FolderView) -> None:
+    def add_export(self, view: FolderView) -> None:
         folder = self._data / PurePosixPath(view.export)
         folder.mkdir(parents=True, exist_ok=True)
         with ExitStack() as stack:
@@ -180,8 +183,8 @@ class _UnfinishedBag:
             for time in () if journal is None else _times(journal, folder):
                 self._period = [min([time, *self._period]), max([time, *self._period])]
 
-    def take_shared(self, root: ExportAddress) -> None:
-        """Copy what the parts of an export have in common, and have left one another."""
+    def add_shared_files(self, root: ExportAddress) -> None:
+        """Copy the files that the parts of an export share, and those that they have left for one another."""
         files = part_files(root.out)
 
         async def contents() -> dict[str, bytes]:
@@ -237,8 +240,8 @@ class _UnfinishedBag:
 def _times(journal: Journal, folder: Path) -> Iterator[int]:
     """Yield times in seconds between which all dated messages of an export are.
 
-    Bounds of a block that has messages without a time, or with times of two units, do not say that: all
-    messages in `folder` are read then.
+    The bounds of a block are not enough if it has messages without a time, or times of two units: then all
+    messages in `folder` are read.
     """
     for file in journal.files("open", "sealing", "sealed"):
         is_of_messages = file.stem.partition("/")[0] == STEM
@@ -252,7 +255,6 @@ def _times(journal: Journal, folder: Path) -> Iterator[int]:
 
 def _files(view: FolderView, state: FolderState) -> Iterator[_NotedFile]:
     for file in noted_files(view.folder, state):
-        path_inside(view.folder, file.name)
         path = path_of(view.folder, file)
         is_begun = file.state != "sealed" and path.exists()
         name = path.relative_to(view.folder).as_posix() if is_begun else file.name
@@ -262,6 +264,7 @@ def _files(view: FolderView, state: FolderState) -> Iterator[_NotedFile]:
 
 
 def _put(noted: _NotedFile, folder: Path) -> bool:
+    """Link, move or copy a file into the bag; return True for a link."""
     view, name = noted.view, noted.name
     source, target = view.folder / name, folder / name
     if not noted.is_begun:  # the name of a segment is made of the name of its file
@@ -271,7 +274,8 @@ def _put(noted: _NotedFile, folder: Path) -> bool:
         raise noted.error(size)
     target.parent.mkdir(parents=True, exist_ok=True)
     if view.is_remote:
-        shutil.move(source, target)
+        with _full_disk_named(target):
+            shutil.move(source, target)
         return False
     if not noted.is_begun:
         with suppress(OSError):  # another disk, or one without links
@@ -282,14 +286,26 @@ def _put(noted: _NotedFile, folder: Path) -> bool:
 
 
 def _copy(source: Path, target: Path, size: int | None = None) -> None:
-    shutil.copyfile(source, target)
-    with target.open("r+b") as file:
-        if size is not None:
-            file.truncate(size)
-        os.fsync(file.fileno())
+    with _full_disk_named(target):
+        shutil.copyfile(source, target)
+        with target.open("r+b") as file:
+            if size is not None:
+                file.truncate(size)
+            os.fsync(file.fileno())
 
 
-# ── what it is ──
+@contextmanager
+def _full_disk_named(target: Path) -> Iterator[None]:
+    """Let the error of a full disk name the target: Python names the source, whose disk may have room."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno in (errno.ENOSPC, errno.EDQUOT):
+            raise OSError(error.errno, error.strerror, str(target)) from None
+        raise
+
+
+# ── bag-info.txt ──
 
 
 def _info(facts: ExportFacts, period: list[int]) -> Iterator[tuple[str, str]]:

@@ -4,6 +4,7 @@ An advice is a value that is made with the finding. None of them may lose a mess
 whatever the cause is: nothing is deleted or cut, and what is moved is kept. `test_remedies.py` follows each.
 """
 
+import shlex
 from enum import StrEnum
 from functools import partial
 from typing import Final, Literal, TypeAlias
@@ -21,9 +22,9 @@ Kind: TypeAlias = Literal[
     "journal", "unsafe", "seal",
 ]  # fmt: skip
 id_list: Final = partial(name_list, most=3)
-"""The ids, or names, that a problem shows, and the number of the others."""
+"""Return three of the ids, or names, of a problem, and the number of the others."""
 MOST_PROBLEMS: Final = 1_000
-"""Problems that are listed; more are counted, as an export of millions of files may be damaged in all."""
+"""Problems in the list; the others are counted, as each of a million files may be damaged."""
 
 
 class Remedy(StrEnum):
@@ -34,7 +35,10 @@ class Remedy(StrEnum):
     """A run mends it: it reads again what is missing, and takes over or sets aside what it does not know."""
     CHANGE_PLAN = "change plan"
     READ_AGAIN = "read again"
+    RUN_SETS_ASIDE = "run sets aside"
+    """As `SET_ASIDE`; a run notices a file of another size by itself, and moves it."""
     SET_ASIDE = "set aside"
+    """A run does not compare the bytes of a file: one with damaged bytes has to be moved by hand."""
     FETCH = "fetch"
     RESTORE = "restore"
     REBUILD = "rebuild"
@@ -45,10 +49,16 @@ class Remedy(StrEnum):
 
     def words(self, folder: str, place: str, export: str = "") -> str:
         """Return the advice as a sentence; `place` is in the export of that name in a folder of exports."""
+        aside = place_of(export, f"{DAMAGED}/{place}.damaged-1")
+        file, new_file, new_folder = (
+            shlex.quote(f"{folder}/{each}")
+            for each in (place_of(export, place), aside, aside.rpartition("/")[0])
+        )
         return _WORDS[self].format(
             place=place_of(export, place),
             journal=place_of(export, JOURNAL),
-            aside=place_of(export, f"{DAMAGED}/{place}.damaged-1"),
+            aside=aside,
+            move=f"`mkdir -p {new_folder} && mv -i {file} {new_file}`",
             run=f"run `chatrest export {folder}` again",
         )
 
@@ -61,9 +71,13 @@ _WORDS: Final[dict[Remedy, str]] = {
         "restore {place} from a backup, as what was deleted in the service is in it alone; without one "
         "{run}: what the service still shows of it is read again"
     ),
+    Remedy.RUN_SETS_ASIDE: (
+        "restore {place} from a backup; without one {run}: it moves the file to {aside}, reads again what "
+        "the service still shows of it, and takes the rest from there"
+    ),
     Remedy.SET_ASIDE: (
-        "restore {place} from a backup; without one move it to {aside}, and "
-        "{run}: what the service still shows of it is read again, and the rest is taken from there"
+        "restore {place} from a backup; without one move it ({move}) and {run}: what the service still shows "
+        "of it is read again, and the rest is taken from there"
     ),
     Remedy.FETCH: (
         "restore {place} from a backup; without one move it out of the folder, keep it, and {run}: where its "
@@ -89,7 +103,7 @@ _WORDS: Final[dict[Remedy, str]] = {
 
 
 def place_of(export: str, place: str) -> str:
-    """Return where something is in a folder of exports; of one alone, as it is."""
+    """Return a path in a folder of exports, or for a single export the path itself."""
     return "/".join(filter(None, (export, place)))
 
 
@@ -155,16 +169,16 @@ class VerifyResult(Struct, kw_only=True):
         else:
             self.more += 1
 
-    def take(self, export: str, of_export: "VerifyResult") -> None:
-        """Add the result of one of several exports; `ok`, `until` and `plan` are the caller's to set."""
-        for each in of_export.problems:
+    def add_result(self, export: str, other: "VerifyResult") -> None:
+        """Add the result of one of several exports; the caller sets `ok`, `until` and `plan`."""
+        for each in other.problems:
             self.add(structs.replace(each, place=place_of(export, each.place)))
-        self.more += of_export.more
-        self.notes += (structs.replace(each, place=place_of(export, each.place)) for each in of_export.notes)
-        for name, count in sums([self, of_export], ("messages", "files", "bytes", "hashes")).items():
+        self.more += other.more
+        self.notes += (structs.replace(each, place=place_of(export, each.place)) for each in other.notes)
+        for name, count in sums([self, other], ("messages", "files", "bytes", "hashes")).items():
             setattr(self, name, count)
-        self.by_app_list |= of_export.by_app_list
-        firsts, lasts = (self.first, of_export.first), (self.last, of_export.last)
+        self.by_app_list |= other.by_app_list
+        firsts, lasts = (self.first, other.first), (self.last, other.last)
         self.first = min((each for each in firsts if each is not None), default=None)
         self.last = max((each for each in lasts if each is not None), default=None)
 

@@ -1,8 +1,8 @@
-"""`verify` of what is at a path or address: each export by itself, and what only all parts together can show.
+"""`verify` of all exports at a path or address: each by itself, and what only all parts together can show.
 
-That is: no message is in two of them, each that `parts.json` names was begun, and read since the users were
-listed last, and has taken in what the other parts have left it. Many apps are proven one by one. Of a bag
-each byte is compared with what was sealed as well.
+No message is in two parts. Each part that `parts.json` names was begun, was read since the users were listed
+last, and has taken in what the other parts have left it. Apps are proven one by one. Of a bag, each byte is
+also compared with what was sealed.
 
 Memory: bitmaps of the ids of all parts of an app; ids that are no numbers as texts.
 """
@@ -20,7 +20,7 @@ from ..._core.requests.arguments import check
 from ..._texts import plural
 from ...errors import ChatRestError, RequestInvalidError
 from ..plan.id_set import IdSet
-from ..read.exports import DATA, ExportAddress, addresses_of, bag_of, part_lacks, parts_at, run_place
+from ..read.exports import DATA, ExportAddress, addresses_of, bag_of, part_lacks, parts_at, run_folder
 from ..seal.bag import TAG_MANIFEST, faults_of
 from .result import Problem, Remedy, VerifyResult, id_list
 from .verify import OnStep, verify_export
@@ -33,28 +33,29 @@ def verify(
     message is missing or stored twice.
 
     Reads all files and changes none; needs neither network nor credentials. `progress` is called with the
-    number of bytes that were read so far, and of all bytes. Returns a result: `ok` is True if every check
-    held and the export is complete, and `problems` says what is wrong, where, and what can safely be done.
+    number of bytes that were read so far, and of all bytes. In the result `ok` is True if every check held
+    and the export is complete; each of `problems` has the place, what is wrong there, and what can safely be
+    done. Memory is needed for sets of ids, and for each id that is a text.
 
-    Of a folder of exports each is checked, and of the parts of one that no message is in two of them. Of a
-    bag that `seal` has made each byte is compared with what was sealed, and with `root`, the root hash that
-    was noted then, also that the bag is that one. Files of an object store are downloaded, a few ahead.
+    In a folder of exports each one is checked, and also that no message is in two parts. A bag that `seal`
+    has made is compared byte by byte with what was sealed; give `root`, the root hash that you noted then, to
+    be sure that it is the same bag. Files of an object store are downloaded, a few ahead.
 
-    Raises `RequestInvalidError` while a run writes here, where the folder is not an export, is of another
-    version, or needs an extra that is not installed, and `ObjectStoreError` where a store fails.
+    Raises `RequestInvalidError` while a run writes here, and if the folder is not an export, is of another
+    version, or needs an extra that is not installed; `ObjectStoreError` if a store fails.
     """
     step = progress or (lambda *_: None)
-    if (bag := _sealed(out, root)) is None:
-        return _all_of(out, step)
+    if (bag := _bag_to_compare(out, root)) is None:
+        return _verify_all(out, step)
     try:
-        whole = _all_of(out, step)
+        whole = _verify_all(out, step)
     except (ChatRestError, OSError) as error:
         whole = VerifyResult()
         whole.add(Problem("manifest", DATA, f"the export cannot be read: {error}"))
     return _with_seal(whole, bag, root, step)
 
 
-def _all_of(out: str | PathLike[str], on_step: OnStep) -> VerifyResult:
+def _verify_all(out: str | PathLike[str], on_step: OnStep) -> VerifyResult:
     addresses, results = addresses_of(out), list[VerifyResult]()
     whole, bytes_before = VerifyResult(exports=len(addresses)), 0
 
@@ -64,20 +65,21 @@ def _all_of(out: str | PathLike[str], on_step: OnStep) -> VerifyResult:
     for _, group in groupby(addresses, attrgetter("app")):
         ids, keys = IdSet(), set[str]()
         for each in group:
-            results.append(result := _checked(each, step, ids, keys))
+            results.append(result := _verify_part(each, step, ids, keys))
             bytes_before += result.bytes
-            whole.take(each.name, result)
+            whole.add_result(each.name, result)
     whole.ok = all(each.ok for each in results) and not whole.count
-    together = parts_at(addresses)
+    parts = parts_at(addresses)
     words = dict.fromkeys(each.plan for each in results if each.plan)
-    whole.plan = "; ".join(words) if together is None else together.plan.full_words
+    whole.plan = "; ".join(words) if parts is None else parts.plan.full_words
     ends = [each.until for each in results if each.until is not None]
     if not addresses[0].app and len(ends) == len(results):
         whole.until = min(ends)
     return whole
 
 
-def _sealed(out: str | PathLike[str], root: str | None) -> Path | None:
+def _bag_to_compare(out: str | PathLike[str], root: str | None) -> Path | None:
+    """Return the bag in `out`; None for an export. Raises `RequestInvalidError` for a wrong root hash."""
     bag = bag_of(out)
     if root is not None:
         is_hash = re.fullmatch("[0-9a-f]{64}", root, re.IGNORECASE)
@@ -107,21 +109,20 @@ def _with_seal(whole: VerifyResult, bag: Path, root: str | None, step: OnStep) -
     return whole
 
 
-def _checked(address: ExportAddress, on_step: OnStep, ids: IdSet, keys: set[str]) -> VerifyResult:
-    """Check one of the parts of an export; `ids` and `keys` are those of all that were checked."""
+def _verify_part(address: ExportAddress, on_step: OnStep, ids: IdSet, keys: set[str]) -> VerifyResult:
+    """Check one part; `ids` and `keys` are those of the parts checked so far, and get those of this one."""
     with address.open() as view:
-        words = Remedy.RUN.words(run_place(view), address.name)
+        words = Remedy.RUN.words(run_folder(view), address.name)
         if address.name and not view.is_begun:
             result = VerifyResult()
             result.add(Problem("incomplete", "", "no run has begun it", words, Remedy.RUN))
             return result
         result, own_ids, own_keys = verify_export(view, on_step)
-    if twice := [*map(str, ids & own_ids), *sorted(keys.intersection(own_keys))]:
-        text = f"{plural(len(twice), 'message')} that another part has as well: {id_list(twice)}"
+    if shared := [*map(str, ids & own_ids), *sorted(keys.intersection(own_keys))]:
+        text = f"{plural(len(shared), 'message')} that another part has as well: {id_list(shared)}"
         result.add(Problem("duplicate", "", text))
     for text in part_lacks(address):
         result.add(Problem("incomplete", "", text, words, Remedy.RUN))
-    result.ok &= not result.count
     ids.update(own_ids)
     keys.update(own_keys)
     return result

@@ -126,7 +126,7 @@ def test_without_its_journal_all_is_new_in_a_run_with_a_higher_number(tmp_path: 
     line = {"run": 7, "started": 1, "finished": 2}
     (out / "runs.jsonl").write_text(json.dumps(line) + "\n")
     (out / NAME).unlink()
-    with pytest.raises(ChatRestError, match=r"it is lost; .* by a new one all messages are: export again"):
+    with pytest.raises(ChatRestError, match=r"lost; .* with a new journal all of them are: export again"):
         changes(out)
     (out / NAME).write_bytes(b"SQLite format 3\0" + b"x" * 5000)
     with pytest.raises(ChatRestError, match=r"damaged, .*: restore it from a backup; .* move it out of the"):

@@ -282,7 +282,7 @@ def test_without_the_journal_of_a_killed_run_nobody_knows_what_is_committed(tmp_
         export.begin_manifest()
         export.commit({"user ann": [record(1)]})
     (tmp_path / JOURNAL).unlink()
-    with pytest.raises(ChatRestError, match=f"{JOURNAL}: it is lost; only it .* did not end: export again"):
+    with pytest.raises(ChatRestError, match=f"{JOURNAL}: it is lost; only it .* has committed: export again"):
         read(tmp_path)
 
 

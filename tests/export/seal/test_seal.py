@@ -1,5 +1,6 @@
 """A bag: what it holds, who takes it, and that any other byte in it is found."""
 
+import errno
 import hashlib
 import os
 import re
@@ -19,7 +20,7 @@ from chatrest.export.seal.bag import info_of
 from chatrest.export.verify.report import write_report
 from tests.buckets import ADDRESS, Buckets
 from tests.cases import loop_over
-from tests.damaged_exports import MIXED, contents_of, places_of
+from tests.damaged_exports import MIXED, change_journal, contents_of, places_of, vouch_for_journal
 from tests.export_runs import edit, served
 from tests.stored_exports import StoredExport, StoredParts, StoredRuns, record
 
@@ -240,6 +241,32 @@ def test_parts_are_refused_while_one_is_written_or_users_are_listed(where: str, 
     lock.release()
     assert not seal(parts.folder, tmp_path / "bag").complete
     assert len(list(read_raw(tmp_path / "bag"))) == 2
+
+
+def test_a_full_disk_is_an_error_that_names_the_file_of_the_bag(
+    out: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def no_link(source: Path, target: Path) -> None:
+        raise OSError(errno.EXDEV, "Invalid cross-device link")
+
+    def fill_disk(source: Path, target: Path) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device", str(source), None, str(target))
+
+    monkeypatch.setattr(os, "link", no_link)
+    monkeypatch.setattr(shutil, "copyfile", fill_disk)
+    with pytest.raises(OSError, match=r"No space left on device: '.*/bag\.sealing/data/[^']*'$"):
+        seal(out, tmp_path / "bag")
+    assert not list(tmp_path.glob("bag*"))
+
+
+def test_a_name_that_leads_out_of_the_export_is_not_sealed(out: Path, tmp_path: Path) -> None:
+    (tmp_path / "secret.ndjson").write_bytes(b"{}\n")
+    newest = "(SELECT max(number) FROM files WHERE state = 'sealed')"
+    change_journal(out, f"UPDATE files SET name = '../secret.ndjson' WHERE number = {newest}")
+    vouch_for_journal(out)
+    with pytest.raises(ChatRestError, match=r"\.\./secret\.ndjson"):
+        seal(out, tmp_path / "bag")
+    assert not list(tmp_path.glob("bag*"))
 
 
 def test_a_bag_of_parts_has_what_they_have_left_one_another(tmp_path: Path) -> None:

@@ -74,6 +74,11 @@ def doubled(out: Path) -> None:
     rewrite(out, first.relative_to(out).as_posix(), first.read_bytes() + line)
 
 
+def lengthen(out: Path) -> None:
+    with hidden(out).open("ab") as file:
+        file.write(b"torn")
+
+
 def neither(out: Path) -> None:
     (out / JOURNAL).write_bytes(b"x")
     (out / MANIFEST).write_bytes(b"{}")
@@ -94,7 +99,8 @@ CASES: list[tuple[str, Callable[[Path], Any], Remedy]] = [
     ("a lost table", lambda out: (out / "users" / "users.ndjson").unlink(), Remedy.RUN),
     ("a lost file", lambda out: hidden(out).unlink(), Remedy.READ_AGAIN),
     ("a damaged file", lambda out: damage(hidden(out)), Remedy.SET_ASIDE),
-    ("a cut file", lambda out: cut(hidden(out)), Remedy.SET_ASIDE),
+    ("a cut file", lambda out: cut(hidden(out)), Remedy.RUN_SETS_ASIDE),
+    ("a file with more bytes", lengthen, Remedy.RUN_SETS_ASIDE),
     ("a damaged history", lambda out: damage(history_file(out)), Remedy.RESTORE),
     ("a lost history", lambda out: history_file(out).unlink(), Remedy.RESTORE),
     (
@@ -129,9 +135,9 @@ def follow(problem: Problem, out: Path, backup: Path | None) -> None:
             assert backup is not None
             for name in (JOURNAL, MANIFEST) if advice is Remedy.NEW_FOLDER else (problem.place,):
                 shutil.copy(backup / name, out / name)
-        case Remedy.READ_AGAIN | Remedy.SET_ASIDE if backup is not None:
+        case Remedy.READ_AGAIN | Remedy.RUN_SETS_ASIDE | Remedy.SET_ASIDE if backup is not None:
             shutil.copy(backup / problem.place, path)
-        case Remedy.READ_AGAIN:
+        case Remedy.READ_AGAIN | Remedy.RUN_SETS_ASIDE:
             pass
         case Remedy.SET_ASIDE:
             aside = out / DAMAGED / f"{problem.place}.damaged-1"
@@ -147,7 +153,7 @@ def follow(problem: Problem, out: Path, backup: Path | None) -> None:
 
 
 NEEDS_BACKUP = (Remedy.RESTORE, Remedy.NEW_FOLDER)
-TAKES_BACKUP = (Remedy.READ_AGAIN, Remedy.SET_ASIDE)
+TAKES_BACKUP = (Remedy.READ_AGAIN, Remedy.RUN_SETS_ASIDE, Remedy.SET_ASIDE)
 """What is done where there is a backup, and where there is none."""
 
 

@@ -37,7 +37,8 @@ def test_what_is_wrong_with_a_part_has_its_name(parts: StoredParts) -> None:
     assert (result.ok, result.messages, places_of(result)) == (False, 20, [("damaged", name)])
     [problem] = result.problems
     assert f"restore {name} from" in problem.remedy
-    assert f"move it to part=01/damaged/{name.removeprefix('part=01/')}.damaged-1" in problem.remedy
+    aside = parts.folder / "part=01" / "damaged" / f"{name.removeprefix('part=01/')}.damaged-1"
+    assert f"`mkdir -p {aside.parent} && mv -i {file} {aside}`" in problem.remedy
     assert f"`chatrest export {parts.folder}` again" in problem.remedy
 
 
