@@ -27,7 +27,7 @@ from msgspec import Meta, Struct
 from ..._secrets import shown
 from ...app import App, allows_http
 from ...errors import RequestInvalidError
-from .plan import Plan
+from .plan import FIELDS, Plan, any_of
 
 _Text: TypeAlias = Annotated[str, Meta(min_length=1)]
 _Variable: TypeAlias = Annotated[str, Meta(pattern="^[A-Za-z_][A-Za-z0-9_]{0,99}$")]
@@ -144,7 +144,6 @@ def _plan(table: dict[str, Any] | None) -> Plan | None:
     if table is None:
         return None
     for name in table:
-        if name not in Plan.__struct_fields__:
-            known = ", ".join(Plan.__struct_fields__)
-            raise RequestInvalidError(f"plan.{name} is not known: expected {known}")
+        if name not in FIELDS:
+            raise RequestInvalidError(f"plan.{name} is not known: expected {any_of(FIELDS)}")
     return Plan(**table)

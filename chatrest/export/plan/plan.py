@@ -77,13 +77,13 @@ class Plan(Struct, metaclass=NamedFields, frozen=True, kw_only=True, dict=True, 
     format: Format = _NOT_GIVEN
     compress: Compress | None = None
     partition: Partition | None = None
-    since_age: str | None = None
+    _since_age: str | None = msgspec.field(default=None, name="since_age")
     """The age, such as `7d`, that `since` was read from; a plan sets it itself."""
 
     def __post_init__(self) -> None:
         self.__dict__["given"] = self._given_names()
         if is_relative(self.since) or isinstance(self.since, timedelta):
-            self._set("since_age", str(self.since))
+            self._set("_since_age", str(self.since))
         self._set("format", "ndjson" if self.format is _NOT_GIVEN else self.format)
         given = [getattr(self, name) for name in ("users", "pairs", "groups", "all_users")]
         is_everybody = all(value is UNSET for value in given) and self.everything is not True
@@ -109,16 +109,16 @@ class Plan(Struct, metaclass=NamedFields, frozen=True, kw_only=True, dict=True, 
 
     def _given_names(self) -> frozenset[str]:
         """Return the fields that are given; all that name sources are one, `sources`."""
-        names = {name for name in _GIVEN if getattr(self, name) not in (UNSET, None)}
+        names = {name for name in FIELDS if getattr(self, name) not in (UNSET, None)}
         names -= set() if self.everything else {"everything"}
         return frozenset({"sources"} | names - SOURCES if names & SOURCES else names)
 
     def _check_files(self) -> None:
-        check(self.format in FORMATS, "format", self.format, ", ".join(FORMATS))
+        check(self.format in FORMATS, "format", self.format, any_of(FORMATS))
         compress, partition = DEFAULTS[self.format]
         for name, value, allowed in (("compress", compress, COMPRESS), ("partition", partition, PARTITIONS)):
             given = getattr(self, name)
-            check(given is None or given in allowed, name, given, f"{', '.join(allowed)}, or None")
+            check(given is None or given in allowed, name, given, any_of([*allowed, "None"]))
             self._set(name, value if given is None else given)
 
     def _set(self, name: str, value: Any) -> None:
@@ -131,14 +131,14 @@ class Plan(Struct, metaclass=NamedFields, frozen=True, kw_only=True, dict=True, 
         same age, such as `7d`, was read as by the first run: the same command can be run again.
         """
         given: frozenset[str] = plan.__dict__["given"]
-        if plan.since_age and plan.since_age == self.since_age and not is_literal:
+        if plan._since_age and plan._since_age == self._since_age and not is_literal:
             given -= {"since"}
         if _sources(plan) == _sources(self):
             given -= {"sources"}
         names = given - {"sources"} | (SOURCES if "sources" in given else set())
         if "format" in given and plan.format != self.format:
             names |= {"compress", "partition"}
-        names |= {"since_age"} if "since" in names else set()
+        names |= {"_since_age"} if "since" in names else set()
         return structs.replace(self, **{name: getattr(plan, name) for name in names})
 
     @property
@@ -191,8 +191,9 @@ class Plan(Struct, metaclass=NamedFields, frozen=True, kw_only=True, dict=True, 
         else:
             return None if difference(plan, part) == ("", "") else part
         raise RequestInvalidError(
-            f"{fault}; nothing was read or changed: expected a part of the folder's plan for --only "
-            "(only=True), or --change-plan (change_plan=True) with all that the plan is to have"
+            f"{fault}; nothing was read or changed: expected a part of the folder's plan for only=True, "
+            "or change_plan=True with all that the plan is to have",
+            arguments=("only", "change_plan"),
         )
 
     @property
@@ -224,7 +225,8 @@ class Plan(Struct, metaclass=NamedFields, frozen=True, kw_only=True, dict=True, 
             raise RequestInvalidError(f"this is not the JSON of a plan: {error}") from None
 
 
-_GIVEN: Final = frozenset(Plan.__struct_fields__) - {"since_age"}
+FIELDS: Final = tuple(name for name in Plan.__struct_fields__ if not name.startswith("_"))
+"""The fields that a caller may give."""
 
 
 def _each(name: str, value: Any, checked: Callable[[str, Any], T]) -> tuple[T, ...]:
@@ -248,6 +250,10 @@ def _pair(name: str, pair: Any) -> tuple[str, str]:
         check_acting_user(uid, name)
     first, second = sorted(pair)
     return first, second
+
+
+def any_of(names: Sequence[str]) -> str:
+    return f"{', '.join(names[:-1])} or {names[-1]}"
 
 
 # ── two plans ──
@@ -293,7 +299,7 @@ def is_within(stored: Plan, plan: Plan) -> bool:
 
 def _settings(plan: Plan) -> dict[str, Any]:
     given = structs.asdict(plan).items()
-    return {name: value for name, value in given if name in _GIVEN - SOURCES and value is not None}
+    return {name: value for name, value in given if name in FIELDS and name not in SOURCES and value is not None}
 
 
 def _joined(settings: Mapping[str, Any], names: Sequence[str]) -> str:
