@@ -1,20 +1,20 @@
 """Fan-out: one worker for each of many items, with outcomes as they arrive.
 
-| rule          |                                                                                      |
-|---------------|--------------------------------------------------------------------------------------|
-| window        | at most `concurrency` workers run                                                     |
-| back-pressure | no worker begins while `concurrency` outcomes wait for the consumer                   |
-| refill        | the next item begins as soon as a worker ends, whether or not the consumer asks       |
-| order         | as workers end, or with `ordered` that of the input: at most `concurrency` outcomes   |
-|               | wait for the oldest one, so at most twice `concurrency` items are under way           |
-| an error      | of a worker is an outcome, also a `CancelledError` that nobody of this block asked for |
-| end of input  | also by an error of the input: workers that run end first, then it is raised          |
-| `stop_after`  | no item begins after that many errors; workers that run end, then `FanOutError`       |
-| `deadline`    | after it, workers that run are cancelled; what is finished is given, then the error   |
-| leaving       | cancels the workers that run and waits for their end; closes the input's generator    |
+| rule          |                                                                                          |
+|---------------|------------------------------------------------------------------------------------------|
+| window        | at most `concurrency` workers run                                                        |
+| back-pressure | no worker begins while `concurrency` outcomes wait for the consumer                      |
+| refill        | the next item begins as soon as a worker ends, whether or not the consumer asks          |
+| order         | as workers end, or with `ordered` that of the input: at most `concurrency` outcomes      |
+|               | wait for the oldest one, so at most twice `concurrency` items are under way              |
+| an error      | of a worker is an outcome, also a `CancelledError` that nobody of this block asked for   |
+| end of input  | also by an error of the input: workers that run end first, then it is raised             |
+| `stop_after`  | no item begins after that many errors; workers that run end, then `FanOutError`          |
+| `deadline`    | after it, workers that run are cancelled; what is finished is given, then the error      |
+| leaving       | cancels the workers that run and waits for their end; closes the input's generator       |
 
-An input is read only when its item may begin, in its own task.
-A synchronous iterator that blocks holds up the event loop: such an input is better an asynchronous one.
+An item is read from the input only when its worker may begin, in the fan-out's own task. A synchronous
+iterator that blocks holds up the event loop: make it an asynchronous one.
 """
 
 import asyncio
@@ -45,7 +45,7 @@ class _Client(Protocol):
 
 
 class _Session(Protocol):
-    """The part that a fan-out needs of the view of a client, which imports this file."""
+    """A view of a client, with only what a fan-out needs: the views import this file."""
 
     @property
     def _client(self) -> _Client: ...
@@ -60,7 +60,7 @@ class OutcomeBase(Struct, Generic[T, R], frozen=True):
     error: BaseException | None
     """The worker's error; None if it succeeded."""
     seconds: float
-    """From the worker's begin to its end."""
+    """From the worker's begin to its end, by the session's clock."""
 
     @property
     def ok(self) -> bool:
@@ -120,8 +120,8 @@ class FanOutCounts(Struct, frozen=True):
 class FanOut(Generic[T, R]):
     """The outcomes of a worker for each of many items: `session.fan_out(…)`.
 
-    Used with `async with`, whose block reads it with `async for`; one task reads at a time. `counts` has the
-    numbers so far.
+    Used with `async with`, whose block reads it with `async for`; `counts` has the numbers so far. Raises
+    `RuntimeError` if it is entered twice, read outside of its block, or read by two tasks.
     """
 
     def __init__(
@@ -151,10 +151,14 @@ class FanOut(Generic[T, R]):
         """The items that are being worked on, with their number in the input."""
         self._ready: deque[Outcome[T, R]] = deque()
         """Outcomes that the consumer may take."""
-        self._early: dict[int, Outcome[T, R]] = {}
-        """Outcomes of an ordered fan-out that are later than one that is missing, by number."""
-        self._following = 0
-        self._room, self._news = asyncio.Event(), asyncio.Event()  # for the reader, and for the consumer
+        self._waiting_for_order: dict[int, Outcome[T, R]] = {}
+        """Outcomes of an ordered fan-out that wait for an earlier one, by the number of their item."""
+        self._next_number = 0
+        """The number of the item whose outcome is next, in an ordered fan-out."""
+        self._room_event = asyncio.Event()
+        """Set when there may be room for another item: the reader of the input waits for it."""
+        self._outcome_event = asyncio.Event()
+        """Set when there may be an outcome, or the end: the consumer waits for it."""
         self._tasks: list[asyncio.Task[None]] = []
         """The reader of the input, and the timer of the deadline."""
         self._context: Context | None = None
@@ -162,12 +166,12 @@ class FanOut(Generic[T, R]):
         self._is_read = False
         """True after the end of the input."""
         self._is_stopped = False
-        """True if no item is to begin any more."""
-        self._is_late = False
-        """True after the deadline: no further worker's end is an outcome."""
-        self._is_cut = self._is_left = False
+        """True if no further item may begin."""
+        self._is_past_deadline = False
+        """True after the deadline: workers that end now have no outcome."""
+        self._are_workers_cancelled = self._is_closed = False
         self._error: BaseException | None = None
-        """To be raised where the item after the last outcome would be due."""
+        """The error to raise after the last outcome."""
         self._last_error: BaseException | None = None
         """The last error of a worker."""
 
@@ -193,9 +197,9 @@ class FanOut(Generic[T, R]):
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         """Cancel all tasks and wait until they have ended, whatever happens meanwhile."""
-        self._is_stopped = self._is_left = True
+        self._is_stopped = self._is_closed = True
         waiting: set[asyncio.Task[Any]] = {*self._running, *self._tasks}
-        self._cut_off()
+        self._cancel_workers()
         for task in self._tasks:
             task.cancel()
         interruption: asyncio.CancelledError | None = None
@@ -212,27 +216,27 @@ class FanOut(Generic[T, R]):
         return self
 
     async def __anext__(self) -> Outcome[T, R]:
-        if self._context is None or self._is_left:
+        if self._context is None or self._is_closed:
             raise RuntimeError(f"{self!r} is not open: read it inside its `async with`")
         if self._is_awaited:
             raise RuntimeError(f"{self!r} is being read by another task: it has one reader at a time")
         while not self._ready:
             if self._is_over:
                 raise self._end_error()
-            self._news.clear()
+            self._outcome_event.clear()
             self._is_awaited = True
             try:
-                await self._news.wait()
+                await self._outcome_event.wait()
             finally:
                 self._is_awaited = False
         outcome = self._ready.popleft()
-        self._room.set()
+        self._room_event.set()
         return outcome
 
     # ── the reader of the input ──
 
     async def _read(self) -> None:
-        """Begin items as there is room for them, until the input ends."""
+        """Read the input and begin a worker for each item, as there is room for it, until the input ends."""
         is_async, source = isinstance(self._items, AsyncIterable), None
         try:
             while await self._may_begin():
@@ -251,10 +255,10 @@ class FanOut(Generic[T, R]):
         finally:
             self._is_read = True
             await self._close(source)
-            self._news.set()
+            self._outcome_event.set()
 
     async def _close(self, source: object) -> None:
-        """Close the generator that gives the items, if it is one."""
+        """Close the input if it is a generator."""
         try:
             if isinstance(source, GeneratorType):
                 source.close()
@@ -267,26 +271,26 @@ class FanOut(Generic[T, R]):
                 self._error = error
 
     async def _may_begin(self) -> bool:
-        """Wait until there is room for an item; return False if none is to begin any more."""
+        """Wait until there is room for an item; return False if no further item may begin."""
         while not (self._has_room or self._is_stopped):
-            self._room.clear()
-            await self._room.wait()
+            self._room_event.clear()
+            await self._room_event.wait()
         return not self._is_stopped
 
     @property
     def _has_room(self) -> bool:
-        return max(len(self._running), len(self._ready) + len(self._early)) < self._concurrency
+        return max(len(self._running), len(self._ready) + len(self._waiting_for_order)) < self._concurrency
 
     # ── the workers ──
 
     def _begin(self, item: T) -> None:
         assert self._context is not None
-        task = asyncio.get_running_loop().create_task(self._attempt(item), context=self._context.copy())
+        task = asyncio.get_running_loop().create_task(self._run_worker(item), context=self._context.copy())
         self._running[task] = self._begun, item
         self._begun += 1
-        task.add_done_callback(self._end)
+        task.add_done_callback(self._note_end)
 
-    async def _attempt(self, item: T) -> Outcome[T, R]:
+    async def _run_worker(self, item: T) -> Outcome[T, R]:
         began = self._clock()
         try:
             value = await self._worker(item)
@@ -294,23 +298,23 @@ class FanOut(Generic[T, R]):
             return Failure(item, None, error, self._clock() - began)
         return Success(item, value, None, self._clock() - began)
 
-    def _end(self, task: "asyncio.Task[Outcome[T, R]]") -> None:
-        """Note the end of a worker, which may be what ends the program, such as `KeyboardInterrupt`."""
+    def _note_end(self, task: "asyncio.Task[Outcome[T, R]]") -> None:
+        """Note the outcome of a worker that has ended, or the exception that ends the program."""
         number, item = self._running.pop(task)
         fault: BaseException | None = None
         if task.cancelled():  # before its first step
             outcome: Outcome[T, R] = Failure(item, None, asyncio.CancelledError(), 0.0)
         elif (fault := task.exception()) is None:
             outcome = task.result()
-        if self._is_left or self._is_late:
+        if self._is_closed or self._is_past_deadline:
             return
         if fault is None:
             self._add(number, outcome)
         else:
             self._error = fault
             self._stop()
-        self._room.set()
-        self._news.set()
+        self._room_event.set()
+        self._outcome_event.set()
 
     def _add(self, number: int, outcome: Outcome[T, R]) -> None:
         if outcome.error is None:
@@ -323,50 +327,50 @@ class FanOut(Generic[T, R]):
         if not self._ordered:
             self._ready.append(outcome)
             return
-        self._early[number] = outcome
-        while self._following in self._early:
-            self._ready.append(self._early.pop(self._following))
-            self._following += 1
+        self._waiting_for_order[number] = outcome
+        while self._next_number in self._waiting_for_order:
+            self._ready.append(self._waiting_for_order.pop(self._next_number))
+            self._next_number += 1
 
     def _stop(self) -> None:
         self._is_stopped = True
         if not self._is_read:
             self._tasks[0].cancel()  # its next item may never arrive
 
-    def _cut_off(self) -> None:
-        """Cancel the workers that run, once: a second cancel would interrupt what they do at their end."""
-        for task in () if self._is_cut else self._running:
+    def _cancel_workers(self) -> None:
+        """Cancel the workers that run, once: a second cancel would interrupt their cleanup."""
+        for task in () if self._are_workers_cancelled else self._running:
             task.cancel()
-        self._is_cut = True
+        self._are_workers_cancelled = True
 
     async def _expire(self, seconds: float) -> None:
-        """Wait for the deadline, and end what is not finished then."""
+        """Wait for the deadline, then cancel the workers that have not ended."""
         await self._sleep(seconds)
-        for task in [task for task in self._running if task.done()]:  # their turn in the loop has not come
-            task.remove_done_callback(self._end)
-            self._end(task)
+        for task in [task for task in self._running if task.done()]:  # whose callback has not run yet
+            task.remove_done_callback(self._note_end)
+            self._note_end(task)
         if self._is_over:
             return
         finished = self.counts.finished
         self._stop()
-        self._is_late = True
-        self._cut_off()
-        self._ready.extend(self._early[number] for number in sorted(self._early))
-        self._early.clear()
+        self._is_past_deadline = True
+        self._cancel_workers()
+        self._ready.extend(self._waiting_for_order[number] for number in sorted(self._waiting_for_order))
+        self._waiting_for_order.clear()
         if self._error is None:
             more = "" if self._is_read else ", and the input has not come to its end"
             self._error = DeadlineExceededError(
                 f"the fan-out's deadline of {seconds:g} s passed: {finished} items were finished, "
                 f"{self._begun - finished} were not{more}"
             )
-        self._news.set()
+        self._outcome_event.set()
 
     # ── the end ──
 
     @property
     def _is_over(self) -> bool:
         """True after the last outcome."""
-        return self._is_late or (self._is_read and not self._running)
+        return self._is_past_deadline or (self._is_read and not self._running)
 
     def _end_error(self) -> BaseException:
         if self._error is not None:

@@ -47,9 +47,10 @@ class OpenTelemetryListener(CallListener):
         self._tracer = tracer or trace.get_tracer("chatrest")
         self._propagates = propagate
         self._spans: dict[int, tuple[trace.Span, Token[int], Token[context.Context]]] = {}
+        """The spans of calls that run, by the call's number, and the tokens that restore the context."""
 
     def start_call(self, start: CallStart) -> Mapping[str, str]:
-        """Make the span of a call, and make it current."""
+        """Begin the span of a call, and make it current; return the headers to send with `propagate`."""
         name = f"{start.method} {start.template}"
         attributes: _Attributes = {
             "http.request.method": start.method,
@@ -61,34 +62,34 @@ class OpenTelemetryListener(CallListener):
             "chatrest.region": start.region,
         }
         span = self._tracer.start_span(name, kind=trace.SpanKind.CLIENT, attributes=attributes)
-        entered = trace.set_span_in_context(span)
+        span_context = trace.set_span_in_context(span)
         headers: dict[str, str] = {}
         if self._propagates:
-            _TRACE_CONTEXT.inject(headers, entered)
-        self._spans[start.call] = span, _CURRENT_CALL.set(start.call), context.attach(entered)
+            _TRACE_CONTEXT.inject(headers, span_context)
+        self._spans[start.call] = span, _CURRENT_CALL.set(start.call), context.attach(span_context)
         return headers
 
     def __call__(self, telemetry: Telemetry) -> None:
-        """Add telemetry to the span of its call; that of the call's end ends the span."""
+        """Add an attempt to the span of its call as an event; end the span with the call's outcome."""
         if telemetry.call not in self._spans:
             return
-        span, entered, token = self._spans[telemetry.call]
+        span, call_token, context_token = self._spans[telemetry.call]
         if isinstance(telemetry, Attempt):
             if span.is_recording():
-                span.add_event("attempt", _of_attempt(telemetry))
+                span.add_event("attempt", _attempt_attributes(telemetry))
             return
         del self._spans[telemetry.call]
-        span.set_attributes(_of_outcome(telemetry))
+        span.set_attributes(_outcome_attributes(telemetry))
         if telemetry.error is not None:
             span.set_status(trace.StatusCode.ERROR)
         span.end()
         # The garbage collector ends an unfinished call in any context, where `detach` would log an error.
-        with suppress(ValueError):  # the only way to learn that this is another context
-            _CURRENT_CALL.reset(entered)
-            context.detach(token)
+        with suppress(ValueError):  # nothing else shows that this is another context
+            _CURRENT_CALL.reset(call_token)
+            context.detach(context_token)
 
 
-def _of_outcome(outcome: Outcome) -> _Attributes:
+def _outcome_attributes(outcome: Outcome) -> _Attributes:
     attributes: _Attributes = {"chatrest.network": outcome.network, "chatrest.decoded": outcome.decoded}
     waits = (("paced", outcome.paced), ("queued", outcome.queued), ("waited", outcome.waited))
     attributes.update((f"chatrest.{name}", seconds) for name, seconds in waits if seconds > 0)
@@ -98,7 +99,7 @@ def _of_outcome(outcome: Outcome) -> _Attributes:
     return attributes
 
 
-def _of_attempt(attempt: Attempt) -> _Attributes:
+def _attempt_attributes(attempt: Attempt) -> _Attributes:
     attributes: _Attributes = {
         "chatrest.attempt": attempt.number,
         "http.response.body.size": attempt.reply_bytes,
