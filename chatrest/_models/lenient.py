@@ -33,14 +33,24 @@ _NAMES: Final = {
 }  # fmt: skip
 _INDEX: Final = re.compile(r"\[\d+\]")
 _MOST_NOTES: Final = 1000
-"""Coercions of one record; what has more of them was written to be slow."""
+"""Coercions of one record; one with more of them is an attack on the decoder."""
 _MOST_FIELDS: Final = 1000
-"""Fields, with their indexes in arrays, that are told apart in a page."""
+"""Fields of a page, each with its indexes in arrays; of further ones the indexes become `[*]`."""
 _LONGEST_KEY: Final = 50
+_LARGEST_FLOAT: Final = 10**308
+_BOOLEANS: Final[dict[Any, bool]] = {0: False, 1: True, "true": True, "false": False}
+_DISPENSABLE: Final = frozenset(("name", "entity_type", "text"))
+"""Texts that say who or what a record is in words: one of another type counts as absent."""
+_SCALARS: Final[dict[type, type]] = {
+    inspect.StrType: str,
+    inspect.IntType: int,
+    inspect.FloatType: float,
+    inspect.BoolType: bool,
+}
 
 
 class CoercionError(Exception):
-    """A value of a wrong type; the text names its place and the expected type."""
+    """A value of a wrong type; the text names its path and the expected type."""
 
 
 class Coercions:
@@ -57,7 +67,7 @@ class Coercions:
         return any(self._records.values()) or bool(self._others)
 
     def records(self, text: str) -> list[int | str]:
-        """The indexes of the records with this coercion, to be added to; `text` is `field: expected …`."""
+        """Return the list of records with the coercion `text` (`field: expected …`), to append to."""
         return self._records.setdefault(text, [])
 
     def add(self, record: int | str, texts: Iterable[str]) -> None:
@@ -72,9 +82,9 @@ class Coercions:
         self._others.extend(texts)
 
     def lines(self) -> tuple[str, ...]:
-        """The coercions: `data[3].sentAt: expected …`, or `data[*].id: expected … (1000 records)`.
+        """Return the coercions: `data[3].sentAt: expected …`, or `data[*].id: expected … (1000 records)`.
 
-        Of outcomes `data.bob.data.uid: expected …`, or `data.*.data.uid: expected … (3 outcomes)`.
+        Those of outcomes are `data.bob.data.uid: expected …`, or `data.*.data.uid: expected … (3 outcomes)`.
         """
         if not (self._records or self._others):  # nearly every page
             return ()
@@ -94,10 +104,10 @@ def _line(field: str, occurrences: list[tuple[int | str, str]]) -> str:
     path = text if len(occurrences) == 1 else field
     separator = "" if path.startswith(":") else "."
     if isinstance(record, str):
-        where, noun = f".{record[:_LONGEST_KEY] if count == 1 else '*'}", "outcomes"
+        key, noun = f".{record[:_LONGEST_KEY] if count == 1 else '*'}", "outcomes"
     else:
-        where, noun = f"[{record if count == 1 else '*'}]", "records"
-    return f"data{where}{separator}{path}{'' if count == 1 else f' ({count} {noun})'}"
+        key, noun = f"[{record if count == 1 else '*'}]", "records"
+    return f"data{key}{separator}{path}{'' if count == 1 else f' ({count} {noun})'}"
 
 
 @cache
@@ -137,10 +147,6 @@ def _coerced_items(
     return items
 
 
-_DISPENSABLE: Final = frozenset(("name", "entity_type", "text"))
-"""Texts that say who or what a record is in words: one of another type counts as absent."""
-
-
 def _coerced_struct(served: dict[str, Any], target: inspect.StructType, path: str, notes: list[str]) -> Any:
     members: dict[str, Any] = {}
     for field in target.fields:
@@ -174,7 +180,7 @@ def _coerced_union(value: Any, target: inspect.UnionType, path: str, notes: list
     kinds = [kind for kind in target.types if not isinstance(kind, inspect.NoneType)]
     first: tuple[Any, list[str]] | None = None
     fault = f"{path}: got {type_name(value)}"
-    for kind in kinds:  # the first one that holds the value as it is, else what the first of all makes of it
+    for kind in kinds:  # the first that takes the value as it is, else kinds[0], which coerces it
         fresh: list[str] = []
         try:
             result = (coerced(value, kind, path, fresh), fresh)
@@ -206,14 +212,6 @@ def _coerced_scalar(value: Any, target: inspect.Type, path: str, notes: list[str
     return scalar
 
 
-_SCALARS: Final[dict[type, type]] = {
-    inspect.StrType: str,
-    inspect.IntType: int,
-    inspect.FloatType: float,
-    inspect.BoolType: bool,
-}
-
-
 def _kind_name(target: inspect.Type) -> str:
     kind = _SCALARS.get(type(target))
     return _NAMES[kind] if kind else "array" if isinstance(target, inspect.VarTupleType) else "object"
@@ -232,12 +230,8 @@ def _scalar(value: Any, kind: type) -> Any:
     return float(number) if abs(number) < _LARGEST_FLOAT else None
 
 
-_LARGEST_FLOAT: Final = 10**308
-_BOOLEANS: Final[dict[Any, bool]] = {0: False, 1: True, "true": True, "false": False}
-
-
 def whole_number(value: Any) -> int | None:
-    """Return the number that `value` means: digits, or a float without a fraction; None for neither."""
+    """Return the number of a whole number, of digits, or of a float without a fraction; else None."""
     if type(value) is float and value.is_integer():
         return int(value)
     if type(value) is int:
@@ -248,7 +242,7 @@ def whole_number(value: Any) -> int | None:
 
 
 def _nested(value: Any, kind: type[N], path: str, notes: list[str]) -> N:
-    """Return an object or an array; an empty one of the other kind is taken for it."""
+    """Return `value`, an object or array, or an empty one of the other kind as an empty `kind`."""
     if isinstance(value, kind):
         return value
     if isinstance(value, dict | list) and not value:
@@ -258,7 +252,7 @@ def _nested(value: Any, kind: type[N], path: str, notes: list[str]) -> N:
 
 
 def type_name(value: Any) -> str:
-    """Return what a decoded JSON value is: text, whole number, array …"""
+    """Return the type of a decoded JSON value in words: text, whole number, array …"""
     if value is UNSET:
         return "nothing"
     return "null" if value is None else _NAMES.get(type(value), type(value).__name__)

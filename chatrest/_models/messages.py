@@ -330,7 +330,7 @@ TypedMessage: TypeAlias = TextMessage | CustomMessage | ActionMessage | CallMess
 """The classes that one decode distinguishes by `category`; a media message is first a text message."""
 
 TypedMessageAsServed: Any = TypedMessage
-"""The same classes with ids and sizes as served, number or text; `tighten` converts them."""
+"""The same classes with ids and sizes as served, number or text; the decoder converts them afterwards."""
 if not TYPE_CHECKING:
     _AsServed: TypeAlias = int | str
     TypedMessageAsServed = (
@@ -341,9 +341,25 @@ if not TYPE_CHECKING:
         | InteractiveMessage[_AsServed]
     )
 
+_IDS = ("id", "parentId")
+_TEXT_TYPES = (str, str | UnsetType | None)
+_TEXTS = frozenset(field.name for field in structs.fields(UnknownMessage) if field.type in _TEXT_TYPES)
+_FIELDS = {
+    field.encode_name: (field.name, field.type)
+    for field in structs.fields(UnknownMessage)
+    if field.name not in ("raw", "reason")
+}
+BY_CATEGORY: dict[str, type[TypedMessage]] = {
+    "message": TextMessage,
+    "custom": CustomMessage,
+    "action": ActionMessage,
+    "call": CallMessage,
+    "interactive": InteractiveMessage,
+}
+
 
 def retype_media(messages: list[Any]) -> None:
-    """Make decoded text messages that are media messages such, in place: no one has seen them yet."""
+    """Change the class of decoded text messages with files to `MediaMessage`, in place, before any use."""
     for message in messages:
         if (kind := message.type) == "text" or type(message) is not TextMessage:
             continue
@@ -369,23 +385,6 @@ def unknown_message(record: Any, raw: bytes, reason: str) -> UnknownMessage:
     return UnknownMessage(raw=raw, reason=reason, **members)
 
 
-_IDS = ("id", "parentId")
-_TEXT_TYPES = (str, str | UnsetType | None)
-_TEXTS = frozenset(field.name for field in structs.fields(UnknownMessage) if field.type in _TEXT_TYPES)
-_FIELDS = {
-    field.encode_name: (field.name, field.type)
-    for field in structs.fields(UnknownMessage)
-    if field.name not in ("raw", "reason")
-}
-BY_CATEGORY: dict[str, type[TypedMessage]] = {
-    "message": TextMessage,
-    "custom": CustomMessage,
-    "action": ActionMessage,
-    "call": CallMessage,
-    "interactive": InteractiveMessage,
-}
-
-
 def read_leniently(record: Any, raw: bytes, notes: list[str]) -> "Message":
     """Return the message of a record that the strict decoder refuses; append what was coerced to `notes`."""
     if flaw := _unknown_reason(record):
@@ -399,7 +398,7 @@ def read_leniently(record: Any, raw: bytes, notes: list[str]) -> "Message":
 
 
 def _unknown_reason(record: Any) -> str | None:
-    """Return what keeps a record from being any of the typed messages."""
+    """Return the reason for which a record cannot be a typed message; None for no reason."""
     if not isinstance(record, dict):
         return "the record is not an object"
     identity, category = record.get("id"), record.get("category")

@@ -25,21 +25,21 @@ Json: TypeAlias = dict[str, Any]
 
 
 class _NoText(StrEnum):
-    """The default of a text that is "" where it is absent."""
+    """The default of a text that is "" if it is absent."""
 
     ABSENT = ""
     __repr__ = str.__repr__
 
 
 class _NoNumber(IntEnum):
-    """The default of a number that is 0 where it is absent."""
+    """The default of a number that is 0 if it is absent."""
 
     ABSENT = 0
     __repr__ = int.__repr__
 
 
-# A record is written without the members that have their default itself, and not an equal value. So these
-# are left out, and "" and 0 that were served are written.
+# msgspec leaves out a member that is its default object, but writes an equal value: absent texts and numbers are
+# left out, and a "" or 0 that was served is written.
 NO_TEXT: Final[str] = _NoText.ABSENT
 NO_NUMBER: Final[int] = _NoNumber.ABSENT
 
@@ -152,11 +152,11 @@ class RawRecord:
         return self.raw
 
 
-# A record stores a nested message as its JSON, and a count as the digits that some services send: its page
-# decodes as fast as without, nothing of them can fail it, and `to_dict` gives what came. The attribute gives
-# the typed message, or the number; each access makes it again.
+# A record stores a nested message as its JSON, and a count as the digits that some services send: they cannot
+# make its page slow or fail, and `to_dict` returns what was served. Each access to the attribute makes the
+# typed message or the number again.
 class _View:
-    """The attribute of a field, as `read` makes it of the stored value."""
+    """The attribute of a field: the stored value as converted by `read`."""
 
     __slots__ = ("_read", "_slot")
 
@@ -174,7 +174,7 @@ class _View:
 
 
 def views(read: Callable[[Any], Any], *names: str) -> Callable[[S], S]:
-    """Decorate a struct so that the attributes `names` are shown as `read` makes them of what is stored."""
+    """Decorate a struct: its attributes `names` are the stored values as converted by `read`."""
 
     def decorate(kind: S) -> S:
         for name in names:
@@ -185,7 +185,7 @@ def views(read: Callable[[Any], Any], *names: str) -> Callable[[S], S]:
 
 
 def whole_count(stored: object) -> int | UnsetType:
-    """Return the number that digits stand for; `UNSET` for what is no number."""
+    """Return the number of digits or of a whole number; `UNSET` for anything else."""
     if isinstance(stored, str):
         is_number = len(stored) < _LONGEST_COUNT and stored.isascii() and stored.isdigit()
         return int(stored) if is_number else UNSET
