@@ -99,6 +99,8 @@ class RequestInvalidError(ChatRestError, ValueError):
 
     name: str = ""
     """The parameter or field that is wrong, where the text begins with it."""
+    arguments: tuple[str, ...] = ()
+    """The arguments that the text advises or names, each written as `name=True`."""
 
 
 _REQUEST_IDS: Final = ("X-Request-Id", "X-Amzn-RequestId", "X-Correlation-Id", "X-Trace-Id", "CF-Ray")

@@ -6,12 +6,13 @@ that the shell sets everywhere: who has written it could send the key to an addr
 """
 
 import os
-import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from os.path import expanduser  # unlike that of `Path`, it accepts a user without a home
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
+
+import click
 
 from .._secrets import shown
 from .._texts import duration
@@ -31,7 +32,6 @@ _HOST: Final = ("CHATREST_APP_ID", "CHATREST_REGION", "CHATREST_SERVICE_DOMAIN")
 _MANAGEMENT: Final = ("CHATREST_MANAGEMENT_URL", "CHATREST_MANAGEMENT_KEY", "CHATREST_MANAGEMENT_SECRET")
 MANAGEMENT_WORDS: Final = f"{', '.join(_MANAGEMENT[:-1])} and {_MANAGEMENT[-1]}"
 _PROXY: Final = "CHATREST_PROXY (or --proxy)"
-_PYTHON: Final = re.compile(r" \((?:only=True|change_plan=True|export_apps)\)")
 
 
 def session(telemetry: "Listener | tuple[()]" = (), *, app: App | None = None) -> "AsyncSession":
@@ -44,15 +44,28 @@ def session(telemetry: "Listener | tuple[()]" = (), *, app: App | None = None) -
 
 
 def in_own_words(error: BaseException, origins: Mapping[str, str]) -> str:
-    """Return the text of an error with the option or variable that its parameter was given by.
-
-    What it has for callers in Python beside an option is left out.
-    """
-    text, name = _PYTHON.sub("", str(error)), getattr(error, "name", "")
+    """Return the text of an error with the options or variables by which its parameters are given."""
+    text, name = str(error), getattr(error, "name", "")
+    for argument in getattr(error, "arguments", ()):
+        text = text.replace(f"{argument}=True", origins.get(argument, argument))
     if (origin := origins.get(name)) is None:
         return text
     rest = text.removeprefix(name)
     return f"{origin} {rest.removeprefix(' = ')}" if rest[0] == " " and origin[0] == "-" else origin + rest
+
+
+def option_names() -> dict[str, str]:
+    """Return the options and arguments of the command that runs, by the names of their parameters."""
+    context = click.get_current_context(silent=True)
+    command = None if context is None else context.command
+    if context is not None and isinstance(command, click.Group):
+        command = command.commands.get(context.invoked_subcommand or "")
+    names: dict[str, str] = {}
+    for param in command.params if command is not None else ():
+        name = (param.name or "").rstrip("_").removeprefix("filter_")
+        given = param.opts[0] if isinstance(param, click.Option) else param.human_readable_name.rstrip(".")
+        names |= {name: given, name.removesuffix("s"): given}
+    return names
 
 
 @contextmanager

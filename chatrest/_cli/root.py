@@ -21,7 +21,7 @@ from ..times import TIME_FORMS
 from . import streams
 from .call.command import OperationGroup, call
 from .doctor import doctor, limits
-from .environment import hint, in_own_words
+from .environment import hint, in_own_words, option_names
 from .export.cat import cat, changes
 from .export.command import export
 from .export.copies import load, seal, verify
@@ -59,7 +59,7 @@ def command_error(error: BaseException) -> CommandError:
         case BrokenPipeError():
             return CommandError("", 0)
         case RequestInvalidError():
-            text = in_own_words(error, _option_names()).replace(TIME_FORMS, _TIMES)
+            text = in_own_words(error, option_names()).replace(TIME_FORMS, _TIMES)
             return CommandError(f"{text}{notes}", 2)
         case OSError() if not isinstance(error, ChatRestError):
             reason = error.strerror or str(error) or type(error).__name__
@@ -67,17 +67,6 @@ def command_error(error: BaseException) -> CommandError:
             return CommandError(f"{place}{reason}{notes}", 1)
     more = f"{hint(error)}{notes}"
     return CommandError(f"{str(error).removesuffix('.')}{more}" if more else str(error), 1)
-
-
-def _option_names() -> dict[str, str]:
-    context = click.get_current_context(silent=True)
-    command = root.commands.get(context.invoked_subcommand or "") if context is not None else None
-    names: dict[str, str] = {}
-    for param in command.params if command is not None else ():
-        name = (param.name or "").rstrip("_").removeprefix("filter_")
-        given = param.opts[0] if isinstance(param, click.Option) else param.human_readable_name.rstrip(".")
-        names |= {name: given, name.removesuffix("s"): given}
-    return names
 
 
 def _is_expected(error: BaseException) -> bool:

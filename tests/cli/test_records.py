@@ -49,7 +49,7 @@ def test_limit_and_page_limit_are_independent(
             2,
             "--until 2: the window ends before it begins; expected 5 or later",
         ),
-        (("messages", "bob", "--limt", "3"), 2, "'--limt'. (Did you mean one of"),
+        (("messages", "bob", "--limt", "3"), 2, "'--limt' (did you mean '--limit'?)"),
         (("call", "users.list", "--cursor", "AAAA"), 2, "cursor token is damaged"),
         (("messages", "bob", "--cursor", SECRETS[0]), 2, "cursor token is damaged"),
         (

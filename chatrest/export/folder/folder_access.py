@@ -110,8 +110,8 @@ def refuse_others(folder: Path, is_own: Callable[[str], bool]) -> None:
     if name := next((each for each in names if not is_of_system(each) and not is_own(each)), None):
         if is_app_name(name):
             raise RequestInvalidError(
-                f"folder '{folder}' has many apps, such as {name}: expected --apps FILE (export_apps), "
-                "or the folder of one app"
+                f"folder '{folder}' has many apps, such as {name}: expected the folder of one app; "
+                "`export --apps FILE` and `export_apps` export all of them"
             )
         raise RequestInvalidError(
             f"folder '{folder}' holds something else than an export, such as {name}, and is not touched: "

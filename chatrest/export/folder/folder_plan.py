@@ -24,8 +24,8 @@ from .tables import ASKED_ATTACHMENTS, ASKED_TABLES, ATTACHMENTS, LOST_LIMITS, T
 
 _OTHER_WINDOW: Final = (
     "a window can become wider and no narrower; nothing was read or changed: expected no plan at all, which "
-    "continues with the folder's own, --only (only=True), which reads a narrower window once and leaves the "
-    "plan, --change-plan (change_plan=True) with a wider one, or another folder"
+    "continues with the folder's own, only=True, which reads a narrower window once and leaves the plan, "
+    "change_plan=True with a wider one, or another folder"
 )
 _OTHER_FILES: Final = (
     "the format, the compression and the partition of a folder stay; nothing was read or changed: expected "
@@ -103,14 +103,16 @@ def continued_plans(
         in_window = structs.replace(current, since=stored.since, until=stored.until)
         remedy = _OTHER_WINDOW if growth_fault(stored, in_window) == ("", "") else _OTHER_FILES
         raise RequestInvalidError(
-            f"folder '{folder}' was exported with {old}, and this plan has {new}: {remedy}"
+            f"folder '{folder}' was exported with {old}, and this plan has {new}: {remedy}",
+            arguments=("only", "change_plan"),
         )
     old, new = difference(stored, current)
     if old and not may_change:
         raise RequestInvalidError(
             f"folder '{folder}' was exported with {old}, and this plan has {new}; nothing was read or "
-            "changed: expected no plan at all, which continues with the folder's own, --only (only=True), "
-            "which reads just these sources once and leaves the plan, or --change-plan (change_plan=True)"
+            "changed: expected no plan at all, which continues with the folder's own, only=True, which reads "
+            "just these sources once and leaves the plan, or change_plan=True",
+            arguments=("only", "change_plan"),
         )
     return FolderPlans(stored, current, is_unanswered)
 

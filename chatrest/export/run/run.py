@@ -119,8 +119,9 @@ async def export_folder(
     limits = AttachmentOptions() if options.attachments is True else options.attachments or None
     if only and not any((folder / name).is_file() for name in (JOURNAL, MANIFEST)):
         raise RequestInvalidError(
-            f"folder '{folder}' is not an export yet: run it once without --only (only=True), which reads a "
-            "part of its plan"
+            f"folder '{folder}' is not an export yet: run it once without only=True, which reads a part of "
+            "its plan",
+            arguments=("only",),
         )
     shown, started, sent = progress or Progress(), session.sender.now(), sent_by(session)
     try:

@@ -118,10 +118,11 @@ async def export_parts(
     """Run an export of parts, or a part of it, as `export` says; with `run_left` all of it."""
     options.check(session, plan)
     if options.only or options.change_plan:
-        option = "--only (only=True)" if options.only else "--change-plan (change_plan=True)"
+        argument = "only" if options.only else "change_plan"
         raise RequestInvalidError(
             f"{out} is an export of parts, whose plan never changes and is read completely: expected no "
-            f"{option}, or another folder"
+            f"{argument}=True, or another folder",
+            arguments=(argument,),
         )
     shown = progress or Progress()
     started, sent, files = session.sender.now(), sent_by(session), part_files(out, disk)

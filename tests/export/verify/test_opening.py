@@ -162,7 +162,7 @@ def test_without_a_journal_and_a_manifest_nothing_is_touched(out: Path) -> None:
     (out / MANIFEST).unlink()
     assert "holds something else than an export" in refusal(out)
     out.rename(out.with_name("app=shop"))
-    assert "has many apps, such as app=shop: expected --apps FILE" in refusal(out.parent)
+    assert "has many apps, such as app=shop: expected the folder of one app" in refusal(out.parent)
 
 
 def test_the_journal_of_another_app_is_a_problem(out: Path) -> None:
