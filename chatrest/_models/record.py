@@ -38,8 +38,8 @@ class _NoNumber(IntEnum):
     __repr__ = int.__repr__
 
 
-# msgspec leaves out a member that is its default object, but writes an equal value: absent texts and numbers are
-# left out, and a "" or 0 that was served is written.
+# msgspec leaves out a member that is its default object, but writes an equal value: absent texts and numbers
+# are left out, and a "" or 0 that was served is written.
 NO_TEXT: Final[str] = _NoText.ABSENT
 NO_NUMBER: Final[int] = _NoNumber.ABSENT
 
