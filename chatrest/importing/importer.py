@@ -190,8 +190,8 @@ def _detect_kind(path: Path) -> Kind:
         except RequestInvalidError as error:
             fault = fault or f" ({path.name}:{line.end.line}: {error})"
             continue
-        if kind == "members" and path.name.startswith("bans."):
-            break  # nothing in a banned user's record may tell it from that of a member
+        if path.name.startswith("bans."):
+            break  # a banned user's record may look like that of a member
         if kind is not None:
             return kind
     raise RequestInvalidError(f"{path}: no record shows its kind{fault}; give the kind: {words_of(KINDS)}")

@@ -56,6 +56,13 @@ def test_an_unknown_member_of_a_written_record_is_refused(checked: Check, writte
     assert f": unknown field {unknown[0]!r}; expected " in result.refused[0].message
 
 
+def test_an_optional_member_of_a_written_record_may_be_empty(checked: Check) -> None:
+    assert checked(user(1, avatar="", tags=[], link=None)).ok
+    assert [note.message for note in checked({"uid": "u1", "name": ""}).refused] == [
+        "user: name = '': expected a non-empty text (valid Unicode)"
+    ]
+
+
 def test_a_banned_user_is_not_imported_as_a_member(write: Write) -> None:
     result = check([write("file", [MEMBER | {"bannedAt": 5}])], kind="members")
     assert (result.imported, result.skipped) == (0, 1)

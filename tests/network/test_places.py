@@ -189,6 +189,17 @@ async def test_an_app_beside_one_that_hangs_has_its_share_and_the_loan_is_paid_b
 
 
 @in_time
+async def test_lending_ends_when_a_place_is_free_though_no_call_waits() -> None:
+    places = PrioritySemaphore(4)
+    take_all(places, stuck := places.share(GAME))
+    await places.acquire(healthy := places.share(SHOP), "interactive")
+    places.release(healthy, "interactive")
+    assert (places.active, places.waiting, places.is_lending) == (4, 0, True)
+    places.release(stuck, "interactive")
+    assert not places.is_lending
+
+
+@in_time
 async def test_a_waiter_that_is_cancelled_before_its_moment_is_over_lends_nothing() -> None:
     places = PrioritySemaphore(4)
     take_all(places, stuck := places.share(GAME))

@@ -175,6 +175,10 @@ async def test_a_failed_connection_names_a_proxy_of_the_environment(
     with pytest.raises(ConnectError) as plain:
         await transport.exchange(Request("GET", "http://127.0.0.1:1/v3/a", {}, None), TIMES)
     assert ("is set" in str(plain.value)) is (name == "ALL_PROXY")
+    async with Faulty(reset) as server:
+        with pytest.raises(TransportError) as lost:  # after it was connected
+            await transport.exchange(asked(server), TIMES)
+    assert "is set" not in str(lost.value)
 
 
 async def test_a_proxy_is_used() -> None:

@@ -158,11 +158,14 @@ def trace_headers(request: Request) -> dict[str, str]:
 
 
 @pytest.mark.usefixtures("staged")
-@pytest.mark.parametrize(("option", "names"), [(False, set()), (True, {"traceparent"})])
+@pytest.mark.parametrize(
+    ("options", "names"),
+    [({}, set()), ({"propagate": False}, set()), ({"propagate": True}, {"traceparent"})],
+)
 async def test_trace_headers_are_sent_only_if_asked_for(
-    option: bool, names: set[str], tracer: trace.Tracer, exporter: InMemorySpanExporter
+    options: dict[str, bool], names: set[str], tracer: trace.Tracer, exporter: InMemorySpanExporter
 ) -> None:
-    stage = Stage(reply(503, b""), reply(), telemetry=OpenTelemetryListener(tracer, propagate=option))
+    stage = Stage(reply(503, b""), reply(), telemetry=OpenTelemetryListener(tracer, **options))
     token = context.attach(baggage.set_baggage("user", "somebody"))
     try:
         await stage.list()
