@@ -83,7 +83,7 @@ class KnownPage(Struct):
 
 
 class SiteFiles(JournalFile):
-    def __init__(self, folder: Path, *, links: bool = False) -> None:
+    def __init__(self, folder: Path, *, links: bool) -> None:
         super().__init__(state_folder(folder) / _NAME, _LAYOUT, lambda _: None)
         self._db.execute("PRAGMA synchronous=OFF")  # a site that a loss of power takes is written again
         for leftover in state_folder(folder).glob("work-*"):  # of a run that was killed

@@ -70,6 +70,7 @@ def test_the_proxy_gets_all_requests(service: EmulatorThread, command: Run, is_o
         options, variables = (["--proxy", address], {}) if is_option else ([], {"CHATREST_PROXY": address})
         for name in ("users", "apps"):
             assert command(*options, name, **variables).stdout == ""
+    assert command("users", CHATREST_PROXY="").stdout != ""  # an empty one is none
     assert [path.partition("?")[0] for path in paths] == [
         f"{service.emulator.base_url}/users", f"{service.emulator.management_url}/apps",
     ]  # fmt: skip

@@ -78,6 +78,7 @@ def test_the_version() -> None:
             "--limit '3x': expected a whole number from 0 on (see",
         ),
         (["limits", "--requests", "0"], "--requests '0': expected a whole number from 1 to 100"),
+        (["demo", "--users", "1001"], "--users '1001': expected a whole number from 2 to 1,000"),
         (["emulator", "--port", "x"], "--port 'x': expected a whole number from 0 to 65,535"),
         (["completion", "tcsh"], "SHELL 'tcsh': expected 'bash', 'zsh' or 'fish'"),
         (["export", "out", "--apps", "nofile"], "--apps 'nofile': expected a file that exists"),

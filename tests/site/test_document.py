@@ -35,7 +35,7 @@ def test_every_message_is_there_once_and_replies_stand_under_what_they_answer(
     replies = [each["id"] for each in made if each.get("parentId") == parent]
     at = ids.index(parent)
     assert ids[at : at + 3] == [parent, *replies]
-    words = ["The case", "Europe/Berlin", "623 in 2 conversations", "Made", "2026-11-23 01:00:00 +01:00",
+    words = ["The case", "Europe/Berlin", "623 in 2 conversations", "Exported", "2026-11-23 01:00:00 +01:00",
              "2026-01-01 01:10:00 +01:00", "00:10:00 +00:00", "group_den", "id 623",
              "question: Pizzatag?", "Deleted by Ann <b>", "Edited by Bob", "Reactions: 👍 3"]  # fmt: skip
     assert [each for each in words if each not in page.text] == []
@@ -129,6 +129,8 @@ def test_dates_are_days_of_the_zone_and_the_document_names_its_window(tmp_path: 
     )
     with pytest.raises(RequestInvalidError, match=refused):
         write_document(tmp_path / "out", tmp_path / "x.html", since="2026-05-02", until="2026-05-01")
+    moment = {"since": sent[0], "until": sent[0]}
+    assert write_document(tmp_path / "out", tmp_path / "y.html", **moment).messages == 2
     assert not (tmp_path / "x.html").exists()
 
 

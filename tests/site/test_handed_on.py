@@ -31,6 +31,7 @@ def test_members_who_are_silent_are_listed_and_can_be_chosen(tmp_path: Path) -> 
     days = next(page for name, page in pages(tmp_path / "site").items() if name.endswith("days.html"))
     assert [each for each in range(15) if f"silent-{each}" not in days.text] == []
     assert "Members who wrote nothing" in days.text
+    assert any("16 members, 1 wrote" in page.text for page in pages(tmp_path / "site").values())
     write_document(out, tmp_path / "one.html")
     assert "Wrote nothing" in (text := Page(tmp_path / "one.html").text)
     assert "Same Name (silent-1)" in text

@@ -23,7 +23,7 @@ pytest.importorskip("jinja2")
 
 from chatrest.database import LoadReport, load
 from chatrest.site import index_build, site_files, write_document, write_site, writer
-from chatrest.site.contents import file_link
+from chatrest.site.contents import file_link, size_text
 from chatrest.site.index import Index
 from chatrest.site.items import COLOURS
 from chatrest.site.pages import TEMPLATES, Pages
@@ -253,6 +253,8 @@ def test_a_part_of_an_export_is_chosen(
 def test_a_choice_without_messages_is_refused(out: Path, tmp_path: Path) -> None:
     with pytest.raises(RequestInvalidError, match="no message is of conversation 'no' or user 'nobody'"):
         write_site(out, tmp_path / "site", conversations=["no"], users=["nobody"])
+    with pytest.raises(RequestInvalidError, match="no message is of user 'nobody': expected"):
+        write_site(out, tmp_path / "site", users=["nobody"])
     assert not list(tmp_path.iterdir())
 
 
@@ -397,6 +399,9 @@ def test_a_site_with_another_choice_loses_what_is_not_in_it(out: Path, tmp_path:
     assert result.removed > 5
     assert pages(tmp_path / "all").keys() == pages(tmp_path / "den").keys()
     assert shown_ids(tmp_path / "all") == shown_ids(tmp_path / "den")
+    folders = (path for path in (tmp_path / "all").rglob("*") if path.is_dir())
+    assert [path for path in folders if not any(path.iterdir())] == []
+    assert all("members" not in page.text for page in pages(tmp_path / "all").values())
 
 
 @pytest.mark.parametrize(("after", "was_whole"), [(0, False), (3, False), (0, True), (9, True), (None, True)])
@@ -536,7 +541,7 @@ def test_a_site_has_nothing_but_its_pages(out: Path, tmp_path: Path) -> None:
 def test_two_at_once_are_refused(out: Path, tmp_path: Path) -> None:
     (tmp_path / "site.chatrest").mkdir(parents=True)
     with (
-        SiteFiles(tmp_path / "site"),
+        SiteFiles(tmp_path / "site", links=False),
         pytest.raises(RequestInvalidError, match="another chatrest html is writing"),
     ):
         write_site(out, tmp_path / "site")
@@ -565,6 +570,11 @@ def test_attachments_are_shown_in_place_or_linked(with_files: Path, tmp_path: Pa
 def test_an_attachment_without_an_address_or_a_name_is_a_file() -> None:
     names = [file_link(file, "", "file").name for file in ({}, {"url": None}, {"url": "https://x.example/"})]
     assert names == ["file"] * 3
+
+
+def test_a_size_is_in_the_largest_unit_that_it_reaches() -> None:
+    sizes = [size_text(size) for size in (999, 1_000, 1_500_000, 2_500_000_000)]
+    assert sizes == ["999 bytes", "1 KB", "2 MB", "2.5 GB"]
 
 
 def test_an_attachment_that_is_not_there_is_counted(with_files: Path, tmp_path: Path) -> None:

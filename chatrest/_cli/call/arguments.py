@@ -14,6 +14,7 @@ from msgspec import Struct, inspect, structs
 
 from ..._core.replies.decode import ManyRecords
 from ..._core.requests.endpoint import Call, Endpoint
+from ..._parameters.fields import words_of
 from ..._parameters.files import File
 from ..._secrets import shown
 from ..._texts import nearest
@@ -88,7 +89,7 @@ class Parameters:
         lacks = [f"missing {', '.join(missing)}"] if missing else []
         if not faults and not lacks:
             return
-        allowed = ", ".join(parameter.name for parameter in self.all)
+        allowed = words_of([parameter.name for parameter in self.all])
         rule = [f"expected {allowed}" if allowed else "it has no parameters"] if faults else []
         error = RequestInvalidError(f"{self._endpoint.name}: {'; '.join([*faults, *lacks, *rule])}")
         error.add_note(f"see 'chatrest call {self._endpoint.name} --help'")

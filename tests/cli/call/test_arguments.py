@@ -13,7 +13,7 @@ from chatrest._cli.call.arguments import Parameters, call_of
 from chatrest._core.replies.decode import JSON
 from chatrest._core.requests.endpoint import Call, Endpoint
 from chatrest._parameters.checked import Body, Bool, Filter, Json, Ordinal, Stamp, Text, Texts
-from chatrest._parameters.fields import Switch
+from chatrest._parameters.fields import Switch, words_of
 from chatrest._parameters.files import Upload
 from chatrest._resources import OPERATIONS
 from tests.cases import loop_over
@@ -182,7 +182,7 @@ def test_all_wrong_and_missing_names_are_in_one_error() -> None:
         "things.change: no parameter 'api_kye' (did you mean 'api_key'?); no parameter 'colour'; "
         "'bob' is not KEY=VALUE; no parameter 'ISOPEN' (did you mean 'is_open'?); "
         "missing uid, api_key, body.uid, on_behalf_of; "
-        f"expected {', '.join(parameter.name for parameter in Parameters(FULL).all)}"
+        f"expected {words_of([parameter.name for parameter in Parameters(FULL).all])}"
     )
     assert caught.value.__notes__ == ["see 'chatrest call things.change --help'"]
 

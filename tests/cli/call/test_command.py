@@ -122,11 +122,11 @@ def test_a_file_that_cannot_be_read(command: Run, tmp_path: Path) -> None:
         (["users.lst"], "No such operation 'users.lst' (did you mean 'users.list'?); 'chatrest call --list'"),
         (
             ["members.add", "gid=a"],
-            "no parameter 'gid' (did you mean 'guid'?); missing guid; expected guid, ",
+            "no parameter 'gid' (did you mean 'guid'?); missing guid; expected 'guid', ",
         ),
         (
             ["users.list", "on_behalf_of=a"],
-            "users.list: no parameter 'on_behalf_of'; expected per_page",
+            "users.list: no parameter 'on_behalf_of'; expected 'per_page', ",
         ),
         (["messages.list", "from_timestamp=2026-13-01"], "from_timestamp = '2026-13-01': expected a"),
         (["messages.send", "body=[1]"], "body = [1]: expected a JSON object"),

@@ -223,6 +223,10 @@ def test_options_make_a_plan(args: list[str], plan: Plan | None) -> None:
     assert plan is None or planned(*args, "--workers", "3", "--recheck", "7d", "--quiet", "--dry-run") == plan
 
 
+def test_the_largest_attachment_is_given_in_megabytes() -> None:
+    assert command_module._options_of({}, 5)["attachments"].max_bytes == 5_000_000
+
+
 @loop_over(
     ("args", "text"),
     [
