@@ -27,7 +27,7 @@ from ..errors import (
     ServerError,
 )
 from . import streams
-from .environment import app_name, apps_file, proxy, session, the_app
+from .environment import apps_file, chosen_app, chosen_app_name, proxy, session
 from .options import AS_JSON, WholeNumber, option_table, shown_default
 from .process import run
 
@@ -97,7 +97,7 @@ async def examine(patience: float = 10.0) -> list[Check]:
     """Return the checks up to the first that has failed; the reply is waited for `patience` seconds."""
     checks = [_versions()]
     try:
-        app = the_app()
+        app = chosen_app()
         checks.append(_settings(app))
         client = session(app=app)  # checks the proxy, too
     except (RequestInvalidError, OSError) as error:
@@ -118,7 +118,7 @@ def _versions() -> Check:
 
 
 def _settings(app: App) -> Check:
-    place = "the environment" if (name := app_name()) is None else f"app {name!r} of {apps_file()}"
+    place = "the environment" if (name := chosen_app_name()) is None else f"app {name!r} of {apps_file()}"
     count = len(headers_from_env())
     more = f", {plural(count, 'further header')}" if count else ""
     key = f"a key of {len(app.api_key)} characters"

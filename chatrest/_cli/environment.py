@@ -35,15 +35,15 @@ _PROXY: Final = "CHATREST_PROXY (or --proxy)"
 
 
 def session(telemetry: "Listener | tuple[()]" = (), *, app: App | None = None) -> "AsyncSession":
-    """Return a session for an app, by default the one that was chosen; errors as `the_app`."""
+    """Return a session for an app, by default the one that was chosen; errors as `chosen_app`."""
     from ..session import AsyncSession  # imports aiohttp, which a help text does not need
 
-    app, headers = app or the_app(), headers_from_env()
+    app, headers = app or chosen_app(), headers_from_env()
     with _given_by(headers="CHATREST_HEADERS", proxy=_PROXY):
         return AsyncSession(app, telemetry=telemetry, headers=headers, proxy=proxy())
 
 
-def in_own_words(error: BaseException, origins: Mapping[str, str]) -> str:
+def error_text(error: BaseException, origins: Mapping[str, str]) -> str:
     """Return the text of an error with the options or variables by which its parameters are given."""
     text, name = str(error), getattr(error, "name", "")
     for argument in getattr(error, "arguments", ()):
@@ -73,13 +73,13 @@ def _given_by(**origins: str) -> Iterator[None]:
     try:
         yield
     except RequestInvalidError as error:
-        error.args = (in_own_words(error, origins),)
+        error.args = (error_text(error, origins),)
         raise
 
 
-def the_app() -> App:
+def chosen_app() -> App:
     """Return the app of `--app` or `CHATREST_APP`, else that of the environment."""
-    if (name := app_name()) is not None:
+    if (name := chosen_app_name()) is not None:
         from ..export.plan.app_file import read_app
 
         app = read_app(apps_file(), name).app
@@ -92,11 +92,12 @@ def the_app() -> App:
         raise
 
 
-def app_name() -> str | None:
+def chosen_app_name() -> str | None:
     return root_option("app") or os.environ.get("CHATREST_APP") or None
 
 
 def apps_file() -> Path:
+    """Return the file of apps; raises `RequestInvalidError` if there is none."""
     if named := os.environ.get("CHATREST_APPS_FILE"):
         path = Path(expanduser(named))  # noqa: PTH111
         if not path.is_file():
@@ -119,7 +120,7 @@ def hint(error: BaseException) -> str:
     if isinstance(error, ApiError) and error.retry_after:
         return f"; the service asks to wait {duration(error.retry_after)}"
     if isinstance(error, NotFoundError) and (error.is_unserved or error.code == "ERR_API_NOT_FOUND"):
-        is_given = app_name() is None and os.environ.get("CHATREST_BASE_URL")
+        is_given = chosen_app_name() is None and os.environ.get("CHATREST_BASE_URL")
         return "; check that CHATREST_BASE_URL ends with the version (/v3)" if is_given else ""
     if not isinstance(error, AuthenticationError | ConnectError):
         return ""
@@ -128,9 +129,9 @@ def hint(error: BaseException) -> str:
     is_key, endpoint = isinstance(error, AuthenticationError), OPERATIONS.get(error.operation)
     if endpoint is not None and endpoint.interface == "management":
         names: tuple[str, ...] = _MANAGEMENT if is_key else _MANAGEMENT[:1]
-    elif app_name() is not None:
+    elif chosen_app_name() is not None:
         what = "id, region and key" if is_key else "the address"
-        names = (f"{what} of app {shown(app_name())} in the file of apps",)
+        names = (f"{what} of app {shown(chosen_app_name())} in the file of apps",)
     elif is_key:
         names = _ACCOUNT
     else:

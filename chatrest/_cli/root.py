@@ -21,7 +21,7 @@ from ..times import TIME_FORMS
 from . import streams
 from .call.command import OperationGroup, call
 from .doctor import doctor, limits
-from .environment import hint, in_own_words, option_names
+from .environment import error_text, hint, option_names
 from .export.cat import cat, changes
 from .export.command import export
 from .export.copies import load, seal, verify
@@ -35,6 +35,8 @@ from .trial import demo, emulator
 
 
 class CommandError(click.ClickException):
+    """A command that failed or was stopped, with its text (empty if nothing is shown) and exit status."""
+
     def __init__(self, text: str, status: int) -> None:
         super().__init__(text)
         self.exit_code = status  # type: ignore[misc]
@@ -59,7 +61,7 @@ def command_error(error: BaseException) -> CommandError:
         case BrokenPipeError():
             return CommandError("", 0)
         case RequestInvalidError():
-            text = in_own_words(error, option_names()).replace(TIME_FORMS, _TIMES)
+            text = error_text(error, option_names()).replace(TIME_FORMS, _TIMES)
             return CommandError(f"{text}{notes}", 2)
         case OSError() if not isinstance(error, ChatRestError):
             reason = error.strerror or str(error) or type(error).__name__
@@ -191,6 +193,7 @@ class Root(click.Group):
         sys.exit(failure.exit_code)
 
     def invoke(self, ctx: click.Context) -> Any:
+        """Run the command; raise `CommandError` for each failure that is no bug."""
         try:
             super().invoke(ctx)
             if sys.stdout is not None:

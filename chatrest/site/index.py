@@ -252,6 +252,7 @@ class Index:
         return int(self._rows("SELECT max(page) FROM pages WHERE conversation = ?", conversation)[0][0])
 
     def days(self, conversation: int) -> list[tuple[int, int, int]]:
+        """Return (days since 1970, page, messages) of each day that has messages."""
         return self._rows(
             "SELECT day, page, messages FROM days WHERE conversation = ? ORDER BY day", conversation
         )
@@ -352,6 +353,7 @@ class Index:
         )  # fmt: skip
 
     def files(self, app: str, rank: int) -> dict[int, str]:
+        """Return the names of the stored files of a message, by their positions in it."""
         return dict(self._rows("SELECT position, file FROM files WHERE app = ? AND message = ?", app, rank))
 
     # ── threads ──
@@ -373,6 +375,7 @@ class Index:
         return blake2b(msgspec.json.encode(self.threads(conversation)), digest_size=16).hexdigest(), begun
 
     def thread_counts(self, conversation: int) -> dict[int, tuple[int, int]]:
+        """Return (replies, page) of each thread, by the rank of its first message."""
         rows = self._rows(
             "SELECT parent, sum(replies), min(page) FROM threads WHERE conversation = ? GROUP BY parent",
             conversation,
@@ -400,6 +403,7 @@ class Index:
         return versions
 
     def newest_version(self, app: str, rank: int) -> int:
+        """Return the number of the newest earlier version of a message; 0 if there is none."""
         sql = (
             "SELECT max(v.version) FROM posts p JOIN chat.messages m ON m.place = p.place"
             " JOIN chat.versions v ON v.id = m.id AND v.app = m.app WHERE p.rank = ? AND m.app = ?"
@@ -477,6 +481,7 @@ class Index:
         return (self.redaction.record(rows[0][0]) if self.choice.hides else rows[0][0]) if rows else None
 
     def conversations_of(self, sender: int, limit: int) -> list[tuple[int, int, int, int]]:
+        """Return (conversation, messages, first, last) where a person wrote, most messages first."""
         return self._rows(
             "SELECT conversation, count(*), min(time), max(time) FROM posts WHERE sender = ?"
             " GROUP BY conversation ORDER BY 2 DESC, 1 LIMIT ?",

@@ -83,6 +83,8 @@ class KnownPage(Struct):
 
 
 class SiteFiles(JournalFile):
+    """The files of the site in `folder`; with `links` attachments are hard links where the disk has them."""
+
     def __init__(self, folder: Path, *, links: bool) -> None:
         super().__init__(state_folder(folder) / _NAME, _LAYOUT, lambda _: None)
         self._db.execute("PRAGMA synchronous=OFF")  # a site that a loss of power takes is written again
@@ -233,6 +235,7 @@ class SiteFiles(JournalFile):
         return bool(self._has_search) and all(map(self.keep, names))
 
     def hidden(self) -> Iterator[tuple[str, str, dict[str, int]]]:
+        """Yield (page, id of the message, counts by kind) of each message in which something was hidden."""
         sql = "SELECT path, hidden FROM pages WHERE hidden NOT NULL ORDER BY number"
         for path, rows in self._db.execute(sql):
             yield from ((path, *row) for row in msgspec.json.decode(rows, type=_HIDDEN))

@@ -31,7 +31,7 @@ from .site_files import VIEW, OtherExportError, names_of, state_folder
 from .writer import OnProgress, update_site
 
 HOST: Final = "127.0.0.1"
-_SILENCE: Final = 30.0
+_SWEEP_SECONDS: Final = 30.0
 """Seconds between two looks at the connections; what has sent no request in both is closed."""
 _LOGGER: Final = logging.getLogger("chatrest.viewer")
 """Of requests that are no HTTP; the terminal of `chatrest view` is not theirs to write to."""
@@ -94,7 +94,7 @@ class Viewer:
         self._cleanup = ExitStack()
         self._is_stopped = False
         self._token = secrets.token_urlsafe(24)
-        self._heard: set[Any] = set()
+        self._active_connections: set[Any] = set()
         """The connections that have sent a request."""
         self.url = ""
 
@@ -159,20 +159,20 @@ class Viewer:
         """Close the connections that have sent no complete request within two sweeps, and none before."""
         silent: set[Any] = set()
         while True:
-            await asyncio.sleep(_SILENCE)
+            await asyncio.sleep(_SWEEP_SECONDS)
             connections: set[Any] = (
                 set() if self._runner.server is None else {*self._runner.server.connections}
             )
-            self._heard &= connections
-            for each in (silent & connections) - self._heard:
+            self._active_connections &= connections
+            for each in (silent & connections) - self._active_connections:
                 each.force_close()
-            silent = connections - self._heard - silent
+            silent = connections - self._active_connections - silent
 
     @web.middleware
     async def _guard(
         self, request: web.Request, handler: Callable[[web.Request], Awaitable[web.StreamResponse]]
     ) -> web.StreamResponse:
-        self._heard.add(request.protocol)
+        self._active_connections.add(request.protocol)
         try:
             self._check(request)
             response = await handler(request)

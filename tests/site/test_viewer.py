@@ -50,7 +50,7 @@ async def get(browser: aiohttp.ClientSession, viewer: Viewer, path: str = "") ->
 async def test_a_connection_that_sends_half_a_request_is_closed(
     export_seen: Path, browser: aiohttp.ClientSession, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(chatrest.site.viewer, "_SILENCE", 0.02)
+    monkeypatch.setattr(chatrest.site.viewer, "_SWEEP_SECONDS", 0.02)
     async with Viewer(export_seen) as viewer:
         await get(browser, viewer)
         reader, writer = await asyncio.open_connection("127.0.0.1", URL(viewer.url).port)

@@ -142,7 +142,10 @@ def _fields(place: Place, kind: type[Struct] | None) -> Iterable[Parameter]:
 
 
 def call_of(endpoint: Endpoint[Any], texts: Sequence[str], read_file: ReadFile) -> Call[Any]:
-    """Return the call that the texts `KEY=VALUE` ask for."""
+    """Return the call of the texts `KEY=VALUE`.
+
+    Raises `RequestInvalidError` for unknown and missing parameters, all in one error, and for a wrong value.
+    """
     parameters = Parameters(endpoint)
     given: dict[str, list[str]] = {}
     faults = []

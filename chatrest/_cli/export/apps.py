@@ -15,7 +15,7 @@ from ..._texts import duration, plural
 from ...app import headers_from_env
 from ...errors import AuthenticationError, ExportIncompleteError, RequestInvalidError
 from .. import streams
-from ..environment import in_own_words, option_names, proxy
+from ..environment import error_text, option_names, proxy
 from ..process import can_continue, continuation, run
 from ..progress import ProgressLine, regularly
 from .summary import failure_lines, skipped_words, state_words
@@ -160,5 +160,5 @@ def _warnings(app_run: "AppResult") -> Iterator[str]:
         yield from failure_lines(report, _MOST_FAILURES, str(app_run.folder))
     elif app_run.error is not None:
         is_key = isinstance(app_run.error, AuthenticationError) and key
-        text = in_own_words(app_run.error, option_names()).removesuffix(".")
+        text = error_text(app_run.error, option_names()).removesuffix(".")
         yield f"{text}; set {key} to a valid key" if is_key else text
