@@ -92,16 +92,13 @@ class Coercions:
         for text, records in self._records.items():
             field = _INDEX.sub("[*]", text)
             fields.setdefault(field, []).extend((record, text) for record in records)
-        return (
-            *(_line(field, occurrences) for field, occurrences in fields.items() if occurrences),
-            *self._others,
-        )
+        return (*(_line(field, pairs) for field, pairs in fields.items() if pairs), *self._others)
 
 
-def _line(field: str, occurrences: list[tuple[int | str, str]]) -> str:
-    record, text = occurrences[0]
-    count = len({record for record, _ in occurrences})
-    path = text if len(occurrences) == 1 else field
+def _line(field: str, pairs: list[tuple[int | str, str]]) -> str:
+    record, text = pairs[0]
+    count = len({record for record, _ in pairs})
+    path = text if len(pairs) == 1 else field
     separator = "" if path.startswith(":") else "."
     if isinstance(record, str):
         key, noun = f".{record[:_LONGEST_KEY] if count == 1 else '*'}", "outcomes"

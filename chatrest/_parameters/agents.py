@@ -392,6 +392,7 @@ class _Window(Filter):
     end_time: Millis | None = None
     """Until this time."""
     cursor: Text | None = None
+    """The position at which the list continues, from an earlier reply."""
     limit: SmallPageSize | None = None
     affix: Affix | None = None
 

@@ -435,6 +435,8 @@ class TaggedQuery(PageQuery):
     tags: Texts | None = None
     """Only those with these tags."""
     created_at_from: Stamp | None = msgspec.field(default=None, name="createdAt[from]")
+    """Created at this time or later."""
     created_at_to: Stamp | None = msgspec.field(default=None, name="createdAt[to]")
+    """Created at this time or earlier."""
     updated_at_from: Stamp | None = msgspec.field(default=None, name="updatedAt[from]")
     updated_at_to: Stamp | None = msgspec.field(default=None, name="updatedAt[to]")

@@ -36,9 +36,6 @@ MEANINGS: Final[Mapping[str, str]] = {
     "chat_api_version": "The version of the agents' interface.",
     "conversation_with": "The uid of the other user, as in the path.",
     "conversations": "The conversations, each with its id and type.",
-    "created_at_from": "Created at this time or later.",
-    "created_at_to": "Created at this time or earlier.",
-    "cursor": "The position at which the list continues, from an earlier reply.",
     "data": "The content: text, attachments, customData, metadata.",
     "delete_messages_permanently": "Remove the messages for both users.",
     "entity": "The kind of record that is compared.",
@@ -85,7 +82,7 @@ MEANINGS: Final[Mapping[str, str]] = {
     "value": "The words or patterns of the comparison.",
     "with_tags": "Show tags.",
 }
-"""The meaning of a field by its name, where the class has no words under it."""
+"""The meanings of fields that several structs have, or structs of `struct_type`, by name."""
 
 
 VALID: Final = r"\A[^\ud800-\udfff]*\Z"

@@ -155,11 +155,7 @@ class Moderation(Collection):
         return await self._call(KEYWORD_LISTS.delete, keywordId=keyword_id)
 
     async def flag_message(self, message_id: str, flag: NewFlag, *, on_behalf_of: str | None = None) -> Ack:
-        """Flag a message as the acting user, for the reason `flag.id`.
-
-        Sent once: `OutcomeUnknownError` if no reply came. `NotFoundError` if there is no such message or
-        reason.
-        """
+        """Flag a message as the acting user. Sent once: `OutcomeUnknownError` if no reply came."""
         return await self._call(FLAG_MESSAGE, flag, on_behalf_of=on_behalf_of, id=message_id)
 
     def list_flagged_messages(self, *, limit: int | None = None) -> Walk[Message]:

@@ -79,10 +79,7 @@ class Users(Collection):
         return await self._call(USERS_GET, on_behalf_of=on_behalf_of, uid=uid)
 
     async def create(self, user: NewUser) -> User:
-        """Create a user, and return it, with a login token if the body asks for one.
-
-        Sent once: `OutcomeUnknownError` if no reply came and the user may have been created.
-        """
+        """Create a user, and return it. Sent once: `OutcomeUnknownError` if no reply came."""
         return await self._call(USERS_CREATE, user)
 
     async def update(self, uid: str, changes: UserChanges) -> User:
