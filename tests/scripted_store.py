@@ -151,7 +151,7 @@ def live(folder: Path, format: str, partition: str, safe: list[int], disk: Disk 
 
         store.update(changed._replace(note=note))
         store.seal_all()
-        store.compact()
+        store.compact(2)
 
 
 def check_life(

@@ -223,6 +223,21 @@ async def test_a_manifest_whose_fate_is_unknown_is_looked_at_before_anything_els
     assert await visible(store, tmp_path) == NEW
 
 
+async def test_a_writer_that_has_lost_its_lease_sends_no_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def lost(_: Unleased) -> None:
+        raise LeaseLostError("it has passed to another writer")
+
+    store = StoreDouble()
+    publisher = Publisher(store, Unleased())  # type: ignore[arg-type]
+    await publisher.begin()
+    monkeypatch.setattr(Unleased, "check", lost)
+    with pytest.raises(LeaseLostError):
+        await publisher.publish(*local_files(NEW, tmp_path))
+    assert [name for name in store.names if name.startswith("put_file")] == []
+
+
 # ── the manifest ──
 
 

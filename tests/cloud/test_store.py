@@ -81,6 +81,9 @@ async def test_a_wrong_name_is_refused_before_anything_is_sent(name: str) -> Non
     store = memory_store()
     with pytest.raises(RequestInvalidError):
         await store.put(name, b"1")
+    if name.strip("/"):
+        with pytest.raises(RequestInvalidError, match="prefix = "):
+            await names(store, name)
 
 
 @pytest.mark.parametrize(("operation", "calls"), [("put", 3), ("put_new", 1), ("replace", 1)])

@@ -64,8 +64,7 @@ class PartObjects(PartFiles):
         """Return whether there is a lease that its holder renews, or whose end was not seen yet."""
         name = f"{part}{part and '/'}{LEASE}"
         lease = await self.read(name)
-        record = None if lease is None else decode_lease(lease.data)
-        if lease is None or record is None or record.released:
+        if lease is None or (record := decode_lease(lease.data)).released:
             return False
         stamp, since = self._leases.get(name, ("", 0.0))
         if stamp != lease.stamp:

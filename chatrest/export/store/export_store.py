@@ -288,7 +288,7 @@ class ExportStore:
         return bool(self.journal.ids_in([file]) & ids)
 
     def compact(
-        self, least: int = 2, largest: int = 1 << 26, *, begin: Callable[[], object] = lambda: None
+        self, least: int, largest: int = 1 << 26, *, begin: Callable[[], object] = lambda: None
     ) -> int:
         """Merge the small files of each partition that has at least so many; return how many are gone.
 

@@ -12,6 +12,7 @@ from chatrest.export.dataset.attachment_journal import (
     AttachmentJournal,
     FetchResult,
     Link,
+    is_page,
     links_of,
     stored_name,
 )
@@ -179,6 +180,16 @@ def test_a_file_is_named_by_its_hash_and_a_harmless_extension(
 ) -> None:
     link = Link("1", 0, url, None, None, extension)
     assert stored_name("ab" * 32, link) == f"files/ab/{'ab' * 32}{suffix}"
+
+
+@loop_over(
+    ("mime_type", "extension", "may_be_page"),
+    [(None, None, True), ("text/html", "png", True), ("image/png", "htm", True), ("image/png", None, False)],
+)
+def test_a_link_may_lead_to_a_page_if_nothing_else_is_said_of_it(
+    mime_type: str | None, extension: str | None, may_be_page: bool
+) -> None:
+    assert is_page(Link("1", 0, "https://a", None, mime_type, extension)) == may_be_page
 
 
 def test_links_that_have_failed_come_last_and_each_link_once(tmp_path: Path) -> None:

@@ -95,6 +95,14 @@ async def test_what_each_server_does_is_noted_with_its_reason(out: Path) -> None
     assert not list((out / "attachments").glob("partial-*"))
 
 
+async def test_a_page_is_stored_if_the_link_may_lead_to_one(out: Path) -> None:
+    page = reply("<html>minutes</html>", content_type="text/html")
+    async with two_users() as emulator, Faulty(page) as server:
+        attachments = [{"url": f"{server.url}/minutes", "mimeType": "text/html"}]
+        emulator.store.add_message("user-001", "user-002", type="file", data={"attachments": attachments})
+        assert counts(await export_all(emulator, out)).stored == 1
+
+
 async def test_a_redirect_to_another_host_takes_nothing_along(out: Path) -> None:
     async with two_users() as emulator, Faulty(reply(b"file", **FILE)) as other:
         away = reply(b"", 302, location=f"{other.url}/there", set_cookie="track=1; Path=/")

@@ -8,9 +8,9 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
-from chatrest import ChatRestError
+from chatrest import ChatRestError, RequestInvalidError
 from chatrest.export.formats.parquet import tables
-from chatrest.export.formats.stored_records import SourceLines
+from chatrest.export.formats.stored_records import SourceLines, parquet_batches
 from tests.exported_files import (
     ALICE,
     BOB,
@@ -78,6 +78,14 @@ def test_a_damaged_file_is_an_error_and_is_not_rewritten(tmp_path: Path) -> None
         path.write_bytes(bytes(len(data)))
         with pytest.raises(ChatRestError, match=r"\.parquet cannot be read"):
             out.scan()
+
+
+def test_without_pyarrow_a_reader_is_advised_to_install_the_extra(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    with pytest.raises(RequestInvalidError, match="reading Parquet files needs the extra 'parquet'"):
+        next(parquet_batches(tmp_path / "messages.parquet"))
 
 
 def test_pyarrow_is_imported_where_it_is_needed() -> None:

@@ -1,12 +1,14 @@
 """The moves of the store: what is committed is safe, sealed once, and read by any program."""
 
+from hashlib import sha256
 from pathlib import Path
 
 import pytest
 
 from chatrest._core.replies.rows import UNKNOWN, row_of
 from chatrest.export.store import NewRows
-from chatrest.export.store.disk import error_path
+from chatrest.export.store.disk import Disk, error_path
+from chatrest.export.store.formats import NewFile
 from tests.scripted_store import (
     FORMATS,
     PARTITIONS,
@@ -22,6 +24,17 @@ from tests.scripted_store import (
 )
 
 SHELVES = [*((each, "none") for each in FORMATS), *(("plain", each) for each in PARTITIONS)]
+
+
+def test_a_new_file_has_all_that_was_written_in_pieces(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("chatrest.export.store.formats._PIECE", 4)
+    with NewFile(Disk(), tmp_path / "new") as file:
+        for data in (b"abc", b"defgh", b"i"):
+            file.write(data)
+    assert (tmp_path / "new").read_bytes() == b"abcdefghi"
+    assert file.sha256 == sha256(b"abcdefghi").digest()
 
 
 @pytest.mark.parametrize(("format", "partition"), dict.fromkeys([*SHELVES, ("parquet", "month")]))
@@ -42,7 +55,7 @@ def test_what_is_committed_is_sealed_and_stands_once(folder: Path, format: str, 
         assert texts_of(store, "history") == {"5": "hello", "400": "hello"}
         store.commit(page(format, partition, 1, [600, 601]))
         store.seal_all()
-        store.compact()
+        store.compact(2)
         assert not differences(store)
         assert list((folder / "spool").iterdir()) == []
     assert repaired(folder, format) == []
@@ -59,7 +72,7 @@ def test_full_segments_are_sealed_and_small_files_become_one(
             store.commit(page(format, "none", 1, list(range(first, first + 50))))
             store.seal_full()
         assert not store.journal.files("open")
-        assert store.compact() == 3
+        assert store.compact(2) == 3
         assert len(store.journal.files()) == 1
         assert not differences(store)
     assert len(texts_on_disk(folder)) == 200
