@@ -121,9 +121,9 @@ class WebhookChanges(Body):
 
 
 class NewWebhook(WebhookChanges):
-    """A webhook to create. `username` and `password` go with each event where `use_basic_auth` is true.
+    """A webhook to create. `username` and `password` are sent with each event if `use_basic_auth` is true.
 
-    Both of them or neither: given both, `use_basic_auth` is true unless it is given too.
+    Give both of them or neither. With both, `use_basic_auth` is true unless it is given, too.
     """
 
     id: WebhookId

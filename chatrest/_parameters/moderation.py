@@ -138,8 +138,8 @@ class NewKeywordList(Body):
         super().__post_init__()
         terms = self.search_terms
         if isinstance(terms, tuple):
-            if torn := [term for term in terms if "," in term]:
-                raise RequestInvalidError(f"search_terms = {torn[0]!r}: expected terms without a comma")
+            if with_comma := [term for term in terms if "," in term]:
+                raise RequestInvalidError(f"search_terms = {with_comma[0]!r}: expected terms without a comma")
             structs.force_setattr(self, "search_terms", ",".join(terms))
 
 

@@ -90,7 +90,7 @@ class TokenChanges(Body):
     platform: AnyText | UnsetType = UNSET
     user_agent: AnyText | UnsetType = UNSET
     app_info: Json | UnsetType = UNSET
-    """Any facts about the client application."""
+    """Data about the client application, which the service only stores."""
 
 
 MOST_FRIENDS: Final = 1000

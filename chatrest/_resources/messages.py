@@ -226,7 +226,7 @@ class Messages(Collection):
         return with_failures(outcomes, message, SEND.name)
 
     async def send_bot(self, uid: str, message: NewBotMessage) -> Message:
-        """Send as the bot `uid`, otherwise as `send`. Sent once: `OutcomeUnknownError` if no reply came."""
+        """Send `message` as the bot `uid`, see `send`. Sent once: `OutcomeUnknownError` if no reply came."""
         return await self._send_one(SEND_BOT, message, uid=uid)
 
     async def send_thread(
