@@ -50,8 +50,8 @@ def error_text(error: BaseException, origins: Mapping[str, str]) -> str:
         text = text.replace(f"{argument}=True", origins.get(argument, argument))
     if (origin := origins.get(name)) is None:
         return text
-    rest = text.removeprefix(name)
-    return f"{origin} {rest.removeprefix(' = ')}" if rest[0] == " " and origin[0] == "-" else origin + rest
+    fault = text.removeprefix(name)
+    return f"{origin} {fault.removeprefix(' = ')}" if fault[0] == " " and origin[0] == "-" else origin + fault
 
 
 def option_names() -> dict[str, str]:

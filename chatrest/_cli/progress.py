@@ -54,8 +54,8 @@ class ProgressLine:
         if not total or not done:
             self.show(f"{title}: {done:,}" if done else title)
             return
-        left = (self._clock() - began) * (total - done) / done
-        self.show(f"{title}: {done / total:.0%}, {about(left)} left")
+        seconds_left = (self._clock() - began) * (total - done) / done
+        self.show(f"{title}: {done / total:.0%}, {about(seconds_left)} left")
 
     def _update(self, text: str, now: float) -> None:
         from rich.text import Text  # slow to import

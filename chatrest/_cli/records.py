@@ -87,8 +87,8 @@ def print_list(
         run(work())
     except _EARLY_ENDS as error:
         if written is not None and total != limit:
-            rest = "" if limit is None else f"--limit {limit - total} "
-            error.add_note(f"continue with the same command and {rest}--cursor {written}")
+            remaining = "" if limit is None else f"--limit {limit - total} "
+            error.add_note(f"continue with the same command and {remaining}--cursor {written}")
         raise
 
 

@@ -65,8 +65,8 @@ def command_error(error: BaseException) -> CommandError:
             return CommandError(f"{text}{notes}", 2)
         case OSError() if not isinstance(error, ChatRestError):
             reason = error.strerror or str(error) or type(error).__name__
-            place = "" if error.filename is None else f"{error.filename}: "
-            return CommandError(f"{place}{reason}{notes}", 1)
+            file = "" if error.filename is None else f"{error.filename}: "
+            return CommandError(f"{file}{reason}{notes}", 1)
     more = f"{hint(error)}{notes}"
     return CommandError(f"{str(error).removesuffix('.')}{more}" if more else str(error), 1)
 

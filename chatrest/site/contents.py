@@ -120,15 +120,15 @@ def members_of(data: dict[str, Any], record: dict[str, Any], most: int) -> Itera
     After `most` letters the rest is left out, and the last member says so.
     """
     contents = (data[name] for name in _CONTENTS if name in data)
-    own = {name: each for name, each in data.items() if name != "text"}  # the text is shown as such
-    pending: list[tuple[str, Any]] = [("", next(contents, own or record))]
+    others_than_text = {name: each for name, each in data.items() if name != "text"}
+    pending: list[tuple[str, Any]] = [("", next(contents, others_than_text or record))]
     for _ in range(_MOST_MEMBERS):
         if not pending:
             return
         name, value = pending.pop(0)
         if isinstance(value, dict):
-            rest = [(f"{name} {key}".strip(), each) for key, each in value.items() if key != "entities"]
-            pending[:0] = rest
+            inner = [(f"{name} {key}".strip(), each) for key, each in value.items() if key != "entities"]
+            pending[:0] = inner
         elif isinstance(value, list):
             pending[:0] = [(f"{name} {place}".strip(), each) for place, each in enumerate(value, 1)]
         elif value not in (None, ""):

@@ -219,10 +219,10 @@ class Index:
         rows = self.db.execute(f"SELECT {columns} FROM conversations {clause}", values)  # noqa: S608
         return (
             ConversationEntry(
-                number, self._shown_id(others[5], key), name, f"{app}: {title}" if app else title, *others
+                number, self._shown_id(fields[5], key), name, f"{app}: {title}" if app else title, *fields
             )
-            for number, key, name, title, *others in rows
-            for app in [visible(others[5])]
+            for number, key, name, title, *fields in rows
+            for app in [visible(fields[5])]
         )
 
     def _shown_id(self, app: str, key: str) -> str:
@@ -472,7 +472,7 @@ class Index:
             " ORDER BY messages DESC, uid LIMIT ? OFFSET ?",
             limit, offset,
         )  # fmt: skip
-        return ((self.person(number), *rest) for number, *rest in rows)
+        return ((self.person(number), *counts) for number, *counts in rows)
 
     def record_of_person(self, person: PersonEntry) -> bytes | None:
         record = "(SELECT record FROM people WHERE number = ?)"

@@ -12,6 +12,8 @@ from pathlib import Path
 from typing import Any, Final
 
 import msgspec
+from msgspec import Struct
+from msgspec.structs import astuple
 
 from ..database import load
 from ..database.finding import database_beside
@@ -199,11 +201,11 @@ def _people_in_records(index: Index) -> Iterator[tuple[str, str, bool, str]]:
 
 def _set_titles(index: Index) -> None:
     for table, columns, select in SELECT_TITLES:
-        rows, place = index.db.execute(select), count(1)
+        rows, numbers = index.db.execute(select), count(1)
         file, title = columns.split(", ")
         while batch := rows.fetchmany(_BATCH):
             named = [
-                (str(next(place)) if index.choice.hides else token(key), _title(index, *names), number)
+                (str(next(numbers)) if index.choice.hides else token(key), _title(index, *names), number)
                 for number, key, *names in batch
             ]
             index.db.executemany(f"UPDATE {table} SET {file} = ?, {title} = ? WHERE number = ?", named)  # noqa: S608
@@ -236,34 +238,51 @@ def _shortened(name: str) -> str:
 # ── pages ──
 
 
-def _pages(index: Index) -> Iterator[list[int]]:
+class _PageRow(Struct):
+    conversation: int
+    page: int
+    time: int
+    rank: int
+    messages: int = 0
+    last: int = 0
+    sign: int = 0
+
+
+class _DayRow(Struct):
+    conversation: int
+    day: int
+    page: int
+    messages: int = 0
+
+
+def _pages(index: Index) -> Iterator[tuple[int, ...]]:
     """Yield the pages of all conversations, and store their days."""
-    page, day, size = [0, 0, 0, 0, 0, 0, 0], [0, -1, 0, 0], 0
+    page, day, size = _PageRow(0, 0, 0, 0), _DayRow(0, -1, 0), 0
     local = Zone(index.choice.timezone).local
     for conversation, time, rank, sign, flags in index.db.execute(SELECT_ORDERED):
-        own = min(sign >> 32, LONGEST) + _MARKUP
-        is_other = conversation != page[0]
-        size += own
-        if is_other or page[4] >= MESSAGES or size > BYTES:
-            if page[0]:
-                yield page
-            page, size = [conversation, 1 if is_other else page[1] + 1, time, rank, 0, 0, 0], own
-        page[4] += 1
-        page[5] = time
-        page[6] = hash((page[6], sign, flags))
+        message_size = min(sign >> 32, LONGEST) + _MARKUP
+        is_other = conversation != page.conversation
+        size += message_size
+        if is_other or page.messages >= MESSAGES or size > BYTES:
+            if page.conversation:
+                yield astuple(page)
+            page, size = _PageRow(conversation, 1 if is_other else page.page + 1, time, rank), message_size
+        page.messages += 1
+        page.last = time
+        page.sign = hash((page.sign, sign, flags))
         date = local(time) // DAY if time else -1
-        if is_other or date != day[1]:
+        if is_other or date != day.day:
             _store_day(index, day)
-            day = [conversation, date, page[1], 0]
-        day[3] += 1
-    if page[0]:
-        yield page
+            day = _DayRow(conversation, date, page.page)
+        day.messages += 1
+    if page.conversation:
+        yield astuple(page)
     _store_day(index, day)
 
 
-def _store_day(index: Index, day: list[int]) -> None:
-    if day[0]:
-        index.db.execute("INSERT INTO days VALUES(?, ?, ?, ?)", day)
+def _store_day(index: Index, day: _DayRow) -> None:
+    if day.conversation:
+        index.db.execute("INSERT INTO days VALUES(?, ?, ?, ?)", astuple(day))
 
 
 def _threads(index: Index) -> Iterator[tuple[int, ...]]:

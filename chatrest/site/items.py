@@ -414,12 +414,14 @@ def one_line_a_call(items: list[Item]) -> list[Item]:
         same.append(item)
         if len(same) == 1:
             shown_items.append(item)
-    for first, *others in calls.values():
-        if not others or (last := others[-1].call) is None:
+    for first, *updates in calls.values():
+        if not updates or (last := updates[-1].call) is None:
             continue
-        begin = next((each for each in (first, *others) if each.call and each.call.state == "ongoing"), first)
-        span = (others[-1].time - begin.time) // 1000 if last.state == "ended" and begin.time else 0
-        first.call_updates, first.is_plain = tuple(others), False
+        begin = next(
+            (each for each in (first, *updates) if each.call and each.call.state == "ongoing"), first
+        )
+        span = (updates[-1].time - begin.time) // 1000 if last.state == "ended" and begin.time else 0
+        first.call_updates, first.is_plain = tuple(updates), False
         first.text = visible(call_text(first.label, last._replace(seconds=last.seconds or max(0, span))))
         first.segments = ()
     return shown_items

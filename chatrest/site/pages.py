@@ -160,22 +160,22 @@ class Pages:
         replies = [index.replies(number, *row) for row in rows]
         messages = [*parents.values(), *chain.from_iterable(replies)]
         items = iter(self.maker.items_of(messages, number))
-        begun = {rank: next(items) for rank in parents}
+        parent_items = {rank: next(items) for rank in parents}
         starts = [cut[1:3] for cut in cuts]
-        for (rank, skipped, _), own in zip(rows, replies, strict=True):
-            first, others = [begun[rank]] if rank in begun else [], list(islice(items, len(own)))
-            for item in (*first, *others):
+        for (rank, skipped, _), thread in zip(rows, replies, strict=True):
+            first = [parent_items[rank]] if rank in parent_items else []
+            reply_items = list(islice(items, len(thread)))
+            for item in (*first, *reply_items):
                 page = bisect_right(starts, (item.time, item.rank))
                 item.href = f"{page}.html#{item.anchor}"
                 item.source_href = (
                     f"{item.anchor}.html" if item.is_long else f"{page}-source.html#{item.anchor}"
                 )
-            shown = [self._articles.html_of(each, is_repeat=True) for each in (first, others)]
             yield {
                 "rank": rank,
-                "begun": rank in begun,
-                "parent": shown[0],
-                "replies": shown[1],
+                "has_parent": bool(first),
+                "parent": self._articles.html_of(first, is_repeat=True),
+                "replies": self._articles.html_of(reply_items, is_repeat=True),
                 "skipped": skipped,
             }
 

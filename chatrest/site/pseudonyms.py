@@ -181,8 +181,8 @@ class _Aliases:
             aliases[name] = alias if aliases.get(name, alias) == alias else pseudonym(0)
 
     def get(self, name: str) -> str:
-        own = self._aliases.get(self._owner.app, {}).get(name)
-        return own or self._aliases.get("", {}).get(name, "")
+        alias = self._aliases.get(self._owner.app, {}).get(name)
+        return alias or self._aliases.get("", {}).get(name, "")
 
 
 def _is_name_end(folded: str, end: int) -> bool:

@@ -159,14 +159,14 @@ def _shard(first: str, lines: list[str]) -> Shard:
 
 def _gaps(pages: list[int]) -> str:
     """Return ascending page numbers as gaps and runs."""
-    parts, last, place = list[str](), 0, 0
-    while place < len(pages):
-        end = place
+    parts, last_page, start = list[str](), 0, 0
+    while start < len(pages):
+        end = start
         while end + 1 < len(pages) and pages[end + 1] == pages[end] + 1:
             end += 1
-        run = f"-{base36(end - place)}" if end > place else ""
-        parts.append(base36(pages[place] - last) + run)
-        last, place = pages[end], end + 1
+        run = f"-{base36(end - start)}" if end > start else ""
+        parts.append(base36(pages[start] - last_page) + run)
+        last_page, start = pages[end], end + 1
     return ",".join(parts)
 
 

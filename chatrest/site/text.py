@@ -75,10 +75,10 @@ def _lowered(text: str) -> str:
 def terms(text: str) -> set[str]:
     result = set[str]()
     if not text.isascii():
-        words, *rest = _RUN.split(text)
-        for run in rest[::2]:
+        parts = _RUN.split(text)  # each second one is a run of letters without spaces
+        for run in parts[1::2]:
             result.update(map("".join, pairwise(run)), (run[-1],))
-        text = " ".join((words, *rest[1::2])) if rest else text
+        text = " ".join(parts[::2])
     result.update(_WORD.findall(text))
     if long := [term for term in result if len(term) > LONGEST_TERM]:
         result.difference_update(long)

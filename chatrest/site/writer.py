@@ -94,9 +94,8 @@ def update_site(
     check_installed()
     _check_folder(out, folder)
     choice = choice_of(options)
-    # Nothing is made for what is no export.
-    read_raw(out)
-    made = [each for each in (folder, state_folder(folder)) if not each.exists()]
+    read_raw(out)  # raises where there is no export: nothing is made then
+    new_folders = [each for each in (folder, state_folder(folder)) if not each.exists()]
     with disk_errors(state_folder(folder)), ExitStack() as stack:
         for each in (folder, state_folder(folder)):
             each.mkdir(parents=True, exist_ok=True)
@@ -109,7 +108,7 @@ def update_site(
             check_has_messages(out, choice, index.count("posts"))
         except RequestInvalidError:
             stack.close()
-            for each in made:
+            for each in new_folders:
                 shutil.rmtree(each)
             raise
         files = stack.enter_context(attachment_files(out))
@@ -364,8 +363,8 @@ def _search_texts(conversation: ConversationEntry, path: str, items: list[Item])
             named.append((person.uid, person.name))
         text, flags = item.search_text, item.flags
         all_flags.update(flags)
-        own = (str(item.rank), people[person.number], item.time, text)
-        messages.append((*own, flag_bits(flags)) if flags else own)
+        row = (str(item.rank), people[person.number], item.time, text)
+        messages.append((*row, flag_bits(flags)) if flags else row)
     data = {"title": conversation.title, "path": path, "people": named, "messages": messages}
     return script(data), page_terms(
         conversation.title, named, [message[3] for message in messages], all_flags

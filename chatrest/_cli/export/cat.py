@@ -85,9 +85,9 @@ def changes(out: str, after: str | None) -> None:
     from ...export.read.changes import changes as changes_of  # imports what a help text does not need
     from ...export.read.exports import parse_position
 
-    news = changes_of(out, after=parse_position(after or "0"))
-    lines = (change.to_json() for change in news)
+    all_changes = changes_of(out, after=parse_position(after or "0"))
+    lines = (change.to_json() for change in all_changes)
     while batch := list(islice(lines, _LINES)):
         streams.write(b"".join(b"%b\n" % line for line in batch).decode(errors="replace").encode())
-    if isinstance(news.run, str):
-        streams.warn(f"continue later with --since-run {news.run}")
+    if isinstance(all_changes.run, str):
+        streams.warn(f"continue later with --since-run {all_changes.run}")

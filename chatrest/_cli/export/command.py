@@ -207,8 +207,8 @@ def export(
         async with session(progress.heard) as chat, _shown(monitor, line, chat):
             if dask is None:
                 return await export(chat, out, plan, **options)
-            own = {**options, "journal": journal}
-            return await _export_by_cluster(chat, dask, out, plan, own, quiet=quiet)
+            cluster_options = {**options, "journal": journal}
+            return await _export_by_cluster(chat, dask, out, plan, cluster_options, quiet=quiet)
 
     if root is not None and not quiet:
         streams.warn(f"the local copy of {out} is in {root}")
@@ -358,9 +358,9 @@ def _files(out: Path, part: str = "") -> Totals:
     from ...export.folder import manifest
     from ...export.plan.parts import NAME, Parts
 
-    whole = () if part else ("", "export/")
-    places = (*whole, f"{part or 'part=*'}/", f"{part or 'part=*'}/export/")
-    paths = [path for place in places for path in sorted(out.glob(f"{place}{manifest.NAME}"))]
+    single = () if part else ("", "export/")
+    folders = (*single, f"{part or 'part=*'}/", f"{part or 'part=*'}/export/")
+    paths = [path for folder in folders for path in sorted(out.glob(f"{folder}{manifest.NAME}"))]
     contents = [manifest.read(path) for path in paths]
     sizes = [file.bytes for each in contents for file in each.files]
     if not contents:

@@ -76,13 +76,13 @@ def lines_of(facts: "ExportFacts") -> Iterator[tuple[str, str]]:
 
 
 def _parts(parts: "list[PartFacts]") -> Iterator[tuple[str, str]]:
-    others = [each for each in parts if each.state != "complete"]
+    incomplete = [each for each in parts if each.state != "complete"]
     kind = "parts" if any("part=" in each.export for each in parts) else "apps"
-    yield kind, f"{len(parts):,}, {len(parts) - len(others):,} of them complete"
-    for each in others[:_PARTS_SHOWN]:
+    yield kind, f"{len(parts):,}, {len(parts) - len(incomplete):,} of them complete"
+    for each in incomplete[:_PARTS_SHOWN]:
         reason = f": {each.reasons[0]}" if each.reasons else ""
         yield "", f"{each.export}, {each.messages:,} messages, {_STATES[each.state]}{reason}"
-    if (more := len(others) - _PARTS_SHOWN) > 0:
+    if (more := len(incomplete) - _PARTS_SHOWN) > 0:
         yield "", f"and {more:,} more"
 
 

@@ -67,19 +67,19 @@ def state_words(report: "Report") -> str:
 def skipped_words(report: "Report") -> str:
     if not report.only:
         return ""
-    others = plural(report.not_read, "other source") if report.not_read else "the others"
-    return f"{others} of the plan: only {name_list(report.only, _KEPT_SHOWN)}"
+    skipped = plural(report.not_read, "other source") if report.not_read else "the other sources"
+    return f"{skipped} of the plan: only {name_list(report.only, _KEPT_SHOWN)}"
 
 
 def attachments_text(counts: "AttachmentCounts") -> str:
-    others = {
+    counts_by_state = {
         "no longer on their server": counts.gone,
         "too large": counts.too_large,
         "at an address that is not allowed": counts.refused,
         "failed": counts.failed,
         "left to the next run": counts.pending,
     }
-    parts = [f"{count:,} {words}" for words, count in others.items() if count]
+    parts = [f"{count:,} {words}" for words, count in counts_by_state.items() if count]
     return ", ".join([f"{counts.stored:,}, {counts.fetched:,} of them new ({size(counts.bytes)})", *parts])
 
 
@@ -100,5 +100,5 @@ def estimate_facts(estimate: "Estimate", out: str) -> Iterator[tuple[str, str]]:
     newest = "" if estimate.newest is None else f"; the app's newest id is {estimate.newest:,}"
     yield "messages", f"{least}{estimate.messages:,} new{newest}"
     yield "requests", f"about {estimate.requests:,}, if no list has more than a page"
-    left = plural(estimate.sources - estimate.whole, "list")
-    yield "basis", f"{plural(estimate.asked, 'request')}; a page of {estimate.sampled:,} of {left}"
+    lists = plural(estimate.sources - estimate.whole, "list")
+    yield "basis", f"{plural(estimate.asked, 'request')}; a page of {estimate.sampled:,} of {lists}"

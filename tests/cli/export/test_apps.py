@@ -71,7 +71,7 @@ def test_all_complete_is_status_0_and_a_folder_of_another_plan_is_status_2(
     only = command("export", str(out), "--apps", str(apps), "--only", "--since", "2020-09-14", **game)
     assert only.exit_code == 0
     assert only.stdout.splitlines()[0] == f"export    {out}, a part of the plan of 2 apps"
-    skipped = "  skipped the others of the plan: only everything, since=2020-09-14"
+    skipped = "  skipped the other sources of the plan: only everything, since=2020-09-14"
     assert only.stdout.splitlines().count(skipped) == 2
     second = command("export", str(out), "--apps", str(apps), "--format", "parquet", "--quiet", **game)
     assert second.exit_code == 2
