@@ -159,7 +159,7 @@ class Moderation(Collection):
         return await self._call(FLAG_MESSAGE, flag, on_behalf_of=on_behalf_of, id=message_id)
 
     def list_flagged_messages(self, *, limit: int | None = None) -> Walk[Message]:
-        """The flagged messages, with `flagged_by`. One request, for `limit` of them: see `list_rules`."""
+        """The flagged messages, with `flagged_by`. One request for `limit`; `CursorError` if it is full."""
         return self._walk(LIST_FLAGGED_MESSAGES, LimitQuery(limit=limit))
 
     async def review_flagged_message(self, message_id: str, status: FlagStatus) -> Ack:
@@ -167,7 +167,7 @@ class Moderation(Collection):
         return await self._call(REVIEW_FLAGGED_MESSAGE, FlagReview(status=status), id=message_id)
 
     def list_reviewed_messages(self, *, limit: int | None = None) -> Walk[ReviewedMessage]:
-        """The blocked messages that were reviewed. One request, for `limit` of them: see `list_rules`."""
+        """The blocked messages that were reviewed. One request for `limit`; `CursorError` if it is full."""
         return self._walk(LIST_REVIEWED_MESSAGES, LimitQuery(limit=limit))
 
     def list_blocked_messages(self) -> Walk[BlockedMessage]:

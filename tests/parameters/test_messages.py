@@ -86,6 +86,7 @@ def test_a_message_to_nobody_is_refused(kind: Any) -> None:
         kind(**TEXT)
     with pytest.raises(RequestInvalidError, match=r"^expected at least one receiver"):
         MultipleReceivers()
+    assert MultipleReceivers(guids=["g"]).guids == ("g",)
 
 
 def test_a_text_travels_with_its_options_under_their_wire_names() -> None:
