@@ -14,7 +14,7 @@ Records (`Message`, `User`, …) are frozen structs with `to_dict` and `to_json`
 
 The public names are imported when they are first used (PEP 562): `import chatrest` is fast, and the structs,
 filters and errors do not import aiohttp. `dir(chatrest)` has all of them; `help` and `import *` have those
-that most programs start from.
+with which most programs begin.
 """
 
 from importlib import import_module

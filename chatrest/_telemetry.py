@@ -9,7 +9,7 @@ The order for each call: `start_call` of all listeners, one `Attempt` for each a
 the last listener gets first. Errors and cancellation do not change this order.
 
 Without listeners no telemetry is created, and decoding is not measured. The logger `chatrest` logs a line for
-each attempt at INFO, and at DEBUG why one is repeated and where the time of each call went; it has no
+each attempt at INFO, and at DEBUG the reason of a repetition and the time of each stage of a call; it has no
 handler. The logger `chatrest.requests` logs the address of each call as it is sent, with ids and filters, and
 its headers without secrets: at DEBUG, if its own level is set to that.
 """
@@ -25,7 +25,7 @@ from ._texts import plural
 LOGGER = logging.getLogger("chatrest")
 LOGGER.addHandler(logging.NullHandler())
 REQUESTS: Final = logging.getLogger("chatrest.requests")
-"""Logs the address of each call at DEBUG. Whom a call is about is logged only where this is asked for."""
+"""Logs the address of each call at DEBUG, with its ids, for a program that sets its level."""
 REQUESTS.setLevel(logging.WARNING)
 
 LISTENER_FAILED: Final = "a telemetry listener failed"
@@ -61,13 +61,13 @@ class Attempt(CallStart, frozen=True, kw_only=True, gc=False):
     """The HTTP status; None without a reply."""
     reply_bytes: int
     paced: float
-    """Waiting for the rate limit."""
+    """The wait for the rate limit."""
     queued: float
-    """Waiting for a place in the region's pool."""
+    """The wait for a place in the region's pool."""
     network: float
     """From the place in the pool to the last byte of the reply, with the time to connect."""
     decoded: float
-    """Decoding the reply."""
+    """The time to decode the reply."""
     pause: float | None = None
     """The planned pause before the next attempt; None if no attempt is to follow."""
     request_id: str | None = None
@@ -75,7 +75,7 @@ class Attempt(CallStart, frozen=True, kw_only=True, gc=False):
     limit: float | None = None
     """The rate limit that the reply states, in requests of a window that it does not name."""
     remaining: float | None = None
-    """The requests that remain of it."""
+    """The remaining requests of that limit, as the reply states them."""
     error: str | None
     """The class name of the attempt's error; None for a success."""
     cause: str | None
@@ -96,7 +96,7 @@ class Outcome(CallStart, frozen=True, kw_only=True, gc=False):
     network: float = 0.0
     decoded: float = 0.0
     waited: float = 0.0
-    """The time that was really waited between attempts, also if a pause was cut short."""
+    """The real wait between attempts, also if a pause was cut short."""
     status: int | None
     """The HTTP status of the last attempt; None without a reply."""
     error: str | None
@@ -108,7 +108,7 @@ Listener: TypeAlias = Callable[[Telemetry], None]
 
 
 class CallListener(Protocol):
-    """A listener that gets each call before its first attempt, too; given as any other."""
+    """A listener that gets each call before its first attempt, too; it is passed like any other."""
 
     def __call__(self, telemetry: Telemetry, /) -> None:
         """Take an `Attempt` or an `Outcome`, as every listener does."""
@@ -136,6 +136,7 @@ def notify(listeners: Iterable[Listener], telemetry: Telemetry) -> None:
 
 
 def log_attempt(telemetry: Telemetry) -> None:
+    """Log an attempt at INFO, and the outcome of a call at DEBUG."""
     if isinstance(telemetry, Outcome):
         LOGGER.debug(
             "%s: %s in %.3f s: %.3f s held back by the rate limit, %.3f s waiting for a place, "

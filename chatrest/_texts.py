@@ -1,6 +1,7 @@
-"""Texts of numbers, times and names, for lines that a person reads; the hints at a name and at an extra.
+"""Texts of numbers, times and names, for lines that a person reads; hints at misspelt names and at extras.
 
-The package index has another project of the name `chatrest`: no text installs it.
+The package index has another project of the name `chatrest`, so every text about installing names
+`DISTRIBUTION`.
 """
 
 import json
@@ -23,7 +24,7 @@ _NAMES_SHOWN: Final = 20  # in one line
 
 
 def duration(seconds: float) -> str:
-    """A measured time: `4.2 s`, `3:12`, `1:02:03`, `2 d 01:02:03`."""
+    """Return a measured time: `4.2 s`, `3:12`, `1:02:03`, `2 d 01:02:03`."""
     if seconds < _MINUTE:
         return f"{seconds:.1f} s"
     days, rest = divmod(round(seconds), _DAY)
@@ -34,7 +35,7 @@ def duration(seconds: float) -> str:
 
 
 def about(seconds: float) -> str:
-    """An estimated time, rounded: `about 40 s`, `about 3 h 20 min`."""
+    """Return an estimated time, rounded: `about 40 s`, `about 3 h 20 min`."""
     if seconds < 10:
         return "a few seconds"
     if seconds < 1.5 * _MINUTE:
@@ -49,22 +50,23 @@ def about(seconds: float) -> str:
 
 
 def size(count: int) -> str:
-    """A number of bytes: `12.3 MB`."""
+    """Return a number of bytes: `12.3 MB`."""
     return f"{count / 1e9:,.2f} GB" if count >= 1e9 else f"{count / 1e6:,.1f} MB"
 
 
 def plural(count: int, noun: str) -> str:
-    """A number and its noun: `1 source`, `2 sources`."""
+    """Return a number and its noun: `1 source`, `2 sources`."""
     return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
 
 
 def name_list(names: Sequence[str], most: int = _NAMES_SHOWN) -> str:
+    """Return the first `most` names and the number of the others: `a, b and 3 more`."""
     more = f" and {len(names) - most:,} more" if len(names) > most else ""
     return f"{', '.join(names[:most])}{more}"
 
 
 def nearest(name: str, known: Collection[str]) -> str:
-    """Return the hint at the name that was probably meant; empty if none is near."""
+    """Return a hint at the name that was probably meant: ` (did you mean 'uid'?)`; "" if no name is near."""
     from difflib import get_close_matches  # 6 ms, and only a mistake needs it
 
     near = get_close_matches(name, list(known), 1)
@@ -81,9 +83,11 @@ class NamedFields(StructMeta):
                 return StructMeta.__call__(cls, *args, **kwargs)
             except TypeError as error:
                 known = cls.__struct_fields__
-                wrong = next((name for name in kwargs if name not in known), None)
-                hint = f": {error}" if wrong is None else f" has no field {wrong!r}{nearest(wrong, known)}"
-                failure = TypeError(f"{cls.__name__}{hint}")
+                misspelt = next((name for name in kwargs if name not in known), None)
+                fault = f": {error}"
+                if misspelt is not None:
+                    fault = f" has no field {misspelt!r}{nearest(misspelt, known)}"
+                failure = TypeError(f"{cls.__name__}{fault}")
             finally:
                 del args, kwargs  # no frame of the error holds a value: it may be a credential
             raise failure
@@ -94,10 +98,11 @@ _SOURCE: Final = Path(__file__).resolve().parent.parent
 
 
 class MissingExtraError(RequestInvalidError, ModuleNotFoundError):  # type: ignore[misc]  # `name` is of both
-    """The error of a package that needs an extra, where it is imported: `except ImportError` works, too."""
+    """The error of importing a package that needs an extra; it is also an `ImportError`."""
 
 
 def missing_extra(subject: str, extra: str) -> str:
+    """Return the text of an error for an extra that is not installed, with the command that installs it."""
     return f"{subject} needs the extra {extra!r}: {install_command(extra)}"
 
 

@@ -1,4 +1,4 @@
-"""Work that waits: for the disk in a thread, for many items several at a time, for another loop."""
+"""Blocking work in a thread, several items at a time, and coroutines for a caller without a loop."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
@@ -10,15 +10,15 @@ T = TypeVar("T")
 
 
 async def in_thread(work: Callable[[], T], undo: Callable[[T], None] | None = None) -> T:
-    """Return the result of `work`. Cancelling waits for the thread, which cannot be stopped.
+    """Return the result of `work`, which runs in a thread.
 
-    Where the result is lost to a cancel, `undo` gets it.
+    A cancel waits for the thread, which cannot be stopped, and gives its result to `undo`.
     """
     task = asyncio.ensure_future(asyncio.to_thread(work))
     try:
         return await asyncio.shield(task)
     except asyncio.CancelledError:
-        while not task.done():  # cancelled again, perhaps
+        while not task.done():  # a second cancel does not end the wait
             with suppress(asyncio.CancelledError):
                 await asyncio.wait([task])
         if undo is not None and task.exception() is None:
@@ -27,7 +27,7 @@ async def in_thread(work: Callable[[], T], undo: Callable[[T], None] | None = No
 
 
 async def for_each(items: Sequence[T], work: Callable[[T], Awaitable[object]], at_once: int) -> None:
-    """Do the work for each item, `at_once` at a time; the first error ends the others, and is raised."""
+    """Do the work for each item, `at_once` at a time. The first error cancels the others and is raised."""
     queue = iter(items)
 
     async def take() -> None:

@@ -1,8 +1,8 @@
 """The service's error codes, grouped by their meaning for a caller.
 
-From the published error guide and document; `ERR_NO_AUTH`, `ERR_MESSAGE_NOT_FOUND` and
+They are from the published error guide and API document; `ERR_NO_AUTH`, `ERR_MESSAGE_NOT_FOUND` and
 `ERR_ROUTE_NOT_FOUND` are from a compatible server. The guide names few statuses, so the group follows the
-meaning of a code:
+meaning of a code. Some groups are not obvious:
 
 - `conflict`: the change is already made, a limit is reached, or the state does not allow the call;
 - `permission_denied`: the call needs another user, plan, scope or relation;

@@ -34,14 +34,14 @@ if TYPE_CHECKING:
 
 SMALL: Final = {"users": 5, "messages": 100, "groups": 1, "seed": 0}
 """The default size of the emulator's data."""
-_NAMES: Final = ("asyncio", "pytest_asyncio", "pytest_asyncio.plugin")
-_FIXTURES: Final = "chatrest_"
-"""The beginning of the names of all fixtures."""
+_ASYNCIO_PLUGINS: Final = ("asyncio", "pytest_asyncio", "pytest_asyncio.plugin")
+"""The names under which pytest may have registered pytest-asyncio."""
+_FIXTURE_PREFIX: Final = "chatrest_"
 
 
 @pytest.fixture
 def chatrest_time() -> "VirtualTime":
-    """The clock that `chatrest_emulator`, `chatrest_session` and exports share; `slept` lists all waits."""
+    """The `VirtualTime` of `chatrest_emulator`, `chatrest_session` and exports; `slept` lists all waits."""
     from .testing import VirtualTime
 
     return VirtualTime()
@@ -61,7 +61,7 @@ def chatrest_session_options() -> dict[str, Any]:
 
 @pytest.fixture
 def chatrest_aioresponses(monkeypatch: pytest.MonkeyPatch) -> "Iterator[aioresponses]":
-    """An `aioresponses` in force, which replaces the network of aiohttp; also of aiohttp 3.14.
+    """An active `aioresponses`, which replaces the network of aiohttp; it works with aiohttp 3.14, too.
 
     aioresponses 0.7.9 makes responses without `stream_writer`, an argument that aiohttp 3.14 requires.
     """
@@ -69,12 +69,12 @@ def chatrest_aioresponses(monkeypatch: pytest.MonkeyPatch) -> "Iterator[aiorespo
     from inspect import signature
     from unittest.mock import Mock
 
-    made = core.ClientResponse
+    client_response = core.ClientResponse
 
     def response(*args: Any, **kwargs: Any) -> Any:
-        return made(*args, **{"stream_writer": Mock(output_size=0), **kwargs})
+        return client_response(*args, **{"stream_writer": Mock(output_size=0), **kwargs})
 
-    if "stream_writer" in signature(made).parameters:
+    if "stream_writer" in signature(client_response).parameters:
         monkeypatch.setattr(core, "ClientResponse", response)
     with core.aioresponses() as mock:
         yield mock
@@ -94,7 +94,9 @@ async def _chatrest_emulator(
     options |= chatrest_emulator_options
     for mark in reversed(list(request.node.iter_markers("chatrest"))):
         if mark.args:
-            raise pytest.UsageError(f"@pytest.mark.chatrest takes only keyword arguments, not {mark.args!r}")
+            raise pytest.UsageError(
+                f"@pytest.mark.chatrest{mark.args!r}: expected only keyword arguments, those of Emulator"
+            )
         options |= mark.kwargs
     async with Emulator(**options) as emulator:
         yield emulator
@@ -103,7 +105,7 @@ async def _chatrest_emulator(
 async def _chatrest_session(
     chatrest_emulator: "Emulator", chatrest_time: "VirtualTime", chatrest_session_options: dict[str, Any]
 ) -> AsyncIterator["AsyncSession"]:
-    """An open `AsyncSession` on `chatrest_emulator`; waits take no real time, and dice always give 0.5."""
+    """An open `AsyncSession` for `chatrest_emulator`; waits take no real time, and dice always give 0.5."""
     from .session import AsyncSession
 
     async with AsyncSession(
@@ -123,7 +125,7 @@ def _missing_fixture(name: str) -> Any:
 
 
 def _has_asyncio(config: pytest.Config) -> bool:
-    return any(config.pluginmanager.hasplugin(name) for name in _NAMES)
+    return any(config.pluginmanager.hasplugin(name) for name in _ASYNCIO_PLUGINS)
 
 
 # Last, so that pytest-asyncio, which looks for its mark in the same hook, finds it.
@@ -133,7 +135,7 @@ def pytest_pycollect_makeitem(collector: pytest.Collector) -> Generator[None, An
     collected: Any = yield
     for item in collected if isinstance(collected, list) else [collected]:
         if isinstance(item, pytest.Function) and _has_asyncio(collector.config):
-            names = (name.startswith(_FIXTURES) for name in item.fixturenames)
+            names = (name.startswith(_FIXTURE_PREFIX) for name in item.fixturenames)
             if iscoroutinefunction(item.obj) and (item.get_closest_marker("chatrest") or any(names)):
                 item.add_marker("asyncio")
     return collected

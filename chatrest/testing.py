@@ -1,4 +1,4 @@
-"""Time for tests: a clock that advances only when code sleeps.
+"""A clock for tests, which advances only when code sleeps: tests of waits and limits take no time.
 
     from chatrest import AsyncSession
     from chatrest.emulator import Emulator
@@ -10,49 +10,49 @@
         async with AsyncSession(emulator.app, **time.session) as session:
             report = await export(session, "out", recheck=7 * 86_400)
 
-The fixtures of `chatrest.pytest_plugin` are made of it. Faults, rate limits and events for webhooks are
-those of `chatrest.emulator`.
+The fixtures of `chatrest.pytest_plugin` use it. `chatrest.emulator` has faults, rate limits and webhooks.
 
-A file of its own because it is public: it is imported by tests of users, and by the plugin here.
+A file of its own because it is public: programs' tests and the pytest plugin import it.
 """
 
 import asyncio
 from typing import Any, Final, final
 
 START: Final = 1_700_000_000.0
-"""The start of `VirtualTime` in epoch seconds."""
+"""The default start of a `VirtualTime` in epoch seconds (November 2023)."""
 
 
 @final
 class VirtualTime:
-    """The clock of emulator, session and exports, which advances only when code sleeps, so tests do not wait.
+    """The clock that an emulator and a session share in a test; it advances only when code sleeps.
 
-    A rate limit's window ends, and a late reply arrives, when some code has slept for as long. Exports have
-    the time of their session.
+    Pass its properties `emulator` and `session` as keyword arguments. A rate limit's window ends, and a
+    delayed reply arrives, as soon as code has slept for as long. Exports use the clock of their session.
     """
 
     def __init__(self, start: float = START) -> None:
+        """Begin at `start`, in epoch seconds."""
         self.now: float = start
         """The time in epoch seconds; a test may increase it."""
         self.slept: list[float] = []
-        """The length of every sleep in seconds, the oldest first."""
+        """The length of every sleep so far in seconds, the oldest first."""
 
     def clock(self) -> float:
-        """Return `now`."""
+        """Return the present time in epoch seconds: `now`."""
         return self.now
 
     async def sleep(self, seconds: float) -> None:
-        """Advance `now` by `seconds`, and run the event loop once."""
+        """Advance `now` by `seconds`, and let other tasks run once. A cancel leaves `now` advanced."""
         self.slept.append(seconds)
         self.now += max(0.0, seconds)
         await asyncio.sleep(0)
 
     @property
     def emulator(self) -> dict[str, Any]:
-        """The arguments of `Emulator` for this time."""
+        """The arguments `clock` and `sleep` of an `Emulator`."""
         return {"clock": self.clock, "sleep": self.sleep}
 
     @property
     def session(self) -> dict[str, Any]:
-        """The arguments of `AsyncSession` for this time; its dice always give 0.5."""
+        """The arguments `clock`, `sleep` and `dice` of an `AsyncSession`; the dice always give 0.5."""
         return {"clock": self.clock, "sleep": self.sleep, "dice": lambda: 0.5}

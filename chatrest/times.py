@@ -1,12 +1,12 @@
 """Times: the service's timestamps as datetimes, and the forms in which a caller may give a time.
 
-The unit of a timestamp is not documented. Services of this kind send epoch seconds in chat
-records and epoch milliseconds in some others, so the size of a number decides:
-from 100,000,000,000 on it is milliseconds (in milliseconds that is 1973, in seconds the year 5138).
+The unit of a timestamp is not documented. Services of this kind send epoch seconds in chat records and epoch
+milliseconds in some others, so the size of a number decides: from 100,000,000,000 on it is in milliseconds
+(as milliseconds that is in 1973, as seconds in the year 5138).
 
 Queries, plans and the command take a time in the same forms, all of them read by `parse_timestamp`:
 
-| form | example | is |
+| form | example | meaning |
 |---|---|---|
 | aware datetime | `datetime(2026, 1, 31, 12, tzinfo=UTC)` | that moment, fractions of the unit cut off |
 | date | `date(2026, 1, 31)`, `"2026-01-31"` | its first second in UTC; as an end its last one |
@@ -38,9 +38,9 @@ TIME_FORMS: Final = (
     "0 or later, or a text such as '2026-01-31', '2026-01-31T12:00Z', '7d', 'yesterday' or '1767225600'"
 )
 SMALLEST_PLAIN: Final = 100_000_000
-"""The smallest timestamp (March 1973) that is taken as text without `@`: shorter numbers may be dates."""
+"""The smallest timestamp (March 1973) that a text may have without `@`: shorter numbers may be dates."""
 MILLISECONDS_FROM: Final = 100_000_000_000
-"""The smallest timestamp that counts milliseconds, not seconds."""
+"""The smallest timestamp that is in milliseconds, not in seconds."""
 _AFTER_9999: Final = 253_402_300_800
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _DAY: Final = timedelta(days=1)
@@ -63,7 +63,7 @@ _LONG_YEAR: Final = re.compile(r"[+-]?[0-9]{5,}-[0-9]{2}.*", re.DOTALL)
 
 
 def clock() -> float:
-    """Return the epoch seconds now: what a relative time is relative to."""
+    """Return the epoch seconds now, to which relative times refer."""
     return datetime.now(UTC).timestamp()
 
 
@@ -93,9 +93,9 @@ def parse_timestamp(
     - `per_second`: the unit of the result for a date or datetime, 1 for seconds, 1000 for milliseconds. A
       number is returned as it is.
     - `end`: a date without a time is its last second (or millisecond) and not its first.
-    - `zone`: the time zone of a text without one; None refuses it.
+    - `zone`: the time zone of a text without one; with None such a text is an error.
 
-    Raises `RequestInvalidError` with the field's `name`, the value, and what is allowed.
+    Raises `RequestInvalidError` with the field's `name`, the value, and what is expected.
     """
     try:
         return _timestamp(value, timedelta(seconds=1) / per_second, end=end, zone=zone)
@@ -125,7 +125,10 @@ def _timestamp(value: object, unit: timedelta, *, end: bool, zone: tzinfo | None
 
 
 def _relative_time(value: object) -> object:
-    """Return the date or moment of an age, of today or of yesterday; any other value as it is."""
+    """Return the date or moment of an age, of today or of yesterday; any other value as it is.
+
+    Raises ValueError for an age in the future.
+    """
     if isinstance(value, str):
         if (days := _DAYS_AGO.get(value.lower())) is not None:
             return datetime.fromtimestamp(clock(), UTC).date() - timedelta(days)
@@ -143,7 +146,7 @@ def _relative_time(value: object) -> object:
 
 
 def is_relative(value: object) -> bool:
-    """Return True for a text that is another moment each day, such as `7d` or `yesterday`."""
+    """Return True for a text whose moment depends on the day, such as `7d` or `yesterday`."""
     return isinstance(value, str) and (value.lower() in _DAYS_AGO or _AGE.fullmatch(value) is not None)
 
 
@@ -154,7 +157,10 @@ def age_seconds(text: str) -> int | None:
 
 
 def read_time(text: str, zone: tzinfo | None = None) -> int | date:
-    """Return the number, date or aware datetime of a text, in `zone` if it names none; else ValueError."""
+    """Return the number, date or aware datetime of a text, in `zone` if the text has no time zone.
+
+    Raises ValueError for a text without a time zone if `zone` is None, and for any other text.
+    """
     if _NUMBER.fullmatch(text):
         return _read_number(text)
     moment = _read_iso(text)
@@ -165,14 +171,14 @@ def read_time(text: str, zone: tzinfo | None = None) -> int | date:
     if moment is not None:
         return moment
     if _SLASHED.fullmatch(text):
-        raise ValueError("day and month cannot be told apart: expected year-month-day, such as 2026-01-31")
+        raise ValueError("day and month are not distinct: expected year-month-day, such as 2026-01-31")
     if _LONG_YEAR.fullmatch(text):
         raise ValueError("expected years of four digits, such as 2026-01-31")
     raise ValueError(f"expected {TIME_FORMS}")
 
 
 def _read_iso(text: str) -> date | None:
-    """Return the date, or the datetime with or without zone, of a text in ISO form; None if it is no such."""
+    """Return the date or datetime of a text in ISO form, with or without zone; None for any other text."""
     try:
         if _DATE.fullmatch(text):
             return date.fromisoformat(text)
@@ -198,7 +204,7 @@ def _read_number(text: str) -> int:
 
 
 def _compact_date(digits: str) -> str:
-    """Return the date that a reader may see in digits such as 20260101, in ISO form; empty for none."""
+    """Return the date that a reader may see in digits such as 20260101, in ISO form; "" for no date."""
     if (form := _COMPACT.get(len(digits))) is None:
         return ""
     try:
@@ -216,7 +222,7 @@ def _two_meanings(number: int, day: str) -> str:
 
 
 def timestamp_words(timestamp: int) -> str:
-    """Return a timestamp as a date where it is the first or last second of one (UTC), else as a moment."""
+    """Return a timestamp as a date if it is the first or last second of one (UTC), else as a moment."""
     try:
         moment = to_datetime(timestamp) if timestamp >= SMALLEST_PLAIN else None
     except RequestInvalidError:  # beyond the year 9999

@@ -106,7 +106,7 @@ def run(tmp_path: Path, suite: str, *options: str, lines: str = LOOPS) -> str:
 def test_both_modes_need_no_mark_of_asyncio(tmp_path: Path, mode: str, chosen: str, counts: str) -> None:
     output = run(tmp_path, SUITE, *ASYNCIO, "-o", f"asyncio_mode={mode}", "-k", chosen)
     assert counts in output, output
-    assert "takes only keyword arguments" in output
+    assert "expected only keyword arguments, those of Emulator" in output
 
 
 WITHOUT = """

@@ -8,7 +8,7 @@ from hypothesis import given, strategies as st
 from msgspec import UNSET
 
 from chatrest import RequestInvalidError, times, to_datetime
-from chatrest.times import parse_timestamp, timestamp_words
+from chatrest.times import parse_timestamp, read_time, timestamp_words
 from tests.cases import loop_over
 
 
@@ -112,6 +112,14 @@ def test_a_text_is_a_moment_and_a_date_a_whole_day(
     assert parse_timestamp("until", text, end=True) == end
 
 
+def test_a_text_is_read_as_a_number_a_date_or_a_datetime() -> None:
+    assert read_time("1767225600") == 1_767_225_600
+    assert read_time("2026-01-31") == date(2026, 1, 31)
+    assert read_time("2026-01-31T12:00Z") == datetime(2026, 1, 31, 12, tzinfo=UTC)
+    with pytest.raises(ValueError, match=r"^expected a datetime with a time zone"):
+        read_time("soon")
+
+
 def test_a_date_is_in_the_unit_of_its_field() -> None:
     assert parse_timestamp("from_date", "1970-01-02", per_second=1000) == 86_400_000
     assert parse_timestamp("to_date", date(1970, 1, 1), per_second=1000, end=True) == 86_399_999
@@ -136,8 +144,8 @@ def test_a_text_without_a_zone_is_in_the_one_that_is_assumed_or_refused() -> Non
         ("20260131120000", "'2026-01-31' for the date"),
         (20260131120000, "'2026-01-31' for the date"),
         ("1000000", "at least 100000000; write @1000000 if 1970-01-12 13:46:40 UTC is meant"),
-        ("01/02/2026", "day and month cannot be told apart: expected year-month-day"),
-        ("1.2.2026", "day and month cannot be told apart"),
+        ("01/02/2026", "day and month are not distinct: expected year-month-day"),
+        ("1.2.2026", "day and month are not distinct"),
         ("12026-01-01", "expected years of four digits"),
         ("+12026-01-01T00:00Z", "expected years of four digits"),
         ("9" * 19, "before the year 10000"),

@@ -60,7 +60,7 @@ def at(last: str | None, direction: Any = "append", **more: Any) -> Cursor:
         ({"cursor": Position(id=1)}, (2, 1), "prepend", False),
         ({"cursor": Position(id=1)}, (1,), "append", False),
         ({"cursor": Position(id=9)}, (1, 2), "append", False),  # beyond it
-        ({"cursor": Position(id=2)}, (1, 2, 3), "append", False),  # in its midst
+        ({"cursor": Position(id=2)}, (1, 2, 3), "append", False),  # in its middle
         ({}, (3, 2, 1), "prepend", False),
         ({}, (1, 2, 3), "append", False),
         ({}, (3, 1, 2), "append", False),
@@ -161,13 +161,14 @@ def test_a_page_in_the_services_order_comes_as_it_is_each_item_once() -> None:
         ("cdab", ""),
     ],
 )
-def test_a_walk_resumed_in_a_page_that_has_changed_goes_on_behind_its_last_item(ids: str, rest: str) -> None:
+def test_a_walk_resumed_in_a_page_that_has_changed_continues_after_its_last_item(ids: str, rest: str) -> None:
     assert resumed(ids, last="b", skip=2) == rest
 
 
 def test_a_walk_resumed_at_a_page_that_overlaps_repeats_nothing() -> None:
     assert resumed("abcd", last="b", inside=False) == "cd"
     assert resumed("cdef", last="b", inside=False) == "cdef"
+    assert resumed("aba", last="a", skip=1) == "b"  # its last item is on it twice
 
 
 def test_where_the_last_item_is_gone_as_many_are_passed_as_were_given() -> None:
@@ -240,7 +241,7 @@ def test_a_page_is_split_without_loss(ids: list[str], data: st.DataObject) -> No
         ([3, 2, 2], 3, "prepend", True),
         ([3, 2, 1], 2, "prepend", False),
         ([1, 3, 2], None, "append", False),
-        ([2, 2, 2], None, "append", False),  # tells nothing
+        ([2, 2, 2], None, "append", False),  # shows nothing
         ([0, 1, 2], None, "append", False),  # a record without a time
         ([5, 6], 4, "append", True),
         ([5, 6], 6, "append", False),
