@@ -28,7 +28,7 @@ pytestmark = pytest.mark.usefixtures("tidy")
 @pytest.fixture(autouse=True)
 def counted_from_one(monkeypatch: pytest.MonkeyPatch) -> None:
     """Calls are numbered per process."""
-    monkeypatch.setattr(client_module, "_NUMBERS", count(1))
+    monkeypatch.setattr(client_module, "_CALL_NUMBERS", count(1))
 
 
 @pytest.fixture(autouse=True)

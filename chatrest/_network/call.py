@@ -2,9 +2,8 @@
 
 tenacity repeats: its loop waits and calls from the second attempt on. It would cost 25 µs for a call that
 succeeds at once, as much as all else that this package adds to aiohttp, so the first attempt is made before
-it, and its failure is the loop's first outcome. Whether and when a call is repeated is decided right after
-an attempt, by `core.pace.retry`, as the telemetry of the attempt has the pause; the loop's `retry` and `wait`
-read it.
+it, and its failure is the loop's first outcome. Right after an attempt, `core.pace.retry` decides if and when
+the call is repeated, as the telemetry of the attempt has the pause; the loop's `retry` and `wait` read it.
 
 A 429 is read once, into a `RateLimitError`. The pacer learns the limit from it, and the retry policy asks the
 pacer for the next slot: a call that was refused for its rate sleeps once, for the longer of both waits.
@@ -57,16 +56,20 @@ R = TypeVar("R")
 
 _NO_ATTEMPTS: Final = Attempts()
 _NO_ATTEMPTS_PATIENT: Final = Attempts(patient=True)
-_SHOWN: Final = 0.05  # seconds; less is formatted as 0.0 and left out
-_PASSED: Final[dict[DeadlineReason, str]] = {
+_LEAST_SHOWN: Final = 0.05
+"""Seconds that an error names; less would be formatted as 0.0."""
+_DEADLINE_TEXTS: Final[dict[DeadlineReason, str]] = {
     "rate limit": "held back by the rate limit for longer than the deadline of {} s",
     "place": "no place in the pool became free within the deadline of {} s",
     "network": "no reply came within the deadline of {} s",
     "wait": "the wait before the next attempt was longer than the deadline of {} s",
 }
+"""The error of a deadline that has passed, by what the call was waiting for."""
 
 
 class CallContext(Struct, frozen=True, kw_only=True):
+    """The state of an open session that its calls share."""
+
     loop: asyncio.AbstractEventLoop
     """The event loop that the session was opened in, which owns its sockets and timers."""
     process_id: int = field(default_factory=os.getpid)
@@ -89,10 +92,13 @@ class CallContext(Struct, frozen=True, kw_only=True):
 
 
 class ActiveCall(Generic[R]):
+    """One call, from its first attempt to its result or error."""
+
     # Attributes of the class: a call that needs no waiting and no listener sets few of its own.
     number: int = 0
     """The number of attempts so far."""
     stage: DeadlineReason = "place"
+    """What the call is waiting for, should its deadline pass."""
     sent: bool = False
     """True if the last exchange failed and may have sent something."""
     reply: Reply | None = None
@@ -103,7 +109,7 @@ class ActiveCall(Generic[R]):
     network: float = 0.0
     decoded: float = 0.0
     waited: float = 0.0
-    """Between attempts, and really: a pause may be cut short."""
+    """Between attempts, as measured: a cancel may cut a pause short."""
 
     def __init__(
         self, call: Call[R], request: Request, pool: Pool, options: CallOptions, context: CallContext
@@ -114,7 +120,10 @@ class ActiveCall(Generic[R]):
         self._attempts = _NO_ATTEMPTS if options.priority == "interactive" else _NO_ATTEMPTS_PATIENT
 
     async def result(self) -> R:
-        """Return the endpoint's decoded reply; raise the last error, with a log of all attempts."""
+        """Return the endpoint's decoded reply; raise the last error, with a log of all attempts.
+
+        Raises `RequestInvalidError` in another loop or process than the session's, and after its end.
+        """
         self.began = self._context.timing.now()
         self._context.check_loop()
         self._pool.budget.calls += 1
@@ -125,12 +134,12 @@ class ActiveCall(Generic[R]):
             failure = error
         if self._attempts.pause is not None:
             try:
-                return await self._repeated(failure)
+                return await self._repeat(failure)
             except (ApiError, TransportError) as error:
                 failure = error
-        raise self._final(failure)
+        raise self._final_error(failure)
 
-    async def _repeated(self, failure: ApiError | TransportError) -> R:
+    async def _repeat(self, failure: ApiError | TransportError) -> R:
         outcomes = [failure]  # of the attempt that was made already
 
         async def attempt() -> R:
@@ -139,7 +148,7 @@ class ActiveCall(Generic[R]):
             try:
                 return await (self._attempt() if self._context.start is None else self._reported_attempt())
             except RequestInvalidError:
-                # Closed: a change that was sent before must not say that nothing was. A read may.
+                # Closed: the error of a change that was sent before must not say that nothing was sent.
                 last = self._attempts.error
                 if last is None or self._call.endpoint.replay != "idempotent":
                     raise
@@ -197,9 +206,9 @@ class ActiveCall(Generic[R]):
                     options.deadline - (began - self.began),
                 )
                 if wait >= left > 0:
-                    raise self._no_room(wait, "rate limit", left)
+                    raise self._wait_too_long(wait, "rate limit", left)
             if not self._gate.try_enter(options.priority, began):
-                await self._wait()
+                await self._wait_to_enter()
                 began = now()
             self.stage = "network"
             try:
@@ -213,7 +222,7 @@ class ActiveCall(Generic[R]):
                 self._gate.release(options.priority)
                 ended = now()
                 self.network += ended - began
-            self._check(reply, began, ended)
+            self._check_reply(reply, began, ended)
             if len(reply.body) <= INLINE_BYTES:
                 value = read_reply(reply, self._call, options)
             else:
@@ -225,10 +234,10 @@ class ActiveCall(Generic[R]):
             return value
         except (ApiError, TransportError) as error:
             failure = error
-        self._plan(failure)
+        self._plan_repeat(failure)
         raise failure
 
-    def _check(self, reply: Reply, began: float, ended: float) -> None:
+    def _check_reply(self, reply: Reply, began: float, ended: float) -> None:
         """Learn the rate limit from a reply; raise its error, or that of a deadline that has passed."""
         options = self._options
         if options.on_reply is not None:
@@ -250,7 +259,8 @@ class ActiveCall(Generic[R]):
         if refused is not None:
             raise refused
 
-    async def _wait(self) -> None:
+    async def _wait_to_enter(self) -> None:
+        """Wait for a slot of the rate limit and a place, and measure how long each of the two took."""
         priority, now = self._options.priority, self._context.timing.now
         pace = self._gate.expected_wait(priority)
         began = now()
@@ -265,15 +275,19 @@ class ActiveCall(Generic[R]):
 
     # ── the next attempt ──
 
-    def _plan(self, error: ApiError | TransportError) -> None:
-        """Store in `_attempts` if and when the call is repeated; raise where that is after the deadline."""
+    def _plan_repeat(self, error: ApiError | TransportError) -> None:
+        """Note the failure of an attempt, and the pause before the next one if the call is repeated.
+
+        Raises `DeadlineExceededError` if that pause ends after the deadline.
+        """
         error.operation = self._call.endpoint.name
         self._attempts = self._attempts.with_failure(error, has_replied=self._pool.has_replied)
         self.stage = "wait"
         if self._options.retry.repeats(self._attempts, self._call.endpoint.replay):
-            self._attempts = self._attempts.with_pause(self._pause())
+            self._attempts = self._attempts.with_pause(self._pause_before_repeat())
 
-    def _pause(self) -> float:
+    def _pause_before_repeat(self) -> float:
+        """Return the seconds until the next attempt; raise `DeadlineExceededError` if they are too many."""
         options, now = self._options, self._context.timing.now()
         slot = self._gate.delay(options.priority)
         pause = options.retry.wait(self._attempts, self._context.dice, slot)
@@ -281,12 +295,12 @@ class ActiveCall(Generic[R]):
         if not is_limited:
             pause = max(pause, self._pool.budget.spend(now))
         if options.deadline is not None and (left := options.deadline - (now - self.began)) <= pause:
-            raise self._no_room(pause, "rate limit" if is_limited else "wait", left)
+            raise self._wait_too_long(pause, "rate limit" if is_limited else "wait", left)
         return pause
 
     # ── errors ──
 
-    def _final(self, error: ApiError | TransportError) -> ChatRestError:
+    def _final_error(self, error: ApiError | TransportError) -> ChatRestError:
         """Return the error to raise: `error` with the log of the attempts, or an unknown outcome."""
         name, attempts = self._call.endpoint.name, self._attempts
         final: ChatRestError = error
@@ -302,21 +316,21 @@ class ActiveCall(Generic[R]):
             final.args = (f"{final} (after {attempts.count} attempts; {before})",)
         return final
 
-    def _no_room(self, wait: float, reason: DeadlineReason, left: float) -> DeadlineExceededError:
-        what = "the rate limit's next slot" if reason == "rate limit" else "the next attempt"
-        text = f"{what} is {wait:.1f} s away, and the deadline of {self._deadline} s leaves {left:.1f} s"
-        return self._late(text, reason, wait)
+    def _wait_too_long(self, wait: float, reason: DeadlineReason, left: float) -> DeadlineExceededError:
+        event = "the rate limit's next slot" if reason == "rate limit" else "the next attempt"
+        text = f"{event} is {wait:.1f} s away, and the deadline of {self._seconds} s leaves {left:.1f} s"
+        return self._deadline_error(text, reason, wait)
 
     def deadline_passed(self) -> DeadlineExceededError:
-        return self._late(_PASSED[self.stage].format(self._deadline), self.stage, None)
+        return self._deadline_error(_DEADLINE_TEXTS[self.stage].format(self._seconds), self.stage, None)
 
     @property
-    def _deadline(self) -> float:
+    def _seconds(self) -> float:
         """The deadline to the millisecond: it may be what a web request has left."""
         assert self._options.deadline is not None
         return round(self._options.deadline, 3) or self._options.deadline
 
-    def _late(self, text: str, reason: DeadlineReason, wait: float | None) -> DeadlineExceededError:
+    def _deadline_error(self, text: str, reason: DeadlineReason, wait: float | None) -> DeadlineExceededError:
         name = self._call.endpoint.name
         sent = self._attempts.count + (self.stage == "network")
         text = f"{name}: {text}{self._spent_text(sent)}"
@@ -335,7 +349,9 @@ class ActiveCall(Generic[R]):
             (self.network, f"on the network in {sent} attempt{'s' if sent > 1 else ''}"),
             (attempts.waited, "waiting between attempts"),
         )
-        parts = [", ".join(f"{seconds:.1f} s {what}" for seconds, what in pairs if seconds >= _SHOWN)]
+        parts = [
+            ", ".join(f"{seconds:.1f} s {activity}" for seconds, activity in pairs if seconds >= _LEAST_SHOWN)
+        ]
         log, more = attempts.log, attempts.count - len(attempts.log)
         if more == 1:  # the last error, without a pause after it
             log, more = (*log, (str(attempts.error), None)), 0

@@ -28,7 +28,8 @@ from .transport import Transport
 
 R = TypeVar("R")
 
-_NUMBERS = count(1)  # process-wide, as one listener may serve several sessions
+_CALL_NUMBERS = count(1)  # process-wide, as one listener may serve several sessions
+_PARAMETER: Final = re.compile(r"\{(\w+)\}")
 
 
 class Client:
@@ -62,13 +63,17 @@ class Client:
         self._context: CallContext | None = None
 
     def open(self) -> None:
+        """Accept calls in the running event loop; raise `RequestInvalidError` if another one opened it."""
         if self._context is None:
             self.pools.clear()
             self._context = self._make_context(loop=asyncio.get_running_loop())
         self._context.check_loop()
 
     async def close(self) -> None:
-        """Close every pool and refuse further calls until the client is opened again."""
+        """Close every pool, and refuse further calls until the client is opened again.
+
+        Raises `RequestInvalidError` in another event loop or process than that which opened it.
+        """
         if self._context is not None:
             self._context.check_loop()
             self._context = None
@@ -76,11 +81,13 @@ class Client:
 
     @property
     def context(self) -> CallContext:
+        """The state that calls share; raises `RequestInvalidError` while the client is not open."""
         if self._context is None:
             raise RequestInvalidError("the session is not open: use it inside `async with`")
         return self._context
 
     def pool(self, region: str) -> Pool:
+        """Return the pool of a region, made when it is first used."""
         if (pool := self.pools.get(region)) is None:
             pool = self.pools[region] = self._make_pool(region, make_pacer=self.make_pacer)
         return pool
@@ -117,7 +124,10 @@ class Sender:
         return int(self._client.wall_clock())
 
     def __call__(self, call: Call[R], /) -> Awaitable[R]:
-        """Return an awaitable that makes the call, as the view's user if the call names none."""
+        """Return an awaitable that makes the call, as the view's user if the call names none.
+
+        Raises the errors of a call that cannot be sent, such as `RequestInvalidError`, at once.
+        """
         if self.acting_user is not None and call.acting_user is None and call.endpoint.acting != "never":
             call = structs.replace(call, acting_user=self.acting_user)
         try:
@@ -136,12 +146,16 @@ class Sender:
 
 
 def _with_time_left(options: CallOptions, operation: str, now: float) -> CallOptions:
+    """Return the options with the time that `within` leaves as deadline.
+
+    Raises `DeadlineExceededError` if it leaves none.
+    """
     assert options.ends_at is not None
-    left = options.ends_at - now
-    if left <= 0:
+    remaining = options.ends_at - now
+    if remaining <= 0:
         text = f"{operation}: the time that all calls of the view have is over, and nothing was sent"
         raise DeadlineExceededError(text, operation=operation, reason="wait")
-    deadline = left if options.deadline is None else min(left, options.deadline)
+    deadline = remaining if options.deadline is None else min(remaining, options.deadline)
     return structs.replace(options, deadline=deadline)
 
 
@@ -155,13 +169,13 @@ def run_call(
             _log_request(call, request, options)
     if context.listeners:
         context = structs.replace(context, start=_call_start(call, request, options))
-        return _observed(ActiveCall(call, request, pool, options, context), options.deadline, context)
+        return _run_observed(ActiveCall(call, request, pool, options, context), options.deadline, context)
     active = ActiveCall(call, request, pool, options, context)
     # No further coroutine around the call, as each layer costs time.
-    return active.result() if options.deadline is None else _bounded(active, options.deadline)
+    return active.result() if options.deadline is None else _run_within(active, options.deadline)
 
 
-async def _bounded(active: ActiveCall[R], deadline: float) -> R:
+async def _run_within(active: ActiveCall[R], deadline: float) -> R:
     limit = asyncio.timeout(deadline)
     try:
         async with limit:
@@ -172,13 +186,13 @@ async def _bounded(active: ActiveCall[R], deadline: float) -> R:
     raise active.deadline_passed()
 
 
-async def _observed(active: ActiveCall[R], deadline: float | None, context: CallContext) -> R:
+async def _run_observed(active: ActiveCall[R], deadline: float | None, context: CallContext) -> R:
     assert context.start is not None
     error_name: str | None = "CancelledError"
     active.began = context.timing.now()
     try:
         active.add_headers(_report_start(context.listeners, context.start))
-        result = await (active.result() if deadline is None else _bounded(active, deadline))
+        result = await (active.result() if deadline is None else _run_within(active, deadline))
         error_name = None
         return result
     except Exception as error:
@@ -204,7 +218,7 @@ def _report_start(listeners: Iterable[Listener], start: CallStart) -> Headers:
 def _call_start(call: Call[Any], request: Request, options: CallOptions) -> CallStart:
     address, port = _server("/".join(request.url.split("/", 3)[:3]))
     return CallStart(
-        call=next(_NUMBERS),
+        call=next(_CALL_NUMBERS),
         operation=call.endpoint.name,
         method=call.endpoint.method,
         template=call.endpoint.path,
@@ -215,18 +229,15 @@ def _call_start(call: Call[Any], request: Request, options: CallOptions) -> Call
     )
 
 
-_PARAMETER: Final = re.compile(r"\{(\w+)\}")
-
-
 def _log_request(call: Call[Any], request: Request, options: CallOptions) -> None:
     """Log at DEBUG the address as it is sent and the headers, without keys and credentials."""
     segments = zip(call.endpoint.path.split("/"), call.path.split("/"), strict=True)
     path = "/".join(
         HIDDEN if any(map(is_credential, _PARAMETER.findall(name))) else segment for name, segment in segments
     )
-    own = {name.lower() for name in (*options.destination.keys, *options.headers)}
+    secret_names = {name.lower() for name in (*options.destination.keys, *options.headers)}
     headers = ", ".join(
-        f"{name}: {HIDDEN if name.lower() in own or is_credential(name) else value}"
+        f"{name}: {HIDDEN if name.lower() in secret_names or is_credential(name) else value}"
         for name, value in request.headers.items()
     )
     text = f"{request.method} {request.url.replace(call.path, path, 1)}, headers {headers}"

@@ -1,4 +1,4 @@
-"""A reply as a result or an error, and what it says beside that: the rate limit, and another acting user.
+"""A reply becomes a result or an error; it also shows the rate limit, and another acting user.
 
 A decode of msgspec keeps the interpreter's lock, so a thread does not help against a long one; its time is
 bounded by `core.replies.bounds`. What is read record by record is Python code, which gives way to the event
@@ -45,35 +45,42 @@ R = TypeVar("R")
 
 LIMIT_NAMES: Final = tuple(map(header_name, HEADER_NAMES))
 _NOT_JSON: Final = frozenset({"text/html", "text/plain", "application/xml", "text/xml"})
-_DECODING: Final = Lock()
+_GC_LOCK: Final = Lock()
 _LEAST_HOLD: Final = 0.05
+"""Seconds: a shorter wait that a reply names is no wait."""
 _LEAST_SECRET: Final = 4
+"""Characters: shorter values are not hidden."""
 _COLLECTIONS: Final = ("apikeys", "auth_tokens", "tokens")  # segments that have a credential after them
 
 
 def read_reply(reply: Reply, call: Call[R], options: CallOptions) -> R:
+    """Return the result of a success of at most `INLINE_BYTES`; raise its error if it cannot be read."""
     try:
         return call.endpoint.reply(reply.body)
     except ReplyUnreadableError as error:
         without_content: Callable[[], R] | None = getattr(call.endpoint.reply, "without_content", None)
         if reply.status == 204 and without_content is not None:
             return without_content()
-        failure = _unreadable(reply, error, call, options.secrets)
+        failure = _unreadable_error(reply, error, call, options.secrets)
     del call  # its path may hold a key
     raise failure
 
 
 async def read_large(reply: Reply, call: Call[R], options: CallOptions) -> R:
+    """Return the result of a larger success, as `read_reply` does, while the event loop continues."""
     try:
         return await decode_large(call.endpoint.reply, reply.body)
     except ReplyUnreadableError as error:
-        failure = _unreadable(reply, error, call, options.secrets)
+        failure = _unreadable_error(reply, error, call, options.secrets)
     del call  # its path may hold a key
     raise failure
 
 
 async def decode_large(reader: Reader[R], body: bytes) -> R:
-    """Return what `reader` makes of more than `INLINE_BYTES`: of a documented page on the event loop."""
+    """Return the result of `reader` for a body of more than `INLINE_BYTES`.
+
+    A page that has the documented types is decoded on the event loop, any other one in a thread.
+    """
     read: Any = reader
     strictly = getattr(reader, "strictly", None)
     if strictly is not None and len(body) <= STRICT_BYTES:
@@ -81,16 +88,16 @@ async def decode_large(reader: Reader[R], body: bytes) -> R:
         if result is not None:
             return result
         read = read.leniently
-    return await to_thread(_checked, read, body)
+    return await to_thread(_decode_in_thread, read, body)
 
 
-def _checked(read: Reader[R], body: bytes) -> R:
+def _decode_in_thread(read: Reader[R], body: bytes) -> R:
     check_values(body)
     if len(body) <= STRICT_BYTES:
         return read(body)
     # The cyclic garbage collector finds nothing in JSON, and holds up all threads meanwhile: of the decode of
     # 450,000 small arrays in 4 MB it takes 70 %.
-    with _DECODING:
+    with _GC_LOCK:
         was_enabled = gc.isenabled()
         gc.disable()
         try:
@@ -117,14 +124,15 @@ def report_reply(
 
 
 def refusal(reply: Reply, call: Call[Any], options: CallOptions) -> ChatRestError | None:
+    """Return the error of a reply whose status is no success; None for a success."""
     if reply.status == 206:  # no request asks for a part
         return ReplyUnreadableError(
             "206 Partial Content: the service sent only a part, though the complete reply was requested"
         )
-    return None if 200 <= reply.status < 300 else _fault(reply, call, options.secrets)
+    return None if 200 <= reply.status < 300 else _error_reply(reply, call, options.secrets)
 
 
-def _fault(reply: Reply, call: Call[Any], secrets: tuple[str, ...]) -> ApiError:
+def _error_reply(reply: Reply, call: Call[Any], secrets: tuple[str, ...]) -> ApiError:
     secrets = (*secrets, *_credentials_of(call))
     headers = plain_headers(reply.headers, secrets)
     date = http_date(reply.headers.get("Date", ""))  # the clock of the reply's other times
@@ -132,12 +140,12 @@ def _fault(reply: Reply, call: Call[Any], secrets: tuple[str, ...]) -> ApiError:
     return fault(reply.status, headers, reply.body, call.endpoint.name, secrets, now)
 
 
-def _unreadable(
+def _unreadable_error(
     reply: Reply, error: ReplyUnreadableError, call: Call[Any], secrets: tuple[str, ...]
 ) -> ChatRestError:
     record = error_of(reply.body)
     if record:
-        return _fault(reply, call, secrets)
+        return _error_reply(reply, call, secrets)
     name, secrets = call.endpoint.name, (*secrets, *_credentials_of(call))
     text = scrub(str(error), secrets)  # it may repeat names of members
     if isinstance(error, NoRecordError) and call.endpoint.replay != "never":
@@ -149,9 +157,9 @@ def _unreadable(
     failure.answered = error.is_json and record is None and bool(reply.body.strip())
     if call.endpoint.replay == "never" and failure.answered:
         failure.args = (f"{failure}; the service answered {reply.status}, so the call was applied",)
-    kind = reply.headers.get("Content-Type", "").partition(";")[0].strip().lower()
-    if kind in _NOT_JSON:
-        failure.args = (f"{failure}; its Content-Type is {kind}: is that the service's address?",)
+    content_type = reply.headers.get("Content-Type", "").partition(";")[0].strip().lower()
+    if content_type in _NOT_JSON:
+        failure.args = (f"{failure}; its Content-Type is {content_type}: is that the service's address?",)
     return failure
 
 
