@@ -51,7 +51,8 @@ def error_text(error: BaseException, origins: Mapping[str, str]) -> str:
     if (origin := origins.get(name)) is None:
         return text
     fault = text.removeprefix(name)
-    return f"{origin} {fault.removeprefix(' = ')}" if fault[0] == " " and origin[0] == "-" else origin + fault
+    is_variable = origin.startswith("CHATREST_")  # shown with =; others as they are typed
+    return origin + fault if is_variable or fault[0] != " " else f"{origin} {fault.removeprefix(' = ')}"
 
 
 def option_names() -> dict[str, str]:

@@ -124,7 +124,8 @@ def open_database(database: str | PathLike[str]) -> Any:
         return SqliteDatabase(Path(path[1:]))
     if scheme not in ("postgresql", "postgres"):
         raise RequestInvalidError(
-            f"database = {scheme}://…: expected a file, sqlite:///FILE, or postgresql://user@host/database"
+            f"database = {scheme}://…: expected a file, sqlite:///FILE or postgresql://user@host/database",
+            name="database",
         )
     try:
         from .postgres import PostgresDatabase

@@ -190,7 +190,7 @@ def test_contents_of_deleted_messages_are_removed_for_who_asks(database: Databas
     assert reasons == {"1": "not_shown", "2": "by_author", "3": None}
     assert database.ask("SELECT raw FROM messages WHERE id IN ('1', '2')") == [(None,), (None,)]
     assert database.ask("SELECT * FROM versions") == []
-    with pytest.raises(RequestInvalidError, match="was loaded with .blank.: expected that"):
+    with pytest.raises(RequestInvalidError, match=r"was loaded with .blank.: expected that"):
         load(runs.folder, database.url, deleted="keep")
     if database.is_sqlite:
         [data] = [path.read_bytes() for path in tmp_path.glob("chat.sqlite")]
@@ -248,7 +248,7 @@ def test_tables_of_another_program_are_left_alone(database: Database, tmp_path: 
 @pytest.mark.parametrize(
     ("out", "url", "text"),
     [
-        ("out", "mysql://x", "expected a file, sqlite:///FILE, or postgresql://"),
+        ("out", "mysql://x", "expected a file, sqlite:///FILE or postgresql://"),
         ("out", "postgresql://u:pass%zz@h/d", "database: not an address of Postgres: expected postgresql://user@host"),
         ("out", "postgresql://u:secret@127.0.0.1:1/d", "Postgres 127.0.0.1/d: connection failed: .* refused"),
         ("out", "sqlite:///no/such/folder.sqlite", "no/such/folder.sqlite: unable to open database file"),

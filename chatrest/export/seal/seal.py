@@ -113,12 +113,14 @@ def seal(
 
 def _check_target(out: str | PathLike[str], target: Path) -> None:
     if target.exists() or target.is_symlink():
-        raise RequestInvalidError(f"bag = {str(target)!r}: it exists; expected the path of a new folder")
+        raise RequestInvalidError(
+            f"bag = {str(target)!r}: it exists; expected the path of a new folder", name="bag"
+        )
     if not (isinstance(out, str) and is_address(out)):
         folder = local_path(out).resolve()
         if target.resolve().is_relative_to(folder):
             raise RequestInvalidError(
-                f"bag = {str(target)!r}: it is inside the export {out}; expected another place"
+                f"bag = {str(target)!r}: it is inside the export {out}; expected another place", name="bag"
             )
     if (sealed := bag_of(out)) is not None:
         raise RequestInvalidError(f"{sealed} is a bag already: copy it, and verify it with its root hash")

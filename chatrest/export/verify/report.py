@@ -71,9 +71,13 @@ def write_report(out: str | PathLike[str], file: str | PathLike[str], result: Ve
 def check_name(file: str | PathLike[str]) -> Path:
     path = Path(file)
     if path.suffix != ".html":
-        raise RequestInvalidError(f"report = {str(file)!r}: expected a name that ends with .html")
+        raise RequestInvalidError(
+            f"report = {str(file)!r}: expected a name that ends with .html", name="report"
+        )
     if not path.absolute().parent.is_dir():
-        raise RequestInvalidError(f"report = {str(file)!r}: expected a file in a folder that exists")
+        raise RequestInvalidError(
+            f"report = {str(file)!r}: expected a file in a folder that exists", name="report"
+        )
     return path
 
 

@@ -67,6 +67,9 @@ def test_a_part_is_chosen(backup: Path, tmp_path: Path) -> None:
         (["seal", "{out}", "s3://bucket/bag"], "BAG 's3://bucket/bag': expected a path"),
         (["html", "{new}/nothing", "{new}/site"], "nothing"),
         (["view", "{new}/nothing"], "nothing"),
+        (["verify", "{out}", "--report", "x.pdf"], "--report 'x.pdf': expected a name that ends with .html"),
+        (["seal", "{out}", "/dev"], "BAG '/dev': it exists; expected the path of a new folder"),
+        (["load", "{out}", "mysql://x"], "DATABASE mysql://…: expected a file"),
     ],
 )
 def test_what_cannot_be_shown_is_a_line_and_status_2(
