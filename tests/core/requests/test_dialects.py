@@ -57,3 +57,9 @@ def test_a_member_is_sent_back_under_the_name_that_the_list_asks_by() -> None:
     assert position_pairs(Position("append", message_id=5), logs) == (("logId", "5"),)
     assert "logId" in logs.position_names
     assert "messageId" not in logs.position_names
+
+
+def test_a_query_that_names_a_position_filters_a_list_by_page_numbers() -> None:
+    assert BY_PAGE.filtered_by({"updatedAt": 70, "page": 2, "perPage": 5}).filters == (("updatedAt", "70"),)
+    assert BY_PAGE.filtered_by({"page": 2, "perPage": 5, "tags": "x"}) is BY_PAGE
+    assert BY_UPDATED.filtered_by({"updatedAt": 70}) is BY_UPDATED
