@@ -19,23 +19,9 @@ from ..database import load
 from ..database.finding import database_beside
 from ..database.load import OnCount
 from ..database.schema import STATE
+from . import index_schema as schema
 from .heads import entities_of, rank_of, record_of, token
 from .index import MESSAGES, Index
-from .index_schema import (
-    ADD_ALIAS,
-    ADD_POSTS,
-    ADD_PSEUDONYMS,
-    ADD_UID_TO_SAME_NAMES,
-    CLEAR_BLANK_NAMES,
-    FILL_CONVERSATIONS,
-    FILL_NAMES_AND_TABLES,
-    KEEP_USERS,
-    SCHEMA,
-    SELECT_ORDERED,
-    SELECT_PARENTS,
-    SELECT_TITLES,
-    TABLES,
-)
 from .pseudonyms import people_in
 from .text import visible
 from .zone import DAY, Zone
@@ -110,29 +96,25 @@ def _build(index: Index) -> None:
         db.create_function(name, arguments, function, deterministic=True)
     db.execute("BEGIN IMMEDIATE")
     try:
-        for table in TABLES:
+        for table in schema.TABLES:
             db.execute(f"DROP TABLE IF EXISTS main.{table}")  # never of the database that is attached
         since, until = choice.since or 0, (1 << 62) if choice.until is None else choice.until
-        steps = [
-            SCHEMA,
-            ADD_POSTS,
-            FILL_CONVERSATIONS,
-            KEEP_USERS if choice.users else "",
-            FILL_NAMES_AND_TABLES,
-        ]
+        filter_users = schema.KEEP_USERS if choice.users else ""
+        steps = [schema.SCHEMA, schema.ADD_POSTS, schema.FILL_CONVERSATIONS, filter_users]
+        steps.append(schema.FILL_NAMES_AND_TABLES)
         for sql in ";".join(steps).split(";"):
             db.execute(sql, {"since": since, "until": until} if ":since" in sql else {})
         _find_names(index)
-        for sql in CLEAR_BLANK_NAMES:
+        for sql in schema.CLEAR_BLANK_NAMES:
             db.execute(sql)
         if choice.pseudonyms:
-            for sql in ADD_PSEUDONYMS:
+            for sql in schema.ADD_PSEUDONYMS:
                 db.execute(sql)
-            db.executemany(ADD_ALIAS, _people_in_records(index))
+            db.executemany(schema.ADD_ALIAS, _people_in_records(index))
             db.execute("UPDATE people SET name = 'Person ' || number, record = NULL")
             index.use_pseudonyms()
         else:
-            db.execute(ADD_UID_TO_SAME_NAMES)
+            db.execute(schema.ADD_UID_TO_SAME_NAMES)
         _set_titles(index)
         db.executemany("INSERT INTO pages VALUES(?, ?, ?, ?, ?, ?, ?)", _pages(index))
         db.executemany("INSERT INTO threads VALUES(?, ?, ?, ?, ?)", _threads(index))
@@ -200,7 +182,7 @@ def _people_in_records(index: Index) -> Iterator[tuple[str, str, bool, str]]:
 
 
 def _set_titles(index: Index) -> None:
-    for table, columns, select in SELECT_TITLES:
+    for table, columns, select in schema.SELECT_TITLES:
         rows, numbers = index.db.execute(select), count(1)
         file, title = columns.split(", ")
         while batch := rows.fetchmany(_BATCH):
@@ -259,7 +241,7 @@ def _pages(index: Index) -> Iterator[tuple[int, ...]]:
     """Yield the pages of all conversations, and store their days."""
     page, day, size = _PageRow(0, 0, 0, 0), _DayRow(0, -1, 0), 0
     local = Zone(index.choice.timezone).local
-    for conversation, time, rank, sign, flags in index.db.execute(SELECT_ORDERED):
+    for conversation, time, rank, sign, flags in index.db.execute(schema.SELECT_ORDERED):
         message_size = min(sign >> 32, LONGEST) + _MARKUP
         is_other = conversation != page.conversation
         size += message_size
@@ -288,7 +270,7 @@ def _store_day(index: Index, day: _DayRow) -> None:
 def _threads(index: Index) -> Iterator[tuple[int, ...]]:
     """Yield threads with their pages: some on a page, or one on some pages."""
     last, page, room = 0, 0, 0
-    for conversation, parent, replies in index.db.execute(SELECT_PARENTS):
+    for conversation, parent, replies in index.db.execute(schema.SELECT_PARENTS):
         if conversation != last:
             last, page, room = conversation, 0, 0
         for skipped in range(0, replies, MESSAGES):
