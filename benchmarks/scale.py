@@ -1,4 +1,4 @@
-"""What an export by a cluster uses of a limit that nobody names: no header, and 429s without a time.
+"""The use of a rate limit by an export on a cluster, where neither headers nor 429 replies state the limit.
 
 `python -m benchmarks.scale --limits 20 40 100 --windows bucket 1 10 60 --workers 1 4 16` prints a row for
 each of them. The middle is the half of the time from the first accepted request to the last one that is
