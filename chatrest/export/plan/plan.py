@@ -298,8 +298,8 @@ def is_within(stored: Plan, plan: Plan) -> bool:
 
 
 def _settings(plan: Plan) -> dict[str, Any]:
-    given = structs.asdict(plan).items()
-    return {name: value for name, value in given if name in FIELDS and name not in SOURCES and value is not None}
+    names = [name for name in FIELDS if name not in SOURCES]
+    return {name: value for name in names if (value := getattr(plan, name)) is not None}
 
 
 def _joined(settings: Mapping[str, Any], names: Sequence[str]) -> str:

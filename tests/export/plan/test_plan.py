@@ -104,11 +104,11 @@ def test_a_pair_is_two_different_uids_that_can_stand_in_a_header(value: Any) -> 
         ({"until": "2020"}, "until = '2020': it may be a date or the timestamp of 1970-01-01"),
         ({"since": "2020-01-01T12:00"}, "since = .*: it has no time zone: expected .*'2020-01-01T12:00Z'"),
         ({"since": 5, "until": 4}, r"until = 4: .*expected 5 or later"),
-        ({"format": "csv"}, "format = 'csv': expected ndjson, parquet"),
+        ({"format": "csv"}, "format = 'csv': expected ndjson or parquet"),
         ({"format": None}, "format = None: expected ndjson"),
         ({"format": ["ndjson"]}, "format = .*expected ndjson"),
-        ({"compress": "xz"}, "compress = 'xz': expected none, gzip, zstd, or None"),
-        ({"partition": "week"}, "partition = 'week': expected none, source, month, day, or None"),
+        ({"compress": "xz"}, "compress = 'xz': expected none, gzip, zstd or None"),
+        ({"partition": "week"}, "partition = 'week': expected none, source, month, day or None"),
     ],
 )
 def test_a_wrong_field_is_named_with_its_value_and_what_is_allowed(
