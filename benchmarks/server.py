@@ -6,7 +6,7 @@ that clients do not wait for the server.
 
 The paths below `/packed` are the same service with gzip for clients that accept it; a page is compressed
 once. Those below `/limited` answer `--latency` milliseconds late, and 429 beyond `--limit`, a `RateLimit` as
-JSON; `/limited/counts` has the number of requests, and `/limited/times` their times. `--users` distributes the
+JSON; `/limited/counts` has the number of requests, and `/limited/times` their times. `--users` spreads the
 messages over many users. `--endless` is for millions of messages: one user's list that is composed of few
 records and not stored.
 """
