@@ -1,7 +1,15 @@
-"""Faults as data: each says what differs in the way of a request, and `middleware` goes that way.
+"""Faults as data: each says how a request or its reply is disturbed, and `middleware` does it.
 
-Your own derive from `Fault`, or from `LostReply` where the service's own answer does not come, and override
-`rewritten`, `reply` or `changed`; their fields are those of a frozen struct.
+Your own fault derives from `Fault`, or from `LostReply` if the service's own reply is not sent. It overrides
+`rewritten`, `reply` or `changed`, and its fields are those of a frozen struct:
+
+    from chatrest.emulator import Fault, OutgoingReply
+
+    class Shortened(Fault):
+        length: int = 100
+
+        def changed(self, reply, request, number):
+            return OutgoingReply(reply.status, reply.body[: self.length], reply.headers)
 """
 
 import re
@@ -24,7 +32,7 @@ JSON: Final = "application/json"
 
 
 class First(CheckedArguments):
-    """The first `count` requests of the route, after `after` others."""
+    """The first `count` requests of the route (1 by default), after `after` others (none by default)."""
 
     count: Count = 1
     after: FromZero = 0
@@ -37,8 +45,8 @@ class First(CheckedArguments):
 class Chance(CheckedArguments):
     """Each request of the route with probability `share`, from 0 to 1.
 
-    The dice come from `seed`, and where that is None from the emulator's seed and the fault's number in the
-    script: the same requests in the same order are struck again.
+    The dice depend on `seed`, or if that is None on the emulator's seed and the fault's number in the script:
+    of the same requests in the same order the same ones are struck.
     """
 
     share: Share
@@ -56,16 +64,17 @@ class Fault(CheckedArguments, kw_only=True):
     """A disturbance of the requests of one route. One that strikes is named in `IncomingRequest.fault`."""
 
     route: str | None = None
-    """An operation such as "messages.list_user", a path such as "/users/{uid}/messages", or None for all."""
+    """An operation such as "messages.list_user", or a path such as "/users/{uid}/messages"; None for all."""
     method: str | None = None
     """"GET", "POST" and so on; None for all."""
     when: When | None = None
-    """None for always."""
+    """Which of these requests it strikes; None for all."""
     max_streak: Count | None = None
-    """A request (method, path, query, acting user) that was struck so often in a row is let through."""
+    """A request (method, path, query, acting user) that was struck this many times in a row is not struck
+    again; None for no limit."""
 
     accompanies: ClassVar[bool] = False
-    """True for a fault that strikes beside others."""
+    """True for a fault that strikes together with others."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -101,25 +110,26 @@ class Fault(CheckedArguments, kw_only=True):
         return request
 
     def reply(self, now: float) -> OutgoingReply | None:
-        """Return an answer in the place of the service's own, None for the service's own.
+        """Return the reply that replaces the service's own; None to keep that.
 
         `now` is epoch seconds on the emulator's clock.
         """
         return None
 
     def changed(self, reply: OutgoingReply, request: Request, number: int) -> OutgoingReply:
-        """Return the answer that is sent.
+        """Return the reply that is sent.
 
-        `request` is as it came; `number` counts the strikes of this fault from 1, 0 for one that accompanies.
+        `request` is as it was received. `number` counts the strikes of this fault from 1; it is 0 for a fault
+        that accompanies others.
         """
         return reply
 
 
 class LostReply(Fault, kw_only=True):
-    """A request that does not get the service's own answer: another one, or none."""
+    """A request that does not get the service's own reply: another one, or none."""
 
     processed: bool = False
-    """The service processes the request all the same: a message sent is then stored."""
+    """True if the service processes the request nevertheless: a message that it sends is stored."""
 
     @property
     def is_withheld(self) -> bool:
@@ -127,12 +137,12 @@ class LostReply(Fault, kw_only=True):
 
 
 class TooManyRequests(LostReply):
-    """429, as from a rate limit. Not processed, as the service documents it."""
+    """A 429, as of a rate limit. The request is not processed, as the service documents it."""
 
     wait: Seconds = 1.0
-    """Seconds until the time that the headers name; they are rounded up."""
+    """Seconds until the time that the headers name, rounded up to whole ones."""
     headers: Spelling = "a"
-    """As in `RateLimit`."""
+    """The names of the headers, as in `RateLimit.headers`."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -146,13 +156,13 @@ class TooManyRequests(LostReply):
 
 
 class Status(LostReply):
-    """Any status, with the service's error body, or with a proxy's."""
+    """Any status from 200 to 599 (503 by default), with the service's error body, or a proxy's."""
 
     status: Annotated[int, Meta(ge=200, le=599, description="a whole number from 200 to 599")] = 503
     body: bytes | None = None
     """A proxy's body; None for the service's error body."""
     code: str | None = None
-    """The service's code, in its error body; None for one of the status."""
+    """The code in the service's error body; None for one that fits the status."""
     headers: Mapping[str, str] = {}
 
     def reply(self, now: float) -> OutgoingReply:
@@ -164,10 +174,10 @@ class Status(LostReply):
 
 
 class Reset(LostReply):
-    """The connection is reset (RST) before any reply, or once `after` bytes of the body are sent."""
+    """The connection is reset (RST) before any reply, or after `after` bytes of the body."""
 
     after: FromZero | None = None
-    """Bytes; None for before any reply. A reply that is sent in part was always processed."""
+    """Bytes; None for before any reply. If a part of the reply is sent, the request was processed."""
 
     @property
     def is_withheld(self) -> bool:
@@ -175,17 +185,17 @@ class Reset(LostReply):
 
 
 class Cut(Reset):
-    """The connection is closed once `after` bytes of the body are sent, and at least one is missing."""
+    """The connection is closed after `after` bytes of the body (0 by default); at least one is missing."""
 
     after: FromZero = 0
 
 
 class HalfOpen(LostReply):
-    """The request is read, and nothing happens until `weather.release()`: then it is answered."""
+    """The request is read, and gets its reply only after `weather.release()`."""
 
 
 class Latency(Fault):
-    """The reply is `seconds` late, after the service has processed the request. Accompanies other faults."""
+    """The service processes the request, and its reply is sent `seconds` late. Accompanies other faults."""
 
     seconds: Seconds
 
@@ -193,9 +203,9 @@ class Latency(Fault):
 
 
 class IgnoredActingUser(Fault):
-    """The header `onBehalfOf` has no effect: the acting user is always `uid`, or no one where that is None.
+    """The header `onBehalfOf` has no effect: the acting user is always `uid`; None for no acting user.
 
-    Accompanies other faults. Where no one acts, an operation that needs a user refuses.
+    Accompanies other faults. Without an acting user, an operation that needs one is refused.
     """
 
     uid: str | None = None

@@ -1,6 +1,6 @@
 """Rate limits as the service enforces them: counters that take the time as an argument.
 
-| kind      | within the limit are                                                                     |
+| kind      | allowed                                                                                  |
 |-----------|------------------------------------------------------------------------------------------|
 | `fixed`   | `per_window` requests in each window; windows begin at whole multiples of their length   |
 | `sliding` | `per_window` requests in any span of that length, wherever it begins                     |
@@ -79,22 +79,24 @@ class Limiter:
 
 
 class RateLimit(CheckedArguments, kw_only=True):
-    """A limit that the emulator enforces: `Emulator(limit=RateLimit(per_window=500))`, a 429 beyond it.
+    """A limit that the emulator enforces: `Emulator(limit=RateLimit(per_window=500))`; beyond it a 429.
 
-    Each class of operations (`core`, `standard`, `import`) has its own count, as the service has.
+    Each class of operations (`core`, `standard`, `import`) has its own count, as in the service.
     """
 
     kind: Kind = "fixed"
+    """`fixed`: windows begin at whole multiples of their length. `sliding`: any span of that length counts.
+    `bucket`: `burst` requests at once, then `per_window` in each window, evenly."""
     per_window: Count = 500
-    """Requests a window and class; 500 a minute is the service's free plan."""
+    """Requests per window and class, at least 1; 500 a minute is the service's free plan."""
     window: Annotated[float, Meta(gt=0, le=1e9, description="a number of seconds above 0")] = 60.0
-    """Seconds."""
+    """The length of a window in seconds, above 0."""
     burst: Count | None = None
-    """How many at once, for `bucket` alone; None for `per_window`."""
+    """Requests at once, only for `bucket`; None for `per_window`."""
     headers: Spelling = "a"
-    """`a`: X-RateLimit-Limit, -Remaining, -Reset and Retry-After on a 429. `b`: X-Rate-Limit and
-    X-Rate-Limit-Remaining on every reply, Retry-After and X-Rate-Limit-Reset on a 429. `retry-after`:
-    that alone, on a 429. `none`: a 429 without any time."""
+    """The headers of replies. `a`: X-RateLimit-Limit, -Remaining, -Reset and Retry-After on a 429. `b`:
+    X-Rate-Limit and X-Rate-Limit-Remaining on every reply, also Retry-After and X-Rate-Limit-Reset on a 429.
+    `retry-after`: only that one, on a 429. `none`: no header names a time."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -107,7 +109,7 @@ class RateLimit(CheckedArguments, kw_only=True):
 
 
 class LimitCounter:
-    """The counts of a `RateLimit` in force, `emulator.limited`. Without a limit nothing is counted."""
+    """The counts of the rate limit in force, `emulator.limited`. Without a limit nothing is counted."""
 
     def __init__(self, limit: RateLimit | None) -> None:
         self.allowed: int = 0
@@ -121,7 +123,10 @@ class LimitCounter:
         return f"<LimitCounter: {self.allowed} allowed, {self.refused} refused>"
 
     def enforce(self, limit: RateLimit | None) -> None:
-        """Put a limit in force; it begins with nothing used, and the counts continue."""
+        """Replace the limit, or end it with None; the new one begins unused, and the counts continue.
+
+        Raises `RequestInvalidError` for anything else.
+        """
         if not isinstance(limit, RateLimit | None):
             raise RequestInvalidError(f"limit = {limit!r}: expected a RateLimit, or None")
         self.limit = limit

@@ -77,19 +77,27 @@ class EmulatorSettings(CheckedArguments):
 class Emulator:
     """The documented service on 127.0.0.1, for tests and benchmarks.
 
-    `async with Emulator(users=50, messages=1000, seed=0) as emulator:` generates data from the seed (the same
-    arguments give the same bytes; 100,000 messages take two or three seconds, in which the event loop
-    does not move) and listens on `port`, 0 for a free one, of `host`. `emulator.app` is what a session needs.
+    `async with Emulator(users=50, messages=1000, seed=0) as emulator:` generates data, listens, and stops at
+    the end of the block. `emulator.app` is what a session needs, `emulator.store` the data, and
+    `emulator.requests` what was requested. The module's docstring has an example.
 
-    - `app_id`: the one app that it serves; a request that names another one is answered 401. Where it is not
-      given, the app is called "emulated", and requests of every app are served.
-    - Attachments of generated messages are small files that the emulator serves itself, without a key.
-    - `weather`: faults, see `chatrest.emulator`; more can be added while it runs.
-    - `limit`: a rate limit that it enforces on all clients together; without one it has none. It can be
-      replaced while it runs: `emulator.limit = RateLimit(…)`.
-    - Webhooks of the service get nothing by themselves: `post_event()` sends an event to yours.
-    - `clock`: epoch seconds, for what is created while the emulator runs, for limits, for weather and for
-      the header `Date`. `sleep`: seconds, the waits of late and dripping replies.
+    - `users`, `messages`, `groups`: how many are generated (at most 10**6, 10**8 and 10**5). The users are
+      `user-001`, `user-002` and so on, the groups `group-01` and so on; messages need at least 2 users.
+      100,000 messages take two or three seconds, in which the event loop does nothing else. Attachments of
+      generated messages are small files that the emulator serves itself, without a key.
+    - `seed`: the same counts and seed give the same data, byte by byte, and the same dice of the weather.
+    - `host`, `port`: where it listens; port 0 takes a free one.
+    - `app_id`: the one app that it serves; a request that names another one is answered 401. With None the
+      app is called "emulated", and requests of every app are served.
+    - `api_key`: the app's key of scope `fullAccess`.
+    - `weather`: faults, in the order in which they are tried; more can be added while it runs.
+    - `limit`: a rate limit that it enforces on all clients together; None for no limit. It can be replaced
+      while it runs: `emulator.limit = RateLimit(…)`.
+    - `clock`: a function that returns epoch seconds: for the times of new records, for limits, and for the
+      header `Date`. `sleep`: an async function of seconds, awaited before a late reply. Give both to a test
+      that must not wait.
+
+    Webhooks of the service get no events by themselves: `post_event()` sends an event to yours.
 
     Raises `RequestInvalidError` for a wrong argument, and OSError for a port that is in use.
     """
@@ -120,11 +128,11 @@ class Emulator:
         )
         self._running: _RunningServer | None = None
         self.requests: deque[IncomingRequest] = deque(maxlen=LAST_REQUESTS)
-        """The last `LAST_REQUESTS` requests, the oldest first."""
+        """The last 10,000 requests, the oldest first."""
         self.weather: Weather = Weather(weather, seed)
-        """The script of faults: to add to and to clear while it runs."""
+        """The faults: more can be added, and all removed, while it runs."""
         self.limited: LimitCounter = LimitCounter(limit)
-        """The counts of what the rate limit has allowed and refused."""
+        """How many requests the rate limit has allowed, and how many it has refused."""
 
     async def __aenter__(self) -> Self:
         await self.start()
@@ -134,7 +142,10 @@ class Emulator:
         await self.close()
 
     async def start(self) -> None:
-        """Generate the data, and listen; a cancel or an error leaves nothing open."""
+        """Generate the data, and listen; `async with` does it. A cancel or an error leaves nothing open.
+
+        Raises `RequestInvalidError` if it is started already, and OSError for a port that is in use.
+        """
         if self._running is not None:
             raise RequestInvalidError("the emulator is started already")
         settings = self._settings
@@ -163,7 +174,7 @@ class Emulator:
             self._running = _RunningServer(store, port, resources.pop_all())
 
     async def close(self) -> None:
-        """Stop listening and close the store, whose data is gone; twice is fine."""
+        """Stop listening, and drop the data; nothing is done if it is not started."""
         if self._running is not None:
             try:
                 await self._running.resources.aclose()
@@ -200,16 +211,19 @@ class Emulator:
 
     @property
     def port(self) -> int:
-        """The port that it listens on."""
+        """The port that it listens on; `RequestInvalidError` before `start` and after `close`."""
         return self._started().port
 
     @property
     def store(self) -> Store:
-        """The service's data: to compare with, and to add to while it runs."""
+        """The service's data: to compare with, and to add to while it runs.
+
+        Raises `RequestInvalidError` before `start` and after `close`.
+        """
         return self._started().store
 
     def lose_data(self) -> None:
-        """Lose all messages, as a server does that starts from an empty database: ids begin at 1 again.
+        """Remove all messages, as if the service had lost its database: ids begin at 1 again.
 
         Users, groups and keys stay.
         """
@@ -224,11 +238,13 @@ class Emulator:
         username: str = "",
         password: str = "",
     ) -> int:
-        """Post an event to a webhook on this machine, once, as the service does; return the answer's status.
+        """Post an event to a webhook on this machine, once; return the status of the answer.
 
-        `data` is the event's; by default it has the record of the newest message, as `message`. With a
-        username the request has basic authentication. Raises `RequestInvalidError` for an address that is not
-        loopback, and what aiohttp raises without an answer within 2 s.
+        `data` is the event's; None sends the record of the newest message, as `{"message": …}`. With a
+        username the request has basic authentication.
+
+        Raises `RequestInvalidError` for an address that is not of this machine, and for `data=None` if there
+        is no message; `aiohttp.ClientError` or `TimeoutError` if no answer arrives within 2 s.
         """
         if URL(url).scheme not in ("http", "https") or not is_loopback(URL(url).host or ""):
             raise RequestInvalidError(f"url = {url!r}: expected an address of this machine, with http://")

@@ -1,14 +1,14 @@
-"""The script of faults of one emulator, and the decision which of them strike a request.
+"""The weather of one emulator: the script of its faults, and the decision which of them strike a request.
 
     from chatrest.emulator import Emulator, First, Latency, Reset, Status
 
     async with Emulator(weather=[Status(503, when=First(2)), Reset(route="messages.send")]) as emulator:
         emulator.weather.add(Latency(0.5, route="/users/{uid}/messages"))
 
-- The script is read from its beginning, and one fault strikes: the first that is due. Those after it do
-  not count the request, so a list of `First` is a sequence.
-- Faults that accompany (`Latency`, `IgnoredActingUser`) strike beside that one, and beside each other.
-- A fault counts the requests that it `fits`, from 1, and `when` decides by that number and dice.
+- The script is read from its beginning, and one fault strikes: the first that is due. The faults after it do
+  not count the request, so a list of faults with `First` is a sequence.
+- Faults that accompany (`Latency`, `IgnoredActingUser`) strike together with that one, and with each other.
+- A fault counts the requests that it `fits`, from 1, and `when` decides by that number and its dice.
 """
 
 import asyncio
@@ -43,7 +43,7 @@ class _Entry(Struct):
 
 @final
 class Weather:
-    """The script of one emulator, `emulator.weather`; an empty one costs nothing."""
+    """The faults of one emulator, `emulator.weather`."""
 
     def __init__(self, faults: Iterable[Fault] = (), seed: int = 0) -> None:
         self._seed = seed
@@ -52,7 +52,7 @@ class Weather:
         self._streaks: Counter[tuple[str, str, str, str]] = Counter()
         self._released = asyncio.Event()
         self.struck: Counter[str] = Counter()
-        """The number of strikes of each kind of fault, by name."""
+        """The number of strikes by the fault's name, such as `struck["too_many_requests"]`."""
         self.add(*faults)
 
     def __repr__(self) -> str:
@@ -60,7 +60,10 @@ class Weather:
         return f"<Weather of {len(self._script)} faults; struck: {counts or 'nothing'}>"
 
     def add(self, *faults: Fault) -> None:
-        """Add faults at the script's end; requests under way are not touched."""
+        """Add faults at the script's end, for requests that arrive from now on.
+
+        Raises `RequestInvalidError` for anything that is not a `Fault`; then none is added.
+        """
         for fault in faults:
             if not isinstance(fault, Fault):
                 raise RequestInvalidError(f"weather = {fault!r}: expected a Fault")
@@ -112,18 +115,18 @@ class Weather:
 
 
 MAX_STREAK: Final = 3
-"""A request is struck by a storm so often in a row at most: the fourth attempt gets through."""
+"""A storm strikes a request at most this many times in a row: the fourth attempt succeeds."""
 
 
 def storm(seed: int = 0, intensity: float = 0.2) -> list[Fault]:
-    """Return mixed faults that strike a share `intensity` (0 to 1) of the requests, equal for equal seeds.
+    """Return mixed faults that strike a share `intensity` (0 to 1) of the requests; the seed decides which.
 
-    A client that repeats reads four times or more (five are the default) gets through with nothing lost
-    and nothing twice: no fault alters a record, no request is struck more than three times in a row, and
-    requests that must not be repeated (POST, PATCH) meet nothing worse than 429, which is not processed.
-    Waits that replies ask for are up to two seconds, so give the session another `sleep`.
+    A client that makes at least four attempts for a read (five are the default) gets every record once: no
+    fault changes a record, no request is struck more than three times in a row, and requests that must not be
+    repeated (POST, PATCH) get nothing worse than 429, which is not processed. Equal requests at the same time
+    are counted as one row. Replies name waits of up to two seconds: give the session another `sleep`.
 
-    Two equal requests under way at once share one streak.
+    Raises `RequestInvalidError` for another intensity.
     """
     Chance(intensity)  # raises for what is no share
     dice = Random(f"storm/{seed}")  # noqa: S311 - weather, and no keys
