@@ -114,3 +114,12 @@ async def test_an_app_is_made_with_its_keys_and_listed(management: AsyncManageme
     assert [app.id async for app in management.apps.list(AppQuery(search_key="sec"))] == [made.id]
     await management.webhooks.create(made.id, hook())
     assert [each.id async for each in management.webhooks.list(APP)] == []
+
+
+async def test_a_webhook_that_is_made_again_has_no_triggers(management: AsyncManagement) -> None:
+    await management.webhooks.create(APP, hook())
+    (await management.triggers.add(APP, "w1", ["message_sent"])).check()
+    assert len(await management.triggers.list(APP, "w1").collect()) == 1
+    await management.webhooks.delete(APP, "w1")
+    await management.webhooks.create(APP, hook())
+    assert await management.triggers.list(APP, "w1").collect() == []
