@@ -133,6 +133,18 @@ async def test_a_record_that_is_not_complete_is_asked_for_and_an_older_answer_is
     assert len(asked_for(service)) == 2, "each is asked for once"
 
 
+async def test_a_record_of_the_same_time_that_says_something_else_is_asked_for(
+    service: Served, tmp_path: Path
+) -> None:
+    await export(service.session, tmp_path, PLAN)
+    other = record_of(service, 2) | {"data": {"text": "something else"}}
+    tell(service, other)
+    put_record(service.store, 2, json.dumps(other).encode())
+    report = await export(service.session, tmp_path)
+    assert (asked_for(service), report.changed) == (["2"], 1)
+    assert texts_of(tmp_path)["2"] == "something else"
+
+
 async def test_a_run_asks_for_so_many_and_the_next_one_goes_on(
     service: Served, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

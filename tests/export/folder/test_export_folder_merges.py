@@ -17,7 +17,7 @@ from chatrest.export.run.run import export_folder
 from chatrest.export.store.disk import Disk
 from tests.export_runs import manifest_of
 from tests.exported_files import files, ids
-from tests.stored_exports import START, StoredExport
+from tests.stored_exports import START, StoredExport, record
 
 
 def data_files(folder: Path) -> list[str]:
@@ -77,3 +77,12 @@ def test_messages_of_two_sources_that_are_back_are_missing_again(tmp_path: Path)
         assert not stored.export.missing()
         stored.export.expect_again([1, 2])
         assert (stored.export.missing(), stored.export.changes.deleted_missing) == (IdSet([1, 2]), IdSet())
+
+
+def test_a_scan_of_some_ids_has_each_message_whose_id_is_no_number(tmp_path: Path) -> None:
+    with StoredExport(tmp_path, Plan(users=["ann", "bob"])) as stored:
+        stored.commit({"user ann": [record(5)]})
+        stored.export.finish()
+        stored.commit({"user bob": [record(6, id="m-1")]})
+        stored.export.finish()
+        assert [row.id for row in stored.export.scan(100, 200)] == ["m-1"]
