@@ -157,8 +157,6 @@ def _pieces(rows: IO[bytes]) -> Iterator[SourceLines]:
 
 
 class _ServiceList(NamedTuple):
-    """A list of the service that is a table, or a part of one."""
-
     key: str
     walk: Callable[[Any, str], Walk[Any]]
     """The list of the service, by what reads it and the id of the parent."""

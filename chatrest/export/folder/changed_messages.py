@@ -63,7 +63,6 @@ class ChangedMessages:
         self._index.renew(self._journal.pending_changes())
 
     def close(self) -> None:
-        """Forget the index."""
         if self._index is not None:
             self._index.close()
         self._index = None

@@ -92,8 +92,6 @@ State: TypeAlias = Literal["open", "failed", "deleted_user"]
 
 
 class SourceState(NamedTuple):
-    """A source, as runs before have left it."""
-
     number: int
     """Its rank among users: the lower one writes what two of them have."""
     source: Source
@@ -151,7 +149,6 @@ class Journal(StoreJournal):
         return digest.hexdigest()
 
     def lost_versions(self) -> list[str]:
-        """Return the names of lost or damaged files of older versions."""
         return (self[LOST_VERSIONS] or "").splitlines()
 
     # ── sources ──
@@ -299,12 +296,10 @@ class Journal(StoreJournal):
         self._db.execute("DELETE FROM shown")
 
     def note_changed(self, rows: Iterable[Row]) -> None:
-        """Note newer versions of messages, which wait until `ChangedMessages.apply`."""
         values = [(row.id, number(row.id), bytes(row.raw)) for row in rows]
         self._db.executemany("INSERT OR REPLACE INTO changed VALUES(?, ?, ?)", values)
 
     def forget_changed(self, ids: Iterable[str]) -> None:
-        """Forget newer versions that have taken their places, or have none."""
         self._db.executemany("DELETE FROM changed WHERE id = ?", [(each,) for each in ids])
 
     def pending_changes(self, most: int = -1) -> list[Row]:
@@ -351,7 +346,6 @@ class Journal(StoreJournal):
         return [key for (key,) in self._typed(sql, tuple[str], after, most)]
 
     def edits(self, ids: Iterable[str]) -> dict[str, list[bytes]]:
-        """Return the messages as edits and deletions show them, by id."""
         shown: dict[str, list[bytes]] = {}
         with self._held():
             for key, raw in sql_in(self._db, "SELECT id, raw FROM edits WHERE id IN", ids):
@@ -378,7 +372,6 @@ class Journal(StoreJournal):
         self._db.execute("INSERT INTO foreign_ids(part, ids) VALUES(?, ?)", (part, ids.to_bytes()))
 
     def note_foreign_rows(self, part: int, rows: Iterable[Row]) -> None:
-        """Note messages, or newer versions of them, that are left to another part."""
         sql = "INSERT OR IGNORE INTO foreign_rows(id, raw, part) VALUES(?, ?, ?)"
         self._db.executemany(sql, [(row.id, row.raw, part) for row in rows])
 

@@ -58,8 +58,6 @@ class TableEntry(Struct, frozen=True):
 
 
 class Manifest(Struct, kw_only=True):
-    """The content of `manifest.json`."""
-
     made_by: str = _MAKER
     version: int = VERSION
     generation: str
@@ -177,7 +175,6 @@ def table_entries(journal: Journal) -> Iterator[TableEntry]:
 
 
 def is_table(stem: str) -> bool:
-    """Return True for the partition of a table."""
     return stem.partition("/")[0] not in (STEM, HISTORY)
 
 
@@ -223,7 +220,6 @@ def _begun(journal: Journal, plan: Plan, started: int) -> Manifest:
 
 
 def encode(manifest: Manifest) -> bytes:
-    """Return the content of the file, with its checksum."""
     data = msgspec.json.encode(structs.replace(manifest, checksum=""))
     blank = msgspec.json.format(data, indent=1) + b"\n"
     checksum = hashlib.sha256(blank).hexdigest().encode()

@@ -55,7 +55,6 @@ class PartFiles:
         return str(self._folder)
 
     async def read(self, name: str) -> StampedFile | None:
-        """Return a file; None where there is none."""
 
         def read() -> StampedFile | None:
             try:
@@ -185,7 +184,6 @@ async def is_settled(files: PartFiles, parts: Parts, number: int, state: PartSta
 
 
 def foreign_name(parts: Parts, owner: int, number: int) -> str:
-    """Return the name of the file that part `number` leaves to the part `owner`."""
     return f"{part_name(owner, parts.parts)}/{FOREIGN}/{digits(number, parts.parts)}.ids"
 
 

@@ -23,8 +23,6 @@ _ZSTD: Final = "compression.zstd" if sys.version_info >= (3, 14) else "backports
 
 
 class Compression(NamedTuple):
-    """A way to pack blocks of bytes, each by itself."""
-
     suffix: str
     pack: Callable[[Any], bytes]
     decompressor: Callable[[], Any] | None = None

@@ -38,7 +38,6 @@ class SourceLines(NamedTuple):
 
 
 def piece_of(raws: list[bytes], source: int = 0, label: str | None = None) -> SourceLines:
-    """Return records as lines."""
     return SourceLines(source, len(raws), b"\n".join([*raws, b""]), label)
 
 
@@ -105,12 +104,10 @@ def clean(value: Any, depth: int = _DEPTH) -> Any:
 
 
 def damage_error(path: Path, reason: object) -> ChatRestError:
-    """Return the error for a file that cannot be read."""
     return ChatRestError(f"{path} cannot be read: {reason}; `chatrest verify` says what is damaged")
 
 
 def compress_of(name: str) -> Compress:
-    """Return the compression of a file of lines, by the end of its name."""
     compressed: dict[str, Compress] = {".gz": "gzip", ".zst": "zstd"}
     return compressed.get(PurePath(name).suffix, "none")
 

@@ -17,8 +17,6 @@ from ..folder.part_files import PartFiles, StampedFile
 
 
 class PartObjects(PartFiles):
-    """The objects below an address."""
-
     def __init__(self, address: str) -> None:
         self._store = ObjectStore.open(address)
         self._leases: dict[str, tuple[str, float]] = {}

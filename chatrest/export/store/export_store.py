@@ -61,8 +61,6 @@ _Added: TypeAlias = dict[str, list[StoreBlock]]
 
 
 class _Job(NamedTuple):
-    """The making of one file of a partition."""
-
     target: StoreFile | None
     """The segment that becomes the file; None for a file that replaces sealed ones only."""
     inputs: list[StoreFile]

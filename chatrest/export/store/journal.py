@@ -58,8 +58,6 @@ _FILES: Final = "SELECT number, name, stem, state, size, sha256, successor FROM 
 
 
 class StoreFile(NamedTuple):
-    """A file of the store, whatever its state."""
-
     number: int
     name: str
     stem: str
@@ -236,11 +234,9 @@ class StoreJournal(JournalFile):
     # ── ids ──
 
     def ids_in(self, files: Iterable[StoreFile]) -> IdSet:
-        """Return the ids of the rows in files."""
         return self._union("SELECT ids FROM blocks WHERE file IN", [file.number for file in files])
 
     def note_seen(self, source: int, ids: IdSet) -> None:
-        """Note ids that the list of a source has shown."""
         if ids:
             self._db.execute("INSERT INTO seen(source, ids) VALUES(?, ?)", (source, ids.to_bytes()))
 
@@ -340,7 +336,6 @@ def _read_ids(_: type, value: Any) -> IdSet:
 
 
 def joint_block(blocks: list[StoreBlock]) -> StoreBlock:
-    """Return blocks of one source as one."""
     return StoreBlock(
         blocks[0].source,
         sum(block.rows for block in blocks),

@@ -23,8 +23,6 @@ from .segments import new_path
 
 
 class Snapshots:
-    """The snapshots of a store, one file for each."""
-
     def __init__(self, folder: Path, disk: Disk, journal: StoreJournal) -> None:
         self._folder = folder
         self._disk = disk
