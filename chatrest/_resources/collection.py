@@ -17,7 +17,7 @@ from typing import Any, Final, Generic, Literal, NamedTuple, TypeAlias, TypeVar
 from msgspec import Struct, structs
 
 from .._core.paging.cursor import Cursor, beginning, resumed
-from .._core.paging.walk_state import Rules
+from .._core.paging.walk_state import ListFacts
 from .._core.replies.decode import ACK, Ack, Listing, many, one
 from .._core.replies.expectation import Expectation, QueryChecks
 from .._core.replies.rows import row_identity
@@ -184,7 +184,7 @@ def crud_endpoints(
 class ListPlan(Struct, frozen=True):
     """All that an endpoint and a query decide about a list: the same for every walk that asks so."""
 
-    rules: Rules
+    facts: ListFacts
     values: WalkQuery | None
     """The query's values; None for no query."""
     filters: Pairs
@@ -204,12 +204,12 @@ def walk(send: Send, call: Call[Listing[T]], cursor: Cursor | str | None) -> Wal
     plan = make(endpoint, query, acting_user is not None, as_rows, LARGEST_PAGE)
     if query is not None:
         call = structs.replace(call, query=plan.values)
-    rules, name = plan.rules, endpoint.name
+    facts, name = plan.facts, endpoint.name
     source = WalkSource(
         fetch=partial(_fetch, send, call),
-        rules=rules,
+        facts=facts,
         name=name,
-        largest=send.page_sizes[send.app_id, name, rules.size_name, rules.size],
+        largest=send.page_sizes[send.app_id, name, facts.size_name, facts.size],
         cursor_key=send.cursor_key,
         filters=plan.filters,
         check=_filter_check(send, call, acting_user, plan.checks),
@@ -219,7 +219,7 @@ def walk(send: Send, call: Call[Listing[T]], cursor: Cursor | str | None) -> Wal
     if cursor is None:
         return Walk(source, plan.first)
     start = structs.replace(plan.first, query=source.query)
-    return Walk(source, resumed(cursor, start, rules.paging, send.cursor_key))
+    return Walk(source, resumed(cursor, start, facts.paging, send.cursor_key))
 
 
 @lru_cache(256)
@@ -234,7 +234,7 @@ def _plan(endpoint: Endpoint[Any], query: Any, is_acting: bool, as_rows: bool, l
         sizes = [int(value) for name, value in pairs if name in paging.sizes and value.isdecimal()]
         filters = tuple([pair for pair in pairs if pair[0] not in paging.sizes])
     first = beginning("", filters, paging)
-    rules = Rules(
+    facts = ListFacts(
         paging=paging,
         identify=row_identity(endpoint.reply) if as_rows else endpoint.identify,
         size=min(sizes) if sizes else min(largest, paging.largest),
@@ -242,7 +242,7 @@ def _plan(endpoint: Endpoint[Any], query: Any, is_acting: bool, as_rows: bool, l
         size_asked=bool(sizes),
         beginning=first.position,
     )
-    return ListPlan(rules, values, filters, first, QueryChecks.of(values))
+    return ListPlan(facts, values, filters, first, QueryChecks.of(values))
 
 
 def _query_of(query: Any, paging: Paging, *, is_acting: bool) -> tuple[Paging, Mapping[str, Any]]:

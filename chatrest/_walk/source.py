@@ -13,7 +13,7 @@ from msgspec import Struct
 
 from .._core.paging.cursor import Cursor, CursorKey, fingerprint
 from .._core.paging.step import Step, step
-from .._core.paging.walk_state import LargestPage, Rules, WalkState
+from .._core.paging.walk_state import LargestPage, ListFacts, WalkState
 from .._core.replies.decode import Listing
 from .._core.replies.envelope import NO_META
 from .._core.requests.endpoint import Pairs
@@ -113,7 +113,7 @@ class WalkSource(Struct, Generic[T], frozen=True, kw_only=True, dict=True):
     """The list that a walk reads, with all that stays the same as it continues."""
 
     fetch: Fetch[T]
-    rules: Rules
+    facts: ListFacts
     name: str
     """The operation's name."""
     largest: LargestPage
@@ -139,7 +139,7 @@ class WalkSource(Struct, Generic[T], frozen=True, kw_only=True, dict=True):
 
     def __rich_repr__(self) -> list[tuple[str, object]]:
         """Return the fields for rich, without the key."""
-        return [("name", self.name), ("rules", self.rules)]
+        return [("name", self.name), ("facts", self.facts)]
 
     def __repr__(self) -> str:
         return f"<WalkSource {self.name}>"
@@ -150,10 +150,10 @@ class WalkSource(Struct, Generic[T], frozen=True, kw_only=True, dict=True):
         Raises `CursorError` if the positions repeat or cannot be read, `ActingUserIgnoredError`, and the
         errors of the call. None of them changes anything.
         """
-        cursor, memory, rules = state.cursor, state.memory, self.rules
-        position, size_name = cursor.position, rules.size_name
-        if size_name and not rules.size_asked and size_name not in dict(position):
-            position = (*position, (size_name, str(rules.size)))
+        cursor, memory, facts = state.cursor, state.memory, self.facts
+        position, size_name = cursor.position, facts.size_name
+        if size_name and not facts.size_asked and size_name not in dict(position):
+            position = (*position, (size_name, str(facts.size)))
         try:
             listing = await self.fetch(position)
         except (RequestInvalidError, ApiError) as error:
@@ -162,7 +162,7 @@ class WalkSource(Struct, Generic[T], frozen=True, kw_only=True, dict=True):
             listing = self.check.check(listing, is_start=cursor.last is None)
         largest = self.largest
         try:
-            result = step(cursor, listing, rules, memory, largest.count)
+            result = step(cursor, listing, facts, memory, largest.count)
         except CursorError as error:
             raise self.cursor_error(str(error)) from None
         items, remaining, served_count = result.items, state.remaining, len(listing.items)
@@ -174,10 +174,10 @@ class WalkSource(Struct, Generic[T], frozen=True, kw_only=True, dict=True):
         count, next_cursor = len(items), result.next
         is_complete = count == len(result.items)
         if next_cursor is None or not is_complete:
-            next_cursor = result.cursor_after(count, rules.identify)
+            next_cursor = result.cursor_after(count, facts.identify)
         is_end = is_complete and result.next is None and result.error is None
         after = WalkState(next_cursor, result.memory, remaining)
-        return PendingPage(listing, result, count, iter(items), after, is_end, rules.identify)
+        return PendingPage(listing, result, count, iter(items), after, is_end, facts.identify)
 
     def _refused(
         self, error: ApiError | RequestInvalidError, position: Pairs, state: WalkState

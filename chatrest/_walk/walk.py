@@ -151,19 +151,19 @@ class Walk(Generic[T]):
 
     def _in_pages_of(self, count: int, cursor: Cursor) -> WalkSource[T]:
         """Return the list, from `cursor` on, in pages of no more than `count` items where that can be."""
-        source, rules = self._source, self._source.rules
-        if count >= rules.size or rules.size_asked:
+        source, facts = self._source, self._source.facts
+        if count >= facts.size or facts.size_asked:
             return source
         # In the middle of a page its size stays, and so it does by page numbers: the position is counted in
         # pages of that size.
         if cursor.inside or (cursor.position and "page" in dict(cursor.position)):
             return source
-        return structs.replace(source, rules=structs.replace(rules, size=count or 1))
+        return structs.replace(source, facts=structs.replace(facts, size=count or 1))
 
     def thorough(self) -> "Walk[T]":
         """Return a walk from here that makes one extra request where a short page suggests the end."""
-        rules = structs.replace(self._source.rules, thorough=True)
-        return Walk(structs.replace(self._source, rules=rules), self._unsigned_cursor, self._remaining)
+        facts = structs.replace(self._source.facts, thorough=True)
+        return Walk(structs.replace(self._source, facts=facts), self._unsigned_cursor, self._remaining)
 
     def at(self, cursor: Cursor) -> "Walk[T]":
         """Return a walk of the same list from another position."""
@@ -219,7 +219,7 @@ class Walk(Generic[T]):
         check(every is not None, "every", every, "a number of seconds above 0")
         seconds = check_seconds("every", every)
         assert seconds is not None
-        if (fault := follow_fault(self._unsigned_cursor, self._source.rules.paging)) is not None:
+        if (fault := follow_fault(self._unsigned_cursor, self._source.facts.paging)) is not None:
             raise RequestInvalidError(f"{self._source.name}: the list cannot be followed: {fault}")
         return Follower(self, seconds)
 

@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 from hypothesis import HealthCheck, assume, settings, strategies as st
 
 from chatrest._core.paging.cursor import Cursor
-from chatrest._core.paging.walk_state import LargestPage, Rules
+from chatrest._core.paging.walk_state import LargestPage, ListFacts
 from chatrest._core.replies.decode import Listing
 from chatrest._core.requests.dialects import BY_ID, BY_PAGE, Paging
 from chatrest._models.meta import Meta, Pagination, Position
@@ -128,12 +128,12 @@ class Service:
         return sorted(ids, reverse=self.inside == "descending")
 
     def walk(
-        self, size: int = 3, *, affix: str | None = None, token: str | None = None, **rules: Any
+        self, size: int = 3, *, affix: str | None = None, token: str | None = None, **facts: Any
     ) -> Walk:
         paging = BY_PAGE if self.dialect == "pages" else BY_ID
         start = Cursor("q", (("affix", affix),) if affix else (), affix, by_id=paging is BY_ID)  # type: ignore[arg-type]
-        rules_of = rules_for(size, self.name, paging, **rules)
-        return walk_over(self.fetch, Cursor.parse(token) if token else start, rules_of)
+        facts_of = facts_for(size, self.name, paging, **facts)
+        return walk_over(self.fetch, Cursor.parse(token) if token else start, facts_of)
 
     def expected(self, way: str) -> list[str]:
         return [
@@ -141,20 +141,20 @@ class Service:
         ]
 
 
-def rules_for(size: int = 3, name: str = "limit", paging: Paging = BY_ID, **rules: Any) -> Rules:
-    return Rules(paging=paging, identify=attrgetter("id"), size=size, size_name=name, **rules)
+def facts_for(size: int = 3, name: str = "limit", paging: Paging = BY_ID, **facts: Any) -> ListFacts:
+    return ListFacts(paging=paging, identify=attrgetter("id"), size=size, size_name=name, **facts)
 
 
 def walk_over(
     fetch: Fetch[Any],
     start: Cursor,
-    rules: Rules | None = None,
+    facts: ListFacts | None = None,
     name: str = "messages.list_user",
     largest: int = 0,
 ) -> Walk[Any]:
     """A walk over pages that `fetch` gives; `largest` is what the session has seen of the list before."""
     largest_page = LargestPage(largest)
-    return Walk(WalkSource(fetch=fetch, rules=rules or rules_for(), name=name, largest=largest_page), start)
+    return Walk(WalkSource(fetch=fetch, facts=facts or facts_for(), name=name, largest=largest_page), start)
 
 
 def run(what: Coroutine[Any, Any, T]) -> T:

@@ -20,7 +20,7 @@ from chatrest._walk.walk import Follower, Walk, WalkSource
 from chatrest.errors import CursorError, RequestInvalidError, ServerError
 from tests.cases import loop_over
 from tests.scripted_session import Stage, reply
-from tests.walk.service_model import Service, few, many, rules_for, run, services, sizes
+from tests.walk.service_model import Service, facts_for, few, many, run, services, sizes
 from tests.walk.test_walk_any_server import Server, servers
 
 pytestmark = pytest.mark.usefixtures("tidy")
@@ -54,7 +54,7 @@ class Clock:
         largest_page = LargestPage(largest)
         source: WalkSource[Any] = WalkSource(
             fetch=self.service.fetch,
-            rules=rules_for(size, self.service.name),
+            facts=facts_for(size, self.service.name),
             name="messages.list_user",
             largest=largest_page,
             send=SimpleNamespace(sleep=self.sleep, dice=lambda: self.roll),
@@ -111,7 +111,7 @@ def test_any_server_gives_every_new_item_once_or_an_error(server: Server, size: 
     server.largest.count = max(server.largest.count, min(server.largest_before, size))
     source: WalkSource[Any] = WalkSource(
         fetch=server.fetch,
-        rules=rules_for(size, server.paging.size_name(is_acting=False), server.paging),
+        facts=facts_for(size, server.paging.size_name(is_acting=False), server.paging),
         name="messages.list",
         largest=server.largest,
         send=SimpleNamespace(sleep=sleep, dice=lambda: 1.0),
@@ -201,15 +201,15 @@ async def nothing(_: Any) -> Any:
     raise AssertionError("something was sent")
 
 
-def unfollowed(start: Cursor, **rules: Any) -> Callable[[], Any]:
+def unfollowed(start: Cursor, **facts: Any) -> Callable[[], Any]:
     source: WalkSource[Any] = WalkSource(
-        fetch=nothing, rules=rules_for(**rules), name="x.list", largest=LargestPage()
+        fetch=nothing, facts=facts_for(**facts), name="x.list", largest=LargestPage()
     )
     return Walk(source, start).follow
 
 
 @loop_over(
-    ("start", "rules", "words"),
+    ("start", "facts", "words"),
     [
         (Cursor("q"), {}, "its direction is the service's choice; ask with affix='append'"),
         (Cursor("q", (("affix", "prepend"),), "prepend"), {}, "from new to old"),
@@ -218,9 +218,9 @@ def unfollowed(start: Cursor, **rules: Any) -> Callable[[], Any]:
         (Cursor("q", (("page", "2"),), "append"), {}, "by page numbers"),
     ],
 )
-def test_a_list_without_an_end_for_new_items_is_refused(start: Cursor, rules: Any, words: str) -> None:
+def test_a_list_without_an_end_for_new_items_is_refused(start: Cursor, facts: Any, words: str) -> None:
     with pytest.raises(RequestInvalidError, match=f"x.list: the list cannot be followed: .*{words}"):
-        unfollowed(start, **rules)()
+        unfollowed(start, **facts)()
 
 
 def test_a_list_by_time_of_change_can_be_followed() -> None:

@@ -19,12 +19,12 @@ from tests.walk.service_model import (
     Item,
     Service,
     all_of,
+    facts_for,
     few,
     first,
     items_of,
     many,
     prepared,
-    rules_for,
     run,
     services,
     sizes,
@@ -268,8 +268,8 @@ def test_limit_keeps_the_page_size_that_the_caller_named() -> None:
         assert "limit" not in dict(place)  # the query itself says it
         return await service.fetch((*place, ("limit", "5")))
 
-    rules = rules_for(5, size_asked=True)
-    assert all_of(walk_over(fetch, Cursor("q"), rules).limit(2)) == ["1", "2"]
+    facts = facts_for(5, size_asked=True)
+    assert all_of(walk_over(fetch, Cursor("q"), facts).limit(2)) == ["1", "2"]
 
 
 @loop_over("count", [-1, 1.0, True, None, "3"])
@@ -325,7 +325,7 @@ def test_one_walk_gives_one_page_after_another(dialect: str, count: int) -> None
 
 def test_the_end_needs_no_further_request_where_the_reply_shows_it() -> None:
     service = Service(tuple(range(1, 26)), pagination=True)
-    walk = walk_over(service.fetch, service.walk(20).cursor, rules_for(1000))
+    walk = walk_over(service.fetch, service.walk(20).cursor, facts_for(1000))
     first, second = run(walk.page(20)), run(walk.page(20))
     assert [len(first.items), len(second.items)] == [20, 5]
     assert first.next is not None
@@ -335,7 +335,7 @@ def test_the_end_needs_no_further_request_where_the_reply_shows_it() -> None:
 
 def test_a_page_that_holds_more_than_was_asked_for_is_cut_and_goes_on_inside() -> None:
     service = Service(tuple(range(1, 10)))
-    walk = walk_over(service.fetch, service.walk(5).cursor, rules_for(9, size_asked=True))
+    walk = walk_over(service.fetch, service.walk(5).cursor, facts_for(9, size_asked=True))
     pages = [run(walk.page(4)) for _ in range(3)]
     assert [[item.id for item in page.items] for page in pages] == [list("1234"), list("5678"), ["9"]]
     assert [page.next is None for page in pages] == [False, False, True]

@@ -17,7 +17,7 @@ from chatrest._core.requests.dialects import BY_ID, BY_NEXT, BY_PAGE, BY_THREAD,
 from chatrest._models.meta import Meta, Pagination, Position
 from chatrest._walk.walk import Walk, WalkSource
 from chatrest.errors import CursorError
-from tests.walk.service_model import Item, many as many_examples, rules_for, run
+from tests.walk.service_model import Item, facts_for, many as many_examples, run
 
 PAGINATIONS = ("none", "honest", "always the last", "always one more", "first of one", "only sizes")
 POSITIONS = ("cursor", "next", "top level", "none", "other direction", "without affix", "unreadable", "null")
@@ -141,9 +141,9 @@ class Server:
         if token is not None:
             start = resumed(token, start, self.paging, None)
         self.largest.count = max(self.largest.count, min(self.largest_before, size))
-        rules = rules_for(size, self.paging.size_name(is_acting=False), self.paging)
+        facts = facts_for(size, self.paging.size_name(is_acting=False), self.paging)
         source: WalkSource[Any] = WalkSource(
-            fetch=self.fetch, rules=rules, name="messages.list", largest=self.largest
+            fetch=self.fetch, facts=facts, name="messages.list", largest=self.largest
         )
         return Walk(source, start)
 

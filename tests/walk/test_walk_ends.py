@@ -19,10 +19,10 @@ from tests.walk.service_model import (
     Item,
     Service,
     all_of,
+    facts_for,
     few,
     first,
     items_of,
-    rules_for,
     run,
     tokens_of,
     walk_over,
@@ -89,7 +89,7 @@ class Circle:
 
     def walk(self, token: str | None = None) -> Walk:
         start = Cursor.parse(token) if token else Cursor("q", (), "append")
-        return walk_over(self.fetch, start, rules_for(1))
+        return walk_over(self.fetch, start, facts_for(1))
 
 
 lengths = loop_over("length", [1, 2, 3, 7])
@@ -206,7 +206,7 @@ def test_a_position_that_is_not_found_is_no_end_unless_all_was_counted(
     code: str | None, size: int, counted: int | None
 ) -> None:
     page = Listing([Item("1"), Item("2"), Item("3")], mark(3, pagination=Pagination(total=counted)), b"{}")
-    walk = walk_over(failing(page, missing(code)), START, rules_for(size, thorough=True))
+    walk = walk_over(failing(page, missing(code)), START, facts_for(size, thorough=True))
     if counted == 3:
         assert all_of(walk) == ["1", "2", "3"]
         return
@@ -222,7 +222,7 @@ def test_a_page_number_beyond_the_last_one_may_be_not_found() -> None:
             raise missing(None)
         return Listing([Item("a"), Item("b")], Meta(), b"{}")
 
-    assert all_of(walk_over(fetch, Cursor("q", by_id=False), rules_for(2, "perPage", BY_PAGE))) == ["a", "b"]
+    assert all_of(walk_over(fetch, Cursor("q", by_id=False), facts_for(2, "perPage", BY_PAGE))) == ["a", "b"]
 
 
 @loop_over("is_refused", [True, False])
@@ -256,7 +256,7 @@ def test_an_item_that_is_listed_and_cannot_be_asked_from_hides_nothing(
     start = Cursor("q", (("affix", way),), way)  # type: ignore[arg-type]
     for size in (cap, 1000) if is_refused else (cap,):  # of a short page an empty one is the end
         asked.clear()
-        assert all_of(walk_over(fetch, start, rules_for(size))) == [str(each) for each in ids]
+        assert all_of(walk_over(fetch, start, facts_for(size))) == [str(each) for each in ids]
 
 
 @loop_over("has_cursor", [True, False])
@@ -274,7 +274,7 @@ def test_a_service_that_refuses_what_is_after_the_last_item_has_shown_all(
         )
 
     start = Cursor("q", (("affix", "append"),), "append")
-    assert len(all_of(walk_over(fetch, start, rules_for(size)))) == count
+    assert len(all_of(walk_over(fetch, start, facts_for(size)))) == count
 
 
 @loop_over(("size", "at"), [(2, 3), (2, 4), (3, 3), (3, 2)])
@@ -294,7 +294,7 @@ def test_an_item_that_is_deleted_between_two_pages_hides_nothing(size: int, at: 
         return Listing(list(map(Item, map(str, page))), Meta(), b"{}")
 
     start = Cursor("q", (("affix", "append"),), "append")
-    assert len(all_of(walk_over(fetch, start, rules_for(size)))) == 12
+    assert len(all_of(walk_over(fetch, start, facts_for(size)))) == 12
 
 
 @loop_over("code", ["ERR_CURSOR_EXPIRED", "ERR_INVALID_CURSOR", "ERR_PAGE_TOKEN_EXPIRED"])
@@ -338,12 +338,12 @@ def test_a_list_that_goes_by_time_comes_in_that_order_and_is_resumable(
         return Listing(sorted(page, key=lambda item: item.sent_at), Meta(next=cursor), b"{}")
 
     start = Cursor("q", (("affix", direction),), direction)
-    rules = rules_for(size, paging=BY_NEXT)
-    tokens = run(tokens_of(walk_over(fetch, start, rules)))
+    facts = facts_for(size, paging=BY_NEXT)
+    tokens = run(tokens_of(walk_over(fetch, start, facts)))
     assert {each for each, _ in tokens} == times.keys()
     assert len(tokens) == len(items)
     for count, (_, token) in enumerate(tokens, 1):
-        rest = all_of(walk_over(fetch, Cursor.parse(token), rules))
+        rest = all_of(walk_over(fetch, Cursor.parse(token), facts))
         assert rest == [each for each, _ in tokens[count:]]
 
 
@@ -359,7 +359,7 @@ def test_a_list_by_time_and_page_numbers_keeps_the_direction_that_was_asked_for(
         page = sorted(items[place : place + 3], key=lambda item: item.sent_at)
         return Listing(page, Meta(pagination=Pagination(0, len(page), 3, 1, 1)), b"{}")
 
-    walk = walk_over(fetch, Cursor("q"), rules_for(3))
+    walk = walk_over(fetch, Cursor("q"), facts_for(3))
     assert sorted(map(int, all_of(walk))) == sorted(ids)
 
 
@@ -385,7 +385,7 @@ class Numbered:
 
     def walk(self, token: str | None = None) -> Walk[Any]:
         start = Cursor("q", by_id=False) if token is None else Cursor.parse(token)
-        return walk_over(self.fetch, start, rules_for(3, "perPage", BY_PAGE))
+        return walk_over(self.fetch, start, facts_for(3, "perPage", BY_PAGE))
 
 
 @loop_over("inserts", [{1: "x"}, {1: "xy"}, {2: "x"}, {1: "x", 2: "y"}])

@@ -14,7 +14,7 @@ from chatrest._models.meta import Meta, Pagination, Position
 from chatrest._walk.walk import Walk
 from chatrest.errors import CursorError, NotFoundError
 from tests.cases import loop_over
-from tests.walk.service_model import all_of, first, items_of, rules_for, run, walk_over
+from tests.walk.service_model import all_of, facts_for, first, items_of, run, walk_over
 
 WAYS = st.sampled_from(["append", "prepend"])
 DIALECTS = ("id", "sentAt", "updatedAt")
@@ -62,12 +62,12 @@ class ShiftingService:
                 for each in self.entries
             ]
 
-    def walk(self, size: int = 3, token: str | None = None, **rules: Any) -> Walk[Any]:
+    def walk(self, size: int = 3, token: str | None = None, **facts: Any) -> Walk[Any]:
         by_id = self.dialect != "updatedAt"
         start = Cursor("q", (("affix", self.way),), self.way, by_id=by_id)
         paging = BY_ID if by_id else BY_UPDATED
-        rules_of = rules_for(size, "limit", paging, beginning=start.position, **rules)
-        return walk_over(self.fetch, Cursor.parse(token) if token else start, rules_of)
+        facts_of = facts_for(size, "limit", paging, beginning=start.position, **facts)
+        return walk_over(self.fetch, Cursor.parse(token) if token else start, facts_of)
 
     async def fetch(self, place: tuple[tuple[str, str], ...]) -> Listing[Any]:
         asked = dict(place)

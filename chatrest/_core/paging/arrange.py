@@ -27,7 +27,7 @@ from .order import (
     runs_by_time,
     split_by_number,
 )
-from .walk_state import Memory, Rules
+from .walk_state import ListFacts, Memory
 
 T = TypeVar("T")
 
@@ -47,7 +47,7 @@ class OrderedPage(Struct, Generic[T], frozen=True):
 
 
 def arrange(
-    cursor: Cursor, page: Listing[T], ids: Sequence[str], rules: Rules, memory: Memory
+    cursor: Cursor, page: Listing[T], ids: Sequence[str], facts: ListFacts, memory: Memory
 ) -> OrderedPage[T]:
     """Return the new items of a page with these `ids`, in the walk's order.
 
@@ -55,10 +55,10 @@ def arrange(
     """
     stated = cursor.direction or _stated_direction(page)
     is_stated = stated is not None
-    direction = stated or _direction_by_position(page, ids, rules)
+    direction = stated or _direction_by_position(page, ids, facts)
     if not cursor.by_id:
         direction, served = direction or "append", (page.items, ids)
-        if rules.paging.order == "id":  # documented to go by id, it goes by time
+        if facts.paging.order == "id":  # documented to go by id, it goes by time
             served = _in_direction(*served, direction)
         items = _in_service_order(*served, cursor, memory)
         return OrderedPage(items, direction, is_stated, by_id=False, unordered_count=len(items))
@@ -161,10 +161,10 @@ def _stated_direction(page: Listing[Any]) -> Affix | None:
     return None
 
 
-def _direction_by_position(page: Listing[Any], ids: Sequence[str], rules: Rules) -> Affix | None:
+def _direction_by_position(page: Listing[Any], ids: Sequence[str], facts: ListFacts) -> Affix | None:
     """Return the direction that a position shows by being at one end of its page."""
     for position in filter(None, (page.meta.cursor, page.meta.next, page.cursor)):
-        edge = dict(position_pairs(position, rules.paging)).get("id")
+        edge = dict(position_pairs(position, facts.paging)).get("id")
         numbers = numbers_of([*ids, edge]) if ids and edge is not None else None
         if numbers and min(numbers[:-1]) < max(numbers[:-1]) and numbers[-1] in (min(numbers), max(numbers)):
             return "prepend" if numbers[-1] == min(numbers) else "append"

@@ -25,7 +25,7 @@ def last_page_by_count(view: PageView) -> NextPage | None:
 def unreadable_position(view: PageView) -> NextPage | None:
     """A position that cannot be read, in a list that does not go by numbers: a fault."""
     # Of a list that is counted by pages positions do not matter.
-    is_counted = view.page.meta.pagination is not None and not view.rules.paging.positions
+    is_counted = view.page.meta.pagination is not None and not view.facts.paging.positions
     is_fault = view.position_fault is not None and not view.leading_positions and not is_counted
     return NextPage(error=view.position_fault) if is_fault else None
 
@@ -38,7 +38,7 @@ def last_page_without_position(view: PageView) -> NextPage | None:
 
 def documented_last_page(view: PageView) -> NextPage | None:
     """A reply without the position that is documented for all but the last: the end."""
-    meta, paging = view.page.meta, view.rules.paging
+    meta, paging = view.page.meta, view.facts.paging
     positions = (meta.next, meta.cursor, view.page.cursor)
     if "page" in view.asked_position or view.page.position_fault is not None:
         return None
@@ -48,8 +48,8 @@ def documented_last_page(view: PageView) -> NextPage | None:
         is_end = view.cursor.earlier is None and (meta.current, meta.previous) != (None, None)
         return _END if is_end else None
     # It leads back alone, with fewer records than any page that was cut off.
-    is_tiny = 0 < len(view.ids) < min(paging.smallest_cap, view.rules.size)
-    is_end = is_tiny and meta.previous is not None and not view.rules.thorough and not view.claims_more
+    is_tiny = 0 < len(view.ids) < min(paging.smallest_cap, view.facts.size)
+    is_end = is_tiny and meta.previous is not None and not view.facts.thorough and not view.claims_more
     return _END if is_end else None
 
 
@@ -80,7 +80,7 @@ def _is_shown_last(view: PageView) -> bool:
     before, memory = before_last(view), view.memory
     if memory.total:
         return memory.total == view.cursor.delivered
-    if len(memory.ids or ()) == 1 < view.rules.size:
+    if len(memory.ids or ()) == 1 < view.facts.size:
         return view.largest > 1 or view.cursor.delivered == 1
     return before in memory.visited and before not in memory.empty_positions
 
@@ -89,7 +89,7 @@ def repeated_page_number(view: PageView) -> NextPage | None:
     """A page number that repeats what was given: the end, or a fault where there must be more."""
     if not view.goes_by_number:
         return None
-    paging, pages = view.rules.paging, view.pagination.total_pages
+    paging, pages = view.facts.paging, view.pagination.total_pages
     words = f"page {view.page_number} holds nothing but what the page before it held"
     if view.claims_more and view.page_number <= (pages or 0):
         return NextPage(error=f"{words}, though the service says that there are {pages} pages")
@@ -105,7 +105,7 @@ def repeated_page_number(view: PageView) -> NextPage | None:
 
 def lost_position(view: PageView) -> NextPage | None:
     """A position that is lost, asked for twice: a fault."""
-    if not view.has_lost_position or view.rules.paging.own_member:
+    if not view.has_lost_position or view.facts.paging.own_member:
         return None
     asked = describe(view.asked_location)
     return NextPage(error=f"the page at {asked} has no position that leads on, asked for twice")
@@ -132,15 +132,15 @@ def unmoved_position(view: PageView) -> NextPage | None:
 
 def sole_reply(view: PageView) -> NextPage | None:
     """A list that is documented as one reply: the end, or a fault where a full one may lack records."""
-    if view.rules.paging.positions:
+    if view.facts.paging.positions:
         return None
     # The largest page that is documented, or the service's own (`meta.current.limit`), if that can be one; a
     # reply may have as many records as the caller asked for.
     current, count = view.page.meta.current, len(view.ids)
     served = 0 if current is None or current.limit is None else current.limit
     limit = served if SMALLEST_DEFAULT <= served <= LARGEST_PAGE else LARGEST_PAGE
-    is_what_was_asked = view.rules.size_asked and count >= view.rules.size
-    if view.rules.paging not in (ONE_REPLY, ONE_LIMITED_REPLY) or is_what_was_asked or count < limit:
+    is_what_was_asked = view.facts.size_asked and count >= view.facts.size
+    if view.facts.paging not in (ONE_REPLY, ONE_LIMITED_REPLY) or is_what_was_asked or count < limit:
         return _END
     return NextPage(
         error=f"the only reply of this list is full ({count} records), and leads to no further one"
@@ -149,7 +149,7 @@ def sole_reply(view: PageView) -> NextPage | None:
 
 def records_without_ids(view: PageView) -> NextPage | None:
     """Records without the member that orders the list: the end of a short page, and a fault of a full one."""
-    member = view.rules.paging.own_member
+    member = view.facts.paging.own_member
     if not member and not (view.ordered.by_id and not own_id(view)):
         return None
     words = f"a full page leads nowhere: no record of it has an {member or 'id'} further on"

@@ -41,7 +41,7 @@ def same_page_in_a_direction(view: PageView) -> NextPage | None:
     """A first page of which nothing shows its direction: again, in a direction that both sides know."""
     if "affix" in view.asked_position or view.goes_by_number or not (view.ids or view.ordered.by_id):
         return None
-    paging = view.rules.paging
+    paging = view.facts.paging
     if view.leads_nowhere and (view.has_lost_position or paging.own_member or not paging.positions):
         return None
     if view.leads_nowhere and not (view.ids and view.has_new):
@@ -96,7 +96,7 @@ def same_page_again(view: PageView) -> NextPage | None:
         is_suspect = view.has_lost_meta or (view.counts_more_pages and not is_all)
     else:
         is_suspect = view.has_lost_meta and view.goes_by_number and not view.has_new
-        is_suspect = is_suspect or (view.has_lost_position and not view.rules.paging.own_member)
+        is_suspect = is_suspect or (view.has_lost_position and not view.facts.paging.own_member)
     position, memory = view.cursor.position, view.memory
     if not is_suspect or memory.has_asked_again or position in memory.empty_positions:
         return None
@@ -105,7 +105,7 @@ def same_page_again(view: PageView) -> NextPage | None:
 
 def earlier_page(view: PageView) -> NextPage | None:
     """An empty page, although the one before promised more (see `step`): an earlier position."""
-    position, is_guess_meant = view.cursor.earlier, not view.leading_positions or view.rules.thorough
+    position, is_guess_meant = view.cursor.earlier, not view.leading_positions or view.facts.thorough
     if position is None and is_guess_meant:  # else this service gives a position always
         position = view.memory.earlier
     if view.ids or position is None or "page" in view.asked_position:
@@ -151,7 +151,7 @@ def next_number(view: PageView) -> NextPage | None:
     if view.goes_by_number:
         leads_on = view.has_new if view.ids else _is_in_the_middle(view)
         return _number(view) if leads_on else None
-    paging = view.rules.paging
+    paging = view.facts.paging
     if not view.ids or not view.leads_nowhere or view.has_lost_position:
         return None
     if paging.own_member or not paging.positions:
@@ -179,7 +179,7 @@ def before_last(view: PageView) -> Pairs:
 def own_id(view: PageView) -> Pairs:
     """The documented parameters: `affix`, and the `id` of the last item; empty where records have no ids."""
     items = view.ordered.items
-    last = last_id([view.rules.identify(item) for item in items[-1:]], view.cursor.last)
+    last = last_id([view.facts.identify(item) for item in items[-1:]], view.cursor.last)
     if not last:
         return ()
     position: Pairs = (("affix", view.ordered.direction), ("id", last))
@@ -193,7 +193,7 @@ def own_id(view: PageView) -> Pairs:
 
 def _own_position(view: PageView) -> Pairs:
     """The position of the last item of a list in the service's order; empty where items lack its members."""
-    direction, wire = view.ordered.direction, view.rules.paging.own_member
+    direction, wire = view.ordered.direction, view.facts.paging.own_member
     if view.goes_by_number:
         return ()
     if not wire:
@@ -223,23 +223,23 @@ def _movements(before: dict[str, str], after: dict[str, str], direction: Affix) 
 
 def _are_numbers_ignored(view: PageView) -> bool:
     """Return True if a page number returns nothing new, and the position is no filter of the list."""
-    filters = dict(view.rules.paging.filters)
+    filters = dict(view.facts.paging.filters)
     is_ignored = bool(view.ids) and not view.has_new and view.pagination.total_pages is None
-    return is_ignored and not view.rules.paging.positions and (not filters or "affix" in filters)
+    return is_ignored and not view.facts.paging.positions and (not filters or "affix" in filters)
 
 
 def _is_in_the_middle(view: PageView) -> bool:
     """Return True for an empty page by number where pagination counts more, within a bound."""
-    is_numbered = "page" in view.asked_position or view.rules.paging.order == "service"
+    is_numbered = "page" in view.asked_position or view.facts.paging.order == "service"
     pages = view.pagination.total_pages or 0
     has_more = view.page_number < pages and view.claims_more and view.memory.empty_pages < _MOST_EMPTY
     return has_more and is_numbered
 
 
 def _number(view: PageView) -> NextPage:
-    size_name = view.rules.size_name
+    size_name = view.facts.size_name
     # Page numbers count pages of one size and direction: those that the walk began with.
     names = ("affix", "page", size_name) if size_name else ("affix", "page")
-    values = {size_name: str(view.rules.size), **view.asked_position, "page": str(view.page_number + 1)}
+    values = {size_name: str(view.facts.size), **view.asked_position, "page": str(view.page_number + 1)}
     position = tuple([(name, values[name]) for name in names if name in values])
     return NextPage(position, landmark=landmark_of(view.page, view.ids))

@@ -17,7 +17,7 @@ from ..requests.endpoint import Pairs
 from .arrange import OrderedPage, affix_of
 from .cursor import Cursor
 from .order import is_ahead
-from .walk_state import Memory, Rules
+from .walk_state import ListFacts, Memory
 
 NO_LOCATION: Final = frozenset({"affix", "perPage", "limit"})
 """The members of a position that name a direction or a size, and no location."""
@@ -32,7 +32,7 @@ class PageView(Struct, frozen=True, dict=True):
     page: Listing[Any]
     ids: Sequence[str]
     ordered: OrderedPage[Any]
-    rules: Rules
+    facts: ListFacts
     memory: Memory
     largest: int
     """The count of records of the largest page of this list before it."""
@@ -87,12 +87,12 @@ class PageView(Struct, frozen=True, dict=True):
     def is_short(self) -> bool:
         """True if the page holds fewer records than were asked for, and than its own `per_page`."""
         served, count = self.pagination.per_page, len(self.ids)
-        return count < self.rules.size and (served is None or count < served)
+        return count < self.facts.size and (served is None or count < served)
 
     @property
     def is_believably_short(self) -> bool:
         """True if a short page can be believed: no cap cut it off, and no "last" was wrong so far."""
-        if self.rules.thorough or self.is_doubted:
+        if self.facts.thorough or self.is_doubted:
             return False
         return 0 < len(self.ids) < self.largest and self.is_short
 
@@ -116,7 +116,7 @@ class PageView(Struct, frozen=True, dict=True):
     @cached_property
     def leading_positions(self) -> list[tuple[Position, Pairs]]:
         """The positions that name a location, in either direction, each with its query pairs."""
-        pairs = [(each, position_pairs(each, self.rules.paging)) for each in positions_of(self.page)]
+        pairs = [(each, position_pairs(each, self.facts.paging)) for each in positions_of(self.page)]
         return [each for each in pairs if each[1]]
 
     @cached_property
@@ -154,7 +154,7 @@ class PageView(Struct, frozen=True, dict=True):
         served_id, direction = location.get("id"), self.ordered.direction
         if not (self.ordered.by_id and items and served_id and location.keys() <= {"id", "sentAt"}):
             return False
-        if not is_ahead(self.rules.identify(items[-1]), served_id, direction) or served_id not in self.ids:
+        if not is_ahead(self.facts.identify(items[-1]), served_id, direction) or served_id not in self.ids:
             return False
         item = self.page.items[self.ids.index(served_id)]
         time, last_time = getattr(item, "sent_at", 0), getattr(items[-1], "sent_at", 0)
@@ -163,7 +163,7 @@ class PageView(Struct, frozen=True, dict=True):
     @cached_property
     def goes_by_number(self) -> bool:
         """True if the next page is asked for by its number."""
-        paging, has_pagination = self.rules.paging, self.page.meta.pagination is not None
+        paging, has_pagination = self.facts.paging, self.page.meta.pagination is not None
         if "page" in self.asked_position or self.has_lost_position:
             return not self.has_lost_position
         if not self.leads_nowhere and (paging.positions or self.asked_position):

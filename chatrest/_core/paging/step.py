@@ -34,7 +34,7 @@ from .further_pages import NextPage
 from .next_page import next_page
 from .order import are_ahead, are_ascending, is_number, last_id
 from .page_view import PageView, landmark_of, location_of
-from .walk_state import Memory, Rules
+from .walk_state import ListFacts, Memory
 
 Promise: TypeAlias = Literal["none", "likely", "stated"]
 T = TypeVar("T")
@@ -97,7 +97,7 @@ class Step(Struct, Generic[T], frozen=True):
 
 
 def step(
-    cursor: Cursor, page: Listing[T], rules: Rules, memory: Memory = _NOTHING, largest: int = 0
+    cursor: Cursor, page: Listing[T], facts: ListFacts, memory: Memory = _NOTHING, largest: int = 0
 ) -> Step[T]:
     """Return the step of a walk over `page`, which was asked for at `cursor`.
 
@@ -105,13 +105,13 @@ def step(
     A reason why the walk cannot continue after the page is `Step.error`. Raises `CursorError` for a new id
     that the walk has passed already: its items cannot be given in order.
     """
-    identify: Any = rules.identify
+    identify: Any = facts.identify
     items: list[Any] = page.items
     # Of records of several classes a list of this form takes two thirds of the time that `map` takes.
     ids = [item.id for item in items] if identify is BY_ID_FIELD else list(map(identify, items))
-    if (ordinary := _ordinary_step(cursor, page, ids, rules, memory, largest)) is not None:
+    if (ordinary := _ordinary_step(cursor, page, ids, facts, memory, largest)) is not None:
         return ordinary
-    arranged = arrange(cursor, page, ids, rules, memory)
+    arranged = arrange(cursor, page, ids, facts, memory)
     is_repeated = "page" in dict(cursor.position) and landmark_of(page, ids) in memory.visited
     if is_repeated:
         arranged = structs.replace(arranged, items=[], unordered_count=0)
@@ -120,7 +120,7 @@ def step(
     start = cursor
     if cursor.direction != direction or cursor.by_id != arranged.by_id:
         start = structs.replace(cursor, direction=direction, by_id=arranged.by_id)
-    view = PageView(start, page, ids, arranged, rules, memory, largest, is_repeated)
+    view = PageView(start, page, ids, arranged, facts, memory, largest, is_repeated)
     target = next_page(view)
     if target.is_same:  # the page is asked for again: nothing of this reply counts
         retry = cursor
@@ -128,7 +128,7 @@ def step(
             retry = structs.replace(start, position=target.position or (), direction=arranged.direction)
         return Step(start, [], 0, retry, structs.replace(memory, has_asked_again=True, is_withheld=bool(ids)))
     if target.is_earlier:
-        return _step_back(start, target, rules, memory)
+        return _step_back(start, target, facts, memory)
     result = Step(
         start, arranged.items, arranged.unordered_count, None, _next_memory(view, target), target.error
     )
@@ -138,7 +138,7 @@ def step(
 
 
 def _ordinary_step(
-    cursor: Cursor, page: Listing[T], ids: list[str], rules: Rules, memory: Memory, largest: int
+    cursor: Cursor, page: Listing[T], ids: list[str], facts: ListFacts, memory: Memory, largest: int
 ) -> Step[T] | None:
     """Return the step of a page that simply continues by its position; None for any other page.
 
@@ -146,7 +146,7 @@ def _ordinary_step(
     direction that both sides know, with the last item's own id as position, after a page at whose last id
     the walk stood. The ladder of `next_page` gives the same step, and takes several times as long.
     """
-    meta, paging, asked, items = page.meta, rules.paging, cursor.position, page.items
+    meta, paging, asked, items = page.meta, facts.paging, cursor.position, page.items
     position, pagination = meta.cursor or meta.next or page.cursor, meta.pagination
     if position is None or not (items and cursor.by_id and paging.positions) or paging.renames:
         return None
@@ -171,7 +171,7 @@ def _ordinary_step(
         last, items = ids[0], items[::-1]
     if str(position.id) != last or structs.astuple(position)[2:] != _NOTHING_ELSE:
         return None
-    promise = _promise_of(cursor, page, len(items), rules, memory, largest)
+    promise = _promise_of(cursor, page, len(items), facts, memory, largest)
     last_item = items[-1]
     goal = Cursor(
         cursor.query,
@@ -207,12 +207,12 @@ def _last_step(result: Step[T], memory: Memory) -> Step[T]:
     return result if start is result.start else structs.replace(result, start=start)
 
 
-def _step_back(start: Cursor, target: NextPage, rules: Rules, memory: Memory) -> Step[Any]:
+def _step_back(start: Cursor, target: NextPage, facts: ListFacts, memory: Memory) -> Step[Any]:
     """Return the step to an earlier page, whose items are dropped as far as the walk has given them.
 
     By numbers all that was given is known, so the list's beginning remains as a last resort.
     """
-    beginning = (("affix", start.direction or "append"), *[p for p in rules.beginning if p[0] != "affix"])
+    beginning = (("affix", start.direction or "append"), *[p for p in facts.beginning if p[0] != "affix"])
     position = target.position or ()
     is_beginning = location_of(position) == location_of(beginning)
     goal = structs.replace(
@@ -235,10 +235,10 @@ def _step_back(start: Cursor, target: NextPage, rules: Rules, memory: Memory) ->
 
 
 def _further_step(result: Step[T], view: PageView, target: NextPage) -> Step[T]:
-    start, count, identify = result.start, len(result.items), view.rules.identify
+    start, count, identify = result.start, len(result.items), view.facts.identify
     last, position = result.last_after(count, identify), target.position or ()
     names = [name for name, _ in position]
-    promise = _promise_of(start, view.page, count, view.rules, view.memory, view.largest)
+    promise = _promise_of(start, view.page, count, view.facts, view.memory, view.largest)
     empty_positions = result.memory.empty_positions
     if position in empty_positions or len(empty_positions) >= _MOST_EMPTY:
         promise = "none"  # an earlier page was asked for already, and had nothing new
@@ -291,7 +291,7 @@ def _next_memory(view: PageView, target: NextPage) -> Memory:
 
 
 def _promise_of(
-    cursor: Cursor, page: Listing[Any], given: int, rules: Rules, memory: Memory, largest: int
+    cursor: Cursor, page: Listing[Any], given: int, facts: ListFacts, memory: Memory, largest: int
 ) -> Promise:
     """Return the promise of a page that was asked for at `cursor` and gave `given` new items.
 
@@ -308,6 +308,6 @@ def _promise_of(
         counts_rest = total > 0 and (memory.total or 0) > len(memory.ids or ())
         if counts_rest or ((total or pages) and not (memory.is_doubted or memory.claimed_last)):
             return "none"
-    is_full = count >= rules.size or 0 < largest <= count
+    is_full = count >= facts.size or 0 < largest <= count
     has_position = (page.meta.cursor, page.meta.next, page.cursor) != (None, None, None)
     return "likely" if is_full and has_position else "none"

@@ -10,7 +10,7 @@ from ..requests.endpoint import Pairs
 from .cursor import Cursor
 
 
-class Rules(Struct, frozen=True, kw_only=True):
+class ListFacts(Struct, frozen=True, kw_only=True):
     """The facts of a list that a walk knows before it asks."""
 
     paging: Paging

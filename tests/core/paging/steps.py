@@ -6,15 +6,15 @@ from msgspec import UNSET
 
 from chatrest._core.paging.cursor import Cursor
 from chatrest._core.paging.step import Step, step
-from chatrest._core.paging.walk_state import Memory, Rules
+from chatrest._core.paging.walk_state import ListFacts, Memory
 from chatrest._core.replies.decode import Listing
 from chatrest._core.requests.dialects import BY_PAGE, BY_THREAD
 from chatrest._models.meta import Meta, Position
-from tests.walk.service_model import Item, rules_for
+from tests.walk.service_model import Item, facts_for
 
-BY_IDS = rules_for(2)
-PAGED = rules_for(2, "perPage", BY_PAGE)
-THREAD = rules_for(2, "perPage", BY_THREAD)
+BY_IDS = facts_for(2)
+PAGED = facts_for(2, "perPage", BY_PAGE)
+THREAD = facts_for(2, "perPage", BY_THREAD)
 
 
 def page(*ids: Any, top_level: Position | None = None, **meta: Any) -> Listing[Item]:
@@ -40,19 +40,19 @@ def position(id: Any = UNSET, affix: Any = "append", **more: Any) -> Position:
 
 
 def step_over(
-    cursor: Cursor, listing: Listing[Item], rules: Rules = BY_IDS, largest: int = 0, **memory: Any
+    cursor: Cursor, listing: Listing[Item], facts: ListFacts = BY_IDS, largest: int = 0, **memory: Any
 ) -> Step[Item]:
-    return step(cursor, listing, rules, Memory(**memory), largest)
+    return step(cursor, listing, facts, Memory(**memory), largest)
 
 
 def next_position(
-    cursor: Cursor, listing: Listing[Item], rules: Rules = BY_IDS, largest: int = 0, **memory: Any
+    cursor: Cursor, listing: Listing[Item], facts: ListFacts = BY_IDS, largest: int = 0, **memory: Any
 ) -> dict[str, str] | str | None:
     """Return the position where the walk continues, the error, or None at the end.
 
     A position that is asked for again has the member `again`.
     """
-    result = step_over(cursor, listing, rules, largest, **memory)
+    result = step_over(cursor, listing, facts, largest, **memory)
     if result.error is not None:
         assert result.next is None
         return result.error

@@ -24,7 +24,7 @@ from chatrest._core.requests.dialects import BY_ID, BY_PAGE
 from chatrest._models.meta import Meta, Position
 from chatrest.errors import CursorError
 from tests.cases import loop_over
-from tests.walk.service_model import Item, few, rules_for
+from tests.walk.service_model import Item, facts_for, few
 
 START = Cursor("q")
 
@@ -37,8 +37,8 @@ def page(*ids: Any, cursor: Position | None = None, **meta: Any) -> Listing[Item
 def arranged(
     listing: Listing[Item], cursor: Cursor = START, before: list[str] | None = None
 ) -> OrderedPage[Item]:
-    rules = rules_for(paging=BY_ID if cursor.by_id else BY_PAGE)
-    return arrange(cursor, listing, [item.id for item in listing.items], rules, Memory(ids=before))
+    facts = facts_for(paging=BY_ID if cursor.by_id else BY_PAGE)
+    return arrange(cursor, listing, [item.id for item in listing.items], facts, Memory(ids=before))
 
 
 def ids_of(result: OrderedPage[Item]) -> list[str]:

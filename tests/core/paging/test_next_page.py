@@ -28,7 +28,7 @@ from tests.core.paging.steps import (
     step_over,
     unordered,
 )
-from tests.walk.service_model import Item, rules_for
+from tests.walk.service_model import Item, facts_for
 
 TWICE = {"has_asked_again": True}
 IN_SERVICE_ORDER = Cursor("q", by_id=False)
@@ -95,25 +95,25 @@ GIVEN_ALL = structs.replace(at(id="5", last="5"), delivered=9)
     ("… but counts more", FIVE, page(7, pagination=Pagination(9, 1, 2, 1, 2)), up(id="7"), {"largest": 2}),
     ("… but has as many as the service's `per_page`, and claims to be the last", FIVE,
      page(7, 8, cursor=position(8), pagination=Pagination(0, 2, 2, 1, 1)), up(id="8"),
-     {"largest": 3, "rules": rules_for(5)}),
+     {"largest": 3, "facts": facts_for(5)}),
     ("empty, where the walk is", FIVE, page(cursor=position(5)), None),
     ("… and counts more pages", FIVE, page(cursor=position(5), pagination=MORE), again(**up(id="5"))),
     ("… twice", FIVE, page(cursor=position(5), pagination=MORE), "an empty page, twice", TWICE),
     ("… and all that it counts was given", structs.replace(FIVE, delivered=9),
      page(cursor=position(5), pagination=MORE), None),
     ("an empty page of a thread by id, twice", FIVE, page(pagination=Pagination(9, 0, 2, 2, 3)),
-     "an empty page, twice", {"rules": THREAD, **TWICE}),
+     "an empty page, twice", {"facts": THREAD, **TWICE}),
     ("… that was asked by number is passed", numbered(2, affix="append"),
-     page(pagination=Pagination(9, 0, 2, 2, 3)), up(**by_number(3)), {"rules": THREAD, **TWICE}),
+     page(pagination=Pagination(9, 0, 2, 2, 3)), up(**by_number(3)), {"facts": THREAD, **TWICE}),
     ("an empty page whose meta is gone", FIVE, page(), again(**up(id="5")), {"has_meta": True}),
     ("… twice", FIVE, page(), None, {"has_meta": True, **TWICE}),
     ("the border's item alone on a short page", at(id="5", last="5"), page(5, cursor=position(5)), None),
     ("… and again", at(id="5", last="5"), page(5, 5, cursor=position(5)), "does not move"),
     ("… which was given before", GIVEN_ALL, page(5), None, {"ids": ["5"]}),
     ("a list that is documented as one reply", IN_SERVICE_ORDER, page("a", "b"), None,
-     {"rules": rules_for(2, "perPage", UNPAGED)}),
+     {"facts": facts_for(2, "perPage", UNPAGED)}),
     ("… but leads on", IN_SERVICE_ORDER, page("a", "b", cursor=position(7)), up(id="7"),
-     {"rules": rules_for(2, "perPage", UNPAGED)}),
+     {"facts": facts_for(2, "perPage", UNPAGED)}),
     ("empty, with a position for the other direction", at(id="5", last="5"),
      page(cursor=position(9, "prepend")), None),
     ("… at the beginning", at(), page(cursor=position(9, "prepend")), None),
@@ -137,7 +137,7 @@ def test_a_short_page_that_says_it_is_the_last_ends_below_the_largest(
     listing = page(*ids, cursor=position(9), pagination=numbers)
     ends = len(ids) < largest and current >= 2
     assert (next_position(FIVE, listing, largest=largest) is None) == ends
-    assert next_position(FIVE, listing, rules_for(2, thorough=True), largest) == up(id="9")
+    assert next_position(FIVE, listing, facts_for(2, thorough=True), largest) == up(id="9")
 
 
 def test_a_last_page_that_was_not_the_last_makes_all_others_doubtful() -> None:
@@ -173,9 +173,9 @@ COUNTED = structs.replace(UNREADABLE, meta=Meta(pagination=Pagination(9, 2, 2, 1
 
 @cases(
     ("an unreadable position, which may be the only one", numbered(), UNREADABLE, "cursor: no object",
-     {"rules": PAGED}),
-    ("… beside page numbers", numbered(1), UNREADABLE, by_number(2), {"rules": PAGED}),
-    ("… and where pages are counted", numbered(), COUNTED, by_number(2), {"rules": PAGED}),
+     {"facts": PAGED}),
+    ("… beside page numbers", numbered(1), UNREADABLE, by_number(2), {"facts": PAGED}),
+    ("… and where pages are counted", numbered(), COUNTED, by_number(2), {"facts": PAGED}),
     ("… beside one that can be read", FIVE,
      structs.replace(page(7, cursor=position(7)), position_fault="meta.next: no object"), up(id="7")),
     ("nothing new, and nowhere to go", GIVEN_ALL, page(4, 5), "holds nothing new", {"ids": ["4", "5"]}),
@@ -226,20 +226,20 @@ EMPTY_OF_9 = page(pagination=Pagination(9, 0, 2, 2, 9))
      up(id="6", sentAt="60", updatedAt="61")),
     ("… without an id", at(), page(6, cursor=position(updated_at=61)), up(updatedAt="61")),
     ("… in the service's order", IN_SERVICE_ORDER, page("a", cursor=position(updated_at=61)),
-     up(updatedAt="61"), {"rules": rules_for(2, paging=BY_UPDATED)}),
+     up(updatedAt="61"), {"facts": facts_for(2, paging=BY_UPDATED)}),
     *(("page numbers, whatever the service counts", numbered(), page("a", "b", pagination=pagination),
-       by_number(2), {"rules": PAGED}) for pagination in (NUMBERS, Pagination(), None)),
-    ("the next page number", numbered(7), page("a", "b", pagination=NUMBERS), by_number(8), {"rules": PAGED}),
+       by_number(2), {"facts": PAGED}) for pagination in (NUMBERS, Pagination(), None)),
+    ("the next page number", numbered(7), page("a", "b", pagination=NUMBERS), by_number(8), {"facts": PAGED}),
     ("the size that the walk began with", numbered(2, size=3),
-     page("d", "e", "f", pagination=Pagination(0, 3, 3, 2, 9)), by_number(3, 3), {"rules": PAGED}),
-    ("an empty page in the middle", numbered(2), EMPTY_OF_9, again(**by_number(2)), {"rules": PAGED}),
-    ("… is passed", numbered(2), EMPTY_OF_9, by_number(3), {"rules": PAGED, **TWICE}),
+     page("d", "e", "f", pagination=Pagination(0, 3, 3, 2, 9)), by_number(3, 3), {"facts": PAGED}),
+    ("an empty page in the middle", numbered(2), EMPTY_OF_9, again(**by_number(2)), {"facts": PAGED}),
+    ("… is passed", numbered(2), EMPTY_OF_9, by_number(3), {"facts": PAGED, **TWICE}),
     ("… as the first one", numbered(), page(pagination=Pagination(9, 0, 2, 1, 9)), by_number(2),
-     {"rules": PAGED, **TWICE}),
+     {"facts": PAGED, **TWICE}),
     ("both dialects, by position", at(), page(1, 2, next=position("2"), pagination=Pagination(0, 2, 2, 1, 9)),
-     up(id="2"), {"rules": THREAD}),
+     up(id="2"), {"facts": THREAD}),
     ("… by number", at(), page(1, 2, pagination=Pagination(0, 2, 2, 1, 9)), up(**by_number(2)),
-     {"rules": THREAD}),
+     {"facts": THREAD}),
     ("records between the last one and the position, fewer than are counted: they may be missing", FIVE,
      page(6, cursor=position(9), pagination=Pagination(9, 3, 9, 1, 1)), up(id="6")),
     ("… none: the page again", FIVE, page(cursor=position(9), pagination=Pagination(9, 3, 9, 1, 1)),
@@ -277,28 +277,28 @@ def test_a_numbered_page_that_repeats_another_gives_nothing_and_ends() -> None:
 
 BCD = page("b", "c", "d")
 WAY_BACK = page("b", "c", "d", previous=position(affix="prepend", updated_at=8))
-BY_TIME = {"rules": rules_for(3, paging=BY_NEXT)}
+BY_TIME = {"facts": facts_for(3, paging=BY_NEXT)}
 AT_SEVEN = unordered(affix="append", updatedAt="7")
 TIMED = unordered(affix="append", id="9", sentAt="5", last="9")
-CURSORS, UPDATES = rules_for(3, paging=BY_CURSOR), rules_for(3, paging=BY_UPDATED)
+CURSORS, UPDATES = facts_for(3, paging=BY_CURSOR), facts_for(3, paging=BY_UPDATED)
 
 
 @cases(
     *(row for paging in (BY_PAGE, BY_UPDATED)
-      for rules in ({"rules": rules_for(9, paging=paging)},)
+      for facts in ({"facts": facts_for(9, paging=paging)},)
       for row in (
-        ("a page that lost its position", AT_SEVEN, BCD, again(**up(updatedAt="7")), rules),
+        ("a page that lost its position", AT_SEVEN, BCD, again(**up(updatedAt="7")), facts),
         ("… twice", AT_SEVEN, BCD, "the page at updatedAt=7 has no position that leads on, asked for twice",
-         {**rules, **TWICE}),
-        ("… below the largest", AT_SEVEN, BCD, None, {**rules, "largest": 4}),
-        ("… but the way back", AT_SEVEN, WAY_BACK, again(**up(updatedAt="7")), rules),
+         {**facts, **TWICE}),
+        ("… below the largest", AT_SEVEN, BCD, None, {**facts, "largest": 4}),
+        ("… but the way back", AT_SEVEN, WAY_BACK, again(**up(updatedAt="7")), facts),
     )),
     ("a page by time", TIMED, page("4", "2", "8"), again(**up(id="9", sentAt="5")), BY_TIME),
     ("… twice: by its last item", TIMED, page("4", "2", "8"), up(id="8", sentAt="7"), {**BY_TIME, **TWICE}),
     ("its meta is lost, which is no documented end", unordered(cursor="c"), page("u"), again(cursor="c"),
-     {"rules": CURSORS}),
+     {"facts": CURSORS}),
     ("a next position", unordered(cursor="c"), page("u", current=PageCounts(3, 1), next=position(cursor="d")),
-     up(cursor="d"), {"rules": CURSORS}),
+     up(cursor="d"), {"facts": CURSORS}),
 )  # fmt: skip
 def test_lost_positions(case: str, cursor: Cursor, listing: Any, goal: Any, options: Any) -> None:
     check(cursor, listing, goal, options)
@@ -322,7 +322,7 @@ class Dated(Struct, frozen=True):
     created_at: int | None
 
 
-DATED = rules_for(3, paging=BY_CREATED)
+DATED = facts_for(3, paging=BY_CREATED)
 
 
 def dated(*times: int | None, **meta: Any) -> Listing[Any]:
@@ -356,12 +356,12 @@ AT_7 = unordered(affix="append", createdAt="7", last="x2")
 
 
 @cases(
-    *(("nothing new", AT_7, listing, None, {"rules": DATED, "ids": ids})
+    *(("nothing new", AT_7, listing, None, {"facts": DATED, "ids": ids})
       for listing in (dated(7), dated()) for ids in (["x0"], None)),
-    ("an item without a time", IN_SERVICE_ORDER, dated(None), None, {"rules": DATED}),
-    ("below the largest", IN_SERVICE_ORDER, dated(5), None, {"rules": DATED, "largest": 3}),
+    ("an item without a time", IN_SERVICE_ORDER, dated(None), None, {"facts": DATED}),
+    ("below the largest", IN_SERVICE_ORDER, dated(5), None, {"facts": DATED, "largest": 3}),
     *(("a full page", unordered(affix="append", createdAt="7"), dated(*times), "leads nowhere",
-       {"rules": DATED, "ids": ids})
+       {"facts": DATED, "ids": ids})
       for times, ids in (((5, 6, 7), ["x0", "x1", "x2"]), ((7, 7, 7), None), ((5, None, 7), None))),
 )  # fmt: skip
 def test_dated_items(case: str, cursor: Cursor, listing: Any, goal: Any, options: Any) -> None:
@@ -375,14 +375,14 @@ LED_AND_COUNTED = structs.replace(LED, meta=Meta(pagination=Pagination(1, 2, 2, 
 REPEATED = "page 2 holds nothing but what the page before it held"
 OF_3 = page(1, 2, 3, pagination=Pagination(0, 3, 3, 1, 1))
 ASKED = frozenset({(("affix", "append"), ("id", "3"))})
-AFTER_3 = {"rules": THREAD, "ids": ["1", "2", "3"]}
+AFTER_3 = {"facts": THREAD, "ids": ["1", "2", "3"]}
 MANY_EMPTY = page(pagination=Pagination(10**9, 0, 2, 7, 10**6))
 
 
 def filtered(**filters: str) -> Any:
     """Options of a numbered list with these filters, which repeats its first page."""
     paging = structs.replace(BY_PAGE, filters=tuple(filters.items()))
-    return {"rules": rules_for(2, "perPage", paging), "ids": ["a", "b"]}
+    return {"facts": facts_for(2, "perPage", paging), "ids": ["a", "b"]}
 
 
 @cases(
@@ -391,21 +391,21 @@ def filtered(**filters: str) -> Any:
         ("a thread is read by its last id", cursor, OF_3, up(id="3"), AFTER_3),
         ("… which was asked for", cursor, OF_3, "page numbers are ignored", {**AFTER_3, "visited": ASKED}),
     )),
-    ("a position that leads on", numbered(2), LED, up(updatedAt="9"), {"rules": PAGED, "ids": ["a", "b"]}),
-    ("… after all that is counted", numbered(2), LED_AND_COUNTED, None, {"rules": PAGED, "ids": ["a", "b"]}),
+    ("a position that leads on", numbered(2), LED, up(updatedAt="9"), {"facts": PAGED, "ids": ["a", "b"]}),
+    ("… after all that is counted", numbered(2), LED_AND_COUNTED, None, {"facts": PAGED, "ids": ["a", "b"]}),
     ("… by which the list is filtered", numbered(2), LED, "is filtered by (updatedAt)",
      filtered(updatedAt="5")),
     ("… in a direction that was asked for", numbered(2), LED, up(updatedAt="9"),
      filtered(affix="append", updatedAt="5")),
     ("a list that counts more", numbered(2), page("a", "b", pagination=Pagination(9, 2, 2, 2, 3)), REPEATED,
-     {"rules": PAGED, "ids": ["a", "b"]}),
+     {"facts": PAGED, "ids": ["a", "b"]}),
     # From the last id a thread would go on, but a filter's hole there is no end.
     ("a thread that counts more", structs.replace(numbered(2, affix="append"), last="2"),
-     page(1, 2, pagination=Pagination(4, 2, 2, 1, 2)), REPEATED, {"rules": THREAD, "ids": ["1", "2"]}),
+     page(1, 2, pagination=Pagination(4, 2, 2, 1, 2)), REPEATED, {"facts": THREAD, "ids": ["1", "2"]}),
     ("99 empty pages in a row", numbered(7), MANY_EMPTY, by_number(8),
-     {"rules": PAGED, "empty_pages": 99, **TWICE}),
+     {"facts": PAGED, "empty_pages": 99, **TWICE}),
     ("a hundred", numbered(7), MANY_EMPTY, "an empty page, twice",
-     {"rules": PAGED, "empty_pages": 100, **TWICE}),
+     {"facts": PAGED, "empty_pages": 100, **TWICE}),
 )  # fmt: skip
 def test_ignored_page_numbers(case: str, cursor: Cursor, listing: Any, goal: Any, options: Any) -> None:
     check(cursor, listing, goal, options)

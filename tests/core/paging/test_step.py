@@ -9,7 +9,7 @@ from msgspec import UNSET, structs
 from chatrest._core.paging import step as step_module
 from chatrest._core.paging.cursor import Cursor
 from chatrest._core.paging.step import Step, step
-from chatrest._core.paging.walk_state import Memory, Rules
+from chatrest._core.paging.walk_state import ListFacts, Memory
 from chatrest._core.replies.decode import Listing
 from chatrest._core.requests.dialects import BY_ID, BY_PAGE, BY_UPDATED
 from chatrest._models.meta import Meta, Pagination, Position
@@ -17,9 +17,9 @@ from chatrest.errors import CursorError
 from tests.core.paging.steps import BY_IDS, PAGED, THREAD, at, page, position, step_over
 from tests.walk.service_model import (
     Item,
+    facts_for,
     few,
     many,
-    rules_for,
     run,
     walk_over,
 )
@@ -35,7 +35,7 @@ def test_the_cursor_after_some_items_is_on_their_page_and_after_all_at_the_next_
     )
     after = Cursor("q", (("affix", "append"), ("id", "9")), "append", "7", time=7, delivered=2)
     assert result.cursor_after(2, identify) == after
-    end = step_over(at(id="5"), page(7, 6, pagination=Pagination(0, 2, 9, 1, 1)), rules_for(9), largest=9)
+    end = step_over(at(id="5"), page(7, 6, pagination=Pagination(0, 2, 9, 1, 1)), facts_for(9), largest=9)
     assert end.next is None
     assert end.cursor_after(2, identify) == Cursor("q", here, "append", "7", inside=True, time=7, delivered=2)
 
@@ -73,8 +73,8 @@ def test_a_step_writes_nothing(ids: list[int], paging: Any) -> None:
     cursor, memory = Cursor("q", (), "append", "0", by_id=paging is BY_ID), Memory(ids=["0"])
     listing = page(*ids, cursor=position(99))
     before = repr((cursor, memory, listing.items, listing.meta))
-    rules = rules_for(3, paging=paging)
-    assert step(cursor, listing, rules, memory) == step(cursor, listing, rules, memory)
+    facts = facts_for(3, paging=paging)
+    assert step(cursor, listing, facts, memory) == step(cursor, listing, facts, memory)
     assert repr((cursor, memory, listing.items, listing.meta)) == before
 
 
@@ -84,7 +84,7 @@ def mostly(usual: Any, *others: Any) -> st.SearchStrategy[Any]:
 
 
 @st.composite
-def nearly_ordinary(draw: Any) -> tuple[Cursor, Listing[Item], Rules, Memory, int]:
+def nearly_ordinary(draw: Any) -> tuple[Cursor, Listing[Item], ListFacts, Memory, int]:
     """A page of a list by id that continues from its last id, with a few oddities."""
     down = draw(st.booleans())
     direction = "prepend" if down else "append"
@@ -116,8 +116,8 @@ def nearly_ordinary(draw: Any) -> tuple[Cursor, Listing[Item], Rules, Memory, in
         has_asked_again=draw(mostly(False, True)),
         after_items=draw(mostly(None, cursor)),
     )
-    rules = draw(mostly(BY_IDS, PAGED, THREAD, rules_for(2, "limit", BY_UPDATED), rules_for(3)))
-    return cursor, listing, rules, memory, draw(st.sampled_from([0, 2, 3]))
+    facts = draw(mostly(BY_IDS, PAGED, THREAD, facts_for(2, "limit", BY_UPDATED), facts_for(3)))
+    return cursor, listing, facts, memory, draw(st.sampled_from([0, 2, 3]))
 
 
 def outcome(*arguments: Any) -> Step[Item] | str:
@@ -165,7 +165,7 @@ def read(*pages: list[Item], paging: Any = BY_ID) -> list[tuple[str, int]]:
         return Listing(items, meta, b"{}")
 
     start = Cursor("q", (("affix", "append"),), "append") if paging is BY_ID else Cursor("q", by_id=False)
-    walk = walk_over(fetch, start, rules_for(3, paging=paging))
+    walk = walk_over(fetch, start, facts_for(3, paging=paging))
     return [(item.id, item.sent_at) for item in run(walk.collect())]
 
 
