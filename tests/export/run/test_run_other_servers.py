@@ -1,11 +1,13 @@
 """A service that others wrote: windows that it reads in its own way, busy lists, clocks that disagree."""
 
+from collections import Counter
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 from random import Random
 
 import pytest
+from aiohttp import web
 
 from chatrest import AsyncSession
 from chatrest.export import Plan, export, verify
@@ -124,6 +126,63 @@ async def nightly_runs(seed: int, out: Path, nights: int) -> None:
             assert len(held) == len(set(held))
             assert truth <= set(held) <= set(service.ids), (seed, night, len(truth - set(held)))
     assert verify(out).ok
+
+
+async def test_a_list_that_was_left_in_the_middle_shows_what_came_late_with_an_earlier_time(
+    tmp_path: Path,
+) -> None:
+    """The next run continues at a time that is after the one of a message whose id is new."""
+    service, replies = CompatibleService(clocks=(0, -60)), Counter[str]()
+    service.largest_page = 25
+    service.talk(100)
+
+    def fail_after_two_pages() -> None:
+        replies["lists"] += 1
+        if replies["lists"] > 3:  # the newest messages, and two pages
+            raise RuntimeError("the service is down")
+
+    service.before_list = fail_after_two_pages
+    async with service.session() as session:
+        report = await export(session, tmp_path / "out", ANN)
+        assert (report.complete, report.written) == (False, 50)
+        service.before_list = lambda: None
+        service.talk(1, node=1)
+        service.talk(10)
+        report = await export(session, tmp_path / "out")
+    assert (report.complete, report.written) == (True, 61)
+    assert ids_of(tmp_path / "out") == service.ids
+
+
+class ServiceWithAppList(CompatibleService):
+    """One whose own list of messages goes by time, too."""
+
+    async def _list_messages(self, request: web.Request) -> web.Response:
+        if request.path != "/messages":
+            return await super()._list_messages(request)
+        query = dict(request.query)
+        return web.json_response(self._page(self.records, query, self._size(query)))
+
+
+async def test_a_later_message_with_an_earlier_time_ends_no_list_before_its_newest_ones(
+    tmp_path: Path,
+) -> None:
+    """It is newer than the end of the run, and stands before two messages of a fast clock."""
+    service, replies = ServiceWithAppList(clocks=(0, 60)), Counter[str]()
+    service.largest_page = 25
+    service.talk(99)
+    service.talk(2, node=1)
+    at_begin = set(service.ids)
+
+    def arrive() -> None:
+        replies["lists"] += 1
+        if replies["lists"] == 3:
+            service.talk(1)  # it is the last of the fourth page
+
+    service.before_list = arrive
+    async with service.session() as session:
+        report = await export(session, tmp_path / "out", ANN)
+    assert (report.complete, report.until) == (True, 101)
+    assert at_begin <= set(ids_of(tmp_path / "out"))
 
 
 # ── pairs, where the acting user is ignored ──
