@@ -22,8 +22,9 @@ from ..export.plan.parts import Parts
 from ..export.plan.plan import Plan
 from ..export.plan.report import Progress, Report
 from ..export.read.exports import part_files
-from ..export.run.run import ExportOptions
-from ..export.run.run_parts import export_parts, journal_root, run_part, run_rounds
+from ..export.run.folder_run import journal_root
+from ..export.run.options import ExportOptions
+from ..export.run.run_parts import export_parts, run_part, run_rounds
 from ..session import AsyncSession
 from .job import ClusterJob, PartHeldError, PartLostError, workers_of
 from .worker import PartWork, installed_version

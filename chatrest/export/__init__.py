@@ -19,7 +19,7 @@ from .read.changes import ExportChange, ExportChanges, changes
 from .read.reading import attachment_files, read, read_raw, read_table, runs
 from .run.apps import AppResult, export_apps
 from .run.dry_run import Estimate, estimate
-from .run.run_parts import export
+from .run.export import export
 from .seal.seal import SealResult, seal
 from .verify.result import Problem, Remedy, VerifyResult
 from .verify.whole import verify

@@ -230,7 +230,7 @@ def export(
 def _local_copy(out: str, journal: Path | None) -> Path | None:
     """Return the folder of the local copy of the export in `out`; None if `out` is a folder itself."""
     from ..._cloud.address import is_address
-    from ...export.run.run_parts import journal_root
+    from ...export.run.folder_run import journal_root
 
     if journal is not None and not is_address(out):
         raise click.UsageError(f"--journal is for an export in an object store: {out!r} is a folder")

@@ -21,8 +21,8 @@ from ..fetch.worker_pool import first_error
 from ..plan.app_file import AppExport, check_names
 from ..plan.parts import app_name
 from ..plan.plan import Plan
+from .folder_run import journal_root, place_in
 from .night import has_parts
-from .run_parts import journal_root, place_in
 
 if TYPE_CHECKING:  # from the package, which is loaded by the time that anything here runs
     from .. import Progress, Report

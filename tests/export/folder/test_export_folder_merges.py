@@ -13,7 +13,7 @@ from chatrest.export.folder import export_folder as folder_module
 from chatrest.export.folder.fetched_page import FetchedPage
 from chatrest.export.plan.id_set import IdSet
 from chatrest.export.plan.message_ids import PageIds
-from chatrest.export.run.run import export_folder
+from chatrest.export.run.folder_run import export_folder
 from chatrest.export.store.disk import Disk
 from tests.export_runs import manifest_of
 from tests.exported_files import files, ids

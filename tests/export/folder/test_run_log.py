@@ -13,7 +13,7 @@ from chatrest import App, AsyncSession, AuthenticationError, ChatRestError, Expo
 from chatrest.emulator import Emulator, First, Status
 from chatrest.export import ExportFailure, Plan, Report, changes, export, runs
 from chatrest.export.folder.run_log import NAME, append_run, runs_in
-from chatrest.export.run.run import export_folder
+from chatrest.export.run.folder_run import export_folder
 from chatrest.export.store.disk import Disk
 from tests.cases import loop_over
 from tests.simulated_crashes import Fate, dies

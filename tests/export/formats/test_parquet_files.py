@@ -89,6 +89,6 @@ def test_without_pyarrow_a_reader_is_advised_to_install_the_extra(
 
 
 def test_pyarrow_is_imported_where_it_is_needed() -> None:
-    program = "import sys, chatrest.export.run.run; print('pyarrow' in sys.modules)"
+    program = "import sys, chatrest.export.run.folder_run; print('pyarrow' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, check=True, text=True)
     assert done.stdout == "False\n"

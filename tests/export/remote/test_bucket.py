@@ -17,7 +17,7 @@ from chatrest.emulator import Emulator
 from chatrest.export import Plan, changes, export, read, verify
 from chatrest.export.folder.export_folder import ExportFolder
 from chatrest.export.remote.store_export import store_export
-from chatrest.export.run.run import export_folder
+from chatrest.export.run.folder_run import export_folder
 from tests.cloud.store_double import StoreDouble
 from tests.export.remote.stores import assert_bucket
 from tests.export_runs import hide, raws_of, served

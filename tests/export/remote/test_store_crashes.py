@@ -20,8 +20,8 @@ from chatrest.export.folder.export_folder import ExportFolder
 from chatrest.export.plan.plan import Format, Partition
 from chatrest.export.plan.report import Progress
 from chatrest.export.remote.store_export import Sleep, StoreExport, store_export
+from chatrest.export.run.folder_run import export_folder
 from chatrest.export.run.monitor import Monitor
-from chatrest.export.run.run import export_folder
 from tests.cloud.store_double import CrashError, StoreDouble
 from tests.export.remote.stores import Publications, assert_bucket
 from tests.simulated_crashes import instants

@@ -29,7 +29,7 @@ from chatrest.export.folder.journal import SourceState
 from chatrest.export.folder.manifest import NAME as MANIFEST
 from chatrest.export.plan.message_ids import Gap
 from chatrest.export.plan.ownership import OwnershipRules, Source
-from chatrest.export.run.run import export_folder
+from chatrest.export.run.folder_run import export_folder
 from chatrest.export.store import NewRows
 from chatrest.export.store.disk import Disk
 from tests.cases import loop_over

@@ -16,7 +16,7 @@ from chatrest.export import Plan, export
 from chatrest.export.fetch import page_queue
 from chatrest.export.folder import journal
 from chatrest.export.folder.manifest import NAME as MANIFEST
-from chatrest.export.run.run import export_folder
+from chatrest.export.run.folder_run import export_folder
 from chatrest.export.store.disk import Disk
 from tests.cases import loop_over
 from tests.export_runs import MIXED, assert_whole, manifest_of, records, served
