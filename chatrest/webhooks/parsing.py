@@ -66,8 +66,8 @@ def parse(body: bytes | bytearray | memoryview | str) -> Event:
     try:
         return _read_event(raw)
     except ReplyUnreadableError as error:
-        text = str(error).replace("the reply", "the body")
-    raise ReplyUnreadableError(f"not a delivery of an event: {text}")
+        fault = str(error)
+    raise ReplyUnreadableError(f"not a delivery of an event: {fault}")
 
 
 def _read_event(raw: bytes) -> Event:

@@ -42,7 +42,7 @@ def check_values(body: bytes) -> None:
         count += sum(body.count(mark, start, start + _SLICE_BYTES) for mark in (b",", b"{", b"["))
         if count > MOST_VALUES:
             raise ReplyUnreadableError(
-                f"the reply has too many values in {len(body)} bytes: expected at most {MOST_VALUES}"
+                f"the body has too many values in {len(body)} bytes: expected at most {MOST_VALUES}"
             )
 
 

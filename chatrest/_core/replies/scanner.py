@@ -208,9 +208,9 @@ def _after(body: bytes, at: int, char: bytes) -> int:
 
 
 def _unreadable(error: Exception) -> ReplyUnreadableError:
-    text = f"the reply is not JSON: {error}"
+    text = f"the body is not JSON: {error}"
     if isinstance(error, RecursionError):
-        text = "the reply's JSON is nested too deeply to be read"
+        text = "the body's JSON is nested too deeply to be read"
     elif isinstance(error, IndexError):
-        text = "the reply's JSON is cut off"
+        text = "the body's JSON is cut off"
     return ReplyUnreadableError(text, is_json=False)
