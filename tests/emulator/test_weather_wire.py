@@ -142,6 +142,7 @@ async def test_half_open_until_the_client_gives_up_or_it_is_closed(line: Line) -
     tasks = len(asyncio.all_tasks())
     asking = asyncio.create_task(line.ask())
     await until(lambda: line.noted)
+    assert line.noted == [(0, "half_open")]
     asking.cancel()
     await until(lambda: len(asyncio.all_tasks()) <= tasks)
     asking = asyncio.create_task(line.ask(body=SENT))

@@ -88,7 +88,6 @@ def _import_member(context: Context, record: Document) -> Document:
     if record.get("isBanned"):
         members.ban(guid, uid, joined_at)
     else:
-        members.remove(guid, uid)
         members.add(guid, uid, scope, joined_at)
     return {"guid": guid, "uid": uid, "scope": scope, "joinedAt": joined_at}
 

@@ -71,6 +71,16 @@ def test_receipts_of_a_group_are_those_of_one_member(chat: Asker) -> None:
     assert "readAt" not in chat("/v3/messages/5").json["data"]
 
 
+def test_a_reset_hides_all_messages_until_then_from_the_user(chat: Asker) -> None:
+    chat(USER, method="DELETE", body={"conversationWith": "bob"}, acting_user="ann")
+    assert ids(chat) == ["group_den"]
+    assert ids(chat, user="bob") == ["group_den", "ann_user_bob"]
+    chat.store.add_message("bob", "ann", "six")
+    assert get(chat)["lastMessage"]["id"] == "6"
+    chat(USER, method="DELETE", body={"conversationWith": "bob"}, acting_user="ann")
+    assert ids(chat) == ["group_den"], "the reset is of the newest message, too"
+
+
 def test_a_reset_may_remove_the_messages_for_both(chat: Asker) -> None:
     body = {"conversationWith": "cat"}
     assert chat(USER, method="DELETE", body=body, acting_user="ann").code == "ERR_BAD_REQUEST"
@@ -136,6 +146,13 @@ def test_filters(listed: Asker, query: str, expected: list[str]) -> None:
         listed.store.add_message("ann", "fox", "hi", receiver_type="group")
     listed("/v3/users/bob/conversation", method="PUT", body={"tags": ["x"]}, acting_user="ann")
     assert ids(listed, query) == expected
+
+
+def test_tags_of_users_are_shown_to_who_asks_for_them(listed: Asker) -> None:
+    listed.store.add_message("ann", "dan", "hi")
+    for query, tags in (("", None), ("&withUserAndGroupTags=1", ["vip"])):
+        [dan] = listed(LIST, f"searchKey=dan{query}", acting_user="ann").json["data"]
+        assert dan["conversationWith"].get("tags") == tags
 
 
 def test_blocked_users_are_left_out_unless_they_are_asked_for(listed: Asker) -> None:

@@ -51,6 +51,11 @@ def test_the_windows_of_changes_skip_what_was_never_changed(chat: Asker) -> None
     assert chat(path, "sentAt[from]=55&sentAt[to]=60").ids == [2]
     wrong = chat(path, "updatedAt[from]=soon")
     assert list(wrong.json["error"]["details"]) == ["updatedAt[from]"]
+    chat.store.add_message("ann", "bob", "now", sent_at=NOW)
+    put(chat, {"data": {"text": "edited in the same second"}}, path="/v3/messages/4")
+    chat("/v3/messages/2", method="DELETE")
+    assert chat("/v3/messages/2").json["data"]["deletedBy"] == "app_system"
+    assert chat(path, f"updatedAt[from]={NOW}").ids == [1, 2, 4]
 
 
 REACTIONS = "/v3/messages/1/reactions"
@@ -73,6 +78,7 @@ def test_a_reaction_that_is_taken_back_is_neither_counted_nor_listed(hello: Aske
     assert react(hello, "ann", "👍", "DELETE") == [{"reaction": "👍", "count": 1}]
     assert react(hello, "ann", "👍", "DELETE") == [{"reaction": "👍", "count": 1}]
     assert react(hello, "bob", "👍", "DELETE") == []
+    hello.store.marks.add("save", 1, "ann", NOW)
     assert hello(REACTIONS).json["data"] == []
     assert hello("/v3/messages", "hasReactions=true").ids == []
 
@@ -113,6 +119,8 @@ def test_media_and_custom(ask: Asker) -> None:
     media = ask.post("/v3/messages", image).json["data"]
     assert media["data"]["attachments"] == [attachment | {"size": 9}]
     assert media["data"]["url"] == attachment["url"]
+    image["data"]["attachments"] = [attachment | {"size": "9 kB"}]
+    assert ask.post("/v3/messages", image).json["data"]["data"]["attachments"][0]["size"] == "9 kB"
     body = TEXT | {"category": "custom", "type": "my-type", "data": {"customData": {"a": [1]}}}
     custom = ask.post("/v3/messages", body).json["data"]
     assert (custom["category"], custom["type"]) == ("custom", "my-type")

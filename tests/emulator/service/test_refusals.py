@@ -65,6 +65,9 @@ def data(type: str = "text", category: str = "message", **members: Any) -> dict[
         ("POST", "messages/2/thread", "ann", REPLY, "ERR_MESSAGE_THREAD_NESTING"),
         ("POST", "messages/3/thread", "ann", REPLY, "ERR_WRONG_MESSAGE_THREAD_CATEGORY"),
 
+        ("POST", "data_import/users", None, {"members": {}}, "ERR_BAD_REQUEST"),
+        ("POST", "notifications/push/v1/tokens", None, {"authToken": "a"}, "ERR_BAD_REQUEST"),
+
         ("POST", f"{TALK}/read", "ann", {"messageId": 4}, "ERR_MESSAGE_ID_NOT_FOUND"),
         ("DELETE", f"{TALK}/read", "ann", {"messageId": 4}, "ERR_MESSAGE_ID_NOT_FOUND"),
         ("POST", f"{TALK}/delivered", "ann", {"messageId": "1"}, "ERR_BAD_REQUEST"),

@@ -93,6 +93,7 @@ GROUP = {"guid": "hall", "name": "Hall", "type": "public"}
         ("perPage=1", "den", {"updatedAt": 0, "affix": "append"}),
         ("perPage=1&affix=prepend", "hall", {"updatedAt": NOW, "affix": "prepend"}),
         ("updatedAt=0&affix=append", "hall", {"updatedAt": NOW, "affix": "append"}),
+        (f"updatedAt={NOW - 1}", "hall", {"updatedAt": NOW, "affix": "append"}),
         (f"updatedAt={NOW}", "", None),
     ],
 )
@@ -104,3 +105,10 @@ def test_a_page_of_groups_has_pagination_and_a_position(
     assert [group["guid"] for group in answer["data"]] == guids.split()
     assert answer["meta"]["pagination"]["count"] == len(guids.split())
     assert answer.get("cursor") == cursor
+
+
+def test_one_record_that_is_none_does_not_stop_an_import(ask: Asker) -> None:
+    users = {"zoe": {"uid": "zoe", "name": "Zoe"}, "odd": {"uid": 7}}
+    outcomes = ask.post("/v3/data_import/users", {"users": users}).json["data"]
+    assert (outcomes["zoe"]["success"], outcomes["odd"]["success"]) == (True, False)
+    assert outcomes["odd"]["error"]["code"] == "ERR_IMPORT_INVALID_USER_FORMAT"

@@ -59,6 +59,13 @@ def test_odd_records_are_served_as_they_are(store: Store) -> None:
         store.add_records([b"nope"])
 
 
+def test_a_user_exists_once(store: Store) -> None:
+    store.add_user("ann")
+    with pytest.raises(RequestInvalidError, match="uid = 'ann': this user exists already"):
+        store.add_user("ann", "Another")
+    assert store.people.users["ann"]["name"] == "ann"
+
+
 def test_messages_are_hidden_from_lists_and_shown_again(store: Store) -> None:
     filled(store, "ttttt")
     store.hide([2, 3], participant_list("ann"))
@@ -94,3 +101,8 @@ def test_what_was_attached_goes_with_the_message(chat: Store) -> None:
     chat.marks.add("pin", 3, "ann_user_bob")
     chat.remove([3])
     assert chat.marks.on(3) == []
+
+
+def test_the_text_of_a_message_is_in_its_data(chat: Store) -> None:
+    assert chat.record(1)["data"]["text"] == "text 1"
+    assert "text" not in chat.add_message("ann", "bob", type="image")["data"]
