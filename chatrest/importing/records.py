@@ -9,6 +9,7 @@
 A message that was shown without `muid` gets one made of its content: the same line always has the same one.
 """
 
+import json
 from collections.abc import Iterator, Mapping
 from hashlib import blake2b
 from json import JSONDecodeError
@@ -24,6 +25,7 @@ from .._parameters.checked import Body
 from .._parameters.data_import import GroupImport, MemberImport, MessageImport, UserImport, import_record
 from .._secrets import shown
 from ..errors import ReplyUnreadableError, RequestInvalidError
+from ..times import TIME_FORMS, parse_timestamp
 from .input_files import LinePosition
 
 Kind: TypeAlias = Literal["users", "groups", "members", "messages"]
@@ -58,6 +60,7 @@ _EMPTY: Final[tuple[Any, ...]] = (None, "", 0, [], {})
 _EMPTY_OR_UNREAD: Final = (*_EMPTY, {"data": []}, {"data": [[]]})
 """Values that are not worth naming: also the receipts of a message that nobody has received."""
 _PROTECTED: Final = ("password", "protected")
+_TIMES: Final = "a whole number of seconds since 1970, or a text such as '2026-01-31' or '2026-01-31T12:00Z'"
 _LONGEST_NAME: Final = 100
 _MADE_OF_USERS: Final = (
     "status updatedAt conversationId authToken blockedByMe blockedByMeAt blockedAt hasBlockedMe"
@@ -153,7 +156,7 @@ def record_of(kind: Kind, members: dict[str, Any]) -> ImportRecord:
 
 
 def _read_written(kind: Kind, members: dict[str, Any]) -> ImportRecord:
-    """Return the record of a line that a person wrote; an optional member that is null or empty is left out.
+    """Return the record of a line that a person wrote, without members that are null or optional and empty.
 
     Raises `RequestInvalidError` for a member that is wrong, missing or unknown.
     """
@@ -161,14 +164,27 @@ def _read_written(kind: Kind, members: dict[str, Any]) -> ImportRecord:
     filled = {
         name: value
         for name, value in members.items()
-        if name in _REQUIRED[kind] or not (value is None or value in ("", []))
+        if value is not None and (name in _REQUIRED[kind] or value not in ("", []))
     }
+    _check_times(name, filled)
     record = import_record(name, filled, cls)
     try:
         msgspec.json.encode(record)
     except (TypeError, ValueError, RecursionError) as error:
         raise RequestInvalidError(f"{name}: it cannot be sent: {error}") from None
     return ImportRecord(str(getattr(record, key)), record)
+
+
+def _check_times(name: str, members: Mapping[str, Any]) -> None:
+    """Raise `RequestInvalidError` for a value that is no time, with the forms that a time has in JSON."""
+    for member, value in members.items():
+        try:
+            if member.endswith(("At", "_at")):
+                parse_timestamp(member, value)
+        except RequestInvalidError as error:
+            if TIME_FORMS in str(error):
+                fault = f"{name}: {member} = {json.dumps(value)}: expected {_TIMES}"
+                raise RequestInvalidError(fault) from None
 
 
 def _omissions(kind: Kind, members: Mapping[str, Any]) -> Iterator[str]:

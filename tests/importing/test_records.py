@@ -122,6 +122,14 @@ def test_a_record_is_refused_where_what_it_needs_is_wrong(checked: Check) -> Non
     }
 
 
+def test_a_wrong_time_is_shown_as_it_is_in_the_line(checked: Check) -> None:
+    for value, shown in ((True, "true"), ("soon", '"soon"'), (-1, "-1")):
+        [note] = checked(STORED | {"sentAt": value}).refused
+        assert f"sentAt = {shown}: expected a whole number of seconds since 1970, or a text" in note.message
+    [note] = checked(STORED | {"sentAt": None}).refused
+    assert note.message == "message: 'sentAt' is missing"
+
+
 def test_very_many_omissions_are_few_lines(checked: Check) -> None:
     omissions = checked(*({**STORED, f"new{n:03}": 1, "often": 1} for n in range(150))).not_carried
     assert (len(omissions), omissions[0].count) == (101, 150)
