@@ -84,14 +84,14 @@ def after_last(cursor: Cursor) -> Cursor:
     A walk that ended within a page would ask for that whole page again, each time.
     """
     last, position = cursor.last, dict(cursor.position)
-    if last is None or not (cursor.by_id and cursor.inside and is_number(last)) or cursor.skip:
+    if last is None or not (cursor.by_id and cursor.is_inside and is_number(last)) or cursor.given_here:
         return cursor
     sizes = tuple(pair for pair in cursor.position if pair[0] in ("perPage", "limit"))
     if position.keys() - _POSITION - dict(sizes).keys() or cursor.direction is None:
         return cursor
     new_position: Pairs = (("affix", cursor.direction), ("id", last))
     if "sentAt" in position:
-        if cursor.time is None or cursor.time <= 0:
+        if cursor.last_time is None or cursor.last_time <= 0:
             return cursor
-        new_position += (("sentAt", str(cursor.time)),)
-    return structs.replace(cursor, position=(*new_position, *sizes), inside=False)
+        new_position += (("sentAt", str(cursor.last_time)),)
+    return structs.replace(cursor, position=(*new_position, *sizes), is_inside=False)

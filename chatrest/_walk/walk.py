@@ -156,7 +156,7 @@ class Walk(Generic[T]):
             return source
         # In the middle of a page its size stays, and so it does by page numbers: the position is counted in
         # pages of that size.
-        if cursor.inside or (cursor.position and "page" in dict(cursor.position)):
+        if cursor.is_inside or (cursor.position and "page" in dict(cursor.position)):
             return source
         return structs.replace(source, facts=structs.replace(facts, size=count or 1))
 

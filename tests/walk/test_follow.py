@@ -235,7 +235,9 @@ def test_an_interval_is_a_number_of_seconds_above_0(every: Any) -> None:
 
 # ── the cursor that asks behind the last item ──
 
-IN_PAGE = Cursor("q", (("affix", "append"), ("id", "5")), "append", "9", inside=True, time=70, delivered=9)
+IN_PAGE = Cursor(
+    "q", (("affix", "append"), ("id", "5")), "append", "9", is_inside=True, last_time=70, delivered=9
+)
 
 
 @loop_over(
@@ -258,16 +260,16 @@ def test_a_place_within_a_page_moves_behind_its_last_item(
     position: tuple[tuple[str, str], ...], expected: tuple[tuple[str, str], ...]
 ) -> None:
     moved = after_last(structs.replace(IN_PAGE, position=position))
-    assert moved == structs.replace(IN_PAGE, position=expected, inside=False)
+    assert moved == structs.replace(IN_PAGE, position=expected, is_inside=False)
 
 
 @loop_over(
     "changes",
     [
-        {"last": None}, {"last": "m-9"}, {"by_id": False}, {"inside": False}, {"skip": 1},
+        {"last": None}, {"last": "m-9"}, {"by_id": False}, {"is_inside": False}, {"given_here": 1},
         {"direction": None}, {"position": (("page", "2"),)},
         {"position": (("affix", "append"), ("updatedAt", "50"))},
-        {"position": (("sentAt", "50"), ("id", "5")), "time": None},
+        {"position": (("sentAt", "50"), ("id", "5")), "last_time": None},
     ],
 )  # fmt: skip
 def test_any_other_place_stays(changes: dict[str, object]) -> None:

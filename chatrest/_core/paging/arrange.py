@@ -82,7 +82,8 @@ def arrange(
             "the walk cannot keep its order without losing it"
         )
     known = _known_ids(cursor, memory)
-    unnumbered = [index for index in unnumbered if not ids[index] or ids[index] not in known][cursor.skip :]
+    unnumbered = [index for index in unnumbered if not ids[index] or ids[index] not in known]
+    del unnumbered[: cursor.given_here]
     items = [page.items[index] for index in (*unnumbered, *ordered[passed:])]
     return OrderedPage(items, direction, is_stated, by_id=True, unordered_count=len(unnumbered))
 
@@ -92,9 +93,9 @@ def _is_by_time(
 ) -> bool:
     """Return True if a page goes by time and cannot go by id: ids that follow the times are in order."""
     times = _times(items)
-    if not runs_by_time(times, cursor.time, direction):
+    if not runs_by_time(times, cursor.last_time, direction):
         return False
-    follows = runs_by_time([times[index] for index in ordered], cursor.time, direction)
+    follows = runs_by_time([times[index] for index in ordered], cursor.last_time, direction)
     return bool(unseen) or len(ordered) < len(items) or not follows
 
 
@@ -104,7 +105,7 @@ def _unseen_ids(passed: Sequence[str], cursor: Cursor, before: Sequence[str] | N
     `05` after `5` is one of them: the same number in another text may be another record. To give it would
     break the order, and to drop it might lose it.
     """
-    if cursor.last is None or cursor.inside:
+    if cursor.last is None or cursor.is_inside:
         return []
     known = {cursor.last, *(before or ())}
     return [text for text in passed if text not in known]
@@ -118,7 +119,7 @@ def _in_service_order(items: list[T], ids: Sequence[str], cursor: Cursor, memory
         if not text or text not in known:  # a record without any id was never seen
             known.add(text)
             indexes.append(index)
-    start = cursor.skip
+    start = cursor.given_here
     last, is_resumed = cursor.last, memory.ids is None
     if is_resumed and last in ids and not _ends_at_last(cursor, [ids[index] for index in indexes]):
         # The list has changed since the walk was here, or gives the same page again.
@@ -129,7 +130,7 @@ def _in_service_order(items: list[T], ids: Sequence[str], cursor: Cursor, memory
 
 def _ends_at_last(cursor: Cursor, ids: Sequence[str]) -> bool:
     """Return True if the items that were delivered from a page still end with the last one of them."""
-    return 0 < cursor.skip <= len(ids) and ids[cursor.skip - 1] in (cursor.last, "")
+    return 0 < cursor.given_here <= len(ids) and ids[cursor.given_here - 1] in (cursor.last, "")
 
 
 def _in_direction(items: list[T], ids: Sequence[str], direction: Affix) -> tuple[list[T], Sequence[str]]:
@@ -142,7 +143,7 @@ def _in_direction(items: list[T], ids: Sequence[str], direction: Affix) -> tuple
 def _known_ids(cursor: Cursor, memory: Memory) -> set[str]:
     """Return the ids at the border to this page: of the page before, and of the item that was asked from."""
     border = {dict(cursor.position).get("id", ""), *(memory.ids or ())}
-    if memory.ids is None and cursor.last is not None and not cursor.inside:
+    if memory.ids is None and cursor.last is not None and not cursor.is_inside:
         border.add(cursor.last)
     return border
 

@@ -64,11 +64,11 @@ class Cursor(Struct, frozen=True, array_like=True):
     """`append`: ids ascend; `prepend`: they descend; None before the first page."""
     last: str | None = None
     """The id of the last item delivered, on this page or before it."""
-    skip: int = 0
+    given_here: int = 0
     """The number of items in the service's order that were delivered from this page."""
-    inside: bool = False
+    is_inside: bool = False
     """True if the last item is on the page that `position` asks for, and not before it."""
-    time: int | None = None
+    last_time: int | None = None
     """The timestamp at which the last item delivered was sent; None if unknown. It shows a list by time."""
     by_id: bool = True
     """True if the list goes by id; if not, its items come in the service's order."""
@@ -180,7 +180,7 @@ def resumed(cursor: Cursor | str, start: Cursor, paging: Paging, key: CursorKey 
 def _fault(cursor: Cursor, start: Cursor, paging: Paging) -> str | None:
     """Return the reason why a cursor is no position in the list that begins at `start`; None if it is one."""
     begun = dict((*paging.filters, *start.position))
-    if cursor.skip < 0 or cursor.delivered < 0:
+    if cursor.given_here < 0 or cursor.delivered < 0:
         return "a count in it is negative"
     if start.direction not in (None, cursor.direction):
         return "it goes in another direction than the query"

@@ -99,7 +99,8 @@ def repeated_page_number(view: PageView) -> NextPage | None:
     if not paging.positions or view.is_short:
         return _END
     return NextPage(
-        error="a full page leads nowhere: no position, and page numbers are ignored; ask with an affix"
+        error="after a full page the list cannot be continued, as it has no position and page numbers are "
+        "ignored: give the query a direction, such as MessageQuery(affix='append')"
     )
 
 
@@ -152,7 +153,7 @@ def records_without_ids(view: PageView) -> NextPage | None:
     member = view.facts.paging.own_member
     if not member and not (view.ordered.by_id and not own_id(view)):
         return None
-    words = f"a full page leads nowhere: no record of it has an {member or 'id'} further on"
+    words = f"after a full page the list cannot be continued: none of its records has a new {member or 'id'}"
     return _END if view.is_short else NextPage(error=words)
 
 

@@ -56,7 +56,7 @@ class PageView(Struct, frozen=True, dict=True):
     @property
     def has_new(self) -> bool:
         """True for a page with something new; a resumed walk may know all that is on its page."""
-        return bool(self.ordered.items) or (self.cursor.inside and not self.is_repeated)
+        return bool(self.ordered.items) or (self.cursor.is_inside and not self.is_repeated)
 
     @property
     def claims_last(self) -> bool:

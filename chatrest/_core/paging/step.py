@@ -71,15 +71,15 @@ class Step(Struct, Generic[T], frozen=True):
         return structs.replace(
             self.start,
             last=self.last_after(count, identify),
-            time=self.time_after(count),
-            skip=self.start.skip + min(count, self.unordered_count),
-            inside=True,
+            last_time=self.time_after(count),
+            given_here=self.start.given_here + min(count, self.unordered_count),
+            is_inside=True,
             delivered=self.start.delivered + count,
         )
 
     def time_after(self, count: int) -> int | None:
         """Return the timestamp at which the last of the first `count` items was sent; None if unknown."""
-        return getattr(self.items[count - 1], "sent_at", None) if count else self.start.time
+        return getattr(self.items[count - 1], "sent_at", None) if count else self.start.last_time
 
     def last_after(self, count: int, identify: Callable[[T], str]) -> str | None:
         """Return the last id delivered after `count` of the items.
@@ -178,7 +178,7 @@ def _ordinary_step(
         (("affix", direction), ("id", last)),
         direction,
         last,
-        time=getattr(last_item, "sent_at", None),
+        last_time=getattr(last_item, "sent_at", None),
         delivered=cursor.delivered + len(items),
         earlier=asked if promise == "stated" else None,
     )
@@ -218,8 +218,8 @@ def _step_back(start: Cursor, target: NextPage, facts: ListFacts, memory: Memory
     goal = structs.replace(
         start,
         position=position,
-        skip=0,
-        inside=start.is_at_number,
+        given_here=0,
+        is_inside=start.is_at_number,
         earlier=beginning if start.is_at_number and not is_beginning else None,
     )
     remembered = structs.replace(
@@ -248,8 +248,8 @@ def _further_step(result: Step[T], view: PageView, target: NextPage) -> Step[T]:
         view.ordered.direction if "affix" in names else start.direction,
         last,
         # A resumed walk that asks for smaller pages may need several until it reaches its own last item.
-        inside=start.inside and not count and bool(view.ids) and start.by_id and is_number(last),
-        time=result.time_after(count),
+        is_inside=start.is_inside and not count and bool(view.ids) and start.by_id and is_number(last),
+        last_time=result.time_after(count),
         by_id=start.by_id,
         delivered=start.delivered + count,
         earlier=start.position if promise == "stated" and "page" not in names else None,

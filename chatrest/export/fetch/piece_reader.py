@@ -109,11 +109,11 @@ def _entry(base: Cursor, piece: ListPiece) -> Cursor:
         position=position,
         direction="append",
         last=str(last),
-        time=None,
-        skip=0,
+        last_time=None,
+        given_here=0,
         # From an early position, items before the piece are dropped without a fault. From any other
         # position they show that the list has another order.
-        inside=piece.is_guess or (position_id is not None and position_id < last),
+        is_inside=piece.is_guess or (position_id is not None and position_id < last),
         by_id=True,
     )
 

@@ -108,11 +108,11 @@ async def estimate(
                     written = journal.ids_in(journal.files("open", "sealing", "sealed"))
                     messages = Messages(AsRows(session.sender))
                     await IdContinuity(messages, written.numbers.last, journal).check(rows)
-    reads, known = stored.only or stored.plan, stored.known
-    sources = dict.fromkeys([*known, *reads.sources])
+    reads = stored.only or stored.plan
+    sources = dict.fromkeys([*stored.sources, *reads.sources])
     if reads.all_users:
         sources |= {source: None async for source in users(session)}
-    new = [each for each in sources if each not in known]
+    new = [each for each in sources if each not in stored.sources]
     works = [*stored.left, *(ListJob(SourceState(0, each), [Gap(0, until)]) for each in new)]
     sampled = works[:: max(1, ceil(len(works) / SAMPLES))]
     pages, refused = dict[Source, list[Row]](), list[ExportFailure]()
@@ -149,7 +149,7 @@ class _StoredExport(NamedTuple):
     plan: Plan
     only: Plan | None = None
     """Those of its sources that are to be read, where it is not all of them."""
-    known: frozenset[Source] = frozenset()
+    sources: frozenset[Source] = frozenset()
     """The sources that the next run reads, too."""
     left: Sequence[ListJob] = ()
     rechecks: int = 0
@@ -176,15 +176,15 @@ def read_stored(
         former, plan, _ = resolve_plans(folder, journal, manifest, asked, app_id, may_change=change_plan)
         part = given.part_of(plan) if only else None
         reads = part or plan
-        known = [
+        states = [
             each for each in journal.sources() if reads.holds(each.source) and each.state != "deleted_user"
         ]
         if reads.window != former.window:  # then all lists are read again
-            left = [ListJob(each, [Gap(0, until)]) for each in known]
+            left = [ListJob(each, [Gap(0, until)]) for each in states]
         else:
-            left = list(unread_jobs(journal, known, until))
-        rechecks = len(list(unfinished_rechecks(journal, known)))
-        return _StoredExport(plan, part, frozenset(each.source for each in known), left, rechecks)
+            left = list(unread_jobs(journal, states, until))
+        rechecks = len(list(unfinished_rechecks(journal, states)))
+        return _StoredExport(plan, part, frozenset(each.source for each in states), left, rechecks)
 
 
 async def _first_rows(session: AsyncSession, plan: Plan, work: ListJob) -> list[Row]:
@@ -196,7 +196,7 @@ async def _first_rows(session: AsyncSession, plan: Plan, work: ListJob) -> list[
         last = str(gap.after)
         position = gap.position or (("affix", "append"), ("id", last))
         walk = walk.at(
-            structs.replace(walk.cursor, position=position, direction="append", last=last, inside=True)
+            structs.replace(walk.cursor, position=position, direction="append", last=last, is_inside=True)
         )
     async with aclosing(walk.pages()) as pages:
         page: Page[Row] | None = await anext(pages, None)

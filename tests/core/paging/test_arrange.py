@@ -87,7 +87,7 @@ def test_a_walk_that_has_a_direction_keeps_it(direction: Any) -> None:
 @given(st.permutations(range(95, 105)), st.integers(90, 110), st.sampled_from(["append", "prepend"]))
 def test_a_page_by_id_gives_what_is_ahead_in_order(ids: list[int], last: int, direction: Any) -> None:
     """A walk that is resumed inside a page has given all that is behind."""
-    result = arranged(page(*ids), at(str(last), direction, inside=True))
+    result = arranged(page(*ids), at(str(last), direction, is_inside=True))
     ahead = [each for each in ids if (each > last if direction == "append" else each < last)]
     assert ids_of(result) == [str(each) for each in sorted(ahead, reverse=direction == "prepend")]
     assert (result.by_id, result.unordered_count) == (True, 0)
@@ -101,14 +101,15 @@ def test_what_lies_behind_and_was_never_seen_is_an_error(direction: str, ids: li
     with pytest.raises(CursorError, match=f"served id {ids[0]} after id 5"):
         arranged(page(*ids), cursor, before=["5"])
     assert ids_of(arranged(page(*ids), cursor, before=["5", str(ids[0])])) == ahead
-    assert ids_of(arranged(page(*ids), structs.replace(cursor, inside=True))) == ahead
+    assert ids_of(arranged(page(*ids), structs.replace(cursor, is_inside=True))) == ahead
 
 
 def test_records_without_a_number_come_first_in_the_services_order() -> None:
     result = arranged(page("b", 2, "", 1, "a", ""))
     assert ids_of(result) == ["b", "", "a", "", "1", "2"]
     assert result.unordered_count == 4
-    assert ids_of(arranged(page("b", 2, "a", 1), at("1", skip=1, inside=True))) == ["a", "2"]
+    again = arranged(page("b", 2, "a", 1), at("1", given_here=1, is_inside=True))
+    assert ids_of(again) == ["a", "2"]
 
 
 def test_records_of_one_id_that_differ_both_come() -> None:
@@ -128,18 +129,18 @@ def test_a_page_whose_times_run_and_whose_ids_do_not_comes_by_time(direction: An
 
 def test_a_page_whose_times_do_not_run_on_stays_by_id() -> None:
     listing = timed((7, 10), (3, 20), (9, 30))
-    assert ids_of(arranged(listing, at("1", time=25, inside=True))) == ["3", "7", "9"]
+    assert ids_of(arranged(listing, at("1", last_time=25, is_inside=True))) == ["3", "7", "9"]
     assert arranged(timed((7, 10), (3, 0), (9, 30))).by_id
     assert arranged(timed((7, 10), (3, 10), (9, 10))).by_id
 
 
 def test_a_list_that_goes_by_time_stays_so() -> None:
-    result = arranged(timed((1, 10), (2, 20)), at("9", time=5, by_id=False), before=["9"])
+    result = arranged(timed((1, 10), (2, 20)), at("9", last_time=5, by_id=False), before=["9"])
     assert (ids_of(result), result.by_id) == (["1", "2"], False)
 
 
 def resumed(ids: str, *, last: str, skip: int = 0, inside: bool = True) -> str:
-    cursor = at(last, skip=skip, inside=inside, by_id=False)
+    cursor = at(last, given_here=skip, is_inside=inside, by_id=False)
     return "".join(ids_of(arranged(page(*ids), cursor)))
 
 

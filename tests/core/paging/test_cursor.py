@@ -24,9 +24,9 @@ cursors = st.builds(
     position=st.lists(st.tuples(texts, texts), max_size=4).map(tuple),
     direction=st.sampled_from(["append", "prepend", None]),
     last=st.none() | texts,
-    skip=st.integers(0, 2**70),
-    inside=st.booleans(),
-    time=st.none() | st.integers(),
+    given_here=st.integers(0, 2**70),
+    is_inside=st.booleans(),
+    last_time=st.none() | st.integers(),
     by_id=st.booleans(),
     delivered=st.integers(0),
 )
@@ -135,7 +135,7 @@ def forged(position: Any = (), direction: Any = "append", *rest: Any, query: str
 
 
 FORGED: list[Any] = [None, 0, False, None, True, 0]
-"""What follows the direction: last, skip, inside, time, by_id, delivered."""
+"""What follows the direction: last, given_here, is_inside, last_time, by_id, delivered."""
 
 
 def test_a_forged_token_is_read_as_any_other() -> None:
@@ -287,5 +287,5 @@ def test_no_repr_shows_a_key_or_a_signature() -> None:
     with pytest.raises(TypeError, match="cannot be pickled"):
         pickle.dumps(CursorKey(b"shared"))
     shown = dict(CURSOR.signed(KEY).__rich_repr__())
-    assert (shown["last"], shown["skip"]) == ("41", 3)
+    assert (shown["last"], shown["given_here"]) == ("41", 3)
     assert not {"mac", "query"} & shown.keys()

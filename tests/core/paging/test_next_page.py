@@ -360,7 +360,7 @@ AT_7 = unordered(affix="append", createdAt="7", last="x2")
       for listing in (dated(7), dated()) for ids in (["x0"], None)),
     ("an item without a time", IN_SERVICE_ORDER, dated(None), None, {"facts": DATED}),
     ("below the largest", IN_SERVICE_ORDER, dated(5), None, {"facts": DATED, "largest": 3}),
-    *(("a full page", unordered(affix="append", createdAt="7"), dated(*times), "leads nowhere",
+    *(("a full page", unordered(affix="append", createdAt="7"), dated(*times), "cannot be continued",
        {"facts": DATED, "ids": ids})
       for times, ids in (((5, 6, 7), ["x0", "x1", "x2"]), ((7, 7, 7), None), ((5, None, 7), None))),
 )  # fmt: skip

@@ -31,13 +31,15 @@ def test_the_cursor_after_some_items_is_on_their_page_and_after_all_at_the_next_
     here = at(id="5").position
     assert result.cursor_after(0, identify) == at(id="5")
     assert result.cursor_after(1, identify) == Cursor(
-        "q", here, "append", "6", inside=True, time=7, delivered=1
+        "q", here, "append", "6", is_inside=True, last_time=7, delivered=1
     )
-    after = Cursor("q", (("affix", "append"), ("id", "9")), "append", "7", time=7, delivered=2)
+    after = Cursor("q", (("affix", "append"), ("id", "9")), "append", "7", last_time=7, delivered=2)
     assert result.cursor_after(2, identify) == after
     end = step_over(at(id="5"), page(7, 6, pagination=Pagination(0, 2, 9, 1, 1)), facts_for(9), largest=9)
     assert end.next is None
-    assert end.cursor_after(2, identify) == Cursor("q", here, "append", "7", inside=True, time=7, delivered=2)
+    assert end.cursor_after(2, identify) == Cursor(
+        "q", here, "append", "7", is_inside=True, last_time=7, delivered=2
+    )
 
 
 def test_an_earlier_page_is_remembered_until_the_end_is_shown_or_too_many_were_asked_for() -> None:
@@ -60,11 +62,11 @@ def test_an_earlier_page_is_remembered_until_the_end_is_shown_or_too_many_were_a
 
 
 def test_a_resumed_walk_is_no_longer_inside_of_a_page_after_an_empty_one() -> None:
-    resumed = structs.replace(at(id="5", last="6"), inside=True)
+    resumed = structs.replace(at(id="5", last="6"), is_inside=True)
     for listing, is_inside in ((page(6, cursor=position(7)), True), (page(cursor=position(7)), False)):
         following = step_over(resumed, listing).next
         assert following is not None
-        assert following.inside is is_inside
+        assert following.is_inside is is_inside
 
 
 @few
@@ -105,7 +107,7 @@ def nearly_ordinary(draw: Any) -> tuple[Cursor, Listing[Item], ListFacts, Memory
         draw(st.sampled_from([start, start, (*start, *more), start[:1], more, ()])),
         draw(mostly(direction, None, "append")),
         draw(mostly(behind, None, "7", "x")),
-        inside=draw(mostly(False, True)),
+        is_inside=draw(mostly(False, True)),
         by_id=draw(mostly(True, False)),
         delivered=draw(st.sampled_from([0, 3])),
     )
