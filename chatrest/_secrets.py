@@ -1,6 +1,6 @@
 """Hiding of secrets: API keys, management secrets, tokens, the secret of a `wsChannel`.
 
-`masked` prepares a value for a repr: it hides values with the name of a credential. `scrub` removes known
+`for_repr` prepares a value for a repr: it hides values with the name of a credential. `scrub` removes known
 secrets from a text of the service, whose error message may contain the rejected key, plain or escaped for a
 URL, for HTML or for JSON.
 """
@@ -63,16 +63,16 @@ class _Placeholder:
         return self.text
 
 
-def masked(name: str, value: Any, levels: int = DEEPEST) -> Any:
+def for_repr(name: str, value: Any, levels: int = DEEPEST) -> Any:
     """Return `value` of the field `name` for a repr, with every credential in it hidden."""
     if value and is_credential(name):
         return _Placeholder(HIDDEN)
     if isinstance(value, dict | list | tuple) and not levels:
         return _Placeholder(TOO_DEEP)
     if isinstance(value, dict):
-        return {key: masked(str(key), item, levels - 1) for key, item in value.items()}
+        return {key: for_repr(str(key), item, levels - 1) for key, item in value.items()}
     if isinstance(value, list | tuple):
-        return type(value)(masked("", item, levels - 1) for item in value)
+        return type(value)(for_repr("", item, levels - 1) for item in value)
     if isinstance(value, str) and value.lstrip()[:1] in _JSON_STARTS:
         return value if (text := scrub(value, ())) == value else text
     # Of raw bytes the size, as raw JSON may contain a secret.
@@ -85,30 +85,30 @@ class GuardedDict(dict[str, Any]):
     __slots__ = ()
 
     def __repr__(self) -> str:
-        return repr({key: masked(key, item) for key, item in self.items()})
+        return repr({key: for_repr(key, item) for key, item in self.items()})
 
     __str__ = __repr__
 
 
-def guarded(value: Any, raw: bytes) -> Any:
+def hide_in_repr(value: Any, raw: bytes) -> Any:
     """Return decoded JSON, with a `GuardedDict` for each object if `raw` may have a credential."""
     lower = raw.lower()  # no pattern, which holds up all threads for seconds in a large record
-    return _guarded(value, DEEPEST) if any(sign in lower for sign in _SIGNS) else value
+    return _guard_objects(value, DEEPEST) if any(sign in lower for sign in _SIGNS) else value
 
 
-def _guarded(value: Any, levels: int) -> Any:
+def _guard_objects(value: Any, levels: int) -> Any:
     if levels and isinstance(value, list):
-        return [_guarded(item, levels - 1) for item in value]
+        return [_guard_objects(item, levels - 1) for item in value]
     if levels and isinstance(value, dict):
-        return GuardedDict({name: _guarded(item, levels - 1) for name, item in value.items()})
+        return GuardedDict({name: _guard_objects(item, levels - 1) for name, item in value.items()})
     return value
 
 
-def masked_fields(owner: Any, pairs: Iterable[tuple[str, Any]]) -> list[tuple[str, Any]]:
+def repr_fields(owner: Any, pairs: Iterable[tuple[str, Any]]) -> list[tuple[str, Any]]:
     """Return the fields of a struct for a repr, with credentials and all of its `hidden_fields` hidden."""
     hidden: frozenset[str] = owner.hidden_fields
     return [
-        (name, _Placeholder(HIDDEN) if value and name in hidden else masked(name, value))
+        (name, _Placeholder(HIDDEN) if value and name in hidden else for_repr(name, value))
         for name, value in pairs
     ]
 

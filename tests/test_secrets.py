@@ -24,10 +24,10 @@ from chatrest._models.users import AuthToken, User, WsChannel
 from chatrest._secrets import (
     _CREDENTIALS,
     HIDDEN,
-    guarded,
+    for_repr,
+    hide_in_repr,
     is_credential,
     longest,
-    masked,
     scrub,
     scrub_all,
     shown,
@@ -127,13 +127,13 @@ def test_hidden_credentials_are_readable_attributes() -> None:
 @loop_over("name", ["", "secretary", "key", "tokens_used", "uid", "sessionid"])
 def test_other_names_hide_nothing(name: str) -> None:
     assert not is_credential(name)
-    assert masked(name, "x") == "x"
-    assert (masked("secret", ""), masked("token", None)) == ("", None)
+    assert for_repr(name, "x") == "x"
+    assert (for_repr("secret", ""), for_repr("token", None)) == ("", None)
 
 
 def test_a_masked_value_is_a_copy_of_the_same_shape() -> None:
     value = {"a": [1, ("x", None)], 3: b"abc"}
-    shown = masked("", value)
+    shown = for_repr("", value)
     assert repr(shown) == "{'a': [1, ('x', None)], 3: <3 bytes>}"
     assert value == {"a": [1, ("x", None)], 3: b"abc"}
 
@@ -243,11 +243,11 @@ def test_a_credential_is_known_in_every_spelling_of_its_name(name: str) -> None:
     whole = [name, name.upper(), f"_{name}", f"{name}_"]
     for spelt in (*whole, f"{name[:3]}_{name[3:]}", f"{name[:3]}-{name[3:]}"):
         assert is_credential(spelt)
-        assert repr(masked(spelt, "x")) == repr(masked(spelt, {"x": 1})) == HIDDEN
+        assert repr(for_repr(spelt, "x")) == repr(for_repr(spelt, {"x": 1})) == HIDDEN
         assert SECRET not in scrub(f"{spelt}={SECRET}", [])
     for spelt in (*whole, name.replace("key", "_Key").replace("token", "-TOKEN").replace("url", "_url")):
         value = {"a": [{spelt: SECRET}]}
-        assert SECRET not in repr(guarded(value, json.dumps(value).encode()))
+        assert SECRET not in repr(hide_in_repr(value, json.dumps(value).encode()))
 
 
 def test_what_is_nested_too_deeply_becomes_a_short_text() -> None:
@@ -294,13 +294,13 @@ def test_no_repr_of_a_damaged_call_shows_its_secret(entity: object) -> None:
 
 def test_json_without_a_credential_is_left_as_it_is() -> None:
     value = {"a": [{"monkey": 1}], "b": "{not json"}
-    assert guarded(value, b'{"a":[{"x":1}]}') is value
-    assert guarded(value, json.dumps(value).encode()) == value
-    assert repr(guarded(value, json.dumps(value).encode())) == repr(value)
+    assert hide_in_repr(value, b'{"a":[{"x":1}]}') is value
+    assert hide_in_repr(value, json.dumps(value).encode()) == value
+    assert repr(hide_in_repr(value, json.dumps(value).encode())) == repr(value)
 
 
 def test_a_deeply_nested_object_is_guarded_without_a_recursion_error() -> None:
     deep: object = {"secret": "s"}
     for _ in range(2000):
         deep = {"a": deep}
-    assert isinstance(guarded(deep, b"secret"), dict)
+    assert isinstance(hide_in_repr(deep, b"secret"), dict)

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias, final
 
 from msgspec import UNSET, UnsetType, ValidationError, convert, field, structs
 
-from .._secrets import guarded
+from .._secrets import hide_in_repr
 from .calls import CallContent
 from .lenient import CoercionError, coerced, shape
 from .outcomes import ItemOutcome
@@ -381,7 +381,7 @@ def unknown_message(record: Any, raw: bytes, reason: str) -> UnknownMessage:
                     continue
                 with suppress(ValidationError, UnicodeEncodeError):
                     members[name] = convert(value, kind)
-    members["data"] = guarded(members["data"], raw)
+    members["data"] = hide_in_repr(members["data"], raw)
     return UnknownMessage(raw=raw, reason=reason, **members)
 
 

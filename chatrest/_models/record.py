@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, TypeAlias, Type
 from msgspec import UNSET, Struct, UnsetType, field
 from msgspec.structs import fields
 
-from .._secrets import TOO_DEEP, masked_fields
+from .._secrets import TOO_DEEP, repr_fields
 from ..errors import ReplyUnreadableError
 from .raw_json import read_value, write_value
 
@@ -123,7 +123,7 @@ class Record(Struct, frozen=True, gc=False, rename="camel", omit_defaults=True):
     def __rich_repr__(self) -> list[tuple[str, Any]]:
         """Return the names and values that the service sent, credentials hidden, for `repr` and rich."""
         pairs = ((name, getattr(self, name)) for name in self.__struct_fields__)
-        return masked_fields(self, [(name, value) for name, value in pairs if not is_absent(value)])
+        return repr_fields(self, [(name, value) for name, value in pairs if not is_absent(value)])
 
 
 class RawRecord:

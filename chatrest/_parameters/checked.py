@@ -29,7 +29,7 @@ import msgspec
 from msgspec import UNSET, Meta, Struct, UnsetType
 from msgspec.structs import fields
 
-from .._secrets import HIDDEN, is_credential, masked, masked_fields, shown
+from .._secrets import HIDDEN, for_repr, is_credential, repr_fields, shown
 from .._texts import NamedFields
 from ..errors import RequestInvalidError
 from ..times import TIME_FORMS, Time, parse_timestamp, timestamp_words
@@ -208,7 +208,7 @@ class CheckedStruct(Struct, metaclass=CheckedStructType, frozen=True, rename="ca
 
     def __rich_repr__(self) -> list[tuple[str, Any]]:
         """Return the names and values that were given, credentials hidden, for `repr` and rich."""
-        return masked_fields(self, [(name, getattr(self, name)) for name in _set_fields(self)])
+        return repr_fields(self, [(name, getattr(self, name)) for name in _set_fields(self)])
 
 
 class Filter(CheckedStruct):
@@ -351,7 +351,7 @@ def _check_field(record: CheckedStruct, name: str) -> str | None:
 def _shown(record: CheckedStruct, name: str, value: Any) -> str:
     if value and (is_credential(name) or name in record.hidden_fields):
         return HIDDEN
-    return shown(masked("", value) if isinstance(value, dict | list | tuple) else value)
+    return shown(for_repr("", value) if isinstance(value, dict | list | tuple) else value)
 
 
 def _converted(name: str, value: Any, rule: _Rule) -> Any:

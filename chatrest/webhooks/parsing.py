@@ -18,7 +18,7 @@ from .._models.lenient import CoercionError, coerced, shape, type_name
 from .._models.messages import Message, UnknownMessage
 from .._models.raw_json import bytes_of
 from .._models.record import Json, Record
-from .._secrets import guarded
+from .._secrets import hide_in_repr
 from ..errors import ReplyUnreadableError, RequestInvalidError
 from .events import (
     EVENT_CLASSES,
@@ -92,7 +92,7 @@ def _read_event(raw: bytes) -> Event:
             return event
         except CoercionError as error:
             reason = str(error)
-    return UnknownEvent(data=guarded(_read_value(envelope, "data", None), raw), reason=reason, **fields)
+    return UnknownEvent(data=hide_in_repr(_read_value(envelope, "data", None), raw), reason=reason, **fields)
 
 
 def _read_value(raw_members: RawMembers, name: str, absent: Any = UNSET) -> Any:
