@@ -14,14 +14,17 @@ from .errors import RequestInvalidError
 
 if TYPE_CHECKING:  # a collection's module is loaded when its attribute is first used
     from ._resources.agents import Agents
-    from ._resources.apps import ApiKeys, Apps, DataImport, Metrics, Triggers, Webhooks
-    from ._resources.conversations import Calls, Conversations
+    from ._resources.apps import ApiKeys, Apps, Metrics
+    from ._resources.calls import Calls
+    from ._resources.conversations import Conversations
+    from ._resources.data_import import DataImport
     from ._resources.groups import BannedUsers, Groups, Members
     from ._resources.messages import Messages
     from ._resources.moderation import Moderation
     from ._resources.notifications import Notifications
     from ._resources.roles import Rbac, RestrictedFeatures, Roles
     from ._resources.users import AuthTokens, BlockedUsers, Friends, Users
+    from ._resources.webhooks import Triggers, Webhooks
 
 
 @final

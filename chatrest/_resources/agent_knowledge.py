@@ -39,7 +39,7 @@ from .._parameters.agents import (
 )
 from .._parameters.fields import SourceType
 from .._walk.walk import Walk
-from .collection import AnyCursor, Collection
+from .collection import Collection, WalkStart
 
 _KNOWLEDGE: Final = "/ai-agents/agent-builder/knowledge-base"
 _AGENT_KNOWLEDGE: Final = "/ai-agents/agent-builder/agents/{uid}/knowledge-base/{sourceType}"
@@ -132,7 +132,7 @@ class KnowledgeOperations(Collection):
     """The operations of knowledge, which are part of `session.agents`."""
 
     def list_knowledge(
-        self, query: KnowledgeQuery | None = None, *, cursor: AnyCursor = None
+        self, query: KnowledgeQuery | None = None, *, cursor: WalkStart = None
     ) -> Walk[KnowledgeRecord]:
         """The knowledge sources of the app, newest first. One request per page."""
         return self._walk(LIST_KNOWLEDGE, query, cursor)
@@ -143,7 +143,7 @@ class KnowledgeOperations(Collection):
         unique_id: str,
         query: SourcePageQuery | None = None,
         *,
-        cursor: AnyCursor = None,
+        cursor: WalkStart = None,
     ) -> Walk[SourcePage]:
         """The pages of a source. One request per page of the list; `NotFoundError` if there is none."""
         source = checked_source(source_type)
@@ -184,7 +184,7 @@ class KnowledgeOperations(Collection):
         return await self._call(GET_TEXT, uniqueId=unique_id)
 
     async def create_text(self, knowledge_text: NewKnowledgeText) -> KnowledgeText:
-        """Add a text, and start to index it. Sent once: `OutcomeUnknownError` if no reply came."""
+        """Add a text to index, and return it. Sent once: `OutcomeUnknownError` if no reply came."""
         return await self._call(CREATE_TEXT, knowledge_text)
 
     async def update_text(self, unique_id: str, changes: KnowledgeTextChanges) -> KnowledgeAck:
@@ -196,7 +196,7 @@ class KnowledgeOperations(Collection):
         return await self._call(DELETE_TEXT, uniqueId=unique_id)
 
     async def scrape_website(self, website: WebsiteToScrape) -> WebsiteCrawl:
-        """Start to read a website. Sent once: `OutcomeUnknownError` if no reply came."""
+        """Start to read a website; return the crawl. Sent once: `OutcomeUnknownError` if no reply came."""
         return await self._call(SCRAPE_WEBSITE, website)
 
     async def scrape_page(self, page: PageToScrape) -> ScrapedPage:
@@ -208,13 +208,16 @@ class KnowledgeOperations(Collection):
         return await self._call(DELETE_WEBSITE, uniqueId=unique_id)
 
     def list_discovered_urls(
-        self, parent_unique_id: str, query: DiscoveredUrlQuery | None = None, *, cursor: AnyCursor = None
+        self, parent_unique_id: str, query: DiscoveredUrlQuery | None = None, *, cursor: WalkStart = None
     ) -> Walk[DiscoveredUrl]:
         """The addresses that a website led to, newest first. One request per page."""
         return self._walk(LIST_DISCOVERED_URLS, query, cursor, parentUniqueId=parent_unique_id)
 
     async def process_discovered_urls(self, parent_unique_id: str, exclude: Sequence[str] = ()) -> UrlBatch:
-        """Index the addresses but `exclude`. Sent once: `OutcomeUnknownError` if no reply came."""
+        """Index all addresses but `exclude`, and return the batch.
+
+        Sent once: `OutcomeUnknownError` if no reply came.
+        """
         body = UrlsToLeaveOut(exclude=exclude)
         return await self._call(PROCESS_DISCOVERED_URLS, body, parentUniqueId=parent_unique_id)
 

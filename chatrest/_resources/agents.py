@@ -58,7 +58,7 @@ from .._parameters.agents import (
 from .._parameters.checked import Body
 from .._walk.walk import Walk
 from .agent_knowledge import KnowledgeOperations
-from .collection import AnyCursor, CrudEndpoints, crud_endpoints
+from .collection import CrudEndpoints, WalkStart, crud_endpoints
 
 T = TypeVar("T")
 
@@ -66,9 +66,10 @@ _BUILDER: Final = "/ai-agents/agent-builder"
 _AGENTS: Final = f"{_BUILDER}/agents"
 
 
-def _tool_endpoints(
+def _tool_kind_endpoints(
     name: str, key: str, record: type[T], new: type[Body], changes: type[Body]
 ) -> CrudEndpoints[T]:
+    """Return the five operations on one kind of tool, whose path is its name."""
     return crud_endpoints(
         f"agents.{{}}_{name}", f"{_BUILDER}/{name.replace('_', '-')}s", key, record, new, changes,
         reply=bare, update="PATCH", list_options={"query": ToolQuery, "paging": BY_CREATED},
@@ -76,6 +77,7 @@ def _tool_endpoints(
 
 
 def _assignment_endpoints(name: str, path: str, body: type[Body]) -> tuple[Endpoint[Agent], Endpoint[Agent]]:
+    """Return the operations that give an agent tools of one kind, and take them from it."""
     path = f"{_AGENTS}/{{uid}}/{path}"
     return (
         Endpoint(f"agents.add_{name}", "PATCH", f"{path}/add", one(Agent), "idempotent", body=body),
@@ -83,15 +85,15 @@ def _assignment_endpoints(name: str, path: str, body: type[Body]) -> tuple[Endpo
     )
 
 
-API_TOOLS: Final = _tool_endpoints("api_tool", "slug", ApiTool, NewApiTool, ApiToolChanges)
+API_TOOLS: Final = _tool_kind_endpoints("api_tool", "slug", ApiTool, NewApiTool, ApiToolChanges)
 ADD_API_TOOLS, REMOVE_API_TOOLS = _assignment_endpoints("api_tools", "api-tools", AgentApiTools)
-FRONTEND_ACTIONS: Final = _tool_endpoints(
+FRONTEND_ACTIONS: Final = _tool_kind_endpoints(
     "frontend_action", "id", FrontendAction, NewFrontendAction, FrontendActionChanges
 )
 ADD_FRONTEND_ACTIONS, REMOVE_FRONTEND_ACTIONS = _assignment_endpoints(
     "frontend_actions", "frontend-actions", AgentFrontendActions
 )
-MCP_SERVERS: Final = _tool_endpoints("mcp_server", "slug", McpServer, NewMcpServer, McpServerChanges)
+MCP_SERVERS: Final = _tool_kind_endpoints("mcp_server", "slug", McpServer, NewMcpServer, McpServerChanges)
 ADD_MCP_SERVERS, REMOVE_MCP_SERVERS = _assignment_endpoints("mcp_servers", "mcp", AgentMcpServers)
 
 _VARIABLES: Final = f"{_AGENTS}/variables"
@@ -196,7 +198,7 @@ class Agents(KnowledgeOperations):
     host: how to send them there is not documented.
     """
 
-    def list(self, query: AgentQuery | None = None, *, cursor: AnyCursor = None) -> Walk[Agent]:
+    def list(self, query: AgentQuery | None = None, *, cursor: WalkStart = None) -> Walk[Agent]:
         """The agents. One request per page."""
         return self._walk(LIST, query, cursor)
 
@@ -221,7 +223,7 @@ class Agents(KnowledgeOperations):
         return self._walk(LIST_MODELS)
 
     async def search_tools(self, uid: str, query: ToolSearchQuery | None = None) -> ToolSearch:
-        """Search the tools of an agent by text; `NotFoundError` if there is no such agent."""
+        """The tools of an agent that match a text; `NotFoundError` if there is no such agent."""
         return await self._call(SEARCH_TOOLS, query=query, uid=uid)
 
     async def list_enabled_items(self, uid: str, query: EnabledItemsQuery | None = None) -> EnabledItems:
@@ -229,13 +231,16 @@ class Agents(KnowledgeOperations):
         return await self._call(LIST_ENABLED_ITEMS, query=query, uid=uid)
 
     def list_tool_integrations(
-        self, uid: str, query: IntegrationQuery | None = None, *, cursor: AnyCursor = None
+        self, uid: str, query: IntegrationQuery | None = None, *, cursor: WalkStart = None
     ) -> Walk[ToolIntegration]:
         """The integrations that an agent could have. One request per page."""
         return self._walk(LIST_TOOL_INTEGRATIONS, query, cursor, uid=uid)
 
     async def add_tools(self, uid: str, tools: Sequence[str]) -> Agent:
-        """Give an agent integrations by their slugs; `ConflictError` if the agent has one of them already."""
+        """Give an agent integrations by their slugs, and return the agent.
+
+        `ConflictError` if the agent has one of them already.
+        """
         return await self._call(ADD_TOOLS, AgentTools(tools=tools), uid=uid)
 
     async def remove_tools(self, uid: str, tools: Sequence[str]) -> Agent:
@@ -261,7 +266,7 @@ class Agents(KnowledgeOperations):
     async def create_external(
         self, agent: NewExternalAgent, *, chat_api_version: str | None = None
     ) -> CreatedExternalAgent:
-        """Create an external agent. Sent once: `OutcomeUnknownError` if no reply came."""
+        """Create an external agent, and return it. Sent once: `OutcomeUnknownError` if no reply came."""
         version = AgentHeaders(chat_api_version=chat_api_version)
         return await self._call(CREATE_EXTERNAL, agent, headers=version)
 
@@ -293,10 +298,10 @@ class Agents(KnowledgeOperations):
         return await self._call(UPDATE_EXTERNAL_TOOL, tool, name=name)
 
     async def delete_external_tool(self, name: str) -> DeletedExternalTool:
-        """Delete an external tool; `NotFoundError` if there is none."""
+        """Delete an external tool, and return whether it was deleted; `NotFoundError` if there is none."""
         return await self._call(DELETE_EXTERNAL_TOOL, name=name)
 
-    def list_api_tools(self, query: ToolQuery | None = None, *, cursor: AnyCursor = None) -> Walk[ApiTool]:
+    def list_api_tools(self, query: ToolQuery | None = None, *, cursor: WalkStart = None) -> Walk[ApiTool]:
         """The API tools of the app. One request per page."""
         return self._walk(API_TOOLS.list, query, cursor)
 
@@ -325,7 +330,7 @@ class Agents(KnowledgeOperations):
         return await self._call(REMOVE_API_TOOLS, AgentApiTools(api_tools=api_tools), uid=uid)
 
     def list_frontend_actions(
-        self, query: ToolQuery | None = None, *, cursor: AnyCursor = None
+        self, query: ToolQuery | None = None, *, cursor: WalkStart = None
     ) -> Walk[FrontendAction]:
         """The frontend actions of the app. One request per page."""
         return self._walk(FRONTEND_ACTIONS.list, query, cursor)
@@ -335,11 +340,11 @@ class Agents(KnowledgeOperations):
         return await self._call(FRONTEND_ACTIONS.get, id=id)
 
     async def create_frontend_action(self, action: NewFrontendAction) -> FrontendAction:
-        """Create a frontend action. Sent once: `OutcomeUnknownError` if no reply came."""
+        """Create a frontend action, and return it. Sent once: `OutcomeUnknownError` if no reply came."""
         return await self._call(FRONTEND_ACTIONS.create, action)
 
     async def update_frontend_action(self, id: str, changes: FrontendActionChanges) -> FrontendAction:
-        """Change a frontend action but for its function; `NotFoundError` if there is none."""
+        """Change a frontend action but for its function, and return it; `NotFoundError` if there is none."""
         return await self._call(FRONTEND_ACTIONS.update, changes, id=id)
 
     async def delete_frontend_action(self, id: str) -> Ack:
@@ -359,7 +364,7 @@ class Agents(KnowledgeOperations):
         )
 
     def list_mcp_servers(
-        self, query: ToolQuery | None = None, *, cursor: AnyCursor = None
+        self, query: ToolQuery | None = None, *, cursor: WalkStart = None
     ) -> Walk[McpServer]:
         """The MCP servers of the app. One request per page."""
         return self._walk(MCP_SERVERS.list, query, cursor)
@@ -401,7 +406,7 @@ class Agents(KnowledgeOperations):
         return await self._call(CREATE_VARIABLE, variable)
 
     async def update_variable(self, variable_id: str, changes: VariableChanges) -> Variable:
-        """Change a variable by its `id`, but not its name; `NotFoundError` if there is none."""
+        """Change a variable but for its name, and return it; `NotFoundError` for no such `id`."""
         return await self._call(UPDATE_VARIABLE, changes, variableId=variable_id)
 
     async def delete_variable(self, variable_id: str) -> Ack:

@@ -34,7 +34,7 @@ from ..errors import RequestInvalidError
 R = TypeVar("R")
 T = TypeVar("T")
 
-AnyCursor: TypeAlias = Cursor | str | None
+WalkStart: TypeAlias = Cursor | str | None
 """The position at which a walk begins: a cursor or its token; None is the beginning of the list."""
 
 _MOST_NAMES: Final = 10
@@ -78,7 +78,7 @@ class Collection:
         self,
         endpoint: Endpoint[Listing[T]],
         query: Struct | None = None,
-        cursor: AnyCursor = None,
+        cursor: WalkStart = None,
         *,
         on_behalf_of: str | None = None,
         headers: Any = None,

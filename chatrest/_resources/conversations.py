@@ -1,4 +1,4 @@
-"""Conversations: the list of a user's chats, their read state, and pins; the history of calls."""
+"""Conversations: the list of a user's chats, their read state, and pins."""
 
 import builtins
 from collections.abc import Awaitable
@@ -9,23 +9,20 @@ from msgspec import structs
 from .._core.replies.decode import ACK, Ack, many, one
 from .._core.requests.dialects import BY_PAGE, Paging
 from .._core.requests.endpoint import Endpoint, Method, Reader
-from .._models.calls import CallRecord, Transcription
 from .._models.conversations import Conversation
 from .._parameters.checked import Body
 from .._parameters.conversations import (
-    CallQuery,
     ConversationChanges,
     ConversationQuery,
     GroupReset,
     PinnedConversations,
     Pins,
     ReceiptMark,
-    TranscriptionQuery,
     UserReset,
 )
 from .._parameters.fields import MessageNumber, Tags
 from .._walk.walk import Walk
-from .collection import AnyCursor, Collection
+from .collection import Collection, WalkStart
 
 R = TypeVar("R")
 
@@ -91,7 +88,7 @@ class Conversations(Collection):
         query: ConversationQuery | None = None,
         *,
         on_behalf_of: str | None = None,
-        cursor: AnyCursor = None,
+        cursor: WalkStart = None,
     ) -> Walk[Conversation]:
         """The conversations of the acting user; without one, those of all users. One request per page.
 
@@ -128,7 +125,7 @@ class Conversations(Collection):
         return await self._call(GET_USER, on_behalf_of=on_behalf_of, uid=uid)
 
     async def update_user(self, uid: str, tags: Tags, *, on_behalf_of: str | None = None) -> Conversation:
-        """Replace the acting user's tags of a conversation with a user; `[]` removes them."""
+        """Replace the acting user's tags of the conversation with a user, and return it; `[]` for none."""
         return await self._call(
             UPDATE_USER, ConversationChanges(tags=tags), on_behalf_of=on_behalf_of, uid=uid
         )
@@ -174,11 +171,17 @@ class Conversations(Collection):
         return await self._call(UNREAD_USER, _mark_body(message_id), on_behalf_of=on_behalf_of, uid=uid)
 
     async def pin_user(self, uid: str, *, on_behalf_of: str | None = None) -> Conversation:
-        """Pin the acting user's conversation with a user; `PermissionDeniedError` if the app pinned it."""
+        """Pin the acting user's conversation with a user, and return it.
+
+        `PermissionDeniedError` if the app pinned it.
+        """
         return await self._call(PIN_USER, on_behalf_of=on_behalf_of, uid=uid)
 
     async def unpin_user(self, uid: str, *, on_behalf_of: str | None = None) -> Conversation:
-        """Unpin the acting user's conversation with a user; `PermissionDeniedError` if the app pinned it."""
+        """Unpin the acting user's conversation with a user, and return it.
+
+        `PermissionDeniedError` if the app pinned it.
+        """
         return await self._call(UNPIN_USER, on_behalf_of=on_behalf_of, uid=uid)
 
     async def get_group(self, guid: str, *, on_behalf_of: str | None = None) -> Conversation:
@@ -186,7 +189,7 @@ class Conversations(Collection):
         return await self._call(GET_GROUP, on_behalf_of=on_behalf_of, guid=guid)
 
     async def update_group(self, guid: str, tags: Tags, *, on_behalf_of: str | None = None) -> Conversation:
-        """Replace the acting user's tags of a conversation with a group; `[]` removes them."""
+        """Replace the acting user's tags of the conversation with a group, and return it; `[]` for none."""
         return await self._call(
             UPDATE_GROUP, ConversationChanges(tags=tags), on_behalf_of=on_behalf_of, guid=guid
         )
@@ -217,55 +220,20 @@ class Conversations(Collection):
         return await self._call(UNREAD_GROUP, _mark_body(message_id), on_behalf_of=on_behalf_of, guid=guid)
 
     async def pin_group(self, guid: str, *, on_behalf_of: str | None = None) -> Conversation:
-        """Pin the acting user's conversation with a group; `PermissionDeniedError` if the app pinned it."""
+        """Pin the acting user's conversation with a group, and return it.
+
+        `PermissionDeniedError` if the app pinned it.
+        """
         return await self._call(PIN_GROUP, on_behalf_of=on_behalf_of, guid=guid)
 
     async def unpin_group(self, guid: str, *, on_behalf_of: str | None = None) -> Conversation:
-        """Unpin the acting user's conversation with a group; `PermissionDeniedError` if the app pinned it."""
+        """Unpin the acting user's conversation with a group, and return it.
+
+        `PermissionDeniedError` if the app pinned it.
+        """
         return await self._call(UNPIN_GROUP, on_behalf_of=on_behalf_of, guid=guid)
 
 
 def _mark_body(message_id: MessageNumber | None) -> ReceiptMark | None:
     """Return the body of a receipt; None, which sends no body, if it is about all messages."""
     return None if message_id is None else ReceiptMark(message_id=message_id)
-
-
-# ── calls: the history of calls and meetings, on a separate interface ──
-
-CALLS_LIST: Final = Endpoint(
-    "calls.list", "GET", "/calls", many(CallRecord),
-    query=CallQuery, paging=BY_PAGE, acting="optional", interface="calls",
-)  # fmt: skip
-CALLS_GET: Final = Endpoint(
-    "calls.get", "GET", "/calls/{sessionId}", one(CallRecord), acting="optional", interface="calls"
-)
-LIST_TRANSCRIPTIONS: Final = Endpoint(
-    "calls.list_transcriptions", "GET", "/calls/{sessionId}/transcriptions", many(Transcription),
-    query=TranscriptionQuery, paging=BY_PAGE, acting="optional", interface="calls",
-)  # fmt: skip
-
-
-@final
-class Calls(Collection):
-    """The history of calls: `session.calls`; `NotFoundError` if there is no such call."""
-
-    def list(
-        self, query: CallQuery | None = None, *, on_behalf_of: str | None = None, cursor: AnyCursor = None
-    ) -> Walk[CallRecord]:
-        """The calls that `query` selects. One request per page."""
-        return self._walk(CALLS_LIST, query, cursor, on_behalf_of=on_behalf_of)
-
-    async def get(self, session_id: str, *, on_behalf_of: str | None = None) -> CallRecord:
-        """A call by the id of its session; `NotFoundError` if there is none."""
-        return await self._call(CALLS_GET, on_behalf_of=on_behalf_of, sessionId=session_id)
-
-    def list_transcriptions(
-        self,
-        session_id: str,
-        query: TranscriptionQuery | None = None,
-        *,
-        on_behalf_of: str | None = None,
-        cursor: AnyCursor = None,
-    ) -> Walk[Transcription]:
-        """The transcriptions of a call, newest first; none right after its end. One request per page."""
-        return self._walk(LIST_TRANSCRIPTIONS, query, cursor, on_behalf_of=on_behalf_of, sessionId=session_id)

@@ -21,7 +21,7 @@ from .._parameters.users import (
     ScopeName,
 )
 from .._walk.walk import Walk
-from .collection import AnyCursor, Collection, crud_endpoints
+from .collection import Collection, WalkStart, crud_endpoints
 
 GROUPS: Final = crud_endpoints(
     "groups.{}", "/groups", "guid", Group, NewGroup, GroupChanges, acting="optional",
@@ -34,7 +34,7 @@ class Groups(Collection):
     """The groups of an app: `session.groups`."""
 
     def list(
-        self, query: GroupQuery | None = None, *, on_behalf_of: str | None = None, cursor: AnyCursor = None
+        self, query: GroupQuery | None = None, *, on_behalf_of: str | None = None, cursor: WalkStart = None
     ) -> Walk[Group]:
         """The groups that `query` selects. One request per page.
 
@@ -86,7 +86,7 @@ MEMBERS_KICK: Final = Endpoint(
 class Members(Collection):
     """The members of groups, each with a scope: `session.members`; `NotFoundError` for no such group."""
 
-    def list(self, guid: str, query: MemberQuery | None = None, *, cursor: AnyCursor = None) -> Walk[Member]:
+    def list(self, guid: str, query: MemberQuery | None = None, *, cursor: WalkStart = None) -> Walk[Member]:
         """The members of a group. One request per page; `NotFoundError` if there is no such group."""
         return self._walk(MEMBERS_LIST, query, cursor, guid=guid)
 
@@ -103,7 +103,7 @@ class Members(Collection):
     async def change_scope(
         self, guid: str, uid: str, scope: ScopeName, *, on_behalf_of: str | None = None
     ) -> MemberScope:
-        """Give a member another scope; `ConflictError` (`ERR_SAME_SCOPE`) if it has this scope already."""
+        """Give a member another scope, and return it; `ConflictError` (`ERR_SAME_SCOPE`) for the same one."""
         changed = await self._call(
             MEMBERS_CHANGE_SCOPE, NewScope(scope=scope), on_behalf_of=on_behalf_of, guid=guid, uid=uid
         )
@@ -129,7 +129,7 @@ BANNED_USERS_UNBAN: Final = Endpoint(
 class BannedUsers(Collection):
     """The users that are banned from groups: `session.banned_users`; `NotFoundError` for no such group."""
 
-    def list(self, guid: str, query: PageQuery | None = None, *, cursor: AnyCursor = None) -> Walk[Member]:
+    def list(self, guid: str, query: PageQuery | None = None, *, cursor: WalkStart = None) -> Walk[Member]:
         """The users banned from a group. One request per page; `NotFoundError` if there is no such group."""
         return self._walk(BANNED_USERS_LIST, query, cursor, guid=guid)
 

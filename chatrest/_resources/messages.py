@@ -30,7 +30,7 @@ from .._parameters.users import Deletion
 from .._secrets import shown
 from .._walk.walk import Walk
 from ..errors import OutcomeUnknownError, ReplyUnreadableError, RequestInvalidError
-from .collection import AnyCursor, Collection
+from .collection import Collection, WalkStart
 from .sent_messages import (
     SentMessages,
     find_by_muid,
@@ -132,7 +132,7 @@ class Messages(Collection):
         query: MessageQuery | None = None,
         *,
         on_behalf_of: str | None = None,
-        cursor: AnyCursor = None,
+        cursor: WalkStart = None,
     ) -> Walk[Message]:
         """The messages between the user `uid` and the acting user. One request per page.
 
@@ -149,7 +149,7 @@ class Messages(Collection):
         query: MessageQuery | None = None,
         *,
         on_behalf_of: str | None = None,
-        cursor: AnyCursor = None,
+        cursor: WalkStart = None,
     ) -> Walk[Message]:
         """The messages of a group. One request per page; `NotFoundError` if there is no such group."""
         return self._walk(LIST_GROUP, query, cursor, on_behalf_of=on_behalf_of, guid=guid)
@@ -159,7 +159,7 @@ class Messages(Collection):
         query: MessageQuery | None = None,
         *,
         on_behalf_of: str | None = None,
-        cursor: AnyCursor = None,
+        cursor: WalkStart = None,
     ) -> Walk[Message]:
         """The messages of the app, or the inbox of the acting user. One request per page."""
         return self._walk(LIST, query, cursor, on_behalf_of=on_behalf_of)
@@ -170,7 +170,7 @@ class Messages(Collection):
         query: MessageQuery | None = None,
         *,
         on_behalf_of: str | None = None,
-        cursor: AnyCursor = None,
+        cursor: WalkStart = None,
     ) -> Walk[Message]:
         """The replies to a message. One request per page; `NotFoundError` if there is no such message."""
         return self._walk(LIST_THREAD, query, cursor, on_behalf_of=on_behalf_of, id=message_id)
@@ -226,7 +226,7 @@ class Messages(Collection):
         return with_failures(outcomes, message, SEND.name)
 
     async def send_bot(self, uid: str, message: NewBotMessage) -> Message:
-        """Send `message` as the bot `uid`, see `send`. Sent once: `OutcomeUnknownError` if no reply came."""
+        """Send `message` as the bot `uid`, and return it. Sent once: `OutcomeUnknownError` as for `send`."""
         return await self._send_one(SEND_BOT, message, uid=uid)
 
     async def send_thread(
@@ -317,13 +317,13 @@ class Messages(Collection):
         return await self._call(MARK_INTERACTED, body, on_behalf_of=on_behalf_of, id=message_id)
 
     def list_reactions(
-        self, message_id: str, *, on_behalf_of: str | None = None, cursor: AnyCursor = None
+        self, message_id: str, *, on_behalf_of: str | None = None, cursor: WalkStart = None
     ) -> Walk[Reaction]:
         """The users' reactions to a message. One request per page; `NotFoundError` if there is no message."""
         return self._walk(LIST_REACTIONS, None, cursor, on_behalf_of=on_behalf_of, id=message_id)
 
     def list_reaction(
-        self, message_id: str, reaction: str, *, on_behalf_of: str | None = None, cursor: AnyCursor = None
+        self, message_id: str, reaction: str, *, on_behalf_of: str | None = None, cursor: WalkStart = None
     ) -> Walk[Reaction]:
         """The users' reactions to a message with one emoji. One request per page."""
         return self._walk(
@@ -364,11 +364,11 @@ class Messages(Collection):
         return await self._call(SAVE, on_behalf_of=on_behalf_of, id=message_id)
 
     async def unsave(self, message_id: str, *, on_behalf_of: str | None = None) -> Message:
-        """Remove a message from those that the acting user has saved; one that is not saved stays so."""
+        """End the acting user's save of a message, and return it; one that is not saved stays so."""
         return await self._call(UNSAVE, on_behalf_of=on_behalf_of, id=message_id)
 
     def list_threads(
-        self, query: ThreadQuery | None = None, *, on_behalf_of: str | None = None, cursor: AnyCursor = None
+        self, query: ThreadQuery | None = None, *, on_behalf_of: str | None = None, cursor: WalkStart = None
     ) -> Walk[Message]:
         """The messages with replies, ordered by their last change. One request per page."""
         return self._walk(LIST_THREADS, query, cursor, on_behalf_of=on_behalf_of)
@@ -379,7 +379,7 @@ class Messages(Collection):
         query: ThreadQuery | None = None,
         *,
         on_behalf_of: str | None = None,
-        cursor: AnyCursor = None,
+        cursor: WalkStart = None,
     ) -> Walk[Message]:
         """The threads with the user `uid`. One request per page; `NotFoundError` if there is no such user."""
         return self._walk(LIST_THREADS_USER, query, cursor, on_behalf_of=on_behalf_of, uid=uid)
@@ -390,7 +390,7 @@ class Messages(Collection):
         query: ThreadQuery | None = None,
         *,
         on_behalf_of: str | None = None,
-        cursor: AnyCursor = None,
+        cursor: WalkStart = None,
     ) -> Walk[Message]:
         """The threads of a group. One request per page; `NotFoundError` if there is no such group."""
         return self._walk(LIST_THREADS_GROUP, query, cursor, on_behalf_of=on_behalf_of, guid=guid)

@@ -33,7 +33,7 @@ from .._parameters.moderation import (
     RuleQuery,
 )
 from .._walk.walk import Walk
-from .collection import AnyCursor, Collection, CrudEndpoints, crud_endpoints
+from .collection import Collection, CrudEndpoints, WalkStart, crud_endpoints
 
 RULES: Final = crud_endpoints(
     "moderation.{}_rule", "/moderation/rules", "ruleId", ModerationRule, NewRule, NewRule,
@@ -103,7 +103,7 @@ class Moderation(Collection):
         return await self._call(RULES.create, rule)
 
     async def update_rule(self, rule_id: str, rule: NewRule) -> ModerationRule:
-        """Replace a rule by a complete one, which gets a new revision; `NotFoundError` if there is none."""
+        """Replace a rule, and return it with its new revision; `NotFoundError` if there is none."""
         return await self._call(RULES.update, rule, ruleId=rule_id)
 
     async def delete_rule(self, rule_id: str) -> Ack:
@@ -143,11 +143,11 @@ class Moderation(Collection):
         return await self._call(KEYWORD_LISTS.get, keywordId=keyword_id)
 
     async def create_keyword_list(self, keyword_list: NewKeywordList) -> KeywordList:
-        """Create a list of terms or of a file. Sent once: `OutcomeUnknownError` if no reply came."""
+        """Create a keyword list, and return it. Sent once: `OutcomeUnknownError` if no reply came."""
         return await self._call(KEYWORD_LISTS.create, keyword_list)
 
     async def update_keyword_list(self, keyword_id: str, keyword_list: NewKeywordList) -> KeywordList:
-        """Replace the terms of a keyword list; `NotFoundError` if there is none."""
+        """Replace a keyword list's terms, and return the list; `NotFoundError` if there is none."""
         return await self._call(KEYWORD_LISTS.update, keyword_list, keywordId=keyword_id)
 
     async def delete_keyword_list(self, keyword_id: str) -> Ack:
@@ -183,7 +183,7 @@ class Moderation(Collection):
         )
 
     def list_messages(
-        self, query: ModerationQuery | None = None, *, cursor: AnyCursor = None
+        self, query: ModerationQuery | None = None, *, cursor: WalkStart = None
     ) -> Walk[Message]:
         """The messages that were submitted for moderation. One request per page."""
         return self._walk(MESSAGES.list, query, cursor)
@@ -193,11 +193,11 @@ class Moderation(Collection):
         return await self._call(MESSAGES.get, id=message_id)
 
     async def create_message(self, message: NewModeratedMessage) -> Message:
-        """Submit a message for moderation. Sent once: `OutcomeUnknownError` if no reply came."""
+        """Submit a message for moderation; return it. Sent once: `OutcomeUnknownError` if no reply came."""
         return await self._call(MESSAGES.create, message)
 
     async def update_message(self, message_id: str, data: dict[str, Any]) -> Message:
-        """Replace the content of a submitted message; its status is computed again."""
+        """Replace the content of a submitted message, and return it; its status is computed again."""
         return await self._call(MESSAGES.update, MessageContent(data=data), id=message_id)
 
     async def delete_message(self, message_id: str) -> Ack:

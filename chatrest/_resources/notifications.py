@@ -50,7 +50,7 @@ from .._parameters.notifications import (
     UserFilter,
 )
 from .._walk.walk import Walk
-from .collection import AnyCursor, Collection
+from .collection import Collection, WalkStart
 
 T = TypeVar("T")
 
@@ -253,7 +253,7 @@ class Notifications(Collection):
     async def update_contact_details(
         self, changes: ContactDetailsChanges, *, on_behalf_of: str | None = None
     ) -> ContactDetails:
-        """Change the acting user's e-mail address or phone number. Needs an acting user."""
+        """Change the acting user's e-mail address or phone number, and return both. Needs an acting user."""
         return await self._call(UPDATE_CONTACT_DETAILS, changes, on_behalf_of=on_behalf_of)
 
     async def delete_contact_details(self, *, on_behalf_of: str | None = None) -> Ack:
@@ -329,7 +329,7 @@ class Notifications(Collection):
         return self._call(DELETE_PUSH_TOKEN, owner, pushToken=push_token)
 
     def list_logs(
-        self, query: NotificationLogQuery | None = None, *, cursor: AnyCursor = None
+        self, query: NotificationLogQuery | None = None, *, cursor: WalkStart = None
     ) -> Walk[NotificationLog]:
         """The log of notifications that were sent or held back. One request per page."""
         return self._walk(LIST_LOGS, query, cursor)
@@ -341,7 +341,7 @@ class Notifications(Collection):
         return await self._call(TWILIO.get)
 
     async def create_twilio_provider(self, provider: NewTwilioProvider) -> TwilioProvider:
-        """Set the account for text messages. Sent once: `OutcomeUnknownError` if no reply came."""
+        """Set the account for texts, and return it. Sent once: `OutcomeUnknownError` if no reply came."""
         return await self._call(TWILIO.create, provider)
 
     async def update_twilio_provider(self, changes: TwilioProviderChanges) -> TwilioProvider:
@@ -357,7 +357,7 @@ class Notifications(Collection):
         return await self._call(SENDGRID.get)
 
     async def create_sendgrid_provider(self, provider: NewSendgridProvider) -> SendgridProvider:
-        """Set the account for e-mails. Sent once: `OutcomeUnknownError` if no reply came."""
+        """Set the account for e-mails, and return it. Sent once: `OutcomeUnknownError` if no reply came."""
         return await self._call(SENDGRID.create, provider)
 
     async def update_sendgrid_provider(self, changes: SendgridProviderChanges) -> SendgridProvider:
@@ -375,7 +375,7 @@ class Notifications(Collection):
         return await self._call(CUSTOM_PUSH.get)
 
     async def create_custom_push_provider(self, provider: NewCustomPushProvider) -> CustomPushProviders:
-        """Set the webhook for push. Sent once: `OutcomeUnknownError` if no reply came."""
+        """Set the webhook for push, and return it. Sent once: `OutcomeUnknownError` if no reply came."""
         return await self._call(CUSTOM_PUSH.create, provider)
 
     async def update_custom_push_provider(self, changes: CustomPushProviderChanges) -> CustomPushProviders:
@@ -391,7 +391,7 @@ class Notifications(Collection):
         return await self._call(CUSTOM_SMS.get)
 
     async def create_custom_sms_provider(self, provider: NewCustomSmsProvider) -> CustomProvider:
-        """Set the webhook for texts. Sent once: `OutcomeUnknownError` if no reply came."""
+        """Set the webhook for texts, and return it. Sent once: `OutcomeUnknownError` if no reply came."""
         return await self._call(CUSTOM_SMS.create, provider)
 
     async def update_custom_sms_provider(self, changes: CustomSmsProviderChanges) -> CustomProvider:
@@ -407,7 +407,7 @@ class Notifications(Collection):
         return await self._call(CUSTOM_EMAIL.get)
 
     async def create_custom_email_provider(self, provider: NewCustomEmailProvider) -> CustomProvider:
-        """Set the webhook for e-mails. Sent once: `OutcomeUnknownError` if no reply came."""
+        """Set the webhook for e-mails, and return it. Sent once: `OutcomeUnknownError` if no reply came."""
         return await self._call(CUSTOM_EMAIL.create, provider)
 
     async def update_custom_email_provider(self, changes: CustomEmailProviderChanges) -> CustomProvider:

@@ -17,7 +17,7 @@ from .._parameters.checked import PageQuery
 from .._parameters.roles import Allowance, NewPermissions, NewRole, Restriction, RoleChanges
 from .._walk.walk import Walk
 from ..errors import ReplyUnreadableError
-from .collection import AnyCursor, Collection, crud_endpoints
+from .collection import Collection, WalkStart, crud_endpoints
 
 ROLES: Final = crud_endpoints(
     "roles.{}",
@@ -34,7 +34,7 @@ ROLES: Final = crud_endpoints(
 class Roles(Collection):
     """The roles of an app's users, 25 at most: `session.roles`."""
 
-    def list(self, query: PageQuery | None = None, *, cursor: AnyCursor = None) -> Walk[Role]:
+    def list(self, query: PageQuery | None = None, *, cursor: WalkStart = None) -> Walk[Role]:
         """The roles. One request per page."""
         return self._walk(ROLES.list, query, cursor)
 
@@ -78,22 +78,24 @@ class _PermissionReader(Struct, frozen=True):
         return PermissionOutcomes(outcomes, permissions, body, self.operation)
 
 
-_OF_ROLE: Final = "/roles/{role}/permissions"
-_OF_SCOPE: Final = "/groups/{guid}/scopes/{scope}/permissions"
+_ROLE_PATH: Final = "/roles/{role}/permissions"
+_SCOPE_PATH: Final = "/groups/{guid}/scopes/{scope}/permissions"
 
-RBAC_LIST_ROLE: Final = Endpoint("rbac.list_role", "GET", _OF_ROLE, many(Permission), paging=BY_REPLY_PAGE)
+RBAC_LIST_ROLE: Final = Endpoint("rbac.list_role", "GET", _ROLE_PATH, many(Permission), paging=BY_REPLY_PAGE)
 RBAC_SET_ROLE: Final = Endpoint(
-    "rbac.set_role", "PUT", _OF_ROLE, _PermissionReader(), "idempotent", body=NewPermissions
+    "rbac.set_role", "PUT", _ROLE_PATH, _PermissionReader(), "idempotent", body=NewPermissions
 )
 RBAC_UNSET_ROLE: Final = Endpoint(
-    "rbac.unset_role", "DELETE", f"{_OF_ROLE}/{{permission}}", one(PermissionMap), "idempotent"
+    "rbac.unset_role", "DELETE", f"{_ROLE_PATH}/{{permission}}", one(PermissionMap), "idempotent"
 )
-RBAC_LIST_SCOPE: Final = Endpoint("rbac.list_scope", "GET", _OF_SCOPE, many(Permission), paging=BY_REPLY_PAGE)
+RBAC_LIST_SCOPE: Final = Endpoint(
+    "rbac.list_scope", "GET", _SCOPE_PATH, many(Permission), paging=BY_REPLY_PAGE
+)
 RBAC_SET_SCOPE: Final = Endpoint(
-    "rbac.set_scope", "PUT", _OF_SCOPE, _PermissionReader(), "idempotent", body=NewPermissions
+    "rbac.set_scope", "PUT", _SCOPE_PATH, _PermissionReader(), "idempotent", body=NewPermissions
 )
 RBAC_UNSET_SCOPE: Final = Endpoint(
-    "rbac.unset_scope", "DELETE", f"{_OF_SCOPE}/{{permission}}", one(PermissionMap), "idempotent"
+    "rbac.unset_scope", "DELETE", f"{_SCOPE_PATH}/{{permission}}", one(PermissionMap), "idempotent"
 )
 
 
@@ -101,26 +103,32 @@ RBAC_UNSET_SCOPE: Final = Endpoint(
 class Rbac(Collection):
     """The permissions of roles and scopes: `session.rbac`; `NotFoundError` for no such role or group."""
 
-    def list_role(self, role: str, *, cursor: AnyCursor = None) -> Walk[Permission]:
+    def list_role(self, role: str, *, cursor: WalkStart = None) -> Walk[Permission]:
         """The permissions of a role. One request per page; `NotFoundError` if there is no such role."""
         return self._walk(RBAC_LIST_ROLE, None, cursor, role=role)
 
     async def set_role(self, role: str, permissions: Mapping[str, str | Sequence[str]]) -> PermissionOutcomes:
-        """Set permissions of a role; `outcomes.check()` raises if one failed. Others stay as they are."""
+        """Set permissions of a role, and return the outcome of each, with all that are set now.
+
+        Permissions that are not named stay as they are. `outcomes.check()` raises if one failed.
+        """
         return await self._call(RBAC_SET_ROLE, NewPermissions(permissions=permissions), role=role)
 
     async def unset_role(self, role: str, permission: str) -> PermissionMap:
         """Reset a permission of a role to its default, and return those that are still set."""
         return await self._call(RBAC_UNSET_ROLE, role=role, permission=permission)
 
-    def list_scope(self, guid: str, scope: str, *, cursor: AnyCursor = None) -> Walk[Permission]:
+    def list_scope(self, guid: str, scope: str, *, cursor: WalkStart = None) -> Walk[Permission]:
         """The permissions of a scope (admin, moderator, participant) in a group. One request per page."""
         return self._walk(RBAC_LIST_SCOPE, None, cursor, guid=guid, scope=scope)
 
     async def set_scope(
         self, guid: str, scope: str, permissions: Mapping[str, str | Sequence[str]]
     ) -> PermissionOutcomes:
-        """Set permissions of a scope; `outcomes.check()` raises if one failed. Others stay as they are."""
+        """Set permissions of a scope, and return the outcome of each, with all that are set now.
+
+        Permissions that are not named stay as they are. `outcomes.check()` raises if one failed.
+        """
         return await self._call(
             RBAC_SET_SCOPE, NewPermissions(permissions=permissions), guid=guid, scope=scope
         )
@@ -147,7 +155,7 @@ RESTRICTED_FEATURES_ALLOW: Final = Endpoint(
 class RestrictedFeatures(Collection):
     """The features that roles may not use: `session.restricted_features`; `NotFoundError` for no role."""
 
-    def list(self, role: str, *, cursor: AnyCursor = None) -> Walk[Feature]:
+    def list(self, role: str, *, cursor: WalkStart = None) -> Walk[Feature]:
         """The features that a role may not use. One request per page; `NotFoundError` if there is no role."""
         return self._walk(RESTRICTED_FEATURES_LIST, None, cursor, role=role)
 

@@ -34,7 +34,7 @@ from .._parameters.users import (
     UserQuery,
 )
 from .._walk.walk import Walk
-from .collection import AnyCursor, Collection, crud_endpoints
+from .collection import Collection, WalkStart, crud_endpoints
 
 
 def _reactivated(reply: Any) -> dict[str, Any] | None:
@@ -66,7 +66,7 @@ USERS_REACTIVATE: Final = Endpoint(
 class Users(Collection):
     """The users of an app: `session.users`."""
 
-    def list(self, query: UserQuery | None = None, *, cursor: AnyCursor = None) -> Walk[User]:
+    def list(self, query: UserQuery | None = None, *, cursor: WalkStart = None) -> Walk[User]:
         """The users that `query` selects. One request per page.
 
         The list has page numbers: a user that is created or deleted meanwhile may move others over the border
@@ -112,7 +112,7 @@ AUTH_TOKENS_FLUSH: Final = Endpoint(
 class AuthTokens(Collection):
     """The login tokens of users: `session.auth_tokens`. No cursor contains a token."""
 
-    def list(self, uid: str, query: PageQuery | None = None, *, cursor: AnyCursor = None) -> Walk[AuthToken]:
+    def list(self, uid: str, query: PageQuery | None = None, *, cursor: WalkStart = None) -> Walk[AuthToken]:
         """The login tokens of a user. One request per page; `NotFoundError` if there is no such user."""
         return self._walk(AUTH_TOKENS.list, query, cursor, uid=uid)
 
@@ -159,7 +159,7 @@ FRIENDS_REMOVE: Final = Endpoint(
 class Friends(Collection):
     """The friends of users: `session.friends`."""
 
-    def list(self, uid: str, query: FriendQuery | None = None, *, cursor: AnyCursor = None) -> Walk[User]:
+    def list(self, uid: str, query: FriendQuery | None = None, *, cursor: WalkStart = None) -> Walk[User]:
         """The friends of a user. One request per page; `NotFoundError` if there is no such user."""
         return self._walk(FRIENDS_LIST, query, cursor, uid=uid)
 
@@ -196,7 +196,7 @@ BLOCKED_USERS_UNBLOCK: Final = Endpoint(
 class BlockedUsers(Collection):
     """The users that users have blocked: `session.blocked_users`; `NotFoundError` for no user `uid`."""
 
-    def list(self, uid: str, query: PageQuery | None = None, *, cursor: AnyCursor = None) -> Walk[User]:
+    def list(self, uid: str, query: PageQuery | None = None, *, cursor: WalkStart = None) -> Walk[User]:
         """The users that a user has blocked. One request per page; `NotFoundError` if there is no user."""
         return self._walk(BLOCKED_USERS_LIST, query, cursor, uid=uid)
 
