@@ -16,7 +16,7 @@ from chatrest import _texts
 from chatrest._texts import DISTRIBUTION, missing_extra
 from tests.cases import loop_over
 
-ROOT = Path(__file__).parent.parent
+ROOT = Path(__file__).parents[2]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 EXTRAS = set(PROJECT["optional-dependencies"])
 TEXTS = [
