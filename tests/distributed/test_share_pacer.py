@@ -104,6 +104,19 @@ def test_a_probe_is_one_request_and_its_reply_is_reported_at_once() -> None:
     assert worker.pacer.report(1.7).unanswered == 1, "it is not wanted any more"
 
 
+def test_a_request_that_is_given_back_may_go_again_and_is_not_reported() -> None:
+    worker = Worker()
+    worker.share(1.0, 10.0)
+    for _ in range(2):
+        assert worker.pacer.delay(1.1, urgent=False) == 0
+        worker.pacer.take(1.1, urgent=False)
+        worker.pacer.give_back()
+    worker.pacer.take(1.1, urgent=False)
+    assert worker.pacer.delay(1.1, urgent=False) > 0
+    report = worker.pacer.report(1.1)
+    assert (report.sent, worker.pacer.report(1.1).sent, worker.pacer.is_busy) == (1, 0, True)
+
+
 def test_who_waits_without_a_share_requests_one_report() -> None:
     worker = Worker()
     for _ in range(3):

@@ -7,14 +7,14 @@ import signal
 from collections.abc import Iterator
 from pathlib import Path
 from random import Random
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from click.testing import CliRunner
 from distributed import LocalCluster
 from distributed.comm.utils import to_frames
 
-from chatrest import AsyncSession, RequestInvalidError
+from chatrest import App, AsyncSession, RequestInvalidError
 from chatrest._cli.root import root
 from chatrest.distributed import ClusterError, export
 from chatrest.distributed.job import connect
@@ -206,6 +206,11 @@ def test_what_the_command_says_without_a_cluster(
     assert message in result.stderr
     assert result.stderr.count("\n") <= 4
     assert not (tmp_path / "out").exists()
+
+
+async def test_a_client_that_is_none_of_dask_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(RequestInvalidError, match="client = None: expected a distributed"):
+        await export(cast("Any", None), App("app", "k3y"), tmp_path / "out")
 
 
 async def test_processes_of_this_machine_leave_ctrl_c_to_the_command() -> None:

@@ -109,6 +109,16 @@ def test_runs_say_of_which_part_they_are(parts: StoredParts) -> None:
     assert list(runs(parts.folder / "new")) == []
 
 
+def test_the_facts_of_an_export_name_the_fault_of_its_journal(tmp_path: Path) -> None:
+    stored = StoredRuns(tmp_path / "out")
+    stored.run([record(1)])
+    (stored.folder / "journal.sqlite").write_bytes(b"no database" * 99)
+    facts = facts_of(str(stored.folder))
+    assert (facts.state, facts.messages) == ("damaged", 1)
+    assert facts.reasons[0].startswith("the journal: ")
+    assert "it is not there" not in facts.reasons[0]
+
+
 def test_a_file_is_found_in_the_part_that_has_it(parts: StoredParts) -> None:
     for part, name in (("part=00", "aa"), ("part=02", "bb")):
         path = parts.folder / part / "attachments" / "files" / name

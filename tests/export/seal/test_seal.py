@@ -6,6 +6,7 @@ import os
 import re
 import shutil
 import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ import pytest
 from chatrest import ChatRestError, RequestInvalidError
 from chatrest.export import Plan, changes, export, read_raw, read_table, runs, seal, verify
 from chatrest.export.folder.folder_access import FolderLock
+from chatrest.export.folder.tables import AttachmentRow
 from chatrest.export.read.facts import facts_of
 from chatrest.export.seal.bag import info_of
 from chatrest.export.verify.report import write_report
@@ -267,6 +269,19 @@ def test_a_name_that_leads_out_of_the_export_is_not_sealed(out: Path, tmp_path: 
     with pytest.raises(ChatRestError, match=r"\.\./secret\.ndjson"):
         seal(out, tmp_path / "bag")
     assert not list(tmp_path.glob("bag*"))
+
+
+def test_an_attachment_that_leads_out_of_the_export_is_not_sealed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    StoredRuns(tmp_path / "out").run([record(1)])
+    (tmp_path / "out" / "attachments").mkdir()
+    (tmp_path / "secret").write_bytes(b"secret")
+    row = AttachmentRow("stored", "../../secret", 6, hashlib.sha256(b"secret").hexdigest())
+    monkeypatch.setattr(sys.modules[seal.__module__], "attachments_in", lambda *_: [row])
+    with pytest.raises(ChatRestError, match="secret' is not the name of a file of an export"):
+        seal(tmp_path / "out", tmp_path / "bag")
+    assert {path.name for path in tmp_path.iterdir()} == {"out", "secret"}
 
 
 def test_a_bag_of_parts_has_what_they_have_left_one_another(tmp_path: Path) -> None:

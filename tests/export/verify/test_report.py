@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
-from chatrest import RequestInvalidError
+from chatrest import ChatRestError, RequestInvalidError
 from chatrest._cli.root import root
 from chatrest.export import Plan, export, seal, verify
 from chatrest.export.verify.report import write_report
@@ -39,6 +39,7 @@ async def test_an_export_with_what_is_not_covered(tmp_path: Path) -> None:
     facts = {name: value for name, value, *_ in rows["Export"]}
     assert facts["result"] == "complete as far as the app's own list shows, and undamaged"
     assert (facts["app"], facts["plan, until"]) == ("emulated", "no bound")
+    assert facts["complete up to id"] == "60"
     assert facts["messages"].startswith("60 read and checked, ids 1 to 60")
     assert facts["period of its messages"].startswith("2020-09-13T12:26:40+00:00 to 2020-12-")
     months = [row for row in rows["Messages by month"] if row[0] != "month (UTC)"]
@@ -83,6 +84,19 @@ def test_many_apps_have_their_own_plans(tmp_path: Path) -> None:
     StoredParts(tmp_path / "out" / "app=two", 2).run(range(1, 5))
     facts = {name: value for name, value, *_ in report_of(tmp_path / "out", tmp_path)["Export"]}
     assert (facts["plans"], "plan" in facts) == ("user ann; user u0; user u1", False)
+
+
+def test_a_report_that_fails_leaves_the_earlier_one(tmp_path: Path) -> None:
+    stored = StoredRuns(tmp_path / "out")
+    stored.run([record(1)])
+    report_of(stored.folder, tmp_path)
+    before, result = (tmp_path / "report.html").read_bytes(), verify(stored.folder)
+    for path in (stored.folder / "messages").rglob("*.ndjson"):
+        path.unlink()
+    with pytest.raises(ChatRestError, match="it is not there any more"):
+        write_report(stored.folder, tmp_path / "report.html", result)
+    assert {path.name for path in tmp_path.iterdir()} == {"out", "report.html"}
+    assert (tmp_path / "report.html").read_bytes() == before
 
 
 def test_attachments_that_failed_are_listed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

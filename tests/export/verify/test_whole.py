@@ -88,7 +88,7 @@ async def test_parts_that_a_run_has_made_and_what_one_of_them_did_not_take_in(tm
             for number in (1, 2)
         ]
         facts = facts_of(str(out))
-        assert facts.state == "not complete"
+        assert (facts.state, facts.until) == ("not complete", 120)
         assert [(each.export, each.state) for each in facts.parts] == [
             ("part=00", "complete"), ("part=01", "not complete"), ("part=02", "not complete"),
         ]  # fmt: skip
