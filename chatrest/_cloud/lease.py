@@ -19,7 +19,6 @@ import time
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from secrets import token_hex
-from types import TracebackType
 from typing import Final, Self, TypeAlias
 
 import msgspec
@@ -127,9 +126,7 @@ class Lease:
         self._task = asyncio.create_task(self._keep(), name="chatrest lease")
         return self
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         if self._task is not None:
             self._task.cancel()
             await asyncio.wait({self._task})

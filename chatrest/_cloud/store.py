@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import suppress
 from functools import partial
 from itertools import count
 from pathlib import Path
@@ -173,10 +174,8 @@ class ObjectStore:
     async def delete(self, name: str) -> None:
         """Delete an object; one that does not exist is no error."""
         check_name(name)
-        try:
+        with suppress(ObjectNotFoundError):
             await self._call("delete", name, lambda: self._obstore.delete_async(self._client, name))
-        except ObjectNotFoundError:
-            return
 
     async def list(self, prefix: str = "") -> AsyncIterator[ObjectInfo]:
         """Iterate over the objects in the folder `prefix` and below, in any order; over all without it.

@@ -35,15 +35,7 @@ from ..plan.id_set import IdSet
 from ..plan.message_ids import LAST, number
 from ..plan.report import AttachmentCounts
 from ..store.disk import Disk, make_folder, sync_folder
-from .attachment_journal import (
-    NAME,
-    AttachmentJournal,
-    FetchResult,
-    Link,
-    is_page,
-    links_of,
-    stored_name,
-)
+from .attachment_journal import NAME, AttachmentJournal, FetchResult, Link, is_page, links_of, stored_name
 from .downloads import Download, Downloader, DownloadError
 
 ATTEMPTS: Final = 3

@@ -35,13 +35,7 @@ from ...errors import AuthenticationError, ChatRestError, FanOutError, NotFoundE
 from ...session import AsyncSession
 from ..folder.export_folder import ExportFolder
 from ..folder.manifest import table_entries
-from ..folder.tables import (
-    ASKED_ATTACHMENTS,
-    ASKED_TABLES,
-    Table,
-    tables_of,
-    with_member,
-)
+from ..folder.tables import ASKED_ATTACHMENTS, ASKED_TABLES, Table, tables_of, with_member
 from ..formats.stored_records import SourceLines, record_members
 from ..plan.file_names import SPOOL
 from ..plan.report import AttachmentCounts, ExportFailure, NextRun, Phase, Progress, Report

@@ -16,7 +16,6 @@ from collections.abc import AsyncIterator
 from functools import partial
 from ipaddress import IPv4Address, IPv6Address, IPv6Network, ip_address
 from pathlib import Path
-from types import TracebackType
 from typing import Final, Literal, NamedTuple, Self, TypeAlias
 from urllib.parse import urlsplit
 
@@ -36,9 +35,7 @@ _GONE: Final = frozenset({404, 410})
 _MAY_PASS: Final = frozenset({408, 425, 429})
 _TIMEOUT: Final = aiohttp.ClientTimeout(total=3600, connect=15, sock_read=60)
 _URL: Final = re.compile(r"[\x21-\x7e\xa1-\U0010ffff]{1,8192}")
-_FAILURES: Final = (
-    aiohttp.ClientError, TimeoutError, ValueError, ConnectionError, ReplyUnreadableError
-)  # fmt: skip
+_FAILURES: Final = (aiohttp.ClientError, TimeoutError, ValueError, ConnectionError, ReplyUnreadableError)
 _NUMBER: Final = re.compile(r"[0-9]+|0x[0-9a-f]*")
 """The last part of a host that is an address, and not a name."""
 _EMBEDDED: Final = (
@@ -96,9 +93,7 @@ class Downloader:
         )
         return self
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         assert self._client is not None
         await self._client.close()
 

@@ -82,10 +82,6 @@ class ChangedMessages:
         return len(changed)
 
     def note_deleted(self, source: int, ids: IdSet, now: int, *, missing: bool = False) -> int:
-        """Note ids that no source shows any more, and with `missing` that are not on disk either.
-
-        Return how many are news: not those whose record on disk says already that they were deleted.
-        """
         known = IdSet() if self._index is None else self._index.deleted()
         news = IdSet() if missing else ids - known
         self._journal.mark_deleted(source, ids, now, missing=missing, news=news)
@@ -125,7 +121,7 @@ class ChangedMessages:
     def _not_deleted_yet(self, keys: set[str]) -> set[str]:
         """Return those of which no run has found that they were deleted: each deletion counts once."""
         known = self._journal.ids_by_key(keys)
-        stored = self._store.stored(keys) if keys else {}
+        stored = self._store.rows_by_id(keys) if keys else {}
         return {
             key for key in keys
             if known.get(key, 0) not in self.deleted and not (key in stored and is_deleted(stored[key].raw))

@@ -13,7 +13,6 @@ import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from types import TracebackType
 from typing import Final, Protocol, Self, TypeAlias, TypeVar
 
 from msgspec import Struct, field
@@ -96,12 +95,12 @@ class ExportFolder:
         part: str = "",
         started: int | None = None,
     ) -> None:
-        """`part` is the part of an export that the folder is, such as `7 of 64`; empty for an export by
-        itself. `started` is when the run began, in epoch seconds: the manifest says from its first change on
-        that it is not complete; None for a change that the manifest does not mention.
+        """Open the folder, or make it.
 
-        With `change_plan` the plan may be another one than the folder's, whose own it becomes by
-        `commit_plan`.
+        - `change_plan`: `plan` may differ from the folder's own, whose place it takes by `commit_plan`.
+        - `part`: the part of an export that the folder is, such as `7 of 64`; empty for an export by itself.
+        - `started`: when the run began, in epoch seconds. From its first change on the manifest says that it
+          is not complete; None for a change that the manifest does not mention.
         """
         self.folder = folder
         self.disk: Disk = disk or Disk()
@@ -141,9 +140,7 @@ class ExportFolder:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def close(self) -> None:
@@ -222,7 +219,7 @@ class ExportFolder:
         """
         wanted = set(keys)
         waiting = {row.id: row for row in self.journal.pending_changes() if row.id in wanted}
-        return self.store.stored(wanted) | waiting
+        return self.store.rows_by_id(wanted) | waiting
 
     def note_edited(self, newer: Iterable[Row], settled_ids: Iterable[str]) -> None:
         """Note newer versions, and forget the records of edits to the settled ids: nothing more is asked."""

@@ -122,25 +122,23 @@ def _adopt_end(store: ExportStore, finding: Difference, pending_ids: Collection[
         sync_folder(store.disk, aside.parent)
 
 
-def _adopt_file(store: ExportStore, finding: Difference, pending_ids: Collection[str]) -> int:
-    """Commit the new rows of a file, and set it aside or remove it; return how many they are."""
+def _adopt_file(store: ExportStore, finding: Difference, pending_ids: Collection[str]) -> None:
+    """Commit the new rows of a file, and set it aside or remove it."""
     path, name = store.folder / finding.name, _name(finding)
-    is_in_spool = finding.name.startswith(f"{SPOOL}/")
     if (stem := stem_of(store, name)) is None:
-        return 0  # a file of another program
+        return  # a file of another program
     if (kind := store.kind(stem)).is_snapshot:  # the next run reads it again
         if name == f"{stem}{kind.format.suffix}":
             set_aside(store.disk, store.folder, path)
-        return 0
+        return
     faults = list[str]()
-    batches = _rows(path, name, faults, is_lines=path.name.endswith(SEGMENT))
-    count = sum(_commit(store, stem, rows, pending_ids) for rows in batches)
-    if is_in_spool and not faults:  # as a kill leaves it, and each record of it is committed
+    for rows in _rows(path, name, faults, is_lines=path.name.endswith(SEGMENT)):
+        _commit(store, stem, rows, pending_ids)
+    if finding.name.startswith(f"{SPOOL}/") and not faults:  # each record of it is committed
         store.disk.remove(path)
         sync_folder(store.disk, path.parent)
     else:
         set_aside(store.disk, store.folder, path)
-    return count
 
 
 def _commit(
@@ -149,13 +147,14 @@ def _commit(
     rows: list[Row],
     pending_ids: Collection[str],
     file: StoreFile | None = None,
-) -> int:
+) -> None:
     """Commit the rows that are new; `file` is the one whose end they are."""
     if store.kind(stem).by_content:
-        stored = store.stored({row.id for row in rows}.intersection(pending_ids))
+        stored = store.rows_by_id({row.id for row in rows}.intersection(pending_ids))
         rows = [row for row in rows if row.id not in stored or stored[row.id].raw != row.raw]
         rows = list(_new_versions(store, stem, rows, file)) if rows else rows
-    return store.commit([NewRows(stem, 0, rows)]) if rows else 0
+    if rows:
+        store.commit([NewRows(stem, 0, rows)])
 
 
 def _name(finding: Difference) -> str:

@@ -188,10 +188,9 @@ class ExportStore:
     def _add(self, added: _Added, page: NewRows) -> int:
         if page.seen is not None:
             self.journal.note_seen(page.source, self.journal.assign_numbers(page.seen))
-        if self.kind(page.stem).by_content:
-            rows, ids = page.rows, NO_IDS
-        else:
-            rows, ids = page.rows, page.ids or ids_of(page.rows)
+        rows, ids = page.rows, NO_IDS
+        if not self.kind(page.stem).by_content:
+            ids = page.ids or ids_of(rows)
             if not page.is_new:
                 rows, ids = self.unwritten(rows, ids)
         if rows:
@@ -276,14 +275,18 @@ class ExportStore:
         rows = {key: row for key, row in changes.rows.items() if by_key.get(key, 0) in self.written}
         ids, changes = IdSet(by_key[key] for key in rows), changes._replace(rows=rows)
         stems: dict[str, list[StoreFile]] = {}
-        for file in self.journal.files("open", "sealed"):
-            if self.kind(file.stem).has_ids and self.holds(file, ids):
-                stems.setdefault(file.stem, []).append(file)
+        for file in self._files_with(ids):
+            stems.setdefault(file.stem, []).append(file)
         for stem, files in stems.items():
             self.seal(stem, [file for file in files if file.state == "sealed"], changes)
 
-    def holds(self, file: StoreFile, ids: IdSet) -> bool:
-        return bool(self.journal.ids_in([file]) & ids)
+    def _files_with(self, ids: IdSet) -> list[StoreFile]:
+        """Return the files that hold any of these ids."""
+        files = self.journal.files("open", "sealed") if ids else ()
+        return [
+            file for file in files
+            if self.kind(file.stem).has_ids and self.journal.ids_in([file]) & ids
+        ]  # fmt: skip
 
     def compact(
         self, least: int, largest: int = 1 << 26, *, begin: Callable[[], object] = lambda: None
@@ -309,8 +312,8 @@ class ExportStore:
         inputs = [file for file in self.journal.files_of(stem) if file.state == "open"]
         target = inputs[0] if inputs else None
         inputs = [*replaces, *inputs]
-        is_own = segment is not None and target is not None and segment.file.number == target.number
-        digest = segment.hash.digest() if segment is not None and is_own else None
+        is_own = segment and target and segment.file.number == target.number
+        digest = segment.hash.digest() if segment and is_own else None
         return _Job(target, inputs, stem, own_format, changes, digest)
 
     def _seal(self, jobs: list[_Job]) -> None:
@@ -348,10 +351,8 @@ class ExportStore:
         target = job.target
         if target is None:
             name = f"{self._new_stem(job.stem)}{job.format.suffix}"
-            target = self.journal.add_file(name, job.stem, "sealing")
-        else:
-            target = target._replace(state="sealing")
-            self.journal.note_file(target)
+            target = StoreFile(0, name, job.stem, "sealing", 0)
+        target = self.journal.note_file(target._replace(state="sealing"))
         for file in job.inputs:
             if file.number != target.number:
                 self.journal.note_file(file._replace(successor=target.number))
@@ -483,14 +484,11 @@ class ExportStore:
                 part = list(islice(raws, min(_ROWS, block.rows - at)))
                 yield piece_of(part, block.source, label)
 
-    def stored(self, keys: Collection[str]) -> dict[str, Row]:
+    def rows_by_id(self, keys: Collection[str]) -> dict[str, Row]:
         """Return the messages of these ids; costs the reading of the files that hold them."""
-        ids, stored = IdSet(self.journal.ids_by_key(keys).values()), dict[str, Row]()
-        for file in self.journal.files("open", "sealed") if ids else ():
-            if self.kind(file.stem).has_ids and self.holds(file, ids):
-                raws = (raw for piece in self.records(file) for raw in piece.raws)
-                stored |= {row.id: row for row in map(row_of, raws) if row.id in keys}
-        return stored
+        files = self._files_with(IdSet(self.journal.ids_by_key(keys).values()))
+        raws = (raw for file in files for piece in self.records(file) for raw in piece.raws)
+        return {row.id: row for row in map(row_of, raws) if row.id in keys}
 
     def format_of(self, name: str, stem: str) -> Format:
         """Return the format of a file: a partition may have files of another one, of an earlier plan."""

@@ -230,7 +230,7 @@ def readable_records(path: Path, packing: Compression, start: int = 0) -> Readab
 
 def _of_members(data: bytes, decompressor: Callable[[], Any], start: int) -> ReadableRecords:
     rows, end, is_torn = list[Row](), 0, True
-    while data[end:].strip(b"\0"):
+    while is_torn and data[end:].strip(b"\0"):
         member = decompressor()
         try:
             *whole, rest = member.decompress(data[end:]).split(b"\n")
@@ -240,11 +240,9 @@ def _of_members(data: bytes, decompressor: Callable[[], Any], start: int) -> Rea
         unpacked = list(map(row_of, whole))
         if not member.eof:
             break
-        if rest or not all(map(is_record, unpacked)):
-            is_torn = False
-            break
-        rows += unpacked
-        end = len(data) - len(member.unused_data)
+        if is_torn := not rest and all(map(is_record, unpacked)):
+            rows += unpacked
+            end = len(data) - len(member.unused_data)
     return ReadableRecords(rows, start + end, [], is_torn)
 
 

@@ -94,9 +94,8 @@ class StoreJournal(JournalFile):
     def __init__(
         self, path: Path, begin: Mapping[str, str] | None = None, *, is_shared: bool = False
     ) -> None:
-        meta = () if begin is None else begin.items()
         insert = "INSERT INTO meta VALUES(?, ?)"
-        add = None if begin is None else lambda db: db.executemany(insert, meta)
+        add = None if begin is None else lambda db: db.executemany(insert, begin.items())
         self._meta: dict[str, str] | None = None
         self._cache: dict[str, tuple[int, list[Any]]] = {}
         self._file_changes = 0
@@ -144,9 +143,6 @@ class StoreJournal(JournalFile):
     def file(self, name: str) -> StoreFile | None:
         files = self._typed(f"{_FILES} WHERE name = ?", StoreFile, name)
         return files[0] if files else None
-
-    def add_file(self, name: str, stem: str, state: FileState) -> StoreFile:
-        return self.note_file(StoreFile(0, name, stem, state, 0))
 
     def note_file(self, file: StoreFile) -> StoreFile:
         """Note the state of a file; one with the number 0 is new, and gets a number."""
@@ -254,7 +250,7 @@ class StoreJournal(JournalFile):
             return
         with self.transaction():
             for source in sources:
-                ids = self._union("SELECT ids FROM seen WHERE source IN", [source])
+                ids = self.seen(source)
                 self._db.execute("DELETE FROM seen WHERE source = ?", (source,))
                 self.note_seen(source, ids)
 
@@ -310,25 +306,19 @@ class StoreJournal(JournalFile):
 
     def _typed(self, sql: str, kind: Any, *values: Any) -> list[Any]:
         """Return the rows of a query; `UnreadableError` for a value that cannot be one of its column."""
-        result = list[Any]()
         with self._held():
-            rows = self._db.execute(sql, values)
-            while portion := rows.fetchmany(PORTION):
-                result += self._converted(portion, kind)
-        return result
+            return list(self._iter_typed(sql, kind, *values))
 
     def _iter_typed(self, sql: str, kind: Any, *values: Any) -> Iterator[Any]:
         """Yield the same, some at a time; write nothing during the iteration."""
         with self._held():
             rows = self._db.execute(sql, values)
         while portion := self._fetched(rows, PORTION):
-            yield from self._converted(portion, kind)
-
-    def _converted(self, rows: list[Any], kind: Any) -> list[Any]:
-        try:
-            return msgspec.convert(rows, list[kind], strict=False, dec_hook=_read_ids)
-        except DAMAGE as error:
-            raise self._damage(f"is damaged: {error}") from None
+            try:
+                converted = msgspec.convert(portion, list[kind], strict=False, dec_hook=_read_ids)
+            except DAMAGE as error:
+                raise self._damage(f"is damaged: {error}") from None
+            yield from converted
 
 
 def _read_ids(_: type, value: Any) -> IdSet:

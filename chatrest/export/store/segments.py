@@ -9,7 +9,9 @@ from collections.abc import Iterable
 from contextlib import suppress
 from hashlib import sha256
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
+
+from msgspec import Struct, field
 
 from ..._storage import check_in_place
 from ..plan.file_names import SPOOL
@@ -35,14 +37,13 @@ def name_of(path: Path) -> str:
     return path.stem.replace("+", "/")
 
 
-class Segment:
+class Segment(Struct):
     """A segment of this process; `committed` is its size in bytes that a commit knows."""
 
-    def __init__(self, file: StoreFile, path: Path) -> None:
-        self.file = file
-        self.path = path
-        self.hash = sha256()
-        self.committed = 0
+    file: StoreFile
+    path: Path
+    hash: Any = field(default_factory=sha256)
+    committed: int = 0
 
 
 class Segments:

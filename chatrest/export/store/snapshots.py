@@ -18,7 +18,7 @@ from ..plan.file_names import path_inside
 from ..plan.id_set import IdSet
 from .disk import Disk, make_folder, sync_folder
 from .formats import Format
-from .journal import StoreBlock, StoreJournal
+from .journal import StoreBlock, StoreFile, StoreJournal
 from .segments import new_path
 
 
@@ -46,8 +46,8 @@ class Snapshots:
             digest = own_format.write(self._disk, new, counted())
             sync_folder(self._disk, new.parent)
             with self._journal.transaction():
-                file = self._journal.file(name) or self._journal.add_file(name, stem, "sealed")
-                self._journal.note_file(file._replace(size=new.stat().st_size, sha256=digest))
+                file = self._journal.file(name) or StoreFile(0, name, stem, "sealed", 0)
+                file = self._journal.note_file(file._replace(size=new.stat().st_size, sha256=digest))
                 self._journal.replace_blocks(file.number, [StoreBlock(0, rows, read_at, read_at, IdSet())])
                 self._journal.check_in_place()
         except Exception:

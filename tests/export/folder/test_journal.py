@@ -25,13 +25,13 @@ from tests.stored_exports import MEMORY, USERS, by_hand
 def test_a_transaction_that_fails_has_never_happened(journal: Journal) -> None:
     with journal.transaction():
         journal["a"] = "1"
-        file = journal.add_file("messages-1", "messages", "open")
+        file = journal.note_file(StoreFile(0, "messages-1", "messages", "open", 0))
         journal.add_sources(USERS)
     before = journal.files(), journal.sources()
     with pytest.raises(ValueError), journal.transaction():  # noqa: PT011, PT012
         journal["a"] = "2"
         journal.note_file(file._replace(state="sealed"))
-        journal.add_file("messages-2", "messages", "open")
+        journal.note_file(StoreFile(0, "messages-2", "messages", "open", 0))
         journal.set_state(1, "failed", "refused")
         journal.note_covered(1, [Interval(1, 5)])
         assert (journal["a"], len(journal.files())) == ("2", 2)
@@ -47,7 +47,7 @@ def test_another_thread_sees_no_rows_that_may_be_rolled_back(journal: Journal) -
     results = list[list[StoreFile]]()
     reader = Thread(target=lambda: results.append(journal.files()))
     with pytest.raises(ValueError), journal.transaction():  # noqa: PT011, PT012
-        journal.add_file("messages-1", "messages", "open")
+        journal.note_file(StoreFile(0, "messages-1", "messages", "open", 0))
         assert len(journal.files()) == 1
         reader.start()
         reader.join(0.05)
