@@ -23,9 +23,8 @@ from .manifest import Manifest, find_undamaged
 from .tables import ASKED_ATTACHMENTS, ASKED_TABLES, ATTACHMENTS, LOST_LIMITS, TABLES, table_stem
 
 _OTHER_WINDOW: Final = (
-    "a window can become wider and no narrower; nothing was read or changed: expected no plan at all, which "
-    "continues with the folder's own, only=True, which reads a narrower window once and leaves the plan, "
-    "change_plan=True with a wider one, or another folder"
+    "a window can become wider, and not narrower; nothing was read or changed: expected only=True (reads "
+    "this window once), or change_plan=True with a wider one"
 )
 _OTHER_FILES: Final = (
     "the format, the compression and the partition of a folder stay; nothing was read or changed: expected "
@@ -110,8 +109,8 @@ def continued_plans(
     if old and not may_change:
         raise RequestInvalidError(
             f"folder '{folder}' was exported with {old}, and this plan has {new}; nothing was read or "
-            "changed: expected no plan at all, which continues with the folder's own, only=True, which reads "
-            "just these sources once and leaves the plan, or change_plan=True",
+            "changed: expected only=True (reads this plan once), or change_plan=True (the folder's plan "
+            "becomes this one)",
             arguments=("only", "change_plan"),
         )
     return FolderPlans(stored, current, is_unanswered)

@@ -83,7 +83,7 @@ def mismatch(journal: Journal, manifest: Manifest) -> tuple[str, str]:
 def is_edited(journal: Journal, manifest: Manifest) -> bool:
     """Return True if the journal is that of a finished run's manifest, with other rows than it had then."""
     has_same = journal[GENERATION] == manifest.generation and manifest.finished is not None
-    return has_same and journal.facts() != manifest.journal_facts
+    return has_same and journal.rows_sha256() != manifest.journal_facts
 
 
 def has_later_changes(journal: Journal, manifest: Manifest) -> bool:
@@ -91,7 +91,7 @@ def has_later_changes(journal: Journal, manifest: Manifest) -> bool:
 
     A run that has begun, and failed before it changed anything, gives the journal another generation only.
     """
-    return journal[GENERATION] != manifest.generation and journal.facts() != manifest.journal_facts
+    return journal[GENERATION] != manifest.generation and journal.rows_sha256() != manifest.journal_facts
 
 
 def _number(generation: str | None) -> int:
@@ -118,7 +118,7 @@ class FolderState(Struct, kw_only=True):
     """True if the manifest is that of a finished run, and no run has changed anything since."""
 
 
-def with_state(folder: Path, work: Callable[[FolderState], T]) -> T:
+def read_consistently(folder: Path, work: Callable[[FolderState], T]) -> T:
     """Return the result of `work` for the state of an export: that of one commit of its journal.
 
     It is called again if a run has begun in between. Raises as `read_folder` and `work`, and `InUseError`

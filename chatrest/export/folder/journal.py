@@ -137,7 +137,7 @@ class Journal(StoreJournal):
 
     layout = LAYOUT
 
-    def facts(self) -> str:
+    def rows_sha256(self) -> str:
         """Return a SHA-256 of all rows in the order of their keys: a changed value gives another one.
 
         The generation, the run's number and the news are left out, as each opening changes them.

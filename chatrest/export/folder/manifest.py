@@ -191,7 +191,7 @@ def write_finished(folder: Path, disk: Disk, journal: Journal, plan: Plan, repor
         messages=report.messages,
         deleted=[each.id for each in deleted if not each.missing],
         missing=[each.id for each in deleted if each.missing],
-        journal_facts=journal.facts(),
+        journal_facts=journal.rows_sha256(),
         files=list(file_entries(journal)),
     )
     put(disk, folder / NAME, encode(manifest))

@@ -35,7 +35,7 @@ from ..._core.replies.one_record import parse
 from ..._core.replies.rows import Row, row_of
 from ..._models.messages import Message
 from ..._storage import sql_in
-from ..folder.folder_state import FolderState, with_state
+from ..folder.folder_state import FolderState, read_consistently
 from ..folder.journal import Journal
 from ..formats.action_records import is_deleted
 from ..formats.stored_records import damage_error, record_batches
@@ -155,7 +155,7 @@ class ExportNews:
             """The exports, in the order of the batches: open until the block of this object ends."""
             runs = runs_of(after, [view.export for view in self.views])
             self._each = [
-                with_state(view.folder, lambda state: _read_journal(view, state, runs[view.export]))  # noqa: B023
+                read_consistently(view.folder, lambda state: _read_journal(view, state, runs[view.export]))  # noqa: B023
                 for view in self.views
             ]
             self._open = stack.pop_all()
@@ -320,7 +320,9 @@ class _JournalNews(NamedTuple):
         def files_with(ids: IdSet, files: list[MessageFile] | None = None) -> list[MessageFile]:
             if files is None:
                 folder = self.view.folder
-                files = with_state(folder, lambda state: _files(folder, _journal(self.view, state), STEM))
+                files = read_consistently(
+                    folder, lambda state: _files(folder, _journal(self.view, state), STEM)
+                )
             return [each._replace(ids=in_file) for each in files if (in_file := each.ids & ids)]
 
         def records(file: MessageFile) -> Iterator[NewsBatch]:

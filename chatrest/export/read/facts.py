@@ -14,7 +14,7 @@ from msgspec import Raw, Struct, json
 from msgspec.structs import replace
 
 from ..._texts import name_list, plural
-from ..folder.folder_state import FolderState, with_state
+from ..folder.folder_state import FolderState, read_consistently
 from ..folder.manifest import NAME as MANIFEST, FileEntry
 from ..folder.run_log import RunEntry, runs_in
 from ..plan.file_names import STEM
@@ -100,7 +100,7 @@ def _facts_at(address: ExportAddress) -> ExportFacts:
     with address.open() as view:
         if address.name and not view.is_begun:
             return ExportFacts(export=view.name, state="not begun")
-        facts = with_state(view.folder, lambda state: _facts(view, state))
+        facts = read_consistently(view.folder, lambda state: _facts(view, state))
     if facts.state == "complete" and (lacks := part_lacks(address)):
         return replace(facts, state="not complete", reasons=lacks)
     return facts

@@ -24,7 +24,7 @@ from ..._models.messages import Message
 from ..._secrets import shown
 from ...errors import ChatRestError, ReplyUnreadableError, RequestInvalidError
 from ...times import Time, parse_timestamp, timestamp_words
-from ..folder.folder_state import FolderState, with_state
+from ..folder.folder_state import FolderState, read_consistently
 from ..folder.journal import NAME as JOURNAL, Journal
 from ..folder.manifest import NAME as MANIFEST, TableEntry, read as read_manifest
 from ..folder.run_log import RunEntry, runs_in
@@ -173,7 +173,7 @@ def _sources_of(view: FolderView) -> list[Source]:
             )
         return [each.source for each in state.journal.sources()]
 
-    return with_state(view.folder, sources)
+    return read_consistently(view.folder, sources)
 
 
 class _Reader(NamedTuple):
@@ -197,7 +197,7 @@ class _Reader(NamedTuple):
 
     def files(self, ids: IdSet | None = None) -> list[MessageFile]:
         """Return the files to read, for these ids or all: what is committed now, also while a run writes."""
-        return with_state(self.view.folder, lambda state: self._files(state, ids))
+        return read_consistently(self.view.folder, lambda state: self._files(state, ids))
 
     def _files(self, state: FolderState, ids: IdSet | None) -> list[MessageFile]:
         folder, manifest = self.view.folder, state.manifest

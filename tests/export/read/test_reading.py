@@ -19,7 +19,7 @@ from chatrest import ChatRestError, RequestInvalidError, TextMessage, UnknownMes
 from chatrest._core.replies.rows import row_of
 from chatrest._storage import InUseError, UnreadableError
 from chatrest.export.folder.folder_access import FolderLock, run_under_way
-from chatrest.export.folder.folder_state import FolderState, with_state
+from chatrest.export.folder.folder_state import FolderState, read_consistently
 from chatrest.export.folder.journal import NAME as JOURNAL
 from chatrest.export.folder.manifest import NAME as MANIFEST
 from chatrest.export.plan.message_ids import ids_of
@@ -155,7 +155,7 @@ def test_a_reader_begins_anew_where_a_run_begins_under_it(
             raise UnreadableError("torn")
         return sum(state.journal.row_counts(["messages"]).values())
 
-    assert with_state(stored.folder, work) == len(ALL) + 1
+    assert read_consistently(stored.folder, work) == len(ALL) + 1
     assert calls == [False, False]
 
 
@@ -168,7 +168,7 @@ def test_where_a_run_writes_under_each_attempt_the_reader_says_so(stored: Stored
             pass
 
     with pytest.raises(InUseError, match="a run is writing; ask again"):
-        with_state(stored.folder, work)
+        read_consistently(stored.folder, work)
 
 
 def test_a_run_waits_for_readers_that_only_ask_for_it(
