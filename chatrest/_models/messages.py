@@ -361,9 +361,9 @@ BY_CATEGORY: dict[str, type[TypedMessage]] = {
 def retype_media(messages: list[Any]) -> None:
     """Change the class of decoded text messages with files to `MediaMessage`, in place, before any use."""
     for message in messages:
-        if (kind := message.type) == "text" or type(message) is not TextMessage:
+        if message.type == "text" or type(message) is not TextMessage:
             continue
-        if kind in MEDIA_TYPES or message.data.attachments:
+        if message.type in MEDIA_TYPES or message.data.attachments:
             # The fields are the same, and to copy them takes ten times as long.
             structs.force_setattr(message, "__class__", MediaMessage)
 
