@@ -6,10 +6,10 @@ by time, costs more requests than half of the sources, ends before the newest me
 with the own list of a source that is drawn by lot; where that list does not prove its own end; where a
 message of a group is of no source, and a member's list may have it; and after six runs that believed it.
 
-The lot falls on a source that it shows something of, one that writes a message to a group, and one of each
-kind that it shows nothing of, of those whose own lists had the newest messages: it may lack a group, or a
-part of the app. A run that believes it is complete as far as it shows. The parts of an export have it read
-once for all (`run/night`).
+Drawn are a source that it shows something of, one that writes a message to a group, and one of each kind that
+it shows nothing of, from those whose own lists had the newest messages: it may lack a group, or a part of the
+app. A run that believes it is complete as far as it shows. For the parts of an export it is read once
+(`run/night`).
 
 What it shows is noted as seen by the app's own list, which becomes a source of the journal, and not as seen
 by the sources that claim it: their lists may lack it, and may have more. So nothing of them is covered by it
@@ -41,10 +41,10 @@ from .worker_pool import WorkerPool
 LEAST_SOURCES: Final = 8
 """With fewer sources, each of them is asked where the app has something new."""
 _LATELY: Final = 20
-"""Sources of a kind that had news lately: the lot falls on one of them."""
+"""Sources of a kind that had new messages lately: one of them is drawn by lot."""
 MOST_RUNS: Final = 6
 """Runs in a row that believe the app's own list; the next one asks every source: a message that the list
-hides, of a source that the lot did not fall on, is found by then."""
+hides, of a source that was not drawn, is found by then."""
 RUNS: Final = "runs_by_app_list"
 """In the journal's meta: how many runs have believed it since every source was asked."""
 ENDS: Final = attrgetter("sender", "receiver", "receiver_type")
@@ -79,8 +79,9 @@ class AppListReader:
     ) -> bool:  # fmt: skip
         """Hand over the rows that the plan asks for, page by page; return True if the list is to be believed.
 
-        `most` is how many pages are read. `silent` are sources that may have nothing new, first those that
-        had news lately; None asks no source. `may_ask` gives a true value for sources that can be asked.
+        `most` is how many pages are read. `silent` are sources that may have nothing new, first those
+        that had new messages lately; None asks no source. `may_ask` gives a true value for sources that can
+        be asked.
         Raises `AuthenticationError` and `ServerError`.
         """
         try:
@@ -174,15 +175,18 @@ def runs_by_app_list(journal: Journal) -> int:
     return int(journal[RUNS] or 0)
 
 
-def candidates(plan: Plan, journal: Journal, sources: Iterable[SourceState], until: int) -> list[ListJob]:
-    """Return the sources whose end was proven by the last run, and that have no gaps below it."""
+def skippable_jobs(plan: Plan, journal: Journal, sources: Iterable[SourceState], until: int) -> list[ListJob]:
+    """Return the jobs that may be skipped if the app's own list shows nothing new of their sources.
+
+    The last run has proven the ends of these sources, and they have no gaps below.
+    """
     if plan.everything or plan.until is not None or until == LAST:
         return []
     sources = list(sources)
-    end = max((known.proven for known in sources), default=0)
-    proven = (known for known in sources if known.proven == end > 0 and known.state == "open")
+    end = max((state.proven for state in sources), default=0)
+    proven = (state for state in sources if state.proven == end > 0 and state.state == "open")
     left = unread_jobs(journal, proven, max(until, end + 1))
-    return [work for work in left if work.known.order != "other" and len(work.gaps) == 1]
+    return [work for work in left if work.state.order != "other" and len(work.gaps) == 1]
 
 
 async def prove_by_app_list(
@@ -192,25 +196,25 @@ async def prove_by_app_list(
     proven by it. Where not, nothing is lost: each source has to be asked then, and what was written stays.
     """
     journal, works = pool.export.journal, {work.source: work for work in eligible}
-    after, check = max(work.known.proven for work in works.values()), pool.check
-    news = AppListReader(session, pool.export.plan, check.window, check.rules.claimants, after, until)
+    after, check = max(work.state.proven for work in works.values()), pool.check
+    reader = AppListReader(session, pool.export.plan, check.window, check.rules.claimants, after, until)
 
     async def take(rows: list[Row]) -> None:
         await pool.commit([check.page(ListJob(sources.add_app_list(), purpose="missing"), rows)])
 
     # Behind the last message of a list is the gap that is left of it.
     lately = sorted(works, key=lambda source: (-works[source].gaps[0].after, str(source)))
-    if not await news.read(len(works) // 2, take, lately, works.__contains__):
+    if not await reader.read(len(works) // 2, take, lately, works.__contains__):
         return False
     with journal.transaction():
         journal[RUNS] = str(runs_by_app_list(journal) + 1)
         for work in works.values():
-            journal.note_proven(work.known.number, until)
+            journal.note_proven(work.state.number, until)
     return True
 
 
-def believe(journal: Journal) -> bool:
-    """Note that a run believes that the app's own list shows nothing new; False if it is not to."""
+def count_run_by_app_list(journal: Journal) -> bool:
+    """Count a run for which the app's own list shows nothing new; False, once every source is to be asked."""
     if (runs := runs_by_app_list(journal)) >= MOST_RUNS:
         return False
     with journal.transaction():

@@ -30,7 +30,7 @@ from ..plan.ownership import Source
 
 
 class ListJob(Struct, frozen=True):
-    known: SourceState
+    state: SourceState
     """The source, as the journal knows it."""
     gaps: Sequence[Gap] = ()
     """The ids that are to be read."""
@@ -44,16 +44,16 @@ class ListJob(Struct, frozen=True):
 
     @property
     def number(self) -> int:
-        return self.known.number
+        return self.state.number
 
     @property
     def source(self) -> Source:
-        return self.known.source
+        return self.state.source
 
     @property
     def proven(self) -> int:
         """The frozen end for which an earlier run has proven the end of the list."""
-        return self.known.proven if self.purpose == "walk" else 0
+        return self.state.proven if self.purpose == "walk" else 0
 
     def includes(self, row: Row) -> bool:
         """Return True for a row that is to be read; one whose id is not a number may be anywhere."""
@@ -195,22 +195,22 @@ def unread_jobs(
     `proven` are the numbers of sources whose end was proven in this run; with `asks_all` the proofs of
     earlier runs do not count.
     """
-    for known in sources:
-        is_proven = known.number in proven
-        if known.order == "other":
+    for state in sources:
+        is_proven = state.number in proven
+        if state.order == "other":
             unread = [] if is_proven else [Gap(0, until)]
         else:
-            is_proven = is_proven or (known.proven >= until and not asks_all)
-            unread = gaps(journal.intervals(known.number), until)
+            is_proven = is_proven or (state.proven >= until and not asks_all)
+            unread = gaps(journal.intervals(state.number), until)
             unread = [gap for gap in unread if gap.until < until or not is_proven]
         if unread:
-            yield ListJob(known, unread)
+            yield ListJob(state, unread)
 
 
 def unfinished_rechecks(journal: Journal, sources: Iterable[SourceState]) -> Iterator[ListJob]:
     rechecks = journal.rechecks()
-    for known in sources if rechecks else ():
-        recheck = rechecks.get(known.number)
+    for state in sources if rechecks else ():
+        recheck = rechecks.get(state.number)
         if recheck is not None and not recheck.is_done:
             gap = Gap(recheck.after, recheck.until, recheck.position)
-            yield ListJob(known, [gap], "recheck", recheck.since)
+            yield ListJob(state, [gap], "recheck", recheck.since)

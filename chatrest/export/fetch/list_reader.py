@@ -58,7 +58,7 @@ class ListReader:
         Raises the errors of a walk, and that of a source whose list showed messages of others.
         """
         try:
-            if piece.job.known.order != "other":
+            if piece.job.state.order != "other":
                 return await self._read_in_order(piece, queue)
         except PositionRefusedError as error:
             self._refused.add(piece.job.number)

@@ -52,7 +52,7 @@ class ListReading(Struct, eq=False):
 
     @classmethod
     def begin(cls, piece: ListPiece, earlier_ids: IdSet) -> "ListReading":
-        is_by_time = piece.job.known.order == "times" or names_time(piece.position)
+        is_by_time = piece.job.state.order == "times" or names_time(piece.position)
         after = piece.after
         return cls(piece, earlier_ids, after, after, after, piece.position, is_by_time)
 

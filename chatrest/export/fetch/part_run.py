@@ -46,10 +46,10 @@ class PartRun:
     """The part that a run reads, with all facts that the run needs."""
 
     def __init__(
-        self, files: PartFiles, parts: Parts, part: int, nights: Iterable[NightUsers], news: NightFindings,
-        rule: PartOwnership, state: PartState,
+        self, files: PartFiles, parts: Parts, part: int, nights: Iterable[NightUsers],
+        findings: NightFindings, rule: PartOwnership, state: PartState,
     ) -> None:  # fmt: skip
-        self.part, self.parts, self.news = part, parts, news
+        self.part, self.parts, self.findings = part, parts, findings
         self._files = files
         self.rule = rule
         self.users: list[Source] = [
@@ -60,23 +60,23 @@ class PartRun:
         ]
         """Those that its lists are of."""
         is_first = state.night < parts.night
-        self.asks_all: bool = is_first and parts.night > 0 and news.after is None and not parts.plan.until
+        self.asks_all: bool = is_first and parts.night > 0 and findings.after is None and not parts.plan.until
         """True if each list is to be asked, also one that is covered up to the frozen end."""
         self.taken: dict[str, str] = {}
         """The stamps of what was taken in."""
-        self.reasons: list[str] = [news.fault] if news.fault else []
+        self.reasons: list[str] = [findings.fault] if findings.fault else []
         """Why the part is not complete, beside what its lists say."""
 
-    async def take_news(self, pool: WorkerPool, sources: SourceList, until: int) -> bool:
+    async def take_night_messages(self, pool: WorkerPool, sources: SourceList, until: int) -> bool:
         """Write the messages since the last night if they were requested for all parts; False if not.
 
         The lists of sources that were read to the end of the last night need no request then.
         """
-        after = self.news.after
+        after = self.findings.after
         if after is None:
             return False
         journal = pool.export.journal
-        rows = [row_of(raw) for raw in self.news.rows]
+        rows = [row_of(raw) for raw in self.findings.rows]
         owner = self.rule.owner
         rows = [row for row in rows if owner(row.sender, row.receiver, row.receiver_type).part == self.part]
         rows = pool.check.window.within(rows)
@@ -85,9 +85,9 @@ class PartRun:
 
         def prove() -> None:
             with journal.transaction():
-                for known in sources.known:
-                    if known.proven == after and known.order != "other" and known.state == "open":
-                        journal.note_proven(known.number, until)
+                for state in sources.run_sources:
+                    if state.proven == after and state.order != "other" and state.state == "open":
+                        journal.note_proven(state.number, until)
 
         await in_thread(prove)
         return True
@@ -164,10 +164,10 @@ def _source_number(journal: Journal) -> int:
 def _unseen(export: ExportFolder, ids: PageIds) -> PageIds:
     """Return the ids that are neither on disk nor shown by a list of this part: few of many millions."""
     journal = export.journal
-    known = export.store.written | journal.seen()
+    seen = export.store.written | journal.seen()
     named = journal.numbers_of_names(ids.others)
-    others = {key: row for key, row in ids.others.items() if named.get(key, 0) not in known}
-    return PageIds(ids.numbers - known, others)
+    others = {key: row for key, row in ids.others.items() if named.get(key, 0) not in seen}
+    return PageIds(ids.numbers - seen, others)
 
 
 def _note_sent(journal: Journal, part: int) -> None:

@@ -56,12 +56,12 @@ class Rereads:
     def _by_source(self, ids: IdSet, sources: Iterable[SourceState]) -> Iterator[tuple[SourceState, IdSet]]:
         """Yield each id once, with the first of the sources that has seen it."""
         left = ids | IdSet()
-        for known in sources:
+        for state in sources:
             if not left:
                 return
-            if own := left & self._journal.seen(known.number):
+            if own := left & self._journal.seen(state.number):
                 left.discard(own)
-                yield known, own
+                yield state, own
 
     async def read_missing(self) -> bool:
         """Read what is missing; return True if all is on disk then, or not shown by any source.
@@ -85,20 +85,20 @@ class Rereads:
         whole; both are added to.
         """
         missing, failed = self._export.missing(), self._pool.findings.errors
-        for known in self._journal.sources() if missing else ():
-            number = known.number
-            if number in failed or number in asked_whole or known.source == OF_PARTS:
+        for state in self._journal.sources() if missing else ():
+            number = state.number
+            if number in failed or number in asked_whole or state.source == OF_PARTS:
                 continue
-            if self._sources.is_deleted(known):
+            if self._sources.is_deleted(state):
                 continue
             shown = self._journal.seen(number)
             ids = (missing & shown) - asked.setdefault(number, IdSet())
             missing.discard(ids)
             asked[number].update(ids)
             if ids:
-                left = [Gap(0, LAST)] if known.order == "other" else self._places(known, ids)
+                left = [Gap(0, LAST)] if state.order == "other" else self._gaps_around(state, ids)
                 asked_whole |= {number} if left == [Gap(0, LAST)] else set()
-                yield ListJob(known, left, "missing")
+                yield ListJob(state, left, "missing")
 
     async def _ask_one_by_one(self) -> None:
         """Ask for the messages that no list of this part has shown, and those of other parts have."""
@@ -140,15 +140,15 @@ class Rereads:
         missing, is_whole = self._export.missing(), not self._unanswered
         missing.discard(self._unanswered)
         sources = self._journal.sources() if missing else []
-        refused = [known for known in sources if self._sources.is_refused(known)]
+        refused = [state for state in sources if self._sources.is_refused(state)]
         for _, ids in self._by_source(missing, refused):
             missing.discard(ids)
             is_whole = False
-        for known in sources:
-            unshown = missing & self._journal.seen(known.number)
-            if unshown and self._sources.is_deleted(known):
+        for state in sources:
+            unshown = missing & self._journal.seen(state.number)
+            if unshown and self._sources.is_deleted(state):
                 is_whole = False  # no one else can be asked: this run says so, and the report from now on
-            self._export.note_deleted(known.number, unshown, self._now, missing=True)
+            self._export.note_deleted(state.number, unshown, self._now, missing=True)
         return is_whole
 
     def begin_recheck(self, since: int) -> None:
@@ -157,15 +157,17 @@ class Rereads:
         # window has become wider, nothing is covered, although ids have been seen.
         is_proven = runs_by_app_list(self._journal) > 0
         with self._journal.transaction():
-            for known in self._sources.known:
-                last = max((each.last for each in self._journal.intervals(known.number)), default=0)
-                last = max(last, known.proven if is_proven else 0, self._journal.seen(known.number).last)
+            for state in self._sources.run_sources:
+                last = max((each.last for each in self._journal.intervals(state.number)), default=0)
+                last = max(last, state.proven if is_proven else 0, self._journal.seen(state.number).last)
                 if until := min(LAST, last):
-                    self._journal.begin_recheck(known.number, since, until)
+                    self._journal.begin_recheck(state.number, since, until)
 
     def left(self) -> list[ListJob]:
         """Return what is left of rechecks that `recheck` has begun, or continued."""
-        return list(unfinished_rechecks(self._journal, self._sources.known)) if self._has_rechecks else []
+        return (
+            list(unfinished_rechecks(self._journal, self._sources.run_sources)) if self._has_rechecks else []
+        )
 
     async def recheck(self) -> int:
         """Read again what is noted, by earlier runs, too; return how many messages it newly found deleted."""
@@ -177,27 +179,27 @@ class Rereads:
         await in_thread(lambda: self._export.prepare_recheck(min(times)))
         await self._pool.read_again(self.left())
         if unshown := await in_thread(lambda: self._unshown(max(times))):
-            confirming = [*self._sources.known, *filter(is_app_list, self._journal.sources())]
+            confirming = [*self._sources.run_sources, *filter(is_app_list, self._journal.sources())]
             await self._pool.read_again(
-                ListJob(known, self._places(known, ids), "confirm")
-                for known, ids in self._by_source(unshown, confirming)
-                if known.order != "other"  # all of it was read
+                ListJob(state, self._gaps_around(state, ids), "confirm")
+                for state, ids in self._by_source(unshown, confirming)
+                if state.order != "other"  # all of it was read
             )
         return await in_thread(lambda: self._note_deleted(max(times)))
 
-    def _places(self, known: SourceState, ids: IdSet) -> list[Gap]:
+    def _gaps_around(self, state: SourceState, ids: IdSet) -> list[Gap]:
         if ids.names:  # which may stand anywhere in a list
             return [Gap(0, LAST)]
-        return clusters(ids, self._journal.seen(known.number), LARGEST_PAGE)
+        return clusters(ids, self._journal.seen(state.number), LARGEST_PAGE)
 
     def _unshown(self, since: int) -> IdSet:
         rechecks, asked = self._journal.rechecks(), IdSet()
         unshown = self._export.stored_since(since) - self._journal.shown()
-        for known in self._journal.sources():
-            shown, recheck = self._journal.seen(known.number), rechecks.get(known.number)
-            if is_app_list(known) and known.number not in self._pool.findings.errors:
+        for state in self._journal.sources():
+            shown, recheck = self._journal.seen(state.number), rechecks.get(state.number)
+            if is_app_list(state) and state.number not in self._pool.findings.errors:
                 asked.update(shown)
-            elif not known.asked or self._sources.is_deleted(known):
+            elif not state.asked or self._sources.is_deleted(state):
                 continue
             else:
                 if recheck is not None and recheck.is_done:
@@ -212,18 +214,18 @@ class Rereads:
         new = self._unshown(since)
         new.discard(self._export.changes.deleted)
         count = sum(
-            self._export.note_deleted(known.number, ids, self._now)
-            for known, ids in self._by_source(new, self._journal.sources())
+            self._export.note_deleted(state.number, ids, self._now)
+            for state, ids in self._by_source(new, self._journal.sources())
         )
-        left = unfinished_rechecks(self._journal, self._sources.of_plan)
-        if all(self._sources.is_deleted(work.known) for work in left):
+        left = unfinished_rechecks(self._journal, self._sources.plan_sources)
+        if all(self._sources.is_deleted(work.state) for work in left):
             with self._journal.transaction():
                 self._journal.end_rechecks()
         return count
 
 
 def clusters(ids: IdSet, shown: IdSet, apart: int) -> list[Gap]:
-    """Group ids into gaps that have `apart` ids of `seen` or more between them."""
+    """Group ids into gaps that have `apart` ids of `shown` or more between them."""
     grouped: list[Gap] = []
     for low, high in ids.ranges():
         if grouped and shown.count(grouped[-1].until + 1, low - 1) < apart:

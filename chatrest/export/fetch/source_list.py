@@ -78,17 +78,17 @@ class SourceList:
         """The reason why the users are not known to be all, if that is so."""
 
     @property
-    def known(self) -> Iterator[SourceState]:
+    def run_sources(self) -> Iterator[SourceState]:
         """Those that this run reads, without users that were deleted. None is in memory."""
-        return filter(self.reads, self.of_plan) if self._reads is not self._plan else self.of_plan
+        return filter(self.reads, self.plan_sources) if self._reads is not self._plan else self.plan_sources
 
     @property
-    def of_plan(self) -> Iterator[SourceState]:
+    def plan_sources(self) -> Iterator[SourceState]:
         """Those that the plan asks for, without users that were deleted. None is in memory."""
         return (each for each in self._journal.iter_sources() if each.is_read)
 
-    def reads(self, known: SourceState) -> bool:
-        return self._reads is self._plan or self._reads.holds(known.source)
+    def reads(self, state: SourceState) -> bool:
+        return self._reads is self._plan or self._reads.holds(state.source)
 
     async def check_new(self) -> None:
         """Ask for the sources that the plan did not have before this run: one request per source.
@@ -120,18 +120,20 @@ class SourceList:
             listed, self.fault = await listed_users(self._session)
             self._listed.update(listed)
         returned = [
-            known.number
-            for known in self._journal.iter_sources()
-            if known.state == "deleted_user" and known.source in self._listed
+            state.number
+            for state in self._journal.iter_sources()
+            if state.state == "deleted_user" and state.source in self._listed
         ]
         # In an order that does not depend on the pages of the users.
         self._add([*self._reads.sources, *sorted(self._listed, key=str)])
         self._pool.export.expect_again(returned)
 
     async def update(self) -> None:
-        listed = (known for known in self.known if known.source in self._listed - {*self._reads.sources})
+        listed = (
+            state for state in self.run_sources if state.source in self._listed - {*self._reads.sources}
+        )
         failed = self._pool.findings.errors
-        errors = (failed.get(known.number) for known in listed)
+        errors = (failed.get(state.number) for state in listed)
         if any(isinstance(error, NotFoundError) and error.code != _NO_USER for error in errors):
             if self._handed is not None:
                 there = {source async for source in users(self._session)}
@@ -142,11 +144,11 @@ class SourceList:
         """Return the app's own list as a source, which the plan need not ask for."""
         app_list = Source("everything")
         self._add([app_list])
-        return next(known for known in self._journal.iter_sources() if known.source == app_list)
+        return next(state for state in self._journal.iter_sources() if state.source == app_list)
 
     def refresh(self) -> None:
         self._pool.progress.sources = 0
-        for each in self.of_plan:
+        for each in self.plan_sources:
             self._pool.check.rules.add(each.source)
             self._pool.progress.sources += self.reads(each)
 
@@ -160,8 +162,8 @@ class SourceList:
         Costs up to 20 requests; None if no message there has a time.
         """
         messages = Messages(AsRows(self._session.sender))
-        for known in islice(self.known, _ASKED_FOR_TIME):
-            walk = known.source.list(messages, MessageQuery(affix="prepend")).limit(_NEWEST)
+        for state in islice(self.run_sources, _ASKED_FOR_TIME):
+            walk = state.source.list(messages, MessageQuery(affix="prepend")).limit(_NEWEST)
             try:
                 times = [row.sent_at for row in await walk.collect()]
             except AuthenticationError:
@@ -180,29 +182,29 @@ class SourceList:
         )
         return [str(each.source) for each in unasked if each.proven or not is_app_list(each)]
 
-    def lists(self, known: SourceState) -> bool:
-        return known.source in self._listed
+    def lists(self, state: SourceState) -> bool:
+        return state.source in self._listed
 
-    def is_deleted(self, known: SourceState) -> bool:
+    def is_deleted(self, state: SourceState) -> bool:
         """Return whether a source is a user that was deleted or switched off: its list cannot be read.
 
         A user that is switched off may still be listed; then the service must report that the user
         is missing (error codes: "no such user or switched off"), and not only that there is no list.
         """
-        if known.state == "deleted_user":
+        if state.state == "deleted_user":
             return True
-        error = self._pool.findings.errors.get(known.number)
+        error = self._pool.findings.errors.get(state.number)
         if not isinstance(error, NotFoundError):
             return False
-        is_named = known.source in self._reads.sources
-        return known.source not in self._listed or (not is_named and error.code == _NO_USER)
+        is_named = state.source in self._reads.sources
+        return state.source not in self._listed or (not is_named and error.code == _NO_USER)
 
-    def is_refused(self, known: SourceState) -> bool:
-        return known.number in self._pool.findings.errors and not self.is_deleted(known)
+    def is_refused(self, state: SourceState) -> bool:
+        return state.number in self._pool.findings.errors and not self.is_deleted(state)
 
 
-def is_app_list(known: SourceState) -> bool:
-    return known.source.kind == "everything" and not known.asked
+def is_app_list(state: SourceState) -> bool:
+    return state.source.kind == "everything" and not state.asked
 
 
 async def newest(session: AsyncSession) -> list[Row]:

@@ -63,8 +63,8 @@ class WorkerPool:
             result = await self._read(piece, queue)
             if result.error is not None:
                 # A deleted user is not a failure; whether the source is one is known at the end.
-                is_news = number not in findings.errors
-                self.progress.failed += is_news and not isinstance(result.error, NotFoundError)
+                is_first = number not in findings.errors
+                self.progress.failed += is_first and not isinstance(result.error, NotFoundError)
             if result.is_all_read:
                 whole.add(number)
             findings.add(result)
@@ -85,10 +85,10 @@ class WorkerPool:
     async def read_again(self, jobs: Iterable[ListJob]) -> None:
         """Read known messages again; if the service refuses a position, read the list from its start."""
         jobs, findings = list(jobs), self.findings
-        uncut, refused = set(findings.id_refused), set(findings.position_refused)
+        ids_refused, positions_refused = set(findings.id_refused), set(findings.position_refused)
         await self.read([self.piece(job, gap) for job in jobs for gap in job.gaps])
-        news = (findings.id_refused - uncut) | (findings.position_refused - refused)
-        again = [job for job in jobs if job.number in news]
+        newly_refused = findings.id_refused - ids_refused | findings.position_refused - positions_refused
+        again = [job for job in jobs if job.number in newly_refused]
         await self.read([self.piece(job, gap, from_start=True) for job in again for gap in job.gaps])
 
     def piece(self, job: ListJob, gap: Gap, *, from_start: bool = False) -> ListPiece:
@@ -100,7 +100,7 @@ class WorkerPool:
         cannot_enter = job.number in self.findings.id_refused
         is_refused = job.number in self.findings.position_refused or (from_start and cannot_enter)
         position = () if is_refused else gap.position
-        if not position and job.known.order == "times" and not cannot_enter:
+        if not position and job.state.order == "times" and not cannot_enter:
             # Such a list is entered at the last id that it has shown, and not at one that is made up.
             position = (("affix", "append"), ("id", str(gap.after))) if gap.after else ()
         from_start = from_start or cannot_enter

@@ -1,7 +1,7 @@
 """A night of an export of parts: what all parts need to know, asked once and written down.
 
-The first process that finds a night due lists the users, and asks for the app's newest messages and news; the
-others wait for it. Nothing of a night is changed afterwards.
+The first process that finds a night due lists the users, and asks for the app's newest messages and for all
+new ones; the others wait for it. Nothing of a night is changed afterwards.
 """
 
 import asyncio
@@ -16,6 +16,7 @@ from ..._cloud.store_errors import LeaseHeldError
 from ..._core.replies.rows import Row, row_of
 from ..._core.requests.arguments import check
 from ..._storage import InUseError
+from ..._texts import plural
 from ...errors import ChatRestError, RequestInvalidError
 from ...session import AsyncSession
 from ..fetch.app_list import ENDS, LEAST_SOURCES, MOST_RUNS, AppListReader
@@ -41,7 +42,7 @@ from .run_end import newest_of_app
 PAUSE: Final = 1.0
 """Seconds before it is asked again whether a part, or a night, that another process has is free."""
 _LATELY: Final = 20
-"""Users of the first nights on whom the lot may fall, beside those who had news lately."""
+"""Users of the first nights of whom one may be drawn, beside those who had new messages lately."""
 HELD: Final = (InUseError, LeaseHeldError)
 
 
@@ -49,7 +50,7 @@ class OpenNight(NamedTuple):
     parts: Parts
     users: list[NightUsers]
     """The users of each night."""
-    news: NightFindings
+    findings: NightFindings
     rule: PartOwnership
 
 
@@ -116,8 +117,8 @@ def _check_same(
         )
     if parts is not None and parts != stored.parts:
         raise RequestInvalidError(
-            f"{place} is an export of {stored.parts} parts, and not of {parts}: their number never changes; "
-            "expected no number, or another folder"
+            f"{place} is an export of {plural(stored.parts, 'part')}, and not of {parts}: their number never "
+            "changes; expected no number, or another folder"
         )
     old, new = ("", "") if plan is None else difference(stored.plan, stored.plan.continued(plan))
     if old or new:
@@ -161,27 +162,30 @@ async def _begin(
         parts = stored[0]
     night_number, uids = len(parts.nights), await read_users(files, parts)
     former = await read_news(files, parts, night_number - 1) if night_number else None
-    rule, known, session = ownership(parts, uids), set(chain(*uids)), session.with_options(priority="bulk")
+    rule, known_uids = ownership(parts, uids), set(chain(*uids))
+    session = session.with_options(priority="bulk")
     is_backwards = former is not None and former.goes_backwards and len(former.newest) > 1
-    news = await newest_of_app(session, is_backwards=is_backwards)
+    findings = await newest_of_app(session, is_backwards=is_backwards)
     listed, fault = dict.fromkeys(parts.plan.users), ""
     if parts.plan.all_users:
         sources, error = await listed_users(session)
         listed |= {source.names[0]: None for source in sources}
         fault = "" if error is None else str(error)
-    new = [uid for uid in listed if uid not in known]
+    new = [uid for uid in listed if uid not in known_uids]
     rule.add_night(new)
-    count = len(known) + len(new) + len(parts.plan.groups) + len(parts.plan.pairs)
+    count = len(known_uids) + len(new) + len(parts.plan.groups) + len(parts.plan.pairs)
     if former is not None:
-        news = await _with_rows(session, parts.plan, rule, former, news, known, count)
-    if news.newest and parts.plan.all_users and not count:
+        findings = await _with_rows(session, parts.plan, rule, former, findings, known_uids, count)
+    if findings.newest and parts.plan.all_users and not count:
         fault = "the service lists no users, although the app has messages"
     # Where the list was not read to its end, nobody is known to be gone.
-    news = structs.replace(news, gone=[] if fault else sorted(known - listed.keys()), fault=fault)
+    findings = structs.replace(
+        findings, gone=[] if fault else sorted(known_uids - listed.keys()), fault=fault
+    )
     night = Night(
         now, f"news/{night_number:04}.msgpack.gz", f"users/{night_number:04}.msgpack.gz" if new else ""
     )
-    await put(files, night.news, packed(news))
+    await put(files, night.news, packed(findings))
     if night.users:
         await put(files, night.users, packed(NightUsers.of(new, parts.parts)))
     parts = structs.replace(parts, nights=(*parts.nights, night))
@@ -191,20 +195,20 @@ async def _begin(
 
 
 async def _with_rows(
-    session: AsyncSession, plan: Plan, rule: PartOwnership, former: NightFindings, news: NightFindings,
+    session: AsyncSession, plan: Plan, rule: PartOwnership, former: NightFindings, findings: NightFindings,
     uids: Iterable[str], sources: int,
 ) -> NightFindings:  # fmt: skip
     """Add what is new since the last night, if the app's own list is to be believed (`fetch/app_list`).
 
     `uids` are users of earlier nights, and `sources` is the number of all sources.
     """
-    after, until, rows = _until(former), _until(news), list[Row]()
+    after, until, rows = _until(former), _until(findings), list[Row]()
     if after is None or until is None or until < after or plan.until is not None:
-        return news
+        return findings
     if former.believed >= MOST_RUNS or (until > after and sources < LEAST_SOURCES):
-        return news
-    window = Window(*plan.window).in_unit_of(max(row_of(raw).sent_at for raw in news.newest))
-    app_news = AppListReader(session, plan, window, rule.claimants, after, until)
+        return findings
+    window = Window(*plan.window).in_unit_of(max(row_of(raw).sent_at for raw in findings.newest))
+    app_list = AppListReader(session, plan, window, rule.claimants, after, until)
     lately = [source for raw in former.rows for source in rule.claimants(*ENDS(row_of(raw)))]
     lately += [Source("user", (uid,)) for uid in islice(uids, _LATELY)]
 
@@ -212,14 +216,16 @@ async def _with_rows(
         rows.extend(page)
 
     silent = dict.fromkeys([*lately, *plan.sources]) if sources >= LEAST_SOURCES else None
-    if not await app_news.read(sources // 2, take, silent):
-        return news
-    return structs.replace(news, after=after, believed=former.believed + 1, rows=[row.raw for row in rows])
+    if not await app_list.read(sources // 2, take, silent):
+        return findings
+    return structs.replace(
+        findings, after=after, believed=former.believed + 1, rows=[row.raw for row in rows]
+    )
 
 
-def _until(news: NightFindings) -> int | None:
-    rows = in_order([row_of(raw) for raw in news.newest])
-    return number(rows[0].id) if news.goes_backwards and rows and falls(rows) else None
+def _until(findings: NightFindings) -> int | None:
+    rows = in_order([row_of(raw) for raw in findings.newest])
+    return number(rows[0].id) if findings.goes_backwards and rows and falls(rows) else None
 
 
 async def put(files: PartFiles, name: str, data: bytes) -> None:
@@ -231,6 +237,6 @@ async def put(files: PartFiles, name: str, data: bytes) -> None:
 async def open_night(files: PartFiles, parts: Parts) -> OpenNight:
     """Return the newest night. Costs the reading of the users of all nights."""
     users = await read_users(files, parts)
-    news, rule = await read_news(files, parts, parts.night), ownership(parts, users)
-    rule.gone = frozenset(news.gone)
-    return OpenNight(parts, users, news, rule)
+    findings, rule = await read_news(files, parts, parts.night), ownership(parts, users)
+    rule.gone = frozenset(findings.gone)
+    return OpenNight(parts, users, findings, rule)

@@ -10,7 +10,7 @@ newest id → sources → pieces of lists → export.commit → … until no gap
   the middle of a list may get the reply that there is no such position.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
 
 from msgspec import structs
@@ -21,10 +21,10 @@ from ..fetch.app_list import (
     LEAST_SOURCES,
     MOST_RUNS,
     RUNS,
-    believe,
-    candidates,
+    count_run_by_app_list,
     prove_by_app_list,
     runs_by_app_list,
+    skippable_jobs,
 )
 from ..fetch.jobs import ListJob, unread_jobs
 from ..fetch.page_check import PageCheck, Window
@@ -36,7 +36,7 @@ from ..folder.changed_messages import ReplacedMessages
 from ..folder.edits import apply_edits
 from ..folder.export_folder import ExportFolder
 from ..folder.id_continuity import IdsBeginAgainError
-from ..folder.journal import SourceState, State
+from ..folder.journal import State
 from ..plan.message_ids import LAST, Gap
 from ..plan.ownership import OwnershipRules
 from ..plan.plan import Plan
@@ -47,11 +47,13 @@ ROUNDS: Final = 4
 """How often gaps are looked for."""
 
 
-class News(NamedTuple):
+class AppListResult(NamedTuple):
+    """The result of reading the app's own list, before all others."""
+
     asks_all: bool = False
-    """True if each list is requested for its end."""
-    is_by_app_list: bool = False
-    """True if the app's own list shows all that is new."""
+    """True if each list is to be asked for its end."""
+    shows_all_new: bool = False
+    """True if it shows all new messages, so that no list without them is read."""
 
 
 class Run:
@@ -82,7 +84,7 @@ class Run:
         self._sources = SourceList(self._session, self._pool, only, None if part is None else part.users)
         self._end = RunEnd()
         self._goes_backwards = False
-        self._news = News()
+        self._app_list = AppListResult()
         self._adopted = len(export.journal.pending_news()) if export.findings else 0
 
     @property
@@ -102,12 +104,12 @@ class Run:
         progress.enter(Phase.LISTING_SOURCES)
         try:
             if (part := self._part) is not None:
-                news = part.news
+                findings = part.findings
             else:
                 is_backwards = bool(export.journal[GOES_BACKWARDS])
-                news = await newest_of_app(self._session, is_backwards=is_backwards)
-            self._goes_backwards = news.goes_backwards
-            self._end = await find_end(self._pool, news)
+                findings = await newest_of_app(self._session, is_backwards=is_backwards)
+            self._goes_backwards = findings.goes_backwards
+            self._end = await find_end(self._pool, findings)
         except IdsBeginAgainError as error:  # its messages would be mixed up with others: nothing is read
             self._sources.refresh()
             self._count(report, await in_thread(export.finish))
@@ -125,7 +127,7 @@ class Run:
             now = last.sent_at if last is not None and last.sent_at >= 0 else began
             rereads.begin_recheck(ago(now, self._recheck))
         progress.enter(Phase.READING_NEWS)
-        self._news = await self._read_news()
+        self._app_list = await self._read_app_list()
         progress.enter(Phase.WALKING)
         await self._walk()
         progress.enter(Phase.RECHECKING)  # after the new messages: a message must not arrive by two ways
@@ -141,7 +143,7 @@ class Run:
         self._count(report, amended)
         self._note_sources(report, left)
         unread = [*left, *rereads.left()]
-        if any(work.known.number not in self._pool.findings.errors for work in unread):
+        if any(work.state.number not in self._pool.findings.errors for work in unread):
             report.lacks("some sources are not read to their end")
         if not is_all_shown:
             report.lacks("some messages could not be read from any source that has shown them")
@@ -158,28 +160,28 @@ class Run:
         if (doubt := await self._empty_fault(report)) is not None:
             report.lacks(doubt, NextRun.FAILS)
 
-    async def _read_news(self) -> News:
+    async def _read_app_list(self) -> AppListResult:
         export, only, until = self._pool.export, self._only, self._end.until
         if (part := self._part) is not None:  # requested once for all parts of the night
-            is_by_app_list = await part.take_news(self._pool, self._sources, until)
-            return News(part.asks_all or self._recheck is not None, is_by_app_list)
+            shows_all_new = await part.take_night_messages(self._pool, self._sources, until)
+            return AppListResult(part.asks_all or self._recheck is not None, shows_all_new)
         left = list[ListJob]()
         if only is None and self._pool.progress.sources >= LEAST_SOURCES:
-            left = candidates(export.plan, export.journal, self._sources.known, until)
+            left = skippable_jobs(export.plan, export.journal, self._sources.run_sources, until)
         asks_lists = only is not None or export.plan.everything or export.plan.until is not None
         if len(left) >= LEAST_SOURCES:
             # A recheck requests each source in any case, and needs the ids of their own lists.
             is_due = self._recheck is not None or runs_by_app_list(export.journal) >= MOST_RUNS
-            is_by_app_list = not is_due and await prove_by_app_list(
+            shows_all_new = not is_due and await prove_by_app_list(
                 self._session, self._pool, self._sources, left, until
             )
             self._sources.refresh()
-        elif not asks_lists and any(self._sources.known) and not any(self._left()):
+        elif not asks_lists and any(self._sources.run_sources) and not any(self._left()):
             # No list is to be read, as the app's own one shows nothing new.
-            is_by_app_list = self._recheck is None and believe(export.journal)
+            shows_all_new = self._recheck is None and count_run_by_app_list(export.journal)
         else:
-            return News()
-        return News(not is_by_app_list, is_by_app_list)
+            return AppListResult()
+        return AppListResult(not shows_all_new, shows_all_new)
 
     async def _read_missing(self, rereads: Rereads) -> bool:
         """Read missing messages; a run of a few sources leaves them to the next run of all sources."""
@@ -197,13 +199,13 @@ class Run:
 
     async def _walk(self) -> None:
         if self._has_own_window:  # it covers nothing: messages before and after it are not read
-            jobs = [ListJob(known, [Gap(0, LAST)], "missing") for known in self._sources.known]
+            jobs = [ListJob(state, [Gap(0, LAST)], "missing") for state in self._sources.run_sources]
             await self._pool.read_again(jobs)
             await self._sources.update()
             return
         await self._read_left()
         if await hides_newer(self._pool, self._end):
-            self._end, self._news = structs.replace(self._end, until=LAST), News(asks_all=True)
+            self._end, self._app_list = structs.replace(self._end, until=LAST), AppListResult(asks_all=True)
             self._pool.findings.proven.clear()
             await self._read_left()
 
@@ -225,42 +227,42 @@ class Run:
         has_newest = source.kind == "everything" or not self._end.names.isdisjoint(source.names)
         return structs.replace(job, until=self._end.until, has_newest=has_newest)
 
-    def _left(self, sources: Iterable[SourceState] | None = None) -> Iterator[ListJob]:
-        """Return what is left of the sources that have not failed; of all, if none are given."""
-        pool, findings = self._pool, self._pool.findings
+    def _left(self) -> Iterator[ListJob]:
+        """Return what is left of the sources that have not failed."""
+        journal, findings = self._pool.export.journal, self._pool.findings
         if self._has_own_window:
             return iter(())
-        journal, sources = pool.export.journal, self._sources.known if sources is None else sources
-        sources = (known for known in sources if known.number not in findings.errors)
+        sources = (state for state in self._sources.run_sources if state.number not in findings.errors)
         # A list that is covered up to the frozen end may have more than the app's own one shows.
-        until = self._end.until + (self._news.asks_all and self._end.until != LAST)
-        return unread_jobs(journal, sources, until, proven=findings.proven, asks_all=self._news.asks_all)
+        asks_all = self._app_list.asks_all
+        until = self._end.until + (asks_all and self._end.until != LAST)
+        return unread_jobs(journal, sources, until, proven=findings.proven, asks_all=asks_all)
 
     # ── the report ──
 
     def _count(self, report: Report, amended: ReplacedMessages) -> None:
         pool, export = self._pool, self._pool.export
         report.until = None if self._end.until == LAST else self._end.until
-        report.by_app_list = self._news.is_by_app_list
+        report.by_app_list = self._app_list.shows_all_new
         report.written, report.changed = self.written, amended.changed
         report.deleted = pool.progress.deleted + amended.deleted
         report.missing, report.messages = len(export.changes.deleted_missing), sum(export.counts().values())
         report.kept = self._sources.kept
         report.only = [] if self._only is None else self._only.names
         report.warnings += [*pool.check.warnings(), *export.warnings()]
-        for known in export.journal.iter_sources():
-            if not self._sources.reads(known):
-                report.not_read += known.is_read
+        for state in export.journal.iter_sources():
+            if not self._sources.reads(state):
+                report.not_read += state.is_read
                 continue
-            report.sources += known.is_read
-            error = pool.findings.errors.get(known.number)
+            report.sources += state.is_read
+            error = pool.findings.errors.get(state.number)
             if error is None:
                 continue
-            if not self._sources.is_deleted(known):
-                report.lacks(ExportFailure.of(known.source, error))
+            if not self._sources.is_deleted(state):
+                report.lacks(ExportFailure.of(state.source, error))
             # Nothing is kept of a name that the service never listed.
-            elif export.journal.seen(known.number) or self._sources.lists(known):
-                report.deleted_users.append(str(known.source))
+            elif export.journal.seen(state.number) or self._sources.lists(state):
+                report.deleted_users.append(str(state.source))
         report.sources -= len(report.deleted_users)
         pool.progress.failed = len(report.failed)
         pool.progress.changed, pool.progress.deleted = report.changed, report.deleted
@@ -271,26 +273,26 @@ class Run:
         states, proven, meta = list(self._new_states()), list(self._covered(left)), dict[str, str]()
         if self._goes_backwards and report.messages > 1:  # of one, the oldest is the newest
             meta[GOES_BACKWARDS] = "yes"
-        if self._news.asks_all and not left:
+        if self._app_list.asks_all and not left:
             meta[RUNS] = "0"
         if not (states or proven or any(journal[name] != value for name, value in meta.items())):
             return
         with journal.transaction():
-            for number, state, error in states:
-                journal.set_state(number, state, error)
+            for number, new_state, error in states:
+                journal.set_state(number, new_state, error)
             for number in proven:
                 journal.note_proven(number, self._end.until)
             for name, value in meta.items():
                 journal[name] = value
 
     def _new_states(self) -> Iterator[tuple[int, State, str | None]]:
-        for known in filter(self._sources.reads, self._pool.export.journal.iter_sources()):
-            error = self._pool.findings.errors.get(known.number)
+        for state in filter(self._sources.reads, self._pool.export.journal.iter_sources()):
+            error = self._pool.findings.errors.get(state.number)
             if error is not None:
-                state: State = "deleted_user" if self._sources.is_deleted(known) else "failed"
-                yield known.number, state, str(error)
-            elif known.is_read and (known.state != "open" or known.error is not None):
-                yield known.number, "open", None
+                new_state: State = "deleted_user" if self._sources.is_deleted(state) else "failed"
+                yield state.number, new_state, str(error)
+            elif state.is_read and (state.state != "open" or state.error is not None):
+                yield state.number, "open", None
 
     def _covered(self, left: Sequence[ListJob]) -> Iterator[int]:
         """Yield the numbers of sources that are covered up to the frozen end, which is not noted as proven.
@@ -300,9 +302,9 @@ class Run:
         if self._end.until == LAST or self._has_own_window:
             return
         unread = {job.number for job in left} | self._pool.findings.errors.keys()
-        for known in self._sources.known:
-            if known.number not in unread and known.order != "other" and known.proven < self._end.until:
-                yield known.number
+        for state in self._sources.run_sources:
+            if state.number not in unread and state.order != "other" and state.proven < self._end.until:
+                yield state.number
 
     async def _empty_fault(self, report: Report) -> str | None:
         plan = self._only or self._pool.export.plan

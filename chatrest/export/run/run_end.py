@@ -42,15 +42,15 @@ async def newest_of_app(session: AsyncSession, *, is_backwards: bool) -> NightFi
     return NightFindings(newest=[row.raw for row in rows], goes_backwards=is_backwards)
 
 
-async def find_end(pool: WorkerPool, news: NightFindings) -> RunEnd:
-    rows = [row_of(raw) for raw in news.newest]
+async def find_end(pool: WorkerPool, findings: NightFindings) -> RunEnd:
+    rows = [row_of(raw) for raw in findings.newest]
     ordered = in_order(rows)
     last = next(iter(ordered), None)
     if knows_unit := last is not None and last.sent_at > 0:
         pool.ends.use_unit_of(last.sent_at)
     if last is None or number(last.id) is None:
         return RunEnd(newest=last, knows_unit=knows_unit)  # an id that is not a number is not an end
-    if not news.goes_backwards:
+    if not findings.goes_backwards:
         return RunEnd(knows_unit=knows_unit)
     await pool.ids.check(rows)
     ids = numbers_in(ordered)  # all are numbers, as one is
@@ -75,7 +75,7 @@ async def _may_hide_newer(pool: WorkerPool, highest: Row, rows: list[Row]) -> bo
 
 def _has_new_key(export: ExportFolder, keys: set[str], until: int) -> bool:
     journal = export.journal
-    proven = max((known.proven for known in journal.iter_sources()), default=0)
+    proven = max((state.proven for state in journal.iter_sources()), default=0)
     named, written = journal.numbers_of_names(keys), export.store.written
     return until <= proven and not all(named.get(key, 0) in written for key in keys)
 

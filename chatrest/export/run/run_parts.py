@@ -1,7 +1,7 @@
 """Runs of an export, which may be of parts: each part is run, and then again where others left it something.
 
 ```
-night.prepare (users, newest messages, news) → run_part for each part → run_part again for what was left
+night.prepare (users, new messages) → run_part for each part → run_part again for what was left
 ```
 
 No part talks to another one. Whoever runs a part has its lock, or its lease; who finds that all parts are
@@ -75,7 +75,7 @@ async def run_part(
         # Where its night was read, it is run again for what others have left it.
         recheck=None if state.night >= parts.night else options.recheck,
     )
-    part = PartRun(files, parts, number, night.users, night.news, night.rule, state)
+    part = PartRun(files, parts, number, night.users, night.findings, night.rule, state)
     run = partial(
         export_folder, session, plan=night.rule.plan_of(parts.plan, number), options=options, part=part,
         progress=shown, disk=disk,
