@@ -10,7 +10,7 @@ import pytest
 
 TESTS = (
     "tests/export/run/test_run_crash.py",
-    "tests/export/dataset/test_table_deaths.py",
+    "tests/export/dataset/test_dataset_deaths.py",
     "tests/export/run/test_run_recheck.py",
     "tests/export/remote",
 )

@@ -13,8 +13,7 @@ import msgspec
 
 from chatrest.site import write_document, write_site
 
-from .chats import Page, files, make_export, message, pages, records, shown_ids
-from .test_site import page_of
+from .chats import Page, files, make_export, message, page_of, pages, records, shown_ids
 
 
 def made_by(app: str) -> list[dict[str, Any]]:
