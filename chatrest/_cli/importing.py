@@ -22,10 +22,17 @@ if TYPE_CHECKING:
 KINDS: Final = ("users", "groups", "members", "messages")
 
 
+def _check_files(ctx: click.Context, param: click.Parameter, files: tuple[str, ...]) -> tuple[str, ...]:
+    for file in files:  # before the environment is read; an address has an error of its own
+        if "://" not in file and not Path(file).exists():
+            raise click.BadParameter(f"{file!r}: expected a file that exists")
+    return files
+
+
 @click.command(
     "import", short_help="Import users, groups, members and messages; continues after an interruption."
 )
-@click.argument("files", nargs=-1, required=True, metavar="FILE...", type=click.Path())
+@click.argument("files", nargs=-1, required=True, metavar="FILE...", callback=_check_files)
 @option_table(
     ("--kind", KINDS, None, "The records of all files.  [default: detected per file]"),
     ("--journal", LocalPath(), None,

@@ -393,8 +393,10 @@ def struct_of(path: str, kind: type[C], members: Mapping[str, Any]) -> C:
     if unknown := [shown(name)[:60] for name in members if name not in names]:
         expected = ", ".join(field.encode_name for field in fields(kind))
         raise RequestInvalidError(f"{path}: unknown field {unknown[0]}; expected {expected}")
-    if missing := [each.encode_name for each in fields(kind) if each.required and each.name not in given]:
-        raise RequestInvalidError(f"{path}: {missing[0]!r} is missing")
+    if missing := [each for each in fields(kind) if each.required and each.name not in given]:
+        raise RequestInvalidError(
+            f"{path}: {missing[0].encode_name!r} is missing: expected {kind.allowed(missing[0].name)}"
+        )
     try:
         return kind(**given)
     except RequestInvalidError as error:

@@ -145,7 +145,7 @@ class MessageBody(Body):
         super().__post_init__()
         if not (self.has_receiver or self.is_reply):
             raise RequestInvalidError(
-                "receiver = UNSET: expected a uid or guid, or multiple_receivers in its place"
+                "receiver is not given: expected a uid or guid, or multiple_receivers in its place"
             )
         types = _TYPES.get(str(self.category))
         if types is not None and self.type not in types:
@@ -233,7 +233,11 @@ class NewBotMessage(TrackedMessage):
         if self.category != "interactive":
             return
         if self.quoted_message_id is not UNSET:
-            raise RequestInvalidError("quoted_message_id: expected UNSET in the category 'interactive'")
+            raise RequestInvalidError(
+                f"quoted_message_id = {shown(self.quoted_message_id)}: expected none in the "
+                "category 'interactive'",
+                name="quoted_message_id",
+            )
         goal = self.data.get("interactionGoal")
         kind = getattr(goal, "type", None) or (goal.get("type") if isinstance(goal, Mapping) else None)
         goals = [value for value in get_args(Goal) if value != _REFUSED_GOALS.get(self.type)]

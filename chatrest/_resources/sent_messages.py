@@ -90,7 +90,9 @@ def with_receiver(reply: NewThreadMessage, parent: Message, acting_user: str | N
     is_own = parent.sender == acting_user or parent.receiver_type == "group"
     receiver = parent.receiver if is_own else parent.sender
     if not receiver or parent.receiver_type not in ("user", "group"):
-        raise RequestInvalidError(f"receiver = UNSET: message {parent.id} shows none; expected a uid or guid")
+        raise RequestInvalidError(
+            f"receiver is not given, and message {parent.id} has none: expected a uid or guid"
+        )
     return structs.replace(reply, receiver=receiver, receiver_type=parent.receiver_type)
 
 

@@ -79,7 +79,10 @@ async def test_every_refusal_is_named_by_its_line(session: AsyncSession, write: 
         ("users.ndjson", 7, "", "invalid"),
     ]  # fmt: skip
     assert [(each.imported, each.refused) for each in result.files] == [(2, 5)]
-    assert str(result.refused[2]) == "users.ndjson:5: invalid: user: 'name' is missing"
+    assert (
+        str(result.refused[2])
+        == "users.ndjson:5: invalid: user: 'name' is missing: expected a non-empty text (valid Unicode)"
+    )
     assert "user: unknown field 'height'; expected uid" in str(result.refused[4])
     assert not result.ok
 

@@ -236,8 +236,8 @@ def test_a_mapping_in_the_place_of_a_struct_has_its_members_in_either_spelling()
             "pages": [{"page_number": 1}, {"pageNumber": 0}]
         },
         "cover: page_number = 0: expected a whole number from 1": {"cover": {"page_number": 0}},
-        "pages[0]: 'pageNumber' is missing": {"pages": [{}]},
-        "cover: 'pageNumber' is missing": {"cover": {}},
+        "pages[0]: 'pageNumber' is missing: expected a whole number from 1": {"pages": [{}]},
+        "cover: 'pageNumber' is missing: expected a whole number from 1": {"cover": {}},
         "pages = 'x': expected a list of Page": {"pages": "x"},
         "pages = {'pageNumber': 1}: expected a list of Page": {"pages": {"pageNumber": 1}},
         "cover = [{'pageNumber': 1}]: expected a Page": {"cover": [{"pageNumber": 1}]},

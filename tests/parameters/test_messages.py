@@ -82,7 +82,7 @@ def test_receivers_that_are_none_are_refused(kind: Any, several: Any) -> None:
 
 @pytest.mark.parametrize("kind", [NewMessage, NewBotMessage])
 def test_a_message_to_nobody_is_refused(kind: Any) -> None:
-    with pytest.raises(RequestInvalidError, match=r"^receiver = UNSET: expected a uid or guid"):
+    with pytest.raises(RequestInvalidError, match=r"^receiver is not given: expected a uid or guid"):
         kind(**TEXT)
     with pytest.raises(RequestInvalidError, match=r"^expected at least one receiver"):
         MultipleReceivers()
@@ -166,7 +166,9 @@ def test_a_goal_of_a_mapping_is_one_of_the_documented_ones() -> None:
 
 
 def test_an_interactive_message_quotes_nothing() -> None:
-    with pytest.raises(RequestInvalidError, match=r"^quoted_message_id: expected UNSET in the category"):
+    with pytest.raises(
+        RequestInvalidError, match=r"^quoted_message_id = '5': expected none in the category 'interactive'"
+    ):
         NewBotMessage.interactive("bob", "card", {}, quoted_message_id="5")
     assert NewBotMessage.text("bob", "t", quoted_message_id="5").quoted_message_id == "5"
 

@@ -147,7 +147,8 @@ def _error_of(failures: Mapping[str, Exception], count: int) -> Exception:
         return RequestInvalidError(text)
     error = ExportIncompleteError(text)
     error.can_continue = any(map(can_continue, failures.values()))
-    if error.can_continue:
+    # A refused key is refused again, until its variable has another one.
+    if any(can_continue(each) and not isinstance(each, AuthenticationError) for each in failures.values()):
         error.add_note("run the same command again")
     return error
 

@@ -145,7 +145,10 @@ def test_a_value_is_converted_by_the_type_of_its_field(text: str, member: str, v
         ("tags=[a]", r"tags = '\[a\]': it is not JSON"),
         ("levels=1,x", r"levels = \[1, 'x'\]: expected a list of numbers"),
         ("page_number=null", "page_number = 'null': expected a whole number"),
-        ('first_part={"size": 1}', "first_part: 'partName' is missing"),
+        (
+            'first_part={"size": 1}',
+            "first_part: 'partName' is missing: expected a non-empty text",
+        ),
     ],
 )
 def test_a_value_that_is_not_allowed_is_the_structs_own_error(text: str, words: str) -> None:
