@@ -113,7 +113,7 @@ def check_outside(out: str, *paths: str | Path) -> None:
     folder = Path(out).resolve()
     for path in paths:
         if Path(path).resolve().is_relative_to(folder):
-            raise click.UsageError(f"{path} is in the folder of the export: expected a place outside of it")
+            raise click.UsageError(f"'{path}' is in the folder of the export: expected a place outside of it")
 
 
 # Options that several commands have: each is described once.

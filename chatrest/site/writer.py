@@ -161,18 +161,18 @@ def check_zip(site: str | PathLike[str], file: str | PathLike[str]) -> None:
 
 def _check_folder(out: str | PathLike[str], folder: Path) -> None:
     if folder.exists() and not folder.is_dir():
-        raise RequestInvalidError(f"{folder} is a file: expected a folder for the pages")
+        raise RequestInvalidError(f"'{folder}' is a file: expected a folder for the pages")
     is_empty = not folder.exists() or not any(folder.iterdir())
     if not is_empty and not state_folder(folder).is_dir():
         raise RequestInvalidError(
-            f"{folder} has files that are not of a site, as {state_folder(folder)} is not there: expected a "
-            "new or empty folder, or one with a site"
+            f"'{folder}' has files that are not of a site: expected a new or empty folder, or a site with "
+            f"its folder '{state_folder(folder)}'"
         )
     if not (isinstance(out, str) and is_address(out)):
         export, site = Path(out).resolve(), folder.resolve()
         if export.is_relative_to(site) or site.is_relative_to(export):
             raise RequestInvalidError(
-                f"{folder} is in the folder of the export, or around it: expected another folder"
+                f"'{folder}' is in the folder of the export, or around it: expected another folder"
             )
 
 
