@@ -66,7 +66,7 @@ class Remedy(StrEnum):
 _WORDS: Final[dict[Remedy, str]] = {
     Remedy.NOTHING: "",
     Remedy.RUN: "{run}",
-    Remedy.CHANGE_PLAN: "another run would end the same way: --change-plan leaves out what fails",
+    Remedy.CHANGE_PLAN: "another run would end the same way: name other sources with --change-plan",
     Remedy.READ_AGAIN: (
         "restore {place} from a backup, as what was deleted in the service is in it alone; without one "
         "{run}: what the service still shows of it is read again"

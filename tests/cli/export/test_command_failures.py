@@ -35,7 +35,7 @@ def test_a_failed_source_is_one_error_line_and_the_others_are_exported(
     assert "404" in first
     assert last == (
         "chatrest: the export is not complete: 1 of 2 sources failed; "
-        "another run would end the same way: --change-plan leaves out what fails"
+        "another run would end the same way: name other sources with --change-plan"
     )
     assert summary_of(result)["export"].endswith("NOT COMPLETE")
     assert summary_of(result)["sources"] == "2, 1 of them failed"
