@@ -71,33 +71,29 @@ class Rereads:
         if not await in_thread(lambda: self._export.at_rest(self._export.store.missing)):
             return True
         asked: dict[int, IdSet] = {}
-        asked_whole: set[int] = set()
-        while works := await in_thread(lambda: list(self._missing(asked, asked_whole))):
+        while works := await in_thread(lambda: list(self._missing(asked))):
             await self._pool.read_again(works)
         await self._ask_one_by_one()
         await self._pool.salvage()
         return await in_thread(self._note_missing)
 
-    def _missing(self, asked: dict[int, IdSet], asked_whole: set[int]) -> Iterator[ListJob]:
+    def _missing(self, asked: dict[int, IdSet]) -> Iterator[ListJob]:
         """Yield what is to be read, each id from one source that was not asked for it yet.
 
-        `asked` are the ids that each source was asked for, `asked_whole` the sources that were read as a
-        whole; both are added to.
+        `asked` are the ids that each source was asked for, and is added to: a list that is read from its
+        start to its end is asked for all that it has shown.
         """
         missing, failed = self._export.missing(), self._pool.findings.errors
         for state in self._journal.sources() if missing else ():
             number = state.number
-            if number in failed or number in asked_whole or state.source == OF_PARTS:
-                continue
-            if self._sources.is_deleted(state):
+            if number in failed or state.source == OF_PARTS or self._sources.is_deleted(state):
                 continue
             shown = self._journal.seen(number)
             ids = (missing & shown) - asked.setdefault(number, IdSet())
             missing.discard(ids)
-            asked[number].update(ids)
             if ids:
                 left = [Gap(0, LAST)] if state.order == "other" else self._gaps_around(state, ids)
-                asked_whole |= {number} if left == [Gap(0, LAST)] else set()
+                asked[number].update(shown if left == [Gap(0, LAST)] else ids)
                 yield ListJob(state, left, "missing")
 
     async def _ask_one_by_one(self) -> None:
@@ -165,9 +161,8 @@ class Rereads:
 
     def left(self) -> list[ListJob]:
         """Return what is left of rechecks that `recheck` has begun, or continued."""
-        return (
-            list(unfinished_rechecks(self._journal, self._sources.run_sources)) if self._has_rechecks else []
-        )
+        sources = self._sources.run_sources if self._has_rechecks else ()
+        return list(unfinished_rechecks(self._journal, sources))
 
     async def recheck(self) -> int:
         """Read again what is noted, by earlier runs, too; return how many messages it newly found deleted."""

@@ -173,3 +173,13 @@ async def test_what_an_export_refuses_is_refused(session: AsyncSession, tmp_path
         await estimate(session, None, tmp_path)
     with pytest.raises(RequestInvalidError, match="plan"):
         await estimate(session, "all")  # type: ignore[arg-type]
+
+
+async def test_a_part_of_the_plan_is_estimated_without_the_journal_too(
+    service: Emulator, session: AsyncSession, tmp_path: Path
+) -> None:
+    await export(session, tmp_path / "out")
+    (tmp_path / "out" / journal.NAME).unlink()
+    [user] = await session.users.list().limit(1).collect()
+    result = await estimate(session, Plan(users=[user.uid]), tmp_path / "out", only=True)
+    assert (result.plan, result.sources) == (Plan(all_users=True), 1)

@@ -5,12 +5,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from aiohttp import web
 
 from chatrest.emulator import Fault, OutgoingReply, Status
 from chatrest.emulator.service.context import ServiceRequest as Request
 from chatrest.export import Plan, Progress, export
 from chatrest.export.folder.journal import NAME as JOURNAL, Journal
 from tests.export_runs import assert_holds, assert_proven, assert_whole, served
+from tests.small_service import Record, SmallService, talk
 
 pytestmark = pytest.mark.usefixtures("small_pages", "tidy")
 
@@ -98,3 +100,21 @@ async def test_what_a_refused_source_owns_comes_from_the_other_side(tmp_path: Pa
         service.emulator.weather.clear()
         service.store.add_message("ann", "bob", "back again")
         report = await service.export_whole(tmp_path / "out")
+
+
+async def test_a_user_that_is_deleted_during_the_run_is_looked_for_in_the_list_of_users(
+    tmp_path: Path,
+) -> None:
+    """The service says only that there is no such list; the users tell that bob is gone."""
+    service = SmallService(talk(40))
+
+    def delete_bob(request: web.Request, reply: Record) -> Record:
+        if request.match_info.get("uid") != "bob":
+            return reply
+        service.users = ["ann"]
+        raise web.HTTPNotFound(text='{"error": {"code": "ERR_NO_LIST", "message": ""}}')
+
+    service.spoil = delete_bob
+    async with service.session() as session:
+        report = await export(session, tmp_path / "out")
+    assert (report.complete, report.failed, report.messages) == (True, [], 40)

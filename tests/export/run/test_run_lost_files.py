@@ -81,7 +81,7 @@ async def test_a_lost_history_is_told_of_by_the_run_that_finds_it_and_by_each_ve
         assert warning.startswith(f"{history.name} was lost or damaged, with older versions of messages")
         assert (await export(service.session, out)).warnings == []
         result = verify(out)
-        assert (result.ok, [each.place for each in result.notes]) == (True, [history.name])
+        assert (result.ok, [each.subject for each in result.notes]) == (True, [history.name])
 
 
 def flip(share: float) -> Callable[[bytes], bytes]:

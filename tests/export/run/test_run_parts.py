@@ -20,7 +20,7 @@ from chatrest.export import Plan, Report, export, verify
 from chatrest.export.folder.journal import NAME as JOURNAL, Journal
 from chatrest.export.folder.part_files import PartFiles, add_foreign
 from chatrest.export.plan.id_set import IdSet
-from chatrest.export.plan.parts import Foreign
+from chatrest.export.plan.parts import Foreign, spread
 from chatrest.export.read.exports import addresses_of
 from chatrest.export.run.options import ExportOptions
 from chatrest.export.run.run_parts import export_parts
@@ -139,6 +139,39 @@ async def test_a_night_costs_hardly_more_than_that_of_one_export(tmp_path: Path)
         assert many.by_app_list
         assert many.requests < 20
         assert Counter(stored(tmp_path / "many")) == Counter(raws_of(tmp_path / "one"))
+
+
+async def test_a_new_user_that_writes_to_a_group_is_no_reason_to_ask_each_list(tmp_path: Path) -> None:
+    def fill_in(store: Any) -> None:
+        store.add_group("den")
+        for number in range(30):
+            store.add_user(f"u{number:03}")
+        store.add_message("u000", "u001", "hello")
+
+    async with served(fill_in=fill_in) as service:
+        await export(service.session, tmp_path, parts=3)
+        service.store.add_user("new")
+        service.store.add_message("new", "den", "hello", receiver_type="group")
+        report = await export(service.session, tmp_path)
+    assert (report.complete, report.by_app_list, report.written) == (True, True, 1), report
+
+
+async def test_the_report_names_a_part_that_another_process_has_not_read_completely(tmp_path: Path) -> None:
+    guids = [next(f"g{number}" for number in range(99) if spread(f"g{number}", 2) == part) for part in (0, 1)]
+
+    def fill_in(store: Any) -> None:
+        store.add_user("ann")
+        for guid in guids:
+            store.add_group(guid)
+            store.add_message("ann", guid, "hello", receiver_type="group")
+
+    async with served(fill_in=fill_in) as service:
+        service.emulator.weather.add(Status(403, route=f"/groups/{guids[0]}/messages"))
+        plan = Plan(groups=guids)
+        assert not (await export(service.session, tmp_path, plan, parts=2, part=0)).complete
+        report = await export(service.session, tmp_path, claim=True)
+    assert (report.complete, report.failed, report.messages) == (False, [], 1)
+    assert report.reasons == ["part=00 is not complete; `runs.jsonl` there says why"]
 
 
 async def test_every_seventh_night_asks_each_list(tmp_path: Path) -> None:
