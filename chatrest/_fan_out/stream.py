@@ -1,17 +1,9 @@
 """Fan-out: one worker for each of many items, with outcomes as they arrive.
 
-| rule          |                                                                                          |
-|---------------|------------------------------------------------------------------------------------------|
-| window        | at most `concurrency` workers run                                                        |
-| back-pressure | no worker begins while `concurrency` outcomes wait for the consumer                      |
-| refill        | the next item begins as soon as a worker ends, whether or not the consumer asks          |
-| order         | as workers end, or with `ordered` that of the input: at most `concurrency` outcomes      |
-|               | wait for the oldest one, so at most twice `concurrency` items are under way              |
-| an error      | of a worker is an outcome, also a `CancelledError` that nobody of this block asked for   |
-| end of input  | also by an error of the input: workers that run end first, then it is raised             |
-| `stop_after`  | no item begins after that many errors; workers that run end, then `FanOutError`          |
-| `deadline`    | after it, workers that run are cancelled; what is finished is given, then the error      |
-| leaving       | cancels the workers that run and waits for their end; closes the input's generator       |
+- The next item begins as soon as a worker ends, whether or not the consumer asks, but not while `concurrency`
+  outcomes wait for the consumer, or with `ordered` for the oldest one.
+- A `CancelledError` of a worker that nobody of this block asked for is an outcome, as any error.
+- After an error of the input the workers that run end first.
 
 An item is read from the input only when its worker may begin, in the fan-out's own task. A synchronous
 iterator that blocks holds up the event loop: make it an asynchronous one.

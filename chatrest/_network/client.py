@@ -59,7 +59,6 @@ class Client:
             Pool, concurrency=options["concurrency"], timing=timing, connect=connect, pace=options["pace"]
         )
         self.pools: dict[str, Pool] = {}
-        """By region."""
         self._context: CallContext | None = None
 
     def open(self) -> None:
@@ -87,7 +86,6 @@ class Client:
         return self._context
 
     def pool(self, region: str) -> Pool:
-        """Return the pool of a region, made when it is first used."""
         if (pool := self.pools.get(region)) is None:
             pool = self.pools[region] = self._make_pool(region, make_pacer=self.make_pacer)
         return pool

@@ -111,7 +111,6 @@ class AppShare:
 
     def __init__(self) -> None:
         self.active: int = 0
-        """The number of places that the app holds."""
         self.waiting: int = 0
         self.lanes: LaneQueues = LaneQueues()
 
@@ -128,7 +127,6 @@ class PrioritySemaphore:
         self.active: int = 0
         """The number of places that are taken, with those beyond `count`."""
         self.waiting: int = 0
-        """The number of calls that wait for a place."""
         self.is_lending: bool = False
         self._limits: dict[Priority, int] = {"interactive": count, "bulk": count - count // 10}
         self._bulk_active = 0  # places that bulk calls hold
@@ -143,7 +141,6 @@ class PrioritySemaphore:
         return self._shares.setdefault(app_id, AppShare())
 
     def try_acquire(self, share: AppShare, lane: Priority) -> bool:
-        """Take a place if the rules allow it now; return False if they do not."""
         # This overtakes no waiter: whoever may take a place does not wait.
         is_free = self.active < self.count and lane == "interactive"  # the most frequent case
         if not is_free and not self._admits(share, lane):
@@ -166,7 +163,6 @@ class PrioritySemaphore:
             raise
 
     def release(self, share: AppShare, lane: Priority) -> None:
-        """Free a place, and serve those that wait for one."""
         self._count_place(share, lane, -1)
         if self.waiting or self.is_lending:
             self._serve()
@@ -277,7 +273,6 @@ class PrioritySemaphore:
             self._rankings[lane].remove(share)
 
     def _unrank(self, share: AppShare) -> tuple["_Ranking", ...]:
-        """Remove the app from the rankings before its places change; return those that it was in."""
         ranked = tuple(self._rankings[lane] for lane in PRIORITIES if share.lanes.queue(lane))
         for ranking in ranked:
             ranking.remove(share)
@@ -305,5 +300,4 @@ class _Ranking:
         return next(iter(self._levels[min(self._levels)])) if self._levels else None
 
     def heads(self) -> Iterator[AppShare]:
-        """Yield, for each number of places, the app whose turn it is."""
         return (next(iter(level)) for level in self._levels.values())

@@ -144,7 +144,6 @@ class Pool:
     ) -> None:
         self.region = region
         self.sent: int = 0
-        """The number of attempted exchanges, with and without a connection."""
         self.has_replied: bool = False
         """True once any reply has arrived; before that, the region may not exist."""
         self.budget: RetryBudget = RetryBudget()

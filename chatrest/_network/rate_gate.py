@@ -14,9 +14,7 @@ from .places import AppShare, LaneQueues, Priority, PrioritySemaphore, Waiter
 from .timing import Timing
 
 MakePacer: TypeAlias = Callable[[str, RateClass], GatePacer]
-"""Makes the pacer of an app's rate class, from the app id and the class."""
 GateKey: TypeAlias = tuple[str, RateClass]
-"""App id and rate class."""
 
 _POLL_SECONDS: Final = 0.25
 """While the end of a limit is unknown, the leader checks at this interval: any reply may show the end."""
@@ -39,7 +37,6 @@ class RateGate:
         self.share: AppShare = places.share(app_id)
         """The places that the app holds, in all rate classes."""
         self.lanes: LaneQueues = LaneQueues()
-        """The waiting requests."""
         self._timing = timing
         self._places = places
         self._leaders: dict[Priority, Waiter] = {}
@@ -63,7 +60,6 @@ class RateGate:
         return self.delay(lane) + self.lanes.count_ahead(lane) * interval
 
     def try_enter(self, lane: Priority, now: float) -> bool:
-        """Take a slot and a place if both are free and no other request goes first; else return False."""
         lanes, pacer, urgent = self.lanes, self.pacer, lane == "interactive"
         if (
             lanes.interactive
@@ -100,7 +96,6 @@ class RateGate:
         self._places.release(self.share, lane)
 
     async def _lead(self, lane: Priority, leader: Waiter) -> None:
-        """Serve the waiters of a lane, one after another, until the leader itself is served."""
         while not leader.served:
             delay = self.delay(lane)
             if delay > 0:

@@ -156,10 +156,12 @@ class ClientView:
     ) -> Any:
         """Call any operation; return the decoded JSON of its reply, None for an empty one.
 
-        `path` is relative to the base address and begins with `/`; characters that a path cannot have are
-        quoted. `interface` is `chat` (the default) or `calls` for a session. Deadline, rate limit and retries
-        apply as for every call: GET, PUT and DELETE are repeated, POST and PATCH only if they were certainly
-        not processed. Raises `RequestInvalidError` if an argument is wrong, else any `ChatRestError`.
+        - `path`: begins with `/`, below the base address; characters that a path cannot have are quoted.
+        - `interface`: of a session `chat`, the default, or `calls`.
+
+        Deadline, rate limit and retries apply. GET, PUT and DELETE are repeated; POST and PATCH only if they
+        were certainly not processed. Raises `RequestInvalidError` for a wrong argument, and the errors of any
+        call.
         """
         failure: ChatRestError | None = None
         try:

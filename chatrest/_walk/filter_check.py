@@ -1,10 +1,7 @@
 """The check of a walk for records that do not fit the query: the service ignored a filter or a user.
 
-| a page has                                            | the walk                                          |
-|-------------------------------------------------------|---------------------------------------------------|
-| records that a filter excludes                        | gives them; a line in `repairs`, one warning      |
-| records in which the acting user has no part          | raises `ActingUserIgnoredError`, or warns as above|
-| no record, in the list of a user with the same user   | warns: all messages of the user may be meant      |
+Records that a filter excludes are given, with a line in `repairs` and one warning. One in which the acting
+user has no part is an `ActingUserIgnoredError`; with `check_acting_user=False` it is given in the same way.
 """
 
 import logging
@@ -31,7 +28,6 @@ class FilterCheck(Struct):
     """The comparison of a walk's pages with its query; it warns once."""
 
     name: str
-    """The operation's name."""
     expectation: Expectation
     is_strict: bool
     """True if an acting user that was ignored is an error."""

@@ -1,12 +1,8 @@
 """Following a list: after its end, it is requested at intervals for new items.
 
-| the last request             | the next interval                            |
-|------------------------------|----------------------------------------------|
-| none yet, at the list's end  | an eighth of the longest                     |
-| returned new items           | half of the one before, an eighth at least   |
-| returned no items            | twice the one before, the longest at most    |
-
-The wait is between three quarters of the interval and all of it, so that many followers do not ask in step.
+The interval is an eighth of the longest at first. It halves after a request that returned new items, and
+doubles after one that returned none, between these two. The wait is between three quarters of the interval
+and all of it, so that many followers do not ask in step.
 """
 
 import asyncio

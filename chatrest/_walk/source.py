@@ -115,11 +115,9 @@ class WalkSource(Struct, Generic[T], frozen=True, kw_only=True, dict=True):
     fetch: Fetch[T]
     facts: ListFacts
     name: str
-    """The operation's name."""
     largest: LargestPage
     """Of this list in this session, asked with the same size; a limited walk is measured by it, too."""
     cursor_key: CursorKey | None = None
-    """Signs the walk's cursors."""
     identity: tuple[Any, ...] = ()
     """The list that is asked for: operation, path, acting user, app and filters."""
     filters: Pairs = ()

@@ -135,8 +135,6 @@ def _result(journal: ImportJournal, *, dry_run: bool = False) -> ImportResult:
 
 
 class _InputFile(NamedTuple):
-    """A file to import; results and the journal call it by its name."""
-
     name: str
     path: Path
     kind: Kind

@@ -1,12 +1,9 @@
 """The records of an import, made of the lines of a file; nothing is read or sent here.
 
-| a line that                                   | its members that no import takes                          |
-|-----------------------------------------------|-----------------------------------------------------------|
-| the service has shown: it has a member of     | are dropped; those that the service does not make again   |
-| `_SHOWN_MARKS`, which only the service writes | are named in the omissions of the record                  |
-| a person has written: any other               | are a mistake: the line is refused                        |
-
-A message that was shown without `muid` gets one made of its content: the same line always has the same one.
+A line with one of `_SHOWN_MARKS`, which only the service writes, was shown by it: members that no import
+takes are dropped, and named in the record's omissions if the service does not make them again. Any other line
+was written by a person: there such a member is a mistake, and the line is refused. A message that was shown
+without `muid` gets one made of its content: the same line always has the same one.
 """
 
 import json

@@ -56,7 +56,6 @@ def has_credentials(headers: Headers, digests: list[bytes]) -> bool:
 
 
 def header_pairs(headers: Headers) -> Iterator[tuple[str, str]]:
-    """Yield the headers of a request as texts, their names in lower case."""
     pairs = cast(
         "Iterable[tuple[str | bytes, str | bytes]]",
         headers.items() if isinstance(headers, Mapping) else headers,

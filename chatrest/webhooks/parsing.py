@@ -33,7 +33,6 @@ from .events import (
 )
 
 RawMembers: TypeAlias = dict[str, bytes]
-"""The members of a JSON object, each as its JSON."""
 
 _BOM: Final = b"\xef\xbb\xbf"
 _GZIP: Final = b"\x1f\x8b"
@@ -145,14 +144,12 @@ def _message_data(trigger: str, raw: bytes, raw_members: RawMembers) -> MessageD
 
 
 def _current_receipt(receipt: RawMembers) -> RawMembers:
-    """Return the members of a legacy receipt as those of a current one."""
     values = {new: receipt[old] for old, new in _RECEIPT_BODY.items() if receipt.get(old, b"null") != b"null"}
     body = b",".join(b'"%b":%b' % (name.encode(), raw) for name, raw in values.items())
     return {_RECEIPT.get(name, name): raw for name, raw in receipt.items()} | {"body": b"{%b}" % body}
 
 
 def _with_id(record: bytes, id: bytes) -> bytes:
-    """Return an object's JSON with an `id` before its members, if it has none."""
     names = members(record).keys()
     if "id" in names:
         return record

@@ -1,15 +1,9 @@
 """The receiver of deliveries: a request becomes an event, the event is handled, and the answer says how.
 
-| the request                                                | the answer                                 |
-|------------------------------------------------------------|--------------------------------------------|
-| is no POST, has wrong credentials, or is compressed        | 405, 401, 415; its body is not read        |
-| has a body that is too large, unfinished, or no delivery   | 413, 408, 400                              |
-| is an event whose handler has returned, or raised          | 200, 500                                   |
-| is an event whose handler still runs, or could not begin   | 503; a handler that has begun continues    |
-
-Only while a handler runs, another delivery with the same body waits for it, and does not run it again. The
-service waits 2 s for the answer, signs nothing, and with `retryOnFailure` repeats what was not answered with
-2xx, after 10 s and again after 30 s (`chatrest guide service`, "Webhooks").
+An answer of 503 does not end the handler: it continues. Only while a handler runs, another delivery with the
+same body waits for it, and does not run it again. The service waits 2 s for the answer, signs nothing, and
+with `retryOnFailure` repeats what was not answered with 2xx, after 10 s and again after 30 s (`chatrest guide
+service`, "Webhooks").
 """
 
 import asyncio
@@ -171,7 +165,6 @@ class Receiver:
 
 
 def _log_refusal(answer: Answer) -> Answer:
-    """Log the answer to a delivery that was not handled, and return it."""
     LOGGER.warning("a delivery to a webhook was answered with %d: %a", answer.status, answer.text)
     return answer
 

@@ -5,19 +5,15 @@ assumed. A limit may be so many requests a second, ten seconds or a minute, in w
 sliding, or a bucket that refills; it may change, and other clients may use it too. Requests that are spread
 evenly keep within all of these, so only their rate has to be found; `core.pace.rate_search` does that.
 
-| state  | a request goes                                | until                                         |
-|--------|-----------------------------------------------|-----------------------------------------------|
-| open   | at once; a bulk one at the rate of a `Ramp`,  | a 429: held                                   |
-|        | up to the documented rate                     |                                               |
-| held   | after the time that the 429 named; if it      | that time has passed, or a probe is accepted: |
-|        | named none, one probe at a time, after waits  | search, or ramp, or given again               |
-|        | that grow; one without an answer for 10 s     |                                               |
-|        | does not count                                |                                               |
-| ramp   | at the rate of a `Ramp`, after a 429 that     | a 429: held; the documented rate is reached:  |
-|        | came after too few requests, or too slow      | open                                          |
-|        | ones, to learn a limit from them              |                                               |
-| search | at the rate of a `RateSearch`                 | a 429: held                                   |
-| given  | at the rate that the caller gave              | a 429: held                                   |
+A pacer is in one of five states. In each but `held`, a 429 leads to `held`.
+
+- `open`: interactive requests go at once, bulk ones at the rate of a `Ramp`, up to the documented rate.
+- `held`: nothing goes until the time that the 429 named; if it named none, one probe goes at a time, after
+  waits that grow, until one is accepted. A probe without an answer for 10 s does not count.
+- `search`: the state after a hold, at the rate of a `RateSearch`.
+- `ramp`: the state after a hold, at the rate of a `Ramp`, if too few or too slow requests came before the 429
+  to learn a limit from them. It is `open` again once the ramp reaches the documented rate.
+- `given`: the caller gave the rate, and it never changes.
 
 Bulk requests leave a twentieth of the slots free while interactive ones come. While the service says that
 more than half of its limit remains, interactive requests need not be spread.

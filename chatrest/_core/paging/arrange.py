@@ -33,17 +33,13 @@ T = TypeVar("T")
 
 
 class OrderedPage(Struct, Generic[T], frozen=True):
-    """The new items of a page, and the direction and order in which they are."""
-
     items: list[T]
-    """The new items, in the walk's order."""
     direction: Affix
     is_stated: bool
     """True if the direction was asked for, or is an affix of the reply; False for a guess from the page."""
     by_id: bool
     """True if the items are in the order of their ids, False if in the service's order."""
     unordered_count: int = 0
-    """The number of first items that are in the service's order."""
 
 
 def arrange(
@@ -173,11 +169,9 @@ def _direction_by_position(page: Listing[Any], ids: Sequence[str], facts: ListFa
 
 
 def affix_of(position: Position) -> Literal["append", "prepend"] | None:
-    """Return the direction in a position's affix; None for no known one."""
     return position.affix if position.affix in ("append", "prepend") else None  # type: ignore[return-value]
 
 
 def _direction_by_order(ids: Sequence[str]) -> Affix:
-    """Return `prepend` for a page of falling ids, else `append`."""
     falls = len(ids) > 1 and (numbers := numbers_of(ids)) is not None and all(map(gt, numbers, numbers[1:]))
     return "prepend" if falls else "append"

@@ -41,12 +41,10 @@ class PageView(Struct, frozen=True, dict=True):
 
     @cached_property
     def asked_position(self) -> dict[str, str]:
-        """The query pairs that the page was asked for by."""
         return dict(self.cursor.position)
 
     @cached_property
     def asked_location(self) -> dict[str, str]:
-        """The location that the page was asked for by."""
         return location_of(self.cursor.position)
 
     @property
@@ -60,12 +58,10 @@ class PageView(Struct, frozen=True, dict=True):
 
     @property
     def claims_last(self) -> bool:
-        """True if the page counts itself as the last one."""
         return (self.pagination.current_page or 0) >= (self.pagination.total_pages or 0) > 0
 
     @property
     def counts_more_pages(self) -> bool:
-        """True if the page counts pages after itself."""
         current, pages = self.pagination.current_page, self.pagination.total_pages
         return current is not None and pages is not None and current < pages
 
@@ -162,7 +158,6 @@ class PageView(Struct, frozen=True, dict=True):
 
     @cached_property
     def goes_by_number(self) -> bool:
-        """True if the next page is asked for by its number."""
         paging, has_pagination = self.facts.paging, self.page.meta.pagination is not None
         if "page" in self.asked_position or self.has_lost_position:
             return not self.has_lost_position

@@ -47,18 +47,14 @@ _MOST_EMPTY: Final = 10
 
 
 class Step(Struct, Generic[T], frozen=True):
-    """The items of a page that are new to its walk, and the cursor at which the walk continues."""
-
     start: Cursor
     """The cursor that the page was asked for at, with the walk's direction."""
     items: list[T]
-    """The new items, in the walk's order."""
     unordered_count: int
     """The number of first items that are in the service's order, and not ordered by their id."""
     next: Cursor | None
     """The position of the next page; None at the end, and at an error."""
     memory: Memory
-    """The memory for the next step."""
     error: str | None = None
     """The reason why the walk cannot continue after these items; None if it can."""
 

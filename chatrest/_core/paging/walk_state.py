@@ -15,11 +15,9 @@ class ListFacts(Struct, frozen=True, kw_only=True):
 
     paging: Paging
     identify: Callable[[Any], str]
-    """An item's id."""
     size: int
     """The number of records that a page is asked for."""
     size_name: str
-    """The parameter that asks for a page's size."""
     size_asked: bool = False
     """True if the caller named the size; if not, the walk may choose a smaller one."""
     beginning: Pairs = ()
@@ -48,9 +46,8 @@ class Memory(Struct, frozen=True):
     is_doubted: bool = False
     """True if a page claimed to be the last, and more came: such claims are ignored from then on."""
     has_asked_again: bool = False
-    """True if the page before is asked for again."""
     is_withheld: bool = False
-    """True if that page had items, which were not given: they are expected to come again."""
+    """True if the page that is asked for again had items, which were not given: they are expected again."""
     after_items: Cursor | None = None
     """Of a list by page numbers, the cursor after the items of the last page that had any.
 

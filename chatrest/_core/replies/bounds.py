@@ -1,12 +1,7 @@
 """Bounds of a reply: a body of a few kilobytes may unpack to gigabytes of objects.
 
-| bound                  | is kept by                                                       |
-|------------------------|------------------------------------------------------------------|
-| bytes of a success     | `AsyncSession(max_reply_bytes=…)`, in the transport              |
-| bytes of an error      | `ERROR_BYTES`, in the transport; the rest is not read            |
-| records of a list      | `MOST_RECORDS`, before records are made of more than 4 MiB       |
-| values of a body       | `MOST_VALUES`, before a body of more than 4 MiB is decoded       |
-| time on the event loop | `INLINE_BYTES` and `STRICT_BYTES`, in `network.replies`         |
+The transport keeps those in bytes, with `AsyncSession(max_reply_bytes=…)`, and `network.replies` those of the
+time on the event loop. Records and values are counted before objects are made of a body of more than 4 MiB.
 """
 
 from typing import Final
