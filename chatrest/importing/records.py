@@ -163,7 +163,7 @@ def _read_written(kind: Kind, members: dict[str, Any]) -> ImportRecord:
         for name, value in members.items()
         if value is not None and (name in _REQUIRED[kind] or value not in ("", []))
     }
-    _check_times(name, filled)
+    _check_times(kind, filled)
     record = import_record(name, filled, cls)
     try:
         msgspec.json.encode(record)
@@ -172,16 +172,17 @@ def _read_written(kind: Kind, members: dict[str, Any]) -> ImportRecord:
     return ImportRecord(str(getattr(record, key)), record)
 
 
-def _check_times(name: str, members: Mapping[str, Any]) -> None:
+def _check_times(kind: Kind, members: Mapping[str, Any]) -> None:
     """Raise `RequestInvalidError` for a value that is no time, with the forms that a time has in JSON."""
-    for member, value in members.items():
+    for member in filter(lambda name: name.endswith(("At", "_at")), members):
         try:
-            if member.endswith(("At", "_at")):
-                parse_timestamp(member, value)
+            parse_timestamp(member, members[member])
         except RequestInvalidError as error:
             if TIME_FORMS in str(error):
-                fault = f"{name}: {member} = {json.dumps(value)}: expected {_TIMES}"
-                raise RequestInvalidError(fault) from None
+                fault = f"{member} = {json.dumps(members[member])}"
+                raise RequestInvalidError(f"{kind.removesuffix('s')}: {fault}: expected {_TIMES}") from None
+    if kind == "messages" and members.keys().isdisjoint(("sentAt", "sent_at")):
+        raise RequestInvalidError(f"message: 'sentAt' is missing: expected {_TIMES}")
 
 
 def _omissions(kind: Kind, members: Mapping[str, Any]) -> Iterator[str]:
