@@ -26,7 +26,7 @@ COUNT = 140
 
 def places_of(result: VerifyResult) -> list[tuple[str, str]]:
     assert result.ok == (not result.problems)
-    return [(problem.kind, problem.place) for problem in result.problems]
+    return [(problem.kind, problem.subject) for problem in result.problems]
 
 
 def only_problem(out: Path) -> Problem:

@@ -216,7 +216,7 @@ def export(
     hint = partial(_resume_hint, out, {} if is_part else again, progress)
     with hint(), ProgressLine(quiet=quiet) as line:
         report = run(work())
-    totals = _files(Path(out) if root is None else root, report.part)
+    totals = _files(out, Path(out) if root is None else root, report.part)
     seconds, reasons = monitor.elapsed, {"reasons": report.all_reasons}
     members = {"export": out} | structs.asdict(report) | reasons | totals._asdict() | {"seconds": seconds}
     facts = summary(report, progress, out, totals, seconds, is_claimed=given["claim"])
@@ -352,22 +352,21 @@ def _advice(error: BaseException, out: str, options: Mapping[str, object], progr
     return command
 
 
-def _files(out: Path, part: str = "") -> Totals:
-    """Return the files of an export in a folder, or with its local copy there, or of all its parts or one."""
+def _files(out: str, folder: Path, part: str = "") -> Totals:
+    """Return the files of the export in `out`, here in `folder`: of all its parts, or of one."""
     from ...export import Plan
     from ...export.folder import manifest
-    from ...export.plan.parts import NAME, Parts
+    from ...export.read.exports import addresses_of, parts_at
 
-    single = () if part else ("", "export/")
-    folders = (*single, f"{part or 'part=*'}/", f"{part or 'part=*'}/export/")
-    paths = [path for folder in folders for path in sorted(out.glob(f"{folder}{manifest.NAME}"))]
+    names = [f"{below}{manifest.NAME}" for below in ("", "export/")]  # the second one is a local copy
+    single = [] if part else [folder / name for name in names if (folder / name).is_file()]
+    paths = single or [path for name in names for path in sorted(folder.glob(f"{part or 'part=*'}/{name}"))]
     contents = [manifest.read(path) for path in paths]
     sizes = [file.bytes for each in contents for file in each.files]
     if not contents:
         return Totals("", "", 0, 0)
     plan = Plan.parse(bytes(contents[0].plan))
-    if (file := out / NAME).is_file():  # a part has its own sources alone; with an address it is not here
-        words = "" if part else Parts.parse(file.read_bytes(), file).plan.full_words
-    else:
-        words = plan.full_words if len(contents) == 1 and not part else ""
-    return Totals(words, plan.format, len(sizes), sum(sizes))
+    if not single:  # the plan of a part has its own sources alone
+        parts = None if part else parts_at(addresses_of(out))
+        return Totals("" if parts is None else parts.plan.full_words, plan.format, len(sizes), sum(sizes))
+    return Totals(plan.full_words, plan.format, len(sizes), sum(sizes))

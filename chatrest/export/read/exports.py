@@ -97,10 +97,10 @@ def addresses_of(out: object) -> list[ExportAddress]:
 def part_roots(addresses: Iterable[ExportAddress]) -> list[ExportAddress]:
     """Return the folders with `parts.json` that these exports are parts of."""
     roots = list[ExportAddress]()
-    for each in addresses:
-        folder, _, last = each.name.rpartition("/")
+    for address in addresses:
+        folder, _, last = address.name.rpartition("/")
         if part_number(last) is not None:
-            out = each.out.parent if isinstance(each.out, Path) else each.out.rpartition("/")[0]
+            out = address.out.parent if isinstance(address.out, Path) else address.out.rpartition("/")[0]
             roots.append(ExportAddress(out, folder))
     return list(dict.fromkeys(roots))
 
@@ -108,7 +108,7 @@ def part_roots(addresses: Iterable[ExportAddress]) -> list[ExportAddress]:
 def parts_at(addresses: Collection[ExportAddress]) -> Parts | None:
     """Return the content of `parts.json` if these are the parts of one export; None for others."""
     roots = part_roots(addresses)
-    is_one = len(roots) == 1 and all(len(part_roots([each])) == 1 for each in addresses)
+    is_one = len(roots) == 1 and all(len(part_roots([address])) == 1 for address in addresses)
     stored = wait_for(find_parts(part_files(roots[0].out))) if is_one else None
     return None if stored is None else stored[0]
 
@@ -145,10 +145,10 @@ def open_exports(out: object) -> Iterator[FolderView]:
 
     Raises `RequestInvalidError` where there is no export.
     """
-    for each in addresses_of(out):
-        if (view := each.open()).is_begun:
+    for address in addresses_of(out):
+        if (view := address.open()).is_begun:
             yield view
-        elif each.name:
+        elif address.name:
             view.__exit__()
         else:
             raise no_export_error(view.folder)
@@ -176,7 +176,7 @@ def _below(own: ExportAddress) -> Iterator[ExportAddress]:
         stored = wait_for(find_parts(part_files(own.out)))
         yield from map(own.below, () if stored is None else stored[0].names)
     else:
-        yield from map(own.below, sorted(each for each in folders if part_number(each) is not None))
+        yield from map(own.below, sorted(name for name in folders if part_number(name) is not None))
         for app in sorted(filter(is_app_name, folders)):
             if not re.fullmatch(_NAME, app, re.ASCII):  # a load could not note its position
                 raise RequestInvalidError(f"folder {app!r}: expected app=NAME, as `export --apps` names it")
@@ -192,8 +192,8 @@ def _names(out: Path | str) -> _Entries:
         return frozenset(), frozenset()
     entries = list(out.iterdir())
     return (
-        frozenset(each.name for each in entries if each.is_file() and each.stat().st_size),
-        frozenset(each.name for each in entries if each.is_dir()),
+        frozenset(path.name for path in entries if path.is_file() and path.stat().st_size),
+        frozenset(path.name for path in entries if path.is_dir()),
     )
 
 
@@ -223,7 +223,7 @@ def position_of(runs: Mapping[str, int]) -> Position:
 
 def runs_in_position(position: str) -> dict[str, int]:
     """Return the run of each export that a position of several names."""
-    return {name: int(run) for name, run in (each.rsplit(":", 1) for each in position.split(","))}
+    return {name: int(run) for name, run in (entry.rsplit(":", 1) for entry in position.split(","))}
 
 
 def runs_of(position: object, names: Sequence[str]) -> dict[str, int]:
@@ -241,11 +241,15 @@ def runs_of(position: object, names: Sequence[str]) -> dict[str, int]:
         return {"": position}
     if not isinstance(position, str) or not _POSITION.fullmatch(position):
         raise PositionError(
-            f"after = {shown(str(position))}: expected 0, or the position that the last reading of this "
-            "folder of exports gave, such as part=00:5,part=01:7",
+            f"after = {shown(str(position))}: expected a position that the last reading of this folder of "
+            "exports gave, such as part=00:5,part=01:7, or 0 for all",
             name="after",
         )
     runs = runs_in_position(position)
     if unknown := [name for name in runs if name not in names]:
-        raise PositionError(f"after: there is no {unknown[0]} here: it is a position of another folder")
+        raise PositionError(
+            f"after = {shown(position)}: it names {unknown[0]}, which is not in this folder: expected a "
+            "position that the last reading of this folder gave, or 0 for all",
+            name="after",
+        )
     return {name: runs.get(name, 0) for name in names}

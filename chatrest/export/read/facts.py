@@ -89,10 +89,10 @@ def facts_of(out: str) -> ExportFacts:
     Raises `RequestInvalidError` for a folder that is not an export, and `ObjectStoreError`.
     """
     addresses = addresses_of(out)
-    each = [(address.name, _facts_at(address)) for address in addresses]
-    if not each[0][0]:
-        return replace(each[0][1], export=out)
-    whole, parts = _sum(out, each), parts_at(addresses)
+    exports = [(address.name, _facts_at(address)) for address in addresses]
+    if not exports[0][0]:
+        return replace(exports[0][1], export=out)
+    whole, parts = _sum(out, exports), parts_at(addresses)
     return whole if parts is None else replace(whole, plan=Raw(parts.plan.encoded()))
 
 
@@ -106,31 +106,31 @@ def _facts_at(address: ExportAddress) -> ExportFacts:
     return facts
 
 
-def _sum(out: str, each: list[tuple[str, ExportFacts]]) -> ExportFacts:
-    begun = [facts for _, facts in each if facts.state != "not begun"]
-    ids = [int(each) for facts in begun for each in (facts.first_id, facts.last_id) if each]
-    runs = [replace(facts.last_run, part=name) for name, facts in each if facts.last_run is not None]
+def _sum(out: str, exports: list[tuple[str, ExportFacts]]) -> ExportFacts:
+    begun = [facts for _, facts in exports if facts.state != "not begun"]
+    ids = [int(key) for facts in begun for key in (facts.first_id, facts.last_id) if key]
+    runs = [replace(facts.last_run, part=name) for name, facts in exports if facts.last_run is not None]
     ends = [facts.finished for facts in begun]
     untils = [facts.until for facts in begun if facts.until is not None]
     apps, plans = sorted({facts.app for facts in begun}), {bytes(facts.plan) for facts in begun}
-    worst = max((facts.state for _, facts in each), key=_WORST.index)
+    worst = max((facts.state for _, facts in exports), key=_WORST.index)
     return ExportFacts(
         export=out,
         state="not complete" if worst == "not begun" and begun else worst,
         app=", ".join(apps),
         plan=Raw(plans.pop()) if len(plans) == 1 else Raw(b"null"),
-        reasons=[f"{name}: {reason}" for name, facts in each for reason in facts.reasons[:1]],
+        reasons=[f"{name}: {reason}" for name, facts in exports for reason in facts.reasons[:1]],
         finished=None if None in ends else max(filter(None, ends), default=None),
-        until=min(untils) if len(untils) == len(each) and len(apps) == 1 else None,
+        until=min(untils) if len(untils) == len(exports) and len(apps) == 1 else None,
         first_id=str(min(ids)) if ids else None,
         last_id=str(max(ids)) if ids else None,
         sources=SourceCounts(**sums([facts.sources for facts in begun], SourceCounts.__struct_fields__)),
         failed=[
             replace(failed, source=f"{name}: {failed.source}")
-            for name, facts in each for failed in facts.failed
+            for name, facts in exports for failed in facts.failed
         ],
         last_run=max(runs, key=attrgetter("started"), default=None),
-        parts=[PartFacts(name, facts.state, facts.messages, facts.reasons) for name, facts in each],
+        parts=[PartFacts(name, facts.state, facts.messages, facts.reasons) for name, facts in exports],
         **sums(begun, ("messages", "files", "bytes")),
     )  # fmt: skip
 
@@ -139,7 +139,7 @@ def _facts(view: FolderView, state: FolderState) -> ExportFacts:
     manifest, journal = state.manifest, state.journal
     facts: dict[str, Any] = {}
     if manifest is not None:
-        ids = [int(each) for file in manifest.files for each in (file.first_id, file.last_id) if each]
+        ids = [int(key) for file in manifest.files for key in (file.first_id, file.last_id) if key]
         facts = {
             "app": manifest.app_id,
             "plan": Raw(json.format(bytes(manifest.plan), indent=-1)),
@@ -156,7 +156,7 @@ def _facts(view: FolderView, state: FolderState) -> ExportFacts:
         facts = {"app": journal["app"] or "", "plan": Raw((journal["plan"] or "null").encode())}
     if journal is not None and not state.is_finished:  # what an interrupted run has left
         stored = journal.ids_in(
-            each for each in journal.files("open", "sealing", "sealed") if each.stem.endswith(STEM)
+            file for file in journal.files("open", "sealing", "sealed") if file.stem.endswith(STEM)
         )
         facts["messages"] = sum(journal.row_counts([STEM]).values())
         facts |= {"first_id": str(stored.first), "last_id": str(stored.last)} if stored else {}
@@ -166,7 +166,7 @@ def _facts(view: FolderView, state: FolderState) -> ExportFacts:
         reasons = ["the journal: it is not there, and without it nothing is proven"]
     export_state = _state(state, (view.folder / MANIFEST).exists())
     files = () if manifest is None else manifest.files
-    missing = sorted(each.name for each in files if _is_missing(view, state, each))
+    missing = sorted(file.name for file in files if _is_missing(view, state, file))
     if missing and state.is_finished:
         export_state = "damaged"
         reasons.append(
@@ -195,12 +195,13 @@ def _of_sources(state: FolderState) -> dict[str, Any]:
     until = (number(manifest.until or "") or 0) if manifest is not None else 0
     is_complete = state.is_finished and manifest is not None and manifest.complete  # also of empty lists
     counts, failed = Counter[str](), list[ExportFailure]()
-    known = [] if state.journal is None else state.journal.sources()
-    for each in [each for each in known if each.asked]:
-        if each.state == "failed":
-            failed.append(ExportFailure(str(each.source), each.error or ""))
-        is_read = is_complete or each.state == "deleted_user" or int(each.proven or 0) >= max(until, 1)
-        counts["failed" if each.state == "failed" else "complete" if is_read else "left"] += 1
+    for known in [] if state.journal is None else state.journal.sources():
+        if not known.asked:
+            continue
+        if known.state == "failed":
+            failed.append(ExportFailure(str(known.source), known.error or ""))
+        is_read = is_complete or known.state == "deleted_user" or int(known.proven or 0) >= max(until, 1)
+        counts["failed" if known.state == "failed" else "complete" if is_read else "left"] += 1
     return {"sources": SourceCounts(total=counts.total(), **counts), "failed": failed}
 
 

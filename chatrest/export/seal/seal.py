@@ -120,7 +120,7 @@ def _check_target(out: str | PathLike[str], target: Path) -> None:
         folder = local_path(out).resolve()
         if target.resolve().is_relative_to(folder):
             raise RequestInvalidError(
-                f"bag = {str(target)!r}: it is inside the export {out}; expected another place", name="bag"
+                f"bag = {str(target)!r}: it is inside the export {out}; expected a folder outside", name="bag"
             )
     if (sealed := bag_of(out)) is not None:
         raise RequestInvalidError(f"{sealed} is a bag already: copy it, and verify it with its root hash")

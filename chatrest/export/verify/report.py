@@ -30,7 +30,7 @@ from ..read.folder_view import FolderView, attachments_in, noted_files
 from ..read.reading import read_raw, read_table
 from ..seal.bag import hashes_of, info_of
 from ..seal.seal import time_text, version
-from .result import VerifyResult, place_of
+from .result import VerifyResult, path_in
 
 _OWN: Final = ("manifest.json", "journal.sqlite", "runs.jsonl")
 _HEAD: Final = """<!doctype html>
@@ -105,7 +105,7 @@ def _sections(out: str, result: VerifyResult) -> Iterator[tuple[str, Sequence[st
             time = seconds(sent)
             times = [min(time, *times), max(time, *times)] if times else [time]
     yield "Export", ("fact", "value"), _facts(out, facts, result, times)
-    yield "Problems", ("file or source", "problem"), ((each.place, each.text) for each in result.problems)
+    yield "Problems", ("file or source", "problem"), ((each.subject, each.text) for each in result.problems)
     yield "Messages by month", ("month (UTC)", "messages"), sorted(months.items())
     yield "Messages by source", ("source", "messages"), _each(out, _by_source)
     lacking = [
@@ -117,7 +117,7 @@ def _sections(out: str, result: VerifyResult) -> Iterator[tuple[str, Sequence[st
     )
     yield "Not covered: messages that a list has shown, and that are gone", ("id",), gone
     yield "Not covered: attachments", ("message", "attachment", "reason"), _attachments(out)
-    yield "Notes", ("file or source", "note"), ((each.place, each.text) for each in result.notes)
+    yield "Notes", ("file or source", "note"), ((each.subject, each.text) for each in result.notes)
     files = _each(out, _files) if (bag := bag_of(out)) is None else _sealed_files(bag)
     yield "Files", ("file", "bytes", "SHA-256"), files
 
@@ -151,11 +151,11 @@ def _time(timestamp: int) -> str:
 
 
 def _each(out: str, rows_of: Callable[[FolderView, FolderState], _Rows]) -> _Rows:
-    """Yield the rows of each export; their first cell is a place in it."""
+    """Yield the rows of each export; their first cell is a file or source of it."""
     for view in open_exports(out):
         with view, ExitStack() as stack:
-            for place, *rest in rows_of(view, read_folder(view.folder, stack)):
-                yield place_of(view.export, str(place)), *rest
+            for subject, *rest in rows_of(view, read_folder(view.folder, stack)):
+                yield path_in(view.export, str(subject)), *rest
 
 
 def _by_source(_: FolderView, state: FolderState) -> _Rows:

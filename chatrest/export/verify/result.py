@@ -1,7 +1,7 @@
 """The result of `verify`: problems and notes, and the advice for each problem.
 
 An advice is a value that is made with the finding. None of them may lose a message or an older version,
-whatever the cause is: nothing is deleted or cut, and what is moved is kept. `test_remedies.py` follows each.
+whatever the cause is: nothing is deleted or cut, and what is moved is kept. Tests follow each.
 """
 
 import shlex
@@ -47,16 +47,15 @@ class Remedy(StrEnum):
     """A name or link leads out of the folder: no export makes one."""
     MOVE = "move"
 
-    def words(self, folder: str, place: str, export: str = "") -> str:
-        """Return the advice as a sentence; `place` is in the export of that name in a folder of exports."""
-        aside = place_of(export, f"{DAMAGED}/{place}.damaged-1")
+    def words(self, folder: str, subject: str, export: str = "") -> str:
+        """Return the advice as a sentence; in a folder of exports `export` is the name of one."""
+        path, aside = path_in(export, subject), path_in(export, f"{DAMAGED}/{subject}.damaged-1")
         file, new_file, new_folder = (
-            shlex.quote(f"{folder}/{each}")
-            for each in (place_of(export, place), aside, aside.rpartition("/")[0])
+            shlex.quote(f"{folder}/{name}") for name in (path, aside, aside.rpartition("/")[0])
         )
         return _WORDS[self].format(
-            place=place_of(export, place),
-            journal=place_of(export, JOURNAL),
+            path=path,
+            journal=path_in(export, JOURNAL),
             aside=aside,
             move=f"`mkdir -p {new_folder} && mv -i {file} {new_file}`",
             run=f"run `chatrest export {folder}` again",
@@ -68,23 +67,23 @@ _WORDS: Final[dict[Remedy, str]] = {
     Remedy.RUN: "{run}",
     Remedy.CHANGE_PLAN: "another run would end the same way: name other sources with --change-plan",
     Remedy.READ_AGAIN: (
-        "restore {place} from a backup, as what was deleted in the service is in it alone; without one "
+        "restore {path} from a backup, as what was deleted in the service is in it alone; without one "
         "{run}: what the service still shows of it is read again"
     ),
     Remedy.RUN_SETS_ASIDE: (
-        "restore {place} from a backup; without one {run}: it moves the file to {aside}, reads again what "
+        "restore {path} from a backup; without one {run}: it moves the file to {aside}, reads again what "
         "the service still shows of it, and takes the rest from there"
     ),
     Remedy.SET_ASIDE: (
-        "restore {place} from a backup; without one move it ({move}) and {run}: what the service still shows "
+        "restore {path} from a backup; without one move it ({move}) and {run}: what the service still shows "
         "of it is read again, and the rest is taken from there"
     ),
     Remedy.FETCH: (
-        "restore {place} from a backup; without one move it out of the folder, keep it, and {run}: where its "
+        "restore {path} from a backup; without one move it out of the folder, keep it, and {run}: where its "
         "link still leads to it, it is fetched again"
     ),
     Remedy.RESTORE: (
-        "restore {place} from a backup, as older versions cannot be read again; without one keep it: what "
+        "restore {path} from a backup, as older versions cannot be read again; without one keep it: what "
         "can still be read of it is nowhere else"
     ),
     Remedy.REBUILD: (
@@ -102,16 +101,16 @@ _WORDS: Final[dict[Remedy, str]] = {
 }
 
 
-def place_of(export: str, place: str) -> str:
+def path_in(export: str, subject: str) -> str:
     """Return a path in a folder of exports, or for a single export the path itself."""
-    return "/".join(filter(None, (export, place)))
+    return "/".join(filter(None, (export, subject)))
 
 
 class Problem(Struct, frozen=True):
     """A problem of an export, or a note about it."""
 
     kind: Kind
-    place: str
+    subject: str
     """The file, below the export's folder, or the source."""
     text: str
     """A sentence that describes it."""
@@ -121,7 +120,7 @@ class Problem(Struct, frozen=True):
     """The same as a value."""
 
     def __str__(self) -> str:
-        return f"{self.place}: {self.text}" + (f"; {self.remedy}" if self.remedy else "")
+        return f"{self.subject}: {self.text}" + (f"; {self.remedy}" if self.remedy else "")
 
 
 class VerifyResult(Struct, kw_only=True):
@@ -171,16 +170,15 @@ class VerifyResult(Struct, kw_only=True):
 
     def add_result(self, export: str, other: "VerifyResult") -> None:
         """Add the result of one of several exports; the caller sets `ok`, `until` and `plan`."""
-        for each in other.problems:
-            self.add(structs.replace(each, place=place_of(export, each.place)))
+        for problem in other.problems:
+            self.add(structs.replace(problem, subject=path_in(export, problem.subject)))
         self.more += other.more
-        self.notes += (structs.replace(each, place=place_of(export, each.place)) for each in other.notes)
+        self.notes += (structs.replace(note, subject=path_in(export, note.subject)) for note in other.notes)
         for name, count in sums([self, other], ("messages", "files", "bytes", "hashes")).items():
             setattr(self, name, count)
         self.by_app_list |= other.by_app_list
-        firsts, lasts = (self.first, other.first), (self.last, other.last)
-        self.first = min((each for each in firsts if each is not None), default=None)
-        self.last = max((each for each in lasts if each is not None), default=None)
+        ids = [number for number in (self.first, self.last, other.first, other.last) if number is not None]
+        self.first, self.last = min(ids, default=None), max(ids, default=None)
 
-    def note(self, kind: Kind, place: str, text: str) -> None:
-        self.notes.append(Problem(kind, place, text))
+    def note(self, kind: Kind, subject: str, text: str) -> None:
+        self.notes.append(Problem(kind, subject, text))

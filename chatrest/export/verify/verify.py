@@ -117,10 +117,10 @@ class _Check:
         keys = [] if journal is None else list(journal.keys_of(self._read).values())
         return self._concluded(), self._read.numbers, keys
 
-    def _add(self, kind: Kind, place: str, text: str, advice: Remedy) -> None:
-        words = self._view.remedy(place) if kind in _AT_STORE or place == JOURNAL else ""
-        words = words or advice.words(run_folder(self._view), place, self._view.export)
-        self._result.add(Problem(kind, place, text, words, advice))
+    def _add(self, kind: Kind, subject: str, text: str, advice: Remedy) -> None:
+        words = self._view.remedy(subject) if kind in _AT_STORE or subject == JOURNAL else ""
+        words = words or advice.words(run_folder(self._view), subject, self._view.export)
+        self._result.add(Problem(kind, subject, text, words, advice))
 
     def _check_state(self) -> None:
         state = self._state
@@ -317,11 +317,11 @@ class _Check:
         While a run has not ended, a message that one list has shown may wait for the one that writes it.
         """
         if self._state.is_finished and self._state.manifest is not None:
-            for place, ids in _unwritten(journal, self._read | self._unread):
+            for subject, ids in _unwritten(journal, self._read | self._unread):
                 text = f"{plural(len(ids), 'message')} of its list not in the export: {id_list(ids)}"
-                self._add("coverage", place, text, Remedy.RUN)
-            for place, text in _unread(journal, self._state.manifest):
-                self._add("coverage", place, text, Remedy.RUN)
+                self._add("coverage", subject, text, Remedy.RUN)
+            for subject, text in _unread(journal, self._state.manifest):
+                self._add("coverage", subject, text, Remedy.RUN)
         for name in journal.lost_versions():
             self._result.note("missing", name, f"it {LOST}")
         sources = (each for each in journal.iter_sources() if not each.asked)
@@ -335,7 +335,7 @@ class _Check:
         result, manifest = self._result, self._state.manifest
         result.messages = len(self._read)
         if self._state.journal is None and manifest is not None:
-            damaged = {problem.place for problem in result.problems}
+            damaged = {problem.subject for problem in result.problems}
             parts = (each for each in manifest.files if each.role != HISTORY and each.name not in damaged)
             result.messages = sum(each.messages for each in parts)
         if numbers := self._read.numbers:

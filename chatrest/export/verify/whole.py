@@ -34,8 +34,8 @@ def verify(
 
     Reads all files and changes none; needs neither network nor credentials. `progress` is called with the
     number of bytes that were read so far, and of all bytes. In the result `ok` is True if every check held
-    and the export is complete; each of `problems` has the place, what is wrong there, and what can safely be
-    done. Memory is needed for sets of ids, and for each id that is a text.
+    and the export is complete; each of `problems` has its file or source, what is wrong with it, and what can
+    safely be done. Memory is needed for sets of ids, and for each id that is a text.
 
     In a folder of exports each one is checked, and also that no message is in two parts. A bag that `seal`
     has made is compared byte by byte with what was sealed; give `root`, the root hash that you noted then, to
@@ -100,8 +100,8 @@ def _with_seal(whole: VerifyResult, bag: Path, root: str | None, step: OnStep) -
         done += size
         step(done, total)
 
-    for place, text in faults_of(bag, None if root is None else root.lower(), count):
-        whole.add(Problem("seal", place, text))
+    for subject, text in faults_of(bag, None if root is None else root.lower(), count):
+        whole.add(Problem("seal", subject, text))
         differing += 1
     if not differing:
         whole.root = file_sha256(bag / TAG_MANIFEST)

@@ -143,7 +143,7 @@ def test_the_summary_names_what_is_not_there(tmp_path: Path) -> None:
     facts = dict(summary(report, Progress(), "out", Totals("", "ndjson", 1, 10**7), 1.0))
     for name, begin in (("missing", "2 from"), ("changed", "3;"), ("deleted", "1, by")):
         assert facts[name].startswith(begin)
-    facts = dict(summary(Report(complete=True), Progress(), "s3://b/x", _files(tmp_path), 1.0))
+    facts = dict(summary(Report(complete=True), Progress(), "s3://b/x", _files("s3://b/x", tmp_path), 1.0))
     assert (facts["export"], facts["files"]) == ("s3://b/x, complete", "")  # parts that others have run
 
 

@@ -70,7 +70,7 @@ def test_the_result_as_json_is_one_object_for_success_and_failure(out: Path) -> 
     members = json.loads(result.stdout)
     assert (result.exit_code, members["ok"], members["count"]) == (1, False, 1)
     [problem] = members["problems"]
-    assert (problem["kind"], problem["place"], problem["text"]) == ("manifest", MANIFEST, "it is not there")
+    assert (problem["kind"], problem["subject"], problem["text"]) == ("manifest", MANIFEST, "it is not there")
     assert problem["advice"] == "run"
     assert len(result.stderr.splitlines()) == 1
 

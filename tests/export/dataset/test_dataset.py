@@ -33,7 +33,7 @@ def manifest(out: Path) -> Manifest:
 
 def problems(out: Path) -> list[tuple[str, str]]:
     """Of the files; whether all was read is another question."""
-    return [(each.kind, each.place) for each in verify(out).problems if each.kind != "incomplete"]
+    return [(each.kind, each.subject) for each in verify(out).problems if each.kind != "incomplete"]
 
 
 async def users_only(session: AsyncSession, out: Path, **options: Any) -> Report:

@@ -144,6 +144,8 @@ def test_changes_have_one_position_for_all_parts(parts: StoredParts) -> None:
         ("part=01", 2, "new", "100"), ("part=01", 2, "changed", "4"), ("part=02", 2, "deleted", "5"),
     ]  # fmt: skip
     assert list(changes(parts.folder, after=later.run)) == []
+    with pytest.raises(RequestInvalidError, match=r"^after = 'part=09:1': it names part=09, .*: expected"):
+        changes(parts.folder, after="part=09:1")
 
 
 def test_of_a_part_that_began_later_all_is_new(tmp_path: Path) -> None:

@@ -95,9 +95,9 @@ def check_damage(address: str, buckets: Buckets) -> None:
     result = verify(address)
     kinds = {problem.kind for problem in result.problems}
     assert {"damaged", "missing", "unknown"} <= kinds
-    [unknown] = [problem.place for problem in result.problems if problem.kind == "unknown"]
+    [unknown] = [problem.subject for problem in result.problems if problem.kind == "unknown"]
     assert unknown.endswith("mine.ndjson")
-    assert [note.place for note in result.notes] == [leftover]
+    assert [note.subject for note in result.notes] == [leftover]
     for name in (damaged, stray, leftover):
         buckets.delete(name)
 

@@ -125,7 +125,7 @@ def had(out: Path) -> tuple[Counter[bytes], Counter[bytes]]:
 def follow(problem: Problem, out: Path, backup: Path | None) -> None:
     """Do what the advice says before a run, with a backup or without."""
     advice = problem.advice
-    path, set_aside = out / problem.place, out.parent / "kept"
+    path, set_aside = out / problem.subject, out.parent / "kept"
     match advice:
         case Remedy.RUN | Remedy.NOTHING:
             pass
@@ -133,14 +133,14 @@ def follow(problem: Problem, out: Path, backup: Path | None) -> None:
             (out / "messages" / "elsewhere").unlink()
         case Remedy.NEW_FOLDER | Remedy.RESTORE:
             assert backup is not None
-            for name in (JOURNAL, MANIFEST) if advice is Remedy.NEW_FOLDER else (problem.place,):
+            for name in (JOURNAL, MANIFEST) if advice is Remedy.NEW_FOLDER else (problem.subject,):
                 shutil.copy(backup / name, out / name)
         case Remedy.READ_AGAIN | Remedy.RUN_SETS_ASIDE | Remedy.SET_ASIDE if backup is not None:
-            shutil.copy(backup / problem.place, path)
+            shutil.copy(backup / problem.subject, path)
         case Remedy.READ_AGAIN | Remedy.RUN_SETS_ASIDE:
             pass
         case Remedy.SET_ASIDE:
-            aside = out / DAMAGED / f"{problem.place}.damaged-1"
+            aside = out / DAMAGED / f"{problem.subject}.damaged-1"
             assert aside.relative_to(out).as_posix() in problem.remedy
             aside.parent.mkdir(parents=True, exist_ok=True)
             path.rename(aside)

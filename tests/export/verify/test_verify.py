@@ -124,7 +124,7 @@ def test_content_that_is_no_record(
     is_packed = name in ("gzip", "zstd") and not content.startswith(b"PAR1")
     rewrite(out, entry.name, compression(name).pack(content) if is_packed else content)  # type: ignore[arg-type]
     problem = only_problem(out)
-    assert (problem.kind, problem.place) == ("content", entry.name)
+    assert (problem.kind, problem.subject) == ("content", entry.name)
     assert words in problem.text
 
 
@@ -173,7 +173,7 @@ def test_a_file_that_is_damaged_of_another_size_or_lost(copy: Callable[[str], Pa
     ):
         path.unlink() if content is None else path.write_bytes(content)
         problem = only_problem(out)
-        assert (problem.kind, problem.place) == (kind, entry.name)
+        assert (problem.kind, problem.subject) == (kind, entry.name)
         assert problem.text.startswith(words)
         assert f": {entry.messages} messages of " in problem.text
         assert problem.text.endswith(f", {last}")
@@ -211,7 +211,7 @@ def test_a_flipped_bit_of_a_data_file_is_found(copy: Callable[[str], Path], name
     for path in files:
         for bit in bits(path, max(2, FLIPS // len(PLANS) // len(files))):
             with flipped(path, bit):
-                places = {problem.place for problem in verify(out).problems}
+                places = {problem.subject for problem in verify(out).problems}
             assert path.relative_to(out).as_posix() in places, bit
 
 
@@ -219,7 +219,7 @@ def test_a_flipped_bit_of_the_manifest_is_found(out: Path) -> None:
     for bit in bits(out / MANIFEST, FLIPS):
         with flipped(out / MANIFEST, bit):
             result = verify(out)
-        assert ("manifest", MANIFEST) in [(each.kind, each.place) for each in result.problems], bit
+        assert ("manifest", MANIFEST) in [(each.kind, each.subject) for each in result.problems], bit
 
 
 def test_a_flipped_bit_of_the_journal_is_found_or_is_harmless(out: Path) -> None:
@@ -233,7 +233,7 @@ def test_a_flipped_bit_of_the_journal_is_found_or_is_harmless(out: Path) -> None
                 with ExportFolder(out, app_id=APP_ID) as folder:
                     folder.finish()
             else:
-                assert {problem.place for problem in result.problems} == {JOURNAL}, bit
+                assert {problem.subject for problem in result.problems} == {JOURNAL}, bit
                 with pytest.raises((ChatRestError, OSError)):
                     ExportFolder(out, app_id=APP_ID)
         assert sorted(raws_of(out)) == records
@@ -259,7 +259,7 @@ ROWS = (
 def test_files_that_the_manifest_does_not_know(out: Path, name: str) -> None:
     (out / name).write_bytes(b"x")
     problem = only_problem(out)
-    assert (problem.kind, problem.place) == ("unknown", name)
+    assert (problem.kind, problem.subject) == ("unknown", name)
     assert "keep it" in problem.remedy
     (out / name).write_bytes(b"")
     assert verify(out).ok
@@ -271,7 +271,7 @@ def test_what_a_killed_run_left_is_a_note_and_other_files_are_ignored(out: Path)
     (out / "more").mkdir()
     result = verify(out)
     assert result.ok
-    assert [note.place for note in result.notes] == ["manifest.json.new"]
+    assert [note.subject for note in result.notes] == ["manifest.json.new"]
 
 
 def columns(out: Path) -> list[tuple[str, str]]:
@@ -309,7 +309,7 @@ def test_a_change_of_any_column_of_any_table_is_found(out: Path) -> None:
             sql = f"UPDATE {table} SET {column} = ? WHERE {column} IS ?"
             assert db.execute(sql, (other_value(value), value)).rowcount, (table, column)
         result = verify(out)
-        assert {problem.place for problem in result.problems} >= {JOURNAL}, (table, column, result.problems)
+        assert {problem.subject for problem in result.problems} >= {JOURNAL}, (table, column, result.problems)
         (out / JOURNAL).write_bytes(content)
 
 
@@ -349,7 +349,7 @@ def test_ids_that_were_seen_and_are_not_in_the_export(out: Path) -> None:
         [name] = [str(source.source) for source in journal.sources() if source.number == 1]
     vouch_for_journal(out)
     problem = only_problem(out)
-    assert (problem.kind, problem.place) == ("coverage", name)
+    assert (problem.kind, problem.subject) == ("coverage", name)
     assert "2 messages of its list not in the export: 600001, 600002" in problem.text
     assert problem.remedy == f"run `chatrest export {out}` again"
 
@@ -371,7 +371,7 @@ def test_ids_that_were_seen_and_are_not_in_the_export(out: Path) -> None:
 def test_a_journal_of_another_schema_or_generation(out: Path, sql: str, words: str) -> None:
     change_journal(out, sql)
     problem = only_problem(out)
-    assert (problem.place, words in problem.text) == (JOURNAL, True)
+    assert (problem.subject, words in problem.text) == (JOURNAL, True)
     if words:
         assert problem.remedy == f"run `chatrest export {out}` again"
 
@@ -447,7 +447,7 @@ def test_a_source_that_was_not_read_to_the_end(out: Path, sql: str, text: str) -
         change_vouched(out, f"UPDATE covered SET last = 50 WHERE source = {ANN}")
     change_vouched(out, sql)
     problem = only_problem(out)
-    assert (problem.kind, problem.place, problem.text) == ("coverage", "user ann", text)
+    assert (problem.kind, problem.subject, problem.text) == ("coverage", "user ann", text)
 
 
 @pytest.mark.parametrize(
@@ -461,7 +461,7 @@ def test_an_entry_that_was_edited(out: Path, changes: dict[str, Any]) -> None:
     assert places_of(verify(out)) == [("manifest", MANIFEST)]
     assert "its files are not those of journal.sqlite" in only_problem(out).text
     (out / JOURNAL).unlink()
-    assert {each.place for each in verify(out).problems} > {JOURNAL}
+    assert {each.subject for each in verify(out).problems} > {JOURNAL}
 
 
 def test_without_a_manifest_a_damaged_journal_is_a_problem_as_well(out: Path) -> None:
@@ -474,4 +474,4 @@ def test_a_source_of_the_plan_that_was_not_read(out: Path) -> None:
     plan = structs.replace(Plan.parse(bytes(manifest_of(out).plan)), users=("nobody",))
     change_vouched(out, "UPDATE meta SET value = ? WHERE name = 'plan'", plan.encoded().decode())
     problem = only_problem(out)
-    assert (problem.place, problem.text) == ("user nobody", "it is in the plan, and was not read")
+    assert (problem.subject, problem.text) == ("user nobody", "it is in the plan, and was not read")

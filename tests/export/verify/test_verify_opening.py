@@ -67,7 +67,7 @@ async def test_an_older_journal_beside_newer_files_goes_on(name: str, tmp_path: 
         first = await _two_runs(service, out, name)
         shutil.copyfile(first / JOURNAL, out / JOURNAL)
         result = verify(out)
-        assert [(each.kind, each.place) for each in result.problems] == [("journal", JOURNAL)]
+        assert [(each.kind, each.subject) for each in result.problems] == [("journal", JOURNAL)]
         assert "it is older than manifest.json" in result.problems[0].text
         assert result.problems[0].remedy == f"run `chatrest export {out}` again"
         assert result.messages == len(list(read_raw(out))) == 60, "the manifest's files are read"
@@ -106,7 +106,7 @@ def test_a_journal_of_another_export_loses_nothing(
             pass
     shutil.copyfile((tmp_path / "fresh" if is_fresh else made("plain")) / JOURNAL, out / JOURNAL)
     result = verify(out)
-    assert [each.place for each in [*result.problems, *result.notes]] == [JOURNAL]
+    assert [each.subject for each in [*result.problems, *result.notes]] == [JOURNAL]
     expected = Counter(raws_of(out))
     assert Counter(read_raw(out)) == expected
     with ExportFolder(out, app_id=APP_ID) as folder:
@@ -129,7 +129,7 @@ async def test_files_that_a_system_leaves_are_a_note(tmp_path: Path) -> None:
         assert Counter(read_raw(out)) == Counter(service.expected())
     result = verify(out)
     assert result.ok
-    assert {note.place for note in result.notes} == set(left)
+    assert {note.subject for note in result.notes} == set(left)
     assert all((out / name).exists() for name in left)
 
 
@@ -360,7 +360,7 @@ def test_a_kill_before_what_was_replaced_is_removed(copy: Callable[[str], Path],
     change_journal(out, sql, left, entry.name)
     vouch_for_journal(out)
     problem = only_problem(out)
-    assert (problem.kind, problem.place) == ("duplicate", left)
+    assert (problem.kind, problem.subject) == ("duplicate", left)
     assert problem.remedy == f"run `chatrest export {out}` again"
     with ExportFolder(out, app_id="emulated"):
         pass

@@ -55,7 +55,7 @@ def test_a_message_in_two_parts_is_a_problem(parts: StoredParts, id: str) -> Non
     for part in parts.each[1:]:
         part.run([record(4, id=id)])
     result = verify(parts.folder)
-    assert [(each.kind, each.place) for each in result.problems] == [("duplicate", "part=02")]
+    assert [(each.kind, each.subject) for each in result.problems] == [("duplicate", "part=02")]
     assert result.problems[0].text == f"1 message that another part has as well: {id}"
 
 
@@ -78,12 +78,12 @@ async def test_parts_that_a_run_has_made_and_what_one_of_them_did_not_take_in(tm
         left.write_bytes(Foreign(names=["m-1"]).encoded())
         [problem] = verify(out).problems
         part = left.parent.parent.name
-        assert (problem.kind, problem.place) == ("incomplete", part)
+        assert (problem.kind, problem.subject) == ("incomplete", part)
         assert problem.text == "what other parts have left in foreign/ was not taken in"
         left.write_bytes(content)
         service.emulator.store.add_message("ann", "bob", text="later")
         await export(service.session, out, part=0)
-        assert [(each.place, each.text) for each in verify(out).problems] == [
+        assert [(each.subject, each.text) for each in verify(out).problems] == [
             (f"part=0{number}", "it was not read to its end since the users were listed last")
             for number in (1, 2)
         ]
