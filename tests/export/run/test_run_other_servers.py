@@ -12,7 +12,7 @@ from aiohttp import web
 from chatrest import AsyncSession
 from chatrest.export import Plan, export, verify
 from tests.export_runs import ids_of
-from tests.small_service import START, CompatibleService
+from tests.small_service import START, CompatibleService, Record, SmallService, talk as talk_of_ann
 
 pytestmark = pytest.mark.usefixtures("tidy")
 
@@ -86,6 +86,25 @@ async def test_an_empty_list_costs_one_request_and_a_quiet_one_costs_one(tmp_pat
         service.requests.clear()
         assert (await export(session, tmp_path / "ann")).complete
         assert len(service.lists_asked()) == 1
+
+
+async def test_a_new_message_whose_id_is_no_number_is_read_though_the_highest_number_is_the_same(
+    tmp_path: Path,
+) -> None:
+    service = SmallService(talk_of_ann(40))
+    late = service.records[-1] | {"id": "late"}
+
+    def show_late(request: web.Request, reply: Record) -> Record:
+        data = reply["data"]
+        is_end = bool(data) and data[-1]["id"] == "40"
+        return reply | {"data": [*data, late]} if is_end else reply
+
+    async with service.session() as session:
+        assert (await export(session, tmp_path / "out", ANN)).until == 40
+        service.spoil = show_late
+        report = await export(session, tmp_path / "out")
+    assert (report.complete, report.written) == (True, 1)
+    assert ids_of(tmp_path / "out")[-1] == "late"
 
 
 # ── nodes whose clocks disagree ──
