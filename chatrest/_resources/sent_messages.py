@@ -9,8 +9,8 @@ from typing import Any, Final
 from msgspec import Struct, structs
 
 from .._core.replies.decode import Outcomes, each
-from .._core.replies.expectation import APP_UIDS
 from .._core.replies.outcomes import outcomes_of
+from .._core.replies.record_checks import APP_UIDS
 from .._core.replies.scanner import read_json
 from .._models.messages import ActionMessage, CallMessage, Message, SentMessage, UnknownMessage
 from .._parameters.messages import MessageBody, MultipleReceivers, NewThreadMessage
@@ -66,11 +66,10 @@ def _messages(reply: Any) -> list[Any]:
     """Return the messages of a reply that is a message or an array of messages, else an empty list."""
     data = reply.get("data", reply) if isinstance(reply, dict) else reply
     records = data if isinstance(data, list) else [data]
-    return records if all(map(_is_message, records)) else []
-
-
-def _is_message(record: Any) -> bool:
-    return isinstance(record, dict) and isinstance(record.get("receiver"), str) and "id" in record
+    is_message = [
+        isinstance(each, dict) and isinstance(each.get("receiver"), str) and "id" in each for each in records
+    ]
+    return records if all(is_message) else []
 
 
 def with_failures(

@@ -11,7 +11,8 @@ from typing import Any, Final, TypeVar
 from msgspec import Struct, structs
 
 from .._core.replies.decode import Listing
-from .._core.replies.expectation import ON_BEHALF_OF, Expectation, value_of
+from .._core.replies.expectation import Expectation
+from .._core.replies.record_checks import ON_BEHALF_OF, value_of
 from .._secrets import shown
 from ..errors import ActingUserIgnoredError
 

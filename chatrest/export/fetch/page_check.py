@@ -16,7 +16,8 @@ from collections.abc import Callable
 from itertools import compress, pairwise
 from typing import Any, Final, NamedTuple
 
-from ..._core.replies.expectation import ON_BEHALF_OF, Expectation
+from ..._core.replies.expectation import Expectation
+from ..._core.replies.record_checks import ON_BEHALF_OF
 from ..._core.replies.rows import UNKNOWN, Row, rows as read_rows
 from ..._secrets import shown as shown_text
 from ..._walk.source import Page
