@@ -130,8 +130,8 @@ class ObjectStore:
                 raise
             except ObjectStoreError as error:
                 refusal = error
-            if (stored := await self._stored(name)) is not None:
-                return _accepted(stored, data, refusal)
+            if (info := await self._applied(name, data, refusal)) is not None:
+                return info.etag
             if not isinstance(refusal, ObjectExistsError):
                 break
         raise refusal
@@ -148,8 +148,8 @@ class ObjectStore:
             raise
         except ObjectStoreError as error:
             refusal = error
-        if (stored := await self._stored(name)) is not None:
-            return _accepted(stored, data, refusal)
+        if (info := await self._applied(name, data, refusal)) is not None:
+            return info.etag
         if isinstance(refusal, ObjectNotFoundError):
             refusal = ObjectChangedError(f"could not replace {self._target(name)}: it was deleted")
         raise refusal
@@ -275,12 +275,18 @@ class ObjectStore:
         etag: str | None = result[self._tag_key]
         return etag
 
-    async def _stored(self, name: str) -> StoredObject | None:
-        """Return what is stored after a refused write; None if that is nothing, or cannot be read."""
+    async def _applied(self, name: str, data: bytes, refusal: ObjectStoreError) -> ObjectInfo | None:
+        """Return the facts of what is stored, if the refused write was applied after all.
+
+        None if nothing is there, or it cannot be read. Raises the refusal for other content.
+        """
         try:
-            return await self.get(name)
+            stored = await self.get(name)
         except ObjectStoreError:
             return None
+        if stored.data != data:
+            raise refusal
+        return stored.info
 
     async def _call(
         self, verb: str, name: str, request: Callable[[], Awaitable[T]], *, is_once: bool = False
@@ -317,10 +323,3 @@ class ObjectStore:
 
     def _target(self, name: str) -> str:
         return f"{self._address}/{name}"
-
-
-def _accepted(stored: StoredObject, data: bytes, refusal: ObjectStoreError) -> str | None:
-    """Return the e-tag if the refused write was applied after all, else raise the refusal."""
-    if stored.data != data:
-        raise refusal
-    return stored.info.etag

@@ -65,7 +65,7 @@ class ListEnds:
         return self.window.asked(job.since if job.purpose == "recheck" else None)
 
     async def earlier_ids(self, job: ListJob) -> IdSet:
-        return await in_thread(lambda: self._export.seen(job.number))
+        return await in_thread(lambda: self._export.journal.seen(job.number))
 
     async def ask_newest(self, reading: ListReading) -> Newest:
         """Ask whether a list is empty, or has nothing new: a request, or two, or none.
@@ -101,7 +101,6 @@ class ListEnds:
         return await self._compared(reading, page.items)
 
     async def _compared(self, reading: ListReading, newest: list[Row]) -> Newest:
-        """Compare the newest messages of a list by id with those of earlier runs."""
         if await self._has_shown_all(reading, newest):
             return Newest(newest, may_be_unseen=False)
         if ids_of(newest).numbers.first > reading.piece.after:  # else they have shown the order there

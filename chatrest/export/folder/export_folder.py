@@ -185,11 +185,6 @@ class ExportFolder:
         with self._lock:
             return self.store.missing() - self.changes.deleted_missing
 
-    def seen(self, source: int) -> IdSet:
-        """Return the ids that the list of a source has shown."""
-        with self._lock:
-            return self.journal.seen(source)
-
     def unseen_keys(self, source: int, keys: set[str]) -> set[str]:
         """Return those of some ids, as texts, that the list of a source has not shown."""
         with self._lock:
@@ -381,7 +376,6 @@ class ExportFolder:
         return len(new)
 
     def _by_stem(self, source: Source, rows: list[Row]) -> dict[str, list[Row]]:
-        """Return rows by the partition of the store that they belong to."""
         if not rows:
             return {}
         partition = self.plan.partition or "none"

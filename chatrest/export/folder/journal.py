@@ -37,10 +37,8 @@ from ..plan.id_set import IdSet
 from ..plan.message_ids import Interval, merge, number
 from ..plan.ownership import Source
 from ..plan.plan import Plan
-from ..store.journal import DAMAGE, LAYOUT as STORE_LAYOUT, NAME, PORTION, SCHEMA, Count, StoreJournal
+from ..store.journal import DAMAGE, LAYOUT as STORE_LAYOUT, NAME as NAME, PORTION, SCHEMA, Count, StoreJournal
 from .fetched_page import ListOrder
-
-__all__ = ["NAME", "DeletedId", "Journal", "Recheck", "SourceState", "State", "has_journal"]
 
 _SCHEMA: Final = f"""{SCHEMA};
 CREATE TABLE sources(number INTEGER PRIMARY KEY, key TEXT UNIQUE NOT NULL, state TEXT NOT NULL DEFAULT 'open',
@@ -295,6 +293,8 @@ class Journal(StoreJournal):
         self._db.execute("DELETE FROM rechecks")
         self._db.execute("DELETE FROM shown")
 
+    # ── changed messages ──
+
     def note_changed(self, rows: Iterable[Row]) -> None:
         values = [(row.id, number(row.id), bytes(row.raw)) for row in rows]
         self._db.executemany("INSERT OR REPLACE INTO changed VALUES(?, ?, ?)", values)
@@ -309,6 +309,8 @@ class Journal(StoreJournal):
 
     def pending_change_ids(self) -> set[str]:
         return {key for (key,) in self._all("SELECT id FROM changed")}
+
+    # ── deleted messages ──
 
     def deleted(self) -> list[DeletedId]:
         """Return the ids that the service does not show any more, `missing` ones included."""
@@ -334,66 +336,6 @@ class Journal(StoreJournal):
         known = IdSet(ids)
         names = self.keys_of(known)
         return [names.get(each) or str(each) for each in known]
-
-    # ── edits ──
-
-    def note_edits(self, rows: Iterable[Row]) -> None:
-        self._db.executemany("INSERT OR IGNORE INTO edits VALUES(?, ?)", [(row.id, row.raw) for row in rows])
-
-    def edited_ids(self, after: str, most: int) -> list[str]:
-        """Return ids of edited messages after one, in their order; `most` of them."""
-        sql = "SELECT DISTINCT id FROM edits WHERE id > ? ORDER BY id LIMIT ?"
-        return [key for (key,) in self._typed(sql, tuple[str], after, most)]
-
-    def edits(self, ids: Iterable[str]) -> dict[str, list[bytes]]:
-        shown: dict[str, list[bytes]] = {}
-        with self._held():
-            for key, raw in sql_in(self._db, "SELECT id, raw FROM edits WHERE id IN", ids):
-                shown.setdefault(key, []).append(raw)
-        return shown
-
-    def forget_edits(self, ids: Iterable[str]) -> None:
-        self._db.executemany("DELETE FROM edits WHERE id = ?", [(key,) for key in ids])
-
-    # ── other parts ──
-
-    def seen(self, source: int | None = None) -> IdSet:
-        """Return the ids that the list of a source has shown; None is any, without what other parts write."""
-        ids = super().seen(source)
-        return ids - self.foreign_ids() if source is None and self["part"] else ids
-
-    def foreign_ids(self, part: int | None = None) -> IdSet:
-        """Return the ids that lists have shown, and that another part writes, or that one."""
-        if part is None:
-            return self._union("SELECT ids FROM foreign_ids")
-        return self._union("SELECT ids FROM foreign_ids WHERE part IN", [part])
-
-    def note_foreign_ids(self, part: int, ids: IdSet) -> None:
-        self._db.execute("INSERT INTO foreign_ids(part, ids) VALUES(?, ?)", (part, ids.to_bytes()))
-
-    def note_foreign_rows(self, part: int, rows: Iterable[Row]) -> None:
-        sql = "INSERT OR IGNORE INTO foreign_rows(id, raw, part) VALUES(?, ?, ?)"
-        self._db.executemany(sql, [(row.id, row.raw, part) for row in rows])
-
-    def foreign_rows(self, part: int) -> list[bytes]:
-        """Return the messages, and newer versions of them, that are left to a part."""
-        sql = "SELECT raw FROM foreign_rows WHERE part = ? ORDER BY id"
-        return [raw for (raw,) in self._typed(sql, tuple[bytes], part)]
-
-    def receiving_parts(self, *, only_unsent: bool = False) -> set[int]:
-        """Return the parts to which anything was left, or something that has not been sent."""
-        where = "WHERE NOT sent" if only_unsent else ""
-        sql = f"SELECT part FROM foreign_ids {where} UNION SELECT part FROM foreign_rows {where}"  # noqa: S608
-        return {part for (part,) in self._all(sql)}
-
-    def note_sent(self, part: int) -> None:
-        """Note that all messages left to a part were sent; their ids become one row."""
-        ids = self.foreign_ids(part)
-        self._db.execute("DELETE FROM foreign_ids WHERE part = ?", (part,))
-        if ids:
-            sql = "INSERT INTO foreign_ids(part, ids, sent) VALUES(?, ?, 1)"
-            self._db.execute(sql, (part, ids.to_bytes()))
-        self._db.execute("UPDATE foreign_rows SET sent = 1 WHERE part = ?", (part,))
 
     # ── news ──
 
@@ -429,6 +371,66 @@ class Journal(StoreJournal):
         """Return the news by run, in the order of noting, without ids not noted yet."""
         sql = "SELECT run, kind, ids FROM news ORDER BY run, number"
         return self._typed(sql, tuple[int, NewsKind, IdSet])
+
+    # ── edits ──
+
+    def note_edits(self, rows: Iterable[Row]) -> None:
+        self._db.executemany("INSERT OR IGNORE INTO edits VALUES(?, ?)", [(row.id, row.raw) for row in rows])
+
+    def edited_ids(self, after: str, most: int) -> list[str]:
+        """Return ids of edited messages after one, in their order; `most` of them."""
+        sql = "SELECT DISTINCT id FROM edits WHERE id > ? ORDER BY id LIMIT ?"
+        return [key for (key,) in self._typed(sql, tuple[str], after, most)]
+
+    def edits(self, ids: Iterable[str]) -> dict[str, list[bytes]]:
+        shown: dict[str, list[bytes]] = {}
+        with self._held():
+            for key, raw in sql_in(self._db, "SELECT id, raw FROM edits WHERE id IN", ids):
+                shown.setdefault(key, []).append(raw)
+        return shown
+
+    def forget_edits(self, ids: Iterable[str]) -> None:
+        self._db.executemany("DELETE FROM edits WHERE id = ?", [(key,) for key in ids])
+
+    # ── other parts ──
+
+    def seen(self, source: int | None = None) -> IdSet:
+        """Return the ids that the list of a source has shown; None is any, without what other parts write."""
+        ids = super().seen(source)
+        return ids - self.foreign_ids() if source is None and self["part"] else ids
+
+    def foreign_ids(self, part: int | None = None) -> IdSet:
+        """Return the ids that lists have shown, and that another part writes, or that one."""
+        if part is None:
+            return self._union("SELECT ids FROM foreign_ids")
+        return self._union("SELECT ids FROM foreign_ids WHERE part IN", [part])
+
+    def note_foreign_ids(self, part: int, ids: IdSet, *, is_sent: bool = False) -> None:
+        sql = "INSERT INTO foreign_ids(part, ids, sent) VALUES(?, ?, ?)"
+        self._db.execute(sql, (part, ids.to_bytes(), is_sent))
+
+    def note_foreign_rows(self, part: int, rows: Iterable[Row]) -> None:
+        sql = "INSERT OR IGNORE INTO foreign_rows(id, raw, part) VALUES(?, ?, ?)"
+        self._db.executemany(sql, [(row.id, row.raw, part) for row in rows])
+
+    def foreign_rows(self, part: int) -> list[bytes]:
+        """Return the messages, and newer versions of them, that are left to a part."""
+        sql = "SELECT raw FROM foreign_rows WHERE part = ? ORDER BY id"
+        return [raw for (raw,) in self._typed(sql, tuple[bytes], part)]
+
+    def receiving_parts(self, *, only_unsent: bool = False) -> set[int]:
+        """Return the parts to which anything was left, or something that has not been sent."""
+        where = "WHERE NOT sent" if only_unsent else ""
+        sql = f"SELECT part FROM foreign_ids {where} UNION SELECT part FROM foreign_rows {where}"  # noqa: S608
+        return {part for (part,) in self._all(sql)}
+
+    def note_sent(self, part: int) -> None:
+        """Note that all messages left to a part were sent; their ids become one row."""
+        ids = self.foreign_ids(part)
+        self._db.execute("DELETE FROM foreign_ids WHERE part = ?", (part,))
+        if ids:
+            self.note_foreign_ids(part, ids, is_sent=True)
+        self._db.execute("UPDATE foreign_rows SET sent = 1 WHERE part = ?", (part,))
 
 
 def has_journal(folder: Path) -> bool:

@@ -114,25 +114,29 @@ class PartFiles:
 
     async def check_free(self) -> None:
         """Refuse a place that holds one export, or something else, with `RequestInvalidError`."""
-        await in_thread(partial(check_free, self._folder))
+        folder = self._folder
+
+        def check() -> None:
+            if not folder.exists():
+                return
+            if not folder.is_dir():
+                raise RequestInvalidError(f"'{folder}' is not a folder: choose another path")
+            if any((folder / name).exists() for name in (JOURNAL, MANIFEST)):
+                raise one_export_error(f"folder '{folder}'")
+            refuse_others(folder, lambda name: name.startswith((NAME, "users", "news")))
+
+        await in_thread(check)
 
 
 def _stamp(data: bytes) -> str:
     return data[:STAMP].decode("latin-1")
 
 
-def check_free(folder: Path) -> None:
-    """Refuse a folder that holds one export, or something else, as the place of an export of parts."""
-    if not folder.exists():
-        return
-    if not folder.is_dir():
-        raise RequestInvalidError(f"'{folder}' is not a folder: choose another path")
-    if any((folder / name).exists() for name in (JOURNAL, MANIFEST)):
-        raise RequestInvalidError(
-            f"folder '{folder}' holds an export that is not of parts: expected no parts (--parts, --part, "
-            "--claim) for it, or another folder"
-        )
-    refuse_others(folder, lambda name: name.startswith((NAME, "users", "news")))
+def one_export_error(place: str) -> RequestInvalidError:
+    return RequestInvalidError(
+        f"{place} holds an export that is not of parts: expected no parts (--parts, --part, --claim) for it, "
+        "or another place"
+    )
 
 
 async def find_parts(files: PartFiles) -> tuple[Parts, StampedFile] | None:

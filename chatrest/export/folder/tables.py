@@ -33,7 +33,6 @@ from ...errors import ChatRestError, RequestInvalidError
 from ..formats.stored_records import compress_of, record_members
 from ..plan.file_names import path_inside
 from ..store.formats import Lines, file_sha256
-from .manifest import TableEntry
 
 Table: TypeAlias = Literal[
     "users", "groups", "members", "conversations", "bans", "friends", "blocks", "reactions"
@@ -92,15 +91,6 @@ def table_path(folder: Path, name: str) -> Path:
     if not _TABLE_FILE.fullmatch(name):
         raise ChatRestError(f"{folder}: {name!r} is not the name of a table's file")
     return path_inside(folder, name)
-
-
-def find_table(folder: Path, entry: TableEntry) -> Path | None:
-    """Return the path of a table as the manifest has it; None if no file is so.
-
-    Raises `ChatRestError` for a name that leads out of the folder.
-    """
-    path = table_path(folder, entry.file)
-    return path if has_content(path, entry.bytes, entry.sha256) else None
 
 
 def has_content(path: Path, size: int, sha256: str) -> bool:

@@ -28,7 +28,7 @@ from ..folder.folder_state import FolderState, read_consistently
 from ..folder.journal import NAME as JOURNAL, Journal
 from ..folder.manifest import NAME as MANIFEST, TableEntry, read as read_manifest
 from ..folder.run_log import RunEntry, runs_in
-from ..folder.tables import ATTACHMENTS, TABLES, find_table, read_table as records_of
+from ..folder.tables import ATTACHMENTS, TABLES, has_content, read_table as records_of, table_path
 from ..formats.stored_records import (
     ALL_TIMES,
     TimeWindow,
@@ -319,7 +319,8 @@ def table_entries(view: FolderView) -> list[TableEntry]:
 def table_records(view: FolderView, entry: TableEntry) -> Iterator[bytes]:
     """Yield the records of a table of an open export; raises as `read_table`."""
     with view.file(entry.file):
-        if (path := find_table(view.folder, entry)) is None:
+        path = table_path(view.folder, entry.file)
+        if not has_content(path, entry.bytes, entry.sha256):
             raise RequestInvalidError(
                 f"{view.name}/{entry.file} is not as the manifest says: `chatrest verify {view.name}` shows "
                 "what is wrong"

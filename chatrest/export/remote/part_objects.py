@@ -12,8 +12,7 @@ from ..._cloud.lease import LEASE, Lease, decode_lease
 from ..._cloud.publication import MANIFEST
 from ..._cloud.store import ObjectStore
 from ..._cloud.store_errors import ObjectChangedError, ObjectExistsError, ObjectNotFoundError
-from ...errors import RequestInvalidError
-from ..folder.part_files import PartFiles, StampedFile
+from ..folder.part_files import PartFiles, StampedFile, one_export_error
 
 
 class PartObjects(PartFiles):
@@ -75,7 +74,4 @@ class PartObjects(PartFiles):
             await self._store.get(MANIFEST)
         except ObjectNotFoundError:
             return
-        raise RequestInvalidError(
-            f"{self.place} holds an export that is not of parts: expected no parts (--parts, --part, "
-            "--claim) for it, or another address"
-        )
+        raise one_export_error(self.place)

@@ -24,7 +24,7 @@ from tempfile import TemporaryDirectory
 from typing import Final, NamedTuple
 
 from ..._cloud.lease import Lease, Sleep
-from ..._cloud.publication import Facts, LocalFile, Publisher, Version, base_name, fetch_file
+from ..._cloud.publication import LocalFile, Publisher, Version, base_name, fetch_file
 from ..._cloud.store import ObjectStore
 from ..._cloud.store_errors import ObjectDamagedError, ObjectNotFoundError
 from ..._cloud.transfer import file_sha256
@@ -48,8 +48,6 @@ _RETRY_SECONDS: Final = 60.0
 _LINKS: Final = f"{ATTACHMENTS}/{ATTACHMENT_JOURNAL}"
 _FILES: Final = f"{ATTACHMENTS}/files"
 _CONTENT_NAME: Final = re.compile(r"[0-9a-f]{64}(?:\.[a-z0-9]{1,10})?", re.ASCII)
-
-
 _OWN: Final = re.compile(
     rf"(?:messages/(?:[^/]+/)?messages|history|journal|manifest|runs|attachments/journal"
     rf"|({'|'.join((*TABLES, ATTACHMENTS))})/\1)\.[a-z.]+"
@@ -214,7 +212,7 @@ class StoreExport:
 
     async def _publish(self, stage: _Stage, *, is_running: bool) -> None:
         """Publish the state of a moment; while a run is writing, without what only its end writes."""
-        beside = [] if is_running else await in_thread(self._attachments)
+        beside, manifest = [] if is_running else await in_thread(self._attachments), stage.manifest
         version = await self._publisher.publish(
             stage.changing,
             [
@@ -223,8 +221,15 @@ class StoreExport:
                 if file.sha256 is not None
             ],
             beside=beside,
-            complete=stage.manifest.complete,
-            about=_facts(stage.manifest),
+            complete=manifest.complete,
+            about={
+                "app_id": manifest.app_id,
+                "messages": manifest.messages,
+                "until": manifest.until,
+                "finished": manifest.finished,
+                "generation": manifest.generation,
+                "machine": socket.gethostname(),
+            },
             is_partial=is_running,
         )
         await in_thread(partial(self._working.note_base, version))
@@ -268,13 +273,12 @@ class StoreExport:
         return _Stage(manifest, _fixed(journal.files("sealed")), changing)
 
     def _attachments(self) -> list[LocalFile]:
-        paths = [path for path in sorted((self.folder / _FILES).rglob("*")) if path.is_file()]
-        names = [(path, path.relative_to(self.folder).as_posix()) for path in paths]
         return [
-            LocalFile(name, path_inside(self.folder, name), path.stat().st_size, path.stem)
-            for path, name in names
-            if _CONTENT_NAME.fullmatch(path.name)
-        ]
+            LocalFile(name := path.relative_to(self.folder).as_posix(), path_inside(self.folder, name),
+                      path.stat().st_size, path.stem)
+            for path in sorted((self.folder / _FILES).rglob("*"))
+            if path.is_file() and _CONTENT_NAME.fullmatch(path.name)
+        ]  # fmt: skip
 
     def _drop(self, stage: _Stage) -> None:
         """Remove the published files from the copy: no one is writing."""
@@ -295,17 +299,6 @@ def _local_files(paths: Mapping[str, Path]) -> list[LocalFile]:
         for name, path in paths.items()
         if path.is_file()
     ]
-
-
-def _facts(manifest: Manifest) -> Facts:
-    return {
-        "app_id": manifest.app_id,
-        "messages": manifest.messages,
-        "until": manifest.until,
-        "finished": manifest.finished,
-        "generation": manifest.generation,
-        "machine": socket.gethostname(),
-    }
 
 
 @asynccontextmanager
