@@ -79,7 +79,7 @@ def counts(report: Report) -> AttachmentCounts:
 
 def problems(out: Path) -> list[tuple[str, str]]:
     """Of the files; whether all was read is another question."""
-    return [(each.kind, each.place) for each in verify(out).problems if each.kind != "incomplete"]
+    return [(each.kind, each.subject) for each in verify(out).problems if each.kind != "incomplete"]
 
 
 # ── what is fetched ──
@@ -126,17 +126,29 @@ async def test_a_later_run_fetches_what_is_new_and_what_is_not_there_any_more(
     assert problems(out) == []
 
 
-async def test_attachments_of_an_edited_message_are_fetched_after_a_recheck(
-    session: AsyncSession, emulator: Emulator, files: FileServer, out: Path
+def edit(emulator: Emulator, message: str, url: str) -> dict[str, Any]:
+    """Give a message another attachment, and return its new record."""
+    [raw] = emulator.store.records([int(message)])
+    edited = json.loads(raw) | {"editedAt": 1_600_000_000, "updatedAt": 2_000_000_000}
+    edited["data"]["attachments"] = [{"url": url}]
+    put_record(emulator.store, int(message), json.dumps(edited).encode())
+    return dict(edited)
+
+
+@pytest.mark.parametrize("is_shown", [False, True])
+async def test_attachments_of_an_edited_message_are_fetched(
+    session: AsyncSession, emulator: Emulator, files: FileServer, out: Path, is_shown: bool
 ) -> None:
+    """A recheck finds the edit; without one, a record of the list says it."""
     files.files = {"/a": b"one", "/b": b"two"}
     message = send(emulator, files.url("/a"))
     await attach(session, out)
-    [raw] = emulator.store.records([int(message)])
-    edited = json.loads(raw) | {"editedAt": 1_600_000_000, "updatedAt": 2_000_000_000}
-    edited["data"]["attachments"] = [{"url": files.url("/b")}]
-    put_record(emulator.store, int(message), json.dumps(edited).encode())
-    report = await export(session, out, recheck=10**9)
+    record = edit(emulator, message, files.url("/b"))
+    if is_shown:
+        on = {"entity": record, "entityType": "message"}
+        later = emulator.store.last_sent_at + 1
+        emulator.store.add_action("user-001", "edited", on, record, sent_at=later)
+    report = await export(session, out, recheck=None if is_shown else 10**9)
     assert report.changed == 1
     assert files.paths == ["/a", "/b"]
     assert [(row["url"], row["state"]) for row in rows(out)] == [(files.url("/b"), "stored")]

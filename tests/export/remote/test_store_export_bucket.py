@@ -16,7 +16,7 @@ from chatrest._cloud.store_errors import ObjectStoreError
 from chatrest.emulator import Emulator
 from chatrest.export import Plan, changes, export, read, verify
 from chatrest.export.folder.export_folder import ExportFolder
-from chatrest.export.remote.store_export import store_export
+from chatrest.export.remote.store_export import StoreExport, store_export
 from chatrest.export.run.folder_run import export_folder
 from tests.cloud.store_double import StoreDouble
 from tests.export.remote.stores import assert_bucket
@@ -95,6 +95,28 @@ async def test_a_publication_that_is_under_way_when_the_run_ends_leaves_nothing(
         for name in given_up:
             await store.put(name, b"late")
         await assert_bucket(store, all_ids(emulator))
+
+
+async def test_a_publication_that_fails_by_a_mistake_in_our_code_fails_the_run(
+    tmp_path: Path, at: Callable[[StoreDouble], StoreDouble], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    at(StoreDouble())
+
+    async def fail(*_: object) -> None:
+        raise ZeroDivisionError("a mistake")
+
+    async def soon(_: float) -> None:
+        await asyncio.sleep(0)
+
+    async def run(target: StoreExport, folder: Any = None) -> None:
+        async with target.publishing(folder):
+            for _ in range(5):
+                await asyncio.sleep(0)
+
+    monkeypatch.setattr(StoreExport, "_publish_running", fail)
+    async with store_export(ADDRESS, tmp_path, sleep=soon) as target:
+        with pytest.raises(ZeroDivisionError, match="a mistake"):
+            await run(target)
 
 
 async def test_a_bucket_without_its_manifest_is_refused_and_the_way_that_the_error_gives_is_good(

@@ -3,10 +3,12 @@
 import shutil
 from itertools import product
 from pathlib import Path
+from typing import Final
 
 import pytest
 
 from chatrest import _storage as storage
+from chatrest.export.formats.compression import compression
 from chatrest.export.plan.message_ids import ids_of
 from chatrest.export.store import NewRows, salvage
 from chatrest.export.store.disk import Disk
@@ -40,6 +42,12 @@ def kinds(folder: Path, format: str) -> list[str]:
 def forget_journal(folder: Path) -> None:
     for path in folder.glob(f"{NAME}*"):
         path.unlink()
+
+
+def damaged_member(lines: bytes) -> bytes:
+    """A packed block with a wrong checksum."""
+    data = compression("gzip").pack(lines)
+    return data[:-8] + bytes(4) + data[-4:]
 
 
 @pytest.fixture
@@ -102,12 +110,24 @@ def test_an_end_that_no_commit_knows_is_adopted_as_far_as_it_can_be_read(folder:
     assert damaged_files(folder) == []
 
 
-@pytest.mark.parametrize("format", ["plain", "gzip"])
-def test_an_end_that_holds_something_else_is_kept_aside(folder: Path, format: str) -> None:
+OTHER: Final = b"what is this?\n"
+
+
+@pytest.mark.parametrize(
+    ("format", "end"),
+    [
+        ("plain", OTHER + row(3).raw + b"\n"),
+        ("gzip", OTHER + row(3).raw + b"\n"),  # not packed
+        ("gzip", compression("gzip").pack(OTHER)),
+        ("gzip", compression("gzip").pack(row(3).raw)),  # without the end of its line
+        ("gzip", damaged_member(row(3).raw + b"\n")),
+    ],
+    ids=["line", "not packed", "packed line", "packed half", "damaged member"],
+)
+def test_an_end_that_holds_something_else_is_kept_aside(folder: Path, format: str, end: bytes) -> None:
     with opened(folder, format) as store:
         store.commit(page(format, "none", 1, [1, 2]))
     [segment] = (folder / "spool").iterdir()
-    end = b"what is this?\n" + row(3).raw + b"\n"
     with segment.open("ab") as file:
         file.write(end)
     before = segment.read_bytes()
