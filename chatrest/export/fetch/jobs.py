@@ -166,20 +166,16 @@ class Findings:
         """The highest id that any list has shown, after the frozen end, too."""
 
     def add(self, result: PieceResult) -> None:
-        number = result.number
+        number, ending = result.number, result.ending
         self.highest_id = max(self.highest_id, result.highest_id)
         if result.error is not None:
             self.errors[number] = result.error
-        match result.ending:
-            case Ending.LIST_END:
-                self.proven.add(number)
-            case Ending.ID_REFUSED:
-                self.id_refused.add(number)
-            case Ending.POSITION_REFUSED:
-                self.id_refused.add(number)
-                self.position_refused.add(number)
-            case _:
-                pass
+        if ending is Ending.LIST_END:
+            self.proven.add(number)
+        if ending in (Ending.ID_REFUSED, Ending.POSITION_REFUSED):
+            self.id_refused.add(number)
+        if ending is Ending.POSITION_REFUSED:
+            self.position_refused.add(number)
 
 
 def unread_jobs(

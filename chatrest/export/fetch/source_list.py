@@ -129,11 +129,9 @@ class SourceList:
         self._pool.export.expect_again(returned)
 
     async def update(self) -> None:
-        listed = (
-            state for state in self.run_sources if state.source in self._listed - {*self._reads.sources}
-        )
-        failed = self._pool.findings.errors
-        errors = (failed.get(state.number) for state in listed)
+        listed = self._listed - {*self._reads.sources}
+        states = (state for state in self.run_sources if state.source in listed)
+        errors = (self._pool.findings.errors.get(state.number) for state in states)
         if any(isinstance(error, NotFoundError) and error.code != _NO_USER for error in errors):
             if self._handed is not None:
                 there = {source async for source in users(self._session)}

@@ -179,9 +179,8 @@ async def _begin(
     if findings.newest and parts.plan.all_users and not count:
         fault = "the service lists no users, although the app has messages"
     # Where the list was not read to its end, nobody is known to be gone.
-    findings = structs.replace(
-        findings, gone=[] if fault else sorted(known_uids - listed.keys()), fault=fault
-    )
+    gone = [] if fault else sorted(known_uids - listed.keys())
+    findings = structs.replace(findings, gone=gone, fault=fault)
     night = Night(
         now, f"news/{night_number:04}.msgpack.gz", f"users/{night_number:04}.msgpack.gz" if new else ""
     )
@@ -218,9 +217,8 @@ async def _with_rows(
     silent = dict.fromkeys([*lately, *plan.sources]) if sources >= LEAST_SOURCES else None
     if not await app_list.read(sources // 2, take, silent):
         return findings
-    return structs.replace(
-        findings, after=after, believed=former.believed + 1, rows=[row.raw for row in rows]
-    )
+    new = [row.raw for row in rows]
+    return structs.replace(findings, after=after, believed=former.believed + 1, rows=new)
 
 
 def _until(findings: NightFindings) -> int | None:

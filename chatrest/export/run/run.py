@@ -228,10 +228,9 @@ class Run:
         return structs.replace(job, until=self._end.until, has_newest=has_newest)
 
     def _left(self) -> Iterator[ListJob]:
-        """Return what is left of the sources that have not failed."""
-        journal, findings = self._pool.export.journal, self._pool.findings
         if self._has_own_window:
             return iter(())
+        journal, findings = self._pool.export.journal, self._pool.findings
         sources = (state for state in self._sources.run_sources if state.number not in findings.errors)
         # A list that is covered up to the frozen end may have more than the app's own one shows.
         asks_all = self._app_list.asks_all
