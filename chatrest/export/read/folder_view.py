@@ -45,11 +45,9 @@ class FolderView:
 
     def __exit__(self, *_: object) -> None:
         """Remove what is on the local disk for readers alone; twice is fine."""
-        return
 
     def expect(self, names: Iterable[str]) -> None:
         """Note the files that will be asked for, in their order, so that they can be fetched ahead."""
-        return
 
     def file(self, name: str) -> AbstractContextManager[object]:
         """Keep a file in the folder within the block; nothing is done for one that does not exist."""

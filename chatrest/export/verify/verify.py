@@ -91,16 +91,17 @@ class _Check:
 
     def run(self) -> tuple[VerifyResult, IdSet, list[str]]:
         """Check everything, and return what was found."""
+        journal, manifest = self._state.journal, self._state.manifest
         self._check_state()
         try:
             check_links(self._folder)
         except RequestInvalidError as error:
             self._add("unsafe", self._folder.name, str(error), Remedy.KEEP_OUT)
-        if self._state.journal is not None:
-            self._state.journal.pending_news()  # no part of the proof; damage there would end the next run
+        if journal is not None:
+            journal.pending_news()  # no part of the proof; damage there would end the next run
         files = list(noted_files(self._folder, self._state))
         self._check_files(files)
-        if self._state.journal or self._state.is_finished:
+        if journal is not None or self._state.is_finished:
             self._check_folder(files)
         for name, is_leftover in self._view.unknown():
             text = "the manifest of the store does not have it"
@@ -109,11 +110,10 @@ class _Check:
                 self._result.note("unknown", name, text)
             else:
                 self._add("unknown", name, text, Remedy.MOVE)
-        if self._state.manifest is not None:
-            self._check_manifest(self._state.manifest, files)
-        if self._state.journal is not None:
-            self._check_proof(self._state.journal)
-        journal = self._state.journal
+        if manifest is not None:
+            self._check_manifest(manifest, files)
+        if journal is not None:
+            self._check_proof(journal)
         keys = [] if journal is None else list(journal.keys_of(self._read).values())
         return self._concluded(), self._read.numbers, keys
 
